@@ -125,16 +125,10 @@ public final class Boot {
         }
     }
 
-    private static void call(String jar, String how, String options, Instrumentation instrumentation)
-            throws Exception {
+    private static void call(String jar, String how, String options, Instrumentation instrumentation) throws Exception {
         Loader loader = new Loader(jar);
-        instrumentation.redefineModule(
-                Object.class.getModule(),
-                Set.of(),
-                Map.of("jdk.internal.misc", Set.of(loader.getUnnamedModule())),
-                Map.of(),
-                Set.of(),
-                Map.of());
+        instrumentation.redefineModule(Object.class.getModule(), Set.of(),
+                Map.of("jdk.internal.misc", Set.of(loader.getUnnamedModule())), Map.of(), Set.of(), Map.of());
         loader.loadClass("jfluid.agent.Main")
                 .getMethod(how, String.class, Instrumentation.class, Map.class)
                 .invoke(null, options, instrumentation, loader.runtime);

@@ -52,8 +52,8 @@ final class Allocations extends JFluid1Allocations.Gauge {
     private static Object[] collectors() {
         try {
             java.util.List<Object> found = new java.util.ArrayList<>();
-            for (java.lang.management.GarbageCollectorMXBean it
-                    : java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()) {
+            for (java.lang.management.GarbageCollectorMXBean it :
+                    java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()) {
                 if (!it.getName().endsWith("Pauses")) {
                     found.add(it);
                 }

@@ -55,7 +55,7 @@ final class Bodies {
     /** A copy, in the heap. */
     TreeMap<Integer, byte[]> read() {
         TreeMap<Integer, byte[]> all = new TreeMap<>();
-        for (long at = address; at < address + size; ) {
+        for (long at = address; at < address + size;) {
             byte[] body = new byte[U.getInt(at + 4)];
             JFluid1Memory.copyIn(at + HEADER, body);
             all.put(U.getInt(at), body);

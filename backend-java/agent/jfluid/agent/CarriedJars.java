@@ -19,10 +19,13 @@ final class CarriedJars {
     private static final long LEFT_MILLIS = 600_000;
 
     static void sweep() {
-        try (DirectoryStream<Path> found = Files.newDirectoryStream(Path.of(System.getProperty("java.io.tmpdir")), NAMES)) {
+        try (DirectoryStream<Path> found =
+                        Files.newDirectoryStream(Path.of(System.getProperty("java.io.tmpdir")), NAMES)) {
             for (Path it : found) {
-                BasicFileAttributes its = Files.readAttributes(it, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-                if (its.isRegularFile() && System.currentTimeMillis() - its.lastModifiedTime().toMillis() > LEFT_MILLIS) {
+                BasicFileAttributes its =
+                        Files.readAttributes(it, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+                if (its.isRegularFile()
+                        && System.currentTimeMillis() - its.lastModifiedTime().toMillis() > LEFT_MILLIS) {
                     Main.deleteQuietly(it);
                 }
             }

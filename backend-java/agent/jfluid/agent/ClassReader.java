@@ -106,7 +106,7 @@ final class ClassReader {
             long begun = System.nanoTime();
             long before = begun;
             long waited = 0;
-            for (int seen = 0; done < bytes.length && isAlive(); ) {
+            for (int seen = 0; done < bytes.length && isAlive();) {
                 Pause.nanos(LOOK_NANOS);
                 long now = System.nanoTime();
                 if (done != seen) {
@@ -177,8 +177,8 @@ final class ClassReader {
     }
 
     /** @param which by number: of those whose loader is stuck there are no bytes */
-    private void readAside(
-            List<Class<?>> classes, List<Integer> which, byte[][] result, java.util.function.Consumer<Class<?>> redefined) {
+    private void readAside(List<Class<?>> classes, List<Integer> which, byte[][] result,
+            java.util.function.Consumer<Class<?>> redefined) {
         List<Integer> left = new ArrayList<>();
         for (int i : which) {
             ClassLoader loader = classes.get(i).getClassLoader();

@@ -262,20 +262,18 @@ final class ClassTable {
         if (isOurs(c, name)) {
             flags |= OURS;
         }
-        String internal = hidden
-                ? name.substring(0, name.lastIndexOf('/')).replace('.', '/') + "+" + name.substring(name.lastIndexOf('/') + 1)
-                : name.replace('.', '/');
-        newClasses.put(id, new Object[] {
-            id, internal, loaderId(loader), parent == null ? 0 : id(parent), interfaceIds, c.getModifiers(), flags, host
-        });
+        String internal = hidden ? name.substring(0, name.lastIndexOf('/')).replace('.', '/') + "+"
+                        + name.substring(name.lastIndexOf('/') + 1)
+                                 : name.replace('.', '/');
+        newClasses.put(id,
+                new Object[] {id, internal, loaderId(loader), parent == null ? 0 : id(parent), interfaceIds,
+                    c.getModifiers(), flags, host});
         return id;
     }
 
     private static boolean isOurs(Class<?> c, String name) {
-        return c.getClassLoader() == ClassTable.class.getClassLoader()
-                || name.equals("jfluid.Boot")
-                || name.startsWith("jfluid.Boot$")
-                || name.startsWith("java.lang.JFluid1");
+        return c.getClassLoader() == ClassTable.class.getClassLoader() || name.equals("jfluid.Boot")
+                || name.startsWith("jfluid.Boot$") || name.startsWith("java.lang.JFluid1");
     }
 
     int loaderId(ClassLoader loader) {

@@ -140,7 +140,8 @@ final class Comers extends GuestThread {
     private static boolean isDefining(StackTraceElement[] trace) {
         for (StackTraceElement frame : trace) {
             String of = frame.getClassName();
-            if (frame.getMethodName().startsWith("defineClass") && (of.equals("java.lang.ClassLoader") || of.equals("jdk.internal.misc.Unsafe"))) {
+            if (frame.getMethodName().startsWith("defineClass")
+                    && (of.equals("java.lang.ClassLoader") || of.equals("jdk.internal.misc.Unsafe"))) {
                 return true;
             }
         }

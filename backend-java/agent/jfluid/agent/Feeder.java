@@ -9,7 +9,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
-
 import jdk.internal.misc.Unsafe;
 
 /**
@@ -127,15 +126,9 @@ final class Feeder extends GuestThread {
     @SuppressWarnings("unchecked")
     private static void keepAlive(SocketChannel opened, SocketOption<?> option) throws IOException {
         switch (option.name()) {
-            case "TCP_KEEPIDLE":
-                opened.setOption((SocketOption<Integer>) option, 10);
-                break;
-            case "TCP_KEEPINTERVAL":
-                opened.setOption((SocketOption<Integer>) option, 5);
-                break;
-            case "TCP_KEEPCOUNT":
-                opened.setOption((SocketOption<Integer>) option, 3);
-                break;
+            case "TCP_KEEPIDLE": opened.setOption((SocketOption<Integer>) option, 10); break;
+            case "TCP_KEEPINTERVAL": opened.setOption((SocketOption<Integer>) option, 5); break;
+            case "TCP_KEEPCOUNT": opened.setOption((SocketOption<Integer>) option, 3); break;
             default: // keeps its value
         }
     }
@@ -174,7 +167,7 @@ final class Feeder extends GuestThread {
     @Override
     public void run() {
         try {
-            for (int kind = WHOLE; ; ) {
+            for (int kind = WHOLE;;) {
                 hear();
                 if (kind == LAST) {
                     return; // the client has it

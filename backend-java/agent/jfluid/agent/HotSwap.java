@@ -150,7 +150,8 @@ final class HotSwap {
 
         /** @param swaps on the thread that redefines */
         synchronized byte[] apply(byte[] base, boolean swaps) {
-            overtaken |= !swaps && !pending.isEmpty() && problem != NOT_SHOWN; // before it was shown, ours is still to come
+            overtaken |=
+                    !swaps && !pending.isEmpty() && problem != NOT_SHOWN; // before it was shown, ours is still to come
             if (!installed && !(swaps && !pending.isEmpty())) {
                 return null;
             }
@@ -523,7 +524,8 @@ final class HotSwap {
                 swap.unsure.addAll(batch);
             }
             if (t instanceof VirtualMachineError && !(t instanceof InternalError)) {
-                String why = t instanceof OutOfMemoryError && isMetaspace((OutOfMemoryError) t) ? NO_METASPACE : t.toString();
+                String why = t instanceof OutOfMemoryError && isMetaspace((OutOfMemoryError) t) ? NO_METASPACE
+                                                                                                : t.toString();
                 for (Class<?> c : batch) {
                     failed.put(c, why);
                 }
@@ -538,9 +540,8 @@ final class HotSwap {
                 others.remove(suspect);
                 int calls = 1 + retransform(List.of(suspect), failed, swap, SUSPECTS);
                 return calls
-                        + (failed.containsKey(suspect)
-                                ? retransform(others, failed, swap, suspects - 1)
-                                : halves(others, failed, swap));
+                        + (failed.containsKey(suspect) ? retransform(others, failed, swap, suspects - 1)
+                                                       : halves(others, failed, swap));
             }
             return 1 + halves(batch, failed, swap);
         } finally {
@@ -571,8 +572,8 @@ final class HotSwap {
     }
 
     /** For the load hook: the bodies for a class that is about to be defined, as if redefined. */
-    byte[] defineWith(
-            ClassLoader loader, String name, byte[] base, int poolEntries, byte[] pool, TreeMap<Integer, byte[]> bodies) {
+    byte[] defineWith(ClassLoader loader, String name, byte[] base, int poolEntries, byte[] pool,
+            TreeMap<Integer, byte[]> bodies) {
         Target target = new Target(crc(base), poolEntries, pool);
         boolean put = false;
         try {

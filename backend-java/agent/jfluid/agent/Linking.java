@@ -145,8 +145,7 @@ final class Linking {
     /** Whether to link it may ask a loader for other classes, and so wait for the application: not those that the JDK starts programs with. */
     static boolean mayWait(Class<?> c) {
         ClassLoader loader = c.getClassLoader();
-        return loader != null
-                && !loader.getClass().getName().startsWith("jdk.internal.loader.ClassLoaders$")
+        return loader != null && !loader.getClass().getName().startsWith("jdk.internal.loader.ClassLoaders$")
                 && Unsafe.getUnsafe().shouldBeInitialized(c);
     }
 

@@ -145,9 +145,8 @@ public final class Main {
         String build = option(options, "build");
         Path dir = Path.of(option(options, "dir"));
         boolean near = option(options, "peer").isEmpty();
-        Session session = near
-                ? new Session(dir, build, token(options, dir))
-                : new Session(peer(options), build, option(options, "token"));
+        Session session = near ? new Session(dir, build, token(options, dir))
+                               : new Session(peer(options), build, option(options, "token"));
         running.set(session);
         Installer.begun(session);
         boolean started = false;
@@ -208,7 +207,8 @@ public final class Main {
     static InetSocketAddress peer(String options) throws IOException {
         String told = option(options, "peer");
         int colon = told.lastIndexOf(':');
-        return new InetSocketAddress(InetAddress.getByName(told.substring(0, colon)), Integer.parseInt(told.substring(colon + 1)));
+        return new InetSocketAddress(
+                InetAddress.getByName(told.substring(0, colon)), Integer.parseInt(told.substring(colon + 1)));
     }
 
     private static void awaitEnd(Session session) {

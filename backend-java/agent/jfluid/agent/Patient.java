@@ -30,7 +30,7 @@ final class Patient {
     private static boolean await(Thread thread, long longestWait, long longest) {
         long begun = System.nanoTime();
         long before = begun;
-        for (long waited = 0; thread.isAlive(); ) {
+        for (long waited = 0; thread.isAlive();) {
             Pause.nanos(LOOK_NANOS);
             long now = System.nanoTime();
             if (thread.getState() != Thread.State.RUNNABLE) {

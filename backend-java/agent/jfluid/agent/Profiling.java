@@ -40,7 +40,8 @@ final class Profiling extends JFluid1Contexts.Reporter {
         if (name == null) {
             throw new IOException("the manifest of " + jar + " has no " + ATTRIBUTE);
         }
-        loader = new URLClassLoader("jfluid-profiler", new URL[] {jar.toUri().toURL()}, Profiling.class.getClassLoader());
+        loader = new URLClassLoader(
+                "jfluid-profiler", new URL[] {jar.toUri().toURL()}, Profiling.class.getClassLoader());
         try {
             profiler = (Profiler) loader.loadClass(name.strip()).getConstructor().newInstance();
         } catch (ReflectiveOperationException | LinkageError | ClassCastException e) {
@@ -115,7 +116,8 @@ final class Profiling extends JFluid1Contexts.Reporter {
             return; // the JVM is ending, and has the profiler end in the hook
         }
         if (!released) {
-            failure = failure == null ? new IllegalStateException("a report has not returned, so end() was not called") : failure;
+            failure = failure == null ? new IllegalStateException("a report has not returned, so end() was not called")
+                                      : failure;
             return;
         }
         Thread ending = new GuestThread("jfluid-profiler") {

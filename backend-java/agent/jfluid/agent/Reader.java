@@ -64,7 +64,8 @@ final class Reader {
             silentSince = now;
         }
         String[] fields = fields();
-        if (fields == null ? hasVanished() : isDying(fields) || isStopped(fields) && now - silentSince > STOPPED_NANOS) {
+        if (fields == null ? hasVanished()
+                           : isDying(fields) || isStopped(fields) && now - silentSince > STOPPED_NANOS) {
             JFluid1Client.abandon();
             return;
         }

@@ -52,12 +52,11 @@ final class Session extends GuestThread {
      * What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. Answers to a load hook come behind
      * names and frames, and the redefinition may wait for that hook.
      */
-    private static final Set<String> WHILE_SWAPPING = Set.of(
-            "loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "restore", "detach");
+    private static final Set<String> WHILE_SWAPPING =
+            Set.of("loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "restore", "detach");
     /** What may still be asked once every method has its own code back. */
-    private static final Set<String> WHILE_LEAVING = Set.of(
-            "restore", "detach", "status", "loadedClasses", "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected",
-            "names", "frames");
+    private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
+            "mirrorWords", "peek", "loadHook", "reflected", "names", "frames");
 
     /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
@@ -133,7 +132,8 @@ final class Session extends GuestThread {
     /** @param names of directories of sessions, between commas; empty: any */
     boolean isOneOf(String names) {
         // As long as it has no buffer nobody could know its name.
-        return names.isEmpty() || ring == null || dir != null && Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
+        return names.isEmpty() || ring == null
+                || dir != null && Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
 
     /** Somebody else than the client wants the session to end. What is not final is the session's thread's. */
@@ -157,7 +157,8 @@ final class Session extends GuestThread {
         long until = System.nanoTime() + millis * 1_000_000L;
         dismissal = wanted;
         link.wakeup();
-        while (isAlive() && System.nanoTime() < until && !wanted.known.await(DISMISSAL_LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+        while (isAlive() && System.nanoTime() < until
+                && !wanted.known.await(DISMISSAL_LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
             // It may have ended just before it was told.
         }
         if (wanted.living != 0) {
@@ -166,7 +167,8 @@ final class Session extends GuestThread {
         Object[] said = (Object[]) report;
         return over && said != null
                 ? "ended " + said[0] + " " + said[1] + " " + said[2] + " " + said[3] + " " + said[5] + " " + said[6]
-                : over ? "none" : "leaving";
+                : over ? "none"
+                       : "leaving";
     }
 
     /**
@@ -372,24 +374,19 @@ final class Session extends GuestThread {
 
     private Object command(String op, Object[] m) throws IOException {
         switch (op) {
-            case "hello":
-                return hello();
+            case "hello": return hello();
             case "configure":
                 return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
                         MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
                         (Boolean) m[9], (Boolean) m[10]);
-            case "loadedClasses":
-                return classes.refresh();
-            case "classBytes":
-                return hotSwap.read(ints(m[2]));
-            case "vmLibrary":
-                return memory.library();
-            case "mirrorWords":
-                return VmMemory.mirrorWords(classes, MessagePack.asInt(m[2]), ints(m[3]));
-            case "peek":
-                return memory.peek(MessagePack.asInt(m[2]), (byte[]) m[3]);
+            case "loadedClasses": return classes.refresh();
+            case "classBytes": return hotSwap.read(ints(m[2]));
+            case "vmLibrary": return memory.library();
+            case "mirrorWords": return VmMemory.mirrorWords(classes, MessagePack.asInt(m[2]), ints(m[3]));
+            case "peek": return memory.peek(MessagePack.asInt(m[2]), (byte[]) m[3]);
             case "extendConstantPool":
-                hotSwap.extendPool(MessagePack.asInt(m[2]), MessagePack.asInt(m[3]), MessagePack.asInt(m[4]), (byte[]) m[5]);
+                hotSwap.extendPool(
+                        MessagePack.asInt(m[2]), MessagePack.asInt(m[3]), MessagePack.asInt(m[4]), (byte[]) m[5]);
                 return null;
             case "watch":
                 watchJdk = (Boolean) m[2];
@@ -422,16 +419,12 @@ final class Session extends GuestThread {
                 long[] times = JFluid1Calibration.calibrateRegions(MessagePack.asLong(m[2]) * 1_000_000L);
                 return new Object[] {number, times[0] / 1000.0, times[1] / 1000.0};
             }
-            case "status":
-                return status();
-            case "stackTraces":
-                return Stacks.rows(MessagePack.asInt(m[2]));
+            case "status": return status();
+            case "stackTraces": return Stacks.rows(MessagePack.asInt(m[2]));
             case "sampling":
                 sampleEvery((Boolean) m[2], MessagePack.asLong(m[3]), MessagePack.asInt(m[4]));
                 return null;
-            case "tellSites":
-                JFluid1Sites.tellSites();
-                return null;
+            case "tellSites": JFluid1Sites.tellSites(); return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
                 profiling.endWithJvm();
@@ -439,7 +432,8 @@ final class Session extends GuestThread {
                 return null;
             case "allocations":
                 allocations = new Allocations(instrumentation);
-                JFluid1Allocations.allocations(allocations, allocations.alignment(), MessagePack.asInt(m[2]), (Boolean) m[3]);
+                JFluid1Allocations.allocations(
+                        allocations, allocations.alignment(), MessagePack.asInt(m[2]), (Boolean) m[3]);
                 return null;
             case "names":
                 for (Object row : (Object[]) m[2]) {
@@ -447,14 +441,9 @@ final class Session extends GuestThread {
                     profiling.name(MessagePack.asInt(name[0]), (String) name[1], (String) name[2], (String) name[3]);
                 }
                 return null;
-            case "frames":
-                frames((Object[]) m[2]);
-                return null;
-            case "reclaim":
-                return JFluid1Ring.reclaim();
-            case "loadHook":
-                loaded(m);
-                return null;
+            case "frames": frames((Object[]) m[2]); return null;
+            case "reclaim": return JFluid1Ring.reclaim();
+            case "loadHook": loaded(m); return null;
             case "reflected": {
                 JFluid1Requests.Request request = openReflections.remove(MessagePack.asInt(m[2]));
                 if (request != null) {
@@ -462,13 +451,9 @@ final class Session extends GuestThread {
                 }
                 return null;
             }
-            case "restore":
-                return leave();
-            case "detach":
-                detached = true;
-                return leave();
-            default:
-                throw new IOException("unknown command " + op);
+            case "restore": return leave();
+            case "detach": detached = true; return leave();
+            default: throw new IOException("unknown command " + op);
         }
     }
 
@@ -484,10 +469,8 @@ final class Session extends GuestThread {
         };
     }
 
-    private Object configure(
-            String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath, long safepointAt,
-            Object[] follow, boolean counts, boolean waits)
-            throws IOException {
+    private Object configure(String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath,
+            long safepointAt, Object[] follow, boolean counts, boolean waits) throws IOException {
         ring = dir == null
                 ? Ring.mirrored(Main.peer(path), Main.option(path, "token"), chunkBytes, chunkCount, chunksAt)
                 : Ring.map(Path.of(path), chunksAt + (long) chunkBytes * chunkCount);
@@ -688,18 +671,15 @@ final class Session extends GuestThread {
         List<Object> errors = new ArrayList<>();
         refused.forEach((id, why) -> errors.add(new Object[] {id, why}));
         long start = JFluid1Session.startTicks();
-        link.send(new Object[] {
-            it.command, true, new Object[] {
-                errors, it.startTicks - start, it.endTicks - start, it.pauseNanos, it.swap.calls,
-                it.swap.loadedMeanwhile
-            }
-        });
+        link.send(new Object[] {it.command, true,
+            new Object[] {errors, it.startTicks - start, it.endTicks - start, it.pauseNanos, it.swap.calls,
+                it.swap.loadedMeanwhile}});
     }
 
     private Object status() {
         JFluid1Session.purge();
         List<Object> threads = new ArrayList<>();
-        for (JFluid1Threads.ThreadInfo ti = JFluid1Threads.takeThreads(); ti != null; ) {
+        for (JFluid1Threads.ThreadInfo ti = JFluid1Threads.takeThreads(); ti != null;) {
             threads.add(new Object[] {ti.number, ti.tid, ti.name, ti.virtual});
             // Once told, a living thread must not keep the records of those that ended before it.
             JFluid1Threads.ThreadInfo next = ti.untold;
@@ -709,16 +689,15 @@ final class Session extends GuestThread {
         hotSwap.dropGone();
         runtime.dropGone();
         Runtime heap = Runtime.getRuntime();
-        return new Object[] {
-            clockPair(), threads, JFluid1Session.gaps(), heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(),
-            allocations == null ? null : allocations.open(), survivors()
-        };
+        return new Object[] {clockPair(), threads, JFluid1Session.gaps(), heap.totalMemory() - heap.freeMemory(),
+            classes.takeGone(), held(), allocations == null ? null : allocations.open(), survivors()};
     }
 
     /** {@code [collections, not followed, [token, born, bytes] each, tokens of the dead]}, numbers as eight bytes. */
     private static Object survivors() {
         Object[] seen = JFluid1Survivors.look();
-        return seen == null ? null : new Object[] {seen[0], seen[1], packed((long[]) seen[2]), packed((long[]) seen[3])};
+        return seen == null ? null
+                            : new Object[] {seen[0], seen[1], packed((long[]) seen[2]), packed((long[]) seen[3])};
     }
 
     private static byte[] packed(long[] numbers) {
@@ -733,8 +712,7 @@ final class Session extends GuestThread {
     private Object held() {
         long[] targets = hotSwap.bytes();
         return new Object[] {JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes(),
-            targets[1] + (ring == null ? 0 : ring.ownBytes())
-        };
+            targets[1] + (ring == null ? 0 : ring.ownBytes())};
     }
 
     // ---- what application threads ask ----
@@ -742,7 +720,7 @@ final class Session extends GuestThread {
     private void answerRequests() throws IOException {
         // Newest first on the stack: turn it round, so that questions reach the client in their order.
         JFluid1Requests.Request inOrder = null;
-        for (JFluid1Requests.Request r = JFluid1Requests.takeRequests(); r != null; ) {
+        for (JFluid1Requests.Request r = JFluid1Requests.takeRequests(); r != null;) {
             JFluid1Requests.Request next = r.next;
             r.next = inOrder;
             inOrder = r;
@@ -750,12 +728,8 @@ final class Session extends GuestThread {
         }
         for (JFluid1Requests.Request r = inOrder; r != null; r = r.next) {
             switch (r.kind) {
-                case JFluid1Requests.Request.FIRST_INVOCATION:
-                    link.send(new Object[] {0, "first", r.value});
-                    break;
-                case JFluid1Requests.Request.REFLECTION:
-                    askReflected(r);
-                    break;
+                case JFluid1Requests.Request.FIRST_INVOCATION: link.send(new Object[] {0, "first", r.value}); break;
+                case JFluid1Requests.Request.REFLECTION: askReflected(r); break;
                 case JFluid1Requests.Request.HIDDEN_CLASS: {
                     int number = ++nextHook;
                     openReflections.put(number, r);
@@ -776,14 +750,11 @@ final class Session extends GuestThread {
                     Loading loading = (Loading) r.subject;
                     int number = ++nextHook;
                     openHooks.put(number, r);
-                    link.send(new Object[] {
-                        0, "classLoading", number, classes.announced(loading.loader, loading.name),
-                        classes.loaderId(loading.loader), loading.name, loading.bytes, loading.urgent
-                    });
+                    link.send(new Object[] {0, "classLoading", number, classes.announced(loading.loader, loading.name),
+                        classes.loaderId(loading.loader), loading.name, loading.bytes, loading.urgent});
                     break;
                 }
-                default:
-                    throw new IllegalStateException("request " + r.kind);
+                default: throw new IllegalStateException("request " + r.kind);
             }
         }
     }
@@ -793,17 +764,13 @@ final class Session extends GuestThread {
         openReflections.put(number, r);
         if (r.subject instanceof java.lang.reflect.Executable) {
             java.lang.reflect.Executable e = (java.lang.reflect.Executable) r.subject;
-            link.send(new Object[] {
-                0, "reflect", number, classes.id(e.getDeclaringClass()),
-                e instanceof java.lang.reflect.Constructor ? "<init>" : e.getName(), descriptor(e)
-            });
+            link.send(new Object[] {0, "reflect", number, classes.id(e.getDeclaringClass()),
+                e instanceof java.lang.reflect.Constructor ? "<init>" : e.getName(), descriptor(e)});
         } else {
             String selector = (String) r.extra;
             int at = selector.indexOf('(');
-            link.send(new Object[] {
-                0, "reflect", number, classes.id((Class<?>) r.subject),
-                selector.substring(0, at), selector.substring(at)
-            });
+            link.send(new Object[] {0, "reflect", number, classes.id((Class<?>) r.subject), selector.substring(0, at),
+                selector.substring(at)});
         }
     }
 
@@ -813,7 +780,8 @@ final class Session extends GuestThread {
             text.append(p.descriptorString());
         }
         text.append(')');
-        Class<?> returned = e instanceof java.lang.reflect.Method ? ((java.lang.reflect.Method) e).getReturnType() : void.class;
+        Class<?> returned =
+                e instanceof java.lang.reflect.Method ? ((java.lang.reflect.Method) e).getReturnType() : void.class;
         return text.append(returned.descriptorString()).toString();
     }
 
@@ -874,8 +842,8 @@ final class Session extends GuestThread {
     }
 
     private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
-        JFluid1Requests.Request request =
-                new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0, new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
+        JFluid1Requests.Request request = new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0,
+                new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
         // Asking loads classes itself, and those are hooked as well when JDK code is watched. A request that
         // is over and still there was left by a thread without stack to remove it.
         Long thread = JFluid1Threads.idOf(Thread.currentThread());
@@ -1067,9 +1035,8 @@ final class Session extends GuestThread {
                 loaderId = by;
                 loader = classes.loaderById(by);
             }
-            JFluid1Samples.knowFrame(
-                    (String) f[1], loader, (String) f[2], (String) f[3], MessagePack.asInt(f[0]), (Boolean) f[4],
-                    ints(f[5]), ints(f[6]));
+            JFluid1Samples.knowFrame((String) f[1], loader, (String) f[2], (String) f[3], MessagePack.asInt(f[0]),
+                    (Boolean) f[4], ints(f[5]), ints(f[6]));
         }
     }
 

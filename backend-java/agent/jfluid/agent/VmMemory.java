@@ -35,7 +35,7 @@ final class VmMemory implements AutoCloseable {
             open();
             // 7f04f8600000-7f04f9839000 r-xp 00000000 fe:00 1234   /usr/lib/.../libjvm.so
             // With " (deleted)" behind it where the JDK has been replaced.
-            for (String line; (line = lines.readLine()) != null; ) {
+            for (String line; (line = lines.readLine()) != null;) {
                 if (line.contains(LIBRARY) && line.split(" ", 4)[2].matches("0+")) {
                     return Long.parseUnsignedLong(line.substring(0, line.indexOf('-')), 16);
                 }

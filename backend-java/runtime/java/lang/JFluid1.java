@@ -470,7 +470,7 @@ public final class JFluid1 {
         }
         Object outer = array;
         long arrays = 1;
-        for (int left = dimensions; ; left--) {
+        for (int left = dimensions;; left--) {
             int length = lengthOf(outer);
             for (long i = 0; i < arrays; i++) {
                 arrayOf(ti, outer.getClass(), length, null);
@@ -925,7 +925,8 @@ public final class JFluid1 {
                     if (launch.startsWith("detach=")) {
                         setProperty("jfluid.detached", answer);
                     } else {
-                        setProperty(answer == null ? "jfluid.started" : "jfluid.error", answer == null ? shown(launch) : answer);
+                        setProperty(answer == null ? "jfluid.started" : "jfluid.error",
+                                answer == null ? shown(launch) : answer);
                     }
                 }
             } catch (Throwable t) {

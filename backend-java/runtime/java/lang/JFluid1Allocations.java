@@ -68,14 +68,11 @@ public final class JFluid1Allocations {
     /** Sizes are multiples of this and one more. */
     private static long alignmentMask = 7;
     /** By the operand of newarray; see {@link #allocations}. */
-    static final Class<?>[] PRIMITIVE_ARRAYS = {
-        null, null, null, null, boolean[].class, char[].class, float[].class, double[].class, byte[].class,
-        short[].class, int[].class, long[].class
-    };
-    private static final long[] ARRAY_BASES = {
-        0, 0, 0, 0, base("ARRAY_BOOLEAN_BASE_OFFSET"), base("ARRAY_CHAR_BASE_OFFSET"), base("ARRAY_FLOAT_BASE_OFFSET"),
-        base("ARRAY_DOUBLE_BASE_OFFSET"), BYTES_AT, base("ARRAY_SHORT_BASE_OFFSET"), INTS_AT, LONGS_AT
-    };
+    static final Class<?>[] PRIMITIVE_ARRAYS = {null, null, null, null, boolean[].class, char[].class, float[].class,
+        double[].class, byte[].class, short[].class, int[].class, long[].class};
+    private static final long[] ARRAY_BASES = {0, 0, 0, 0, base("ARRAY_BOOLEAN_BASE_OFFSET"),
+        base("ARRAY_CHAR_BASE_OFFSET"), base("ARRAY_FLOAT_BASE_OFFSET"), base("ARRAY_DOUBLE_BASE_OFFSET"), BYTES_AT,
+        base("ARRAY_SHORT_BASE_OFFSET"), INTS_AT, LONGS_AT};
     private static final int[] ARRAY_SHIFTS = {0, 0, 0, 0, 0, 1, 2, 3, 0, 1, 2, 3};
 
     /**
@@ -266,7 +263,9 @@ public final class JFluid1Allocations {
                             switchTo(w, ti);
                         }
                         for (int i = 0; i < name.length(); i++) {
-                            put(w, CONTROL_NAME | (long) learnt.id << NAME_CLASS_SHIFT | i << NAME_AT_SHIFT | name.charAt(i));
+                            put(w,
+                                    CONTROL_NAME | (long) learnt.id << NAME_CLASS_SHIFT | i << NAME_AT_SHIFT
+                                            | name.charAt(i));
                         }
                         switchBack(w);
                     }

@@ -135,11 +135,9 @@ public final class JFluid1Calibration {
         }
         double outer = Math.max(0, total - bare - inner);
         int n = Math.min(samples, SAMPLES);
-        return new long[] {
-            Math.round(inner * 1000), Math.round(outer * 1000),
+        return new long[] {Math.round(inner * 1000), Math.round(outer * 1000),
             Math.round(Math.abs(thirdQuartile(inners, n) - inner) * 1000),
-            Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000)
-        };
+            Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000)};
     }
 
     /**

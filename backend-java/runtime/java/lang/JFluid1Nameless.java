@@ -48,9 +48,7 @@ public final class JFluid1Nameless {
         }
 
         boolean is(Class<?> owner, int slot, boolean constructor, String selector) {
-            return this.slot == slot
-                    && get() == owner
-                    && this.constructor == constructor
+            return this.slot == slot && get() == owner && this.constructor == constructor
                     && (selector == null ? this.selector == null : selector.equals(this.selector));
         }
     }
@@ -77,9 +75,9 @@ public final class JFluid1Nameless {
         boolean on = true;
         try {
             long t0 = ticks();
-            Request request = caller instanceof java.lang.reflect.Executable
-                    ? reflection(caller)
-                    : caller instanceof java.lang.invoke.MethodHandle ? handleCall(caller) : definition(caller);
+            Request request = caller instanceof java.lang.reflect.Executable ? reflection(caller)
+                    : caller instanceof java.lang.invoke.MethodHandle        ? handleCall(caller)
+                                                                             : definition(caller);
             if (request != null) {
                 await(request);
                 ThreadInfo w = writer(ti);
@@ -114,7 +112,8 @@ public final class JFluid1Nameless {
     /** Asks of a Method or Constructor. @return what to wait for; null if that has been answered */
     private static Request reflection(Object executable) {
         boolean constructor = executable instanceof java.lang.reflect.Constructor;
-        Class<?> owner = (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
+        Class<?> owner =
+                (Class<?>) U.getReference(executable, constructor ? Offsets.CONSTRUCTOR_CLASS : Offsets.METHOD_CLASS);
         int slot = U.getInt(executable, constructor ? Offsets.CONSTRUCTOR_SLOT : Offsets.METHOD_SLOT);
         // Lambda proxies are made by reflection; their classes cannot be instrumented anyway.
         return owner.isHidden() ? null : question(owner, slot, constructor, null, executable);

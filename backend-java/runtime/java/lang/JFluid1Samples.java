@@ -119,8 +119,9 @@ public final class JFluid1Samples {
 
     static long bytesOfThread() {
         int sites = tellsSites ? 16 + 4 * FIRST_FRAMES : 0;
-        return known != NO_FRAMES ? 656 + 2 * (16 + 4 * REMEMBERED) + 2 * sites
-                : every < Integer.MAX_VALUE ? 328 + sites : 0;
+        return known != NO_FRAMES           ? 656 + 2 * (16 + 4 * REMEMBERED) + 2 * sites
+                : every < Integer.MAX_VALUE ? 328 + sites
+                                            : 0;
     }
 
     /** As in JFluid1Session.begin: what is first used on an application's thread is initialised before. */
@@ -144,8 +145,7 @@ public final class JFluid1Samples {
         /** Another of the same bucket. */
         final Frame chain;
 
-        Frame(
-                String owner, WeakReference<ClassLoader> loader, String name, String descriptor, int id, boolean root,
+        Frame(String owner, WeakReference<ClassLoader> loader, String name, String descriptor, int id, boolean root,
                 int[] bcis, int[] sites, Frame chain) {
             this.owner = owner;
             this.loader = loader;
@@ -252,9 +252,8 @@ public final class JFluid1Samples {
      * @param loader null for the bootstrap loader
      * @param bcis   where its calls are, in order, and `sites` their numbers: none unless these are told
      */
-    public static void knowFrame(
-            String owner, WeakReference<ClassLoader> loader, String name, String descriptor, int id, boolean root,
-            int[] bcis, int[] sites) {
+    public static void knowFrame(String owner, WeakReference<ClassLoader> loader, String name, String descriptor,
+            int id, boolean root, int[] bcis, int[] sites) {
         Frame[] in = known;
         int bucket = (owner.hashCode() * 31 + name.hashCode()) & (in.length - 1);
         U.putReferenceRelease(in, JFluid1Memory.OBJECTS_AT + bucket * JFluid1Memory.OBJECT_BYTES,
@@ -523,8 +522,8 @@ public final class JFluid1Samples {
      * (HotSpot's ResolvedMethodTable). Null where a JDK keeps it elsewhere; then frames are told by their names each time.
      */
     private static final class Members {
-        private static final long FRAME = Math.max(
-                offset("java.lang.StackFrameInfo", "memberName"), offset("java.lang.ClassFrameInfo", "classOrMemberName"));
+        private static final long FRAME = Math.max(offset("java.lang.StackFrameInfo", "memberName"),
+                offset("java.lang.ClassFrameInfo", "classOrMemberName"));
         private static final long RESOLVED = offset("java.lang.invoke.MemberName", "method");
         private static final Class<?> MEMBER = type("java.lang.invoke.MemberName");
 

@@ -1,8 +1,8 @@
 package java.lang;
 
+import static java.lang.JFluid1.*;
 import static java.lang.JFluid1Client.*;
 import static java.lang.JFluid1Contexts.*;
-import static java.lang.JFluid1.*;
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
 import static java.lang.JFluid1Nameless.*;

@@ -137,7 +137,8 @@ public final class JFluid1Survivors {
                     U.getAndAddLong(in, Table.UNTRACKED, 1);
                 } else {
                     made.token = slot << 9 | in.generations[slot]++ & GENERATIONS - 1;
-                    on = JFluid1Ring.tell(ti, virtual, JFluid1Layout.CONTROL_TRACK | (long) classId << CLASS_SHIFT | made.token);
+                    on = JFluid1Ring.tell(
+                            ti, virtual, JFluid1Layout.CONTROL_TRACK | (long) classId << CLASS_SHIFT | made.token);
                 }
             }
         } catch (Throwable t) {
@@ -215,8 +216,7 @@ public final class JFluid1Survivors {
             }
         }
         in.known = known;
-        return new Object[] {
-            JFluid1Allocations.collections(), in.untracked, Arrays.copyOf(came, cameCount), Arrays.copyOf(went, wentCount)
-        };
+        return new Object[] {JFluid1Allocations.collections(), in.untracked, Arrays.copyOf(came, cameCount),
+            Arrays.copyOf(went, wentCount)};
     }
 }

@@ -166,8 +166,7 @@ public final class JFluid1Threads {
         ThreadInfo ti = new ThreadInfo(t, tid, number, virtual);
         ti.base = start;
         ThreadInfo[] into = table;
-        long at = OBJECTS_AT
-                + (tid & (into.length - 1)) * OBJECT_BYTES;
+        long at = OBJECTS_AT + (tid & (into.length - 1)) * OBJECT_BYTES;
         do {
             ti.chain = (ThreadInfo) U.getReferenceVolatile(into, at);
         } while (!U.compareAndSetReference(into, at, ti.chain, ti));
@@ -200,8 +199,8 @@ public final class JFluid1Threads {
 
         private static java.lang.invoke.MethodHandle ofContinuation(String name) {
             try {
-                return java.lang.invoke.MethodHandles.lookup().findStatic(
-                        Class.forName("jdk.internal.vm.Continuation"), name, java.lang.invoke.MethodType.methodType(void.class));
+                return java.lang.invoke.MethodHandles.lookup().findStatic(Class.forName("jdk.internal.vm.Continuation"),
+                        name, java.lang.invoke.MethodType.methodType(void.class));
             } catch (ReflectiveOperationException before21) {
                 return null;
             } catch (LinkageError noContinuations) {
@@ -360,8 +359,7 @@ public final class JFluid1Threads {
     }
 
     public static ThreadInfo takeThreads() {
-        return (ThreadInfo) U.getAndSetReference(
-                mailbox, OBJECTS_AT + OBJECT_BYTES, null);
+        return (ThreadInfo) U.getAndSetReference(mailbox, OBJECTS_AT + OBJECT_BYTES, null);
     }
 
     /** Id of a thread, whatever a subclass makes of getId(). */
@@ -394,7 +392,8 @@ public final class JFluid1Threads {
 
         private static java.lang.invoke.MethodHandle find(String name, Class<?> result, Class<?>... parameters) {
             try {
-                return java.lang.invoke.MethodHandles.privateLookupIn(Thread.class, java.lang.invoke.MethodHandles.lookup())
+                return java.lang.invoke.MethodHandles
+                        .privateLookupIn(Thread.class, java.lang.invoke.MethodHandles.lookup())
                         .findStatic(Thread.class, name, java.lang.invoke.MethodType.methodType(result, parameters));
             } catch (ReflectiveOperationException otherJdk) {
                 return null;
@@ -424,8 +423,8 @@ public final class JFluid1Threads {
             try {
                 Thread[] these = of == null ? (Thread[]) ALL.invokeExact() : of;
                 // The JVM does not take none.
-                StackTraceElement[][] traces =
-                        these.length == 0 ? new StackTraceElement[0][] : (StackTraceElement[][]) DUMP.invokeExact(these);
+                StackTraceElement[][] traces = these.length == 0 ? new StackTraceElement[0][]
+                                                                 : (StackTraceElement[][]) DUMP.invokeExact(these);
                 return new Object[] {these, traces};
             } catch (Error e) {
                 throw e;

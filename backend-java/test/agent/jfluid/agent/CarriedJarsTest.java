@@ -18,10 +18,8 @@ final class CarriedJarsTest {
         Path dir = Files.createTempDirectory("jfluid-carried-test-");
         FileTime old = FileTime.from(Instant.now().minusSeconds(3600));
         Path target = Files.createFile(dir.resolve("target.jar"));
-        for (String name : new String[] {
-            "jfluid-carried-1.jar", "jfluid-carried-12ab.jar", "jfluid-carried-.jar", "jfluid-carried-x1.jar",
-            "jfluid-carried-1.jar.part", "other.jar", "my-jfluid-carried-1.jar"
-        }) {
+        for (String name : new String[] {"jfluid-carried-1.jar", "jfluid-carried-12ab.jar", "jfluid-carried-.jar",
+                 "jfluid-carried-x1.jar", "jfluid-carried-1.jar.part", "other.jar", "my-jfluid-carried-1.jar"}) {
             Files.createFile(dir.resolve(name));
         }
         Files.createDirectory(dir.resolve("jfluid-carried-2.jar"));
@@ -43,10 +41,9 @@ final class CarriedJarsTest {
             Files.delete(it);
         }
         Files.delete(dir);
-        equal(
-                new TreeSet<>(Set.of(
-                        "jfluid-carried-.jar", "jfluid-carried-1.jar.part", "jfluid-carried-2.jar", "jfluid-carried-3.jar",
-                        "jfluid-carried-9.jar", "jfluid-carried-x1.jar", "my-jfluid-carried-1.jar", "other.jar", "target.jar")),
+        equal(new TreeSet<>(Set.of("jfluid-carried-.jar", "jfluid-carried-1.jar.part", "jfluid-carried-2.jar",
+                      "jfluid-carried-3.jar", "jfluid-carried-9.jar", "jfluid-carried-x1.jar",
+                      "my-jfluid-carried-1.jar", "other.jar", "target.jar")),
                 left);
     }
 

@@ -96,7 +96,7 @@ final class ClassTableTest {
         for (int i = 0; i < 5; i++) {
             Class<?> c = jvm.load(loader, ClassBytes.empty("p/C" + i));
             int last = table.id(c);
-            for (int id = last; (last + 1 - id) % 1024 != 0; ) { // until the next number is 1024 more
+            for (int id = last; (last + 1 - id) % 1024 != 0;) { // until the next number is 1024 more
                 last = table.announced(loader, "p/Announced" + last);
             }
         }
@@ -152,24 +152,17 @@ final class ClassTableTest {
         for (Object[] row : rows(delta[1])) {
             byName.put((String) row[1], row);
         }
-        equal(Set.of("java/lang/Object", "java/lang/Runnable", "java/lang/Thread", "p/Parent", "p/Child"), byName.keySet());
+        equal(Set.of("java/lang/Object", "java/lang/Runnable", "java/lang/Thread", "p/Parent", "p/Child"),
+                byName.keySet());
         int loaderId = table.loaderId(loader);
-        equal(
-                new Object[] {
-                    table.id(child), "p/Child", loaderId, table.id(parent), new int[0], child.getModifiers(), UNINITIALISED, 0
-                },
+        equal(new Object[] {table.id(child), "p/Child", loaderId, table.id(parent), new int[0], child.getModifiers(),
+                  UNINITIALISED, 0},
                 byName.get("p/Child"));
-        equal(
-                new Object[] {
-                    table.id(parent), "p/Parent", loaderId, table.id(Object.class), new int[0], parent.getModifiers(),
-                    UNINITIALISED | UNMODIFIABLE, 0
-                },
+        equal(new Object[] {table.id(parent), "p/Parent", loaderId, table.id(Object.class), new int[0],
+                  parent.getModifiers(), UNINITIALISED | UNMODIFIABLE, 0},
                 byName.get("p/Parent"));
-        equal(
-                new Object[] {
-                    table.id(Thread.class), "java/lang/Thread", 0, table.id(Object.class), new int[] {table.id(Runnable.class)},
-                    Thread.class.getModifiers(), JDK, 0
-                },
+        equal(new Object[] {table.id(Thread.class), "java/lang/Thread", 0, table.id(Object.class),
+                  new int[] {table.id(Runnable.class)}, Thread.class.getModifiers(), JDK, 0},
                 byName.get("java/lang/Thread"));
         equal(0, byName.get("java/lang/Object")[3], "it has no superclass");
         String loaderName = ClassBytes.Loader.class.getName() + "@" + loaderId;

@@ -193,9 +193,8 @@ final class FakeJvm implements Instrumentation {
     }
 
     @Override
-    public void redefineModule(
-            Module module, Set<Module> reads, Map<String, Set<Module>> exports, Map<String, Set<Module>> opens,
-            Set<Class<?>> uses, Map<Class<?>, List<Class<?>>> provides) {
+    public void redefineModule(Module module, Set<Module> reads, Map<String, Set<Module>> exports,
+            Map<String, Set<Module>> opens, Set<Class<?>> uses, Map<Class<?>, List<Class<?>>> provides) {
         throw new UnsupportedOperationException();
     }
 

@@ -83,7 +83,10 @@ final class HotSwapTest {
         /** What the class's method would return now, as the JVM has it. */
         int value(int which) {
             try {
-                return (Integer) new ClassBytes.Loader().define(jvm.bytesOf(classes.get(which))).getMethod("value").invoke(null);
+                return (Integer) new ClassBytes.Loader()
+                        .define(jvm.bytesOf(classes.get(which)))
+                        .getMethod("value")
+                        .invoke(null);
             } catch (ReflectiveOperationException e) {
                 throw new IllegalStateException(e);
             }
@@ -207,8 +210,8 @@ final class HotSwapTest {
         TreeMap<Integer, byte[]> body = new TreeMap<>(Map.of(0, ClassBytes.returning(5, 0)));
         Swap it = world.swap.prepare(Map.of(77_777, body, world.table.id(unknown), body));
         equal(0, it.batch.size());
-        equal(
-                Map.of(77_777, "the class is no longer loaded", world.table.id(unknown), "its constant pool was not extended"),
+        equal(Map.of(77_777, "the class is no longer loaded", world.table.id(unknown),
+                      "its constant pool was not extended"),
                 world.swap.conclude(it));
     }
 

@@ -75,7 +75,9 @@ final class LinkTest {
     static void messagesComeOutWholeAndInOrder() throws IOException {
         try (Pair pair = new Pair()) {
             ByteBuffer three = ByteBuffer.allocate(1000);
-            three.put(frame(new Object[] {1, "a"})).put(frame(new Object[0])).put(frame(new Object[] {2, new byte[] {9}}));
+            three.put(frame(new Object[] {1, "a"}))
+                    .put(frame(new Object[0]))
+                    .put(frame(new Object[] {2, new byte[] {9}}));
             pair.send(three.flip());
             equal(new Object[] {1L, "a"}, pair.receive());
             equal(new Object[0], pair.link.receive());

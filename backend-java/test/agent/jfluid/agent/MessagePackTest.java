@@ -93,7 +93,8 @@ final class MessagePackTest {
         equal(null, roundTrip(null));
         equal(false, roundTrip(false));
         equal(true, roundTrip(true));
-        for (double d : new double[] {0, -0.0, 1.5, Double.MIN_VALUE, Double.MAX_VALUE, Double.NaN, Double.NEGATIVE_INFINITY}) {
+        for (double d :
+                new double[] {0, -0.0, 1.5, Double.MIN_VALUE, Double.MAX_VALUE, Double.NaN, Double.NEGATIVE_INFINITY}) {
             equal(9, MessagePack.pack(d).length);
             equal(d, roundTrip(d));
         }
@@ -175,12 +176,12 @@ final class MessagePackTest {
     }
 
     static void everyPrefixOfAMessageIsMalformed() {
-        byte[] whole = MessagePack.pack(new Object[] {
-            1, 1000, 1L << 40, -1, 2.5, "text", text(40), text(300), new byte[3], new byte[300], new int[20], null, true
-        });
+        byte[] whole = MessagePack.pack(new Object[] {1, 1000, 1L << 40, -1, 2.5, "text", text(40), text(300),
+            new byte[3], new byte[300], new int[20], null, true});
         for (int end = 0; end < whole.length; end++) {
             int until = end;
-            raises(MessagePack.Malformed.class, () -> MessagePack.unpack(whole, 0, until), "the first " + end + " bytes");
+            raises(MessagePack.Malformed.class,
+                    () -> MessagePack.unpack(whole, 0, until), "the first " + end + " bytes");
         }
     }
 
@@ -224,9 +225,7 @@ final class MessagePackTest {
 
     /** Maps, extensions, and the code that the specification never uses. */
     static void unsupportedTypesAreMalformed() {
-        int[] codes = {
-            0x80, 0x81, 0x8f, 0xc1, 0xc7, 0xc8, 0xc9, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xde, 0xdf
-        };
+        int[] codes = {0x80, 0x81, 0x8f, 0xc1, 0xc7, 0xc8, 0xc9, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xde, 0xdf};
         for (int code : codes) {
             byte[] message = join(bytes(code), new byte[40]);
             MessagePack.Malformed it = raises(MessagePack.Malformed.class, () -> unpack(message));
@@ -246,7 +245,8 @@ final class MessagePackTest {
 
     static void randomBytesAreReadOrMalformed() {
         Random random = new Random(11);
-        byte[] seed = MessagePack.pack(new Object[] {1, "text", new byte[20], new Object[] {new int[17], 2.5, null}, text(40)});
+        byte[] seed = MessagePack.pack(
+                new Object[] {1, "text", new byte[20], new Object[] {new int[17], 2.5, null}, text(40)});
         int understood = 0;
         for (int i = 0; i < 60_000; i++) {
             byte[] message;

@@ -30,7 +30,8 @@ final class SplicerTest {
      * @param pool adds constants before the name of the attribute Code
      * @param end  adds constants behind all others
      */
-    private static byte[] file(Consumer<ClassBytes> pool, Consumer<ClassBytes> end, byte[] first, byte[] third, byte[] last) {
+    private static byte[] file(
+            Consumer<ClassBytes> pool, Consumer<ClassBytes> end, byte[] first, byte[] third, byte[] last) {
         ClassBytes it = new ClassBytes("p/Some");
         pool.accept(it);
         int code = it.utf8("Code");
@@ -60,11 +61,10 @@ final class SplicerTest {
     }
 
     static void aSpliceOfNothingChangesNothing() throws IOException {
-        Class<?>[] some = {
-            Object.class, String.class, Class.class, Thread.class, Math.class, Map.class, Map.Entry.class, Deprecated.class,
-            java.util.concurrent.ConcurrentHashMap.class, java.util.concurrent.TimeUnit.class,
-            java.lang.invoke.MethodHandles.class, java.math.BigDecimal.class, java.util.regex.Pattern.class, Splicer.class
-        };
+        Class<?>[] some = {Object.class, String.class, Class.class, Thread.class, Math.class, Map.class,
+            Map.Entry.class, Deprecated.class, java.util.concurrent.ConcurrentHashMap.class,
+            java.util.concurrent.TimeUnit.class, java.lang.invoke.MethodHandles.class, java.math.BigDecimal.class,
+            java.util.regex.Pattern.class, Splicer.class};
         for (Class<?> c : some) {
             String file = c.getName().substring(c.getPackageName().length() + 1) + ".class";
             try (InputStream in = c.getResourceAsStream(file)) {
@@ -78,9 +78,12 @@ final class SplicerTest {
         byte[] base = file(body(1, 10), body(2, 10), body(3, 10));
         for (int nops : new int[] {0, 9, 10, 11, 300, 60_000}) {
             byte[] body = body(7, nops);
-            equal(file(body, body(2, 10), body(3, 10)), Splicer.splice(base, 0, NOTHING, bodies(0, body)), "first, " + nops);
-            equal(file(body(1, 10), body, body(3, 10)), Splicer.splice(base, 0, NOTHING, bodies(2, body)), "third, " + nops);
-            equal(file(body(1, 10), body(2, 10), body), Splicer.splice(base, 0, NOTHING, bodies(3, body)), "last, " + nops);
+            equal(file(body, body(2, 10), body(3, 10)), Splicer.splice(base, 0, NOTHING, bodies(0, body)),
+                    "first, " + nops);
+            equal(file(body(1, 10), body, body(3, 10)), Splicer.splice(base, 0, NOTHING, bodies(2, body)),
+                    "third, " + nops);
+            equal(file(body(1, 10), body(2, 10), body), Splicer.splice(base, 0, NOTHING, bodies(3, body)),
+                    "last, " + nops);
         }
     }
 
@@ -88,13 +91,15 @@ final class SplicerTest {
         byte[] base = file(body(1, 10), body(2, 10), body(3, 10));
         byte[] all = Splicer.splice(base, 0, NOTHING, bodies(3, body(6, 99), 0, body(4, 0), 2, body(5, 0)));
         equal(file(body(4, 0), body(5, 0), body(6, 99)), all);
-        equal(base, Splicer.splice(all, 0, NOTHING, bodies(0, body(1, 10), 2, body(2, 10), 3, body(3, 10))), "and back");
+        equal(base, Splicer.splice(all, 0, NOTHING, bodies(0, body(1, 10), 2, body(2, 10), 3, body(3, 10))),
+                "and back");
     }
 
     static void aMethodWithoutCodeGetsNone() {
         byte[] base = file(body(1, 0), body(2, 0), body(3, 0));
         equal(base, Splicer.splice(base, 0, NOTHING, bodies(1, body(9, 9))));
-        equal(base, Splicer.splice(base, 0, NOTHING, bodies(70_000, body(9, 9))), "nor is there a method of this number");
+        equal(base, Splicer.splice(base, 0, NOTHING, bodies(70_000, body(9, 9))),
+                "nor is there a method of this number");
     }
 
     static void newConstantsAreAppended() {
@@ -128,7 +133,8 @@ final class SplicerTest {
             it.methodHandle(1, 0x0104);
         };
         byte[] base = file(all, it -> {}, body(1, 0), body(2, 0), body(3, 0));
-        equal(file(all, it -> {}, body(1, 0), body(2, 7), body(3, 0)), Splicer.splice(base, 0, NOTHING, bodies(2, body(2, 7))));
+        equal(file(all, it -> {}, body(1, 0), body(2, 7), body(3, 0)),
+                Splicer.splice(base, 0, NOTHING, bodies(2, body(2, 7))));
     }
 
     /** Nothing forbids a constant to be there twice, and obfuscators leave it so. */
@@ -161,7 +167,8 @@ final class SplicerTest {
         int methodsEnd = base.length - 2 - 6 - 5; // what follows is copied: a count, and an attribute of five bytes
         for (int end = 0; end < methodsEnd; end++) {
             byte[] part = Arrays.copyOf(base, end);
-            raises(RuntimeException.class, () -> Splicer.splice(part, 0, NOTHING, bodies(3, body(9, 9))), end + " bytes");
+            raises(RuntimeException.class,
+                    () -> Splicer.splice(part, 0, NOTHING, bodies(3, body(9, 9))), end + " bytes");
         }
     }
 
@@ -174,7 +181,8 @@ final class SplicerTest {
 
     static void theNameOfAClassIsInItsFile() {
         equal("p/Some", Splicer.nameIn(file(body(1, 0), body(3, 0), body(4, 0))));
-        String wide = "wide/" + "x".repeat(60_000);
+        String wide = "wide/"
+                + "x".repeat(60_000);
         for (String name : new String[] {"p/Gr\u00f6\u00dfe", "\uD835\uDC9C", "p/\uD800", wide}) {
             equal(name, Splicer.nameIn(ClassBytes.withValue(name, 1)));
         }

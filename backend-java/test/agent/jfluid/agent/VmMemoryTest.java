@@ -79,7 +79,8 @@ final class VmMemoryTest {
         equal(new byte[8], Arrays.copyOfRange(words, 8, 16));
         equal(first, Arrays.copyOfRange(words, 16, 24));
         for (int offset : new int[] {-8, 0, 7, 257, Integer.MAX_VALUE, Integer.MIN_VALUE}) {
-            raises(IllegalArgumentException.class, () -> VmMemory.mirrorWords(table, offset, new int[] {id}), "" + offset);
+            raises(IllegalArgumentException.class,
+                    () -> VmMemory.mirrorWords(table, offset, new int[] {id}), "" + offset);
         }
     }
 }

@@ -40,8 +40,8 @@ public final class Check {
 
     /** Of long arrays only where they begin to differ. */
     private static String difference(Object expected, Object actual) {
-        boolean areArrays = expected != null && actual != null
-                && expected.getClass().isArray() && expected.getClass() == actual.getClass();
+        boolean areArrays = expected != null && actual != null && expected.getClass().isArray()
+                && expected.getClass() == actual.getClass();
         int length = areArrays ? Math.max(Array.getLength(expected), Array.getLength(actual)) : 0;
         if (length <= MANY) {
             return "expected " + text(expected) + ", was " + text(actual);

@@ -22,10 +22,8 @@ final class JFluid1AllocationsTest {
     }
 
     static void everyKindOfArrayHasItsLength() {
-        Object[] arrays = {
-            new boolean[3], new byte[3], new char[3], new short[3], new int[3], new long[3], new float[3], new double[3],
-            new Object[3], new String[3], new int[3][2]
-        };
+        Object[] arrays = {new boolean[3], new byte[3], new char[3], new short[3], new int[3], new long[3],
+            new float[3], new double[3], new Object[3], new String[3], new int[3][2]};
         for (Object array : arrays) {
             equal(3, JFluid1Allocations.lengthOf(array), array.getClass().getName());
         }
@@ -95,21 +93,24 @@ final class JFluid1AllocationsTest {
             long each = JFluid1Memory.OBJECT_BYTES;
             long three = base + 3 * each + 7 & ~7L;
             long four = base + 4 * each + 7 & ~7L;
-            expected.append(" 1>0 1<" + three + " 1>" + three + " 1<" + (three + four) + " 1<" + (three + four) + " allocated:0");
+            expected.append(" 1>0 1<" + three + " 1>" + three + " 1<" + (three + four) + " 1<" + (three + four)
+                    + " allocated:0");
             equal(expected.toString(), session.written());
         }
     }
 
     static void arraysOfPrimitivesHaveTheBytesOfTheirElements() {
         try (TestSession session = session(400, 1)) {
-            Object[] arrays = {new boolean[5], new char[5], new float[5], new double[5], new byte[5], new short[5], new int[5], new long[5]};
+            Object[] arrays = {new boolean[5], new char[5], new float[5], new double[5], new byte[5], new short[5],
+                new int[5], new long[5]};
             int[] bytes = {1, 2, 4, 8, 1, 2, 4, 8};
             session.inside(() -> {
                 for (int i = 0; i < arrays.length; i++) {
                     long before = session.self().executed;
                     JFluid1.allocatedPrimitives(5, 4 + i);
                     long took = session.self().executed - before;
-                    long header = JFluid1Memory.BYTES_AT; // of any array but, where references are wide, those of 8 bytes
+                    long header =
+                            JFluid1Memory.BYTES_AT; // of any array but, where references are wide, those of 8 bytes
                     long least = header + 5L * bytes[i];
                     that(took >= least && took <= least + 8 + 7 && took % 8 == 0, arrays[i].getClass() + " " + took);
                     equal(arrays[i].getClass(), JFluid1Allocations.PRIMITIVE_ARRAYS[4 + i]);
@@ -135,10 +136,8 @@ final class JFluid1AllocationsTest {
 
     /** Array.newInstance(Class, int[]) does not say how many dimensions it has filled: they end at an empty one, or at null. */
     static void theDimensionsFilledByReflectionAreFound() {
-        Object[][] cases = {
-            {new int[2][3][4], 1 + 2 + 6}, {new int[0][3], 1}, {new int[2][0][4], 1 + 2}, {new int[2][], 1}, {new int[3], 1},
-            {new String[2][2], 1 + 2}
-        };
+        Object[][] cases = {{new int[2][3][4], 1 + 2 + 6}, {new int[0][3], 1}, {new int[2][0][4], 1 + 2},
+            {new int[2][], 1}, {new int[3], 1}, {new String[2][2], 1 + 2}};
         for (Object[] it : cases) {
             try (TestSession session = session(2000, 1)) {
                 session.inside(() -> JFluid1.allocatedArraysOf(it[0]));
@@ -158,11 +157,10 @@ final class JFluid1AllocationsTest {
     /** More than the table has buckets. */
     static void thousandsOfClassesHaveNumbersOfTheirOwn() {
         List<Class<?>> classes = new ArrayList<>();
-        Class<?>[] elements = {
-            int.class, long.class, byte.class, Object.class, String.class, Thread.class, Class.class, Integer.class, Long.class,
-            List.class, Set.class, Runnable.class, Character.class, Double.class, Float.class, Short.class, Byte.class,
-            Boolean.class, Number.class, Math.class, System.class, Process.class, Runtime.class, Error.class, Exception.class
-        };
+        Class<?>[] elements = {int.class, long.class, byte.class, Object.class, String.class, Thread.class, Class.class,
+            Integer.class, Long.class, List.class, Set.class, Runnable.class, Character.class, Double.class,
+            Float.class, Short.class, Byte.class, Boolean.class, Number.class, Math.class, System.class, Process.class,
+            Runtime.class, Error.class, Exception.class};
         for (Class<?> element : elements) {
             Class<?> c = element;
             for (int dimensions = 1; dimensions <= 200; dimensions++) {
@@ -205,15 +203,18 @@ final class JFluid1AllocationsTest {
 
     static void cachedBoxesAreNotAllocated() {
         for (int i = -200; i < 200; i++) {
-            equal(Integer.valueOf(i) == Integer.valueOf(i), JFluid1Allocations.Values.isCached(Integer.valueOf(i)), "int " + i);
+            equal(Integer.valueOf(i) == Integer.valueOf(i), JFluid1Allocations.Values.isCached(Integer.valueOf(i)),
+                    "int " + i);
             equal(Long.valueOf(i) == Long.valueOf(i), JFluid1Allocations.Values.isCached(Long.valueOf(i)), "long " + i);
             Short s = (short) i;
             equal(s == Short.valueOf((short) i), JFluid1Allocations.Values.isCached(s), "short " + i);
         }
         for (char c = 0; c < 300; c++) {
-            equal(Character.valueOf(c) == Character.valueOf(c), JFluid1Allocations.Values.isCached(c), "char " + (int) c);
+            equal(Character.valueOf(c) == Character.valueOf(c), JFluid1Allocations.Values.isCached(c),
+                    "char " + (int) c);
         }
-        that(JFluid1Allocations.Values.isCached((byte) -128) && JFluid1Allocations.Values.isCached(true), "all of them are");
+        that(JFluid1Allocations.Values.isCached((byte) -128) && JFluid1Allocations.Values.isCached(true),
+                "all of them are");
         that(!JFluid1Allocations.Values.isCached(1.0) && !JFluid1Allocations.Values.isCached(1f), "none of them is");
     }
 
@@ -227,7 +228,8 @@ final class JFluid1AllocationsTest {
             });
             equal("adjust root 1>0 1<0 allocated:400", session.written());
             session.inside(() -> gauge.allocated += 2 * TICK_MASK + 5); // more than a word holds
-            that(session.written().endsWith(" allocated:" + TICK_MASK + " allocated:" + TICK_MASK + " allocated:5"), session.written());
+            that(session.written().endsWith(" allocated:" + TICK_MASK + " allocated:" + TICK_MASK + " allocated:5"),
+                    session.written());
             session.inside(() -> gauge.allocated = -1); // the JVM counts no more
             that(session.written().endsWith(" root 1>0 1<0"), session.written());
         }

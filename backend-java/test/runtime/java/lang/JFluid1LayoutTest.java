@@ -58,10 +58,8 @@ final class JFluid1LayoutTest {
     }
 
     static void idsOfWaitsAreInOrder() {
-        int[] inOrder = {
-            0, WAIT_SLEEPING, WAIT_PARKED, WAIT_OTHER, FIRST_WAIT_CLASS, BLOCKED_OTHER, FIRST_BLOCKED_CLASS,
-            FIRST_METHOD_BESIDE_WAITS
-        };
+        int[] inOrder = {0, WAIT_SLEEPING, WAIT_PARKED, WAIT_OTHER, FIRST_WAIT_CLASS, BLOCKED_OTHER,
+            FIRST_BLOCKED_CLASS, FIRST_METHOD_BESIDE_WAITS};
         for (int i = 1; i < inOrder.length; i++) {
             that(inOrder[i - 1] < inOrder[i], inOrder[i - 1] + " before " + inOrder[i]);
         }
@@ -81,7 +79,8 @@ final class JFluid1LayoutTest {
             that(offset <= RING_STATES, "the states come last, and take what follows");
         }
         equal(0, CHUNK_EVENTS % EVENT_BYTES);
-        that(CHUNK_WRITER + 4 <= CHUNK_SEQUENCE && CHUNK_SEQUENCE + 4 <= CHUNK_EPOCH && CHUNK_EPOCH + 8 <= CHUNK_EVENTS, "header");
+        that(CHUNK_WRITER + 4 <= CHUNK_SEQUENCE && CHUNK_SEQUENCE + 4 <= CHUNK_EPOCH && CHUNK_EPOCH + 8 <= CHUNK_EVENTS,
+                "header");
         equal(Set.of(0, 1, 2, 3), Set.of(CHUNK_FREE, CHUNK_BUSY, CHUNK_IDLE, CHUNK_FULL));
     }
 }

@@ -104,7 +104,8 @@ final class JFluid1RequestsTest {
             swapping.join();
             session.live();
             long before = System.nanoTime();
-            JFluid1Requests.Request request = new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0, null, null);
+            JFluid1Requests.Request request =
+                    new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0, null, null);
             that(!JFluid1Requests.await(request), "no answer");
             long waited = System.nanoTime() - before;
             that(waited >= 250 * MS && waited < 900 * MS, "waited " + waited / MS + " ms");

@@ -14,7 +14,8 @@ final class JFluid1SessionTest {
             equal(JFluid1Session.NEW, JFluid1Session.state[1_000_000]);
             that(!JFluid1Session.isReady(1_000_000), "it was not asked for");
             that(JFluid1Session.isReady(100_000_000), "of old code: nothing is to be asked");
-            that(!JFluid1Session.isOfAnother(1_000_000) && JFluid1Session.isOfAnother(1_000_001), "ids of this session");
+            that(!JFluid1Session.isOfAnother(1_000_000) && JFluid1Session.isOfAnother(1_000_001),
+                    "ids of this session");
             JFluid1Session.methods(7);
             that(!JFluid1Session.isOfAnother(1_000_000), "they do not become fewer");
             JFluid1Session.ready(1_000_000);

@@ -49,10 +49,8 @@ final class JFluid1WaitsTest {
                 JFluid1Waits.Waited waited = (JFluid1Waits.Waited) it.subject;
                 told.add(it.value + " " + waited.kind + " " + waited.itself + " " + waited.named.getName());
             }
-            equal(
-                    List.of(
-                            "4 1 false java.lang.Object", "5 1 true java.lang.Object", "6 2 false java.lang.Object",
-                            "7 1 false java.lang.String", "129 0 false java.lang.String"),
+            equal(List.of("4 1 false java.lang.Object", "5 1 true java.lang.Object", "6 2 false java.lang.Object",
+                          "7 1 false java.lang.String", "129 0 false java.lang.String"),
                     told);
         }
     }
@@ -91,7 +89,8 @@ final class JFluid1WaitsTest {
             equal(BLOCKED_CLASSES + 1, blocks.size());
             that(blocks.contains(BLOCKED_OTHER) && !blocks.contains(FIRST_METHOD_BESIDE_WAITS), blocks.toString());
             for (int i = 0; i < 200; i++) { // those from before keep theirs
-                equal(i < WAITED_CLASSES ? FIRST_WAIT_CLASS + i : WAIT_OTHER, JFluid1Waits.waitId(KIND_WAITING, objects.get(i)));
+                equal(i < WAITED_CLASSES ? FIRST_WAIT_CLASS + i : WAIT_OTHER,
+                        JFluid1Waits.waitId(KIND_WAITING, objects.get(i)));
             }
             equal(WAITED_CLASSES + BLOCKED_CLASSES, session.requests.size());
         }

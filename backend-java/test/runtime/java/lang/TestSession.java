@@ -55,7 +55,7 @@ final class TestSession implements AutoCloseable {
             return;
         }
         JFluid1Requests.Request inOrder = null;
-        for (JFluid1Requests.Request it = JFluid1Requests.takeRequests(); it != null; ) {
+        for (JFluid1Requests.Request it = JFluid1Requests.takeRequests(); it != null;) {
             JFluid1Requests.Request next = it.next;
             it.next = inOrder;
             inOrder = it;
@@ -218,21 +218,24 @@ final class TestSession implements AutoCloseable {
         }
         long control = word & ~TICK_MASK;
         return control == CONTROL_ROOT ? "root"
-                : control == CONTROL_ADJUST ? "adjust"
-                : (control == CONTROL_EPOCH ? "epoch:"
-                : control == CONTROL_THREAD ? "thread:"
-                : control == CONTROL_SUSPEND ? "suspend:"
-                : control == CONTROL_RESUME ? "resume:"
-                : control == CONTROL_SUBMIT ? "submit:"
-                : control == CONTROL_BEGIN ? "begin:"
-                : control == CONTROL_DROP ? "drop:"
-                : control == CONTROL_UNWIND ? "unwind:"
-                : control == CONTROL_SAMPLE ? "sample:"
-                : control == CONTROL_NAME ? "name:"
-                : control == CONTROL_ALLOCATED ? "allocated:"
-                : control == CONTROL_TRACK ? "track:"
-                : control == CONTROL_COUNTED ? "counted:"
-                : control == CONTROL_SITE ? "site:" : "?" + Long.toHexString(control) + ":") + rest;
+                : control == CONTROL_ADJUST
+                ? "adjust"
+                : (control == CONTROL_EPOCH                      ? "epoch:"
+                                  : control == CONTROL_THREAD    ? "thread:"
+                                  : control == CONTROL_SUSPEND   ? "suspend:"
+                                  : control == CONTROL_RESUME    ? "resume:"
+                                  : control == CONTROL_SUBMIT    ? "submit:"
+                                  : control == CONTROL_BEGIN     ? "begin:"
+                                  : control == CONTROL_DROP      ? "drop:"
+                                  : control == CONTROL_UNWIND    ? "unwind:"
+                                  : control == CONTROL_SAMPLE    ? "sample:"
+                                  : control == CONTROL_NAME      ? "name:"
+                                  : control == CONTROL_ALLOCATED ? "allocated:"
+                                  : control == CONTROL_TRACK     ? "track:"
+                                  : control == CONTROL_COUNTED   ? "counted:"
+                                  : control == CONTROL_SITE      ? "site:"
+                                                                 : "?" + Long.toHexString(control) + ":")
+                        + rest;
     }
 
     /** The thread is inside the graph of root 1 while this runs. */
