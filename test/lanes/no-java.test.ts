@@ -3,6 +3,7 @@
 import { exec, execFile, execFileSync, execSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import setUpPath from './path-without-java.ts'
@@ -11,12 +12,14 @@ const JAVA = '/usr/lib/jvm/java-17-openjdk-amd64/bin/java'
 const REFUSED = /in the unit lane: a test that starts a JVM or javac is named \*\.jvm\.test\.ts/
 
 describe('starting one fails', () => {
-  it.each([JAVA, 'java', 'javac', '/opt/jdk/bin/jcmd', 'mvn'])('%s', (command) => {
+  it.each([JAVA, 'java', 'javac', '/opt/jdk/bin/jcmd'])('%s', (command) => {
     expect(() => spawn(command, ['-version'])).toThrow(REFUSED)
     expect(() => spawnSync(command)).toThrow(REFUSED)
     expect(() => execFile(command, ['-version'], () => {})).toThrow(REFUSED)
     expect(() => execFileSync(command)).toThrow(REFUSED)
     expect(() => startProcess(command, ['-version'])).toThrow(REFUSED)
+    expect(() => promisify(execFile)(command, ['-version'])).toThrow(REFUSED)
+    expect(() => spawn('env', ['A=b', command])).toThrow(REFUSED)
   })
 
   it.each(['java -version', `cd /tmp && ${JAVA} Main`, '(javac A.java); true'])('in a shell: %s', (line) => {

@@ -2,6 +2,7 @@
 
 import childProcess from 'node:child_process'
 import { syncBuiltinESMExports } from 'node:module'
+import { promisify } from 'node:util'
 import { inject } from 'vitest'
 import { isOfJdk } from './of-jdk.ts'
 
@@ -15,17 +16,27 @@ function refuse(command: string): void {
   }
 }
 
-/** Lets a function of node:child_process be called only with commands of no JDK. */
+type Start = (...args: unknown[]) => unknown
+
+/** A function of node:child_process that starts only commands of no JDK; so does what promisify makes of it. */
+function guarded(start: Start): Start {
+  const only: Start = (...args) => {
+    const words = args
+      .slice(0, 2)
+      .flat()
+      .filter((it) => typeof it === 'string')
+    const isLine = words.length === 1
+    const commands = isLine ? words[0]!.split(/[\s;&|"'()]+/) : words[0] === 'env' ? words : words.slice(0, 1)
+    for (const command of commands) refuse(command)
+    return start(...args)
+  }
+  const promised = Reflect.get(start, promisify.custom) as Start | undefined
+  if (promised !== undefined) Object.defineProperty(only, promisify.custom, { value: guarded(promised) })
+  return only
+}
+
 function guard(name: 'spawn' | 'spawnSync' | 'execFile' | 'execFileSync' | 'exec' | 'execSync'): void {
-  const isShell = name.startsWith('exec') && !name.startsWith('execFile')
-  const guarded = new Proxy(childProcess[name] as (...args: unknown[]) => unknown, {
-    apply(target, self, args: [string, ...unknown[]]) {
-      const words = isShell ? args[0].split(/[\s;&|"'()]+/) : [args[0]]
-      for (const word of words) refuse(word)
-      return Reflect.apply(target, self, args)
-    },
-  })
-  Object.defineProperty(childProcess, name, { value: guarded })
+  Object.defineProperty(childProcess, name, { value: guarded(childProcess[name] as Start) })
 }
 
 for (const name of ['spawn', 'spawnSync', 'execFile', 'execFileSync', 'exec', 'execSync'] as const) {

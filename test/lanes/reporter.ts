@@ -18,7 +18,8 @@ export default class LaneReporter implements Reporter {
     }
     const { text, isTooSlow } = sayLane(files, (performance.now() - this.#begun) / 1000)
     console.log(text)
-    if (isTooSlow) process.exitCode = 1
+    // With JFLUID_FULL unit files do the same more often.
+    if (isTooSlow && process.env.JFLUID_FULL !== '1') process.exitCode = 1
   }
 }
 
@@ -31,7 +32,7 @@ function fileOf(module: TestModule): TestFile {
     file: relative(module.project.config.root, module.moduleId),
     seconds: (collectDuration + setupDuration + duration) / 1000,
     passed: count('passed'),
-    failed: count('failed') + (module.state() === 'failed' && tests.length === 0 ? 1 : 0),
+    failed: Math.max(count('failed'), module.state() === 'failed' ? 1 : 0), // a hook, or the import
     skipped: count('skipped'),
     skips: tests.filter((test) => test.result().state === 'skipped').map((test) => reasonOf(test.fullName)),
   }

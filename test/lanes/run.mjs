@@ -1,6 +1,6 @@
 // npm test, npm run test:live, npm run test:full: installs and builds what is missing, then runs lanes one after the other.
 //
-//   node test/lanes/run.mjs <lane>… [what vitest takes: parts of file names, -t 'a title', …]
+//   node test/lanes/run.mjs <lane>… [-- what vitest takes: parts of file names, -t 'a title', …]
 //
 // Each lane is run, whatever those before it found. Exits with 1 if one of them failed.
 
@@ -17,14 +17,20 @@ const LANES = {
   java: () => command('node', ['backend-java/test.mjs']),
   unit: (args) => vitest('unit', args),
   nodes: (args) =>
-    NODES.every((node) => command('npx', ['-y', '-p', `node@${node}`, ...unitWith(args)], 'unit')),
+    NODES.map((node) => command('npx', ['-y', '-p', `node@${node}`, ...unitWith(args)], 'unit')).every(
+      Boolean,
+    ),
   smoke: (args) => vitest('smoke', args),
   live: (args) => vitest('live', args),
   alone: (args) => vitest('alone', args),
   full: (args) => vitest('full', args),
 }
 
-const unitWith = (args) => ['node', 'node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...args]
+/** What is asked for by name may be in one lane only. A whole lane without a test is a fault. */
+const unitWith = (args) => [
+  ...['node', 'node_modules/vitest/vitest.mjs', 'run'],
+  ...(args.length > 0 ? ['--passWithNoTests', ...args] : []),
+]
 
 function vitest(lane, args) {
   return command(process.execPath, unitWith(args).slice(1), lane)
@@ -36,12 +42,12 @@ function command(program, args, lane) {
 }
 
 const args = process.argv.slice(2)
-const first = args.findIndex((arg) => !Object.hasOwn(LANES, arg))
-const lanes = first === -1 ? args : args.slice(0, first)
-const rest = args.slice(lanes.length)
-if (lanes.length === 0) {
+const end = args.includes('--') ? args.indexOf('--') : args.length
+const lanes = args.slice(0, end)
+const rest = args.slice(end + 1)
+if (lanes.length === 0 || !lanes.every((lane) => Object.hasOwn(LANES, lane))) {
   console.error(
-    `usage: node test/lanes/run.mjs <lane>… [vitest's arguments]; lanes: ${Object.keys(LANES).join(', ')}`,
+    `usage: node test/lanes/run.mjs <lane>… [-- vitest's arguments]; lanes: ${Object.keys(LANES).join(', ')}`,
   )
   process.exit(64)
 }

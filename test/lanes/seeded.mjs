@@ -1,4 +1,4 @@
-// npm run seeded [-- name …]: puts a fault into a copy of the checkout, one at a time, and runs the lanes until one finds it.
+// npm run test:seeded [-- name …]: puts a fault into a copy of the checkout, one at a time, and runs the lanes until one finds it.
 //
 // A fault that no lane finds is a hole in the tests: exit code 1. Each fault is a text that occurs once in its file and what takes its
 // place. The copy has the node_modules of the checkout, and is built anew.
@@ -118,7 +118,7 @@ function foundBy(file, find, put) {
       text.replace(find, () => put),
     )
     for (const lane of LANES) {
-      const { status, stdout, stderr } = spawnSync('node', ['test/lanes/run.mjs', lane, '--bail=1'], {
+      const { status, stdout, stderr } = spawnSync('node', ['test/lanes/run.mjs', lane, '--', '--bail=1'], {
         cwd: copy,
         encoding: 'utf8',
         maxBuffer: 1 << 28,

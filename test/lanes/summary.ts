@@ -7,7 +7,7 @@ export interface TestFile {
   /** Its imports, hooks and tests. */
   readonly seconds: number
   readonly passed: number
-  /** A file that could not be imported counts as one. */
+  /** A file whose import or hook has failed counts as one. */
   readonly failed: number
   readonly skipped: number
   /** The reason of each. */

@@ -4,11 +4,20 @@
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export function cacheDirectory(): string {
-  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'jfluid')
+  return join(process.env.XDG_CACHE_HOME || join(home() ?? tmpdir(), '.cache'), 'jfluid')
+}
+
+/** Null for a user without an entry and without HOME. */
+function home(): string | null {
+  try {
+    return homedir()
+  } catch {
+    return null
+  }
 }
 
 export interface Fetched {

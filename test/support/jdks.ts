@@ -29,7 +29,7 @@ function candidates(): string[] {
     const home = process.env[variable]
     if (home) homes.push(home)
   }
-  for (const folder of ['/usr/lib/jvm', '/opt/java', '/opt/jdk']) {
+  for (const folder of [process.env.JFLUID_JDKS ?? '/usr/lib/jvm', '/opt/java', '/opt/jdk']) {
     if (existsSync(folder)) for (const name of readdirSync(folder)) homes.push(join(folder, name))
   }
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {

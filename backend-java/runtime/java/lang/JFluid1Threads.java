@@ -49,7 +49,6 @@ public final class JFluid1Threads {
         boolean virtualActive;
         /** A slow path is running: roots entered by it do not count. */
         boolean guard;
-        /** The class-load hook has stopped this thread's clock. */
         int nesting;
         /** This thread was started inside the graph, and belongs to it as long as it lives. */
         boolean started;
