@@ -16,6 +16,10 @@ export function hasOtherShape(said: string): boolean {
   return OTHER_SHAPE.test(said)
 }
 
+/** What the agent and we say of a class that is not there: it has no calls that could be missing. */
+export const CLASS_GONE = 'the class is no longer loaded'
+export const NEVER_DEFINED = 'its class was never defined'
+
 /** @param said  by the agent: what the JVM has thrown, or its own reason */
 export function classRefusal(said: string): string {
   return CLASS_REFUSED + (THROWN.test(said) ? `the JVM says "${said.replace(OTHER_SHAPE, '')}"` : said)

@@ -3,7 +3,7 @@
 import { restoredText } from '../profile/detach-facts.ts'
 import type { Profile } from '../profile/profile.ts'
 import { narrowedText } from '../profile/text.ts'
-import { inOneLine, RootRefused } from '../reveal/errors.ts'
+import { inOneLine, type RootProblem, RootRefused } from '../reveal/errors.ts'
 import type { Session, SessionStatus } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
@@ -37,7 +37,10 @@ async function silence(session: Session, profile: Profile): Promise<string[]> {
       : [session.timesRegions ? 'no region was executed' : 'no root was called']),
     ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
   ]
-  const problems = armed.map((it) => it.problem).filter((it) => it !== null)
+  // What is wrong with lines of a region is told by itself.
+  const isTold = (it: RootProblem): boolean =>
+    it instanceof RootRefused && session.regionProblems().length > 0
+  const problems = armed.flatMap(({ problem: it }) => (it === null || isTold(it) ? [] : [it]))
   const uncalled = profile.events.count > 0 ? await session.uncalledRoots() : []
   const idle = session.timesRegions
     ? uncalled.map((it) => `region ${it} was not executed`)

@@ -99,10 +99,10 @@ export function outcome(
   if (ending?.how === 'target ended') return new JvmEnded(session.pid, kept)
   if (ending?.how === 'by itself') return new SessionCutShort(ending, kept)
   if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
+  const [region] = session.regionProblems?.() ?? []
+  if (region !== undefined) return region // says more than that its method got no probes
   const root = session.rootReport().find((it) => it.armed)
   if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
-  const [region] = session.regionProblems?.() ?? []
-  if (region !== undefined) return region
   const filters = session.filterReport().filter((it) => it.classes === 0)
   return filters.length > 0 ? new NoClassMatched(filters) : null
 }

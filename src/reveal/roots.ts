@@ -3,6 +3,7 @@
 
 import { maxOf } from '../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_OURS } from '../base/class-info.ts'
+import { CLASS_GONE, NEVER_DEFINED } from '../base/refusal.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import {
   AbstractOrNativeRoot,
@@ -153,6 +154,7 @@ export class Roots {
     for (const state of this.#states) {
       if (!state.ids.delete(id)) continue
       state.classOf.delete(id)
+      if (reason === CLASS_GONE || reason === NEVER_DEFINED) continue // another of that name may come
       state.refused.set(method, reason)
       state.unusable.add(`${method}: ${reason}`)
     }

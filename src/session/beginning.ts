@@ -87,12 +87,13 @@ export class Beginning {
     regionTable.check(instrument, bytes)
   }
 
-  /** @throws RootRefused: nothing would be recorded of that root */
+  /** @throws RootRefused, RegionProblem: nothing would be recorded of that root */
   async #checkRefused(): Promise<void> {
-    const { revealer, turns } = this.#engine
+    const { regionTable, revealer, turns } = this.#engine
+    if (!revealer.rootProgress().some((it) => it.failed)) return
     const reports = await turns.ask(() => revealer.roots())
     const refused = reports.find((it) => it.problem instanceof RootRefused)
-    if (refused !== undefined) throw refused.problem
+    if (refused !== undefined) throw regionTable?.problems()[0] ?? refused.problem
   }
 
   async #leaveRareAlone(): Promise<void> {

@@ -4,6 +4,7 @@
 import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
 import { debug, msText, some } from '../../base/debug.ts'
+import { NEVER_DEFINED } from '../../base/refusal.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import { refusedWarnings } from '../../profile/skipped.ts'
 import type { Revealer, Revelation } from '../../reveal/revealer.ts'
@@ -396,9 +397,7 @@ export class Installation {
           if (this.#deferred.length === 0) return
           if (performance.now() - this.#deferredSince < COMING_MS) this.#retryDeferred()
           else
-            await this.noteRefused(
-              this.#deferred.splice(0).map((task) => ({ task, reason: 'its class was never defined' })),
-            )
+            await this.noteRefused(this.#deferred.splice(0).map((task) => ({ task, reason: NEVER_DEFINED })))
         })
         .catch(() => {}) // the turns have told
     }, pause)

@@ -4,7 +4,7 @@
 import { crc32 } from 'node:zlib'
 import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
-import { classRefusal, hasOtherShape } from '../../base/refusal.ts'
+import { CLASS_GONE, classRefusal, hasOtherShape } from '../../base/refusal.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
@@ -206,7 +206,8 @@ export class Instrumenter {
     const { classId } = tasks[0]!
     const isBare = refused.length === tasks.length && (this.installed.get(classId)?.length ?? 0) === 0
     for (const { task, reason } of refused) {
-      const why = isBare || hasOtherShape(reason) ? classRefusal(reason) : reason
+      const isClass = (isBare && reason !== CLASS_GONE) || hasOtherShape(reason)
+      const why = isClass ? classRefusal(reason) : reason
       refusals.push({ task, reason: why })
       // One that has taken probes before may take others again.
       if (isBare && hasOtherShape(reason)) this.hopeless.set(classId, why)
