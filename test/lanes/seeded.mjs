@@ -108,7 +108,7 @@ function foundBy(file, find, put) {
     cpSync(root, copy, {
       recursive: true,
       preserveTimestamps: true,
-      filter: (path) => !/\/(node_modules|dist|\.git)$/.test(path),
+      filter: (path) => !/\/(node_modules|dist)$/.test(path),
     })
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
     const text = readFileSync(join(copy, file), 'utf8')
