@@ -4,7 +4,7 @@
 // place. The copy has the node_modules of the checkout, and is built anew.
 
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -110,6 +110,7 @@ function foundBy(file, find, put) {
       preserveTimestamps: true,
       filter: (path) => !/\/(node_modules|dist)$/.test(path),
     })
+    chmodSync(copy, 0o755) // tests run the copy as other users
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
     const text = readFileSync(join(copy, file), 'utf8')
     if (text.split(find).length !== 2) throw new Error(`${file} does not have once:\n${find}`)
