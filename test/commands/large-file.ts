@@ -1,4 +1,4 @@
-// A profile of a million contexts, and what is made of it in 256 MiB of heap.
+// A profile of very many contexts, and what is made of it in a small heap.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -8,15 +8,20 @@ import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
-const NODES = 1_000_000
-const BOUNDED = { NODE_OPTIONS: '--max-old-space-size=256' }
+export interface Size {
+  readonly contexts: number
+  readonly heapMib: number
+}
+
+export const MILLION: Size = { contexts: 1_000_000, heapMib: 256 }
+
+const bounded = ({ heapMib }: Size) => ({ NODE_OPTIONS: `--max-old-space-size=${heapMib}` })
 
 /** Writes a tree of so many nodes: a root with `wide` siblings below it, each of which is a chain. Node i has i calls. */
 const WRITER = `
 import { writeProfile } from ${JSON.stringify(new URL('../../dist/profile/file.js', import.meta.url).href)}
-const [path, wideText] = process.argv.slice(2)
-const count = ${NODES}
-const wide = Number(wideText)
+const [path, ...sizes] = process.argv.slice(2)
+const [wide, count] = sizes.map(Number)
 const length = Math.floor((count - 1) / wide)
 const methods = Math.max(wide, 1000) // siblings are told apart
 const method = new Int32Array(count)
@@ -53,35 +58,41 @@ await writeProfile({
 `
 
 /** @param wide  how many chains the root calls */
-export function writeLarge(wide: number): string {
+export function writeLarge(wide: number, size: Size): string {
   const folder = temporaryDirectory()
   const file = join(folder, 'large.jfluid')
   const writer = join(folder, 'write.mjs')
   writeFileSync(writer, WRITER)
-  execFileSync(process.execPath, [writer, file, String(wide)], { env: { ...process.env, ...BOUNDED } })
+  execFileSync(process.execPath, [writer, file, `${wide}`, `${size.contexts}`], {
+    env: { ...process.env, ...bounded(size) },
+  })
   return file
 }
 
-export async function runBounded(...args: string[]): Promise<string> {
-  const p = startProcess(process.execPath, [cli, ...args], { env: BOUNDED })
+export async function runBounded(size: Size, ...args: string[]): Promise<string> {
+  const p = startProcess(process.execPath, [cli, ...args], { env: bounded(size) })
   expect((await p.exit).code, p.stderr()).toBe(0)
   return p.stdout()
 }
 
-export async function reports(file: string): Promise<void> {
-  // A thousand microseconds a thousand times
-  expect(await runBounded('report', file)).toMatch(/^ *1[,.]?000(?:\.0+)?\b.* com\.acme\.Large\.m1$/m)
+export async function reports(file: string, size: Size): Promise<void> {
+  // A microsecond each, in milliseconds
+  const ms = `${size.contexts / 1000}`.replace(/\B(?=(\d{3})+$)/g, '[,.]?')
+  expect(await runBounded(size, 'report', file)).toMatch(
+    new RegExp(`^ *${ms}(?:\\.0+)?\\b.* com\\.acme\\.Large\\.m1$`, 'm'),
+  )
 }
 
-export async function openShowsTheLastRow(file: string): Promise<void> {
+export async function openShowsTheLastRow(file: string, size: Size): Promise<void> {
+  const all = size.contexts.toLocaleString('en-US')
   const terminal = Terminal.jfluid(['open', file], {
-    before: `export NODE_OPTIONS=${BOUNDED.NODE_OPTIONS}`,
+    before: `export NODE_OPTIONS=${bounded(size).NODE_OPTIONS}`,
   })
   const position = await terminal.until((lines) => / of [\d,]+$/.exec(lines.at(-2) ?? '')?.[0])
-  if (position !== ' of 1,000,000') terminal.send('*') // where all is open already, that closes it
-  await terminal.until((lines) => lines.some((line) => line.includes('of 1,000,000')))
+  if (position !== ` of ${all}`) terminal.send('*') // where all is open already, that closes it
+  await terminal.until((lines) => lines.some((line) => line.includes(`of ${all}`)))
   terminal.send('G')
-  await terminal.until((lines) => lines.some((line) => line.includes('1,000,000 of 1,000,000')))
+  await terminal.until((lines) => lines.some((line) => line.includes(`${all} of ${all}`)))
   terminal.send('q')
   expect((await terminal.exit).code).toBe(0)
 }

@@ -1,10 +1,10 @@
-// A million contexts are exported in 256 MiB of heap, and reported and looked at where 100,000 siblings are.
+// A million contexts are exported, reported and looked at in 256 MiB of heap.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { openShowsTheLastRow, reports, runBounded, writeLarge } from './large-file.ts'
+import { MILLION, openShowsTheLastRow, reports, runBounded, writeLarge } from './large-file.ts'
 
 describe.each([
   ['of chains 100,000 long', 10],
@@ -12,7 +12,7 @@ describe.each([
 ] as const)('%s', { timeout: 120_000 }, (_, wide) => {
   let file: string
   beforeAll(() => {
-    file = writeLarge(wide)
+    file = writeLarge(wide, MILLION)
   })
 
   it.each([
@@ -20,13 +20,13 @@ describe.each([
     ['callgrind', '^fn=', 1001],
   ] as const)('export as %s', async (format, line, least) => {
     const out = join(temporaryDirectory(), 'out')
-    await runBounded('export', file, '--format', format, '--out', out)
+    await runBounded(MILLION, 'export', file, '--format', format, '--out', out)
     // All of the file has gone through: the last context has its calls, and each method is there.
     const found = execFileSync('grep', ['-o', line, out], { encoding: 'utf8' })
     expect(found.trim().split('\n').length).toBeGreaterThanOrEqual(least)
   })
 
-  it('report', () => reports(file))
+  it('report', () => reports(file, MILLION))
 
-  it('open shows the last of a million rows', () => openShowsTheLastRow(file))
+  it('open shows the last of a million rows', () => openShowsTheLastRow(file, MILLION))
 })

@@ -61,6 +61,7 @@ export class FakeTarget {
   readonly chunkBytes: number
   readonly chunkCount: number
   readonly #word = new Uint32Array(1)
+  readonly #words = new Uint32Array(4)
 
   constructor(path: string, chunkBytes: number, chunkCount: number) {
     this.#fd = openSync(path, 'r+')
@@ -74,7 +75,9 @@ export class FakeTarget {
   }
 
   store(offset: number, ...values: number[]): void {
-    writeSync(this.#fd, Uint32Array.from(values), 0, values.length * 4, offset)
+    const words = values.length <= this.#words.length ? this.#words : new Uint32Array(values.length)
+    words.set(values)
+    writeSync(this.#fd, words, 0, values.length * 4, offset)
   }
 
   state(chunk: number): number {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
@@ -43,7 +42,7 @@ let reader: RingReader
 
 function open(asFile: boolean): void {
   process.env.JFLUID_NO_MMAP = asFile ? '1' : '0'
-  dir = mkdtempSync(join(tmpdir(), 'jfluid-reader-'))
+  dir = mkdtempSync('/dev/shm/jfluid-reader-')
   const path = join(dir, 'ring')
   createRing(path, { chunkBytes: 4096, chunkCount: CHUNKS })
   target = new FakeTarget(path, 4096, CHUNKS)

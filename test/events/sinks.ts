@@ -3,13 +3,22 @@ import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../../sr
 import { KIND_ENTER, KIND_EXIT, TICK_BITS } from '../../src/events/event-layout.ts'
 import { enterWord, exitWord } from './fake-target.ts'
 
+/** No sink keeps it. */
+const ONE = new Uint32Array(2)
+
 /** Tells a sink of one enter, at any time. */
 export function enter(sink: EventSink, method: number, ticks: number): void {
-  sink.calls(Uint32Array.from(enterWord(method, ticks)), 0, 2, epochOf(ticks))
+  tell(sink, enterWord(method, ticks), ticks)
 }
 
 export function exit(sink: EventSink, method: number, ticks: number): void {
-  sink.calls(Uint32Array.from(exitWord(method, ticks)), 0, 2, epochOf(ticks))
+  tell(sink, exitWord(method, ticks), ticks)
+}
+
+function tell(sink: EventSink, [low, high]: [number, number], ticks: number): void {
+  ONE[0] = low
+  ONE[1] = high
+  sink.calls(ONE, 0, 2, epochOf(ticks))
 }
 
 const epochOf = (ticks: number) => Math.floor(ticks / 2 ** TICK_BITS) * 2 ** TICK_BITS

@@ -12,7 +12,6 @@ const directory = temporaryDirectory()
 
 it.each([
   ['a page', ['report', join(directory, 'p.jfluid')]],
-  ['a help text', ['help', 'export']],
   ['an error of jfluid', ['report', join(directory, 'none.jfluid')]],
   ['an error of the command line', ['report', '--top', 'many', 'p.jfluid']],
   ['no command', []],

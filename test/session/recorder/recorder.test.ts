@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, it } from 'vitest'
@@ -45,7 +44,7 @@ describe.each([
   let recorder: Recorder
   beforeEach(async () => {
     process.env.JFLUID_NO_MMAP = noMmap
-    dir = mkdtempSync(join(tmpdir(), 'jfluid-recorder-'))
+    dir = mkdtempSync('/dev/shm/jfluid-recorder-')
     const path = join(dir, 'ring')
     createRing(path, { chunkBytes: 4096, chunkCount: CHUNKS })
     target = new FakeTarget(path, 4096, CHUNKS)
@@ -234,7 +233,7 @@ describe.each([
   })
 
   it('never blocks the main thread, however many contexts there are and snapshots of them', async () => {
-    const callers = FULL ? 300 : 60 // of 1000 contexts each
+    const callers = FULL ? 300 : 20 // of 1000 contexts each
     const events: [number, number][] = []
     let ticks = 0
     for (let a = 1; a <= callers; a++) {
@@ -253,7 +252,7 @@ describe.each([
       const chunk = sequence % CHUNKS
       while (target.state(chunk) !== CHUNK_FREE) await sleep(1)
       target.put(chunk, CHUNK_FULL, 2, sequence++, events.slice(from, from + PER_CHUNK))
-      if (sequence % 80 === 0) await snapshot()
+      if (sequence % (FULL ? 400 : 40) === 0) await snapshot()
     }
     await read(events.length)
     const { merged } = await snapshot()
@@ -276,7 +275,7 @@ describe('a recorder that cannot start, or has stopped', () => {
   })
 
   it('refuses questions, and can be stopped again', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'jfluid-recorder-'))
+    const dir = mkdtempSync('/dev/shm/jfluid-recorder-')
     createRing(join(dir, 'ring'), { chunkBytes: 4096, chunkCount: 1 })
     const recorder = await Recorder.start(join(dir, 'ring'), worker)
     await recorder.stop()
