@@ -111,8 +111,17 @@ const criList = (...ids: string[]) => ({
 
 const pidOf = (name: string): string => readFileSync(join(bin, `${name}.pid`), 'utf8').trim()
 
+/** A process that has ended is listed until its parent has looked, and init may take its time. */
+function isRunning(pid: string): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
 async function hasEnded(name: string): Promise<void> {
-  await expect.poll(() => existsSync(`/proc/${pidOf(name)}`), { timeout: 30_000 }).toBe(false)
+  await expect.poll(() => isRunning(pidOf(name)), { timeout: 30_000 }).toBe(false)
 }
 
 const NONE_OF_DOCKER = 'Error response from daemon: No such container: shop'

@@ -602,8 +602,8 @@ function builtTree(builder: CctBuilder): Map<string, [calls: number, ticks: numb
 }
 
 describe.each([
-  ['mapped', false, FULL ? 100 : 16],
-  ['read as a file', true, FULL ? 30 : 6],
+  ['mapped', false, FULL ? 100 : 10],
+  ['read as a file', true, FULL ? 30 : 4],
 ])('a target that goes on between any two accesses, %s', (_way, asFile, runs) => {
   afterEach(() => close())
 
@@ -639,7 +639,7 @@ describe('a target that goes on while its buffer comes over a network', () => {
   beforeEach(() => open(false))
   afterEach(() => close())
 
-  it.each(Array.from({ length: FULL ? 100 : 16 }, (_, i) => i))(
+  it.each(Array.from({ length: FULL ? 100 : 10 }, (_, i) => i))(
     'loses nothing and mixes up nothing (run %i)',
     (run) => {
       const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0

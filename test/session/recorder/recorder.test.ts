@@ -17,6 +17,7 @@ import { factsOf, type RecordedThread, Recorder } from '../../../src/session/rec
 import { FREE, idOf, show } from '../../cct/notation.ts'
 import { controlWord, enterWord, exitWord, FakeTarget, threadWord } from '../../events/fake-target.ts'
 import { FULL } from '../../support/lane.ts'
+import { itOnlyIf } from '../../support/only-if.ts'
 
 const CHUNKS = 8
 const PER_CHUNK = (4096 - CHUNK_EVENTS) / 8
@@ -39,6 +40,7 @@ describe.each([
   ['mapped', '0'],
   ['read as a file', '1'],
 ])('the recorder, its buffer %s', (_way, noMmap) => {
+  const itMapped = itOnlyIf(noMmap === '0' || FULL, 'does not depend on how it is read: test:full has both')
   let dir: string
   let target: FakeTarget
   let recorder: Recorder
@@ -80,20 +82,23 @@ describe.each([
   const read = (events: number) =>
     until(`${events} events`, async () => (await recorder.stats()).events === events)
 
-  it('tells what threads did lately and who is inside, and when methods were called first', async () => {
-    const begun = performance.timeOrigin + performance.now()
-    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 10), enterWord(WORK, 20), exitWord(WORK, 30)])
-    await read(3)
-    const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
-    assert.deepEqual(inside, [1])
-    assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
-    for (const at of recorder.firstCalls.values())
-      assert.ok(at >= begun - 1 && at <= performance.timeOrigin + performance.now() + 1, `${at - begun} ms`)
-    await until('the second is over', async () => {
-      const [thread] = (await snapshot()).threads
-      return thread?.activity?.perSecond.at(-1) === 3
-    })
-  })
+  itMapped(
+    'tells what threads did lately and who is inside, and when methods were called first',
+    async () => {
+      const begun = performance.timeOrigin + performance.now()
+      target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 10), enterWord(WORK, 20), exitWord(WORK, 30)])
+      await read(3)
+      const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
+      assert.deepEqual(inside, [1])
+      assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
+      for (const at of recorder.firstCalls.values())
+        assert.ok(at >= begun - 1 && at <= performance.timeOrigin + performance.now() + 1, `${at - begun} ms`)
+      await until('the second is over', async () => {
+        const [thread] = (await snapshot()).threads
+        return thread?.activity?.perSecond.at(-1) === 3
+      })
+    },
+  )
 
   it('shows what is written while it is written, under the names of the threads', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10)])
@@ -112,17 +117,20 @@ describe.each([
     assert.equal((await recorder.stats()).mapped, noMmap === '0')
   })
 
-  it('knows which methods have been called, those that are open and those before a reset too', async () => {
-    const all = [MAIN, WORK, idOf('other'), 123_456]
-    assert.deepEqual(await recorder.called(all), [])
-    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
-    await read(1)
-    assert.deepEqual(await recorder.called(all), [MAIN])
-    target.store(target.offset(0) + CHUNK_EVENTS + 16, ...enterWord(WORK, 10), ...exitWord(WORK, 40))
-    await read(3)
-    recorder.reset(50)
-    assert.deepEqual(await recorder.called(all), [MAIN, WORK])
-  })
+  itMapped(
+    'knows which methods have been called, those that are open and those before a reset too',
+    async () => {
+      const all = [MAIN, WORK, idOf('other'), 123_456]
+      assert.deepEqual(await recorder.called(all), [])
+      target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
+      await read(1)
+      assert.deepEqual(await recorder.called(all), [MAIN])
+      target.store(target.offset(0) + CHUNK_EVENTS + 16, ...enterWord(WORK, 10), ...exitWord(WORK, 40))
+      await read(3)
+      recorder.reset(50)
+      assert.deepEqual(await recorder.called(all), [MAIN, WORK])
+    },
+  )
 
   it('gives full chunks back by itself, and moves the heartbeat', async () => {
     const calls = Array.from({ length: PER_CHUNK }, (_, i) =>
@@ -148,7 +156,7 @@ describe.each([
     assert.equal(parseStartTicks(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')), since)
   })
 
-  it('asks for names it does not have, and has one tree for virtual threads', async () => {
+  itMapped('asks for names it does not have, and has one tree for virtual threads', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 5)])
     target.put(1, CHUNK_BUSY, 3, 0, [
       enterWord(MAIN, 0),
@@ -166,7 +174,7 @@ describe.each([
     assert.deepEqual(await recorder.unknownThreads(), [3])
   })
 
-  it('takes out pauses, tells the warm-up apart, and starts anew', async () => {
+  itMapped('takes out pauses, tells the warm-up apart, and starts anew', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [
       enterWord(MAIN, 0),
       controlWord(CONTROL_ADJUST, 50_000),
@@ -185,7 +193,7 @@ describe.each([
     assert.equal(show((await snapshot()).merged), 'main 0x 0ns ( work 0x 10ns )')
   })
 
-  it('tells when chunks are scarce and idle ones could be taken back', async () => {
+  itMapped('tells when chunks are scarce and idle ones could be taken back', async () => {
     let told = 0
     recorder.onScarce = () => told++
     for (let chunk = 0; chunk < CHUNKS; chunk++) {
@@ -199,7 +207,7 @@ describe.each([
     await until('two are free', async () => (await recorder.stats()).freeChunks === 2)
   })
 
-  it('tells when the target has stopped recording by itself, once', async () => {
+  itMapped('tells when the target has stopped recording by itself, once', async () => {
     let told = 0
     recorder.onEnded = () => told++
     target.end()
