@@ -144,7 +144,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
     let events = 0
     const told = await tryInputs(
       `event buffers, ${how}, for ${name}`,
-      { tries: inputs(8, 10_000), seed, mostMib: 500 },
+      { tries: inputs(5, 10_000), seed, mostMib: 500 },
       () => {
         rmSync(path)
         createRing(path, { chunkBytes: CHUNK_BYTES, chunkCount: CHUNKS })
