@@ -81,7 +81,11 @@ forNewestJdk((jdk) => {
     await terminal.until((screen) => / 4 .*KnownTree\.task/.test(screen.join('\n')))
     there.goDown()
     there.cut()
-    await terminal.until((screen) => /no connection by ssh:\/\/there .*reconnecting/.test(screen.join('\n')))
+    // The line below the tree says why instead, once ssh has ended.
+    await terminal.until(
+      (screen) =>
+        /reconnecting/.test(screen[0]!) && /no connection by ssh:\/\/there /.test(screen.join('\n')),
+    )
     java.send('run 2')
     await java.line(/done/, 2)
     there.comeUp()
