@@ -122,14 +122,14 @@ public final class JFluid1Requests {
 
     /**
      * Waits until the agent has answered, at most {@link JFluid1Client#LONGEST_NANOS}, or while a redefinition runs
-     * {@link JFluid1Client#PATIENCE_NANOS}. Several threads may wait for one answer.
+     * {@link JFluid1Client#PATIENCE_NANOS}. Several threads may wait for one answer: when the first of them gives up, all do.
      */
     public static boolean await(Request request) {
         // Whoever asks here may hold a lock of class loading that a running redefinition waits for.
         Patience patience = new Patience(swapping ? PATIENCE_NANOS : LONGEST_NANOS, true);
         waiting(1);
         try {
-            while (enabled && !request.done && !patience.isOver()) {
+            while (enabled && !request.isOver() && !patience.isOver()) {
                 patience.pause();
             }
         } finally {
