@@ -1,140 +1,185 @@
-// npm run test:seeded [-- name …]: puts a fault into a copy of the checkout, one at a time, and runs the lanes until one finds it.
+// npm run test:seeded [-- name …]: puts each fault of seeded-faults.mjs into a copy of the checkout, and runs lanes until one finds it.
 //
-// A fault that no lane finds is a hole in the tests: exit code 1. Each fault is a text that occurs once in its file and what takes its
-// place. The copy has the node_modules of the checkout, and is built anew.
+// The lanes are those of `npm test`, then the live files that the fault names. A copy without a fault has to pass first, or a
+// failure would say nothing. A fault counts as found only if a test fails that is expected to, so a failure by chance does not count.
+// Exit code 1: the copy without a fault failed, or a fault was not found, which is a hole in the tests.
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { SEEDED_FAULTS } from './seeded-faults.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-
-/** `by` is the first lane that has to find it. */
-const FAULTS = [
-  {
-    name: 'the sign of t_O',
-    by: 'unit',
-    file: 'src/cct/compensation.ts',
-    find: '- callsOut * c.outerTicks\n}',
-    put: '+ callsOut * c.outerTicks\n}',
-  },
-  {
-    name: 'an exit that is missing leaves the caller below its callee',
-    by: 'unit',
-    file: 'src/cct/present-thread.ts',
-    find: '        this.node = ints[node * INTS + PARENT]\n        return\n',
-    put: '        this.node = node\n        return\n',
-  },
-  {
-    name: 'times beyond 32 bits of ticks lose their high bits',
-    by: 'unit',
-    file: 'src/cct/present-thread.ts',
-    find: '        const ticks = base + (high & HIGH_TICKS) * TWO_32 + words[at]\n        if (ints[node * INTS + METHOD] !== method) {',
-    put: '        const ticks = base + words[at]\n        if (ints[node * INTS + METHOD] !== method) {',
-  },
-  {
-    name: 'the ring: a chunk that was read is not given back',
-    by: 'unit',
-    file: 'src/events/ring-reader.ts',
-    find: '    this.#ring.free(chunk, used)\n',
-    put: '    void used\n',
-  },
-  {
-    name: 'a root that was never called ends with exit code 0',
-    by: 'unit',
-    file: 'src/commands/outcome.ts',
-    find: '  readonly exitCode = EX_NOROOT\n',
-    put: '  readonly exitCode = EX_NOROOT - EX_NOROOT\n',
-  },
-  {
-    name: "a method's own exception handlers begin one byte late",
-    by: 'unit',
-    file: 'src/instrument/method.ts',
-    find: '    out.u2(moved.of(handlerBci))\n',
-    put: '    out.u2(moved.of(handlerBci) + 1)\n',
-  },
-  {
-    name: 'the event buffer is readable by others',
-    by: 'unit',
-    file: 'src/events/ring.ts',
-    find: '    fchmodSync(fd, 0o600)\n',
-    put: '    fchmodSync(fd, 0o644)\n',
-  },
-  {
-    name: 'a detach restores nothing',
-    by: 'smoke',
-    file: 'backend-java/agent/jfluid/agent/HotSwap.java',
-    find: '        restoring = true;\n        int lambdas = 0;\n',
-    put: '        restoring = true;\n        int lambdas = 0;\n        if (restoring) {\n            return new int[] {targets.loaders().size(), 0, lambdas};\n        }\n',
-  },
-  {
-    name: 'a first call waits for the client without a bound',
-    by: 'live',
-    file: 'backend-java/runtime/java/lang/JFluid1Client.java',
-    find: 'LONGEST_NANOS = 1_000_000_000L;',
-    put: 'LONGEST_NANOS = 1_000_000_000_000_000L;',
-  },
-  {
-    name: 'the proof of a detach compares nothing',
-    by: 'live',
-    file: 'src/session/proof.ts',
-    find: '      different.push(method.name + method.descriptor)\n',
-    put: '      different.slice()\n',
-  },
-]
-
-const LANES = ['unit', 'smoke', 'live']
+const NPM_TEST = ['java', 'unit', 'smoke']
+/** A lane that takes longer has failed. */
+const LONGEST_SECONDS = 600
+const MOST_NAMED = 5
 
 const wanted = process.argv.slice(2)
-let missed = 0
-for (const { name, by, file, find, put } of FAULTS) {
-  if (wanted.length > 0 && !wanted.some((it) => name.includes(it))) continue
-  const begun = performance.now()
-  const found = foundBy(file, find, put)
-  const isMissed = found === null || LANES.indexOf(found.lane) > LANES.indexOf(by)
-  if (isMissed) missed++
-  const seconds = ((performance.now() - begun) / 1000).toFixed(0)
-  const how = found === null ? 'NOT FOUND' : `found by the ${found.lane} lane: ${found.test}`
-  console.log(`${isMissed ? 'MISSED' : 'ok'}  ${name} (${file}): ${how}, ${seconds} s`)
+const faults = SEEDED_FAULTS.filter(
+  ({ name }) => wanted.length === 0 || wanted.some((it) => name.includes(it)),
+)
+if (faults.length === 0) {
+  console.error(
+    `no fault has such a name; there are:\n${SEEDED_FAULTS.map(({ name }) => `  ${name}`).join('\n')}`,
+  )
+  process.exit(64)
 }
-process.exit(missed === 0 ? 0 : 1)
 
-/** @returns the lane and its first failed test, or null */
-function foundBy(file, find, put) {
-  const copy = mkdtempSync(join(tmpdir(), 'jfluid-seeded-'))
-  try {
-    cpSync(root, copy, {
-      recursive: true,
-      preserveTimestamps: true,
-      filter: (path) => !/\/(node_modules|dist)$/.test(path),
-    })
-    chmodSync(copy, 0o755) // tests run the copy as other users
-    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+const liveFiles = [...new Set(faults.flatMap(({ live = [] }) => live))]
+inCopy((copy) => {
+  for (const [lane, files] of lanesOf(liveFiles)) {
+    const { failed, passed, seconds, output } = runLane(copy, lane, files)
+    if (failed.length > 0 || passed === 0) {
+      console.error(`${output}\nwithout a fault the ${lane} lane fails, so nothing can be said of faults:`)
+      for (const test of failed) console.error(`  ${test}`)
+      process.exitCode = 1
+      return
+    }
+    console.log(`without a fault: ${lane} passes ${passed} tests in ${seconds} s`)
+  }
+})
+if (process.exitCode === undefined) {
+  const rows = faults.map((fault) => ({ fault, ...seek(fault) }))
+  console.log('\n| fault | file | lane | tests that fail | seconds |\n| --- | --- | --- | --- | --: |')
+  for (const { fault, lane, tests, seconds } of rows) {
+    const found = lane === null ? 'NOT FOUND |' : `${lane} | ${tests.length}, as \`${tests[0]}\``
+    console.log(`| ${fault.name} | ${fault.file} | ${found} | ${seconds} |`)
+  }
+  const byNpmTest = rows.filter(({ lane }) => NPM_TEST.includes(lane)).length
+  const missed = rows.filter(({ lane }) => lane === null).length
+  console.log(`\n${byNpmTest} of ${rows.length} are found by npm test, ${missed} are not found`)
+  if (missed > 0) process.exitCode = 1
+}
+
+/** @returns the lane that finds the fault, null if none does, and the expected tests that failed there */
+function seek({ name, file, find, put, by, live = [] }) {
+  const begun = performance.now()
+  const seconds = () => Math.round((performance.now() - begun) / 1000)
+  console.log(`\n${name} (${file})`)
+  return inCopy((copy) => {
     const text = readFileSync(join(copy, file), 'utf8')
     if (text.split(find).length !== 2) throw new Error(`${file} does not have once:\n${find}`)
     writeFileSync(
       join(copy, file),
       text.replace(find, () => put),
     )
-    for (const lane of LANES) {
-      const { status, stdout, stderr } = spawnSync('node', ['test/lanes/run.mjs', lane, '--', '--bail=1'], {
-        cwd: copy,
-        encoding: 'utf8',
-        maxBuffer: 1 << 28,
-      })
-      if (status === 0) continue
-      const output = `${stdout}${stderr}`.replace(/\x1b\[[0-9;]*m/g, '')
-      const test = /^ *FAIL +(.*)$/m.exec(output)?.[1]
-      if (test === undefined)
-        throw new Error(
-          `the ${lane} lane ended with ${status}, and no test had failed:\n${output.slice(-4000)}`,
-        )
-      return { lane, test }
+    for (const [lane, files] of lanesOf(live)) {
+      const { failed, passed, output } = runLane(copy, lane, files)
+      const tests = failed.filter((test) => by.test(test))
+      if (failed.length > 0 && passed === 0) console.log(output) // it does not build, perhaps
+      say(`${lane}: expected to fail, and failed`, tests)
+      say(
+        `${lane}: failed too`,
+        failed.filter((test) => !by.test(test)),
+      )
+      if (tests.length > 0) return { lane, tests, seconds: seconds() }
     }
-    return null
+    console.log('  NOT FOUND')
+    return { lane: null, tests: [], seconds: seconds() }
+  })
+}
+
+function say(what, tests) {
+  if (tests.length === 0) return
+  console.log(`  ${what}: ${tests.length}`)
+  for (const test of tests.slice(0, MOST_NAMED)) console.log(`    ${test}`)
+}
+
+/** The lanes in their order, each with the files that it is to run: none for all. */
+function lanesOf(live) {
+  const alone = live.filter((file) => file.includes('.alone.'))
+  const others = live.filter((file) => !file.includes('.alone.'))
+  const named = [
+    ['live', others],
+    ['alone', alone],
+  ]
+  return [...NPM_TEST.map((lane) => [lane, []]), ...named.filter(([, files]) => files.length > 0)]
+}
+
+/** The copy shares the installed packages; what is newer than the build is built by the first lane. */
+function inCopy(use) {
+  const copy = realpathSync(mkdtempSync(join(tmpdir(), 'jfluid-seeded-')))
+  try {
+    cpSync(root, copy, {
+      recursive: true,
+      preserveTimestamps: true,
+      filter: (path) => !/\/node_modules$/.test(path),
+    })
+    rmSync(join(copy, 'test/lanes/seeded-faults.test.ts')) // any fault would fail it
+    chmodSync(copy, 0o755) // tests run the copy as other users
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+    return use(copy)
   } finally {
     rmSync(copy, { recursive: true })
   }
+}
+
+/** @returns the names of the failed tests, how many passed, and the end of what was printed */
+function runLane(copy, lane, files) {
+  const begun = performance.now()
+  const report = join(copy, 'dist', 'seeded.json')
+  rmSync(report, { force: true })
+  const command = [
+    'node',
+    'test/lanes/run.mjs',
+    lane,
+    '--',
+    ...files,
+    '--reporter=json',
+    `--outputFile=${report}`,
+  ]
+  const { status, stdout, stderr } = spawnSync('timeout', [`${LONGEST_SECONDS}`, ...command], {
+    cwd: copy,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  })
+  const output = `${stdout}${stderr}`
+  const { failed, passed } = lane === 'java' ? javaTests(output) : vitestTests(copy, report)
+  // A build that fails, an error outside of tests.
+  if (status !== 0 && failed.length === 0)
+    failed.push(`the ${lane} lane ended with ${status}, and no test had failed`)
+  const seconds = Math.round((performance.now() - begun) / 1000)
+  return { failed, passed, seconds, output: output.slice(-4000) }
+}
+
+function vitestTests(copy, report) {
+  let files
+  try {
+    files = JSON.parse(readFileSync(report, 'utf8')).testResults
+  } catch (error) {
+    if (error.code === 'ENOENT') return { failed: [], passed: 0 }
+    throw error
+  }
+  const failed = []
+  let passed = 0
+  for (const { name, status, message, assertionResults } of files) {
+    const file = relative(copy, name)
+    const tests = assertionResults.filter((it) => it.status === 'failed')
+    passed += assertionResults.filter((it) => it.status === 'passed').length
+    for (const { ancestorTitles, title } of tests) failed.push([file, ...ancestorTitles, title].join(' > '))
+    if (status === 'failed' && tests.length === 0) failed.push(`${file}: ${message.split('\n', 1)[0]}`)
+  }
+  return { failed, passed }
+}
+
+/** As backend-java/test/check prints them. */
+function javaTests(output) {
+  const checks = [...output.matchAll(/^(\w+Test)\.java:\d+ (\w+): /gm)].map(
+    ([, test, method]) => `${test}.${method}`,
+  )
+  const endless = [...output.matchAll(/^(\w+Test\.\w+) has not ended/gm)].map(([, test]) => test)
+  const passed = Number(/^(\d+) passed/m.exec(output)?.[1] ?? 0)
+  return { failed: [...new Set([...checks, ...endless])], passed }
 }

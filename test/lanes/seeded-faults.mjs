@@ -1,0 +1,86 @@
+// The faults of `npm run test:seeded`, ten that a change might bring, spread over the areas of jfluid.
+
+/**
+ * @typedef {object} SeededFault
+ * @property {string} name
+ * @property {string} file
+ * @property {string} find  occurs once in the file
+ * @property {string} put   takes its place; the file still compiles
+ * @property {RegExp} by    the tests that have to fail, as "file > title", or "Class.method" of the Java tests
+ * @property {readonly string[]} [live]  files of the live lanes to run if `npm test` does not find it
+ */
+
+/** @type {readonly SeededFault[]} */
+export const SEEDED_FAULTS = [
+  {
+    name: 'the sign of t_O',
+    file: 'src/cct/compensation.ts',
+    find: '- callsOut * c.outerTicks\n}',
+    put: '+ callsOut * c.outerTicks\n}',
+    by: /^test\/cct\/snapshot\.test\.ts > overhead compensation/,
+  },
+  {
+    name: 'an exit that is missing leaves the caller below its callee',
+    file: 'src/cct/present-thread.ts',
+    find: '        this.node = ints[node * INTS + PARENT]\n        return\n',
+    put: '        this.node = node\n        return\n',
+    by: /^test\/cct\/builder\.test\.ts > frames that lost their exit/,
+  },
+  {
+    name: 'a chunk of the ring is not given back once it was read',
+    file: 'src/events/ring-reader.ts',
+    find: '    this.#ring.free(chunk, used)\n',
+    put: '    void used\n',
+    by: /^test\/events\/ring-reader\.test\.ts > .* > gives a full chunk back/,
+  },
+  {
+    name: 'a method that throws has no exit probe',
+    file: 'src/instrument/method.ts',
+    find: 'const { exit, thrown = exit, resume } = probes\n',
+    put: 'const { exit, thrown = [], resume } = probes\n',
+    by: /^test\/instrument\/method\.test\.ts > a method with probes > .* when something is thrown/,
+  },
+  {
+    name: 'a root that was never called ends with exit code 0',
+    file: 'src/commands/outcome.ts',
+    find: '  readonly exitCode = EX_NOROOT\n',
+    put: '  readonly exitCode = EX_NOROOT - EX_NOROOT\n',
+    by: /^test\/commands\/outcome\.test\.ts > a recording that is over ends with/,
+  },
+  {
+    name: 'a user of another group is let into a JVM',
+    file: 'src/attach/admission.ts',
+    find: 'client.uid !== process.euid || client.gid !== process.egid',
+    put: 'client.uid !== process.euid && client.gid !== process.egid',
+    by: /^test\/attach\/admission\.test\.ts > an attach is refused > to another group/,
+  },
+  {
+    name: 'a profile with a wrong checksum is read',
+    file: 'src/profile/file.ts',
+    find: 'if (crc32(body) !== file.readUInt32LE(OFFSET_CRC))',
+    put: 'if (crc32(body) < file.readUInt32LE(OFFSET_CRC) - 2 ** 32)',
+    by: /^test\/profile\/file\.test\.ts > .* > any bit changed/,
+  },
+  {
+    name: 'a detach restores nothing',
+    file: 'backend-java/agent/jfluid/agent/Session.java',
+    find: '            int[] restored = hotSwap.restore();\n',
+    put: '            int[] restored = {0, 0, 0};\n',
+    by: /^test\/live\/main-job\.smoke\.jvm\.test\.ts > .* > (attach shows|a client that is killed)/,
+  },
+  {
+    name: 'a first call waits for the client without a bound',
+    file: 'backend-java/runtime/java/lang/JFluid1Client.java',
+    find: 'LONGEST_NANOS = 1_000_000_000L;',
+    put: 'LONGEST_NANOS = 1_000_000_000_000_000L;',
+    by: /^JFluid1RequestsTest\.eachUnansweredWaitHalvesTheNext$/,
+  },
+  {
+    name: 'the proof of a detach compares nothing',
+    file: 'src/session/proof.ts',
+    find: '      different.push(method.name + method.descriptor)\n',
+    put: '      different.slice()\n',
+    by: /^test\/live\/proof\.jvm\.test\.ts > .* > a restoration that fails is found/,
+    live: ['test/live/proof.jvm.test.ts'],
+  },
+]

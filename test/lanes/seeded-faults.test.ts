@@ -1,0 +1,33 @@
+// The faults of `npm run test:seeded` still fit the sources. That tests find them is shown by that command, which takes half an hour.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+interface SeededFault {
+  readonly name: string
+  readonly file: string
+  readonly find: string
+  readonly put: string
+  readonly live?: readonly string[]
+}
+
+const root = join(import.meta.dirname, '../..')
+const { SEEDED_FAULTS } = (await import(`${import.meta.dirname}/seeded-faults.mjs`)) as {
+  SEEDED_FAULTS: readonly SeededFault[]
+}
+
+it('there are ten, each with its own name', () => {
+  expect(new Set(SEEDED_FAULTS.map(({ name }) => name)).size).toBe(10)
+})
+
+describe.each(SEEDED_FAULTS)('$name', ({ file, find, put, live = [] }) => {
+  it('changes a text that occurs once', () => {
+    expect(readFileSync(join(root, file), 'utf8').split(find)).toHaveLength(2)
+    expect(put).not.toBe(find)
+  })
+
+  it('names live files that exist', () => {
+    expect(live.filter((it) => !existsSync(join(root, it)))).toEqual([])
+  })
+})
