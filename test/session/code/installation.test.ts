@@ -24,6 +24,8 @@ const loaded = (id: number): ClassInfo => ({
 
 describe('before recording begins', () => {
   let installed: number[][]
+  /** Why the JVM refuses what it is given; undefined if it takes it. */
+  let refusal: string | undefined
   /** Answers to the questions for what has appeared, first to last; nothing after them. */
   let answers: Revelation[]
   /** What each list of the loaded classes has. */
@@ -34,20 +36,25 @@ describe('before recording begins', () => {
   beforeEach(() => {
     vi.useFakeTimers()
     installed = []
+    refusal = undefined
     answers = []
     lists = []
     const agent = { loadedClasses: async () => ({ loaders: [], classes: lists.shift() ?? [] }) }
     const instrumenter = Object.assign(new Instrumenter(agent as unknown as Agent), {
       install: async (tasks: readonly Task[]) => {
         installed.push(tasks.map(({ id }) => id))
-        return { refusals: [], results: [] }
+        const reason = refusal
+        return { refusals: reason === undefined ? [] : tasks.map((task) => ({ task, reason })), results: [] }
       },
     })
     classes = new TargetClasses()
     installation = new Installation({
       ...{ agent, instrumenter, classes },
       turns: new Turns((error) => assert.fail(String(error))),
-      revealer: { addClasses: () => {}, classesAppeared: async () => answers.shift() ?? found() },
+      revealer: {
+        ...{ addClasses: () => {}, refused: () => {} },
+        classesAppeared: async () => answers.shift() ?? found(),
+      },
     } as unknown as Workshop)
   })
   afterEach(() => {
@@ -74,6 +81,27 @@ describe('before recording begins', () => {
     installation.withFirst([{ ...method(9, 9), probe: 'handle-member' }])
     await installation.begin([])
     assert.deepEqual(installed, [[9]])
+  })
+
+  it('a warning says that calls through method handles may be missing if the JVM refuses what hides them', async () => {
+    refusal = 'its bytes have changed since it was analysed'
+    installation.withFirst([{ ...method(9, 9), probe: 'handle-member' }])
+    await installation.begin([])
+    assert.ok(
+      installation.warnings.includes(
+        `calls through method handles may be missing: the JDK's code for them was left as it is (${refusal})`,
+      ),
+      installation.warnings.join('\n'),
+    )
+  })
+
+  it('no warning speaks of method handles if the JVM refuses another method', async () => {
+    refusal = 'its bytes have changed since it was analysed'
+    await installation.begin([found(method(1, 1))])
+    assert.deepEqual(
+      installation.warnings.filter((it) => it.includes('method handles')),
+      [],
+    )
   })
 
   it('methods of a class that the JVM was still defining go in, and are no gap', async () => {

@@ -1,0 +1,84 @@
+// What a session is warned of before it records: here that this JDK's method handles are others than those that are known.
+
+import { expect, it } from 'vitest'
+import { HANDLE_MEMBER_CLASS } from '../../src/instrument/handle-members.ts'
+import { Beginning } from '../../src/session/beginning.ts'
+import type { Task } from '../../src/session/code/instrumenter.ts'
+import type { Engine } from '../../src/session/engine.ts'
+import type { Pulse } from '../../src/session/pulse.ts'
+import { Turns } from '../../src/session/turns.ts'
+import { assemble } from '../instrument/assembler.ts'
+
+/** A target of which no class is known but the one that implements method handles. */
+class FakeEngine {
+  readonly warnings = new Set<string>()
+  readonly first: Task[] = []
+  readonly facts = { feature: 99 }
+  readonly options = { scheme: 'a', include: [], exclude: [] }
+  readonly door = { woken: true }
+  readonly byHand = { watchesJdk: false }
+  readonly regionTable = null
+  readonly agent = { enable: async () => {}, watch: async () => {}, go: async () => {} }
+  readonly turns = new Turns((error) => expect.fail(String(error)))
+  readonly classes = { bootClasses: new Map([[HANDLE_MEMBER_CLASS, 1]]) }
+  readonly instrumenter: { classBytes(): Promise<Uint8Array[]> }
+  readonly classLoads = { beforeRecording: (prepare: () => Promise<void>) => prepare() }
+  readonly revealer = {
+    start: async () => ({ instrument: [], ready: [], skipped: [], reflection: false }),
+    counters: { instrumentedMethods: 0 },
+    rootProgress: () => [],
+  }
+  readonly rareWatch = {
+    ...{ past: undefined, recent: async function* () {} },
+    ...{ settle: async () => {}, lookFurther: async () => {} },
+  }
+  readonly installation = {
+    ...{ refreshClasses: async () => {}, begin: async () => {}, catchUp: async () => {} },
+    withFirst: (tasks: readonly Task[]) => this.first.push(...tasks),
+  }
+
+  constructor(handles: Uint8Array) {
+    this.instrumenter = { classBytes: async () => [handles] }
+  }
+}
+
+/** @param methods  of the class that implements method handles */
+async function begin([method, ...copies]: readonly string[]): Promise<FakeEngine> {
+  const handles = assemble({ className: HANDLE_MEMBER_CLASS, method, copies, code: 'aconst_null | areturn' })
+  const engine = new FakeEngine(handles.bytes)
+  const pulse = { readStatus: async () => {} } as unknown as Pulse
+  let isRecording = false
+  await new Beginning(engine as unknown as Engine, pulse, () => {}).run(() => {
+    isRecording = true
+  })
+  expect(isRecording).toBe(true)
+  return engine
+}
+
+const MEMBERS = ['internalMemberName', 'internalMemberNameEnsureInit', 'constructorMethod'].map(
+  (name) => `${name}(Ljava/lang/Object;)Ljava/lang/Object;`,
+)
+const WARNING =
+  'calls through method handles may be missing: JDK 99 implements them in a way that is not known here'
+
+it('a JDK whose method handles are known gets their probes first, and no warning', async () => {
+  const { first, warnings } = await begin(MEMBERS)
+  expect(first.map(({ name, probe }) => [name, probe])).toEqual([
+    ['internalMemberName', 'handle-member'],
+    ['internalMemberNameEnsureInit', 'handle-member'],
+    ['constructorMethod', 'handle-member'],
+  ])
+  expect([...warnings]).toEqual([])
+})
+
+it('a JDK that lacks one of the methods gets the others, and a warning', async () => {
+  const { first, warnings } = await begin(MEMBERS.slice(0, 2))
+  expect(first.map(({ name }) => name)).toEqual(['internalMemberName', 'internalMemberNameEnsureInit'])
+  expect([...warnings]).toEqual([WARNING])
+})
+
+it('a JDK that has none of them gets a warning', async () => {
+  const { first, warnings } = await begin(['memberOf(Ljava/lang/Object;)Ljava/lang/Object;'])
+  expect(first).toEqual([])
+  expect([...warnings]).toEqual([WARNING])
+})
