@@ -4,29 +4,37 @@
 
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
 import { reasonOf, sayLane, type TestFile } from './summary.ts'
 
 export default class LaneReporter implements Reporter {
   readonly #begun = performance.now()
+  #isNamed = false
+
+  onInit(vitest: Vitest): void {
+    this.#isNamed = vitest.config.testNamePattern !== undefined // vitest skips the other tests of a file
+  }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const files = modules.map(fileOf)
+    const files = modules.map((it) => fileOf(it, this.#isNamed))
     const rows = process.env.JFLUID_SECONDS
     if (rows !== undefined) {
       for (const { skips, ...row } of files) appendFileSync(rows, `${JSON.stringify(row)}\n`)
     }
-    const { text, isTooSlow } = sayLane(files, (performance.now() - this.#begun) / 1000)
-    console.log(text)
+    const summary = sayLane(files, (performance.now() - this.#begun) / 1000)
+    console.log(summary.text)
     // With JFLUID_FULL unit files do the same more often.
-    if (isTooSlow && process.env.JFLUID_FULL !== '1') process.exitCode = 1
+    if (summary.isTooSlow && process.env.JFLUID_FULL !== '1') process.exitCode = 1
+    if (summary.hasUnexplainedSkip) process.exitCode = 1
   }
 }
 
-function fileOf(module: TestModule): TestFile {
+/** @param isNamed  only tests with a given title run: why others do not needs no reason */
+function fileOf(module: TestModule, isNamed: boolean): TestFile {
   const tests = [...module.children.allTests()]
   const { collectDuration, setupDuration, duration } = module.diagnostic()
   const count = (state: string): number => tests.filter((test) => test.result().state === state).length
+  const skipped = isNamed ? [] : tests.filter((test) => test.result().state === 'skipped')
   return {
     lane: module.project.name,
     file: relative(module.project.config.root, module.moduleId),
@@ -34,6 +42,6 @@ function fileOf(module: TestModule): TestFile {
     passed: count('passed'),
     failed: Math.max(count('failed'), module.state() === 'failed' ? 1 : 0), // a hook, or the import
     skipped: count('skipped'),
-    skips: tests.filter((test) => test.result().state === 'skipped').map((test) => reasonOf(test.fullName)),
+    skips: skipped.map((test) => reasonOf(test.fullName)),
   }
 }

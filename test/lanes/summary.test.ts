@@ -61,3 +61,24 @@ it('has the skipped tests by reason and file', () => {
   )
   expect(text).toMatch(/4 passed, 1 failed, 4 skipped$/)
 })
+
+it('fails for a test that is skipped without a reason, and names its file', () => {
+  const { text, hasUnexplainedSkip } = sayLane(
+    [
+      file('a', 0, { skipped: 3, skips: [null, 'no root', null] }),
+      file('hook', 0, { failed: 1, skipped: 2, skips: [null, null] }),
+    ],
+    1,
+  )
+  expect(hasUnexplainedSkip).toBe(true)
+  expect(text).toContain('skipped:\n  no root:\n    1 in test/a.test.ts\n')
+  expect(text).toMatch(
+    /skipped without a reason, which fails the lane.*:\n {2}2 in test\/a\.test\.ts\nunit: /,
+  )
+})
+
+it('does not fail for tests that say why they are skipped', () => {
+  const { text, hasUnexplainedSkip } = sayLane([file('a', 0, { skipped: 1, skips: ['no root'] })], 1)
+  expect(hasUnexplainedSkip).toBe(false)
+  expect(text).not.toContain('without a reason')
+})
