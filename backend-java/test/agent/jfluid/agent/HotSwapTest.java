@@ -307,6 +307,32 @@ final class HotSwapTest {
         equal(1, world.value(0));
     }
 
+    /** The JVM has refused one before: that is as it was, and is not redefined again. */
+    static void onlyClassesOfTheCallThatEndedInWantOfMemoryAreRestored() {
+        World world = new World(4);
+        world.jvm.rejected.add(world.classes.get(1));
+        world.jvm.nextDone = new OutOfMemoryError("Java heap space"); // of the call for the others
+        Swap it = world.swap.prepare(world.bodies(5, 0, 1, 2, 3));
+        equal(4, world.redefine(it).size());
+        equal(3, world.jvm.calls); // all, the culprit, the others
+        for (int i = 0; i < 4; i++) {
+            equal(i == 1, it.isRefused(world.classes.get(i)), "p.C" + i);
+        }
+        equal(new int[] {3, 0, 0}, world.swap.restore());
+        for (Class<?> c : world.classes) {
+            that(world.jvm.hasOwnCode(c), c.getName());
+        }
+    }
+
+    static void aClassIsRestoredIfTheJvmHasFailedAfterItsRedefinition() {
+        World world = new World(1);
+        world.jvm.nextDone = new InternalError("once");
+        equal(Map.of(world.id(0), "java.lang.InternalError: once"), world.redefineAll(5));
+        equal(5, world.value(0));
+        equal(new int[] {1, 0, 0}, world.swap.restore());
+        equal(1, world.value(0));
+    }
+
     static void aClassThatCannotBeRestoredIsCounted() {
         World world = new World(10);
         world.redefineAll(5);
