@@ -1,6 +1,7 @@
 // What a lane says at its end: its slowest files, unit files that are too slow, and the tests it skipped and why.
 //
 // JFLUID_SECONDS names a file to which a line of JSON is added for each test file: {lane, file, seconds, passed, skipped, failed}.
+// Then the slowest are not listed: slowest.mjs lists those of all lanes.
 
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -21,7 +22,8 @@ export default class LaneReporter implements Reporter {
     if (rows !== undefined) {
       for (const { skips, ...row } of files) appendFileSync(rows, `${JSON.stringify(row)}\n`)
     }
-    const summary = sayLane(files, (performance.now() - this.#begun) / 1000)
+    const laneSeconds = (performance.now() - this.#begun) / 1000
+    const summary = sayLane(files, laneSeconds, rows === undefined)
     console.log(summary.text)
     // With JFLUID_FULL unit files do the same more often.
     if (summary.isTooSlow && process.env.JFLUID_FULL !== '1') process.exitCode = 1

@@ -82,3 +82,9 @@ it('does not fail for tests that say why they are skipped', () => {
   expect(hasUnexplainedSkip).toBe(false)
   expect(text).not.toContain('without a reason')
 })
+
+it('has no list of the slowest files if all lanes have one together', () => {
+  const { text } = sayLane([file('a', 1), file('slow', 4)], 5, false)
+  expect(text).not.toContain('slowest files')
+  expect(text).toMatch(/^unit files above 3 s:\n/)
+})

@@ -27,7 +27,8 @@ export interface LaneSummary {
   readonly hasUnexplainedSkip: boolean
 }
 
-export function sayLane(files: readonly TestFile[], laneSeconds: number): LaneSummary {
+/** @param lists  whether to list the slowest files */
+export function sayLane(files: readonly TestFile[], laneSeconds: number, lists = true): LaneSummary {
   const bySeconds = files.toSorted((a, b) => b.seconds - a.seconds)
   const unit = bySeconds.filter(({ lane }) => lane === 'unit')
   const tooSlow = unit.filter(({ seconds }) => seconds > FAILED_SECONDS)
@@ -37,7 +38,7 @@ export function sayLane(files: readonly TestFile[], laneSeconds: number): LaneSu
   const section = (title: string, rows: readonly string[]): void => {
     if (rows.length > 0) lines.push(title, ...rows)
   }
-  section('slowest files:', bySeconds.slice(0, SLOWEST).map(row))
+  if (lists) section('slowest files:', bySeconds.slice(0, SLOWEST).map(row))
   section(`unit files above ${NAMED_SECONDS} s:`, slow.map(row))
   section(`unit files above ${FAILED_SECONDS} s, which fails the lane:`, tooSlow.map(row))
   section('skipped:', skipsByReason(files))
