@@ -61,6 +61,8 @@ export class CctBuilder extends PresentThread implements EventSink {
   purged = 0
   /** Those of samples. */
   readonly weights = new Weights()
+  /** StackOverflowErrors, by the id of the first method that they left and that could say so. */
+  readonly overflows = new Map<number, number>()
   /** What the JVM says that roots have allocated: those that have ended. */
   allocatedBytes = 0
   /** By thread: how often it has said so. */
@@ -200,6 +202,10 @@ export class CctBuilder extends PresentThread implements EventSink {
     this.nodes.floats[this.node * NODE_FLOATS + NODE_TICKS]++
     this.weights.add(weight)
     if (this.nodes.count > this.#mostSampled) this.#purge()
+  }
+
+  overflow(method: number): void {
+    this.overflows.set(method, (this.overflows.get(method) ?? 0) + 1)
   }
 
   submit(token: number): void {
@@ -359,6 +365,7 @@ export class CctBuilder extends PresentThread implements EventSink {
     if (slow) this.keepSlow(slow.threshold)
     this.countedCalls.fill(0)
     this.healed = 0
+    this.overflows.clear()
     this.allocatedBytes = this.virtualRoots = 0
     this.survivors?.forget()
     this.waitTicks = 0

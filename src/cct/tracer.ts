@@ -248,6 +248,10 @@ export class Tracer implements EventSink {
     this.#builder.counted(method)
   }
 
+  overflow(method: number): void {
+    this.#builder.overflow(method)
+  }
+
   knows(token: number): boolean {
     return this.#builder.knows(token)
   }

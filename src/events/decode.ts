@@ -14,6 +14,7 @@ import {
   CONTROL_DROP,
   CONTROL_EPOCH,
   CONTROL_NAME,
+  CONTROL_OVERFLOW,
   CONTROL_RESUME,
   CONTROL_ROOT,
   CONTROL_SAMPLE,
@@ -69,6 +70,8 @@ export interface EventSink {
   site(site: number): void
   /** The frame on top calls this method, of which nothing else is told. `calls` may take these words, too. */
   counted(method: number): void
+  /** A StackOverflowError has left this method, the first one with probes that had stack to say so. */
+  overflow(method: number): void
   /** The thread hands work over from where it is. */
   submit(token: number): void
   /** Whether `begin` of this token can be told: its `submit` has been, and no `drop`. */
@@ -234,6 +237,9 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       return true
     case CONTROL_COUNTED:
       sink.counted(low)
+      return true
+    case CONTROL_OVERFLOW:
+      sink.overflow(low)
       return true
     case CONTROL_SUBMIT:
       sink.submit(payload)

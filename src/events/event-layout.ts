@@ -35,6 +35,7 @@
 //   DROP     token: there will be no BEGIN, the work has been refused, taken back, or done by a thread
 //            that was inside the graph already
 //   COUNTED  method id: the frame on top calls it. No frame of its own comes of it, nor a time
+//   OVERFLOW method id: a StackOverflowError has left this method, the first one that had stack to say so. Follows its EXIT
 //   UNWIND   number of frames: of the stack that this thread's last sample showed, so many have gone, the innermost
 //            ones. ENTERs follow for those that are there instead
 //   SAMPLE   weight: the thread is in the innermost frame now. Bytecodes it has executed since its last sample, or
@@ -79,6 +80,7 @@ export const CONTROL_NAME = 12
 export const CONTROL_ALLOCATED = 13
 export const CONTROL_TRACK = 15
 export const CONTROL_COUNTED = 16
+export const CONTROL_OVERFLOW = 17
 
 export const NAME_CLASS_SHIFT = 25
 export const NAME_AT_SHIFT = 16

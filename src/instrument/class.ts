@@ -22,7 +22,14 @@ import { instrumentMethod, type MethodProbes } from './method.ts'
 import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
 import { type CodeRegion, REGION_SLOTS } from './regions.ts'
-import { RUNTIME_CLASS, type RuntimeBlock, regionBlock, runtimeBlock } from './runtime.ts'
+import {
+  RUNTIME_CLASS,
+  type RuntimeBlock,
+  regionBlock,
+  runtimeBlock,
+  VALUE_TYPES,
+  valueType,
+} from './runtime.ts'
 import { SAMPLE_SLOTS, type SampleTrigger } from './sampling.ts'
 import { returnedClasses } from './shared-exits.ts'
 import { type SiteNumbers, siteEntry } from './sites.ts'
@@ -145,7 +152,9 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const returned = returnedClasses(classFile, recipe.tells)
   const handleMembers = name === HANDLE_MEMBER_CLASS
   if (recipe.tells === 'regions') return regionBlock(pool, returned, handleMembers)
+  const values = new Set(classFile.methods.map(({ descriptor }) => valueType(descriptor)))
   return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), CLOCKS[recipe.tells], {
+    values: recipe.tells === 'samples' ? [] : VALUE_TYPES.filter((type) => values.has(type)),
     waitsOf: waitsOf(recipe) === undefined ? undefined : name,
     samples: recipe.tells === 'samples' ? recipe.due : undefined,
     sites: recipe.sites !== undefined,
@@ -231,13 +240,18 @@ function probesOf(
     const task = { regions, session: recipe.session }
     return regions.length === 0 ? undefined : { entry: [], exit: [], regions: task, slots: REGION_SLOTS }
   }
-  const timing = timingProbes(work, refs, recipe)
+  const timing = timingProbes(work, refs, recipe, method)
   const timed = work.handleMember ? withHandleMember(timing, refs) : timing
   const waiting = work.wait === undefined ? timed : withWait(timed, work.wait, refs)
   return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
 }
 
-function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, recipe: Recipe): MethodProbes {
+function timingProbes(
+  { id, timing, reflection }: Work,
+  refs: RuntimeBlock,
+  recipe: Recipe,
+  { descriptor }: MethodInfo,
+): MethodProbes {
   const receiver = reflection ? receiverProbe(refs.reflectiveCall) : []
   const sites = recipe.sites && { sites: { numbers: recipe.sites, id } }
   if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
@@ -249,11 +263,13 @@ function timingProbes({ id, timing, reflection }: Work, refs: RuntimeBlock, reci
     if (refs.counted === 0) throw new NotInstrumentable('this recipe counts nothing')
     return { entry: [...idProbe(id, refs.counted), ...receiver], exit: [], slots: idSlots(id) }
   }
-  const [entry, exit] =
-    timing === 'root' ? [refs.rootEntry, refs.rootExit] : [refs.methodEntry, refs.methodExit]
+  const isRoot = timing === 'root'
+  const methodExit = refs.valueExits.get(valueType(descriptor) ?? '') ?? refs.methodExit
+  const entry = idProbe(id, isRoot ? refs.rootEntry : refs.methodEntry)
   return {
-    entry: [...(refs.sites === null ? [] : siteEntry(refs.sites)), ...idProbe(id, entry), ...receiver],
-    exit: idProbe(id, exit),
+    entry: [...(refs.sites === null ? [] : siteEntry(refs.sites)), ...entry, ...receiver],
+    exit: idProbe(id, isRoot ? refs.rootExit : methodExit),
+    thrown: idProbe(id, isRoot ? refs.rootThrown : refs.methodThrown),
     resume: idProbe(id, refs.methodResume),
     slots: idSlots(id),
     ...(recipe.tells !== 'time' && { counts: countsOf(recipe) }),
@@ -279,10 +295,12 @@ function withHandleMember(timed: MethodProbes, { handleMember }: RuntimeBlock): 
 /** The wait is all of the method but its own entry and exit. */
 function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: RuntimeBlock): MethodProbes {
   if (refs === null) throw new NotInstrumentable('waits are not told')
+  const end = waitExit(refs)
   return {
     ...timed,
     entry: [...timed.entry, ...waitEntry(wait, refs)],
-    exit: [...waitExit(refs), ...timed.exit],
+    exit: [...end, ...timed.exit],
+    ...(timed.thrown !== undefined && { thrown: [...end, ...timed.thrown] }),
     slots: Math.max(timed.slots, WAIT_SLOTS),
   }
 }
@@ -299,11 +317,11 @@ function withHandOver(
   if (refs === null) throw new NotInstrumentable('no work changes hands in this class')
   const entry = handOverEntry(handOver, refs)
   const takesUp = handOver.exit !== undefined || handOver.entry.tell.startsWith('worker')
-  const exit = [...timed.exit, ...handOverExit(handOver, refs)]
+  const end = handOverExit(handOver, refs)
   return {
     entry: takesUp ? [...entry, ...timed.entry] : [...timed.entry, ...entry],
-    exit: [...exit, ...handOverReturn(handOver, refs)],
-    thrown: exit,
+    exit: [...timed.exit, ...end, ...handOverReturn(handOver, refs)],
+    thrown: [...(timed.thrown ?? timed.exit), ...end],
     ...(timed.resume !== undefined && { resume: timed.resume }),
     ...(timed.counts !== undefined && { counts: timed.counts }),
     ...(timed.waits !== undefined && { waits: timed.waits }),

@@ -3,15 +3,18 @@
 //
 //     push id; invokestatic methodEntry
 //     …                                    old code; before each return:
-//     push id; invokestatic methodExit
+//     push id; invokestatic methodExit     an int, a long or an Object that is returned goes through it
 //     xreturn
 //     …
 //   own handler:                           whose frame others may have left without a word (own-handlers.ts)
 //     push id; invokestatic methodResume
 //     …
 //   handler:                               for whatever is thrown, after all old code
-//     push id; invokestatic methodExit
+//     push id; invokestatic methodThrown   it goes through that
 //     athrow
+//
+// A value that a call hands through is not on the stack meanwhile: code of C1 keeps a place there for each that is to
+// outlive a call, and its frames are in steps of 16 bytes.
 //
 // A method that counts what it executes has more of them (counting.ts).
 //
@@ -59,6 +62,7 @@ import type { AllocationRefs, RuntimeBlock } from './runtime.ts'
 import { type SampledMethod, type SampleProbes, sampleProbes } from './sampling.ts'
 import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
 import { joined, SITE_SLOTS, type SiteNumbers, siteProbes } from './sites.ts'
+import { slotsOf, stackSlots } from './stack-slots.ts'
 import { monitorEntry, WAIT_SLOTS, type WaitRecipe, waitProbes } from './waits.ts'
 
 const MAX_U2 = 65535
@@ -139,10 +143,14 @@ export function instrumentMethod(
     const waiting = waits(announces)
     const own = more?.inserted ?? waiting?.inserted ?? cloning
     const put = joined(own, announces ? sites?.told : sites?.untold)
-    return layOut(classFile, method, code, probes, refs, hasFrame, more, put, waiting?.behind ?? added)
+    const behind = waiting?.behind ?? added
+    const layout = layOut(classFile, method, code, probes, refs, hasFrame, more, put, behind)
+    const hasHandlers = layout.handlers.length > 0 || code.handlers.length > 0
+    const slots = Math.max(probes.slots, moreSlots)
+    return { ...layout, maxStack: stackSlots(classFile, code, frames, put, behind, slots, hasHandlers) }
   }
   const announcing = waitRefs !== undefined || sites !== undefined
-  const { moved, handlers, length } = announcing
+  const { maxStack, moved, handlers, length } = announcing
     ? orIfTooLong(
         () => place(true),
         () => place(false),
@@ -157,9 +165,7 @@ export function instrumentMethod(
   }
 
   const out = new Writer(length + 256)
-  const thrown = handlers.length === 0 ? 0 : 1
-  // What lies below a returned value is not known without following the stack, so leave room for all.
-  out.u2(atMost(MAX_U2, Math.max(code.maxStack, thrown) + Math.max(probes.slots, moreSlots), 'max_stack'))
+  out.u2(atMost(MAX_U2, maxStack, 'max_stack'))
   const newLocal = more?.local ?? -1
   out.u2(code.maxLocals + (more === undefined || newLocal < 0 ? 0 : slotsOf(more.localTypes)))
   out.u4(length)
@@ -235,10 +241,6 @@ interface Addition {
   readonly localTypes: readonly VerificationType[]
   /** Of more than three: where in the entry probe each has its value. */
   readonly localsSet?: readonly number[]
-}
-
-function slotsOf(types: readonly VerificationType[]): number {
-  return types.reduce((sum, type) => sum + (typeTag(type) === LONG || typeTag(type) === DOUBLE ? 2 : 1), 0)
 }
 
 function additionOf(

@@ -51,9 +51,9 @@ const JUMP_BYTES = 3
 export interface Probes {
   /** Put before the first instruction. */
   readonly entry: readonly number[]
-  /** Put before every return. */
+  /** Put before every return; what is returned stays on the stack. */
   readonly exit: readonly number[]
-  /** What of `exit` there is to do when something is thrown; `exit` if absent. */
+  /** What there is to do when something is thrown, and stays on the stack; `exit` if absent. */
   readonly thrown?: readonly number[]
   /** Put where handlers of the method begin. */
   readonly resume?: readonly number[]

@@ -27,6 +27,8 @@ const OBJECT = '(Ljava/lang/Object;)V'
 const OBJECTS = '(Ljava/lang/Object;Ljava/lang/Object;)V'
 const SAME_OBJECT = '(Ljava/lang/Object;)Ljava/lang/Object;'
 const NOTHING = '()V'
+const THROWN_AND_ID = '(Ljava/lang/Throwable;I)Ljava/lang/Throwable;'
+const THROWN_COUNT_AND_ID = '(Ljava/lang/Throwable;II)Ljava/lang/Throwable;'
 
 /**
  * What events are to tell: when they were, or what was executed since the last. They have probes of their own, of the
@@ -37,9 +39,11 @@ export type EventClock = 'time' | 'executed' | 'allocated'
 const EXECUTED = {
   methodEntry: ['countEntry', ID],
   methodExit: ['countExit', COUNT_AND_ID],
+  methodThrown: ['countThrown', THROWN_COUNT_AND_ID],
   methodResume: ['countResume', ID],
   rootEntry: ['countRootEntry', ID],
   rootExit: ['countRootExit', COUNT_AND_ID],
+  rootThrown: ['countRootThrown', THROWN_COUNT_AND_ID],
   countLoop: ['countLoop', COUNT],
   countCall: ['countCall', COUNT],
 } as const
@@ -78,13 +82,42 @@ const PROBES = {
   time: {
     methodEntry: ['methodEntry', ID],
     methodExit: ['methodExit', ID],
+    methodThrown: ['methodThrown', THROWN_AND_ID],
     methodResume: ['methodResume', ID],
     rootEntry: ['rootEntry', ID],
     rootExit: ['rootExit', ID],
+    rootThrown: ['rootThrown', THROWN_AND_ID],
   },
   executed: EXECUTED,
   allocated: { ...EXECUTED, ...ALLOCATIONS },
 } as const
+
+/**
+ * Exits of methods that return a value, which they hand through, by the type that these have in descriptors. Of a class, only
+ * those that its methods need.
+ */
+const VALUE_EXITS = {
+  time: {
+    I: ['methodExit', '(II)I'],
+    J: ['methodExit', '(JI)J'],
+    'Ljava/lang/Object;': ['methodExit', '(Ljava/lang/Object;I)Ljava/lang/Object;'],
+  },
+  executed: {
+    I: ['countExit', '(III)I'],
+    J: ['countExit', '(JII)J'],
+    'Ljava/lang/Object;': ['countExit', '(Ljava/lang/Object;II)Ljava/lang/Object;'],
+  },
+} as const
+
+export type ValueType = keyof (typeof VALUE_EXITS)['time']
+export const VALUE_TYPES = Object.keys(VALUE_EXITS.time) as readonly ValueType[]
+
+/** Undefined for what no exit hands through: another class would have to be looked up for that. */
+export function valueType(descriptor: string): ValueType | undefined {
+  const type = descriptor.slice(descriptor.lastIndexOf(')') + 1)
+  if (/^[ZBCSI]$/.test(type)) return 'I'
+  return type === 'J' || type === 'Ljava/lang/Object;' ? type : undefined
+}
 
 /** The probes of mode `sample`. */
 const SAMPLES_CLASS = 'java/lang/JFluid1Samples'
@@ -145,9 +178,14 @@ export type SiteRefs = { readonly [method in keyof typeof SITE_PROBES]: number }
 export interface RuntimeRefs {
   readonly methodEntry: number
   readonly methodExit: number
+  /** The same, handing through the value that is returned, by `valueType`: those that the class needs. */
+  readonly valueExits: ReadonlyMap<string, number>
+  /** The same, handing through what is thrown. */
+  readonly methodThrown: number
   readonly methodResume: number
   readonly rootEntry: number
   readonly rootExit: number
+  readonly rootThrown: number
   /** These are 0 where events tell the time. */
   readonly countLoop: number
   readonly countCall: number
@@ -231,6 +269,8 @@ interface MoreProbes {
   readonly counts?: boolean
   /** The class gives what method handles call. */
   readonly handleMembers?: boolean
+  /** What methods of the class return, in order. */
+  readonly values?: readonly ValueType[]
 }
 
 /**
@@ -243,10 +283,12 @@ export function runtimeBlock(
   returned: readonly string[],
   handsOver = false,
   clock: EventClock = 'time',
-  { waitsOf, samples, sites = false, counts = false, handleMembers = false }: MoreProbes = {},
+  { waitsOf, samples, sites = false, counts = false, handleMembers = false, values = [] }: MoreProbes = {},
 ): RuntimeBlock {
+  const valueClock = clock === 'time' ? 'time' : 'executed'
+  const valueTexts = values.flatMap((type) => VALUE_EXITS[valueClock][type])
   const more = { waitsOf, samples, sites, counts, handleMembers }
-  const block = new Block(pool, returned, handsOver, clock, more)
+  const block = new Block(pool, returned, handsOver, clock, more, valueTexts)
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)['time']): number => {
     const [name, descriptor] = PROBES[clock][key]
@@ -257,9 +299,17 @@ export function runtimeBlock(
   return {
     methodEntry: probe('methodEntry'),
     methodExit: probe('methodExit'),
+    valueExits: new Map(
+      values.map((type) => {
+        const [name, descriptor] = VALUE_EXITS[valueClock][type]
+        return [type, block.method(runtime, name, descriptor)]
+      }),
+    ),
+    methodThrown: probe('methodThrown'),
     methodResume: probe('methodResume'),
     rootEntry: probe('rootEntry'),
     rootExit: probe('rootExit'),
+    rootThrown: probe('rootThrown'),
     countLoop: executed(EXECUTED.countLoop),
     countCall: executed(EXECUTED.countCall),
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
@@ -312,7 +362,8 @@ export function regionBlock(
     return block.method(runtime, name, descriptor)
   }
   return {
-    ...{ methodEntry: 0, methodExit: 0, methodResume: 0, rootEntry: 0, rootExit: 0 },
+    ...{ methodEntry: 0, methodExit: 0, methodThrown: 0, methodResume: 0 },
+    ...{ valueExits: new Map(), rootEntry: 0, rootExit: 0, rootThrown: 0 },
     ...{ countLoop: 0, countCall: 0 },
     region: { enter: probe('enter'), leave: probe('leave'), exit: probe('exit') },
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
@@ -386,6 +437,7 @@ class Block {
     handsOver: boolean,
     clock: keyof typeof WANTED,
     { waitsOf, samples, sites, counts, handleMembers }: MoreProbes,
+    moreTexts: readonly string[] = [],
   ) {
     this.#pool = pool
     const more = [
@@ -396,7 +448,7 @@ class Block {
       ...(counts ? WANTED_TO_COUNT : []),
       ...(handleMembers ? WANTED_TO_HIDE_MEMBERS : []),
     ]
-    this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...returned.map(wanted)])
+    this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...[...returned, ...moreTexts].map(wanted)])
   }
 
   utf8(text: string): number {

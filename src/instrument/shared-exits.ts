@@ -35,7 +35,7 @@ export interface SharedExits {
 const GOTO_BYTES = 3
 const GOTO_W_BYTES = 5
 /** Depth of what is never reached, or only by the way back from a subroutine. */
-const UNKNOWN = -1
+export const UNKNOWN_DEPTH = -1
 
 /**
  * Which returns may jump, and gain by it.
@@ -77,11 +77,12 @@ export function sharedExits(
 /** Slots on the stack before each instruction, by bci. */
 export function stackDepths(classFile: ClassFile, code: Code): Int32Array {
   const { bytecode, handlers } = code
-  const depths = new Int32Array(bytecode.length).fill(UNKNOWN)
+  const depths = new Int32Array(bytecode.length).fill(UNKNOWN_DEPTH)
   const pending: number[] = []
   const flow = (bci: number, depth: number) => {
     if (depths[bci] === depth) return
-    if (depths[bci] !== UNKNOWN) throw new NotInstrumentable('malformed: two stack depths at one instruction')
+    if (depths[bci] !== UNKNOWN_DEPTH)
+      throw new NotInstrumentable('malformed: two stack depths at one instruction')
     depths[bci] = depth
     pending.push(bci)
   }

@@ -47,6 +47,7 @@ import {
   NewerProfile,
   NotAProfile,
 } from './errors.ts'
+import type { Overflow } from './overflows.ts'
 import { bodyPieces, CODEC } from './pack.ts'
 import {
   type AllocationFacts,
@@ -316,6 +317,9 @@ class Reader {
         skipped: this.#array(instrumentation.skipped, 'skipped').map((each) => this.#skipped(each)),
         gaps: this.#count(instrumentation.gaps, 'gaps'),
         healed: this.#count(instrumentation.healed, 'healed'),
+        ...(instrumentation.overflows !== undefined && {
+          overflows: this.#array(instrumentation.overflows, 'overflows').map((each) => this.#overflow(each)),
+        }),
       },
       warmupMs: this.#number(all.warmupMs, 'warmupMs'),
       truncated: this.#truncated(all.truncated),
@@ -521,6 +525,14 @@ class Reader {
       text: this.#string(change.text, 'what was changed by hand'),
       atMs: this.#number(change.atMs, 'the time of a change by hand'),
       methods: this.#count(change.methods, 'methods changed by hand'),
+    }
+  }
+
+  #overflow(value: unknown): Overflow {
+    const { method, errors } = this.#fields(value, 'a stack overflow')
+    return {
+      method: this.#string(method, 'the method of a stack overflow'),
+      errors: this.#count(errors, 'stack overflows'),
     }
   }
 

@@ -12,6 +12,7 @@ import type { Trace } from '../cct/trace.ts'
 import { COLLAPSED_NAME, type MethodName, type ThreadTree, type Tree } from '../cct/tree.ts'
 import type { Durations } from '../regions/times.ts'
 import type { DetachFacts } from './detach-facts.ts'
+import type { Overflow } from './overflows.ts'
 
 /**
  * What is asked of every call: how long it took, how much of that its thread was blocked or waiting, how many bytecodes it
@@ -133,6 +134,8 @@ export interface Profile {
     readonly gaps: number
     /** Simulated frames closed by force, at an exit below them or a root. */
     readonly healed: number
+    /** Absent in profiles of versions that did not look. */
+    readonly overflows?: readonly Overflow[]
   }
   /** Time until the last redefinition had settled; `warmupSelfNs` of the trees falls into it. */
   readonly warmupMs: number

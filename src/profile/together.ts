@@ -4,6 +4,7 @@
 
 import { maxOf } from '../base/arrays.ts'
 import { UnionIds, unionOf } from '../cct/union.ts'
+import { overflowsTogether } from './overflows.ts'
 import { allWarnings, type JvmFacts, nameOf, type Profile } from './profile.ts'
 
 /**
@@ -158,5 +159,6 @@ function instrumentationOf(profiles: readonly Profile[]): Profile['instrumentati
     skipped: [...skipped.values()],
     gaps: sum(all.map((it) => it.gaps)),
     healed: sum(all.map((it) => it.healed)),
+    overflows: overflowsTogether(all.flatMap((it) => it.overflows ?? [])),
   }
 }

@@ -195,6 +195,7 @@ export class RegionBuilder implements EventSink {
   allocated(): void {}
   track(): void {}
   counted(): void {}
+  overflow(): void {}
 
   unwind(): void {}
 

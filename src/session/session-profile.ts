@@ -3,6 +3,7 @@
 import { withDenseIds } from '../cct/allocation.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
+import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
 import type { OverheadFacts, Profile, RegionTimes, Sampling, SkippedMethod } from '../profile/profile.ts'
 import { withSoundTrace } from '../profile/trace-file.ts'
 import type { TargetClock } from './clock.ts'
@@ -95,8 +96,10 @@ function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): num
 }
 
 /** What only the end shows. */
-export function warningsAtEnd({ options, regionTable }: Engine, stats: RecorderStats): string[] {
-  const warnings = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
+export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
+  const { options, regionTable } = engine
+  const regions = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
+  const warnings = [...regions, ...overflowWarnings(overflowsOf(engine, stats))]
   const { orphans, purged, collapsed } = stats
   const openCalls = openCallsOf(options, stats)
   if (orphans > 0)
@@ -141,7 +144,18 @@ function instrumentationFacts(engine: Engine, stats: RecorderStats): Profile['in
     skipped: skippedMethods(engine),
     gaps: Math.max(targetState.gaps, stats.gaps) + counters.gaps + installation.lateClasses + rareWatch.gaps,
     healed: stats.healed,
+    overflows: overflowsOf(engine, stats),
   }
+}
+
+/** StackOverflowErrors that have left methods with probes. */
+function overflowsOf({ names }: Engine, { overflows }: RecorderStats): Overflow[] {
+  return [...overflows]
+    .sort(([, a], [, b]) => b - a)
+    .map(([id, errors]) => {
+      const { class: owner, method, descriptor } = names.ofMethod(id)
+      return { method: `${owner}.${method}${descriptor}`, errors }
+    })
 }
 
 function sampled(

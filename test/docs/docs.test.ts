@@ -202,7 +202,11 @@ it('the documented keys of the JSON are those of an export', () => {
     jvms: [jvmFacts(profile)],
     callSites: true as const,
     methodNames: profile.methodNames.map((name) => ({ ...name, bci: 1, line: 1 })),
-    instrumentation: { ...profile.instrumentation, skipped: [{ method: 'a.B.c()V', reason: 'native' }] },
+    instrumentation: {
+      ...profile.instrumentation,
+      skipped: [{ method: 'a.B.c()V', reason: 'native' }],
+      overflows: [{ method: 'a.B.c()V', errors: 1 }],
+    },
     calibration: { ...profile.calibration, innerSpreadNs: 1, outerSpreadNs: 1 },
     detach: {
       ...{ ms: 1, proofMs: 1, restoredClasses: 1, refusedClasses: 0, lambdaClasses: 0 },
@@ -254,7 +258,7 @@ it('the documented keys of the JSON are those of an export', () => {
   const documented = rows(read('docs/profile-json.md'), '| key | type |').map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
-    /^(instrumentation\.skipped|jvms|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
+    /^(instrumentation\.(skipped|overflows)|jvms|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
   const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })

@@ -9,6 +9,7 @@ import {
   CONTROL_COUNTED,
   CONTROL_DROP,
   CONTROL_EPOCH,
+  CONTROL_OVERFLOW,
   CONTROL_RESUME,
   CONTROL_ROOT,
   CONTROL_SUBMIT,
@@ -67,6 +68,19 @@ describe('decoding', () => {
     // Nothing but such words says nothing of the time.
     decodeEvents(Uint32Array.from([...counted, ...counted]), 0, 4, own, builder, OPEN)
     assert.deepEqual([own.events, own.lastTicks], [8, 2 ** 33])
+  })
+
+  it('gives the method that a StackOverflowError has left, which is no event', () => {
+    const words = [exitWord(3, 8), controlWord(CONTROL_OVERFLOW, 2 ** 22 - 1), exitWord(2, 9)]
+    const { events, state } = decode(words)
+    assert.deepEqual(events, ['@1', 'exit 3 8', 'overflow 4194303', 'exit 2 9'])
+    assert.equal(state.events, 2)
+    const builder = new CctBuilder()
+    const buffer = Uint32Array.from([...words, words[1]].flat())
+    assert.equal(decodeEvents(buffer, 0, buffer.length, new WriterState(1), builder, OPEN), buffer.length)
+    assert.deepEqual([...builder.overflows], [[4194303, 2]])
+    builder.reset()
+    assert.equal(builder.overflows.size, 0)
   })
 
   it('counts ticks on from the epoch of the chunk', () => {

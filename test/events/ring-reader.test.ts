@@ -699,6 +699,10 @@ function tee(a: EventSink, b: EventSink): EventSink {
       a.caught(method, ticks)
       b.caught(method, ticks)
     },
+    overflow: (method) => {
+      a.overflow(method)
+      b.overflow(method)
+    },
     thread: (number, segment) => {
       a.thread(number, segment)
       b.thread(number, segment)

@@ -79,6 +79,9 @@ export class RecordingSink implements EventSink {
   counted(method: number): void {
     this.#note(`counted ${method}`)
   }
+  overflow(method: number): void {
+    this.#note(`overflow ${method}`)
+  }
   track(classId: number, token: number): void {
     this.#note(`track ${classId} ${token}`)
   }
@@ -142,6 +145,7 @@ export class SummingSink implements EventSink {
   allocated(): void {}
   track(): void {}
   counted(): void {}
+  overflow(): void {}
   drop(): void {}
   root(): void {}
 }

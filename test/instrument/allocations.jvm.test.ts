@@ -6,7 +6,7 @@ import { instrumentClass, type Recipe } from '../../src/instrument/class.ts'
 import { compileJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
 import { type Assembly, assemble } from './assembler.ts'
-import { compileRuntime, runJava, VERIFY_ALL, writeClass } from './jvm.ts'
+import { COUNTED_VALUE_EXITS, compileRuntime, runJava, VERIFY_ALL, writeClass } from './jvm.ts'
 
 const RUNTIME = `
   package java.lang;
@@ -17,6 +17,7 @@ const RUNTIME = `
     public static void countResume(int id) {}
     public static void countRootEntry(int id) {}
     public static void countRootExit(int n, int id) {}
+    ${COUNTED_VALUE_EXITS}
     public static int countLoop(int n) { return 0; }
     public static int countCall(int n) { return 0; }
     public static void reflectiveCall(Object method) {}

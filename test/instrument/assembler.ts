@@ -301,8 +301,13 @@ export function listing(classFile: ClassFile, methodIndex = 0): string[] {
   return lines
 }
 
-const RUNTIME = /^java\/lang\/JFluid1\.(?:method|root)(Entry|Exit|Resume)$/
-const WORDS: Readonly<Record<string, string>> = { Entry: 'enter', Exit: 'exit', Resume: 'resume' }
+const RUNTIME = /^java\/lang\/JFluid1\.(?:method|root)(Entry|Exit|Thrown|Resume)$/
+const WORDS: Readonly<Record<string, string>> = {
+  Entry: 'enter',
+  Exit: 'exit',
+  Thrown: 'thrown',
+  Resume: 'resume',
+}
 
 function probeAt(
   { pool }: ClassFile,

@@ -16,6 +16,22 @@ export const VERIFY_ALL = [
   '-XX:+BytecodeVerificationRemote',
 ]
 
+/** Exits that hand through what is returned or thrown, for a runtime that has those of methods that return nothing. */
+export const VALUE_EXITS = `
+    public static int methodExit(int value, int id) { methodExit(id); return value; }
+    public static long methodExit(long value, int id) { methodExit(id); return value; }
+    public static Object methodExit(Object value, int id) { methodExit(id); return value; }
+    public static Throwable methodThrown(Throwable thrown, int id) { methodExit(id); return thrown; }
+    public static Throwable rootThrown(Throwable thrown, int id) { rootExit(id); return thrown; }`
+
+/** The same for probes that count. */
+export const COUNTED_VALUE_EXITS = `
+    public static int countExit(int value, int n, int id) { countExit(n, id); return value; }
+    public static long countExit(long value, int n, int id) { countExit(n, id); return value; }
+    public static Object countExit(Object value, int n, int id) { countExit(n, id); return value; }
+    public static Throwable countThrown(Throwable thrown, int n, int id) { countExit(n, id); return thrown; }
+    public static Throwable countRootThrown(Throwable thrown, int n, int id) { countRootExit(n, id); return thrown; }`
+
 /** A runtime that does nothing, for whole JDKs with probes: it is called before anything is set up. */
 export const SILENT_RUNTIME = `
   package java.lang;
@@ -25,6 +41,7 @@ export const SILENT_RUNTIME = `
     public static void methodResume(int id) {}
     public static void rootEntry(int id) {}
     public static void rootExit(int id) {}
+    ${VALUE_EXITS}
     public static void reflectiveCall(Object method) {}
     public static void lockWanted(Object lock) {}
     public static void lockTaken() {}
@@ -83,6 +100,7 @@ export const CHECKING_RUNTIME = `
     }
     public static void rootEntry(int id) { methodEntry(id); }
     public static void rootExit(int id) { methodExit(id); }
+    ${VALUE_EXITS}
     public static synchronized void reflectiveCall(Object method) { reflective++; }
   }`
 

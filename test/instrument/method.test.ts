@@ -44,7 +44,7 @@ describe('a method with probes', () => {
         '16 iconst_0',
         '17 exit 7',
         '22 ireturn',
-        '23 exit 7',
+        '23 thrown 7',
         '28 athrow',
         '[5, 10) -> 23', // neither return nor the probe before it: an exit is recorded once
         '[16, 17) -> 23',
@@ -60,7 +60,7 @@ describe('a method with probes', () => {
       '9 ifne 5',
       '12 exit 7',
       '17 return',
-      '18 exit 7',
+      '18 thrown 7',
       '23 athrow',
       '[5, 12) -> 18',
     ])
@@ -75,7 +75,7 @@ describe('a method with probes', () => {
     assert.deepEqual(shape({ method: 'run()V', code: 'top: goto top' }), [
       '0 enter 7',
       '5 goto 5',
-      '8 exit 7',
+      '8 thrown 7',
       '13 athrow',
       '[5, 8) -> 8',
     ])
@@ -148,7 +148,7 @@ describe('a handler of the method', () => {
       '20 invokestatic T.risk',
       '23 exit 7',
       '28 return',
-      '29 exit 7',
+      '29 thrown 7',
       '34 athrow',
       '[5, 8) -> 14',
       '[5, 8) -> 29',
@@ -274,6 +274,54 @@ describe('an id', () => {
   })
 })
 
+describe('the stack of a method', () => {
+  const maxStack = (code: string, before: number, { id = 7, major = 61 } = {}) => {
+    const classFile = instrumented(assemble({ method: 'run(IIII)I', code, maxStack: before, major }), id)
+    return parseCode(classFile, classFile.methods[0]).maxStack
+  }
+  const SUM = 'iload_0 | iload_1 | iload_2 | iload_3 | iadd | iadd | iadd | ireturn'
+
+  it('gets no slot that its probes do not take: C1 keeps a word for each in every frame', () => {
+    assert.equal(maxStack(SUM, 4), 4)
+    assert.equal(maxStack('iload_0 | ireturn', 1), 2)
+    assert.equal(maxStack('iload_0 | ireturn', 1, { id: 65536 }), 3)
+    assert.equal(
+      maxStack('iload_0 | iload_1 | ireturn', 2),
+      3,
+      'what lies below a returned value stays there',
+    )
+  })
+
+  it('has room for all where what is on it is not known', () => {
+    assert.equal(maxStack(SUM, 4, { major: 49 }), 5)
+  })
+})
+
+describe('a value that is returned', () => {
+  const exitOf = (descriptor: string, code: string) => {
+    const classFile = instrumented(assemble({ method: `run${descriptor}`, code, major: 61 }))
+    const { bytecode } = parseCode(classFile, classFile.methods[0])
+    // Behind: the return, and, unless nothing can be thrown, our handler of 6 bytes.
+    const handler = classFile.methods[0].descriptor.endsWith('V') ? 0 : 6
+    const at = bytecode.length - handler - 1 - 3
+    const { name, descriptor: exit } = classFile.pool.memberRef((bytecode[at + 1] << 8) | bytecode[at + 2])
+    return name + exit
+  }
+
+  it.each([
+    ['()I', 'iconst_0 | ireturn', 'methodExit(II)I'],
+    ['()Z', 'iconst_0 | ireturn', 'methodExit(II)I'],
+    ['()J', 'lconst_0 | lreturn', 'methodExit(JI)J'],
+    ['()Ljava/lang/Object;', 'aconst_null | areturn', 'methodExit(Ljava/lang/Object;I)Ljava/lang/Object;'],
+    // Another class would have to be looked up, by its loader.
+    ['()Ljava/lang/String;', 'aconst_null | areturn', 'methodExit(I)V'],
+    ['()D', 'dconst_0 | dreturn', 'methodExit(I)V'],
+    ['()V', 'return', 'methodExit(I)V'],
+  ])('of %s goes through the probe if that can give it back', (descriptor, code, exit) => {
+    assert.equal(exitOf(descriptor, code), exit)
+  })
+})
+
 describe('a constructor', () => {
   const OBJECT_INIT = 'invokespecial java/lang/Object.<init>()V'
   const rows = (code: string, more: Partial<Assembly> = {}) =>
@@ -289,9 +337,9 @@ describe('a constructor', () => {
         '9 nop',
         '10 exit 7',
         '15 return',
-        '16 exit 7',
+        '16 thrown 7',
         '21 athrow',
-        '22 exit 7',
+        '22 thrown 7',
         '27 athrow',
         '[5, 6) -> 16', // this is uninitialised
         '[9, 10) -> 22', // this is initialised
@@ -551,7 +599,7 @@ describe('a method that would pass a limit with a probe before each return', () 
       '7983 goto 7983',
       '7986 exit 7',
       '7991 ireturn',
-      '7992 exit 7',
+      '7992 thrown 7',
       '7997 athrow',
       '[5, 7986) -> 7992', // a jump to the exit is no way out yet
     ])
@@ -677,8 +725,8 @@ describe('the constants of a class', () => {
     const none = instrumentClass(classFile, [])
     const root = instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'root' }])
     assert.deepEqual(none.poolBytes, root.poolBytes)
-    // 11 texts, 2 classes, 6 names with types, 6 methods
-    assert.equal(none.poolEntries, 25)
+    // 14 texts, 2 classes, 8 names with types, 8 methods
+    assert.equal(none.poolEntries, 32)
     const extended = parseClassFile(spliceClass(classFile, none.poolEntries, none.poolBytes, []))
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
@@ -697,8 +745,8 @@ describe('the constants of a class', () => {
       (id) => instrumentClass(near, [{ methodIndex: 0, id, probe: 'method' }]).poolBytes,
     )
     assert.deepEqual(small, large)
-    assert.equal(instrumentClass(near, []).poolEntries, 25 + 2) // a text and a class
-    assert.equal(instrumentClass(long(0), []).poolEntries, 25, 'not if it stays short')
+    assert.equal(instrumentClass(near, []).poolEntries, 32 + 2) // a text and a class
+    assert.equal(instrumentClass(long(0), []).poolEntries, 32, 'not if it stays short')
     const { poolEntries, poolBytes } = instrumentClass(near, [])
     const extended = parseClassFile(spliceClass(near, poolEntries, poolBytes, []))
     assert.equal(instrumentClass(extended, []).poolEntries, 0)

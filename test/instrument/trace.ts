@@ -9,7 +9,15 @@ import type { ClassFile } from '../../src/classfile/class-file.ts'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { type Assembly, assemble } from './assembler.ts'
-import { classesIn, compileRuntime, instrumentAll, runJava, VERIFY_ALL, writeClass } from './jvm.ts'
+import {
+  classesIn,
+  compileRuntime,
+  instrumentAll,
+  runJava,
+  VALUE_EXITS,
+  VERIFY_ALL,
+  writeClass,
+} from './jvm.ts'
 
 const ACC_BRIDGE = 0x40
 
@@ -26,6 +34,7 @@ const TALKING_RUNTIME = `
     public static void methodResume(int id) { say('^', id); }
     public static void rootEntry(int id) { say('>', id); }
     public static void rootExit(int id) { say('<', id); }
+    ${VALUE_EXITS}
     public static void reflectiveCall(Object method) {}
   }`
 

@@ -6,7 +6,7 @@ import { spliceClass } from '../../src/classfile/splice.ts'
 import { instrumentClass, type Recipe } from '../../src/instrument/class.ts'
 import { compileJava } from '../support/java-process.ts'
 import { jdks } from '../support/jdks.ts'
-import { classesIn, compileRuntime, runJava, VERIFY_ALL, writeClass } from './jvm.ts'
+import { classesIn, compileRuntime, runJava, VALUE_EXITS, VERIFY_ALL, writeClass } from './jvm.ts'
 
 /** Says what is told, and throws where a full stack would. */
 const TELLING_RUNTIME = `
@@ -19,6 +19,7 @@ const TELLING_RUNTIME = `
     public static void methodResume(int id) {}
     public static void rootEntry(int id) {}
     public static void rootExit(int id) {}
+    ${VALUE_EXITS}
     public static void reflectiveCall(Object method) {}
     private static Object wanted;
     public static void lockWanted(Object lock) { System.out.println("wanted " + of(lock)); wanted = lock; }

@@ -59,7 +59,8 @@ forNewestJdk((jdk) => {
     await java.line(/done/)
     const profile = await recording.stop()
     expect(callsByMethod(profile).get('haz.Overflows.root()V')).toBe(300)
-    expect([profile.truncated, profile.warnings]).toEqual([false, []])
+    expect(profile.truncated).toBe(false)
+    expect(profile.warnings).toEqual([expect.stringMatching(/^300 StackOverflowErrors left/)])
   })
 })
 

@@ -1,4 +1,5 @@
 // C2 inlines a hot method only below FreqInlineSize, 325 bytes of bytecode. The probes must stay there.
+// Where the probe at the start of a method has found room on the stack, the one at its end must find it, too.
 
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -13,10 +14,16 @@ describe('the probes of the built agent', () => {
   const [entry] = jarEntries(jar, /^runtime\/java\/lang\/JFluid1\.class$/)
   const runtime = parseClassFile(entry!.bytes)
 
+  const codeOf = (selector: string) =>
+    parseCode(runtime, runtime.methods.find((m) => m.name + m.descriptor === selector)!)
+
   it.each([
     ...[
       'methodEntry(I)V',
       'methodExit(I)V',
+      'methodExit(II)I',
+      'methodExit(JI)J',
+      'methodExit(Ljava/lang/Object;I)Ljava/lang/Object;',
       'methodCounted(I)V',
       'methodResume(I)V',
       'rootEntry(I)V',
@@ -24,7 +31,40 @@ describe('the probes of the built agent', () => {
     ],
     ...['regionEnter(JI)J', 'regionLeave(JI)J', 'regionExit(JI)V'],
   ])('%s can be inlined', (selector) => {
-    const method = runtime.methods.find((m) => m.name + m.descriptor === selector)!
-    expect(parseCode(runtime, method).bytecode.length).toBeLessThan(FREQ_INLINE_SIZE)
+    expect(codeOf(selector).bytecode.length).toBeLessThan(FREQ_INLINE_SIZE)
+  })
+
+  const THROWN = 'Ljava/lang/Throwable;'
+  const OBJECT = 'Ljava/lang/Object;'
+  const exits = {
+    'methodEntry(I)V': [
+      'methodExit(I)V',
+      'methodExit(II)I',
+      'methodExit(JI)J',
+      `methodExit(${OBJECT}I)${OBJECT}`,
+      `methodThrown(${THROWN}I)${THROWN}`,
+    ],
+    'countEntry(I)V': [
+      'countExit(II)V',
+      'countExit(III)I',
+      'countExit(JII)J',
+      `countExit(${OBJECT}II)${OBJECT}`,
+      `countThrown(${THROWN}II)${THROWN}`,
+    ],
+    // A root's probes call those of methods.
+    'rootEntry(I)V methodEntry(I)V': [
+      'rootExit(I)V methodExit(I)V',
+      `rootThrown(${THROWN}I)${THROWN} methodThrown(${THROWN}I)${THROWN}`,
+    ],
+    'countRootEntry(I)V countEntry(I)V': [
+      'countRootExit(II)V countExit(II)V',
+      `countRootThrown(${THROWN}II)${THROWN} countThrown(${THROWN}II)${THROWN}`,
+    ],
+  }
+  const pairs = Object.entries(exits).flatMap(([entry, all]) => all.map((exit) => [exit, entry] as const))
+  it.each(pairs)('%s has no more local variables than %s', (exit, entry) => {
+    const locals = (selectors: string) =>
+      selectors.split(' ').reduce((sum, it) => sum + codeOf(it).maxLocals, 0)
+    expect(locals(exit)).toBeLessThanOrEqual(locals(entry))
   })
 })

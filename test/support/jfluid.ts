@@ -152,6 +152,8 @@ export interface JsonProfile {
     skipped: { method: string; reason: string }[]
     gaps: number
     healed: number
+    /** Most errors first; absent in profiles of older versions. */
+    overflows?: { method: string; errors: number }[]
   }
   warmupMs: number
   truncated: boolean

@@ -309,6 +309,7 @@ class RecordingThread {
       events: this.#events(),
       waitTicks: this.#waitTicks,
       healed: this.#builder.healed,
+      overflows: this.#builder.overflows,
       followed: this.#builder.followed,
       orphans: this.#builder.orphans,
       openCalls: this.#builder.openCalls,

@@ -61,6 +61,8 @@ export interface RecorderStats {
   /** Ticks that target threads waited for us. */
   readonly waitTicks: number
   readonly healed: number
+  /** StackOverflowErrors, by the id of the method that they left first. */
+  readonly overflows: ReadonlyMap<number, number>
   /** Tasks and threads taken up below the context they come from, and those where that was lost. */
   readonly followed: number
   readonly orphans: number

@@ -10,6 +10,7 @@ import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Roots.*;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Sites.*;
+import static java.lang.JFluid1Stack.*;
 import static java.lang.JFluid1Tasks.*;
 import static java.lang.JFluid1Threads.*;
 import static java.lang.JFluid1Waits.*;
@@ -86,13 +87,14 @@ public final class JFluid1 {
         if (state[id] < READY && !firstInvocation(ti, id)) {
             return;
         }
+        long word = KIND_ENTER | (long) id << TICK_BITS;
         long delta = ticks() - ti.base;
         long at = ti.next;
         if (at >= ti.limit || delta >>> TICK_BITS != 0) {
-            append(ti, KIND_ENTER | (long) id << TICK_BITS);
+            appendEntry(ti, word);
             return;
         }
-        U.putLongRelease(null, at, KIND_ENTER | (long) id << TICK_BITS | delta);
+        U.putLongRelease(null, at, word | delta);
         ti.next = at + EVENT_BYTES;
     }
 
@@ -113,9 +115,9 @@ public final class JFluid1 {
         ti.next = at + EVENT_BYTES;
     }
 
-    /** End of every instrumented method but roots, normal or by exception. */
+    /** End of every instrumented method but roots. */
     public static void methodExit(int id) {
-        ThreadInfo ti = current();
+        ThreadInfo ti = leaving();
         if (ti == null) {
             return;
         }
@@ -128,11 +130,107 @@ public final class JFluid1 {
         long delta = ticks() - ti.base;
         long at = ti.next;
         if (at >= ti.limit || delta >>> TICK_BITS != 0) {
-            append(ti, KIND_EXIT | (long) id << TICK_BITS);
+            appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
             return;
         }
         U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
         ti.next = at + EVENT_BYTES;
+    }
+
+    /**
+     * The same where a value is returned. It is handed through: C1 does not inline this, and would else keep the value in the frame
+     * of the method, for each of its calls.
+     */
+    public static int methodExit(int value, int id) {
+        ThreadInfo ti = leaving();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            }
+            return value;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return value;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+        return value;
+    }
+
+    public static long methodExit(long value, int id) {
+        ThreadInfo ti = leaving();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            }
+            return value;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return value;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+        return value;
+    }
+
+    public static Object methodExit(Object value, int id) {
+        ThreadInfo ti = leaving();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            }
+            return value;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return value;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+        return value;
+    }
+
+    /** The same where the method ends by an exception. */
+    public static Throwable methodThrown(Throwable thrown, int id) {
+        ThreadInfo ti = leaving();
+        if (ti == null) {
+            return thrown;
+        }
+        if (ti.active) {
+            long delta = ticks() - ti.base;
+            long at = ti.next;
+            if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+                appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
+            } else {
+                U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+                ti.next = at + EVENT_BYTES;
+            }
+        } else if (ti.virtualActive) {
+            virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        } else {
+            return thrown;
+        }
+        if (thrown.getClass() == StackOverflowError.class) {
+            overflowPassed(ti, id, thrown);
+        }
+        return thrown;
     }
 
     /**
@@ -164,9 +262,11 @@ public final class JFluid1 {
     /** Start of a root: as methodEntry, but entered from outside it opens the graph for the thread. */
     public static void rootEntry(int id) {
         ThreadInfo ti = current();
-        if (ti != null && (ti.active || ti.virtualActive)) {
+        boolean inside = ti != null && (ti.active || ti.virtualActive);
+        if (inside) {
+            int nesting = ti.nesting + 1;
             methodEntry(id); // on a full stack it throws: then this activation is over, and has not been counted
-            ti.nesting++;
+            ti.nesting = nesting;
             return;
         }
         if (open) {
@@ -196,6 +296,29 @@ public final class JFluid1 {
         }
     }
 
+    /** The same where the root ends by an exception, see {@link #methodThrown}. */
+    public static Throwable rootThrown(Throwable thrown, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return thrown;
+        }
+        int left = ti.nesting - 1;
+        if (ti.active) {
+            ti.nesting = left; // as in rootExit
+            methodThrown(thrown, id);
+            if (left <= 0 && ti.active) {
+                rest(ti);
+            }
+        } else if (ti.virtualActive) {
+            ti.nesting = left;
+            methodThrown(thrown, id);
+            if (left <= 0) {
+                ti.virtualActive = false;
+            }
+        }
+        return thrown;
+    }
+
     // ---- the same without a clock ----
     //
     // What an event tells instead of time is how much its thread has executed inside the graph: bytecodes, counted
@@ -217,10 +340,12 @@ public final class JFluid1 {
             }
             return;
         }
-        if (state[id] < READY && !firstInvocation(ti, id)) {
+        byte known = state[id];
+        if (known < READY && !firstInvocation(ti, id)) {
             return;
         }
-        countedEvent(ti, KIND_ENTER | (long) id << TICK_BITS);
+        long word = KIND_ENTER | (long) id << TICK_BITS;
+        countedEvent(ti, word);
         if (ti.context != null) {
             enterContext(ti, id);
         }
@@ -251,6 +376,97 @@ public final class JFluid1 {
         if (ti.context != null) {
             leaveContext(ti, executed, id);
         }
+    }
+
+    /** The same where a value is returned, see {@link #methodExit(int, int)}. */
+    public static int countExit(int value, int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                ti.executed += executed;
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+                if (ti.context != null) {
+                    leaveContext(ti, executed, id);
+                }
+            }
+            return value;
+        }
+        ti.executed += executed;
+        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.context != null) {
+            leaveContext(ti, executed, id);
+        }
+        return value;
+    }
+
+    public static long countExit(long value, int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                ti.executed += executed;
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+                if (ti.context != null) {
+                    leaveContext(ti, executed, id);
+                }
+            }
+            return value;
+        }
+        ti.executed += executed;
+        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.context != null) {
+            leaveContext(ti, executed, id);
+        }
+        return value;
+    }
+
+    public static Object countExit(Object value, int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                ti.executed += executed;
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+                if (ti.context != null) {
+                    leaveContext(ti, executed, id);
+                }
+            }
+            return value;
+        }
+        ti.executed += executed;
+        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.context != null) {
+            leaveContext(ti, executed, id);
+        }
+        return value;
+    }
+
+    /** The same where the method ends by an exception, see {@link #methodThrown}. */
+    public static Throwable countThrown(Throwable thrown, int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            return thrown;
+        }
+        ti.executed += executed;
+        if (ti.active) {
+            countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        } else {
+            virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        }
+        if (ti.context != null) {
+            leaveContext(ti, executed, id);
+        }
+        if (thrown.getClass() == StackOverflowError.class) {
+            overflowPassed(ti, id, thrown);
+        }
+        return thrown;
     }
 
     /** Start of a handler, see {@link #methodResume}. */
@@ -306,9 +522,11 @@ public final class JFluid1 {
     /** Start of a root, see {@link #rootEntry}. */
     public static void countRootEntry(int id) {
         ThreadInfo ti = current();
-        if (ti != null && (ti.active || ti.virtualActive)) {
+        boolean inside = ti != null && (ti.active || ti.virtualActive);
+        if (inside) {
+            int nesting = ti.nesting + 1;
             countEntry(id); // as in rootEntry
-            ti.nesting++;
+            ti.nesting = nesting;
             return;
         }
         if (open) {
@@ -339,6 +557,32 @@ public final class JFluid1 {
                 ti.virtualActive = false;
             }
         }
+    }
+
+    /** The same where the root ends by an exception, see {@link #methodThrown}. */
+    public static Throwable countRootThrown(Throwable thrown, int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return thrown;
+        }
+        int left = ti.nesting - 1;
+        if (ti.active) {
+            ti.nesting = left; // as in rootExit
+            countThrown(thrown, executed, id);
+            if (left <= 0 && ti.active) {
+                if (gauge != null) {
+                    tellAllocated(ti);
+                }
+                rest(ti);
+            }
+        } else if (ti.virtualActive) {
+            ti.nesting = left;
+            countThrown(thrown, executed, id);
+            if (left <= 0) {
+                ti.virtualActive = false;
+            }
+        }
+        return thrown;
     }
 
     // ---- gross time of regions (report, section 5) ----

@@ -5,9 +5,11 @@ import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Memory.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
+import static java.lang.JFluid1Stack.*;
 import static java.lang.JFluid1Threads.*;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /** What threads of the program ask of the agent, and wait for: above all, that the callees of a method get probes. */
@@ -58,8 +60,14 @@ public final class JFluid1Requests {
     }
 
     /** First call of a method whose callees may not be instrumented yet (scheme B, step 3). */
-    @ReservedStackAccess
+    @DontInline
     static boolean firstInvocation(ThreadInfo ti, int id) {
+        needsRoom();
+        return asksAtFirst(ti, id);
+    }
+
+    @ReservedStackAccess
+    private static boolean asksAtFirst(ThreadInfo ti, int id) {
         ti.active = false;
         ti.guard = true;
         boolean on = false;

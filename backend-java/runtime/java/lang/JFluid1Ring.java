@@ -4,9 +4,11 @@ import static java.lang.JFluid1Client.*;
 import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Requests.*;
 import static java.lang.JFluid1Session.*;
+import static java.lang.JFluid1Stack.*;
 import static java.lang.JFluid1Threads.*;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
@@ -93,7 +95,11 @@ public final class JFluid1Ring {
         return true;
     }
 
-    /** Appends an event where the hot path could not: chunk full, or the clock's epoch changed. */
+    /**
+     * Appends an event where the hot path could not: chunk full, or the clock's epoch changed. Not inlined: in code of C2 it would
+     * make the frames of the program's methods larger, and have those use the thread's reserved stack, too.
+     */
+    @DontInline
     @ReservedStackAccess
     static void append(ThreadInfo ti, long word) {
         ti.active = false;
@@ -111,7 +117,25 @@ public final class JFluid1Ring {
         ti.guard = false;
     }
 
+    /** The same where a method begins. Without room for it the call fails here, and has not been counted. */
+    @DontInline
+    static void appendEntry(ThreadInfo ti, long word) {
+        needsRoom();
+        append(ti, word);
+    }
+
+    /** The same where a method ends: it has done its work, and must not fail for ours. */
+    @DontInline
+    static void appendExit(ThreadInfo ti, long word) {
+        try {
+            append(ti, word);
+        } catch (StackOverflowError told) {
+            // The JVM throws it after append has ended on the thread's reserved stack. What fails in append is a gap.
+        }
+    }
+
     /** The same for a word that has no time, of a virtual thread as well. */
+    @DontInline
     @ReservedStackAccess
     static void tellCounted(ThreadInfo ti, long word) {
         boolean virtual = ti.virtual;

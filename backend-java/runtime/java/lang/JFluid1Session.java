@@ -79,6 +79,7 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Tasks.class);
         U.ensureClassInitialized(JFluid1Waits.class);
         U.ensureClassInitialized(JFluid1Sites.class);
+        U.ensureClassInitialized(JFluid1Stack.class);
         U.ensureClassInitialized(JFluid1Calibration.class);
         U.ensureClassInitialized(JFluid1Guest.class);
     }

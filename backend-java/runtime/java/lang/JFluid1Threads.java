@@ -9,6 +9,7 @@ import static java.lang.JFluid1Session.*;
 
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.Contended;
+import jdk.internal.vm.annotation.DontInline;
 
 /**
  * The threads of the session: a record of each, the table that finds it, and what there is to know of threads that differs
@@ -100,6 +101,9 @@ public final class JFluid1Threads {
         /** Where the latest call comes from, if that is told, and where events were then. */
         int site;
         long siteAt;
+        /** The identity hash of the latest StackOverflowError that has left a method, and how many methods it has left. */
+        int overflow;
+        int overflowPassed;
         /** Methods that wait, one in the other. */
         int waits;
         /** What the outermost of them waits for. */
@@ -136,6 +140,22 @@ public final class JFluid1Threads {
     }
 
     static ThreadInfo current() {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        ThreadInfo[] t = table;
+        ThreadInfo ti = t[(int) tid & (t.length - 1)];
+        while (ti != null && ti.tid != tid) {
+            ti = ti.chain;
+        }
+        return ti;
+    }
+
+    /**
+     * The same where a method ends. Not inlined: C2 looks a thread up once, and would keep it in the frame from the entry of the
+     * method to its exit, which makes it 16 bytes larger. It calls nothing, so C2 gives it no check of the stack: where the
+     * method has begun it can end.
+     */
+    @DontInline
+    static ThreadInfo leaving() {
         long tid = U.getLong(Thread.currentThread(), TID);
         ThreadInfo[] t = table;
         ThreadInfo ti = t[(int) tid & (t.length - 1)];
@@ -250,7 +270,7 @@ public final class JFluid1Threads {
         }
 
         /** Not inlined: a caller's frame may move to another carrier, and C2 thinks the carrier is fixed. */
-        @jdk.internal.vm.annotation.DontInline
+        @DontInline
         static Thread thread() {
             if (CURRENT != null) {
                 try {

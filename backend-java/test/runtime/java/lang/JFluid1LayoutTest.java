@@ -42,7 +42,7 @@ final class JFluid1LayoutTest {
                 that(code != KIND_CONTROL, field.getName() + " has a number");
             }
         }
-        equal(16, byCode.size());
+        equal(17, byCode.size());
     }
 
     static void aCharacterOfANameFillsItsWord() {

@@ -1,0 +1,32 @@
+// StackOverflowErrors that left methods with probes. Probes take stack themselves, so the profiler may have caused them.
+
+import { count, plural } from './text.ts'
+
+/** Each error counts for the first method with probes that it leaves and that has stack to say so. */
+export interface Overflow {
+  readonly method: string
+  readonly errors: number
+}
+
+/** So many methods are named. The rest is in the JSON. */
+const METHODS = 3
+
+/** One sentence; none if there were no errors. */
+export function overflowWarnings(overflows: readonly Overflow[]): string[] {
+  if (overflows.length === 0) return []
+  const errors = overflows.reduce((sum, it) => sum + it.errors, 0)
+  const named = overflows.slice(0, METHODS).map((it) => `${it.method} ${count(it.errors)}`)
+  const more = overflows.length - METHODS
+  if (more > 0) named.push(`and ${plural(more, 'more method')}`)
+  return [
+    `${plural(errors, 'StackOverflowError')} left methods that had probes: ${named.join(', ')}. Probes take stack, and code that ` +
+      'is interpreted after a redefinition takes more: without jfluid there may be fewer. A larger -Xss leaves room',
+  ]
+}
+
+/** Those of several JVMs, most errors first. */
+export function overflowsTogether(all: readonly Overflow[]): Overflow[] {
+  const byMethod = new Map<string, number>()
+  for (const { method, errors } of all) byMethod.set(method, (byMethod.get(method) ?? 0) + errors)
+  return [...byMethod].map(([method, errors]) => ({ method, errors })).sort((a, b) => b.errors - a.errors)
+}

@@ -1,0 +1,147 @@
+// How deep a recursion gets on a stack of 1 MiB with probes, compared with the same JVM before: interpreted, C1 and C2.
+// Which StackOverflowErrors a program gets, and what the profile says of them.
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { callsByMethod, startRecording } from '../support/jfluid.ts'
+
+/**
+ * `deepest <method>`: how deep it gets, at most, in a few tries, and how many errors that took.
+ * `within <method> <depth>`: the errors of ten recursions of that depth.
+ * `calls`: of each method, so far.
+ *
+ * Before each of them the method is called until it is compiled, if that is to be.
+ */
+const DEEP = `
+  package fix;
+  public class Deep {
+    static final int SHALLOW = 300, WARM = 150, TRIES = 5, WITHIN = 10;
+    static int limit, deepest, sink;
+    static long tinyCalls, wideCalls;
+    static int tiny(int n) {
+      tinyCalls++;
+      if (n >= limit) { deepest = n; return 0; }
+      deepest = n;
+      return tiny(n + 1) + 1;
+    }
+    static int wide(int n) {
+      wideCalls++;
+      if (n >= limit) { deepest = n; return 0; }
+      deepest = n;
+      int a = n * 3, b = a * 4 ^ n, c = b + a, d = c * 5 ^ b, e = d - a, f = e * 7 ^ c, g = f + d;
+      return wide(n + 1) + a + b + c + d + e + f + g;
+    }
+    /** @return whether it overflowed */
+    static boolean root(String method) {
+      try {
+        sink = method.equals("tiny") ? tiny(1) : wide(1);
+        return false;
+      } catch (StackOverflowError e) {
+        return true;
+      }
+    }
+    static String answer(String[] asked) {
+      if (asked[0].equals("calls")) return "tiny " + tinyCalls + " wide " + wideCalls;
+      String method = asked[1];
+      limit = SHALLOW;
+      for (int i = 0; i < WARM; i++) root(method);
+      int errors = 0, most = 0;
+      if (asked[0].equals("within")) {
+        limit = Integer.parseInt(asked[2]);
+        for (int i = 0; i < WITHIN; i++) if (root(method)) errors++;
+      } else {
+        limit = Integer.MAX_VALUE;
+        for (int i = 0; i < TRIES; i++) {
+          if (root(method)) errors++;
+          most = Math.max(most, deepest);
+        }
+      }
+      return "deepest " + most + " errors " + errors;
+    }
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+      for (String line; (line = in.readLine()) != null; ) {
+        String[] asked = line.split(" ");
+        String[] answer = new String[1];
+        Thread t = new Thread(null, () -> answer[0] = answer(asked), "deep", 1 << 20);
+        t.start();
+        t.join();
+        System.out.println("answer " + answer[0]);
+      }
+    }
+  }`
+
+/** Compiled at once, so that no depth is one of code that waits for the compiler. */
+const AT_ONCE = '-Xbatch'
+/** What of its depth a method of eight variables keeps, and the least that a tiny one does: see docs/target.md. */
+const WIDE_KEEPS = 0.9
+const COMPILERS: readonly (readonly [name: string, options: string[], tinyKeeps: number])[] = [
+  ['interpreted', ['-Xint'], 0.99],
+  ['compiled by C1', ['-XX:TieredStopAtLevel=1', AT_ONCE], 0.5],
+  ['compiled by C2', [AT_ONCE], 0.5],
+]
+
+class Asked {
+  readonly #java: JavaProcess
+  #lines = 0
+  constructor(java: JavaProcess) {
+    this.#java = java
+  }
+
+  /** The numbers of the answer, by what comes before them. */
+  async ask(question: string): Promise<Record<string, number>> {
+    this.#java.send(question)
+    const words = (await this.#java.line(/^answer /, ++this.#lines)).split(' ').slice(1)
+    return Object.fromEntries(
+      words.flatMap((word, i) => (i % 2 === 0 ? [[word, Number(words[i + 1])] as const] : [])),
+    )
+  }
+}
+
+forEachJdk((jdk) => {
+  let classes: string
+  beforeAll(async () => {
+    classes = await compileJava(jdk, { 'fix/Deep': DEEP })
+  })
+
+  describe.each(COMPILERS)('%s', (_, options, tinyKeeps) => {
+    it('a recursion keeps its depth, and each error is counted, with its method', async () => {
+      const java = startJava(jdk, [...options, '-cp', classes, 'fix.Deep'])
+      await java.line(/ready/)
+      const program = new Asked(java)
+      const tiny = await program.ask('deepest tiny')
+      const wide = await program.ask('deepest wide')
+      const before = await program.ask('calls')
+
+      const recording = startRecording(java.pid, '--root', 'fix.Deep.root')
+      await recording.started
+      const tinyInside = await program.ask('deepest tiny')
+      const wideInside = await program.ask('deepest wide')
+      const within = await program.ask(`within wide ${Math.floor(wide.deepest * WIDE_KEEPS)}`)
+      const after = await program.ask('calls')
+      const profile = await recording.stop()
+
+      expect(wideInside.deepest / wide.deepest).toBeGreaterThanOrEqual(WIDE_KEEPS)
+      expect(tinyInside.deepest / tiny.deepest).toBeGreaterThanOrEqual(tinyKeeps)
+      expect(within.errors).toBe(0)
+
+      const methods = {
+        'fix.Deep.tiny(I)I': [tinyInside.errors, after.tiny - before.tiny],
+        'fix.Deep.wide(I)I': [wideInside.errors, after.wide - before.wide],
+      }
+      const calls = callsByMethod(profile)
+      const told = new Map(profile.instrumentation.overflows?.map((it) => [it.method, it.errors]))
+      for (const [method, [errors, called]] of Object.entries(methods))
+        expect([method, told.get(method), calls.get(method)]).toEqual([method, errors, called])
+      expect(told.size).toBe(2)
+      const all = tinyInside.errors + wideInside.errors
+      expect(profile.warnings).toEqual([
+        expect.stringMatching(new RegExp(`^${all} StackOverflowErrors left methods that had probes: `)),
+      ])
+      const { gaps } = profile.instrumentation
+      expect([gaps, profile.truncated]).toEqual([0, false])
+    })
+  })
+})

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { overflowsTogether, overflowWarnings } from '../../src/profile/overflows.ts'
+
+describe('StackOverflowErrors that left methods with probes', () => {
+  it('are no warning if there were none', () => {
+    expect(overflowWarnings([])).toEqual([])
+  })
+
+  it('are counted, and the methods named that most of them left first', () => {
+    const [one, ...none] = overflowWarnings([{ method: 'a.A.a(I)I', errors: 1 }])
+    expect(none).toEqual([])
+    expect(one).toMatch(/^1 StackOverflowError left methods that had probes: a\.A\.a\(I\)I 1\. /)
+    const many = 'abcde'.split('').map((name, i) => ({ method: `a.A.${name}()V`, errors: 2000 - i }))
+    expect(overflowWarnings(many)[0]).toMatch(
+      /^9,990 StackOverflowErrors left methods that had probes: a\.A\.a\(\)V 2,000, a\.A\.b\(\)V 1,999, a\.A\.c\(\)V 1,998, and 2 more methods\. /,
+    )
+  })
+
+  it('of several JVMs are summed by method', () => {
+    const all = [
+      { method: 'a', errors: 1 },
+      { method: 'b', errors: 2 },
+      { method: 'a', errors: 3 },
+    ]
+    expect(overflowsTogether(all)).toEqual([
+      { method: 'a', errors: 4 },
+      { method: 'b', errors: 2 },
+    ])
+  })
+})
