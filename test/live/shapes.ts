@@ -30,6 +30,7 @@ const FACTS = {
     ...{ redefinedClasses: 'number', hotSwapMs: 'number', longestPauseMs: 'number', analysisMs: 'number' },
     skipped: [{ method: 'string', reason: 'string' }],
     ...{ gaps: 'number', healed: 'number' },
+    overflows: [{ method: 'string', errors: 'number' }],
   },
   selection: {
     ...{ include: ['string'], exclude: ['string'], jdk: 'boolean', rare: 'string' },
