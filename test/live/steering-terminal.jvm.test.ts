@@ -91,6 +91,11 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   terminal.send('\r')
   await terminal.until((lines) => lines.some((it) => /Nothing is left out or added by hand/.test(it)))
   await until(async () => (await withProbes()).length === 4)
+  // Until it has been told nothing else is changed, and the list is in front of what is told.
+  terminal.send('\x1b')
+  await says(/have probes again: fix\.Steady\.middle\(\)/)
+  terminal.send('X')
+  await terminal.until((lines) => lines.some((it) => /Nothing is left out or added by hand/.test(it)))
 
   terminal.send('+')
   await says(/ add ▏/)
