@@ -73,6 +73,7 @@ try {
       '-XX:TieredStopAtLevel=1',
       '-XX:+UseSerialGC',
       '-Xmx256m',
+      '-XX:-PrintWarnings', // one for each probe that has run on the reserved stack (JFluid1StackTest)
       '--patch-module',
       `java.base=${base}`,
       ...exported,

@@ -100,11 +100,15 @@ const VALUE_EXITS = {
   time: {
     I: ['methodExit', '(II)I'],
     J: ['methodExit', '(JI)J'],
+    F: ['methodExit', '(FI)F'],
+    D: ['methodExit', '(DI)D'],
     'Ljava/lang/Object;': ['methodExit', '(Ljava/lang/Object;I)Ljava/lang/Object;'],
   },
   executed: {
     I: ['countExit', '(III)I'],
     J: ['countExit', '(JII)J'],
+    F: ['countExit', '(FII)F'],
+    D: ['countExit', '(DII)D'],
     'Ljava/lang/Object;': ['countExit', '(Ljava/lang/Object;II)Ljava/lang/Object;'],
   },
 } as const
@@ -116,7 +120,7 @@ export const VALUE_TYPES = Object.keys(VALUE_EXITS.time) as readonly ValueType[]
 export function valueType(descriptor: string): ValueType | undefined {
   const type = descriptor.slice(descriptor.lastIndexOf(')') + 1)
   if (/^[ZBCSI]$/.test(type)) return 'I'
-  return type === 'J' || type === 'Ljava/lang/Object;' ? type : undefined
+  return VALUE_TYPES.find((it) => it === type)
 }
 
 /** The probes of mode `sample`. */

@@ -20,6 +20,8 @@ export const VERIFY_ALL = [
 export const VALUE_EXITS = `
     public static int methodExit(int value, int id) { methodExit(id); return value; }
     public static long methodExit(long value, int id) { methodExit(id); return value; }
+    public static float methodExit(float value, int id) { methodExit(id); return value; }
+    public static double methodExit(double value, int id) { methodExit(id); return value; }
     public static Object methodExit(Object value, int id) { methodExit(id); return value; }
     public static Throwable methodThrown(Throwable thrown, int id) { methodExit(id); return thrown; }
     public static Throwable rootThrown(Throwable thrown, int id) { rootExit(id); return thrown; }`
@@ -28,6 +30,8 @@ export const VALUE_EXITS = `
 export const COUNTED_VALUE_EXITS = `
     public static int countExit(int value, int n, int id) { countExit(n, id); return value; }
     public static long countExit(long value, int n, int id) { countExit(n, id); return value; }
+    public static float countExit(float value, int n, int id) { countExit(n, id); return value; }
+    public static double countExit(double value, int n, int id) { countExit(n, id); return value; }
     public static Object countExit(Object value, int n, int id) { countExit(n, id); return value; }
     public static Throwable countThrown(Throwable thrown, int n, int id) { countExit(n, id); return thrown; }
     public static Throwable countRootThrown(Throwable thrown, int n, int id) { countRootExit(n, id); return thrown; }`

@@ -313,9 +313,10 @@ describe('a value that is returned', () => {
     ['()Z', 'iconst_0 | ireturn', 'methodExit(II)I'],
     ['()J', 'lconst_0 | lreturn', 'methodExit(JI)J'],
     ['()Ljava/lang/Object;', 'aconst_null | areturn', 'methodExit(Ljava/lang/Object;I)Ljava/lang/Object;'],
+    ['()F', 'fconst_0 | freturn', 'methodExit(FI)F'],
+    ['()D', 'dconst_0 | dreturn', 'methodExit(DI)D'],
     // Another class would have to be looked up, by its loader.
     ['()Ljava/lang/String;', 'aconst_null | areturn', 'methodExit(I)V'],
-    ['()D', 'dconst_0 | dreturn', 'methodExit(I)V'],
     ['()V', 'return', 'methodExit(I)V'],
   ])('of %s goes through the probe if that can give it back', (descriptor, code, exit) => {
     assert.equal(exitOf(descriptor, code), exit)

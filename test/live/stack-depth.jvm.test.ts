@@ -5,11 +5,14 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
+import { itOnlyIf } from '../support/only-if.ts'
 
 /**
  * `deepest <method>`: how deep it gets, at most, in a few tries, and how many errors that took.
  * `within <method> <depth>`: the errors of ten recursions of that depth.
  * `calls`: of each method, so far.
+ *
+ * Each on a thread of its own: a virtual one if the first word is `virtual`.
  *
  * Before each of them the method is called until it is compiled, if that is to be.
  */
@@ -65,9 +68,16 @@ const DEEP = `
       for (String line; (line = in.readLine()) != null; ) {
         String[] asked = line.split(" ");
         String[] answer = new String[1];
-        Thread t = new Thread(null, () -> answer[0] = answer(asked), "deep", 1 << 20);
-        t.start();
-        t.join();
+        boolean isVirtual = asked[0].equals("virtual");
+        String[] what = isVirtual ? java.util.Arrays.copyOfRange(asked, 1, asked.length) : asked;
+        Runnable task = () -> answer[0] = answer(what);
+        if (isVirtual) {
+          ((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, task)).join();
+        } else {
+          Thread t = new Thread(null, task, "deep", 1 << 20);
+          t.start();
+          t.join();
+        }
         System.out.println("answer " + answer[0]);
       }
     }
@@ -75,12 +85,12 @@ const DEEP = `
 
 /** Compiled at once, so that no depth is one of code that waits for the compiler. */
 const AT_ONCE = '-Xbatch'
-/** What of its depth a method of eight variables keeps, and the least that a tiny one does: see docs/target.md. */
+/** What of its depth a method of eight variables keeps, and the least that one of one variable does: docs/target.md. */
 const WIDE_KEEPS = 0.9
 const COMPILERS: readonly (readonly [name: string, options: string[], tinyKeeps: number])[] = [
   ['interpreted', ['-Xint'], 0.99],
-  ['compiled by C1', ['-XX:TieredStopAtLevel=1', AT_ONCE], 0.5],
-  ['compiled by C2', [AT_ONCE], 0.5],
+  ['compiled by C1', ['-XX:TieredStopAtLevel=1', AT_ONCE], 0.6],
+  ['compiled by C2', [AT_ONCE], 0.7],
 ]
 
 class Asked {
@@ -143,5 +153,30 @@ forEachJdk((jdk) => {
       const { gaps } = profile.instrumentation
       expect([gaps, profile.truncated]).toEqual([0, false])
     })
+
+    itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
+      'on a virtual thread no call is counted that has not begun, and each error is',
+      async () => {
+        const java = startJava(jdk, [...options, '-cp', classes, 'fix.Deep'])
+        await java.line(/ready/)
+        const program = new Asked(java)
+        const recording = startRecording(java.pid, '--root', 'fix.Deep.root')
+        await recording.started
+        const tiny = await program.ask('virtual deepest tiny')
+        const wide = await program.ask('virtual deepest wide')
+        const called = await program.ask('calls')
+        const profile = await recording.stop()
+
+        const calls = callsByMethod(profile)
+        const told = profile.instrumentation.overflows?.reduce((sum, it) => sum + it.errors, 0)
+        expect([calls.get('fix.Deep.tiny(I)I'), calls.get('fix.Deep.wide(I)I'), told]).toEqual([
+          called.tiny,
+          called.wide,
+          tiny.errors + wide.errors,
+        ])
+        const { gaps } = profile.instrumentation
+        expect([gaps, profile.truncated]).toEqual([0, false])
+      },
+    )
   })
 })

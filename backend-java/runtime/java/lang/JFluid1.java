@@ -87,7 +87,7 @@ public final class JFluid1 {
         if (state[id] < READY && !firstInvocation(ti, id)) {
             return;
         }
-        long word = KIND_ENTER | (long) id << TICK_BITS;
+        long word = KIND_ENTER | (long) id << TICK_BITS; // a variable, see JFluid1Stack
         long delta = ticks() - ti.base;
         long at = ti.next;
         if (at >= ti.limit || delta >>> TICK_BITS != 0) {
@@ -107,7 +107,7 @@ public final class JFluid1 {
         long at = ti.next;
         if (!ti.active || at >= ti.limit) {
             if (ti.active || ti.virtualActive) {
-                tellCounted(ti, CONTROL_COUNTED | id);
+                countedCall(ti, id);
             }
             return;
         }
@@ -185,6 +185,50 @@ public final class JFluid1 {
         return value;
     }
 
+    public static float methodExit(float value, int id) {
+        ThreadInfo ti = leaving();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            }
+            return value;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return value;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+        return value;
+    }
+
+    public static double methodExit(double value, int id) {
+        ThreadInfo ti = leaving();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            }
+            return value;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return value;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
+        return value;
+    }
+
     public static Object methodExit(Object value, int id) {
         ThreadInfo ti = leaving();
         if (ti == null) {
@@ -228,7 +272,11 @@ public final class JFluid1 {
             return thrown;
         }
         if (thrown.getClass() == StackOverflowError.class) {
-            overflowPassed(ti, id, thrown);
+            try {
+                overflowPassed(ti, id, thrown);
+            } catch (StackOverflowError full) {
+                // A caller of the method has more room.
+            }
         }
         return thrown;
     }
@@ -252,7 +300,7 @@ public final class JFluid1 {
         long delta = ticks() - ti.base;
         long at = ti.next;
         if (at >= ti.limit || delta >>> TICK_BITS != 0) {
-            append(ti, KIND_CATCH | (long) id << TICK_BITS);
+            appendExit(ti, KIND_CATCH | (long) id << TICK_BITS);
             return;
         }
         U.putLongRelease(null, at, KIND_CATCH | (long) id << TICK_BITS | delta);
@@ -262,9 +310,9 @@ public final class JFluid1 {
     /** Start of a root: as methodEntry, but entered from outside it opens the graph for the thread. */
     public static void rootEntry(int id) {
         ThreadInfo ti = current();
-        boolean inside = ti != null && (ti.active || ti.virtualActive);
+        boolean inside = ti != null && (ti.active || ti.virtualActive); // as word in methodEntry
         if (inside) {
-            int nesting = ti.nesting + 1;
+            int nesting = ti.nesting + 1; // the same
             methodEntry(id); // on a full stack it throws: then this activation is over, and has not been counted
             ti.nesting = nesting;
             return;
@@ -302,17 +350,16 @@ public final class JFluid1 {
         if (ti == null) {
             return thrown;
         }
-        int left = ti.nesting - 1;
         if (ti.active) {
-            ti.nesting = left; // as in rootExit
+            ti.nesting--; // as in rootExit
             methodThrown(thrown, id);
-            if (left <= 0 && ti.active) {
+            if (ti.nesting <= 0 && ti.active) {
                 rest(ti);
             }
         } else if (ti.virtualActive) {
-            ti.nesting = left;
+            ti.nesting--;
             methodThrown(thrown, id);
-            if (left <= 0) {
+            if (ti.nesting <= 0) {
                 ti.virtualActive = false;
             }
         }
@@ -340,12 +387,12 @@ public final class JFluid1 {
             }
             return;
         }
-        byte known = state[id];
+        byte known = state[id]; // as word
         if (known < READY && !firstInvocation(ti, id)) {
             return;
         }
-        long word = KIND_ENTER | (long) id << TICK_BITS;
-        countedEvent(ti, word);
+        long word = KIND_ENTER | (long) id << TICK_BITS; // a variable, see JFluid1Stack
+        countedEntry(ti, word);
         if (ti.context != null) {
             enterContext(ti, id);
         }
@@ -425,6 +472,52 @@ public final class JFluid1 {
         return value;
     }
 
+    public static float countExit(float value, int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                ti.executed += executed;
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+                if (ti.context != null) {
+                    leaveContext(ti, executed, id);
+                }
+            }
+            return value;
+        }
+        ti.executed += executed;
+        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.context != null) {
+            leaveContext(ti, executed, id);
+        }
+        return value;
+    }
+
+    public static double countExit(double value, int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return value;
+        }
+        if (!ti.active) {
+            if (ti.virtualActive) {
+                ti.executed += executed;
+                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+                if (ti.context != null) {
+                    leaveContext(ti, executed, id);
+                }
+            }
+            return value;
+        }
+        ti.executed += executed;
+        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.context != null) {
+            leaveContext(ti, executed, id);
+        }
+        return value;
+    }
+
     public static Object countExit(Object value, int executed, int id) {
         ThreadInfo ti = current();
         if (ti == null) {
@@ -464,7 +557,11 @@ public final class JFluid1 {
             leaveContext(ti, executed, id);
         }
         if (thrown.getClass() == StackOverflowError.class) {
-            overflowPassed(ti, id, thrown);
+            try {
+                overflowPassed(ti, id, thrown);
+            } catch (StackOverflowError full) {
+                // A caller of the method has more room.
+            }
         }
         return thrown;
     }
@@ -522,9 +619,9 @@ public final class JFluid1 {
     /** Start of a root, see {@link #rootEntry}. */
     public static void countRootEntry(int id) {
         ThreadInfo ti = current();
-        boolean inside = ti != null && (ti.active || ti.virtualActive);
+        boolean inside = ti != null && (ti.active || ti.virtualActive); // as word in methodEntry
         if (inside) {
-            int nesting = ti.nesting + 1;
+            int nesting = ti.nesting + 1; // the same
             countEntry(id); // as in rootEntry
             ti.nesting = nesting;
             return;
@@ -565,20 +662,19 @@ public final class JFluid1 {
         if (ti == null) {
             return thrown;
         }
-        int left = ti.nesting - 1;
         if (ti.active) {
-            ti.nesting = left; // as in rootExit
+            ti.nesting--; // as in rootExit
             countThrown(thrown, executed, id);
-            if (left <= 0 && ti.active) {
+            if (ti.nesting <= 0 && ti.active) {
                 if (gauge != null) {
                     tellAllocated(ti);
                 }
                 rest(ti);
             }
         } else if (ti.virtualActive) {
-            ti.nesting = left;
+            ti.nesting--;
             countThrown(thrown, executed, id);
-            if (left <= 0) {
+            if (ti.nesting <= 0) {
                 ti.virtualActive = false;
             }
         }

@@ -52,11 +52,24 @@ public final class JFluid1Ring {
         }
     }
 
+    /** The start of a call, where events tell what was executed. */
+    static void countedEntry(ThreadInfo ti, long word) {
+        long delta = ti.executed - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            appendEntry(ti, word);
+            return;
+        }
+        U.putLongRelease(null, at, word | delta);
+        ti.next = at + EVENT_BYTES;
+    }
+
+    /** Any other event there. */
     static void countedEvent(ThreadInfo ti, long word) {
         long delta = ti.executed - ti.base;
         long at = ti.next;
         if (at >= ti.limit || delta >>> TICK_BITS != 0) {
-            append(ti, word);
+            appendExit(ti, word);
             return;
         }
         U.putLongRelease(null, at, word | delta);
@@ -64,6 +77,8 @@ public final class JFluid1Ring {
     }
 
     static final long MOST_TICKS = TICK_MASK;
+    /** Words of one event of a virtual thread, with what says whose it is. */
+    static final int MOST_WORDS = 5;
     /** UNWIND: all there are. */
     static final long MOST_FRAMES = TICK_MASK;
 
@@ -124,17 +139,29 @@ public final class JFluid1Ring {
         append(ti, word);
     }
 
-    /** The same where a method ends: it has done its work, and must not fail for ours. */
+    /** The same at any other place: a method that has done its work, or a handler, must not fail for ours. */
     @DontInline
     static void appendExit(ThreadInfo ti, long word) {
         try {
             append(ti, word);
         } catch (StackOverflowError told) {
-            // The JVM throws it after append has ended on the thread's reserved stack. What fails in append is a gap.
+            // The JVM throws it after append has ended on the thread's reserved stack. What fails in append is a gap. If there is
+            // no room to call it, the event is lost: the client closes the frame at the exit of a caller.
         }
     }
 
-    /** The same for a word that has no time, of a virtual thread as well. */
+    /** Start of a method that is counted only, as {@link #appendEntry}. */
+    @DontInline
+    static void countedCall(ThreadInfo ti, int id) {
+        if (ti.virtual) {
+            needsRoomOnCarrier();
+        } else {
+            needsRoom();
+        }
+        tellCounted(ti, CONTROL_COUNTED | id);
+    }
+
+    /** As append, for a word that has no time, and for virtual threads as well. */
     @DontInline
     @ReservedStackAccess
     static void tellCounted(ThreadInfo ti, long word) {
@@ -372,8 +399,19 @@ public final class JFluid1Ring {
         }
     }
 
-    @ReservedStackAccess
+    /** Start of a method in a virtual thread, as {@link #appendEntry}. */
+    @DontInline
     static void virtualEntry(ThreadInfo ti, int id) {
+        if (state[id] < READY) {
+            needsRoom();
+        } else {
+            needsRoomOnCarrier();
+        }
+        enterVirtual(ti, id);
+    }
+
+    @ReservedStackAccess
+    static void enterVirtual(ThreadInfo ti, int id) {
         if (state[id] < READY) {
             ti.virtualActive = false;
             ti.guard = true;
@@ -394,18 +432,28 @@ public final class JFluid1Ring {
                 return;
             }
         }
-        virtualEvent(ti, KIND_ENTER | (long) id << TICK_BITS);
+        appendVirtual(ti, KIND_ENTER | (long) id << TICK_BITS);
+    }
+
+    /** Any other event there, as {@link #appendExit}. */
+    @DontInline
+    static void virtualEvent(ThreadInfo ti, long word) {
+        try {
+            appendVirtual(ti, word);
+        } catch (StackOverflowError told) {
+            // As in appendExit.
+        }
     }
 
     @ReservedStackAccess
-    static void virtualEvent(ThreadInfo ti, long word) {
+    private static void appendVirtual(ThreadInfo ti, long word) {
         ti.virtualActive = false;
         ti.called = ti.site = 0; // whose events come from wherever it is mounted
         ti.guard = true;
         boolean on = false;
         try {
             ThreadInfo w = carrier();
-            if (w != null && room(w, ti, 5)) {
+            if (w != null && room(w, ti, MOST_WORDS)) {
                 switchTo(w, ti);
                 event(w, ti, word);
                 switchBack(w);

@@ -6,16 +6,25 @@ import static java.lang.JFluid1Layout.*;
 import static java.lang.JFluid1Requests.*;
 import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
+import static java.lang.JFluid1Stack.*;
 import static java.lang.JFluid1Threads.*;
 
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /** The graph of a thread: how a root opens it, how it ends, and how its clock stands still meanwhile. */
 public final class JFluid1Roots {
     private JFluid1Roots() {}
 
-    @ReservedStackAccess
+    /** Start of a root, from outside. Without room for it the call fails here, and the thread is not inside. */
+    @DontInline
     static void enterGraph(ThreadInfo known, int id) {
+        needsRoom();
+        openGraph(known, id);
+    }
+
+    @ReservedStackAccess
+    private static void openGraph(ThreadInfo known, int id) {
         ThreadInfo ti = known;
         try {
             if (isOurs(Thread.currentThread())) {
@@ -54,7 +63,7 @@ public final class JFluid1Roots {
                     put(w, CONTROL_ROOT);
                     ti.virtualActive = true;
                     ti.guard = false;
-                    virtualEntry(ti, id);
+                    enterVirtual(ti, id);
                 }
             } else {
                 own(ti);

@@ -5,6 +5,7 @@ import static java.lang.JFluid1Ring.*;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Threads.*;
 
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /** Behind the probes of call sites (--call-sites). */
@@ -14,6 +15,7 @@ public final class JFluid1Sites {
     /** Sites are told: calibration goes with their probes. */
     static boolean tellsSites;
 
+    @DontInline
     @ReservedStackAccess
     static void tellSite(ThreadInfo ti, boolean virtual) {
         ti.active = ti.virtualActive = false;

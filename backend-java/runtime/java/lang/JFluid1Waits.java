@@ -9,6 +9,7 @@ import static java.lang.JFluid1Tasks.*;
 import static java.lang.JFluid1Threads.*;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /** Behind the probes where threads wait (--waits, --mode locks): what is written of a wait, and the classes waited for. */
@@ -90,6 +91,7 @@ public final class JFluid1Waits {
         }
     }
 
+    @DontInline
     @ReservedStackAccess
     static void tellWait(ThreadInfo ti, long event, Object on, int kind) {
         boolean virtual = ti.virtual;

@@ -233,6 +233,7 @@ final class TestSession implements AutoCloseable {
                                   : control == CONTROL_ALLOCATED ? "allocated:"
                                   : control == CONTROL_TRACK     ? "track:"
                                   : control == CONTROL_COUNTED   ? "counted:"
+                                  : control == CONTROL_OVERFLOW  ? "overflow:"
                                   : control == CONTROL_SITE      ? "site:"
                                                                  : "?" + Long.toHexString(control) + ":")
                         + rest;
