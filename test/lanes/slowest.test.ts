@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
 
@@ -19,4 +19,29 @@ it('lists the ten slowest files of all lanes, the slowest first', () => {
     '   100.0 s  unit   test/f10.test.ts',
   ])
   expect(lines).toHaveLength(12) // with the title and the end
+})
+
+it('.ci/run ends with the status of what failed, and lists its own rows only', () => {
+  const folder = temporaryDirectory()
+  const row = (file: string) => JSON.stringify({ lane: 'unit', file, seconds: 1 })
+  const run = (npm: string, rows: string) => {
+    writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${npm}\n`, { mode: 0o755 })
+    const PATH = `${folder}${delimiter}${process.env.PATH}`
+    return spawnSync(join(import.meta.dirname, '../../.ci/run'), {
+      encoding: 'utf8',
+      env: { ...process.env, PATH, JFLUID_SECONDS: rows },
+    })
+  }
+
+  const early = run('exit 3', join(folder, 'missing'))
+  expect([early.status, early.stdout, early.stderr]).toEqual([3, 'the slowest of 0 test files:\n', ''])
+
+  const rows = join(folder, 'rows')
+  writeFileSync(rows, `${row('before.test.ts')}\n`)
+  const late = run(`echo '${row('now.test.ts')}' >> "$JFLUID_SECONDS"; exit 4`, rows)
+  expect([late.status, late.stdout]).toEqual([
+    4,
+    'the slowest of 1 test files:\n     1.0 s  unit   now.test.ts\n',
+  ])
+  expect(readFileSync(rows, 'utf8')).toBe(`${row('before.test.ts')}\n${row('now.test.ts')}\n`)
 })
