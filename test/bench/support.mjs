@@ -93,7 +93,7 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130))
 
 /** What a JVM that was killed leaves behind. */
-function removeJvmFiles(pid) {
+export function removeJvmFiles(pid) {
   rmSync(`/tmp/.java_pid${pid}`, { force: true })
   for (const name of readdirSync('/tmp')) {
     if (name.startsWith('hsperfdata_')) rmSync(join('/tmp', name, String(pid)), { force: true })

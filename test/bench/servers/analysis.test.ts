@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest'
+import {
+  bareFigures,
+  median,
+  othersIn,
+  p50BySecond,
+  parseLoad,
+  parseSent,
+  profileFacts,
+  quantile,
+  requestsSent,
+  requestsTo,
+  rootCallsInRows,
+  safepointsIn,
+  samplesInTimedRows,
+  sessionFigures,
+  settledFrom,
+  throughput,
+  usageIn,
+  worstIn,
+  worstPrediction,
+} from './analysis.mjs'
+
+const BOTH = { narrow: 1, high: 3 }
+const HIGH = { narrow: 0, high: 4 }
+const asked = (due: number, latency: number, more: { status?: number; calls?: typeof BOTH } = {}) => ({
+  ...{ due, latency, status: 200, calls: BOTH, ...more },
+})
+const counters = (at: number, safepoints: number, safepointMs: number) => ({
+  ...{ at, safepoints, safepointMs, metaspaceKb: 1000 + at, classes: 5 },
+})
+const minute = { begin: 0, end: 60_000 }
+
+describe('what the load wrote', () => {
+  it('is read by lines, and one that was cut off is left out', () => {
+    expect(parseLoad('1000,2.50,200,1,3\n1050,3.00,0,0,4\n1100,4')).toEqual([
+      { due: 1000, latency: 2.5, status: 200, calls: BOTH },
+      { due: 1050, latency: 3, status: 0, calls: HIGH },
+    ])
+  })
+
+  it('has no columns of calls where requests are counted apart', () => {
+    expect(parseLoad('1000,2.50,200\n')[0].calls).toEqual({ narrow: 0, high: 0 })
+  })
+
+  it('tells what Kafka was sent', () => {
+    expect(parseSent('1000,20,7\n')).toEqual([{ at: 1000, produced: 20, read: 7 }])
+  })
+})
+
+describe('latencies', () => {
+  it('have quantiles that some request had', () => {
+    const values = [5, 1, 4, 2, 3]
+    expect(quantile(values, 0.5)).toBe(3)
+    expect(quantile(values, 0.99)).toBe(5)
+    expect(quantile([], 0.5)).toBeNaN()
+    expect(median([4, 1, 2, 3])).toBe(2.5)
+  })
+
+  it('count for the worst if the request was due before the window and answered in it', () => {
+    const requests = [asked(900, 500), asked(100, 500), asked(1100, 30), asked(2000, 9000)]
+    expect(worstIn(requests, { begin: 1000, end: 2000 })).toBe(500)
+  })
+
+  it('are grouped by the second in which the request was due', () => {
+    const requests = [asked(0, 10), asked(10, 30), asked(20, 20), asked(2500, 7)]
+    expect(p50BySecond(requests, { begin: 0, end: 3900 })).toEqual([20, null, 7])
+  })
+
+  it('are settled from the second after the last slow one', () => {
+    expect(settledFrom([40, 9, 20, 9, 10], 10)).toBe(3)
+    expect(settledFrom([9, null, 10], 10)).toBe(0)
+    expect(settledFrom([9, 9, 11], 10)).toBeNull()
+    expect(settledFrom([], 10)).toBe(0)
+  })
+
+  it('make a throughput of those that were answered', () => {
+    const requests = [asked(900, 200), asked(1500, 100), asked(1600, 100, { status: 0 }), asked(2900, 200)]
+    expect(throughput(requests, { begin: 1000, end: 3000 })).toBe(1)
+  })
+})
+
+describe('bare', () => {
+  const run = (begin: number, worst: number) =>
+    Array.from({ length: 10 }, (_, index) => asked(begin + index * 100, index === 9 ? worst : 4))
+
+  it('is the median of its runs, and tells each of them', () => {
+    const windows = [0, 10_000, 20_000].map((begin) => ({ begin, end: begin + 1000 }))
+    const bare = bareFigures([...run(0, 50), ...run(10_000, 300), ...run(20_000, 70)], windows, [])
+    expect(bare.worstMs).toBe(70)
+    expect(bare.p50Ms).toBe(4)
+    expect(bare.perSecond).toBe(10)
+    expect(bare.unsettled).toBe(0)
+    expect(bare.runs.map(({ worstMs }) => worstMs)).toEqual([50, 300, 70])
+  })
+
+  it('tells how many of its seconds are above the limit for a session', () => {
+    const slow = run(1000, 50).map((request) => ({ ...request, latency: 9 }))
+    const bare = bareFigures([...run(0, 50), ...slow, ...run(2000, 50)], [{ begin: 0, end: 3000 }], [])
+    expect(bare.unsettled).toBeCloseTo(1 / 3)
+  })
+})
+
+describe('what was seen from outside', () => {
+  it('is the growth of the counters of safepoints, and its largest step', () => {
+    const seen = [counters(0, 1, 5), counters(100, 3, 10), counters(150, 4, 50), counters(200, 5, 51)]
+    expect(safepointsIn(seen, { begin: 50, end: 300 })).toEqual({ count: 2, ms: 41, longestMs: 40 })
+    expect(safepointsIn([], minute)).toEqual({ count: 0, ms: 0, longestMs: 0 })
+  })
+
+  it('is processor time of each process, and of others', () => {
+    const at = (time: number, machineMs: number, cpuMs: number) => ({
+      ...{ at: time, machineMs, target: { cpuMs, rssMb: time }, load: null, client: null },
+    })
+    const seen = [at(0, 0, 0), at(1000, 1500, 500), at(2000, 3000, 1000)]
+    expect(usageIn(seen, minute, 'target')).toEqual({ share: 0.5, rssMb: 2000 })
+    expect(usageIn(seen, minute, 'client')).toBeNull()
+    expect(othersIn(seen, minute)).toBe(1)
+  })
+})
+
+describe('root calls by those who made them', () => {
+  const requests = [
+    asked(10, 5),
+    asked(20, 5, { calls: HIGH }),
+    asked(30, 5, { status: 0 }),
+    asked(40, 5, { status: 401 }),
+    asked(70_000, 5),
+  ]
+
+  it('are those of the answered requests', () => {
+    expect(requestsTo('narrow', requests, minute)).toEqual({ least: 2, most: 2 })
+    expect(requestsTo('high', requests, minute)).toEqual({ least: 10, most: 10 })
+  })
+
+  it('are told apart from those on their way when recording began or ended', () => {
+    const calls = [asked(900, 200), asked(1000, 100), asked(1900, 200), asked(500, 400), asked(2000, 1)]
+    expect(requestsTo('narrow', calls, { begin: 1000, end: 2000 })).toEqual({ least: 1, most: 3 })
+  })
+
+  it('are what producer and consumer of Kafka have sent in between', () => {
+    const sent = [0, 100, 200, 300, 400].map((at) => ({ at, produced: at / 10, read: at / 100 }))
+    expect(requestsSent('narrow', sent, { begin: 100, end: 300 })).toEqual({ least: 20, most: 20 })
+    expect(requestsSent('high', sent, { begin: 150, end: 350 })).toEqual({ least: 11, most: 33 })
+    expect(requestsSent('narrow', sent, { begin: 150, end: 450 })).toBeNull()
+  })
+})
+
+describe('a session', () => {
+  const bare = bareFigures([asked(0, 10)], [{ begin: 0, end: 1000 }], [])
+  const marks = {
+    ...{ root: 'A.b', begin: 100_000, recording: 100_300, firstCall: 100_800, ending: 120_000 },
+    ...{ exit: 120_400, code: 0, window: { begin: 100_000, end: 122_400 }, says: [], file: 'x' },
+    ...{ before: counters(100, 0, 0), after: counters(300, 0, 0) },
+  }
+  const requests = [
+    ...Array.from({ length: 200 }, (_, index) => asked(100_000 + index * 100, index < 30 ? 100 : 10)),
+    asked(121_000, 700, { status: 500 }),
+  ]
+  const figures = sessionFigures(requests, marks, bare, { counters: [], processes: [] })
+
+  it('counts from when the command was started', () => {
+    expect(figures.firstCallMs).toBe(800)
+    expect(figures.settledFromS).toBe(3)
+    expect(figures.p99Ms).toBe(100)
+    expect(figures.p99LaterMs).toBe(10)
+    expect(figures.perSecondLater).toBeCloseTo(10, 0)
+  })
+
+  it('ends two seconds after the client', () => {
+    expect(figures.worstMs).toBe(700)
+    expect(figures.failed).toBe(1)
+    expect(figures.detachMs).toBe(400)
+    expect(figures.metaspaceKb).toBe(200)
+  })
+
+  it('without a call, an end or a client has no figures of these', () => {
+    const cut = { ...marks, firstCall: null, ending: null }
+    const { firstCallMs, detachMs, clientShare } = sessionFigures(requests, cut, bare, {
+      counters: [],
+      processes: [],
+    })
+    expect([firstCallMs, detachMs, clientShare]).toEqual([null, null, null])
+  })
+})
+
+describe('a profile', () => {
+  it('tells what was recorded when, and how many root calls are in rows', () => {
+    const facts = profileFacts({
+      ...{ startedAt: '1970-01-01T00:00:01.000Z', durationMs: 500, warmupMs: 20, events: { waitMs: 3 } },
+      instrumentation: {
+        ...{
+          instrumentedMethods: 5,
+          calledMethods: 4,
+          redefinitions: 3,
+          redefinedClasses: 2,
+          longestPauseMs: 1,
+        },
+      },
+      merged: [{ calls: 7 }, { calls: 2, countedCalls: 30 }],
+    })
+    expect(facts).toMatchObject({ recorded: { begin: 1000, end: 1500 }, rootCalls: 39, restoredMs: null })
+  })
+
+  it('is judged by the calls that should be in rows', () => {
+    expect(rootCallsInRows({ inRows: 90, dark: 0, counted: { least: 100, most: 110 } })).toBe(0.9)
+    expect(rootCallsInRows({ inRows: 90, dark: 10, counted: { least: 100, most: 110 } })).toBe(1)
+    expect(rootCallsInRows({ inRows: 105, dark: 0, counted: { least: 100, most: 110 } })).toBe(1)
+    expect(rootCallsInRows({ inRows: 220, dark: 0, counted: { least: 100, most: 110 } })).toBe(2)
+    expect(rootCallsInRows({ inRows: 90, dark: 0, counted: null })).toBeNull()
+  })
+
+  it('is judged by the prediction that is furthest off, either way', () => {
+    const pauses = [
+      { predictedMs: 50, measuredMs: 40 },
+      { predictedMs: 50, measuredMs: 100 },
+    ]
+    expect(worstPrediction(pauses)).toBe(0.5)
+    expect(worstPrediction([])).toBeNull()
+  })
+
+  it('is judged by samples of the application that are late enough', () => {
+    const samples = [
+      { atMs: 100, isOwn: true, isTimed: false },
+      { atMs: 20_000, isOwn: false, isTimed: false },
+      { atMs: 20_000, isOwn: true, isTimed: true },
+      { atMs: 20_000, isOwn: true, isTimed: false },
+    ]
+    expect(samplesInTimedRows(samples, 15_000)).toBe(0.5)
+    expect(samplesInTimedRows([], 15_000)).toBeNull()
+  })
+})

@@ -1,0 +1,191 @@
+// One life of a server: start, load, warm-up, bare runs, sessions of jfluid, end. What happened and when is written down;
+// analysis.mjs makes figures of it.
+
+import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cli, loadAverage } from '../support.mjs'
+import { descendantRunning, Running, remove, temporaryDirectory, untilUp } from './processes.mjs'
+import { prepareServer } from './servers.mjs'
+import { TerminalLines } from './terminal-lines.mjs'
+import { Watch } from './watch.mjs'
+
+/** A session's window is that much longer than its recording: attach, detach, and 2 s after it. Bare runs are as long. */
+const AROUND_S = 4
+const AFTER_S = 2
+/** After each session: a server that it has hurt may die late. */
+const REST_S = 15
+/** A client that does not end by itself is a finding, and must not stop the bench. */
+const CLIENT_LATE_S = 120
+const COLUMNS = 200
+
+/**
+ * @typedef {object} Plan
+ * @property {object} jdk
+ * @property {number} warmSeconds
+ * @property {number} bareRuns
+ * @property {number} seconds  of each recording
+ * @property {readonly string[]} roots  one session each
+ * @property {readonly string[]} options  passed on to `jfluid record`
+ * @property {readonly string[]} jvmOptions
+ * @property {boolean} busy
+ * @property {string} directory  for everything that is written
+ *
+ * @typedef {object} Window
+ * @property {number} begin  epoch ms
+ * @property {number} end
+ *
+ * @typedef {object} SessionMarks  times are epoch ms
+ * @property {string} root
+ * @property {number} begin  the command is started: Enter is pressed
+ * @property {number | null} recording  its first line of progress
+ * @property {number | null} firstCall  the first line of progress with an event, which is a call of the root; lines come twice a second
+ * @property {number | null} ending  it says that the recording is over
+ * @property {number} exit  its process has ended
+ * @property {number | string} code  its exit code, or a signal
+ * @property {Window} window  from `begin` to 2 s after `exit`
+ * @property {readonly string[]} says  its other lines
+ * @property {string} file  the profile, if it wrote one
+ * @property {import('./watch.mjs').Counters} before
+ * @property {import('./watch.mjs').Counters} after
+ *
+ * @typedef {object} Life
+ * @property {number} startMs  until it was up
+ * @property {readonly Window[]} bare
+ * @property {readonly SessionMarks[]} sessions
+ * @property {boolean} alive  at the end
+ * @property {readonly string[]} loadErrors  at most 20
+ * @property {readonly string[]} lastWords  lines at the end of the server's log
+ * @property {number} loadAverage
+ * @property {readonly import('./watch.mjs').Counters[]} counters
+ * @property {readonly import('./watch.mjs').Processes[]} processes
+ * @property {string} latencies  the file of the load
+ * @property {string} requests  of Kafka's requests; others have none
+ */
+
+/** @returns {Promise<Life>} */
+export async function live(server, plan, tell) {
+  const { directory } = plan
+  mkdirSync(directory, { recursive: true })
+  const files = temporaryDirectory()
+  const prepared = await prepareServer(server, { ...plan, directory: files })
+  const begun = Date.now()
+  const running = new Running(prepared.command, {
+    ...{ cwd: prepared.cwd, env: prepared.env, log: join(directory, 'server.log') },
+  })
+  let load
+  let watch
+  try {
+    await untilUp(running, prepared.isUp, server.title)
+    const startMs = Date.now() - begun
+    const jvm = descendantRunning(running.pid, 'java')
+    running.jvm = jvm
+    tell(`up after ${(startMs / 1000).toFixed(1)} s, JVM ${jvm}`)
+    const [latencies, requests] = ['load.csv', 'requests.csv'].map((name) => join(directory, name))
+    load = new Running(prepared.load(latencies, requests), { log: join(directory, 'load.log') })
+    watch = new Watch(jvm, load.pid)
+    await pause(plan.warmSeconds, { running, load }, directory)
+    const bare = []
+    for (let run = 0; run < plan.bareRuns; run++) {
+      const begin = Date.now()
+      await pause(plan.seconds + AROUND_S, { running, load }, directory)
+      bare.push({ begin, end: Date.now() })
+    }
+    const sessions = []
+    for (const root of plan.roots) {
+      if (running.how !== null) break
+      sessions.push(await session(root, { jvm, watch, plan, tag: `session-${sessions.length + 1}`, tell }))
+      await sleep(REST_S * 1000)
+    }
+    const alive = running.how === null
+    await load.end()
+    return {
+      ...{ startMs, bare, sessions, alive, loadAverage: loadAverage() },
+      ...{ loadErrors: errorsIn(directory), lastWords: linesOf(join(directory, 'server.log')).slice(-3) },
+      ...{ counters: watch.counters, processes: watch.processes, latencies, requests },
+    }
+  } finally {
+    watch?.stop()
+    await load?.end()
+    await running.end()
+    remove(files)
+  }
+}
+
+/** Ends at once, and with a reason, if the server or its load does. */
+async function pause(seconds, { running, load }, directory) {
+  const over = new AbortController()
+  const ended = Promise.race([running.ended.then(() => 'the server'), load.ended.then(() => 'the load')])
+  const who = await Promise.race([
+    ended,
+    sleep(seconds * 1000, null, { signal: over.signal }).catch(() => null),
+  ])
+  over.abort()
+  if (who !== null) throw new Error(`${who} ended while nothing was attached: see the logs in ${directory}`)
+}
+
+/** Plain lines of the load's own; libraries of Kafka warn there too. */
+function errorsIn(directory) {
+  return linesOf(join(directory, 'load.log'))
+    .filter((line) => /^\d{4}-\d\d-\d\dT/.test(line))
+    .slice(0, 20)
+}
+
+const linesOf = (file) => readFileSync(file, 'utf8').trimEnd().split('\n')
+
+/** @returns {Promise<SessionMarks>} */
+async function session(root, { jvm, watch, plan, tag, tell }) {
+  const file = join(plan.directory, `${tag}.jfluid`)
+  const words = ['record', String(jvm), '--root', root, '--duration', `${plan.seconds}s`, '--out', file]
+  const command = [process.execPath, cli, ...words, ...plan.options].map(quoted).join(' ')
+  const terminal = createWriteStream(join(plan.directory, `${tag}.terminal`))
+  const lines = new TerminalLines()
+  const marks = { recording: null, firstCall: null, ending: null, says: [] }
+  const take = (told) => note(marks, told, tell)
+  const before = watch.now()
+  const begin = Date.now()
+  // A terminal of the kernel's, as a user has one; the client is what `script` starts.
+  const client = new Running(['script', '-qefc', `stty cols ${COLUMNS}; exec ${command}`, '/dev/null'], {
+    env: { TERM: 'xterm-256color' },
+    onOutput(text) {
+      terminal.write(text)
+      for (const told of lines.take(text)) take(told)
+    },
+  })
+  const finding = setInterval(() => {
+    watch.client ??= descendantRunning(client.pid, basename(process.execPath))
+  }, 50)
+  const late = setTimeout(
+    () => {
+      tell(`the client has not ended after ${plan.seconds + CLIENT_LATE_S} s: killed`)
+      void client.end('SIGTERM')
+    },
+    (plan.seconds + CLIENT_LATE_S) * 1000,
+  )
+  const code = await client.ended
+  const exit = Date.now()
+  clearInterval(finding)
+  clearTimeout(late)
+  watch.client = null
+  for (const told of lines.end()) take(told)
+  terminal.end()
+  await sleep(AFTER_S * 1000)
+  const window = { begin, end: exit + AFTER_S * 1000 }
+  const done = { root, begin, ...marks, exit, code, window, file, before, after: watch.now() }
+  writeFileSync(join(plan.directory, `${tag}.json`), JSON.stringify(done, null, 1))
+  return done
+}
+
+function note(marks, told, tell) {
+  const now = Date.now()
+  if (told.what === 'progress') {
+    marks.recording ??= now
+    if (told.events > 0) marks.firstCall ??= now
+    return
+  }
+  if (told.what === 'ending') marks.ending ??= now
+  marks.says.push(told.line)
+  tell(`  ${told.line}`)
+}
+
+const quoted = (word) => `'${word.replaceAll("'", `'\\''`)}'`

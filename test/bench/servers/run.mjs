@@ -1,0 +1,194 @@
+// npm run bench:servers [-- options]: stock servers under load, and what jfluid does to them.
+//
+//   --server boot|keycloak|kafka   repeatable; all of them unless given
+//   --jdk 17|25|<home>             repeatable; the oldest and the newest found unless given
+//   --root narrow|high|<method>    repeatable; narrow and high unless given
+//   --runs 3                       lives of the server for each cell
+//   --seconds 60                   of each recording; bare runs are as long as a whole session
+//   --warm 60                      seconds of load before anything is measured
+//   --bare 3                       runs with nothing attached in each life
+//   --bare-only                    only these
+//   --sessions 1                   in each life; of more, each has a root of its own (ten in turn), the first that of the cell
+//   --options '…'                  passed to `jfluid record`
+//   --agent idle                   the servers are started with `-javaagent:` of ours, which sleeps
+//   --busy                         boot verifies a bcrypt password in each request, and 8 clients ask as fast as it answers
+//   --out <directory>              for logs, loads, profiles and results.json; a new one below the system's temporary directory unless given
+//
+// Needs mvn (set-up only) and script(1). Nothing is asserted: the table says which goal is missed. Exits with 1 if a run is missing. Nothing else should run on the
+// machine; the last row of a cell says what others used.
+
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { cli, findJdks, machine, project } from '../support.mjs'
+import {
+  bareFigures,
+  parseLoad,
+  parseSent,
+  profileFacts,
+  requestsSent,
+  requestsTo,
+  sessionFigures,
+} from './analysis.mjs'
+import { live } from './life.mjs'
+import { SERVERS } from './servers.mjs'
+import { bareTable, cellTable, summaryTable } from './table.mjs'
+
+function fail(problem) {
+  console.error(`bench:servers: ${problem}`)
+  process.exit(64)
+}
+
+const OPTIONS = {
+  server: { type: 'string', multiple: true, default: Object.keys(SERVERS) },
+  jdk: { type: 'string', multiple: true },
+  root: { type: 'string', multiple: true, default: ['narrow', 'high'] },
+  runs: { type: 'string', default: '3' },
+  seconds: { type: 'string', default: '60' },
+  warm: { type: 'string', default: '60' },
+  bare: { type: 'string', default: '3' },
+  'bare-only': { type: 'boolean', default: false },
+  sessions: { type: 'string', default: '1' },
+  options: { type: 'string', default: '' },
+  agent: { type: 'string' },
+  busy: { type: 'boolean', default: false },
+  out: { type: 'string' },
+}
+
+const flags = parsed(process.argv.slice(2))
+
+function parsed(args) {
+  // `--options '--scheme a'`: parseArgs would want a `=` before a value with a dash.
+  const at = args.indexOf('--options')
+  if (at >= 0 && at + 1 < args.length) args.splice(at, 2, `--options=${args[at + 1]}`)
+  try {
+    return parseArgs({ args, options: OPTIONS }).values
+  } catch (problem) {
+    return fail(problem.message)
+  }
+}
+
+function count(name, least = 1) {
+  const value = Number(flags[name])
+  if (!Number.isInteger(value) || value < least) fail(`--${name} takes a whole number from ${least} on`)
+  return value
+}
+
+for (const name of flags.server) {
+  if (SERVERS[name] === undefined) fail(`no server '${name}': take ${Object.keys(SERVERS).join(', ')}`)
+}
+if (flags.agent !== undefined && flags.agent !== 'idle') fail('--agent takes idle only')
+if (flags.busy && flags.server.join() !== 'boot') fail('--busy is for --server boot only')
+
+const found = findJdks()
+const jdks = (flags.jdk ?? [found.at(0), found.at(-1)].map((jdk) => jdk?.home)).map(
+  (wanted) =>
+    found.find(({ home, version }) => home === wanted || String(version) === wanted) ??
+    fail(`no JDK '${wanted}': there are ${found.map((jdk) => `${jdk.version} in ${jdk.home}`).join(', ')}`),
+)
+const plan = {
+  warmSeconds: count('warm', 0),
+  bareRuns: count('bare'),
+  seconds: count('seconds'),
+  options: flags.options.split(' ').filter(Boolean),
+  busy: flags.busy,
+  jvmOptions: flags.agent === 'idle' ? [`-javaagent:${join(project, 'dist/agent/jfluid-agent.jar')}`] : [],
+}
+const [runs, sessions] = [count('runs'), count('sessions')]
+const out = flags.out ?? mkdtempSync(join(tmpdir(), 'jfluid-servers-'))
+mkdirSync(out, { recursive: true })
+
+const say = (text) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
+
+/** The first one that is asked for, then the others of the server's ten in turn. */
+function rootsOf(server, root) {
+  const asked = server.roots[root] ?? root
+  const others = server.sequence.filter((it) => it !== asked).slice(0, 9)
+  const turn = [asked, ...others]
+  return Array.from({ length: sessions }, (_, index) => turn[index % turn.length])
+}
+
+async function oneRun(name, server, jdk, root, directory) {
+  const roots = flags['bare-only'] ? [] : rootsOf(server, root)
+  const life = await live(server, { ...plan, jdk, roots, directory }, say)
+  const requests = parseLoad(readFileSync(life.latencies, 'utf8'))
+  const sent = existsSync(life.requests) ? parseSent(readFileSync(life.requests, 'utf8')) : null
+  const bare = bareFigures(requests, life.bare, life.processes)
+  const counted = (method, window) => {
+    const which = Object.keys(server.roots).find((it) => server.roots[it] === method)
+    if (which === undefined) return null
+    return sent === null ? requestsTo(which, requests, window) : requestsSent(which, sent, window)
+  }
+  const seen = []
+  for (const session of life.sessions) {
+    const profile = await readProfile(session.file)
+    seen.push({
+      ...{ root: session.root, figures: sessionFigures(requests, session, bare, life), profile },
+      counted: profile === null ? null : counted(session.root, profile.recorded),
+      marks: session,
+    })
+  }
+  const { alive, startMs, loadErrors, loadAverage, lastWords } = life
+  if (!alive) say(`${server.title} has ended: ${lastWords.join(' / ')}`)
+  writeFileSync(join(directory, 'life.json'), JSON.stringify(life))
+  return { server: name, bare, sessions: seen, alive, startMs, loadErrors, loadAverage, lastWords }
+}
+
+/** Null if no profile was written, or none that can be read. */
+async function readProfile(file) {
+  if (!existsSync(file)) return null
+  const json = `${file}.json`
+  try {
+    await promisify(execFile)(process.execPath, [cli, 'export', file, '--format', 'json', '--out', json])
+    return profileFacts(JSON.parse(readFileSync(json, 'utf8')))
+  } catch (problem) {
+    say(`${file}: ${problem.message}`)
+    return null
+  } finally {
+    rmSync(json, { force: true })
+  }
+}
+
+const about = machine(jdks)
+for (const line of about) console.log(line)
+const titles = flags.server.map((name) => SERVERS[name].title).join('; ')
+console.log(
+  `${titles}; ${plan.warmSeconds} s warm load, ${plan.bareRuns} bare runs, ${plan.seconds} s recordings\n`,
+)
+const cells = []
+for (const name of flags.server) {
+  const server = SERVERS[name]
+  for (const jdk of jdks) {
+    for (const root of flags['bare-only'] ? ['narrow'] : flags.root) {
+      const setting = { version: jdk.version, idleAgent: flags.agent === 'idle', busy: flags.busy }
+      const extra = [
+        plan.options.join(' '),
+        flags.agent === 'idle' ? 'idle agent' : '',
+        flags.busy ? 'busy' : '',
+      ]
+      const what = [`${server.title}, JDK ${jdk.version}`, ...(flags['bare-only'] ? [] : [root])]
+      const title = [...what, ...extra.filter(Boolean)].join(', ')
+      const cell = { title, setting, runs: [] }
+      cells.push(cell)
+      for (let run = 1; run <= runs; run++) {
+        say(`${title}, run ${run} of ${runs}`)
+        const directory = join(out, `${name}-${jdk.version}-${root}-${run}`)
+        try {
+          cell.runs.push(await oneRun(name, server, jdk, root, directory))
+        } catch (problem) {
+          // The other cells are worth their hours.
+          console.log(`${title}, run ${run} is missing: ${problem.message}\n`)
+          process.exitCode = 1
+        }
+        writeFileSync(join(out, 'results.json'), JSON.stringify({ about, flags, plan, cells }, null, 1))
+      }
+      if (cell.runs.length === 0) continue
+      const bares = cell.runs.map(({ bare }) => bare)
+      console.log(`${flags['bare-only'] ? bareTable(title, bares) : cellTable(title, cell.runs, setting)}\n`)
+    }
+  }
+}
+if (cells.length > 1 && !flags['bare-only']) console.log(`${summaryTable(cells)}\n`)
+console.log(`all figures: ${join(out, 'results.json')}`)

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { TerminalLines, toldBy } from './terminal-lines.mjs'
+
+const CLEAR = '\r\x1b[K'
+const PROGRESS = '3/60 s  120 events  5 methods instrumented, 4 called'
+
+describe('lines of jfluid on a terminal', () => {
+  it('tell progress, the end of a recording, and other things', () => {
+    expect(toldBy(PROGRESS)).toEqual({ what: 'progress', events: 120, instrumented: 5, called: 4 })
+    expect(toldBy('ending: the time is over').what).toBe('ending')
+    expect(toldBy('attaching to 4711')).toEqual({ what: 'says', line: 'attaching to 4711' })
+  })
+
+  it('are told once they are whole, however they were cut', () => {
+    const lines = new TerminalLines()
+    expect(lines.take(`${CLEAR}attaching to 47`)).toEqual([])
+    expect(lines.take(`11${CLEAR}3/60 s  120 events  5 methods instr`).map(({ what }) => what)).toEqual([
+      'says',
+    ])
+    expect(lines.take('umented, 4 called')).toEqual([toldBy(PROGRESS)])
+  })
+
+  it('are told once while they stay', () => {
+    const lines = new TerminalLines()
+    lines.take(CLEAR + PROGRESS)
+    expect(lines.take(CLEAR + PROGRESS)).toEqual([])
+    expect(lines.take(`${CLEAR}ending: the time is over`)).toHaveLength(1)
+    expect(lines.take('\r\n')).toEqual([])
+  })
+
+  it('are told at the end without an end of their own', () => {
+    const lines = new TerminalLines()
+    lines.take('JVM 4711 has ended')
+    expect(lines.end()).toEqual([{ what: 'says', line: 'JVM 4711 has ended' }])
+  })
+})
