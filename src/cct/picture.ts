@@ -1,0 +1,338 @@
+// One tree of what was timed and what was only sampled, in which nothing is counted twice (scheme adaptive).
+//
+// Each moment of a root call has one owner: the innermost frame that is timed. Samples create no time: they divide what their owner
+// has itself. So the time of all rows is the time of the roots, exactly, and a row that is timed keeps its own figures.
+//
+//   self(e) = S(e) · l(e) / K(e)     of a timed e: S its own time without that of timed callees, K the weight of the samples that it
+//                                    owns, l the weight of those whose innermost frame is e's own. S(e) where there are none
+//   self(d) = S(e) · l(d) / K(e)     of a frame d that is only sampled, below its owner e
+//   total   = self, and the totals of all below
+//
+// A timed callee of e hangs below the sampled frames that lead to it, where nearly all of its samples came by the same.
+
+import type { InsideSamples, Seen } from './inside-samples.ts'
+import { inPreorder } from './lay-out.ts'
+import { STATES } from './sample-states.ts'
+import type { Tree } from './tree.ts'
+
+/** Values of the column `known`. */
+export const TIMED = 0
+export const SAMPLED = 1
+
+/** Columns of what a row and all below it were doing, in the order of STATES, and of what no sample tells. */
+export const STATE_COLUMNS = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs'] as const
+export const UNKNOWN_STATE = 'unknownNs'
+
+/** Ids of methods are below (events/event-layout.ts). */
+const MOST_METHODS = 2 ** 22
+
+/** Part of the samples of a timed callee that come by the same frames, for it to hang below them. */
+const ONE_WAY = 0.95
+
+/** Rows with fewer samples are one row of their parent. */
+export const LEAST_SAMPLES = 3
+/** What a picture is made of. */
+export interface PictureParts {
+  readonly samples: InsideSamples
+  /** Of one thread; all unless given. */
+  readonly thread?: number
+  /** Ids of timed methods by what a stack trace calls them, overloads together; undefined for what is not timed. */
+  readonly timed: (className: string, method: string) => readonly number[] | undefined
+  /** The id of a row for such a frame. */
+  readonly methodOf: (className: string, method: string) => number
+  /** The id of rows that stand for those with few samples. */
+  readonly others: number
+}
+
+/** Of what was seen. */
+type Added = Pick<Seen, 'weights' | 'samples'> & { readonly observations: readonly number[] }
+
+const NO_WEIGHTS = new Float64Array(STATES.length)
+
+/** Nodes of the picture while it is made: first those of the tree, as they are numbered there, then the sampled ones. */
+class Nodes {
+  readonly method: number[]
+  readonly parent: number[]
+  readonly owner: number[]
+  /** Of samples that end here, by state. */
+  readonly own: (Float64Array | undefined)[] = []
+  readonly samplesHere: number[] = []
+  /** The calls of roots in which they were taken, as `Seen.observations`, in lists. */
+  readonly observations: (readonly number[])[][] = []
+  readonly #children = new Map<number, number>()
+
+  constructor(readonly tree: Tree) {
+    this.method = Array.from(tree.method)
+    this.parent = Array.from(tree.parent)
+    this.owner = Array.from({ length: tree.count }, (_, node) => node)
+  }
+
+  get count(): number {
+    return this.method.length
+  }
+
+  /** The sampled node of this method below another node. */
+  sampled(parent: number, owner: number, method: number): number {
+    const key = keyOf(parent, method)
+    let node = this.#children.get(key)
+    if (node === undefined) {
+      node = this.count
+      this.#children.set(key, node)
+      this.method.push(method)
+      this.parent.push(parent)
+      this.owner.push(owner)
+    }
+    return node
+  }
+
+  add(node: number, { weights, samples, observations }: Readonly<Added>): void {
+    let own = this.own[node]
+    if (own === undefined) {
+      own = new Float64Array(STATES.length)
+      this.own[node] = own
+      this.observations[node] = []
+    }
+    for (let state = 0; state < STATES.length; state++) own[state]! += weights[state]!
+    this.samplesHere[node] = (this.samplesHere[node] ?? 0) + samples
+    this.observations[node]!.push(observations)
+  }
+
+  /** What ends at one node ends at another one. */
+  move(from: number, to: number): void {
+    const weights = this.own[from]
+    if (weights === undefined) return
+    const samples = this.samplesHere[from]!
+    for (const observations of this.observations[from]!)
+      this.add(to, { weights: NO_WEIGHTS, samples: 0, observations })
+    this.add(to, { weights, samples, observations: [] })
+    this.own[from] = undefined
+    this.observations[from] = []
+    this.samplesHere[from] = 0
+  }
+}
+
+/**
+ * @param tree  of what was timed, with `selfNs` and `totalNs`
+ * @returns the same with rows of what was sampled, and the columns `known`; `samples` of its owner at or below a row; `sdNs`, the
+ *   standard deviation of the total of a sampled row; STATE_COLUMNS and UNKNOWN_STATE, what the row and all below it were doing,
+ *   which together are its total
+ */
+export function withSamples(tree: Tree, parts: PictureParts): Tree {
+  const { samples } = parts
+  const nodes = new Nodes(tree)
+  const childOf = timedChildren(tree)
+  /** By stack: the node of its innermost frame, -1 if the tree has no such root. */
+  const places = new Map<number, number>([[0, -1]])
+  /** By timed node: how much came by which sampled node. */
+  const ways = new Map<number, Map<number, number>>()
+  const placeOf = (stack: number): number => {
+    const pending: number[] = []
+    for (let at = stack; !places.has(at); at = samples.parents[at]!) pending.push(at)
+    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      const above = places.get(samples.parents[at]!)!
+      const { className, method } = samples.frames[samples.frameOf[at]!]!
+      const owner = above < 0 ? -1 : nodes.owner[above]!
+      const timed = childOf(owner, parts.timed(className, method))
+      if (timed !== undefined) places.set(at, timed)
+      else if (above < 0) places.set(at, -1)
+      else places.set(at, nodes.sampled(above, owner, parts.methodOf(className, method)))
+    }
+    return places.get(stack)!
+  }
+  for (const [stack, it] of samples.seen(parts.thread)) {
+    const node = placeOf(stack)
+    if (node < 0) continue
+    nodes.add(node, it)
+    const weight = sum(it.weights)
+    for (let at = stack; at !== 0; at = samples.parents[at]!) {
+      const place = places.get(at)!
+      if (place >= tree.count || place < 0) continue
+      const from = places.get(samples.parents[at]!)!
+      const by = ways.get(place) ?? new Map<number, number>()
+      by.set(from, (by.get(from) ?? 0) + weight)
+      ways.set(place, by)
+    }
+  }
+  for (const [node, by] of ways) {
+    const [[best, most]] = [...by].sort((a, b) => b[1] - a[1]) as [[number, number]]
+    // Where it is called by several ways, no one of them may have all of it: it stays below its owner.
+    const isSampled = best >= tree.count && nodes.owner[best] === tree.parent[node]
+    if (isSampled && most >= ONE_WAY * sumOf(by.values())) nodes.parent[node] = best
+  }
+  return laidOut(withFew(nodes, tree.count, parts.others), tree, samples.calls)
+}
+
+/** Exact, as both are small. */
+function keyOf(parent: number, method: number): number {
+  return (parent + 1) * MOST_METHODS + method
+}
+
+/** Of a timed node: its child, or top node, of one of these methods that took longest. */
+function timedChildren(
+  tree: Tree,
+): (parent: number, methods: readonly number[] | undefined) => number | undefined {
+  const byPlace = new Map<number, number>()
+  for (let node = 0; node < tree.count; node++)
+    byPlace.set(keyOf(tree.parent[node]!, tree.method[node]!), node)
+  const total = tree.metrics.totalNs ?? new Float64Array(tree.count)
+  return (parent, methods) => {
+    let longest: number | undefined
+    for (const method of methods ?? []) {
+      const node = byPlace.get(keyOf(parent, method))
+      if (node !== undefined && (longest === undefined || total[node]! > total[longest]!)) longest = node
+    }
+    return longest
+  }
+}
+
+/** Sampled nodes with few samples at or below them, and no timed one below, become one of their parent. */
+function withFew(
+  nodes: Nodes,
+  timed: number,
+  others: number,
+): { readonly nodes: Nodes; readonly into: Int32Array } {
+  const { count, parent } = nodes
+  const below = new Float64Array(count)
+  const holds = new Uint8Array(count)
+  const order = parentsFirst(parent)
+  for (let at = count - 1; at >= 0; at--) {
+    const node = order[at]!
+    below[node]! += nodes.samplesHere[node] ?? 0
+    if (node < timed) holds[node] = 1
+    const above = parent[node]!
+    if (above < 0) continue
+    if (node >= timed) below[above]! += below[node]!
+    if (holds[node] === 1) holds[above] = 1
+  }
+  const into = new Int32Array(count)
+  for (const node of order) {
+    const above = parent[node]!
+    if (node < timed || holds[node] === 1 || below[node]! >= LEAST_SAMPLES) into[node] = node
+    else if (above >= 0 && into[above] !== above) into[node] = into[above]!
+    else into[node] = nodes.sampled(above, nodes.owner[node]!, others)
+  }
+  const merged = Int32Array.from({ length: nodes.count }, (_, node) => (node < count ? into[node]! : node))
+  for (let node = timed; node < count; node++) if (merged[node] !== node) nodes.move(node, merged[node]!)
+  return { nodes, into: merged }
+}
+
+/** Each node behind its parent. */
+function parentsFirst(parent: readonly number[]): Int32Array {
+  const order = new Int32Array(parent.length)
+  const depth = new Int32Array(parent.length).fill(-1)
+  const most: number[] = []
+  for (let node = 0; node < parent.length; node++) {
+    const way: number[] = []
+    let at = node
+    for (; at >= 0 && depth[at] === -1; at = parent[at]!) way.push(at)
+    let level = at < 0 ? -1 : depth[at]!
+    for (let it = way.pop(); it !== undefined; it = way.pop()) depth[it] = ++level
+    most[depth[node]!] = 0
+  }
+  const starts = new Int32Array(most.length + 1)
+  for (let node = 0; node < parent.length; node++) starts[depth[node]! + 1]!++
+  for (let level = 1; level < starts.length; level++) starts[level]! += starts[level - 1]!
+  for (let node = 0; node < parent.length; node++) order[starts[depth[node]!]!++] = node
+  return order
+}
+
+function laidOut(
+  { nodes, into }: { readonly nodes: Nodes; readonly into: Int32Array },
+  tree: Tree,
+  calls: number,
+): Tree {
+  const kept: number[] = []
+  const place = new Int32Array(nodes.count).fill(-1)
+  for (const node of parentsFirst(nodes.parent)) {
+    if (into[node] !== node) continue
+    place[node] = kept.length
+    kept.push(node)
+  }
+  const count = kept.length
+  const parents = kept.map((node) => (nodes.parent[node]! < 0 ? -1 : place[nodes.parent[node]!]!))
+  const known = Float64Array.from(kept, (node) => (node < tree.count ? TIMED : SAMPLED))
+  // Of what its owner has itself: at or below a row, which for a timed one is all.
+  const samples = Float64Array.from(kept, (node) => nodes.samplesHere[node] ?? 0)
+  const weights = Float64Array.from(kept, (node) => sum(nodes.own[node]))
+  for (let at = count - 1; at > 0; at--) {
+    if (known[at] !== SAMPLED) continue
+    samples[parents[at]!]! += samples[at]!
+    weights[parents[at]!]! += weights[at]!
+  }
+  const observed = observedCalls(nodes, kept, calls)
+  const { selfNs } = tree.metrics as { readonly selfNs: Float64Array }
+  const self = new Float64Array(count)
+  const sd = new Float64Array(count)
+  const unknown = new Float64Array(count)
+  const states = STATE_COLUMNS.map(() => new Float64Array(count))
+  for (let at = 0; at < count; at++) {
+    const owner = nodes.owner[kept[at]!]!
+    const all = weights[place[owner]!]!
+    const own = nodes.own[kept[at]!]
+    if (all === 0) {
+      if (known[at] === SAMPLED) continue // only there because it leads to a timed callee
+      self[at] = selfNs[owner]!
+      unknown[at] = self[at]!
+      continue
+    }
+    const each = selfNs[owner]! / all
+    self[at] = each * sum(own)
+    if (known[at] === SAMPLED)
+      sd[at] = Math.abs(selfNs[owner]!) * deviation(weights[at]! / all, observed[owner]!)
+    for (const [s, column] of states.entries()) column[at] = each * (own?.[s] ?? 0)
+  }
+  const total = self.slice()
+  for (let at = count - 1; at > 0; at--) {
+    const above = parents[at]!
+    if (above < 0) continue
+    for (const column of [total, unknown, ...states]) column[above]! += column[at]!
+  }
+  const columns: { [name: string]: ArrayLike<number> } = {}
+  for (const [name, values] of Object.entries(tree.metrics))
+    columns[name] = Float64Array.from(kept, (node) => values[node] ?? 0)
+  for (const [s, name] of STATE_COLUMNS.entries()) columns[name] = states[s]!
+  const method = kept.map((node) => nodes.method[node]!)
+  const own = { selfNs: self, totalNs: total, known, samples, sdNs: sd, [UNKNOWN_STATE]: unknown }
+  return { ...tree, ...inPreorder(method, parents, { ...columns, ...own }) }
+}
+
+/**
+ * By timed node, in how many calls of roots its own samples were taken.
+ *
+ * @param calls  of roots with samples, all together
+ */
+function observedCalls(nodes: Nodes, kept: readonly number[], calls: number): Float64Array {
+  const observed = new Float64Array(nodes.count)
+  const latest = new Int32Array(calls).fill(-1)
+  const byOwner = kept.slice().sort((a, b) => nodes.owner[a]! - nodes.owner[b]!)
+  for (const node of byOwner) {
+    const owner = nodes.owner[node]!
+    for (const list of nodes.observations[node] ?? []) {
+      for (const call of list) {
+        if (latest[call] === owner) continue
+        latest[call] = owner
+        observed[owner]!++
+      }
+    }
+  }
+  return observed
+}
+
+function sumOf(values: Iterable<number>): number {
+  let all = 0
+  for (const it of values) all += it
+  return all
+}
+
+function sum(values: Float64Array | undefined): number {
+  let all = 0
+  for (const it of values ?? []) all += it
+  return all
+}
+
+/** Standard deviation of a share that was seen in so many calls, by the middle of Wilson's interval: not 0 for a share of 0 or 1. */
+function deviation(share: number, calls: number): number {
+  if (calls === 0) return 0
+  const middle = (share + 1 / (2 * calls)) / (1 + 1 / calls)
+  return Math.sqrt((middle * (1 - middle)) / (calls + 1))
+}

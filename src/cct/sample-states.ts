@@ -1,0 +1,60 @@
+// What a thread was doing when its stack was taken, from its state and its innermost frames.
+
+import type { FrameName } from '../base/frame-name.ts'
+
+/** In the order of the columns `cpuNs`, … of a tree. */
+export const STATES = ['cpu', 'lock', 'io', 'sleep', 'wait'] as const
+export type SampleState = (typeof STATES)[number]
+export const CPU = 0
+export const LOCK = 1
+export const IO = 2
+export const SLEEP = 3
+export const WAIT = 4
+
+/** Ordinal in Thread.State. */
+const BLOCKED = 2
+
+/** Frames below this one need not be looked at: what parks a thread is near the top of its stack. */
+const LOOKED_AT = 12
+
+/**
+ * Native methods of the JDK in which a thread that the JVM calls runnable waits for a file, a socket or a process.
+ * JDK 11 to 25.
+ */
+const IO_LEAVES =
+  /^(?:sun\.nio\.ch\.(?:EPoll|Net|IOUtil|UnixDispatcher|(?:Unix)?(?:File|Datagram|Socket)\w*Dispatcher\w*|(?:Unix)?FileDispatcherImpl|UnixDomainSockets|PollSelectorImpl)|java\.io\.(?:File(?:In|Out)putStream|RandomAccessFile|FileDescriptor|UnixFileSystem|Console)|java\.net\.(?:(?:Plain)?SocketInputStream|SocketOutputStream|PlainSocketImpl|PlainDatagramSocketImpl|Inet\d?AddressImpl|Inet4AddressImpl|Inet6AddressImpl)|java\.lang\.ProcessImpl|java\.lang\.ProcessHandleImpl|sun\.nio\.fs\.UnixNativeDispatcher)$/
+
+/** What a parked thread is in, by the class that called park(). Those that take a lock, and those that wait for a socket. */
+const LOCKS = /^java\.util\.concurrent\.locks\.(?:ReentrantLock|ReentrantReadWriteLock|StampedLock)(?:\$.*)?$/
+const CONDITION = /^java\.util\.concurrent\.locks\.AbstractQueuedSynchronizer\$ConditionObject$/
+const POLLER = /^sun\.nio\.ch\.(?:Poller|NioSocketImpl|SelChImpl|SocketChannelImpl)(?:\$.*)?$/
+
+/** In which a thread gives up its processor, as its innermost frame. */
+const PARKS =
+  /^(?:jdk\.internal\.misc\.Unsafe\.park|java\.lang\.(?:Object\.wait0?|Thread\.(?:sleep|yield)\w*|VirtualThread\.\w+)|jdk\.internal\.vm\.Continuation\.\w+)$/
+
+/**
+ * The innermost frame tells more than the thread's state, which is read a moment after the stack: by then it may have gone on.
+ *
+ * @param threadState  ordinal of Thread.State
+ * @param frame        the stack, 0 is innermost; undefined beyond its end
+ */
+export function stateOf(threadState: number, frame: (at: number) => FrameName | undefined): number {
+  const leaf = frame(0)
+  if (leaf === undefined) return CPU
+  if (PARKS.test(`${leaf.className}.${leaf.method}`)) return waitingFor(frame)
+  if (IO_LEAVES.test(leaf.className)) return IO
+  return threadState === BLOCKED ? LOCK : CPU
+}
+
+function waitingFor(frame: (at: number) => FrameName | undefined): number {
+  for (let at = 0; at < LOOKED_AT; at++) {
+    const it = frame(at)
+    if (it === undefined) break
+    if (/^java\.lang\.(?:Virtual)?Thread$/.test(it.className) && it.method.startsWith('sleep')) return SLEEP
+    if (CONDITION.test(it.className)) return WAIT
+    if (LOCKS.test(it.className)) return LOCK
+    if (POLLER.test(it.className)) return IO
+  }
+  return WAIT
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { STATES, stateOf } from '../../src/cct/sample-states.ts'
+
+const THREAD_STATES = ['NEW', 'RUNNABLE', 'BLOCKED', 'WAITING', 'TIMED_WAITING', 'TERMINATED']
+
+/** Frames as a stack trace prints them, innermost first. */
+function doing(threadState: string, ...frames: string[]): string {
+  const named = frames.map((it) => {
+    const at = it.lastIndexOf('.')
+    return { className: it.slice(0, at), method: it.slice(at + 1) }
+  })
+  return STATES[stateOf(THREAD_STATES.indexOf(threadState), (at) => named[at])]!
+}
+
+const PARK = ['jdk.internal.misc.Unsafe.park', 'java.util.concurrent.locks.LockSupport.park']
+const AQS = 'java.util.concurrent.locks.AbstractQueuedSynchronizer'
+
+describe('what a thread is doing', () => {
+  it.each([
+    ['it computes', 'cpu', 'RUNNABLE', ['a.B.compute', 'a.B.run']],
+    ['it copies in a native method', 'cpu', 'RUNNABLE', ['java.lang.System.arraycopy', 'a.B.run']],
+    ['a monitor is taken', 'lock', 'BLOCKED', ['a.B.locked', 'a.B.run']],
+    ['a socket, JDK 17', 'io', 'RUNNABLE', ['sun.nio.ch.SocketDispatcher.read0', 'a.B.run']],
+    ['a poll of one socket', 'io', 'RUNNABLE', ['sun.nio.ch.Net.poll', 'sun.nio.ch.NioSocketImpl.park']],
+    ['a file, JDK 25', 'io', 'RUNNABLE', ['sun.nio.ch.UnixFileDispatcherImpl.force0', 'a.B.run']],
+    ['a stream of a file', 'io', 'RUNNABLE', ['java.io.FileInputStream.readBytes', 'a.B.run']],
+    ['a selector', 'io', 'RUNNABLE', ['sun.nio.ch.EPoll.wait', 'sun.nio.ch.EPollSelectorImpl.doSelect']],
+    ['a name is looked up', 'io', 'RUNNABLE', ['java.net.Inet6AddressImpl.lookupAllHostAddr', 'a.B.run']],
+    ['sleep, JDK 17', 'sleep', 'TIMED_WAITING', ['java.lang.Thread.sleep', 'a.B.run']],
+    [
+      'sleep, JDK 25',
+      'sleep',
+      'TIMED_WAITING',
+      ['java.lang.Thread.sleepNanos0', 'java.lang.Thread.sleepNanos', 'a.B.run'],
+    ],
+    [
+      'Object.wait, JDK 25',
+      'wait',
+      'WAITING',
+      ['java.lang.Object.wait0', 'java.lang.Object.wait', 'a.B.run'],
+    ],
+    [
+      'a lock',
+      'lock',
+      'WAITING',
+      [...PARK, `${AQS}.acquire`, 'java.util.concurrent.locks.ReentrantLock.lock', 'a.B.run'],
+    ],
+    [
+      'a condition',
+      'wait',
+      'WAITING',
+      [...PARK, `${AQS}$ConditionObject.await`, 'java.util.concurrent.ArrayBlockingQueue.take'],
+    ],
+    ['a latch', 'wait', 'WAITING', [...PARK, `${AQS}.acquire`, 'java.util.concurrent.CountDownLatch.await']],
+    ['a future', 'wait', 'WAITING', [...PARK, 'java.util.concurrent.CompletableFuture$Signaller.block']],
+    [
+      'a virtual thread that waits for a socket',
+      'io',
+      'WAITING',
+      [
+        'java.lang.VirtualThread.park',
+        'java.util.concurrent.locks.LockSupport.park',
+        'sun.nio.ch.Poller.poll',
+        'sun.nio.ch.NioSocketImpl.park',
+      ],
+    ],
+    ['it went on while it was looked at', 'cpu', 'WAITING', ['a.B.compute', 'a.B.run']],
+    ['nothing is known', 'cpu', 'NEW', []],
+  ])('%s: %s', (_, expected, state, frames) => {
+    expect(doing(state, ...frames)).toBe(expected)
+  })
+})
