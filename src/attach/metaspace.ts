@@ -32,9 +32,14 @@ const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed
  * @throws NoMetaspaceLeft
  */
 export async function refuseWithoutMetaspace(connection: AttachConnection): Promise<void> {
-  const { code, text } = await run(connection, 'jcmd', ['VM.metaspace basic scale=KB'])
-  const left = code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
+  const left = await leftOfMetaspace(connection)
   if (left < METASPACE_NEEDED) throw new NoMetaspaceLeft(connection.pid, left)
+}
+
+/** Bytes; Infinity where there is no limit, or the JVM does not tell. */
+export async function leftOfMetaspace(connection: AttachConnection): Promise<number> {
+  const { code, text } = await run(connection, 'jcmd', ['VM.metaspace basic scale=KB'])
+  return code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
 }
 
 /**

@@ -352,17 +352,20 @@ export class CctBuilder extends PresentThread implements EventSink {
    * Starts counting anew; threads stay where they are.
    *
    * @param nowTicks if given, what open frames have spent up to now is forgotten as well
+   * @param keepsRootCalls how long calls of roots took goes on being told of all
    */
-  reset(nowTicks = 0): void {
+  reset(nowTicks = 0, keepsRootCalls = false): void {
     const now = Math.floor(nowTicks)
     this.putDown()
     this.nodes.clear()
     const { lasts, threads } = this.places
     for (const number of threads) if (lasts[number] < now) lasts[number] = now
     this.last = lasts[this.current]
-    this.rootCalls?.reset()
-    const slow = this.rootCalls?.slow
-    if (slow) this.keepSlow(slow.threshold)
+    if (!keepsRootCalls) {
+      this.rootCalls?.reset()
+      const slow = this.rootCalls?.slow
+      if (slow) this.keepSlow(slow.threshold)
+    }
     this.countedCalls.fill(0)
     this.healed = 0
     this.overflows.clear()

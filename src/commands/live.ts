@@ -56,6 +56,7 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
       events: s.events,
       eventsPerSecond: Math.max(0, eventsPerSecond),
       waitPercent: Math.max(0, waitPercent),
+      ...(s.stacks !== undefined && { stacks: s.stacks }),
       elapsedMs: s.elapsedMs,
       phase: s.phase,
       ...(s.overhead === undefined ? {} : { overhead: s.overhead }),

@@ -3,8 +3,9 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { SCHEMES, type Scheme } from '../base/scheme.ts'
 import { isTimed, MODES, type Mode } from '../profile/profile.ts'
-import { parseClassPattern, parseRoot } from '../reveal/patterns.ts'
+import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
 import type { DebuggerAddress } from '../session/doors/debugger-port.ts'
 import type { SessionOptions } from '../session/session-options.ts'
@@ -63,6 +64,23 @@ export class RareNeedsSchemeB extends JfluidError {
     super(
       '--rare watch chooses among the methods that scheme B looks ahead to, and does not go with --scheme a',
     )
+  }
+}
+
+export class NotAdaptive extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave it out, or take --scheme b.'
+  constructor(option: string) {
+    super(`${option} needs the calls of all methods, and --scheme adaptive does not instrument them`)
+  }
+}
+
+export class TimeNeedsAdaptive extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint =
+    'Take --scheme adaptive, or leave --time out: other schemes time all methods that they reach.'
+  constructor(scheme: Scheme) {
+    super(`--time chooses what is timed below the roots, and does not go with --scheme ${scheme}`)
   }
 }
 
@@ -155,7 +173,8 @@ export interface JdwpFlag {
 export interface SessionFlags {
   readonly region?: readonly string[]
   readonly root?: readonly string[]
-  readonly scheme: 'a' | 'b'
+  readonly scheme: Scheme
+  readonly time?: readonly string[]
   readonly include?: readonly string[]
   readonly exclude?: readonly string[]
   readonly jdk?: boolean
@@ -277,10 +296,15 @@ export function withSessionFlags(command: Command): Command {
       'for --mode alloc: which recorded objects are still alive, and for how many collections; one of 100, unless --sample-every says otherwise',
     )
     .option(
-      '--scheme <a|b>',
-      'a: instrument all that is reachable; b: what callers that were called can reach',
+      '--scheme <a|b|adaptive>',
+      'a: instrument all that is reachable; b: what callers that were called can reach; adaptive: the roots, and samples below',
       scheme,
       'b',
+    )
+    .option(
+      '--time <method>',
+      'with --scheme adaptive: exact times of this method below the roots, written as --root has it; repeatable',
+      collect,
     )
     .option('--include <pattern>', 'only classes that match, as com.foo.**; repeatable', collect)
     .option('--exclude <pattern>', 'no classes that match; repeatable', collect)
@@ -326,10 +350,29 @@ export function withSessionFlags(command: Command): Command {
     )
 }
 
-function scheme(value: string): 'a' | 'b' {
+/** @throws NotAdaptive, TimeNeedsAdaptive */
+function checkScheme(flags: SessionFlags, mode: Mode): void {
+  if (flags.scheme !== 'adaptive') {
+    if (flags.time !== undefined) throw new TimeNeedsAdaptive(flags.scheme)
+    return
+  }
+  const others: readonly [string, boolean][] = [
+    [`--mode ${mode}`, mode !== 'exact'],
+    ['--waits', flags.waits === true],
+    ['--call-sites', flags.callSites === true],
+    ['--trace', flags.trace !== undefined],
+    ['--follow-threads', flags.followThreads === true],
+    ['--max-overhead', flags.maxOverhead !== undefined],
+    ['--rare watch', flags.rare === 'watch'],
+  ]
+  for (const [option, isGiven] of others) if (isGiven) throw new NotAdaptive(option)
+}
+
+function scheme(value: string): Scheme {
   const lower = value.toLowerCase()
-  if (lower === 'a' || lower === 'b') return lower
-  throw new InvalidArgumentError('It is a or b.')
+  const found = SCHEMES.find((it) => it === lower)
+  if (found !== undefined) return found
+  throw new InvalidArgumentError('It is a, b or adaptive.')
 }
 
 function every(value: string): number {
@@ -399,6 +442,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.reproducible && flags.liveness) throw new AliveDiffers()
   if (options.rare === 'watch' && options.scheme === 'a') throw new RareNeedsSchemeB()
+  checkScheme(flags, mode)
   if (flags.profiler !== undefined) {
     const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
     if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
@@ -470,6 +514,8 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
     ['--call-sites', flags.callSites === true],
     ['--bba', flags.bba !== undefined],
     ['--scheme a', flags.scheme === 'a'],
+    ['--scheme adaptive', flags.scheme === 'adaptive'],
+    ['--time', flags.time !== undefined],
     ['--include', flags.include !== undefined],
     ['--exclude', flags.exclude !== undefined],
     ['--jdk', flags.jdk === true],
@@ -498,6 +544,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
   return {
     scheme: flags.scheme,
     roots: flags.root.map(parseRoot),
+    ...(flags.time !== undefined && { timed: flags.time.map(parseOther) }),
     include: (flags.include ?? []).map((p) => parseClassPattern('include', p)),
     exclude: (flags.exclude ?? []).map((p) => parseClassPattern('exclude', p)),
     jdk: flags.jdk === true,

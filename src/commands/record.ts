@@ -89,7 +89,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
       if (s === null) return
       const seconds = Math.round((performance.now() - begun) / 1000)
       progress.update(
-        `${seconds}/${Math.round(durationMs / 1000)} s  ${s.events} events  ${s.instrumentedMethods} methods instrumented, ${s.calledMethods} called`,
+        `${seconds}/${Math.round(durationMs / 1000)} s  ${s.events} events  ${s.instrumentedMethods} methods instrumented, ${s.calledMethods} called${s.stacks === undefined ? '' : `, ${s.stacks.samples} samples`}`,
       )
     }, 500)
     const timer = new Promise<string>((resolve) => {

@@ -1,5 +1,6 @@
 // What can be asked of a JVM on another machine.
 
+import { SCHEMES } from '../base/scheme.ts'
 import { MODES } from '../profile/profile.ts'
 import { NotFromAfar } from '../remote/errors.ts'
 import { Malformed } from '../wire/unpack.ts'
@@ -44,7 +45,8 @@ const above0: Rule = (value) => typeof value === 'number' && value > 0 && Number
 const RULES: { readonly [name in keyof Required<SessionFlags>]: Rule } = {
   region: texts,
   root: texts,
-  scheme: oneOf(['a', 'b']),
+  scheme: oneOf(SCHEMES),
+  time: texts,
   include: texts,
   exclude: texts,
   jdk: flag,

@@ -59,6 +59,8 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
   const roots = (flags.root ?? []).map(parseRoot)
   const given: readonly [string, boolean][] = [
     ['--scheme a', flags.scheme === 'a'],
+    ['--scheme adaptive', flags.scheme === 'adaptive'],
+    ['--time', flags.time !== undefined],
     ['--include', flags.include !== undefined],
     ['--exclude', flags.exclude !== undefined],
     ['--jdk', flags.jdk === true],

@@ -84,13 +84,18 @@ export interface InstrumentedClass {
 /**
  * What the probes of methods and roots tell.
  *
- * `time`: when they ran, and with `waits` where their threads waited; with `mayCount` some may be counted only. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
+ * `time`: when they ran, and with `waits` where their threads waited; with `mayCount` some may be counted only, with `switched` methods are switched on and off. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
  * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated, where the JDK has
  * probes, too, or not. `regions`: how long stretches of roots took; methods in which there are none stay as they are. With
  * `sites`, where each method was called from as well.
  */
 export type Recipe = { readonly sites?: SiteNumbers } & (
-  | { readonly tells: 'time'; readonly waits?: WaitRecipe; readonly mayCount?: boolean }
+  | {
+      readonly tells: 'time'
+      readonly waits?: WaitRecipe
+      readonly mayCount?: boolean
+      readonly switched?: boolean
+    }
   | { readonly tells: 'calls' }
   | { readonly tells: 'samples'; readonly due: SampleTrigger }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
@@ -153,8 +158,10 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const handleMembers = name === HANDLE_MEMBER_CLASS
   if (recipe.tells === 'regions') return regionBlock(pool, returned, handleMembers)
   const values = new Set(classFile.methods.map(({ descriptor }) => valueType(descriptor)))
-  return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), CLOCKS[recipe.tells], {
-    values: recipe.tells === 'samples' ? [] : VALUE_TYPES.filter((type) => values.has(type)),
+  const isSwitched = recipe.tells === 'time' && recipe.switched === true
+  const clock = isSwitched ? 'switched' : CLOCKS[recipe.tells]
+  return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), clock, {
+    values: recipe.tells === 'samples' || isSwitched ? [] : VALUE_TYPES.filter((type) => values.has(type)),
     waitsOf: waitsOf(recipe) === undefined ? undefined : name,
     samples: recipe.tells === 'samples' ? recipe.due : undefined,
     sites: recipe.sites !== undefined,

@@ -34,7 +34,7 @@ const THROWN_COUNT_AND_ID = '(Ljava/lang/Throwable;II)Ljava/lang/Throwable;'
  * What events are to tell: when they were, or what was executed since the last. They have probes of their own, of the
  * same meaning.
  */
-export type EventClock = 'time' | 'executed' | 'allocated'
+export type EventClock = 'time' | 'switched' | 'executed' | 'allocated'
 
 const EXECUTED = {
   methodEntry: ['countEntry', ID],
@@ -84,6 +84,16 @@ const PROBES = {
     methodExit: ['methodExit', ID],
     methodThrown: ['methodThrown', THROWN_AND_ID],
     methodResume: ['methodResume', ID],
+    rootEntry: ['rootEntry', ID],
+    rootExit: ['rootExit', ID],
+    rootThrown: ['rootThrown', THROWN_AND_ID],
+  },
+  /** As `time`, where methods are switched on and off while they have these probes. Roots are always on. */
+  switched: {
+    methodEntry: ['switchedEntry', ID],
+    methodExit: ['switchedExit', ID],
+    methodThrown: ['switchedThrown', THROWN_AND_ID],
+    methodResume: ['switchedResume', ID],
     rootEntry: ['rootEntry', ID],
     rootExit: ['rootExit', ID],
     rootThrown: ['rootThrown', THROWN_AND_ID],
@@ -299,7 +309,7 @@ export function runtimeBlock(
     return block.method(runtime, name, descriptor)
   }
   const executed = ([name, descriptor]: readonly [string, string]): number =>
-    clock === 'time' ? 0 : block.method(runtime, name, descriptor)
+    clock === 'time' || clock === 'switched' ? 0 : block.method(runtime, name, descriptor)
   return {
     methodEntry: probe('methodEntry'),
     methodExit: probe('methodExit'),
@@ -413,6 +423,7 @@ const wantedFor = (probes: object): Wanted[] =>
   [...new Set<string>([...TEXTS, ...Object.values(probes).flat()])].map(wanted)
 const WANTED: Readonly<Record<EventClock | 'regions', Wanted[]>> = {
   time: wantedFor(PROBES.time),
+  switched: wantedFor(PROBES.switched),
   executed: wantedFor(PROBES.executed),
   allocated: wantedFor(PROBES.allocated),
   regions: wantedFor(REGION_PROBES),

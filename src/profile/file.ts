@@ -33,6 +33,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { Unpackr } from 'msgpackr'
+import { SCHEMES } from '../base/scheme.ts'
 import { METRICS } from '../cct/metric.ts'
 import type { CollapsedMethods, MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
@@ -67,6 +68,7 @@ import {
 import { replaceFile } from './replace-file.ts'
 import { readCourse, readRootCalls } from './root-calls.ts'
 import { readSlow } from './slow-calls.ts'
+import { readStacks } from './stack-facts.ts'
 import { LIVE_COLUMNS } from './survivors.ts'
 import { readTrace } from './trace-file.ts'
 
@@ -288,7 +290,7 @@ class Reader {
       ...(all.blocks !== undefined && { blocks: this.#string(all.blocks, 'blocks') }),
       ...(all.sampling !== undefined && { sampling: this.#sampling(all.sampling) }),
       ...(all.allocation !== undefined && { allocation: this.#allocation(all.allocation) }),
-      scheme: this.#oneOf(all.scheme, ['a', 'b'], 'scheme'),
+      scheme: this.#oneOf(all.scheme, SCHEMES, 'scheme'),
       roots: this.#strings(all.roots, 'roots'),
       ...(all.selection !== undefined && { selection: this.#selection(all.selection) }),
       startedAt: this.#instant(all.startedAt, 'startedAt'),
@@ -329,6 +331,7 @@ class Reader {
         waitMs: this.#number(events.waitMs, 'events.waitMs'),
       },
       ...(all.kept !== undefined && { kept: this.#kept(all.kept) }),
+      ...(all.stacks !== undefined && { stacks: readStacks(all.stacks, this.#checks) }),
       ...(all.detach !== undefined && { detach: readDetach(all.detach, this.#checks) }),
       ...(all.overhead !== undefined && { overhead: this.#overhead(all.overhead, methodNames.length) }),
       ...(all.followedTasks !== undefined && {

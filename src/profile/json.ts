@@ -7,6 +7,7 @@
 import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
 import { COUNTED, FOLDED, type Fold, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf, METRICS, type Metric, metricOf } from '../cct/metric.ts'
+import { SAMPLED, STATE_COLUMNS, UNKNOWN_STATE } from '../cct/picture.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
@@ -14,6 +15,7 @@ import { jsonText } from './json-text.ts'
 import { allWarnings, column, nameOf, type OverheadFacts, type Profile, rootTotal } from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
+import { hasSampledRows } from './sampled-rows.ts'
 import { slowJsonPieces } from './slow-calls.ts'
 import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
 import { anywhere, isWait } from './text.ts'
@@ -90,6 +92,7 @@ export function factsJson(profile: Profile): string {
     openCalls: profile.openCalls ?? 0,
     events: profile.events,
     ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),
+    ...(profile.stacks !== undefined && { stacks: profile.stacks }),
     ...(profile.detach !== undefined && { detach: profile.detach }),
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
@@ -258,6 +261,15 @@ function liveJson({ metrics }: Tree, node: number): string {
   return LIVE_COLUMNS.map((name) => `,"${name}":${metrics[name]![node]!}`).join('')
 }
 
+/** How a row is known, and what its threads were doing; nothing of that which is 0. */
+function sampledJson({ metrics }: Tree, node: number): string {
+  const known = metrics.known?.[node] === SAMPLED ? 'sampled' : 'timed'
+  const columns = ['samples', 'sdNs', ...STATE_COLUMNS, UNKNOWN_STATE]
+    .map((name) => [name, metrics[name]?.[node] ?? 0] as const)
+    .filter(([, value]) => value !== 0)
+  return `,"known":"${known}"${columns.map(([name, value]) => `,"${name}":${value}`).join('')}`
+}
+
 /** What a node has besides its children, as JSON without the closing brace; null for one of a class, which is part of its caller's. */
 function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => string | null {
   const { method } = tree
@@ -266,6 +278,7 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
   const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
   const folds = foldsOf(tree)
   const isMeasured = tree.metrics.measuredNs !== undefined
+  const isSampled = hasSampledRows(tree)
   const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
   const objects = column(tree, 'objects')
   const totalObjects = column(tree, 'totalObjects')
@@ -284,6 +297,7 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
     }
     if (isMeasured) node += `,"measuredNs":${measured[i]!}`
     for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
+    if (isSampled) node += sampledJson(tree, i)
     const fold = folds && foldAt(folds, i)
     if (fold !== undefined) node += `,${jsonText(foldsJson(fold)).slice(1, -1)}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`

@@ -4,6 +4,7 @@
 // Times are compensated and may be negative (a method shorter than the calibration error); they stay
 // so here and in every file. Views show them as "~0".
 
+import type { Scheme } from '../base/scheme.ts'
 import { type CostKind, costsOf } from '../cct/metric.ts'
 import { COLLAPSED } from '../cct/nodes.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
@@ -13,6 +14,7 @@ import { COLLAPSED_NAME, type MethodName, type ThreadTree, type Tree } from '../
 import type { Durations } from '../regions/times.ts'
 import type { DetachFacts } from './detach-facts.ts'
 import type { Overflow } from './overflows.ts'
+import type { StackFacts } from './stack-facts.ts'
 
 /**
  * What is asked of every call: how long it took, how much of that its thread was blocked or waiting, how many bytecodes it
@@ -92,7 +94,7 @@ export interface Profile {
   /** Of mode `alloc`. */
   readonly allocation?: AllocationFacts
   /** How the subgraph was revealed (paper, section 6): all at once, or on first invocations. */
-  readonly scheme: 'a' | 'b'
+  readonly scheme: Scheme
   /** Roots as the user gave them. */
   readonly roots: readonly string[]
   /** What else chose methods; absent in profiles of versions that did not say. */
@@ -159,6 +161,8 @@ export interface Profile {
   }
   /** What was seen when the session had left; absent if it ended otherwise, and in profiles of versions that did not look. */
   readonly detach?: DetachFacts
+  /** Absent where no stacks of threads inside roots were taken from beside them. */
+  readonly stacks?: StackFacts
   /** Ids of `methodNames` are of methods and the places they are called from; absent if not asked for. */
   readonly callSites?: true
   /** Absent if there was no budget. */

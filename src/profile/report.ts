@@ -32,8 +32,10 @@ import {
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { executions, regionLines } from './region-report.ts'
 import { rootCallsText } from './root-calls.ts'
+import { deviationText, hasSampledRows, rootStatesText, sampledRow, stateText } from './sampled-rows.ts'
 import { skippedWarnings } from './skipped.ts'
 import { averageText, slowJsonPieces, slowLines } from './slow-calls.ts'
+import { stackLines } from './stack-facts.ts'
 import { survivorHeader, survivorLines, survivorsOf } from './survivors.ts'
 import {
   clean,
@@ -389,6 +391,9 @@ export function reportFacts(profile: Profile): [string, string][] {
     if (profile.sampling !== undefined) append(facts, samplingFacts(profile.sampling))
   }
   if (tellsWaits(profile.merged)) facts.push(['waiting', waitingText(profile.merged)])
+  if (profile.stacks !== undefined) append(facts, stackLines(profile.stacks, profile.durationMs))
+  const states = rootStatesText(profile.merged)
+  if (states !== null) facts.push(['time', states])
   if (kept !== undefined) {
     facts.push([
       'memory',
@@ -406,9 +411,17 @@ export function reportWarnings(profile: Profile): string[] {
   }
   const { skipped, gaps, healed } = profile.instrumentation
   append(warnings, skippedWarnings(skipped))
-  if (gaps > 0) warnings.push(`${plural(gaps, 'gap')}: methods that ran before they were instrumented`)
+  if (gaps > 0) warnings.push(gapsText(profile))
   if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
   return warnings
+}
+
+function gapsText({ instrumentation: { gaps }, scheme }: Profile): string {
+  const why =
+    scheme === 'adaptive'
+      ? 'calls of roots for which there was no room in the event buffer'
+      : 'methods that ran before they were instrumented'
+  return `${plural(gaps, 'gap')}: ${why}`
 }
 
 /** The same for regions. */
@@ -518,14 +531,15 @@ function* treeRows(
     const rootCost = frame.rootCost < 0 ? Math.max(0, total[node]!) : frame.rootCost
     const share = percent(total[node]!, rootCost)
     const fold = folds && foldAt(folds, node)
+    const row = sampledRow(tree, node)
     const numbers = [
       right(words.cost(total[node]!), 9),
       right(words.cost(self[node]!), 10),
       right(share, 8),
-      right(callsText(calls[node]! + (fold?.counted ?? 0), fold?.extra), 11),
-      right(words.each(total[node]!, calls[node]!), 10),
+      right(row ? 'sampled' : callsText(calls[node]! + (fold?.counted ?? 0), fold?.extra), 11),
+      right(row ? deviationText(row, total[node]!) : words.each(total[node]!, calls[node]!), 10),
     ].join('')
-    const mark = MARKS[fold?.state ?? 0] ?? ''
+    const mark = stateText(tree, node) + (MARKS[fold?.state ?? 0] ?? '')
     const indent = indentation(frames.length - 1, Math.floor(nameCells / 2))
     const called = nameOf(profile.methodNames, tree.method[node]!)
     const place = placeOf(tree, node, names)
@@ -576,6 +590,7 @@ function* hotSection(
   yield `${paint('dim', isClasses ? classHeader : `${hotHeader(words)}method`)}\n`
   const nameCells = Math.max(16, o.width - NUMBER_CELLS)
   const folds = methodFolds(tree)
+  const isSampled = hasSampledRows(tree)
   for (const { method, calls, self, total } of shown) {
     const fold = folds.get(method)
     const mark = MARKS[fold?.state ?? 0] ?? ''
@@ -583,7 +598,7 @@ function* hotSection(
       right(words.cost(self), 9),
       right(isClasses ? '' : words.cost(total), 10),
       right(percent(self, whole), 8),
-      right(callsText(calls + (fold?.counted ?? 0), fold?.extra), 11),
+      right(isSampled && calls === 0 ? 'sampled' : callsText(calls + (fold?.counted ?? 0), fold?.extra), 11),
       right(words.each(total, calls), 10),
     ].join('')
     const name = shortName(nameOf(profile.methodNames, method), nameCells - mark.length) + mark

@@ -15,7 +15,8 @@ export interface MethodTarget {
 }
 
 export class MethodIds {
-  readonly #targets: MethodTarget[] = []
+  /** By id, less the first; none where an id is somebody else's. */
+  readonly #targets: (MethodTarget | undefined)[] = []
   readonly #byPlace = new Map<string, MethodTarget>()
   readonly #classes = new Set<number>()
   readonly #first: number
@@ -57,10 +58,15 @@ export class MethodIds {
   }
 
   get size(): number {
-    return this.#targets.length
+    return this.#byPlace.size
+  }
+
+  /** An id for something else that has rows in a tree. */
+  reserve(): number {
+    return this.#targets.push(undefined) - 1 + this.#first
   }
 
   [Symbol.iterator](): IterableIterator<MethodTarget> {
-    return this.#targets[Symbol.iterator]()
+    return this.#byPlace.values()
   }
 }

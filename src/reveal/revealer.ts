@@ -11,7 +11,7 @@
 // Invariant: a method is returned in `instrument` at most once per session.
 
 import { performance } from 'node:perf_hooks'
-import { append } from '../base/arrays.ts'
+import { append, maxOf } from '../base/arrays.ts'
 import {
   CLASS_HIDDEN,
   CLASS_JDK,
@@ -20,6 +20,7 @@ import {
   type ClassInfo,
 } from '../base/class-info.ts'
 import { debug, some } from '../base/debug.ts'
+import type { Scheme } from '../base/scheme.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import { type Chosen, touches } from './chosen.ts'
 import { deniedClass } from './deny-list.ts'
@@ -33,14 +34,21 @@ import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
 import { type Evidence, ObservedCalls, type Place } from './observed.ts'
 import { NO_PAST, type Past, type RareMethod, type Rarity } from './past.ts'
-import { type ClassPattern, matchesClass, type RootPattern } from './patterns.ts'
+import {
+  type ClassPattern,
+  matchesClass,
+  matchesMethod,
+  RANK_NONE,
+  type RootPattern,
+  rootRank,
+} from './patterns.ts'
 import { type MethodFilter, Reach, type Skipped } from './reach.ts'
 import { methodText, revelationText } from './revelation-text.ts'
 import { type RootProgress, type RootReport, Roots } from './roots.ts'
 
 export interface RevealOptions {
-  /** `a` takes everything reachable at once, `b` on first invocations. */
-  readonly scheme: 'a' | 'b'
+  /** `a` takes everything reachable at once, `b` on first invocations, `adaptive` the roots and what it is told to. */
+  readonly scheme: Scheme
   readonly roots: readonly RootPattern[]
   /** If there are any, only classes that match one are included. */
   readonly include: readonly ClassPattern[]
@@ -189,6 +197,7 @@ export class Revealer {
     return await this.#answer(cause, async () => {
       this.#started = true
       await this.#roots.match(this.#hierarchy.nodes(), true)
+      if (this.#options.scheme === 'adaptive') return
       // Without --jdk, what a thread runs is called back by code that is left out, like a task.
       await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
     })
@@ -244,6 +253,43 @@ export class Revealer {
       budget -= revelation.instrument.length
       yield revelation
     }
+  }
+
+  /**
+   * Takes methods by their names, of the classes that are known and that the filters include: of each pattern the best kind of match,
+   * all overloads that have code.
+   *
+   * @returns what to instrument, and the patterns of which there is nothing to take
+   */
+  async takeNamed(
+    patterns: readonly RootPattern[],
+  ): Promise<{ revelation: Revelation; missing: RootPattern[] }> {
+    const missing: RootPattern[] = []
+    const cause = () => `${patterns.length} methods are to be timed`
+    const revelation = await this.#answer(cause, async () => {
+      for (const pattern of patterns) if (!(await this.#takeNamed(pattern))) missing.push(pattern)
+    })
+    return { revelation, missing }
+  }
+
+  async #takeNamed(pattern: RootPattern): Promise<boolean> {
+    const named = [...this.#hierarchy.nodes()]
+      .filter((it) => it.included && (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0)
+      .map((node) => ({ node, rank: rootRank(pattern, node.name) }))
+      .filter(({ rank }) => rank > RANK_NONE)
+    await this.#fetchTables(named.map(({ node }) => node.id))
+    const found = named.flatMap(({ node, rank }) =>
+      (this.#mirrors.get(node.id)?.methods ?? [])
+        .filter((it) => matchesMethod(pattern, it.name, it.descriptor))
+        .filter((it) => (it.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0)
+        .map((method) => ({ rank, ref: { node, method } })),
+    )
+    const best = maxOf(
+      found.map(({ rank }) => rank),
+      RANK_NONE,
+    )
+    for (const { rank, ref } of found) if (rank === best) this.#reach.take(ref)
+    return found.length > 0
   }
 
   /** Methods of the roots, if each has one; and all classes. */
@@ -568,6 +614,7 @@ export class Revealer {
   async classesChanged(classIds: readonly number[]): Promise<Revelation> {
     const cause = () => `another agent has redefined ${classIds.length} classes`
     return await this.#answer(cause, async () => {
+      if (this.#options.scheme === 'adaptive') return
       const again: MethodRef[] = []
       for (const id of classIds) {
         const node = this.#hierarchy.get(id)
@@ -626,6 +673,16 @@ export class Revealer {
 
   hasMethod(id: number): boolean {
     return this.#ids.has(id)
+  }
+
+  /** Methods that `takeNamed` has given, and that get no probes after all. */
+  dropped(ids: Iterable<number>): void {
+    for (const id of ids) this.#refused.add(id)
+  }
+
+  /** An id that no method will have, for rows of something else. */
+  reserveId(): number {
+    return this.#ids.reserve()
   }
 
   method(id: number): MethodTarget {
@@ -720,16 +777,24 @@ export class Revealer {
         const nodes = [...this.#appeared]
         this.#appeared.clear()
         await this.#roots.match(nodes, false)
-        await this.#reach.appeared(nodes)
+        if (this.#options.scheme !== 'adaptive') await this.#reach.appeared(nodes)
       }
       await event()
       const ready = [...settled]
-      await this.#reach.expandPassed()
       let instrument: MethodTarget[]
-      if (this.#options.scheme === 'a') {
+      if (this.#options.scheme === 'adaptive') {
+        instrument = this.#reach.fresh
+        this.#reach.fresh = []
+        append(
+          ready,
+          instrument.map(({ id }) => id),
+        )
+      } else if (this.#options.scheme === 'a') {
+        await this.#reach.expandPassed()
         instrument = await takeAll(this.#reach)
         for (const it of instrument) ready.push(it.id)
       } else {
+        await this.#reach.expandPassed()
         instrument = this.#reach.fresh
         this.#reach.fresh = []
         const settled = new Set(readyAmong(this.#reach, instrument).filter((id) => this.#isFollowed(id)))

@@ -18,7 +18,44 @@ const LARGE_ROOT = 5_000
 /** From it on, HotSpot records from the start what a redefinition invalidates (JDK-8324241). */
 export const INVALIDATES_LITTLE = 23
 
-export class Beginning {
+/** Of schemes a and b. */
+export async function beginBelowRoots(
+  engine: Engine,
+  pulse: Pulse,
+  onPhase: (phase: string) => void,
+  recording: () => void,
+): Promise<void> {
+  await new Beginning(engine, pulse, onPhase).run(recording)
+}
+
+/** @throws RootRefused, RegionProblem: nothing would be recorded of that root */
+export async function checkRefused({ regionTable, revealer, turns }: Engine): Promise<void> {
+  if (!revealer.rootProgress().some((it) => it.failed)) return
+  const reports = await turns.ask(() => revealer.roots())
+  const refused = reports.find((it) => it.problem instanceof RootRefused)
+  if (refused !== undefined) throw regionTable?.problems()[0] ?? refused.problem
+}
+
+/** A user deserves to be told before it happens. */
+export function instrumentingPhase({ door, facts, options }: Engine): string {
+  const flushes = facts.feature < INVALIDATES_LITTLE && !door.woken && options.untilExit !== true
+  return flushes
+    ? `instrumenting: once in its life, a JVM of JDK ${facts.feature} discards all its compiled code now`
+    : 'instrumenting'
+}
+
+/** Else calls through method handles would run code without probes. */
+export async function hideHandleMembers(engine: Engine): Promise<void> {
+  const { classes, facts, installation, instrumenter, warnings } = engine
+  const { tasks, isComplete } = await handleTasks(classes.bootClasses, (ids) => instrumenter.classBytes(ids))
+  installation.withFirst(tasks)
+  if (!isComplete)
+    warnings.add(
+      `calls through method handles may be missing: JDK ${facts.feature} implements them in a way that is not known here`,
+    )
+}
+
+class Beginning {
   readonly #engine: Engine
   readonly #pulse: Pulse
   readonly #onPhase: (phase: string) => void
@@ -44,7 +81,7 @@ export class Beginning {
     await agent.watch(byHand.watchesJdk)
     await turns.enqueue(async () => {
       await installation.refreshClasses()
-      this.#onPhase(this.#instrumentingPhase())
+      this.#onPhase(instrumentingPhase(this.#engine))
       const roots = await turns.ask(() => revealer.start())
       debug.reveal?.(this.#foundText())
       await this.#checkRegions(roots)
@@ -52,7 +89,7 @@ export class Beginning {
         // A redefinition is timed in ticks of which the length must be known.
         await this.#pulse.readStatus()
         await this.#leaveRareAlone()
-        await this.#hideHandleMembers()
+        await hideHandleMembers(this.#engine)
         // After that: what a class has done is forgotten when it is redefined.
         if (options.followThreads) await this.#installHandOvers()
         if (tellsWaits(options)) await this.#installWaits()
@@ -62,7 +99,7 @@ export class Beginning {
         await installation.begin([...ahead, roots])
       })
       await installation.catchUp()
-      await this.#checkRefused()
+      await checkRefused(this.#engine)
       await rareWatch.settle()
       if (this.#engine.regionTable !== null) recorder.reset()
       await agent.go()
@@ -85,15 +122,6 @@ export class Beginning {
     if (regionTable === null) return
     const bytes = await instrumenter.classBytes(instrument.map((it) => it.classId))
     regionTable.check(instrument, bytes)
-  }
-
-  /** @throws RootRefused, RegionProblem: nothing would be recorded of that root */
-  async #checkRefused(): Promise<void> {
-    const { regionTable, revealer, turns } = this.#engine
-    if (!revealer.rootProgress().some((it) => it.failed)) return
-    const reports = await turns.ask(() => revealer.roots())
-    const refused = reports.find((it) => it.problem instanceof RootRefused)
-    if (refused !== undefined) throw regionTable?.problems()[0] ?? refused.problem
   }
 
   async #leaveRareAlone(): Promise<void> {
@@ -132,28 +160,6 @@ export class Beginning {
   async #targetPast(): Promise<Past> {
     const { door, options } = this.#engine
     return looksAhead(options) ? compiledPast(await door.executed()) : NO_PAST
-  }
-
-  /** A user deserves to be told before it happens. */
-  #instrumentingPhase(): string {
-    const { door, facts, options } = this.#engine
-    const flushes = facts.feature < INVALIDATES_LITTLE && !door.woken && options.untilExit !== true
-    return flushes
-      ? `instrumenting: once in its life, a JVM of JDK ${facts.feature} discards all its compiled code now`
-      : 'instrumenting'
-  }
-
-  /** Else calls through method handles would run code without probes. */
-  async #hideHandleMembers(): Promise<void> {
-    const { classes, facts, installation, instrumenter, warnings } = this.#engine
-    const { tasks, isComplete } = await handleTasks(classes.bootClasses, (ids) =>
-      instrumenter.classBytes(ids),
-    )
-    installation.withFirst(tasks)
-    if (!isComplete)
-      warnings.add(
-        `calls through method handles may be missing: JDK ${facts.feature} implements them in a way that is not known here`,
-      )
   }
 
   /** Before the roots: whatever they hand over is seen. */

@@ -11,6 +11,10 @@ import { inOneLine } from '../reveal/errors.ts'
 import { Revealer } from '../reveal/revealer.ts'
 import type { Agent } from '../wire/agent.ts'
 import type { AgentFacts, Unloaded } from '../wire/messages.ts'
+import { Arming } from './adaptive/arming.ts'
+import { ClassFinder } from './adaptive/classes.ts'
+import { Inside } from './adaptive/inside.ts'
+import type { JvmSize } from './adaptive/pause.ts'
 import type { TargetClock } from './clock.ts'
 import { Budget } from './code/budget.ts'
 import { ByHand } from './code/by-hand.ts'
@@ -56,6 +60,9 @@ export class Engine {
   /** Null unless asked for. */
   readonly budget: Budget | null
   readonly byHand: ByHand
+  /** Null but with scheme adaptive. */
+  readonly inside: Inside | null
+  readonly arming: Arming | null
   readonly names: Names
   readonly targetState = new TargetState()
   /** Whether the agent reads the JVM's counters. */
@@ -83,11 +90,13 @@ export class Engine {
     this.regionTable = regionTable
     this.sites = options.callSites === true ? new SiteNumbers(options.jdk) : null
     this.turns = new Turns(unanswered)
+    const isAdaptive = options.scheme === 'adaptive'
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
       recipe: regionTable ?? recipeOf(options, facts.feature, this.sites),
       onTasks: (tasks) => nameInTarget(tasks, this),
+      readyFirst: isAdaptive,
     })
     // Threads find bytecode indices of the rewritten code on their stacks.
     if (this.sites !== null && options.sampling?.unit === 'ns') this.instrumenter.tellsMovedCalls = true
@@ -97,7 +106,12 @@ export class Engine {
       { classBytes: (ids) => this.instrumenter.classBytes(ids) },
     )
     const { classes, turns, instrumenter, revealer } = this
-    const workshop: Workshop = { agent, recorder, clock, classes, turns, instrumenter, revealer }
+    const finder = isAdaptive ? new ClassFinder() : null
+    finder?.want([...options.roots, ...(options.timed ?? [])])
+    const listClasses = () => (finder === null ? agent.loadedClasses() : finder.list(agent))
+    const workshop: Workshop = {
+      ...{ agent, listClasses, recorder, clock, classes, turns, instrumenter, revealer },
+    }
     this.installation = new Installation(workshop)
     this.rareWatch = new RareWatch(workshop, this.installation)
     this.budget =
@@ -113,7 +127,13 @@ export class Engine {
     this.byHand = new ByHand({ options, workshop, installation, budget })
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
     this.rootWatch = this.#watchRoots()
+    this.inside = isAdaptive ? new Inside(this) : null
+    this.arming = finder === null ? null : new Arming(workshop, this.installation, finder, () => this.#size())
     this.names = new Names(this)
+  }
+
+  async #size(): Promise<JvmSize> {
+    return { compiledMethods: await this.door.compiled(), loadedClasses: this.facts.loadedClasses }
   }
 
   /** As the door knows it, or the JVM. */
@@ -150,6 +170,7 @@ export class Engine {
       ...this.installation.warnings,
       ...this.rareWatch.warnings,
       ...this.byHand.warnings,
+      ...(this.inside?.warnings ?? []),
     ]
   }
 

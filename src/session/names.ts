@@ -6,6 +6,7 @@ import { COLLAPSED } from '../cct/nodes.ts'
 import { COLLAPSED_NAME, type MethodName, type Snapshot, type Tree } from '../cct/tree.ts'
 import type { SiteNumbers } from '../instrument/sites.ts'
 import type { Revealer } from '../reveal/revealer.ts'
+import type { Inside } from './adaptive/inside.ts'
 import { type WaitedClass, waitName } from './code/wait-points.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { firstMethodOf, modeOf, type SessionOptions } from './session-options.ts'
@@ -18,6 +19,8 @@ export interface NameSources {
   readonly recorder: Recorder
   /** Null unless call sites are told. */
   readonly sites: SiteNumbers | null
+  /** Null but with scheme adaptive: of rows that are only sampled. */
+  readonly inside: Inside | null
 }
 
 export class Names {
@@ -66,6 +69,7 @@ export class Names {
       : Array.from(this.#from.revealer.methods(), ({ id }) => id)
     const areClasses = modeOf(this.#from.options) === 'alloc'
     for (const id of methods) if (id > 0 && !(areClasses && isClassId(id))) names[id] = this.of(id)
+    for (const [id, name] of this.#from.inside?.names() ?? []) names[id] = name
     for (const id of this.#from.recorder.classNames.keys()) names[id] = this.of(id)
     return names
   }
@@ -81,8 +85,8 @@ export class Names {
 
   /** Of a method's own id. */
   ofMethod(id: number): MethodName {
-    const { revealer, classes } = this.#from
-    if (!revealer.hasMethod(id)) return madeUp(id)
+    const { revealer, classes, inside } = this.#from
+    if (!revealer.hasMethod(id)) return inside?.name(id) ?? madeUp(id)
     const m = revealer.method(id)
     return {
       class: sourceName(m.className),

@@ -2,6 +2,7 @@
 // alone are looked at.
 
 import { LinkLost } from '../wire/link.ts'
+import type { Controller } from './adaptive/controller.ts'
 import type { Engine } from './engine.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
 import { stopOf } from './stopped-target.ts'
@@ -11,9 +12,12 @@ const STATUS_MS = 500
 const SILENT_MS = 900
 /** Every so many of them, methods that were left alone are looked at. */
 const RARE_TICKS = 4
+/** Every so many of them, classes of roots are looked for that have not been loaded. */
+const ROOT_TICKS = 2
 
 export class Pulse {
   readonly #engine: Engine
+  readonly #controller: Controller | null
   #timer: NodeJS.Timeout | undefined
   #stopped = false
   #ticks = 0
@@ -24,8 +28,10 @@ export class Pulse {
   #askedAt: number | null = null
   #note: string | null = null
 
-  constructor(engine: Engine) {
+  /** @param controller  goes on and ends with it */
+  constructor(engine: Engine, controller: Controller | null) {
     this.#engine = engine
+    this.#controller = controller
   }
 
   /** Whether it has seen that something was recorded, even if that has been forgotten. */
@@ -39,19 +45,23 @@ export class Pulse {
   }
 
   start(): void {
-    if (!this.#stopped) this.#timer = setInterval(() => void this.#tick(), STATUS_MS)
+    if (this.#stopped) return
+    this.#timer = setInterval(() => void this.#tick(), STATUS_MS)
+    this.#controller?.start()
   }
 
   stop(): void {
     this.#stopped = true
     clearInterval(this.#timer)
+    this.#controller?.stop()
   }
 
   async readStatus(): Promise<void> {
-    const { agent, clock, recorder, targetState, turns } = this.#engine
+    const { agent, clock, inside, recorder, targetState, turns } = this.#engine
     const status = await agent.status()
     clock.update(status.clock)
     targetState.take(status)
+    await inside?.read()
     if (status.survivors !== null) recorder.survivors(status.survivors)
     const { unloaded } = status
     if (unloaded.classes.length + unloaded.loaders.length > 0)
@@ -72,7 +82,8 @@ export class Pulse {
         this.#askedAt = null
         this.#note = null
       })
-      if (++this.#ticks % RARE_TICKS === 0) rareWatch.look().catch(() => {}) // the turns have told
+      if (++this.#ticks % ROOT_TICKS === 0) this.#findRoots()
+      if (this.#ticks % RARE_TICKS === 0) rareWatch.look().catch(() => {}) // the turns have told
       const stats = await recorder.stats()
       if (stats.events > 0) this.#hasRecorded = true
       if (stats.collapsed > 0) warnings.add(collapsedWarning(options))
@@ -86,6 +97,13 @@ export class Pulse {
     } catch (error) {
       if (!(error instanceof LinkLost)) warnings.add(String(error))
     }
+  }
+
+  /** Where no class that is loaded is heard of, those of roots that are not there yet are looked for. */
+  #findRoots(): void {
+    const { arming, installation, revealer, turns } = this.#engine
+    if (arming === null || revealer.rootProgress().every((it) => it.ids.size > 0 || it.failed)) return
+    void turns.enqueue(() => installation.refreshClasses())
   }
 
   #silence(): string | null {

@@ -5,7 +5,9 @@ import { TargetStopped } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
 import { LinkLost } from '../wire/link.ts'
-import { Beginning } from './beginning.ts'
+import { beginAtRoots } from './adaptive/beginning.ts'
+import { Controller } from './adaptive/controller.ts'
+import { beginBelowRoots } from './beginning.ts'
 import type { OpenDoor } from './doors/door.ts'
 import { SessionEnd } from './ending.ts'
 import { Engine } from './engine.ts'
@@ -34,11 +36,14 @@ export class Recording {
   readonly span: Span
   readonly pulse: Pulse
   readonly end: SessionEnd
+  /** Null but with scheme adaptive. */
+  readonly controller: Controller | null
 
   private constructor(prepared: Prepared) {
     this.engine = new Engine(prepared, (error) => this.#noteUnanswered(error))
     this.span = new Span(prepared.clock)
-    this.pulse = new Pulse(this.engine)
+    this.controller = this.engine.arming === null ? null : new Controller(this.engine, this.span)
+    this.pulse = new Pulse(this.engine, this.controller)
     this.end = new SessionEnd(this.engine, this.pulse, this.span)
     if (!prepared.pausesKnown && tellsTime(prepared.options) && prepared.regionTable === null)
       this.engine.warnings.add(
@@ -85,7 +90,9 @@ export class Recording {
     this.end.listen()
     new Questions(this.engine).listen((reason) => this.end.byAgent(reason))
     this.engine.timeRoots()
-    await new Beginning(this.engine, this.pulse, onPhase).run(() => {
+    const isAdaptive = this.engine.options.scheme === 'adaptive'
+    const begin = isAdaptive ? beginAtRoots : beginBelowRoots
+    await begin(this.engine, this.pulse, onPhase, () => {
       this.span.begin()
       this.engine.recorder.courseBegins()
     })

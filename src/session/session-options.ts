@@ -1,5 +1,6 @@
 // What a session is asked for, and what that means for the engine.
 
+import type { Scheme } from '../base/scheme.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
@@ -28,8 +29,10 @@ export interface SessionOptions {
   readonly liveness?: boolean
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
-  readonly scheme: 'a' | 'b'
+  readonly scheme: Scheme
   readonly roots: readonly RootPattern[]
+  /** Of scheme adaptive: methods below the roots that have exact times from the start. */
+  readonly timed?: readonly RootPattern[]
   /** Times these and records no calls; the roots are then their methods, the scheme b. */
   readonly regions?: readonly RegionPattern[]
   readonly include: readonly ClassPattern[]
@@ -104,6 +107,7 @@ function whatIsTold(options: SessionOptions, feature: number): Recipe {
     return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
   if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
   if (mode === 'count') return { tells: 'calls' }
+  if (options.scheme === 'adaptive') return { tells: 'time', switched: true }
   if (tellsWaits(options)) return { tells: 'time', waits: waitRecipe(feature, jdk) }
   return options.maxOverhead === undefined ? EXACT_TIME : { tells: 'time', mayCount: true }
 }

@@ -23,12 +23,26 @@ export interface Recorded {
   /** Undefined unless calls were traced. */
   readonly trace: Trace | undefined
   readonly span: Span
+  /** Since when rows count, from the start of recording. */
+  readonly rowsFromMs: number
   /** What was recorded is not all. */
   readonly isTruncated: boolean
 }
 
 export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
-  const { budget, byHand, clock, facts, installation, names, options, rareWatch, targetState } = engine
+  const {
+    arming,
+    budget,
+    byHand,
+    clock,
+    facts,
+    inside,
+    installation,
+    names,
+    options,
+    rareWatch,
+    targetState,
+  } = engine
   const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
   const openCalls = openCallsOf(options, stats)
@@ -68,6 +82,13 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     events: { count: stats.events, waitMs: clock.toNs(stats.waitTicks) / 1e6 },
     kept: targetState.kept,
     ...(engine.sites !== null && { callSites: true as const }),
+    ...(inside !== null && {
+      stacks: inside.stackFacts(
+        span.latestTicks - (span.durationMs * 1e6) / clock.nsPerTick,
+        arming?.pauses ?? [],
+        recorded.rowsFromMs,
+      ),
+    }),
     ...(budget !== null && { overhead: overheadFacts(budget) }),
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),

@@ -4,11 +4,12 @@
 // what is done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
 // in `session-profile.ts`. Roots that are changed while it runs are a recording after another: `changed-roots.ts`.
 
+import type { Scheme } from '../base/scheme.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { type DetachFacts, detachWarnings } from '../profile/detach-facts.ts'
-import { COST_OF, type Mode, type Profile, type RegionTimes, type SkippedMethod } from '../profile/profile.ts'
+import type { Mode, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootPattern } from '../reveal/patterns.ts'
 import type { RootReport } from '../reveal/roots.ts'
@@ -21,6 +22,7 @@ import type { RegionProblem } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
 import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
+import { pictureOf } from './picture.ts'
 import { Recording } from './recording.ts'
 import { firstMethodOf, modeOf, type SessionOptions, tellsTime } from './session-options.ts'
 import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
@@ -40,6 +42,8 @@ export interface SessionStatus {
     readonly folded: number
     readonly windows: readonly { readonly atMs: number; readonly part: number }[]
   }
+  /** With scheme adaptive: stacks of threads inside roots, and how late the sampler woke at most. */
+  readonly stacks?: { readonly samples: number; readonly longestStallMs: number }
   /** What there is to say while nothing has been recorded. */
   readonly message: string | null
   /** What there is to say of each root that has not been called. */
@@ -247,7 +251,7 @@ export class Session {
     return modeOf(this.#engine.options)
   }
 
-  get scheme(): 'a' | 'b' {
+  get scheme(): Scheme {
     return this.#engine.options.scheme
   }
 
@@ -295,7 +299,7 @@ export class Session {
 
   async status(): Promise<SessionStatus> {
     const { end, engine, pulse, span } = this.#recording
-    const { budget, clock, recorder, revealer, rootWatch } = engine
+    const { budget, clock, inside, recorder, revealer, rootWatch } = engine
     const stats = await recorder.stats()
     const { armed } = rootWatch
     const notes = [...rootWatch.notes, ...(pulse.note === null ? [] : [pulse.note])]
@@ -316,6 +320,9 @@ export class Session {
       waitMs: clock.toNs(stats.waitTicks) / 1e6,
       elapsedMs: span.durationMs,
       ...(budget !== null && { overhead: overheadNow(budget) }),
+      ...(inside !== null && {
+        stacks: { samples: inside.samples, longestStallMs: inside.longestStallMs },
+      }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,
       // A root among others that is not called must not stand in the way of what the others give.
@@ -329,20 +336,8 @@ export class Session {
   }
 
   async #snapshotOf({ engine, span }: Recording, perThread: boolean, slow?: SlowWant): Promise<Snapshot> {
-    const { calibration, clock, names, options, recorder, targetState } = engine
-    const snapshot = await recorder.snapshot({
-      cost: COST_OF[modeOf(options)],
-      calibration,
-      nsPerTick: clock.nsPerTick,
-      // What an open frame has executed since its last event is not known.
-      ...(tellsTime(options) && { nowTicks: span.latestTicks }),
-      threads: targetState.threads,
-      perThread,
-      ...(slow !== undefined && { slow }),
-      firstMethod: firstMethodOf(options),
-      ...(options.sampleEvery !== undefined && { every: options.sampleEvery }),
-    })
-    names.show(snapshot)
+    const snapshot = await pictureOf(engine, span, perThread, slow)
+    engine.names.show(snapshot)
     return snapshot
   }
 
@@ -365,7 +360,9 @@ export class Session {
   reset(): void {
     const { end } = this.#recording
     if (end.isStopping || end.isOver) return
-    const { budget, byHand, clock, options, recorder, targetState } = this.#engine
+    const { budget, byHand, clock, inside, options, recorder, targetState } = this.#engine
+    inside?.reset(clock.nowTicks)
+    this.#recording.controller?.reset()
     recorder.reset(tellsTime(options) ? clock.nowTicks : undefined)
     targetState.reset()
     budget?.reset()
@@ -413,7 +410,10 @@ export class Session {
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
     const { isTruncated, facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
-    const profile = sessionProfile(engine, { snapshot, stats, regions, trace, span, isTruncated })
+    const profile = sessionProfile(engine, {
+      ...{ snapshot, stats, regions, trace, span, isTruncated },
+      rowsFromMs: recording.controller?.rowsFromMs ?? 0,
+    })
     return facts === null ? profile : { ...profile, detach: facts }
   }
 
@@ -441,7 +441,8 @@ export class Session {
     const regions = this.timesRegions ? await this.regions() : undefined
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
-    const recorded = { snapshot, stats, regions, trace, span, isTruncated: end.isTruncated }
+    const rowsFromMs = recording.controller?.rowsFromMs ?? 0
+    const recorded = { snapshot, stats, regions, trace, span, rowsFromMs, isTruncated: end.isTruncated }
     const profile = sessionProfile(engine, recorded)
     return end.isOver ? profile : { ...profile, truncated: why }
   }

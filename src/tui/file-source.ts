@@ -60,6 +60,7 @@ function statusOf(profile: Profile, path: string): LiveStatus {
     calledMethods: instrumentation.calledMethods,
     events: events.count,
     eventsPerSecond: durationMs > 0 ? (events.count * 1000) / durationMs : 0,
+    ...(profile.stacks !== undefined && { stacks: profile.stacks }),
     waitPercent: durationMs > 0 ? (events.waitMs * 100) / durationMs : 0,
     elapsedMs: durationMs,
     phase: 'file',

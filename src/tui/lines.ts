@@ -71,9 +71,7 @@ function statusLines(scene: Scene): Line[] {
     run(short ? '/' : ' instrumented, ', 'dim'),
     run(count(status.calledMethods, 7)),
     run(short ? ' methods  ' : ' called  ', 'dim'),
-    run(shortCount(isFile ? status.events : status.eventsPerSecond)),
-    run(isFile ? ' events  wait ' : ' events/s  wait ', 'dim'),
-    run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
+    ...(status.stacks === undefined ? events(scene) : stacks(status.stacks)),
     ...budget(scene),
   ]
   const sampled = [
@@ -92,6 +90,27 @@ function statusLines(scene: Scene): Line[] {
         : run(wide ? `  all ${partWord(status)}s ` : '', 'dim')
   return [identityLine(scene), between(status.isSampledByJvm ? sampled : second, [thread], columns)]
 }
+
+function events({ status }: Scene): Run[] {
+  const isFile = status.phase === 'file'
+  return [
+    run(shortCount(isFile ? status.events : status.eventsPerSecond)),
+    run(isFile ? ' events  wait ' : ' events/s  wait ', 'dim'),
+    run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
+  ]
+}
+
+/** No thread waits for us: what there is to watch is whether they stand still. */
+function stacks({ samples, longestStallMs }: NonNullable<LiveStatus['stacks']>): Run[] {
+  return [
+    run(shortCount(samples)),
+    run(' samples  stall ', 'dim'),
+    run(`${Math.round(longestStallMs)} ms`, longestStallMs >= LONG_STALL_MS ? 'warning' : 'plain'),
+  ]
+}
+
+/** Requests notice that. */
+const LONG_STALL_MS = 150
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 export function isWholeJvm({ mode, roots }: LiveStatus): boolean {

@@ -1,5 +1,6 @@
 // The port of the live view to a session, or to a profile in a file: everything it asks, and nothing else of it.
 
+import type { Scheme } from '../base/scheme.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
@@ -14,7 +15,7 @@ export interface LiveStatus {
   readonly jvms?: number
   readonly mainClass: string
   readonly jdk: string
-  readonly scheme: 'a' | 'b'
+  readonly scheme: Scheme
   readonly mode: Mode
   readonly roots: readonly string[]
   /** Nothing is instrumented: the JVM looks at its threads itself. */
@@ -43,6 +44,8 @@ export interface LiveStatus {
     /** A second or so each, `atMs` its end since recording began. */
     readonly windows?: readonly { readonly atMs: number; readonly part: number }[]
   }
+  /** With scheme adaptive: stacks of threads inside roots, and how late the thread woke at most that takes them. */
+  readonly stacks?: { readonly samples: number; readonly longestStallMs: number }
   /** A hint, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
   readonly warnings: readonly string[]

@@ -4,7 +4,9 @@
 
 import type { ClassInfo } from '../base/class-info.ts'
 import { debug } from '../base/debug.ts'
+import type { FrameName } from '../base/frame-name.ts'
 import { bytes, count, integer, list, methodId, number, string, threadNumber } from './checked.ts'
+import { type InsideNews, insideNews } from './inside-news.ts'
 import type { EventHandler, Link } from './link.ts'
 import type {
   AgentFacts,
@@ -87,6 +89,35 @@ export interface AgentEvents {
 /** A redefinition takes 1 to 18 ms, if it need not wait for somebody. */
 const SLOW_SWAP_MS = 25
 
+/** What `loadedClasses` tells, each class and loader once. */
+export interface LoadedClasses {
+  readonly loaders: readonly LoaderInfo[]
+  readonly classes: readonly ClassInfo[]
+}
+
+function loadedClasses(reply: unknown): LoadedClasses {
+  const [loaders, classes] = list(reply)
+  return {
+    loaders: list(loaders).map((row) => {
+      const r = list(row)
+      return { id: count(r[0]), name: string(r[1]), parent: integer(r[2]) }
+    }),
+    classes: list(classes).map((row) => {
+      const r = list(row)
+      return {
+        id: count(r[0]),
+        name: string(r[1]),
+        loader: integer(r[2]),
+        superId: integer(r[3]),
+        interfaceIds: list(r[4]).map(integer),
+        access: integer(r[5]),
+        flags: integer(r[6]),
+        nestHost: integer(r[7]),
+      }
+    }),
+  }
+}
+
 export class Agent {
   /** Ends with the redefinition that runs. The agent would keep what we ask meanwhile, and what comes behind it. */
   private swapped: Promise<unknown> = Promise.resolve()
@@ -156,6 +187,7 @@ export class Agent {
       vm: string(v[4]),
       command: string(v[5]),
       pid: count(v[6]),
+      loadedClasses: count(v[7]),
     }
   }
 
@@ -191,27 +223,27 @@ export class Agent {
     return { clock: clockPair(v[0]), pausesKnown: v[1] === true }
   }
 
-  async loadedClasses(): Promise<{ loaders: LoaderInfo[]; classes: ClassInfo[] }> {
-    const [loaders, classes] = list(await this.request('loadedClasses'))
-    return {
-      loaders: list(loaders).map((row) => {
-        const r = list(row)
-        return { id: count(r[0]), name: string(r[1]), parent: integer(r[2]) }
-      }),
-      classes: list(classes).map((row) => {
-        const r = list(row)
-        return {
-          id: count(r[0]),
-          name: string(r[1]),
-          loader: integer(r[2]),
-          superId: integer(r[3]),
-          interfaceIds: list(r[4]).map(integer),
-          access: integer(r[5]),
-          flags: integer(r[6]),
-          nestHost: integer(r[7]),
-        }
-      }),
-    }
+  async loadedClasses(): Promise<LoadedClasses> {
+    return loadedClasses(await this.request('loadedClasses'))
+  }
+
+  /**
+   * The same of loaded classes of these names, and of all above them: much less than all.
+   *
+   * @param names  the last parts of class names, between which any of `.`, `/` and `$` may be
+   */
+  async findClasses(names: readonly string[]): Promise<LoadedClasses> {
+    return loadedClasses(await this.request('findClasses', names))
+  }
+
+  /** From now on a thread that finds the buffer full goes on unrecorded. Before `enable`. */
+  async neverWait(): Promise<void> {
+    await this.link.request('neverWait')
+  }
+
+  /** Probes of these methods will ask nothing. */
+  async ready(ids: readonly number[], highestId: number): Promise<void> {
+    await this.request('ready', ids, highestId)
   }
 
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
@@ -390,6 +422,41 @@ export class Agent {
   /** Before the session is enabled: threads sample themselves. */
   async sampling({ unit, every, random = 0 }: SamplingRequest): Promise<void> {
     await this.link.request('sampling', unit === 'bytecodes', every, random)
+  }
+
+  /**
+   * From `go` on, stacks of threads inside a root are taken, for `insideSamples`.
+   *
+   * @param roots  of the root methods
+   */
+  async sampleInside(roots: readonly FrameName[]): Promise<void> {
+    await this.link.request(
+      'sampleInside',
+      roots.flatMap((it) => [it.className, it.method]),
+    )
+  }
+
+  /**
+   * Which methods tell that they run, from the next call of a root on; those that are switched off tell nothing from now on.
+   *
+   * @param modes  by method id: MODE_OFF, MODE_COUNT or MODE_TIME; off beyond
+   */
+  async modes(modes: Uint8Array): Promise<void> {
+    await this.request('modes', buffer(modes))
+  }
+
+  /** By method id, how often those that are only counted have been called. */
+  async modeCounts(): Promise<Float64Array> {
+    const content = bytes(await this.request('modeCounts'))
+    const view = new DataView(content.buffer, content.byteOffset, content.length)
+    return Float64Array.from({ length: content.length >> 3 }, (_, id) =>
+      Number(view.getBigInt64(id * 8, true)),
+    )
+  }
+
+  /** What has been sampled since the last call. */
+  async insideSamples(): Promise<InsideNews> {
+    return insideNews(await this.link.request('insideSamples'))
   }
 
   /** Before calibration: callers tell where they call. */

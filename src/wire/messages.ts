@@ -6,12 +6,21 @@
 //   agent → client   [0, event, …arguments]
 //
 // Commands (arguments → value):
-//   hello                → [build, clock, feature, version, vm, command, pid]
+//   hello                → [build, clock, feature, version, vm, command, pid, loaded classes, arrays included]
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
 //             [class name, …] where work changes hands, if threads are followed,
 //             whether events tell what was executed, and not the time, whether waits are told apart
 //                        → [[ticks, nanos], pausesKnown]
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
+//   findClasses names    → the same of those whose names end with one of these, and of all above them
+//   ready ids, highest id → nil                 probes of these methods ask nothing
+//   neverWait            → nil                  a thread without room in the buffer goes on unrecorded
+//   sampleInside [class, method, …] of the roots
+//                        → nil                  stacks of threads inside them are taken, from go on
+//   modes bytes          → nil                  by method id: off, counted or timed, from the next call of a root on
+//   modeCounts           → eight bytes for each method id: calls that were only counted
+//   insideSamples        → [[[class, method], …], stacks, samples, ticks, taken, missed, dropped, ns that they took, longest delay of
+//                           a tick in ns, when that was in ticks]   since the last call; layouts: inside-news.ts
 //   classBytes ids       → [bytes | null, …]
 //   vmLibrary            → address of the JVM's library, 0 if unknown
 //   mirrorWords offset, ids → 8 bytes of each class's mirror
@@ -60,6 +69,11 @@
 //   waited id, kind, whether the class itself, class   the first wait of its kind for an object of the class
 //   lateLoad hook                                the loading thread did not wait for the answer to this hook
 //   ended reason                                 the agent leaves by itself
+
+/** What a method below the roots tells, with scheme adaptive (JFluid1Modes). */
+export const MODE_OFF = 0
+export const MODE_COUNT = 1
+export const MODE_TIME = 2
 
 /** When threads sample themselves. */
 export interface SamplingRequest {
@@ -136,6 +150,8 @@ export interface AgentFacts {
   readonly command: string
   /** Process id as the target itself sees it. */
   readonly pid: number
+  /** Arrays included. */
+  readonly loadedClasses: number
 }
 
 export interface RedefineResult {

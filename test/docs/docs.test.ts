@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TOPICS } from '../../src/base/debug.ts'
 import * as codes from '../../src/base/errors.ts'
+import { STATE_COLUMNS, UNKNOWN_STATE } from '../../src/cct/picture.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import { jvmFacts } from '../../src/profile/together.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
@@ -216,6 +217,11 @@ it('the documented keys of the JSON are those of an export', () => {
       },
       ...{ left: ['thread jfluid-agent'], unseen: ['mappings'] },
     },
+    stacks: {
+      ...{ samples: 1, missed: 1, dropped: 1, costMs: 1 },
+      ...{ longestStallMs: 1, stallAtMs: 1, rowsFromMs: 1 },
+      pauses: [{ predictedMs: 1, measuredMs: 1, classes: 1 }],
+    },
     regions: [REGION],
     ...TIMED,
     selection: {
@@ -237,6 +243,9 @@ it('the documented keys of the JSON are those of an export', () => {
   }
   const ones = new Float64Array(full.merged.count).fill(1)
   Object.assign(full.merged.metrics, {
+    ...Object.fromEntries(
+      ['known', 'samples', 'sdNs', ...STATE_COLUMNS, UNKNOWN_STATE].map((it) => [it, ones]),
+    ),
     extrapolatedCalls: ones,
     countedCalls: ones,
     folded: ones,
@@ -258,7 +267,7 @@ it('the documented keys of the JSON are those of an export', () => {
   const documented = rows(read('docs/profile-json.md'), '| key | type |').map(([key]) => unquoted(key!))
   // An array of objects needs no row of its own where its members have some.
   const objects =
-    /^(instrumentation\.(skipped|overflows)|jvms|threads|slowCalls\.slowest|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
+    /^(instrumentation\.(skipped|overflows)|jvms|threads|slowCalls\.slowest|stacks\.pauses|regions|regions\[\]\.buckets|regions\[\]\.intervals)\[\]$/
   const paths = [...found].filter((path) => !objects.test(path))
   expect([...documented].sort()).toEqual(paths.sort())
 })

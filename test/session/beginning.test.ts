@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { HANDLE_MEMBER_CLASS } from '../../src/instrument/handle-members.ts'
-import { Beginning } from '../../src/session/beginning.ts'
+import { beginBelowRoots } from '../../src/session/beginning.ts'
 import type { Task } from '../../src/session/code/instrumenter.ts'
 import type { Engine } from '../../src/session/engine.ts'
 import type { Pulse } from '../../src/session/pulse.ts'
@@ -48,9 +48,14 @@ async function begin([method, ...copies]: readonly string[]): Promise<FakeEngine
   const engine = new FakeEngine(handles.bytes)
   const pulse = { readStatus: async () => {} } as unknown as Pulse
   let isRecording = false
-  await new Beginning(engine as unknown as Engine, pulse, () => {}).run(() => {
-    isRecording = true
-  })
+  await beginBelowRoots(
+    engine as unknown as Engine,
+    pulse,
+    () => {},
+    () => {
+      isRecording = true
+    },
+  )
   expect(isRecording).toBe(true)
   return engine
 }

@@ -70,6 +70,16 @@ export interface JsonNode {
   liveObjects?: number
   liveBytes?: number
   age?: number
+  /** With scheme adaptive; those that are 0 are absent. */
+  known?: 'timed' | 'sampled'
+  samples?: number
+  sdNs?: number
+  cpuNs?: number
+  lockNs?: number
+  ioNs?: number
+  sleepNs?: number
+  waitNs?: number
+  unknownNs?: number
   children: JsonNode[]
 }
 

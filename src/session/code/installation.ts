@@ -8,7 +8,7 @@ import { NEVER_DEFINED } from '../../base/refusal.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import { refusedWarnings } from '../../profile/skipped.ts'
 import type { Revealer, Revelation } from '../../reveal/revealer.ts'
-import type { Agent } from '../../wire/agent.ts'
+import type { Agent, LoadedClasses } from '../../wire/agent.ts'
 import type { RedefineResult } from '../../wire/messages.ts'
 import type { TargetClock } from '../clock.ts'
 import type { Recorder } from '../recorder/recorder.ts'
@@ -31,6 +31,8 @@ const COMING_MS = 60_000
 /** The parts of a session that an installation works with. */
 export interface Workshop {
   readonly agent: Agent
+  /** Those of the loaded classes that the scheme wants to know of, each once. */
+  readonly listClasses: () => Promise<LoadedClasses>
   readonly instrumenter: Instrumenter
   readonly revealer: Revealer
   readonly recorder: Recorder
@@ -127,11 +129,13 @@ export class Installation {
   /**
    * Puts in the roots and what is ahead of them, and what classes contribute that have appeared since they were revealed.
    * From now on, what new classes contribute goes in as they appear.
+   *
+   * @param firstAlone  what is to go in first has a redefinition of its own where nothing else goes in
    */
-  async begin(revelations: readonly Revelation[]): Promise<void> {
+  async begin(revelations: readonly Revelation[], firstAlone = true): Promise<void> {
     this.#begun = true
     await this.apply(revelations)
-    await this.#install(this.#takeFirst(), [])
+    if (firstAlone) await this.#install(this.#takeFirst(), [])
     await this.refreshClasses()
   }
 
@@ -163,9 +167,9 @@ export class Installation {
 
   /** @param owed  what is owed to the next answer is wanted, also if no class has appeared */
   async #learnClasses(owed = false): Promise<Revelation | null> {
-    const { agent, revealer, classes: known, turns } = this.#workshop
+    const { listClasses, revealer, classes: known, turns } = this.#workshop
     const defined = this.listing()
-    const { loaders, classes } = await agent.loadedClasses()
+    const { loaders, classes } = await listClasses()
     known.add(loaders, classes)
     if (classes.length === 0 && !owed) return null
     defined(new Set(classes.map((c) => c.id)))

@@ -68,6 +68,8 @@ export interface InstrumenterOptions {
   readonly unverified?: (classId: number) => boolean
   /** What the probes tell: exact time, unless given. */
   readonly recipe?: Recipe
+  /** No first call of a method asks: methods are ready before their probes are in. */
+  readonly readyFirst?: boolean
   /** Told of the tasks before their probes run. */
   readonly onTasks?: (tasks: readonly Task[]) => void
   /** Tests put a broken one here. */
@@ -142,6 +144,11 @@ export class Instrumenter {
     const results: RedefineResult[] = []
     let wanted: readonly Task[] = tasks
     let readyIds = ready
+    if (this.options.readyFirst === true && ready.length > 0) {
+      for (const { id } of tasks) this.highestId = Math.max(this.highestId, id)
+      await this.agent.ready(ready, this.highestId)
+      readyIds = []
+    }
     for (let attempt = 0; attempt < 2; attempt++) {
       const again: Task[] = []
       const parts = inParts(wanted)

@@ -17,11 +17,11 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentProperties, DynamicLoadingDisabled, loadAgent, systemProperties } from '../../attach/command.ts'
-import { compiledMethods } from '../../attach/compiled-methods.ts'
+import { compiledCount, compiledMethods } from '../../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { refuseWithoutHeap } from '../../attach/heap-room.ts'
 import { findPerfData } from '../../attach/hsperfdata.ts'
-import { refuseWithoutMetaspace } from '../../attach/metaspace.ts'
+import { leftOfMetaspace, refuseWithoutMetaspace } from '../../attach/metaspace.ts'
 import { readRegular } from '../../attach/regular-file.ts'
 import { openTmp } from '../../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../../attach/target-process.ts'
@@ -124,6 +124,10 @@ export interface OpenDoor {
   readonly elsewhere?: Meeting
   /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
   executed(): Promise<ReadonlySet<string>>
+  /** How many methods are compiled; null where that is not known. */
+  compiled(): Promise<number | null>
+  /** Bytes of metaspace that are left; Infinity where it has no limit, or that is not known. */
+  metaspaceLeft(): Promise<number>
   /** @param pid of the JVM */
   perf(pid: number): PerfCounter
   /** Removes what the door left on disk. */
@@ -185,6 +189,8 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
         acting,
         woken,
         executed: () => compiledMethods(connection),
+        compiled: () => compiledCount(connection),
+        metaspaceLeft: () => leftOfMetaspace(connection),
         perf: () => perfCounter(target),
         leave: () => dir.remove(),
       }
@@ -291,6 +297,8 @@ function opened(link: Link, dir: SessionDirectory): OpenDoor {
     acting: (work) => work(),
     woken: false,
     executed: () => Promise.resolve(new Set()),
+    compiled: () => Promise.resolve(null),
+    metaspaceLeft: () => Promise.resolve(Number.POSITIVE_INFINITY),
     perf: startedPerfCounter,
     leave: () => dir.remove(),
   }

@@ -272,6 +272,8 @@ class NearEntry implements Entry {
         acting: (work) => actingAs(userToBe(target), work),
         woken: this.#woken,
         executed: () => Promise.resolve(new Set()), // what has been compiled only the attach mechanism tells
+        compiled: () => Promise.resolve(null),
+        metaspaceLeft: () => Promise.resolve(Number.POSITIVE_INFINITY),
         perf: () => perfCounter(target),
         leave: () => dir.remove(),
         again,
@@ -351,6 +353,8 @@ class FarEntry implements Entry {
         acting: (work) => work(),
         elsewhere: { host: local.address, from: remote },
         executed: () => Promise.resolve(new Set()),
+        compiled: () => Promise.resolve(null),
+        metaspaceLeft: () => Promise.resolve(Number.POSITIVE_INFINITY),
         perf: () => ({ file: '', offset: 0 }),
         leave: () => {},
         again,

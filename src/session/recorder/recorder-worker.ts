@@ -186,6 +186,9 @@ class RecordingThread {
       case 'fold':
         this.#folding?.change(command.change, command.nowTicks)
         return
+      case 'newRows':
+        this.#builder.reset(command.nowTicks, true)
+        return
       case 'reset':
         this.#builder.reset(command.nowTicks)
         this.#regions?.reset()

@@ -148,6 +148,7 @@ export type RecorderCommand =
     }
   | { readonly kind: 'survivors'; readonly news: SurvivorNews }
   | { readonly kind: 'reset'; readonly nowTicks: number | undefined }
+  | { readonly kind: 'newRows'; readonly nowTicks: number }
   | { readonly kind: 'request'; readonly id: number; readonly request: RecorderRequest }
 
 /** An error on its way between threads: classes do not survive that. */
@@ -428,6 +429,11 @@ export class Recorder {
   /** What was measured so far becomes the warm-up share. */
   markWarmup(): void {
     this.#post({ kind: 'markWarmup' })
+  }
+
+  /** The trees begin anew; how long calls of roots took, and what was when, is of all that was recorded. */
+  newRows(nowTicks: number): void {
+    this.#post({ kind: 'newRows', nowTicks })
   }
 
   /**

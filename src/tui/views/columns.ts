@@ -6,6 +6,7 @@ import type { Tree } from '../../cct/tree.ts'
 import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
 import { COST_OF, column } from '../../profile/profile.ts'
+import { deviationText, sampledRow, stateText } from '../../profile/sampled-rows.ts'
 import { count, cut, indent, pad, right, shortName, time, width } from '../format.ts'
 import { cells, glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
@@ -101,8 +102,11 @@ export type RowDrawer = (
   fold?: Fold,
 ) => Line
 
-/** @param tree  that rows are of, if they are */
-export function rowDrawer(scene: Scene, tree?: Tree): RowDrawer {
+/**
+ * @param tree       that rows are of, if they are
+ * @param maySample  what has no calls was sampled
+ */
+export function rowDrawer(scene: Scene, tree?: Tree, maySample = false): RowDrawer {
   const { columns, isLeftOut, model, nameOf } = scene
   const glyphs = glyphsOf(scene)
   const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
@@ -110,15 +114,22 @@ export function rowDrawer(scene: Scene, tree?: Tree): RowDrawer {
   const matches = matcher(model.search, model.nameText)
   const words = wordsOf(scene)
   return ([totalCost, selfCost, times], part, whole, method, selected, row, fold) => {
+    const sampled = row && tree ? sampledRow(tree, row.node) : undefined
     const numbers =
       right(words.cost(totalCost, total.cells - 1), total.cells) +
       right(words.cost(selfCost, self.cells - 1), self.cells) +
       right(part, share.cells) +
-      right(timesText(times + (fold?.counted ?? 0), calls.cells - 1, fold?.extra), calls.cells) +
-      right(words.each(totalCost, times), each.cells)
+      right(
+        sampled || (maySample && times === 0)
+          ? 'sampled'
+          : timesText(times + (fold?.counted ?? 0), calls.cells - 1, fold?.extra),
+        calls.cells,
+      ) +
+      right(sampled ? deviationText(sampled, totalCost) : words.each(totalCost, times), each.cells)
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
-    const mark = isLeftOut?.(method) ? ' (left out)' : (MARKS[fold?.state ?? 0] ?? '')
+    const doing = row && tree ? stateText(tree, row.node) : ''
+    const mark = doing + (isLeftOut?.(method) ? ' (left out)' : (MARKS[fold?.state ?? 0] ?? ''))
     const called = nameOf(method)
     const place = row && tree ? placeOf(tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length

@@ -39,8 +39,8 @@ describe('before recording begins', () => {
     refusal = undefined
     answers = []
     lists = []
-    const agent = { loadedClasses: async () => ({ loaders: [], classes: lists.shift() ?? [] }) }
-    const instrumenter = Object.assign(new Instrumenter(agent as unknown as Agent), {
+    const listClasses = async () => ({ loaders: [], classes: lists.shift() ?? [] })
+    const instrumenter = Object.assign(new Instrumenter({} as unknown as Agent), {
       install: async (tasks: readonly Task[]) => {
         installed.push(tasks.map(({ id }) => id))
         const reason = refusal
@@ -49,7 +49,7 @@ describe('before recording begins', () => {
     })
     classes = new TargetClasses()
     installation = new Installation({
-      ...{ agent, instrumenter, classes },
+      ...{ listClasses, instrumenter, classes },
       turns: new Turns((error) => assert.fail(String(error))),
       revealer: {
         ...{ addClasses: () => {}, refused: () => {} },

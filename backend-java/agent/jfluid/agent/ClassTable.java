@@ -99,10 +99,61 @@ final class ClassTable {
                 id(c);
             }
         }
+        return takeNew();
+    }
+
+    private Object[] takeNew() {
         Object[] delta = {newLoaders, new ArrayList<>(newClasses.values())};
         newLoaders = new ArrayList<>();
         newClasses = new LinkedHashMap<>();
         return delta;
+    }
+
+    /**
+     * The same of the loaded classes of these names, and of all above them.
+     *
+     * @param names the last parts of class names; between parts, any of {@code . / $}
+     */
+    Object[] find(Object[] names) throws IOException {
+        Class<?>[] all = loaded(instrumentation);
+        if (all.length == 0) {
+            throw new IOException("the JVM is ending");
+        }
+        for (Class<?> c : all) {
+            if (!c.isArray() && !c.isPrimitive() && isNamed(c.getName(), names)) {
+                id(c);
+            }
+        }
+        return takeNew();
+    }
+
+    private static boolean isNamed(String name, Object[] names) {
+        for (Object it : names) {
+            if (endsWith(name, (String) it)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Of thousands of classes, so nothing is allocated. */
+    private static boolean endsWith(String name, String end) {
+        int at = name.length() - end.length();
+        if (at < 0 || at > 0 && !isSeparator(name.charAt(at - 1))) {
+            return false;
+        }
+        for (int i = end.length() - 1; i >= 0; i--) {
+            char c = name.charAt(at + i);
+            char wanted = end.charAt(i);
+            if (c != wanted && !(isSeparator(c) && isSeparator(wanted))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isSeparator(char c) {
+        return c == '.' || c == '/' || c == '$';
     }
 
     /**

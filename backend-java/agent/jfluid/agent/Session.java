@@ -75,9 +75,13 @@ final class Session extends GuestThread {
     private volatile boolean over;
     private volatile boolean watching;
     private volatile boolean watchJdk;
+    /** Of classes that have probes, though no class is watched for as it is loaded. */
+    private volatile boolean hearsChanges;
     private boolean recording;
     /** Of the user's; null mostly. */
     private SampleTimer timer;
+    /** Null unless threads inside roots are sampled from beside them. */
+    private InsideSampler sampler;
     /** Threads sample themselves. */
     private boolean sampling;
     private Profiling profiling;
@@ -380,6 +384,7 @@ final class Session extends GuestThread {
                         MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
                         (Boolean) m[9], (Boolean) m[10]);
             case "loadedClasses": return classes.refresh();
+            case "findClasses": return classes.find((Object[]) m[2]);
             case "classBytes": return hotSwap.read(ints(m[2]));
             case "vmLibrary": return memory.library();
             case "mirrorWords": return VmMemory.mirrorWords(classes, MessagePack.asInt(m[2]), ints(m[3]));
@@ -393,6 +398,16 @@ final class Session extends GuestThread {
                 JFluid1Nameless.followJdk(watchJdk);
                 watching = true;
                 return null;
+            case "neverWait":
+                JFluid1Ring.neverWait();
+                hearsChanges = true;
+                return null;
+            case "ready":
+                JFluid1Session.methods(MessagePack.asInt(m[3]));
+                for (int id : ints(m[2])) {
+                    JFluid1Session.ready(id);
+                }
+                return null;
             case "enable":
                 if (ring == null) {
                     throw new IOException("there is no buffer to record into");
@@ -404,6 +419,9 @@ final class Session extends GuestThread {
             case "go":
                 if (timer != null) {
                     timer.start(); // first: there may be no thread to be had
+                }
+                if (sampler != null) {
+                    sampler.start();
                 }
                 JFluid1Session.open();
                 go.countDown();
@@ -424,6 +442,17 @@ final class Session extends GuestThread {
             case "sampling":
                 sampleEvery((Boolean) m[2], MessagePack.asLong(m[3]), MessagePack.asInt(m[4]));
                 return null;
+            case "sampleInside": {
+                Object[] roots = (Object[]) m[2];
+                String[] names = new String[roots.length];
+                System.arraycopy(roots, 0, names, 0, roots.length);
+                JFluid1Inside.begin();
+                sampler = new InsideSampler(names);
+                return null;
+            }
+            case "modes": JFluid1Modes.set(((byte[]) m[2]).clone()); return null;
+            case "modeCounts": return packed(JFluid1Modes.counts());
+            case "insideSamples": return sampler == null ? null : sampler.takeAll();
             case "tellSites": JFluid1Sites.tellSites(); return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
@@ -466,6 +495,7 @@ final class Session extends GuestThread {
             System.getProperty("java.vm.name"),
             System.getProperty("sun.java.command", ""),
             ProcessHandle.current().pid(),
+            ClassTable.loaded(instrumentation).length,
         };
     }
 
@@ -711,7 +741,8 @@ final class Session extends GuestThread {
     /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */
     private Object held() {
         long[] targets = hotSwap.bytes();
-        return new Object[] {JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes(),
+        return new Object[] {JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes()
+                    + (sampler == null ? 0 : sampler.heapBytes()),
             targets[1] + (ring == null ? 0 : ring.ownBytes())};
     }
 
@@ -787,7 +818,7 @@ final class Session extends GuestThread {
 
     /** Another agent is at work: its thread does not wait, so until the client has answered calls may be missed. */
     private void changed(Class<?> redefined, boolean unprobed) {
-        if (!watching) {
+        if (!watching && !hearsChanges) {
             return;
         }
         if (unprobed) {
@@ -944,10 +975,13 @@ final class Session extends GuestThread {
         }
         left = true;
         long t0 = System.nanoTime();
-        watching = false;
+        watching = hearsChanges = false;
         JFluid1Session.disable(); // whoever waits for an answer goes on, and lets a redefinition end
         if (timer != null) {
             timer.end();
+        }
+        if (sampler != null) {
+            sampler.end();
         }
         if (sampling) {
             JFluid1Samples.end();

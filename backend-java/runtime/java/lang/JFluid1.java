@@ -307,6 +307,43 @@ public final class JFluid1 {
         ti.next = at + EVENT_BYTES;
     }
 
+    // ---- the same of methods that are switched on and off (scheme adaptive), see JFluid1Modes ----
+
+    public static void switchedEntry(int id) {
+        ThreadInfo ti = current();
+        if (ti == null || !(ti.active || ti.virtualActive)) {
+            return;
+        }
+        byte mode = JFluid1Modes.of(ti, id);
+        if (mode == JFluid1Modes.TIME) {
+            methodEntry(id);
+        } else if (mode == JFluid1Modes.COUNT) {
+            JFluid1Modes.count(ti, id);
+        }
+    }
+
+    public static void switchedExit(int id) {
+        ThreadInfo ti = current();
+        if (ti != null && JFluid1Modes.of(ti, id) >= JFluid1Modes.TIME) {
+            methodExit(id);
+        }
+    }
+
+    public static Throwable switchedThrown(Throwable thrown, int id) {
+        ThreadInfo ti = current();
+        if (ti != null && JFluid1Modes.of(ti, id) >= JFluid1Modes.TIME) {
+            methodThrown(thrown, id);
+        }
+        return thrown;
+    }
+
+    public static void switchedResume(int id) {
+        ThreadInfo ti = current();
+        if (ti != null && JFluid1Modes.of(ti, id) >= JFluid1Modes.TIME) {
+            methodResume(id);
+        }
+    }
+
     /** Start of a root: as methodEntry, but entered from outside it opens the graph for the thread. */
     public static void rootEntry(int id) {
         ThreadInfo ti = current();

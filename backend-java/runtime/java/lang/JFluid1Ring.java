@@ -26,6 +26,8 @@ public final class JFluid1Ring {
     private static int chunkBytes;
     static int chunkCount;
     private static int claimHint;
+    /** A thread that finds no chunk goes on unrecorded until it enters a root again. */
+    private static boolean neverWaits;
 
     static void begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt) {
         ring = address;
@@ -34,6 +36,12 @@ public final class JFluid1Ring {
         chunkBytes = bytesPerChunk;
         chunkCount = chunkTotal;
         claimHint = 0;
+        neverWaits = false;
+    }
+
+    /** In this session no thread waits for the client. */
+    public static void neverWait() {
+        neverWaits = true;
     }
 
     /** Nobody writes any more. */
@@ -226,7 +234,13 @@ public final class JFluid1Ring {
             w.chunk = -1;
             w.next = w.limit = 0;
         }
-        if ((isTurnOver(w) || !claim(w)) && !awaitChunk(w)) {
+        if (neverWaits) {
+            if (!claim(w)) {
+                reclaim(); // for the next, once the client has read them
+                gap();
+                return false;
+            }
+        } else if ((isTurnOver(w) || !claim(w)) && !awaitChunk(w)) {
             return false;
         }
         if (calling) {

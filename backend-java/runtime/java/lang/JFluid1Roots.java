@@ -40,6 +40,8 @@ public final class JFluid1Roots {
                 return;
             }
             ti.guard = true;
+            ti.rootCalls++;
+            JFluid1Modes.latch(ti);
             ti.waits = 0;
             ti.token = 0; // its first events were lost: what is left stands for itself
             Reporter to = reporter;

@@ -82,6 +82,8 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Stack.class);
         U.ensureClassInitialized(JFluid1Calibration.class);
         U.ensureClassInitialized(JFluid1Guest.class);
+        U.ensureClassInitialized(JFluid1Inside.class);
+        U.ensureClassInitialized(JFluid1Modes.class);
     }
 
     /** One reading of the session's clock. A HotSpot intrinsic, or System.nanoTime() without JFR. */
@@ -175,6 +177,7 @@ public final class JFluid1Session {
         highestMethod = 0;
         JFluid1Nameless.begin();
         JFluid1Requests.forget();
+        JFluid1Modes.begin();
         counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = counters[COUNTER_KEEPERS] = 0;
         regionSession = 0;
         JFluid1Ring.begin(address, bytesPerChunk, chunkTotal, chunksAt);
@@ -239,6 +242,7 @@ public final class JFluid1Session {
         handedOver = null;
         waited = null;
         JFluid1Threads.end();
+        JFluid1Modes.end();
         JFluid1Nameless.end();
         JFluid1Requests.forget();
     }

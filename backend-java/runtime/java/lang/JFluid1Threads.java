@@ -51,6 +51,11 @@ public final class JFluid1Threads {
         /** A slow path is running: roots entered by it do not count. */
         boolean guard;
         int nesting;
+        /** Calls of roots from outside, so far. */
+        int rootCalls;
+        /** What the present call of a root goes by, see {@link JFluid1Modes}, and what it has counted. */
+        byte[] modes = JFluid1Modes.NONE;
+        int[] counts = JFluid1Modes.NO_COUNTS;
         /** This thread was started inside the graph, and belongs to it as long as it lives. */
         boolean started;
         /** What it was started under, until its first event: BEGIN must come before that. */
@@ -119,6 +124,8 @@ public final class JFluid1Threads {
         ThreadInfo chain;
         /** Next in the list of threads the agent has not been told of. */
         public ThreadInfo untold;
+        /** Next in the list of threads that the sampler has not been told of. */
+        ThreadInfo comer;
 
         ThreadInfo(Thread t, long tid, int number, boolean virtual) {
             this.thread = new java.lang.ref.WeakReference<>(t);
@@ -193,6 +200,7 @@ public final class JFluid1Threads {
         do {
             ti.untold = (ThreadInfo) U.getReferenceVolatile(mailbox, told);
         } while (!U.compareAndSetReference(mailbox, told, ti.untold, ti));
+        JFluid1Inside.comes(ti);
         return ti;
     }
 
@@ -493,6 +501,9 @@ public final class JFluid1Threads {
         // A started thread is known before it lives; with its token unspent it may not have begun to.
         boolean idle = ti.started ? ti.token == 0 : !ti.virtualActive && !ti.active;
         boolean over = t == null || !t.isAlive() && idle;
+        if (over) {
+            JFluid1Modes.forget(ti);
+        }
         if (over && ti.keeps) {
             ti.keeps = false;
             U.getAndAddInt(counters, INTS_AT + COUNTER_KEEPERS * 4L, -1);

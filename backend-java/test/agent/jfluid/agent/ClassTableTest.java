@@ -310,6 +310,31 @@ final class ClassTableTest {
         }
     }
 
+    static void classesAreFoundByTheEndOfTheirNames() throws IOException {
+        FakeJvm jvm = withObject();
+        ClassTable table = new ClassTable(jvm);
+        ClassBytes.Loader loader = new ClassBytes.Loader();
+        jvm.load(loader, ClassBytes.empty("p/Parent"));
+        jvm.load(loader, new ClassBytes("p/q/Shop", "p/Parent").done());
+        jvm.load(loader, ClassBytes.empty("p/q/MyShop"));
+        jvm.load(loader, ClassBytes.empty("p/q/Shop$Cart"));
+        jvm.load(loader, ClassBytes.empty("Shop"));
+        equal(Set.of("java/lang/Object", "p/Parent", "p/q/Shop", "Shop"), found(table, "Shop"), "and what they extend");
+        equal(Set.of(), found(table, "Shop"), "each is told once");
+        equal(Set.of("p/q/Shop$Cart"), found(table, "q.Shop.Cart"), "any separator");
+        equal(Set.of(), found(table, "hop"), "whole parts of names");
+        equal(Set.of("p/q/MyShop"), found(table, "Nothing", "p.q.MyShop"), "any of several");
+        raises(IOException.class, () -> new ClassTable(new FakeJvm()).find(new Object[] {"Shop"}));
+    }
+
+    private static Set<Object> found(ClassTable table, Object... names) throws IOException {
+        Set<Object> found = new HashSet<>();
+        for (Object[] row : rows(table.find(names)[1])) {
+            found.add(row[1]);
+        }
+        return found;
+    }
+
     static void aJvmThatIsEndingIsAnError() {
         raises(IOException.class, () -> new ClassTable(new FakeJvm()).refresh());
     }

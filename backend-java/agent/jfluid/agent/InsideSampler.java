@@ -1,0 +1,367 @@
+package jfluid.agent;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Takes stacks of threads that are inside a root, at random moments, and hands them to the client when it asks. No thread of the
+ * program waits for that, but for the moment in which its stack is taken.
+ *
+ * A tick comes by an exponential clock that does not depend on who is inside. Of N threads inside it takes m at random, if a throw of
+ * the dice allows it, so that all stacks together cost no more than {@link #SHARE} of a processor. A sample then stands for the mean
+ * interval, times N / m, divided by the probability. How late ticks come says how long the program's threads may have stood still.
+ */
+final class InsideSampler extends GuestThread {
+    private static final long TICK_NANOS = 10_000_000;
+    /** Where a stack stops all threads it costs them that, at least: so not more than ten a second are taken. */
+    private static final long SAFEPOINT_NANOS = 1_000_000;
+    private static final int STACKS_A_TICK = 4;
+    private static final int STACKS_A_SAFEPOINT = 8;
+    /** Of one processor, for stacks. */
+    private static final double SHARE = 0.01;
+    /** A slow stack counts for no more than what a second may cost. */
+    private static final double DEAREST_NANOS = SHARE * 1e9;
+    /** What a tick costs that takes stacks, until the first has. */
+    private static final double FIRST_NANOS = 500_000;
+    private static final double WEIGHT_OF_LAST = 0.05;
+    /** In place of the numbers of virtual threads, which share one tree. */
+    private static final int VIRTUAL = 0;
+    private static final int MOST_THREADS = 1 << 16;
+    private static final int MOST_FRAMES = 1 << 16;
+    private static final int MOST_STACKS = 1 << 18;
+    /** Samples that the client has not asked for. */
+    private static final int MOST_SAMPLES = 1 << 14;
+    /** Of a row in the maps: an entry, its key and its number. */
+    private static final long FRAME_BYTES = 32 + 24 + 16 + 8;
+    private static final long STACK_BYTES = 32 + 24 + 16 + 8;
+    private static final int SAMPLE_BYTES = 4 + 4 + 4 + 4 + 8 + 8;
+    /** Less room than that in the heap: an allocation of ours could end a JVM with -XX:+ExitOnOutOfMemoryError. */
+    private static final long LEAST_HEAP_BYTES = 2 << 20;
+    private static final double LEAST_HEAP_SHARE = 0.02;
+
+    private static final class Frame {
+        final String className;
+        final String method;
+
+        Frame(String className, String method) {
+            this.className = className;
+            this.method = method;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Frame && ((Frame) other).className.equals(className)
+                    && ((Frame) other).method.equals(method);
+        }
+
+        @Override
+        public int hashCode() {
+            return className.hashCode() * 31 + method.hashCode();
+        }
+    }
+
+    private final SplittableRandom random = new SplittableRandom();
+    private final boolean stopsOnlyOne = JFluid1Inside.stopsOnlyOne();
+    /** By root, its class and its method. */
+    private final String[] roots;
+    private final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
+    private final List<JFluid1Threads.ThreadInfo> inside = new ArrayList<>();
+    /** What a tick would cost, on average, if each took stacks; those with nobody inside cost nothing. */
+    private double tickNanos = FIRST_NANOS;
+    private volatile boolean over;
+
+    // What the client has not been told. The agent's thread takes it, and neither holds the lock for longer than a copy.
+    private final Map<Frame, Integer> frames = new HashMap<>();
+    private final Map<Long, Integer> stacks = new HashMap<>();
+    private List<Object> newFrames = new ArrayList<>();
+    private ByteBuffer newStacks = buffer(1024);
+    private ByteBuffer samples = buffer(1024);
+    private int sampleCount;
+    private long ticks;
+    private long taken;
+    private long missed;
+    private long dropped;
+    private long costNanos;
+    private long longestLateNanos;
+    private long longestLateAt;
+    /** Why no more stacks are taken; null while they are. */
+    private String failure;
+
+    /** @param roots by root, its class as {@code Class.getName()} gives it, and its method */
+    InsideSampler(String[] roots) {
+        super("jfluid-sampler");
+        this.roots = roots;
+    }
+
+    @Override
+    public void run() {
+        while (!over) {
+            // At most ten means: the longest of millions would look like a thread that hangs.
+            long nanos = (long) Math.min(-Math.log(1 - random.nextDouble()) * TICK_NANOS, 10.0 * TICK_NANOS);
+            long due = System.nanoTime() + nanos;
+            for (long now = System.nanoTime(); !over && due - now > 0; now = System.nanoTime()) {
+                LockSupport.parkNanos(due - now);
+            }
+            if (over) {
+                break;
+            }
+            try {
+                late(System.nanoTime() - due);
+                if (hasRoom()) {
+                    tick();
+                } else {
+                    drop();
+                }
+            } catch (Throwable failed) {
+                fail(failed);
+                break;
+            }
+        }
+        JFluid1Inside.end(); // nobody takes over threads any more
+    }
+
+    /** What is kept may be in part by now: no more is. */
+    private synchronized void fail(Throwable failed) {
+        failure = failed.getClass().getName();
+    }
+
+    private synchronized void late(long nanos) {
+        ticks++;
+        if (nanos > longestLateNanos) {
+            longestLateNanos = nanos;
+            longestLateAt = JFluid1Session.ticks() - JFluid1Session.startTicks();
+        }
+    }
+
+    private synchronized void drop() {
+        dropped++;
+        JFluid1Inside.takeComers(); // or their records would be kept while the heap is full
+    }
+
+    private static boolean hasRoom() {
+        Runtime heap = Runtime.getRuntime();
+        long most = heap.maxMemory();
+        long free = most - heap.totalMemory() + heap.freeMemory();
+        return free > Math.max(LEAST_HEAP_BYTES, (long) (most * LEAST_HEAP_SHARE));
+    }
+
+    private void tick() {
+        long begin = System.nanoTime();
+        lookRound();
+        int all = inside.size();
+        if (all == 0) {
+            costs(System.nanoTime() - begin, 1, 1);
+            return;
+        }
+        int most = Math.min(all, stopsOnlyOne ? STACKS_A_TICK : STACKS_A_SAFEPOINT);
+        double probability = Math.min(1, SHARE * TICK_NANOS / tickNanos);
+        if (random.nextDouble() >= probability) {
+            return;
+        }
+        double weight = TICK_NANOS * ((double) all / most) / probability;
+        for (int i = 0; i < most; i++) { // the first of a shuffle
+            int other = i + random.nextInt(all - i);
+            JFluid1Threads.ThreadInfo it = inside.get(other);
+            inside.set(other, inside.get(i));
+            inside.set(i, it);
+        }
+        if (stopsOnlyOne) {
+            for (int i = 0; i < most; i++) {
+                JFluid1Threads.ThreadInfo ti = inside.get(i);
+                Thread t = JFluid1Inside.thread(ti);
+                if (t != null) {
+                    take(ti, JFluid1Inside.stack(t), JFluid1Inside.state(t), weight);
+                }
+            }
+        } else {
+            takeTogether(most, weight);
+        }
+        long nanos = System.nanoTime() - begin;
+        costs(stopsOnlyOne ? nanos : Math.max(nanos, SAFEPOINT_NANOS), most, probability);
+    }
+
+    /** A tick that was rare counts for those that took none. */
+    private synchronized void costs(long nanos, int stacks, double probability) {
+        costNanos += nanos;
+        double weight = Math.min(1, WEIGHT_OF_LAST / probability);
+        tickNanos += weight * (Math.min(nanos, stacks * DEAREST_NANOS) - tickNanos);
+    }
+
+    /** In one safepoint. */
+    private void takeTogether(int most, double weight) {
+        List<Thread> these = new ArrayList<>(most);
+        List<JFluid1Threads.ThreadInfo> infos = new ArrayList<>(most);
+        for (int i = 0; i < most; i++) {
+            Thread t = JFluid1Inside.thread(inside.get(i));
+            if (t != null && !JFluid1Threads.isVirtual(t)) {
+                these.add(t);
+                infos.add(inside.get(i));
+            }
+        }
+        if (these.isEmpty()) {
+            return;
+        }
+        Stacks found = Stacks.of(these.toArray(new Thread[0]));
+        for (int i = 0; i < found.threads.length && i < infos.size(); i++) {
+            take(infos.get(i), found.traces[i], JFluid1Inside.state(found.threads[i]), weight);
+        }
+    }
+
+    /** Which threads are inside now. */
+    private void lookRound() {
+        for (JFluid1Threads.ThreadInfo ti = JFluid1Inside.takeComers(); ti != null;) {
+            JFluid1Threads.ThreadInfo next = JFluid1Inside.next(ti);
+            if (threads.size() < MOST_THREADS) {
+                threads.add(ti);
+            }
+            ti = next;
+        }
+        inside.clear();
+        int kept = 0;
+        for (int i = 0; i < threads.size(); i++) {
+            JFluid1Threads.ThreadInfo ti = threads.get(i);
+            if (JFluid1Inside.thread(ti) == null) {
+                continue;
+            }
+            if (JFluid1Inside.isInside(ti)) {
+                inside.add(ti);
+            }
+            threads.set(kept++, ti);
+        }
+        threads.subList(kept, threads.size()).clear();
+    }
+
+    private synchronized void take(JFluid1Threads.ThreadInfo ti, StackTraceElement[] trace, int state, double weight) {
+        int root = trace == null ? -1 : outermostRoot(trace);
+        if (root < 0) {
+            missed++; // it has left meanwhile, or cannot be looked at
+            return;
+        }
+        int stack = 0;
+        for (int i = root; i >= 0; i--) {
+            stack = stackOf(stack, frameOf(trace[i]));
+            if (stack < 0) {
+                dropped++;
+                return;
+            }
+        }
+        if (sampleCount >= MOST_SAMPLES) {
+            dropped++;
+            return;
+        }
+        samples = withRoom(samples, SAMPLE_BYTES);
+        samples.putInt(ti.virtual ? VIRTUAL : ti.number).putInt(stack).putInt(state).putInt(JFluid1Inside.call(ti));
+        samples.putLong(JFluid1Session.ticks() - JFluid1Session.startTicks()).putDouble(weight);
+        sampleCount++;
+        taken++;
+    }
+
+    private int outermostRoot(StackTraceElement[] trace) {
+        for (int i = trace.length - 1; i >= 0; i--) {
+            String method = trace[i].getMethodName();
+            for (int r = 0; r < roots.length; r += 2) {
+                if (roots[r + 1].equals(method) && roots[r].equals(trace[i].getClassName())) {
+                    return i;
+                }
+            }
+        }
+        return -1;
+    }
+
+    /** @return -1 if there are too many */
+    private int frameOf(StackTraceElement e) {
+        Frame frame = new Frame(e.getClassName(), e.getMethodName());
+        Integer known = frames.get(frame);
+        if (known != null) {
+            return known;
+        }
+        if (frames.size() >= MOST_FRAMES) {
+            return -1;
+        }
+        int id = frames.size();
+        newFrames.add(new Object[] {frame.className, frame.method});
+        frames.put(frame, id);
+        return id;
+    }
+
+    /** A stack is the one above it, 0 for none, and a frame. @return -1 if there are too many */
+    private int stackOf(int parent, int frame) {
+        if (parent < 0 || frame < 0) {
+            return -1;
+        }
+        Long key = (long) parent << 32 | frame;
+        Integer known = stacks.get(key);
+        if (known != null) {
+            return known;
+        }
+        if (stacks.size() >= MOST_STACKS) {
+            return -1;
+        }
+        int id = stacks.size() + 1;
+        newStacks = withRoom(newStacks, 8);
+        newStacks.putInt(parent).putInt(frame);
+        stacks.put(key, id);
+        return id;
+    }
+
+    private static ByteBuffer buffer(int bytes) {
+        return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static ByteBuffer withRoom(ByteBuffer in, int bytes) {
+        if (in.remaining() >= bytes) {
+            return in;
+        }
+        ByteBuffer more = buffer(in.capacity() * 2);
+        in.flip();
+        return more.put(in);
+    }
+
+    private static byte[] contentOf(ByteBuffer in) {
+        byte[] content = new byte[in.position()];
+        in.flip();
+        in.get(content);
+        in.clear();
+        return content;
+    }
+
+    /**
+     * {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, nanoseconds that it took, longest
+     * delay of a tick in nanoseconds, when that was in session ticks, why no more are taken | null]}, the first three and the delay
+     * since the last call. A stack is
+     * the number of the one above, 0 for none, and that of its frame, which count from 1 and 0. A sample is its thread (0: a virtual one),
+     * its stack, its state as Thread.State has it, the number of the thread's call of a root (four bytes each), session ticks and its
+     * weight in nanoseconds (eight bytes each).
+     */
+    synchronized Object takeAll() {
+        Object[] all = {newFrames, contentOf(newStacks), contentOf(samples), ticks, taken, missed, dropped, costNanos,
+            longestLateNanos, longestLateAt, failure};
+        newFrames = new ArrayList<>();
+        sampleCount = 0;
+        longestLateNanos = longestLateAt = 0;
+        return all;
+    }
+
+    /** Bytes of the heap that frames and stacks take, about. */
+    synchronized long heapBytes() {
+        return frames.size() * FRAME_BYTES + stacks.size() * STACK_BYTES + newStacks.capacity() + samples.capacity();
+    }
+
+    /** Returns once it has ended, if it had begun. */
+    void end() {
+        over = true;
+        LockSupport.unpark(this);
+        try {
+            join();
+        } catch (InterruptedException never) {
+            // A guest thread is not interrupted.
+        }
+        JFluid1Inside.end();
+    }
+}

@@ -1,0 +1,8 @@
+// How a call subgraph is revealed.
+
+/**
+ * `a` takes all that can be reached at once, `b` what methods that were called can reach (JFluid report, section 6); `adaptive` takes the
+ * roots, and below them what samples have shown to take time.
+ */
+export const SCHEMES = ['a', 'b', 'adaptive'] as const
+export type Scheme = (typeof SCHEMES)[number]

@@ -1,0 +1,84 @@
+// How a row is known, in words: timed, counted, or sampled; and what its threads were doing.
+
+import { SAMPLED, STATE_COLUMNS } from '../cct/picture.ts'
+import type { Tree } from '../cct/tree.ts'
+
+/** In the order of STATE_COLUMNS. */
+const STATE_WORDS = ['CPU', 'lock', 'I/O', 'sleep', 'waiting'] as const
+/** Less of a row than that is not said behind its name. */
+const LEAST_SHARE = 0.2
+/** Nor is what differs by less from the row above. */
+const SAME_SHARE = 0.15
+
+export interface SampledRow {
+  /** Samples at or below it. */
+  readonly samples: number
+  /** Of its total, in the unit of the tree: one standard deviation. */
+  readonly sd: number
+}
+
+/** Whether the tree has rows of which calls are not counted. */
+export function hasSampledRows({ metrics }: Tree): boolean {
+  return metrics.known !== undefined
+}
+
+/** Undefined for a row that is timed. */
+export function sampledRow({ metrics }: Tree, node: number): SampledRow | undefined {
+  const { known, samples, sdNs } = metrics
+  if (known?.[node] !== SAMPLED) return undefined
+  return { samples: samples?.[node] ?? 0, sd: sdNs?.[node] ?? 0 }
+}
+
+/** "± 12 %" of a row's total; "±100 %" at most. */
+export function deviationText({ sd }: SampledRow, total: number): string {
+  const percent = total <= 0 ? 100 : Math.min(100, Math.round((100 * sd) / total))
+  return `±${String(percent).padStart(3)} %`
+}
+
+/**
+ * " [I/O 83 %]": what the threads of a row did for much of its time, if that is not to compute; empty where it is, and where the row
+ * above says much the same.
+ */
+export function stateText(tree: Tree, node: number): string {
+  const own = mostlyDoing(tree, node)
+  const above = mostlyDoing(tree, tree.parent[node]!)
+  if (own === undefined) return ''
+  if (own.state === above?.state && Math.abs(own.share - above.share) < SAME_SHARE) return ''
+  return ` [${STATE_WORDS[own.state]} ${Math.round(100 * own.share)} %]`
+}
+
+function mostlyDoing(
+  tree: Tree,
+  node: number,
+): { readonly state: number; readonly share: number } | undefined {
+  const total = tree.metrics.totalNs?.[node] ?? 0
+  if (!hasSampledRows(tree) || total <= 0) return undefined
+  let most = 1
+  for (let state = 2; state < STATE_COLUMNS.length; state++)
+    if (stateNs(tree, state, node) > stateNs(tree, most, node)) most = state
+  const share = stateNs(tree, most, node) / total
+  return share < LEAST_SHARE ? undefined : { state: most, share }
+}
+
+function stateNs({ metrics }: Tree, state: number, node: number): number {
+  return metrics[STATE_COLUMNS[state]!]?.[node] ?? 0
+}
+
+/** "62 % CPU, 20 % lock, 3 % not known", of all roots together; null for a tree without samples. */
+export function rootStatesText(tree: Tree): string | null {
+  if (!hasSampledRows(tree)) return null
+  let total = 0
+  const sums = STATE_COLUMNS.map(() => 0)
+  for (let top = 0; top < tree.count; top += tree.size[top]!) {
+    total += tree.metrics.totalNs?.[top] ?? 0
+    for (let state = 0; state < sums.length; state++) sums[state]! += stateNs(tree, state, top)
+  }
+  if (total <= 0) return null
+  const parts = sums.map((ns, state) => [ns, STATE_WORDS[state]] as const)
+  const unknown = total - sums.reduce((sum, it) => sum + it, 0)
+  return [...parts, [unknown, 'not known'] as const]
+    .filter(([ns]) => ns >= total / 200)
+    .sort((a, b) => b[0] - a[0])
+    .map(([ns, word]) => `${Math.round((100 * ns) / total)} % ${word}`)
+    .join(', ')
+}

@@ -1,0 +1,91 @@
+// Of the stacks that scheme adaptive takes of threads inside roots: how many, what that has cost in the target, and how long its
+// threads may have stood still.
+
+import type { Checks } from './checks.ts'
+import { count, percent, plural, span } from './text.ts'
+
+/** How long the JVM stood still for a redefinition, as it was said before, and as it was. In ms, null where that is not known. */
+export interface PauseFact {
+  readonly predictedMs: number | null
+  readonly measuredMs: number | null
+  readonly classes: number
+}
+
+export interface StackFacts {
+  readonly samples: number
+  /** Threads that had left the root when their stack was taken, or that could not be looked at. */
+  readonly missed: number
+  /** For which there was no room. */
+  readonly dropped: number
+  /** What taking them has cost. */
+  readonly costMs: number
+  /** How late the sampler's thread woke at most, and when, since recording began. */
+  readonly longestStallMs: number
+  readonly stallAtMs: number
+  /** Of each redefinition but the last, which gives classes their own code back. */
+  readonly pauses: readonly PauseFact[]
+  /** Since when the rows of the trees count; how long calls of roots took is of all that was recorded. */
+  readonly rowsFromMs: number
+}
+
+/** Lines of a report, by their labels. */
+export function stackLines(facts: StackFacts, durationMs: number): [string, string][] {
+  const { samples, missed, dropped, costMs, longestStallMs, stallAtMs } = facts
+  const lost = [
+    ...(missed > 0 ? [`${count(missed)} missed`] : []),
+    ...(dropped > 0 ? [`${count(dropped)} without room`] : []),
+  ]
+  return [
+    [
+      'samples',
+      `${[plural(samples, 'stack'), ...lost].join(', ')}; they took ${span(costMs)} (${percent(costMs, durationMs)} % of a processor)`,
+    ],
+    ...rowsLine(facts),
+    ...pausesLine(facts),
+    [
+      'stalls',
+      `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${span(stallAtMs)} after the start`,
+    ],
+  ]
+}
+
+function rowsLine({ rowsFromMs }: StackFacts): [string, string][] {
+  if (rowsFromMs === 0) return []
+  return [['rows', `of what came ${span(rowsFromMs)} after the start, when methods began to be timed`]]
+}
+
+function pausesLine({ pauses }: StackFacts): [string, string][] {
+  const texts = pauses.flatMap(({ predictedMs, measuredMs, classes }) =>
+    measuredMs === null
+      ? []
+      : [
+          `${span(measuredMs)} for ${classes === 1 ? '1 class' : `${count(classes)} classes`}${predictedMs === null ? '' : ` (${span(predictedMs)} expected)`}`,
+        ],
+  )
+  return texts.length === 0 ? [] : [['pauses', texts.join(', ')]]
+}
+
+function readPause(value: unknown, checks: Checks): PauseFact {
+  const pause = checks.fields(value, 'a pause')
+  const ms = (it: unknown, what: string) => (it === null ? null : checks.number(it, what))
+  return {
+    predictedMs: ms(pause.predictedMs, 'predictedMs of a pause'),
+    measuredMs: ms(pause.measuredMs, 'measuredMs of a pause'),
+    classes: checks.count(pause.classes, 'classes of a pause'),
+  }
+}
+
+/** From a file. */
+export function readStacks(value: unknown, checks: Checks): StackFacts {
+  const facts = checks.fields(value, 'stacks')
+  return {
+    samples: checks.count(facts.samples, 'stacks.samples'),
+    missed: checks.count(facts.missed, 'stacks.missed'),
+    dropped: checks.count(facts.dropped, 'stacks.dropped'),
+    costMs: checks.number(facts.costMs, 'stacks.costMs'),
+    longestStallMs: checks.number(facts.longestStallMs, 'stacks.longestStallMs'),
+    stallAtMs: checks.number(facts.stallAtMs, 'stacks.stallAtMs'),
+    pauses: checks.array(facts.pauses, 'stacks.pauses').map((each) => readPause(each, checks)),
+    rowsFromMs: checks.number(facts.rowsFromMs, 'stacks.rowsFromMs'),
+  }
+}

@@ -1,0 +1,161 @@
+// Methods below the roots that get exact times: which they are, and that they have them.
+
+import { maxOf } from '../../base/arrays.ts'
+import { type ClassFile, parseClassFile } from '../../classfile/class-file.ts'
+import { parseCode } from '../../classfile/code.ts'
+import type { PauseFact } from '../../profile/stack-facts.ts'
+import type { MethodTarget } from '../../reveal/method-ids.ts'
+import type { RootPattern } from '../../reveal/patterns.ts'
+import type { Revelation } from '../../reveal/revealer.ts'
+import { MODE_TIME } from '../../wire/messages.ts'
+import type { Installation, Workshop } from '../code/installation.ts'
+import type { ClassFinder } from './classes.ts'
+import { type JvmSize, predictedPauseMs } from './pause.ts'
+
+export interface Armed {
+  /** Of methods that had no probes before. */
+  readonly ids: readonly number[]
+  /** What was wanted and is not there. */
+  readonly missing: readonly RootPattern[]
+}
+
+/** In bytes. */
+export interface ArmLimits {
+  /** Of a class file. */
+  readonly largestClass: number
+  /** Of all class files together. */
+  readonly classBytes: number
+  /** Of a method's code. */
+  readonly leastCode: number
+}
+
+export class Arming {
+  readonly #workshop: Workshop
+  readonly #installation: Installation
+  readonly #finder: ClassFinder
+
+  readonly #size: () => Promise<JvmSize>
+  readonly #pauses: PauseFact[] = []
+  /** By method id. */
+  #modes = new Uint8Array()
+
+  /** @param size  of the JVM now */
+  constructor(
+    workshop: Workshop,
+    installation: Installation,
+    finder: ClassFinder,
+    size: () => Promise<JvmSize>,
+  ) {
+    this.#workshop = workshop
+    this.#installation = installation
+    this.#finder = finder
+    this.#size = size
+  }
+
+  /** How long a redefinition of so many classes will stop the JVM, in ms; null where that cannot be told. */
+  async predict(classes: number): Promise<number | null> {
+    return predictedPauseMs(await this.#size(), classes)
+  }
+
+  /** Does what is one redefinition, of which it was said how long it would stop the JVM. */
+  async redefine(predictedMs: number | null, work: () => Promise<void>): Promise<void> {
+    const { swaps } = this.#installation
+    const before = swaps.latest.length
+    await work()
+    const [swap] = swaps.latest.slice(before)
+    if (swap !== undefined)
+      this.#pauses.push({ predictedMs, measuredMs: swap.pauseMs, classes: swap.classes })
+  }
+
+  /** Of redefinitions so far. */
+  get pauses(): readonly PauseFact[] {
+    return this.#pauses
+  }
+
+  /** What is to go into the target with another redefinition: of classes that have been asked for. */
+  async reveal(
+    patterns: readonly RootPattern[],
+  ): Promise<{ revelation: Revelation; missing: RootPattern[] }> {
+    const { revealer, turns } = this.#workshop
+    return await turns.ask(() => revealer.takeNamed(patterns))
+  }
+
+  /** Methods tell what their modes say, from the next call of a root on; those that are switched off tell nothing from now on. */
+  async switchTo(changes: readonly (readonly [ids: readonly number[], mode: number])[]): Promise<void> {
+    const highest = maxOf(
+      changes.map(([ids]) => maxOf(ids, 0)),
+      this.#modes.length - 1,
+    )
+    const modes = new Uint8Array(highest + 1)
+    modes.set(this.#modes)
+    for (const [ids, mode] of changes) for (const id of ids) modes[id] = mode
+    this.#modes = modes
+    await this.#workshop.agent.modes(modes)
+  }
+
+  /** Whether calls of a method have exact times now. */
+  isTimed(id: number): boolean {
+    return this.#modes[id] === MODE_TIME
+  }
+
+  /**
+   * Gives methods probes, in one redefinition.
+   *
+   * @param mode    what these tell
+   * @param limits  what gets none
+   * @param predictedMs  for how long it was said that the JVM would stand still
+   */
+  async arm(
+    patterns: readonly RootPattern[],
+    mode: number,
+    limits: ArmLimits,
+    predictedMs: number | null,
+  ): Promise<Armed> {
+    let armed: Armed = { ids: [], missing: patterns }
+    const { turns } = this.#workshop
+    await turns.request(async () => {
+      this.#finder.want(patterns)
+      await this.#installation.refreshClasses()
+      const { revelation: whole, missing } = await this.reveal(patterns)
+      const revelation = await this.#within(whole, limits)
+      await this.redefine(predictedMs, () => this.#installation.apply([revelation]))
+      const ids = revelation.instrument.map(({ id }) => id)
+      await this.switchTo([[ids, mode]])
+      armed = { ids, missing }
+    })
+    return armed
+  }
+
+  async #within(revelation: Revelation, limits: ArmLimits): Promise<Revelation> {
+    const { instrumenter, revealer } = this.#workshop
+    const ids = [...new Set(revelation.instrument.map(({ classId }) => classId))]
+    const files = await instrumenter.classBytes(ids)
+    const taken = new Map<number, ClassFile>()
+    let sum = 0
+    for (const [i, id] of ids.entries()) {
+      const file = files[i] ?? null
+      if (file === null || file.length > limits.largestClass || sum + file.length > limits.classBytes)
+        continue
+      sum += file.length
+      taken.set(id, parseClassFile(file))
+    }
+    const isTaken = ({ classId, methodIndex }: MethodTarget): boolean => {
+      const file = taken.get(classId)
+      const method = file?.methods[methodIndex]
+      if (file === undefined || method?.code === undefined) return false
+      return parseCode(file, method).bytecode.length >= limits.leastCode
+    }
+    const instrument = revelation.instrument.filter(isTaken)
+    const others = new Set(revelation.instrument.filter((it) => !isTaken(it)).map(({ id }) => id))
+    revealer.dropped(others)
+    return { ...revelation, instrument, ready: revelation.ready.filter((id) => !others.has(id)) }
+  }
+}
+
+/** A method as a stack trace names it. */
+export function exactly(className: string, method: string): RootPattern {
+  return {
+    ...{ text: `${className}.${method}`, className: className.replaceAll('$', '.'), method },
+    ...{ parameters: null, returns: null },
+  }
+}

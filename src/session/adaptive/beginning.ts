@@ -1,0 +1,54 @@
+// How a session of scheme adaptive begins: the roots get their probes, and nothing else is touched. No class is listed but those
+// of the roots' names, and no thread of the target asks or waits.
+
+import { MODE_TIME } from '../../wire/messages.ts'
+import { checkRefused, hideHandleMembers, instrumentingPhase } from '../beginning.ts'
+import type { Engine } from '../engine.ts'
+import type { Pulse } from '../pulse.ts'
+
+/** Of the JDK: what method handles call is hidden there. */
+const HANDLE_CLASSES = 1
+
+/** Before it stands still: what a user would want to know. */
+function pauseText(ms: number | null): string {
+  return ms !== null && ms >= 1 ? `; the JVM will stand still for about ${Math.round(ms)} ms` : ''
+}
+
+/**
+ * @param onPhase    told what is being done, for progress
+ * @param recording  called when the target has been told to record
+ * @throws RootNotFound and other errors of the revealer, before anything is changed. RootRefused
+ */
+export async function beginAtRoots(
+  engine: Engine,
+  pulse: Pulse,
+  onPhase: (phase: string) => void,
+  recording: () => void,
+): Promise<void> {
+  const { agent, arming, inside, installation, options, revealer, turns, warnings } = engine
+  onPhase('looking for the root')
+  await agent.neverWait()
+  await agent.enable()
+  await turns.enqueue(async () => {
+    await installation.refreshClasses()
+    const roots = await turns.ask(() => revealer.start())
+    const timed = (await arming?.reveal(options.timed ?? [])) ?? null
+    for (const { text } of timed?.missing ?? [])
+      warnings.add(`--time ${text}: no class of that name with such a method has been loaded`)
+    const revelations = timed === null ? [roots] : [roots, timed.revelation]
+    const classes = new Set(revelations.flatMap((it) => it.instrument.map(({ classId }) => classId)))
+    const pauseMs = (await arming?.predict(classes.size + HANDLE_CLASSES)) ?? null
+    onPhase(instrumentingPhase(engine) + pauseText(pauseMs))
+    // A redefinition is timed in ticks of which the length must be known.
+    await pulse.readStatus()
+    await hideHandleMembers(engine)
+    // A class that is still to come brings what goes in first along.
+    const begin = () => installation.begin(revelations, false)
+    await (arming === null ? begin() : arming.redefine(pauseMs, begin))
+    if (timed !== null) await arming?.switchTo([[timed.revelation.instrument.map(({ id }) => id), MODE_TIME]])
+    await checkRefused(engine)
+    await inside?.begin()
+    await agent.go()
+    recording()
+  })
+}

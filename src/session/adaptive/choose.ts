@@ -1,0 +1,115 @@
+// Which methods scheme adaptive gives exact times: those whose share of the root's time is sure, in as few classes as one
+// redefinition should touch. Pure.
+
+import { SAMPLED } from '../../cct/picture.ts'
+import type { MethodName, Tree } from '../../cct/tree.ts'
+
+/** A method that samples have seen, and how much of the roots' time was at or below it. */
+export interface Seen {
+  readonly className: string
+  readonly method: string
+  /** Of the time of all roots, of outermost activations. */
+  readonly share: number
+  /** Its standard deviation. */
+  readonly sd: number
+  /** Of the same time, what it has itself. */
+  readonly self: number
+  /** Below it, so many rows begin that are not a chain of single calls. */
+  readonly branches: number
+  readonly isOwn: boolean
+}
+
+export interface Limits {
+  /** One redefinition. */
+  readonly classes: number
+}
+
+export const USUAL_LIMITS: Limits = { classes: 40 }
+
+/** Of the roots' time, surely: of the user's own code, and of libraries. */
+const LEAST_OWN = 0.005
+const LEAST_OTHER = 0.03
+/** A frame that passes on to one callee tells little. */
+const CHAIN_INFO = 0.2
+const OTHERS_VALUE = 0.3
+/** Itself, as a part of its share: more than passing on. */
+const SELF_OF_SHARE = 0.1
+
+/** Classes of the JDK, which are not touched, of proxies that have no code worth timing, and of tracing agents. */
+const NEVER =
+  /^(?:java|javax|jdk|sun|com\.sun)\.|\$\$|\$Proxy\d|^(?:io\.opentelemetry\.javaagent|co\.elastic\.apm|datadog\.trace|com\.newrelic|com\.dynatrace|net\.bytebuddy)\./
+
+export function mayBeTimed({ class: className, method }: MethodName): boolean {
+  return className !== '' && !NEVER.test(className) && !method.startsWith('<') && !method.includes('$')
+}
+
+/** What the samples of a picture say of methods that may be timed, the largest share first. */
+export function seenMethods(
+  tree: Tree,
+  nameOf: (id: number) => MethodName,
+  isOwn: (className: string) => boolean,
+): Seen[] {
+  const { count, method, parent, size, metrics } = tree
+  const { selfNs, totalNs, known, sdNs } = metrics
+  if (selfNs === undefined || totalNs === undefined || known === undefined) return []
+  let whole = 0
+  for (let top = 0; top < count; top += size[top]!) whole += totalNs[top]!
+  if (whole <= 0) return []
+  const children = new Int32Array(count)
+  for (let node = 0; node < count; node++) if (parent[node]! >= 0) children[parent[node]!]!++
+  const sums = new Map<
+    number,
+    { total: number; variance: number; self: number; branches: number; end: number }
+  >()
+  for (let node = 0; node < count; node++) {
+    if (known[node] !== SAMPLED) continue
+    const id = method[node]!
+    const sum = sums.get(id) ?? { total: 0, variance: 0, self: 0, branches: 0, end: 0 }
+    sums.set(id, sum)
+    sum.self += selfNs[node]!
+    if (children[node]! > 1) sum.branches += children[node]!
+    if (node < sum.end) continue // below another activation of it
+    sum.end = node + size[node]!
+    sum.total += totalNs[node]!
+    sum.variance += (sdNs?.[node] ?? 0) ** 2
+  }
+  const seen: Seen[] = []
+  for (const [id, { total, variance, self, branches }] of sums) {
+    const name = nameOf(id)
+    if (!mayBeTimed(name)) continue
+    seen.push({
+      ...{ className: name.class, method: name.method, isOwn: isOwn(name.class) },
+      ...{ share: total / whole, sd: Math.sqrt(variance) / whole, self: self / whole, branches },
+    })
+  }
+  return seen.sort((a, b) => b.share - a.share)
+}
+
+/** Packages of the user's own code: those that share the first two names of a root's, or the first where it has no more. */
+export function ownBy(rootClasses: readonly string[]): (className: string) => boolean {
+  const prefixes = rootClasses.map((it) => {
+    const packages = it.split('.').slice(0, -1)
+    return packages.length === 0 ? null : `${packages.slice(0, 2).join('.')}.`
+  })
+  return (className) =>
+    prefixes.some((it) => (it === null ? !className.includes('.') : className.startsWith(it)))
+}
+
+/** @returns methods by class, the most valuable classes first; empty if nothing is sure enough yet */
+export function chooseMethods(
+  seen: readonly Seen[],
+  { classes }: Limits = USUAL_LIMITS,
+): ReadonlyMap<string, readonly string[]> {
+  const chosen = new Map<string, { value: number; methods: string[] }>()
+  for (const it of seen) {
+    if (it.share - it.sd < (it.isOwn ? LEAST_OWN : LEAST_OTHER)) continue
+    const tells = it.branches > 1 || it.self >= SELF_OF_SHARE * it.share
+    const value = it.share * (it.isOwn ? 1 : OTHERS_VALUE) * (tells ? 1 : CHAIN_INFO)
+    const known = chosen.get(it.className) ?? { value: 0, methods: [] }
+    known.value += value
+    known.methods.push(it.method)
+    chosen.set(it.className, known)
+  }
+  const best = [...chosen].sort(([, a], [, b]) => b.value - a.value).slice(0, classes)
+  return new Map(best.map(([className, { methods }]) => [className, methods]))
+}

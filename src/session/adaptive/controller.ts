@@ -1,0 +1,273 @@
+// Revelation that follows the time: once samples are sure enough of where it goes, one batch of methods gets probes. For a second
+// these only count; then those whose calls are long enough are timed, and the others are switched off. Nothing of that is a
+// redefinition but the first. While all go on, the densest are switched off where the probes cost too much.
+
+import { performance } from 'node:perf_hooks'
+import { debug } from '../../base/debug.ts'
+import type { Tree } from '../../cct/tree.ts'
+import { LinkLost } from '../../wire/link.ts'
+import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
+import { INVALIDATES_LITTLE } from '../beginning.ts'
+import type { Engine } from '../engine.ts'
+import { pictureOf, timedRows } from '../picture.ts'
+import type { Span } from '../span.ts'
+import { sourceName } from '../target-classes.ts'
+import { type Arming, exactly } from './arming.ts'
+import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
+import { type Costs, type Counted, tooDense, worthTiming } from './decide.ts'
+
+const STEP_MS = 250
+/** Before the first batch. */
+const LEAST_SAMPLES = 40
+const LEAST_CALLS = 10
+/** So much more of them, before there is another look. */
+const MORE_SAMPLES = 1.2
+/** The program's code is interpreted for so long where its first redefinition has dropped what was compiled. */
+const COLD_MS = 10_000
+/** Methods are only counted for so long, at least, and at most. */
+const SETTLE_MS = 1_000
+const LONGEST_SETTLE_MS = 60_000
+/** Methods with less code are inlined where they are called, and would not be with probes. */
+const LEAST_CODE = 36
+/** A redefinition that would stop the JVM for longer is left to the user. */
+const LONGEST_PAUSE_MS = 125
+/** What a redefined class takes of metaspace, for each byte of its class file; and how much all may take, and must stay free. */
+const METASPACE_A_BYTE = 4
+const MOST_METASPACE = 8 << 20
+const FREE_METASPACE = 16 << 20
+const LARGEST_CLASS = 1 << 20
+/** Part of the time of the roots that probes may cost. */
+const BUDGET = 0.05
+/** So many looks in a row find that they cost more, before methods are switched off. */
+const LOOKS = 2
+
+type Phase = 'look' | 'settle' | 'hold'
+
+interface Look {
+  readonly atMs: number
+  /** That have begun. */
+  readonly rootCalls: number
+  readonly counts: Float64Array
+  readonly rootNs: number
+}
+
+export class Controller {
+  readonly #engine: Engine
+  readonly #span: Span
+  #timer: NodeJS.Timeout | undefined
+  #phase: Phase = 'look'
+  #isBusy = false
+  #stopped = false
+  /** Samples at the latest look for a batch. */
+  #lookedAt = 0
+  /** Ids of the batch, and what their shares were. */
+  #batch: ReadonlyMap<number, number> = new Map()
+  #armedAt: Look | null = null
+  #before: Look | null = null
+  #tooDear = 0
+  #rowsFromMs = 0
+
+  constructor(engine: Engine, span: Span) {
+    this.#engine = engine
+    this.#span = span
+  }
+
+  start(): void {
+    if (!this.#stopped) this.#timer = setInterval(() => void this.#tick(), STEP_MS)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearInterval(this.#timer)
+  }
+
+  /** Since when rows have been what they are, in ms from the start of recording. */
+  get rowsFromMs(): number {
+    return this.#rowsFromMs
+  }
+
+  /** All that was recorded is forgotten; what is timed stays so. */
+  reset(): void {
+    this.#rowsFromMs = 0
+    this.#lookedAt = 0
+    this.#before = null
+    if (this.#phase === 'settle') this.#armedAt = null
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#isBusy || this.#stopped) return
+    this.#isBusy = true
+    try {
+      if (this.#phase === 'look') await this.#look()
+      else if (this.#phase === 'settle') await this.#settle()
+      else await this.#hold()
+    } catch (error) {
+      if (!this.#stopped && !(error instanceof LinkLost)) {
+        this.#engine.warnings.add(`no more methods are chosen to be timed: ${String(error)}`)
+        this.stop()
+      }
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { arming, facts, door, inside, names, revealer } = this.#engine
+    if (inside === null || arming === null) return
+    if (inside.samples < LEAST_SAMPLES || inside.calls < LEAST_CALLS) return
+    if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
+    // Until then samples are of code that is interpreted, because the first redefinition has dropped what was compiled.
+    const isCold = facts.feature < INVALIDATES_LITTLE && !door.woken
+    if (isCold && this.#span.durationMs < COLD_MS) return
+    this.#lookedAt = inside.samples
+    const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
+    const tree = (await pictureOf(this.#engine, this.#span, false)).merged
+    const seen = seenMethods(tree, (id) => names.of(id), ownBy(roots))
+    const chosen = chooseMethods(seen)
+    if (chosen.size > 0) await this.#arm(chosen, seen, arming)
+  }
+
+  async #arm(
+    chosen: ReadonlyMap<string, readonly string[]>,
+    seen: readonly Seen[],
+    arming: Arming,
+  ): Promise<void> {
+    const { door } = this.#engine
+    const pauseMs = await arming.predict(chosen.size)
+    if (pauseMs === null || pauseMs > LONGEST_PAUSE_MS) {
+      const howLong = pauseMs === null ? 'nobody knows how long' : `about ${Math.round(pauseMs)} ms`
+      this.#holdWithout(
+        `only the root is timed: to time more methods the JVM would stand still for ${howLong} (--time Foo.bar does it)`,
+      )
+      return
+    }
+    const left = await door.metaspaceLeft()
+    const room = Math.min(MOST_METASPACE, left - FREE_METASPACE)
+    if (room <= 0) {
+      this.#holdWithout(
+        `only the root is timed: ${mib(left)} of the metaspace are left, and ${mib(FREE_METASPACE)} stay free`,
+      )
+      return
+    }
+    if (this.#stopped) return
+    const patterns = [...chosen].flatMap(([className, methods]) =>
+      methods.map((it) => exactly(className, it)),
+    )
+    const limits = {
+      ...{ largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE, leastCode: LEAST_CODE },
+    }
+    const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
+    debug.reveal?.(`adaptive: ${ids.length} methods of ${chosen.size} classes are counted`)
+    if (ids.length === 0) {
+      this.#holdWithout('only the root is timed: what takes time below it cannot have probes')
+      return
+    }
+    this.#batch = new Map(ids.map((id) => [id, this.#shareOf(seen, id)]))
+    this.#phase = 'settle'
+  }
+
+  #holdWithout(note: string): void {
+    debug.reveal?.(`adaptive: ${note}`)
+    this.#engine.warnings.add(note)
+    this.#phase = 'hold'
+  }
+
+  async #settle(): Promise<void> {
+    const { arming } = this.#engine
+    if (arming === null) return
+    this.#armedAt ??= await this.#lookNow('counted')
+    const before = this.#armedAt
+    if (performance.now() - before.atMs < SETTLE_MS) return
+    const now = await this.#lookNow('counted')
+    // Calls of roots that go on since before count nothing.
+    const isOver = performance.now() - before.atMs > LONGEST_SETTLE_MS
+    if (now.rootCalls - before.rootCalls < LEAST_CALLS && !isOver) return
+    const counted = this.#countedBetween(before, now)
+    const timed = worthTiming(counted, this.#costs(before, now))
+    const off = [...this.#batch.keys()].filter((id) => !timed.includes(id))
+    if (this.#stopped) return
+    await arming.switchTo([
+      [off, MODE_OFF],
+      [timed, MODE_TIME],
+    ])
+    debug.reveal?.(`adaptive: ${timed.length} of them are timed, ${off.length} are switched off`)
+    this.#phase = 'hold'
+    // A method's row has either samples or calls: what came before is of other rows.
+    if (timed.length > 0) this.#newRows()
+  }
+
+  async #hold(): Promise<void> {
+    const { arming } = this.#engine
+    const timed = [...this.#batch.keys()].filter((id) => arming?.isTimed(id) === true)
+    if (timed.length === 0 || arming === null) return
+    const now = await this.#lookNow('timed')
+    const before = this.#before
+    this.#before = now
+    if (before === null || now.rootNs <= before.rootNs) return
+    const dense = tooDense(
+      this.#countedBetween(before, now).filter(({ id }) => timed.includes(id)),
+      this.#costs(before, now),
+    )
+    this.#tooDear = dense.length === 0 ? 0 : this.#tooDear + 1
+    if (this.#tooDear < LOOKS || this.#stopped) return
+    this.#tooDear = 0
+    await arming.switchTo([[dense, MODE_OFF]])
+    debug.reveal?.(`adaptive: ${dense.length} methods are switched off: their probes cost too much`)
+    this.#newRows()
+  }
+
+  #newRows(): void {
+    if (this.#stopped) return // the last picture is about to be made
+    const { clock, inside, recorder } = this.#engine
+    recorder.newRows(clock.nowTicks)
+    inside?.newRows(clock.nowTicks)
+    this.#rowsFromMs = this.#span.durationMs
+    this.#before = null
+  }
+
+  #countedBetween(before: Look, now: Look): Counted[] {
+    const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000)
+    return [...this.#batch].map(([id, share]) => ({
+      id,
+      share,
+      callsPerSecond: Math.max(0, (now.counts[id] ?? 0) - (before.counts[id] ?? 0)) / seconds,
+    }))
+  }
+
+  #costs(before: Look, now: Look): Costs {
+    const { calibration, clock } = this.#engine
+    const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000)
+    return {
+      nsPerCall: clock.toNs(calibration.innerTicks + calibration.outerTicks),
+      rootNsPerSecond: Math.max(0, now.rootNs - before.rootNs) / seconds,
+      budget: BUDGET,
+    }
+  }
+
+  async #lookNow(which: 'counted' | 'timed'): Promise<Look> {
+    const tree = await timedRows(this.#engine, this.#span)
+    let rootNs = 0
+    let rootCalls = 0
+    for (let top = 0; top < tree.count; top += tree.size[top]!) {
+      rootNs += tree.metrics.totalNs?.[top] ?? 0
+      rootCalls += tree.metrics.calls?.[top] ?? 0
+    }
+    const counts = which === 'timed' ? callsByMethod(tree) : await this.#engine.agent.modeCounts()
+    return { atMs: performance.now(), counts, rootNs, rootCalls }
+  }
+
+  #shareOf(seen: readonly Seen[], id: number): number {
+    const { class: className, method } = this.#engine.names.of(id)
+    return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
+  }
+}
+
+function callsByMethod({ count, method, metrics }: Tree): Float64Array {
+  let ids = 0
+  for (let node = 0; node < count; node++) ids = Math.max(ids, method[node]! + 1)
+  const calls = new Float64Array(ids)
+  for (let node = 0; node < count; node++) calls[method[node]!]! += metrics.calls?.[node] ?? 0
+  return calls
+}
+
+const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed(0)} MiB`

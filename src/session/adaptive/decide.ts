@@ -1,0 +1,64 @@
+// Which of the methods that have just been counted are timed: those whose calls are long enough for a probe, while all of these
+// together stay within what the user allows. Pure.
+
+/** Of a method with probes. */
+export interface Counted {
+  readonly id: number
+  /** Calls inside roots, a second. */
+  readonly callsPerSecond: number
+  /** Of the time of the roots, with what it calls. */
+  readonly share: number
+}
+
+export interface Costs {
+  /** t_I + t_O. */
+  readonly nsPerCall: number
+  /** Time that threads spend in the roots in a second, in ns. */
+  readonly rootNsPerSecond: number
+  /** Part of the time of the roots that probes may cost. */
+  readonly budget: number
+}
+
+/** Below that, a method is what the compilers inline: its probes would cost it more than they tell. */
+const LEAST_NS = 2_000
+/** Where a budget is used to that part, it is held. */
+const AIM = 0.5
+
+/** @returns ids that are timed; the others are switched off */
+export function worthTiming(
+  counted: readonly Counted[],
+  { nsPerCall, rootNsPerSecond, budget }: Costs,
+): number[] {
+  const most = budget * AIM * rootNsPerSecond
+  const timed: number[] = []
+  let spent = 0
+  // What costs least for what it tells comes first.
+  const worth = ({ share, callsPerSecond }: Counted) => share / callsPerSecond
+  for (const it of counted.filter((each) => each.callsPerSecond > 0).sort((a, b) => worth(b) - worth(a))) {
+    const cost = it.callsPerSecond * nsPerCall
+    if ((it.share * rootNsPerSecond) / it.callsPerSecond < LEAST_NS || spent + cost > most) continue
+    spent += cost
+    timed.push(it.id)
+  }
+  return timed
+}
+
+/**
+ * Which timed methods are switched off because all together cost too much, densest first.
+ *
+ * @returns ids; empty while there is no need
+ */
+export function tooDense(timed: readonly Counted[], { nsPerCall, rootNsPerSecond, budget }: Costs): number[] {
+  let spent = timed.reduce((sum, it) => sum + it.callsPerSecond * nsPerCall, 0)
+  if (spent <= BRAKE * budget * rootNsPerSecond) return []
+  const off: number[] = []
+  for (const it of [...timed].sort((a, b) => b.callsPerSecond - a.callsPerSecond)) {
+    if (spent <= AIM * budget * rootNsPerSecond) break
+    spent -= it.callsPerSecond * nsPerCall
+    off.push(it.id)
+  }
+  return off
+}
+
+/** Part of the budget from which methods are switched off. */
+const BRAKE = 0.85

@@ -1,0 +1,175 @@
+// What threads do inside the roots, between calls that are timed: the agent's samples, and the picture that they make of a tree.
+
+import { InsideSamples } from '../../cct/inside-samples.ts'
+import { withSamples } from '../../cct/picture.ts'
+import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
+import type { PauseFact, StackFacts } from '../../profile/stack-facts.ts'
+import type { Revealer } from '../../reveal/revealer.ts'
+import type { Agent } from '../../wire/agent.ts'
+import type { InsideNews } from '../../wire/inside-news.ts'
+import type { TargetClock } from '../clock.ts'
+import { sourceName } from '../target-classes.ts'
+import type { TargetState } from '../target-state.ts'
+
+const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
+
+/** Of the one tree of all virtual threads, its id, and its number in samples. */
+const VIRTUAL_THREADS = 0
+
+interface Sources {
+  readonly agent: Agent
+  readonly revealer: Revealer
+  readonly clock: TargetClock
+  readonly targetState: TargetState
+}
+
+/** A moment in which the target's threads may have stood still. */
+export interface Stall {
+  readonly ms: number
+  readonly atTicks: number
+}
+
+export class Inside {
+  readonly #from: Sources
+  readonly #samples = new InsideSamples()
+  /** Of rows that are only sampled. */
+  readonly #names = new Map<number, MethodName>()
+  readonly #ids = new Map<string, number>()
+  #others = 0
+  #news: InsideNews | null = null
+  /** What it was at the latest reset. */
+  #before: InsideNews | null = null
+  #failure: string | null = null
+  #fromTicks = Number.NEGATIVE_INFINITY
+  #longest: Stall | null = null
+
+  constructor(from: Sources) {
+    this.#from = from
+  }
+
+  /** Before `go`. */
+  async begin(): Promise<void> {
+    const { agent, revealer } = this.#from
+    const roots = [...revealer.methods()].filter((it) => it.root)
+    await agent.sampleInside(roots.map((it) => ({ className: sourceName(it.className), method: it.name })))
+    this.#others = revealer.reserveId()
+    this.#names.set(this.#others, OTHERS)
+  }
+
+  /** Takes what has been sampled since the last time. */
+  async read(): Promise<void> {
+    if (this.#others === 0) return
+    const news = await this.#from.agent.insideSamples()
+    this.#samples.add(news.batch, this.#fromTicks)
+    this.#news = news
+    if (news.failure !== null) this.#failure = news.failure
+    const ms = news.longestLateNs / 1e6
+    if (ms > (this.#longest?.ms ?? 0)) this.#longest = { ms, atTicks: news.longestLateAt }
+  }
+
+  /** How late the sampler's thread woke at most: so long the program's threads may have stood still. */
+  get longestStallMs(): number {
+    return this.#longest?.ms ?? 0
+  }
+
+  get samples(): number {
+    return this.#samples.count
+  }
+
+  get warnings(): string[] {
+    if (this.#failure === null) return []
+    return [`no more stacks are taken: the thread that takes them has failed (${this.#failure})`]
+  }
+
+  /** Calls of roots in which there were samples. */
+  get calls(): number {
+    return this.#samples.calls
+  }
+
+  /** Rows begin anew. */
+  newRows(nowTicks: number): void {
+    this.#samples.reset()
+    this.#fromTicks = nowTicks
+  }
+
+  /** All that was measured is forgotten. */
+  reset(nowTicks: number): void {
+    this.newRows(nowTicks)
+    this.#before = this.#news
+    this.#longest = null
+  }
+
+  /**
+   * @param beginTicks        when recording began
+   * @param pauses            of redefinitions
+   * @param rowsFromMs        since when rows count
+   */
+  stackFacts(beginTicks: number, pauses: readonly PauseFact[], rowsFromMs: number): StackFacts {
+    const since = (name: 'missed' | 'dropped' | 'costNs') =>
+      (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
+    const { ms: longestStallMs, atTicks } = this.#longest ?? { ms: 0, atTicks: beginTicks }
+    const stallAtMs = Math.max(0, this.#from.clock.toNs(atTicks - beginTicks) / 1e6)
+    return {
+      ...{
+        samples: this.#samples.count,
+        missed: since('missed'),
+        dropped: since('dropped'),
+        costMs: since('costNs') / 1e6,
+        longestStallMs,
+        stallAtMs,
+      },
+      pauses,
+      rowsFromMs,
+    }
+  }
+
+  /** Of an id that no method has. */
+  name(id: number): MethodName | undefined {
+    return this.#names.get(id)
+  }
+
+  *names(): Generator<[number, MethodName]> {
+    yield* this.#names
+  }
+
+  /** The same with rows of what was sampled. */
+  picture(snapshot: Snapshot): Snapshot {
+    const timed = this.#timedIds()
+    const parts = {
+      samples: this.#samples,
+      timed: (className: string, method: string) => timed.get(`${className}.${method}`),
+      methodOf: (className: string, method: string) => this.#idOf(className, method),
+      others: this.#others,
+    }
+    const numbers = new Map<number, number>([[VIRTUAL_THREADS, VIRTUAL_THREADS]])
+    for (const [number, { id }] of this.#from.targetState.threads) numbers.set(id, number)
+    const ofThread = (id: number, tree: Tree): Tree => {
+      const thread = numbers.get(id)
+      return thread === undefined ? tree : withSamples(tree, { ...parts, thread })
+    }
+    const threads = snapshot.threads.map((it) => ({ ...it, tree: ofThread(it.id, it.tree) }))
+    return { ...snapshot, merged: withSamples(snapshot.merged, parts), threads }
+  }
+
+  #timedIds(): ReadonlyMap<string, readonly number[]> {
+    const ids = new Map<string, number[]>()
+    for (const { id, className, name } of this.#from.revealer.methods()) {
+      const key = `${sourceName(className)}.${name}`
+      const known = ids.get(key)
+      if (known === undefined) ids.set(key, [id])
+      else known.push(id)
+    }
+    return ids
+  }
+
+  #idOf(className: string, method: string): number {
+    const key = `${className}.${method}`
+    let id = this.#ids.get(key)
+    if (id === undefined) {
+      id = this.#from.revealer.reserveId()
+      this.#ids.set(key, id)
+      this.#names.set(id, { class: className, method, descriptor: '', loader: '' })
+    }
+    return id
+  }
+}

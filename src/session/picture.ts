@@ -1,0 +1,44 @@
+// What has been recorded at one moment, as trees.
+
+import type { SlowWant } from '../cct/slow-times.ts'
+import type { Snapshot, Tree } from '../cct/tree.ts'
+import { COST_OF } from '../profile/profile.ts'
+import type { Engine } from './engine.ts'
+import { firstMethodOf, modeOf, tellsTime } from './session-options.ts'
+import type { Span } from './span.ts'
+
+/** With the rows that are only sampled, where there are any. */
+export async function pictureOf(
+  engine: Engine,
+  span: Span,
+  perThread: boolean,
+  slow?: SlowWant,
+): Promise<Snapshot> {
+  const snapshot = await recordedBy(engine, span, perThread, slow)
+  return engine.inside === null ? snapshot : engine.inside.picture(snapshot)
+}
+
+/** Only what has calls, all threads together. */
+export async function timedRows(engine: Engine, span: Span): Promise<Tree> {
+  return (await recordedBy(engine, span, false)).merged
+}
+
+async function recordedBy(
+  { calibration, clock, options, recorder, targetState }: Engine,
+  span: Span,
+  perThread: boolean,
+  slow?: SlowWant,
+): Promise<Snapshot> {
+  return await recorder.snapshot({
+    cost: COST_OF[modeOf(options)],
+    calibration,
+    nsPerTick: clock.nsPerTick,
+    // What an open frame has executed since its last event is not known.
+    ...(tellsTime(options) && { nowTicks: span.latestTicks }),
+    threads: targetState.threads,
+    perThread,
+    ...(slow !== undefined && { slow }),
+    firstMethod: firstMethodOf(options),
+    ...(options.sampleEvery !== undefined && { every: options.sampleEvery }),
+  })
+}

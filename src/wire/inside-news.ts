@@ -1,0 +1,71 @@
+// What the agent's sampler of threads inside roots hands over (backend-java: InsideSampler.takeAll).
+
+import type { SampleBatch, StackSample } from '../base/stack-sample.ts'
+import { bytes, count, integer, list, number, string } from './checked.ts'
+import { AgentNotUnderstood } from './link.ts'
+
+export interface InsideNews {
+  readonly batch: SampleBatch
+  /** Since the session began. */
+  readonly ticks: number
+  readonly taken: number
+  /** Threads that had left the root when their stack was taken, or could not be looked at. */
+  readonly missed: number
+  /** Samples without room. */
+  readonly dropped: number
+  /** What taking stacks has cost in the target. */
+  readonly costNs: number
+  /** Of the ticks since the last call, how late the latest came, and when in session ticks; the program's threads may have stood still. */
+  readonly longestLateNs: number
+  readonly longestLateAt: number
+  /** Why no more stacks are taken; null while they are. */
+  readonly failure: string | null
+}
+
+const SAMPLE_BYTES = 32
+const STACK_BYTES = 8
+
+export function insideNews(reply: unknown): InsideNews {
+  const v = list(reply)
+  const frames = list(v[0]).map((row) => {
+    const [className, method] = list(row)
+    return { className: string(className), method: string(method) }
+  })
+  return {
+    batch: { frames, stacks: stacksOf(bytes(v[1])), samples: samplesOf(bytes(v[2])) },
+    ticks: count(v[3]),
+    taken: count(v[4]),
+    missed: count(v[5]),
+    dropped: count(v[6]),
+    costNs: number(v[7]),
+    longestLateNs: number(v[8]),
+    longestLateAt: integer(v[9]),
+    failure: v[10] === null ? null : string(v[10]),
+  }
+}
+
+function viewOf(content: Uint8Array, of: string, size: number): DataView {
+  if (content.length % size !== 0)
+    throw new AgentNotUnderstood(`${content.length} bytes of ${of}, of which each has ${size}`)
+  return new DataView(content.buffer, content.byteOffset, content.length)
+}
+
+function stacksOf(content: Uint8Array): Int32Array {
+  const view = viewOf(content, 'stacks', STACK_BYTES)
+  return Int32Array.from({ length: content.length / 4 }, (_, at) => view.getInt32(at * 4, true))
+}
+
+function samplesOf(content: Uint8Array): StackSample[] {
+  const view = viewOf(content, 'samples', SAMPLE_BYTES)
+  return Array.from({ length: content.length / SAMPLE_BYTES }, (_, i) => {
+    const at = i * SAMPLE_BYTES
+    return {
+      thread: view.getInt32(at, true),
+      stack: view.getInt32(at + 4, true),
+      state: view.getInt32(at + 8, true),
+      call: view.getInt32(at + 12, true),
+      ticks: Number(view.getBigInt64(at + 16, true)),
+      weight: view.getFloat64(at + 24, true),
+    }
+  })
+}

@@ -1,0 +1,61 @@
+// Scheme adaptive: the roots and what --time names have exact times, and samples tell what is below them. No thread waits.
+
+import { expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { countCalls } from '../oracle/oracle.ts'
+import { startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
+
+function* rows(nodes: readonly JsonNode[]): Generator<JsonNode> {
+  const left = [...nodes]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    yield next
+    for (const child of next.children) left.push(child)
+  }
+}
+
+forEachJdk((jdk) => {
+  it('roots and timed methods are counted exactly, with what is below them sampled', async () => {
+    const classpath = await compileFixture(jdk, 'KnownTree')
+    const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
+    const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
+    const ofMethod = (name: string) =>
+      [...oracle.contexts]
+        .filter(([path]) => path.split(';').at(-1)!.startsWith(`fix.KnownTree.${name}(`))
+        .reduce((sum, [, calls]) => sum + calls, 0)
+    const java = startJava(jdk, ['-cp', classpath, program.mainClass, ...program.args])
+    await java.line(/^ready/)
+    const times = ['--time', 'KnownTree.mix', '--time', 'KnownTree.leaf']
+    const recording = startRecording(java.pid, '--root', program.root, '--scheme', 'adaptive', ...times)
+    await recording.started
+    java.send('run')
+    await java.line(/^done/)
+    const profile = await recording.stop()
+    const timed = [...rows(profile.merged)].filter((it) => it.known === 'timed')
+    const calls = (name: string) =>
+      timed.filter((it) => it.method === name).reduce((sum, it) => sum + it.calls, 0)
+    expect(new Set(timed.map((it) => it.method))).toEqual(new Set(['task', 'mix', 'leaf']))
+    for (const name of ['task', 'mix', 'leaf']) expect(calls(name), name).toBe(ofMethod(name))
+    expect(sumsAreExact(profile.merged)).toBe(true)
+    expect(profile.scheme).toBe('adaptive')
+    expect(profile.instrumentation).toMatchObject({ gaps: 0, redefinitions: 1, instrumentedMethods: 3 })
+    expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
+  })
+
+  it('does not go with what needs all calls', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+    await java.line(/^ready/)
+    const ran = await jfluid(
+      'record',
+      `${java.pid}`,
+      '--root',
+      'fix.Ticker.work',
+      '--scheme',
+      'adaptive',
+      '--waits',
+    )
+    expect(ran).toMatchObject({ code: 64 })
+    expect(ran.stderr).toMatch(/--waits needs the calls of all methods/)
+  })
+})

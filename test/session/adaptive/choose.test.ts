@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { inPreorder } from '../../../src/cct/lay-out.ts'
+import { SAMPLED, TIMED } from '../../../src/cct/picture.ts'
+import type { MethodName } from '../../../src/cct/tree.ts'
+import {
+  chooseMethods,
+  mayBeTimed,
+  ownBy,
+  type Seen,
+  seenMethods,
+} from '../../../src/session/adaptive/choose.ts'
+
+function name(text: string): MethodName {
+  const at = text.lastIndexOf('.')
+  return { class: text.slice(0, at), method: text.slice(at + 1), descriptor: '', loader: '' }
+}
+
+function seen(text: string, share: number, more: Partial<Seen> = {}): Seen {
+  const { class: className, method } = name(text)
+  return { className, method, share, sd: 0.001, self: share, branches: 0, isOwn: true, ...more }
+}
+
+describe('which methods are timed', () => {
+  it('are those of which the share is surely large enough', () => {
+    const chosen = chooseMethods([
+      seen('a.Large.run', 0.5),
+      seen('a.Unsure.run', 0.02, { sd: 0.016 }),
+      seen('a.Small.run', 0.004),
+      seen('lib.Large.run', 0.2, { isOwn: false }),
+      seen('lib.Small.run', 0.02, { isOwn: false }),
+    ])
+    expect([...chosen.keys()]).toEqual(['a.Large', 'lib.Large'])
+  })
+
+  it('are in as many classes as one redefinition may touch, the most valuable first', () => {
+    const many = Array.from({ length: 100 }, (_, i) => seen(`a.C${i}.run`, 0.01 + i / 1000))
+    const chosen = chooseMethods(many, { classes: 3 })
+    expect([...chosen.keys()]).toEqual(['a.C99', 'a.C98', 'a.C97'])
+  })
+
+  it('come with the others of their class', () => {
+    const chosen = chooseMethods([seen('a.A.one', 0.5), seen('a.B.two', 0.4), seen('a.A.three', 0.3)])
+    expect(chosen.get('a.A')).toEqual(['one', 'three'])
+  })
+
+  it('are rather those that part the time than those that pass on', () => {
+    const chain = seen('a.Proxy.call', 0.9, { self: 0 })
+    const parts = seen('a.Service.call', 0.5, { self: 0, branches: 3 })
+    expect([...chooseMethods([chain, parts], { classes: 1 }).keys()]).toEqual(['a.Service'])
+  })
+
+  it.each([
+    ['java.util.HashMap.get', false],
+    ['com.acme.Order$$SpringCGLIB$$0.process', false],
+    ['jdk.proxy2.$Proxy81.find', false],
+    ['io.opentelemetry.javaagent.instrumentation.Advice.enter', false],
+    ['com.acme.Order.lambda$process$0', false],
+    ['com.acme.Order.<init>', false],
+    ['com.acme.Order$Line.price', true],
+    ['.(other methods)', false],
+  ])('%s: %s', (text, expected) => {
+    expect(mayBeTimed(name(text))).toBe(expected)
+  })
+})
+
+describe("a user's own code", () => {
+  it('shares the first two names of the package of a root', () => {
+    const isOwn = ownBy(['com.acme.web.Shop'])
+    expect(isOwn('com.acme.db.Orders')).toBe(true)
+    expect(isOwn('com.acmeplus.Orders')).toBe(false)
+    expect(isOwn('org.springframework.web.Filter')).toBe(false)
+  })
+
+  it('shares one where a root has no more', () => {
+    expect(ownBy(['kafka.Server'])('kafka.log.Log')).toBe(true)
+  })
+
+  it('is what has no package where a root has none', () => {
+    expect(ownBy(['Main'])('Other')).toBe(true)
+    expect(ownBy(['Main'])('com.acme.Order')).toBe(false)
+  })
+})
+
+describe('what samples say of a method', () => {
+  it('sums its outermost activations, as a part of all roots', () => {
+    const names = ['', 'a.Root.run', 'a.Walk.visit', 'a.Leaf.cost'].map((it) => name(it || '.'))
+    const tree = inPreorder([1, 2, 2, 3, 3], [-1, 0, 1, 2, 0], {
+      selfNs: [10, 20, 30, 20, 20],
+      totalNs: [100, 70, 50, 20, 20],
+      known: [TIMED, SAMPLED, SAMPLED, SAMPLED, SAMPLED],
+      sdNs: [0, 3, 4, 3, 4],
+    })
+    expect(
+      seenMethods(
+        tree,
+        (id) => names[id]!,
+        () => true,
+      ),
+    ).toEqual([
+      { className: 'a.Walk', method: 'visit', share: 0.7, sd: 0.03, self: 0.5, branches: 0, isOwn: true },
+      { className: 'a.Leaf', method: 'cost', share: 0.4, sd: 0.05, self: 0.4, branches: 0, isOwn: true },
+    ])
+  })
+
+  it('is nothing where nothing was sampled', () => {
+    const tree = inPreorder([1], [-1], { selfNs: [10], totalNs: [10] })
+    expect(
+      seenMethods(
+        tree,
+        () => name('a.B.c'),
+        () => true,
+      ),
+    ).toEqual([])
+  })
+})
