@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { type Counted, tooDense, worthTiming } from '../../../src/session/adaptive/decide.ts'
+import { predictedPauseMs } from '../../../src/session/adaptive/pause.ts'
+
+/** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
+const COSTS = { nsPerCall: 50, rootNsPerSecond: 500e6, budget: 0.05 }
+
+const counted = (id: number, callsPerSecond: number, share: number): Counted => ({
+  id,
+  callsPerSecond,
+  share,
+})
+
+describe('which counted methods are timed', () => {
+  it('those of 2 µs a call and more', () => {
+    // 0.1 of half a second, in 10,000 calls: 5 µs each; in 50,000: 1 µs.
+    expect(worthTiming([counted(1, 10_000, 0.1), counted(2, 50_000, 0.1)], COSTS)).toEqual([1])
+  })
+
+  it('while all of them cost half of the budget, those first that tell most for it', () => {
+    // Half of 5 % of half a second are 12.5 ms: 250,000 calls.
+    const dense = [counted(1, 140_000, 0.9), counted(2, 100_000, 0.9), counted(3, 120_000, 0.9)]
+    expect(worthTiming(dense, COSTS)).toEqual([2, 3])
+  })
+
+  it('none that has not been called', () => {
+    expect(worthTiming([counted(1, 0, 0.5)], COSTS)).toEqual([])
+  })
+})
+
+describe('which timed methods are switched off', () => {
+  it('none as long as all cost less than most of the budget', () => {
+    expect(tooDense([counted(1, 400_000, 0.5)], COSTS)).toEqual([])
+  })
+
+  it('the densest, until the others cost half of it', () => {
+    const timed = [counted(1, 100_000, 0.5), counted(2, 350_000, 0.5), counted(3, 50_000, 0.5)]
+    expect(tooDense(timed, COSTS)).toEqual([2])
+  })
+})
+
+describe('how long a redefinition stops a JVM', () => {
+  it('depends on its compiled methods and its classes more than on what is redefined', () => {
+    const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
+    expect(predictedPauseMs(server, 1)).toBeCloseTo(46.3, 1)
+    expect(predictedPauseMs(server, 40)).toBeCloseTo(54.1, 1)
+  })
+
+  it('is not known where the JVM does not tell how many methods it has compiled', () => {
+    expect(predictedPauseMs({ compiledMethods: null, loadedClasses: 16_400 }, 1)).toBeNull()
+  })
+})

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest'
+import { insideNews } from '../../src/wire/inside-news.ts'
+
+function samples(
+  ...rows: readonly [
+    thread: number,
+    stack: number,
+    state: number,
+    call: number,
+    ticks: bigint,
+    weight: number,
+  ][]
+) {
+  const bytes = new Uint8Array(32 * rows.length)
+  const view = new DataView(bytes.buffer)
+  for (const [i, [thread, stack, state, call, ticks, weight]] of rows.entries()) {
+    for (const [n, value] of [thread, stack, state, call].entries())
+      view.setInt32(32 * i + 4 * n, value, true)
+    view.setBigInt64(32 * i + 16, ticks, true)
+    view.setFloat64(32 * i + 24, weight, true)
+  }
+  return bytes
+}
+
+const reply = (stacks: Uint8Array, taken: Uint8Array) => [
+  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, null],
+]
+
+it('frames, stacks and samples are what the agent has written', () => {
+  const news = insideNews(
+    reply(new Uint8Array(Int32Array.from([0, 0, 1, 0]).buffer), samples([3, 2, 1, 9, 2n ** 40n, 1e7])),
+  )
+  expect(news.batch.frames).toEqual([{ className: 'a.B', method: 'run' }])
+  expect([...news.batch.stacks]).toEqual([0, 0, 1, 0])
+  expect(news.batch.samples).toEqual([
+    { thread: 3, stack: 2, state: 1, call: 9, ticks: 2 ** 40, weight: 1e7 },
+  ])
+  expect(news).toMatchObject({ ticks: 100, taken: 2, missed: 1, dropped: 0, costNs: 5e5, failure: null })
+})
+
+it.each([
+  ['half a stack', reply(new Uint8Array(4), samples())],
+  ['half a sample', reply(new Uint8Array(8), new Uint8Array(40))],
+  ['no list', null],
+  ['a frame without a method', [[['a.B']], new Uint8Array(), new Uint8Array(), 1, 1, 1, 1, 1, 1, 1, null]],
+])('%s is refused', (_, answer) => {
+  expect(() => insideNews(answer)).toThrow()
+})
