@@ -55,8 +55,9 @@ export type KeepProfile = (profile: Profile) => Promise<string>
  * @throws RootNotFound and other errors of the revealer, CannotChangeRoots, and those of attaching
  */
 export async function checkRoots(engine: Engine, roots: readonly RootPattern[]): Promise<void> {
-  const { installation, instrumenter, pid, revealer, turns } = engine
+  const { arming, installation, instrumenter, pid, revealer, turns } = engine
   await turns.request(async () => {
+    arming?.want(roots)
     await installation.refreshClasses()
     const methods = await turns.ask(() => revealer.checkRoots(roots))
     const refusals = await instrumenter.refusalsOf(methods.map(taskOf))

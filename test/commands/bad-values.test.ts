@@ -20,6 +20,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--sample-every': { values: ['', '0', '-1', '1.5', '1000000'], with: ['--mode', 'alloc'] },
   '--scheme': { values: ['', 'c'] },
   '--include': { values: ['', '*.*.', 'a..b'] },
+  '--time': { values: ['', 'work', 'A.b(', 'A..b', 'A.b)'], with: ['--scheme', 'adaptive'] },
   '--exclude': { values: ['', '*.*.', 'a..b'] },
   '--rare': { values: ['', 'sometimes'] },
   '--max-overhead': { values: ['', '0%', '-1%', '5 apples'] },

@@ -1,11 +1,16 @@
 // Scheme adaptive: the roots and what --time names have exact times, and samples tell what is below them. No thread waits.
 
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { compileFixture } from '../fixtures/fixtures.ts'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
+import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
 import { countCalls } from '../oracle/oracle.ts'
-import { startJava } from '../support/java-process.ts'
+import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
+import { until } from './remains.ts'
 
 function* rows(nodes: readonly JsonNode[]): Generator<JsonNode> {
   const left = [...nodes]
@@ -41,6 +46,45 @@ forEachJdk((jdk) => {
     expect(profile.scheme).toBe('adaptive')
     expect(profile.instrumentation).toMatchObject({ gaps: 0, redefinitions: 1, instrumentedMethods: 3 })
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
+  })
+
+  it('finds a root when its class has been loaded, and counts its calls from then on', async () => {
+    const { classes, a, b } = await compileLate(jdk)
+    const java = startJava(jdk, ['-cp', classes, 'fix.Late', a, b])
+    await java.line(/ready/)
+    const options = sessionOptions({ root: ['fix.late.Greeter.greet'], scheme: 'adaptive' })
+    const session = await Session.start(await attachDoor(java.pid), options)
+    java.send('inside a')
+    await java.line(/done/)
+    // It is looked for once a second.
+    let runs = 1
+    await until(async () => {
+      java.send('run')
+      await java.line(/done/, ++runs)
+      return (await session.status()).calledMethods === 1
+    })
+    await session.detach()
+    const { merged } = await session.profile()
+    await session.close()
+    expect(merged.count).toBe(1)
+    expect(merged.metrics.calls![0]).toBeGreaterThan(0)
+  })
+
+  it('names classes that are like that of a root which none has', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
+    await java.line(/^ready/)
+    const out = ['--duration', '1s', '--out', join(temporaryDirectory(), 'p.jfluid')]
+    const ran = await jfluid(
+      'record',
+      `${java.pid}`,
+      '--root',
+      'fix.KnownTre.task',
+      '--scheme',
+      'adaptive',
+      ...out,
+    )
+    expect(ran.code).not.toBe(0)
+    expect(ran.stderr).toMatch(/fix\.KnownTree\.task/)
   })
 
   it('does not go with what needs all calls', async () => {

@@ -52,6 +52,16 @@ export class Arming {
     this.#size = size
   }
 
+  /** Classes of these are asked for from now on. */
+  want(patterns: readonly RootPattern[]): void {
+    this.#finder.want(patterns)
+  }
+
+  /** All classes are asked for from now on: for names that are like that of a root which none of them has. */
+  wantAll(): void {
+    this.#finder.wantAll()
+  }
+
   /** How long a redefinition of so many classes will stop the JVM, in ms; null where that cannot be told. */
   async predict(classes: number): Promise<number | null> {
     return predictedPauseMs(await this.#size(), classes)

@@ -32,6 +32,10 @@ export async function beginAtRoots(
   await turns.enqueue(async () => {
     await installation.refreshClasses()
     const roots = await turns.ask(() => revealer.start())
+    if (revealer.rootProgress().every((it) => it.ids.size === 0)) {
+      arming?.wantAll()
+      await installation.refreshClasses()
+    }
     const timed = (await arming?.reveal(options.timed ?? [])) ?? null
     for (const { text } of timed?.missing ?? [])
       warnings.add(`--time ${text}: no class of that name with such a method has been loaded`)

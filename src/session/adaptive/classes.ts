@@ -17,6 +17,11 @@ export class ClassFinder {
     }
   }
 
+  /** All classes are asked for from now on. */
+  wantAll(): void {
+    this.#wantsAll = true
+  }
+
   /** Those that have not been told. */
   async list(agent: Agent): Promise<LoadedClasses> {
     return this.#wantsAll ? await agent.loadedClasses() : await agent.findClasses([...this.#names])
