@@ -9,7 +9,7 @@ export interface Seen {
   /** Nanoseconds that its samples stand for, by state. */
   readonly weights: Float64Array
   samples: number
-  /** Numbers of the calls of roots in which it was seen, ascending: all samples of a call are one observation. */
+  /** Numbers of the calls of roots in which it was seen: all samples of a call are one observation. */
   readonly observations: number[]
 }
 
@@ -19,6 +19,9 @@ interface SeenOfThread {
   lastCall: number
   observation: number
 }
+
+/** In place of the numbers of virtual threads. */
+const VIRTUAL = 0
 
 /** Frames of our own runtime, which are on top where a probe was at work. */
 const OURS = /^java\.lang\.JFluid1/
@@ -30,6 +33,8 @@ export class InsideSamples {
   /** By stack: its innermost frame. */
   readonly frameOf: number[] = [-1]
   #byThread = new Map<number, SeenOfThread>()
+  /** Of virtual threads, which have one number: observations by their calls. */
+  #virtual = new Map<number, number>()
   #samples = 0
   #observations = 0
 
@@ -57,6 +62,7 @@ export class InsideSamples {
   /** What was seen is forgotten; stacks keep their numbers. */
   reset(): void {
     this.#byThread = new Map()
+    this.#virtual = new Map()
     this.#samples = this.#observations = 0
   }
 
@@ -68,8 +74,11 @@ export class InsideSamples {
       ofThread = { byStack: new Map(), lastCall: -1, observation: -1 }
       this.#byThread.set(thread, ofThread)
     }
-    if (ofThread.lastCall !== call) ofThread.observation = this.#observations++
+    const observation = thread === VIRTUAL ? this.#virtual.get(call) : undefined
+    if (observation !== undefined) ofThread.observation = observation
+    else if (ofThread.lastCall !== call) ofThread.observation = this.#observations++
     ofThread.lastCall = call
+    if (thread === VIRTUAL) this.#virtual.set(call, ofThread.observation)
     let seen = ofThread.byStack.get(stack)
     if (seen === undefined) {
       seen = { weights: new Float64Array(STATES.length), samples: 0, observations: [] }

@@ -101,9 +101,12 @@ export class Pulse {
 
   /** Where no class that is loaded is heard of, those of roots that are not there yet are looked for. */
   #findRoots(): void {
-    const { arming, installation, revealer, turns } = this.#engine
+    const { arming, inside, installation, revealer, turns } = this.#engine
     if (arming === null || revealer.rootProgress().every((it) => it.ids.size > 0 || it.failed)) return
-    void turns.enqueue(() => installation.refreshClasses())
+    void turns.enqueue(async () => {
+      await installation.refreshClasses()
+      await inside?.rootsAre()
+    })
   }
 
   #silence(): string | null {

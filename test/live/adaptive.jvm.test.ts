@@ -66,7 +66,6 @@ forEachJdk((jdk) => {
     await session.detach()
     const { merged } = await session.profile()
     await session.close()
-    expect(merged.count).toBe(1)
     expect(merged.metrics.calls![0]).toBeGreaterThan(0)
   })
 

@@ -65,6 +65,7 @@ export class Controller {
   #armedAt: Look | null = null
   #before: Look | null = null
   #tooDear = 0
+  #resets = 0
   #rowsFromMs = 0
 
   constructor(engine: Engine, span: Span) {
@@ -91,7 +92,8 @@ export class Controller {
     this.#rowsFromMs = 0
     this.#lookedAt = 0
     this.#before = null
-    if (this.#phase === 'settle') this.#armedAt = null
+    this.#armedAt = null
+    this.#resets++
   }
 
   async #tick(): Promise<void> {
@@ -175,10 +177,15 @@ export class Controller {
   async #settle(): Promise<void> {
     const { arming } = this.#engine
     if (arming === null) return
-    this.#armedAt ??= await this.#lookNow('counted')
     const before = this.#armedAt
-    if (performance.now() - before.atMs < SETTLE_MS) return
+    if (before !== null && performance.now() - before.atMs < SETTLE_MS) return
+    const resets = this.#resets
     const now = await this.#lookNow('counted')
+    if (this.#resets !== resets) return
+    if (before === null || now.rootNs < before.rootNs) {
+      this.#armedAt = now
+      return
+    }
     // Calls of roots that go on since before count nothing.
     const isOver = performance.now() - before.atMs > LONGEST_SETTLE_MS
     if (now.rootCalls - before.rootCalls < LEAST_CALLS && !isOver) return
@@ -194,6 +201,10 @@ export class Controller {
     this.#phase = 'hold'
     // A method's row has either samples or calls: what came before is of other rows.
     if (timed.length > 0) this.#newRows()
+    else
+      this.#engine.warnings.add(
+        'only the root is timed: calls of all else are too many, or too short, to time them',
+      )
   }
 
   async #hold(): Promise<void> {

@@ -36,6 +36,8 @@ export class Inside {
   readonly #names = new Map<number, MethodName>()
   readonly #ids = new Map<string, number>()
   #others = 0
+  /** How many methods of roots the agent knows. */
+  #roots = 0
   #news: InsideNews | null = null
   /** What it was at the latest reset. */
   #before: InsideNews | null = null
@@ -49,11 +51,18 @@ export class Inside {
 
   /** Before `go`. */
   async begin(): Promise<void> {
+    await this.rootsAre()
+    this.#others = this.#from.revealer.reserveId()
+    this.#names.set(this.#others, OTHERS)
+  }
+
+  /** Tells the agent below what frames stacks are wanted, if that has changed. */
+  async rootsAre(): Promise<void> {
     const { agent, revealer } = this.#from
     const roots = [...revealer.methods()].filter((it) => it.root)
+    if (this.#others !== 0 && roots.length === this.#roots) return
+    this.#roots = roots.length
     await agent.sampleInside(roots.map((it) => ({ className: sourceName(it.className), method: it.name })))
-    this.#others = revealer.reserveId()
-    this.#names.set(this.#others, OTHERS)
   }
 
   /** Takes what has been sampled since the last time. */

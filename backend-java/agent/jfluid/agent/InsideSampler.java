@@ -69,7 +69,7 @@ final class InsideSampler extends GuestThread {
     private final SplittableRandom random = new SplittableRandom();
     private final boolean stopsOnlyOne = JFluid1Inside.stopsOnlyOne();
     /** By root, its class and its method. */
-    private final String[] roots;
+    private volatile String[] roots;
     private final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
     private final List<JFluid1Threads.ThreadInfo> inside = new ArrayList<>();
     /** What a tick would cost, on average, if each took stacks; those with nobody inside cost nothing. */
@@ -141,7 +141,11 @@ final class InsideSampler extends GuestThread {
 
     private synchronized void drop() {
         dropped++;
-        JFluid1Inside.takeComers(); // or their records would be kept while the heap is full
+    }
+
+    /** Others that have been found since. */
+    void roots(String[] wanted) {
+        roots = wanted;
     }
 
     private static boolean hasRoom() {
@@ -152,45 +156,52 @@ final class InsideSampler extends GuestThread {
     }
 
     private void tick() {
-        long begin = System.nanoTime();
-        lookRound();
-        int all = inside.size();
-        if (all == 0) {
-            costs(System.nanoTime() - begin, 1, 1);
-            return;
-        }
-        int most = Math.min(all, stopsOnlyOne ? STACKS_A_TICK : STACKS_A_SAFEPOINT);
         double probability = Math.min(1, SHARE * TICK_NANOS / tickNanos);
         if (random.nextDouble() >= probability) {
             return;
         }
-        double weight = TICK_NANOS * ((double) all / most) / probability;
+        long begin = System.nanoTime();
+        lookRound();
+        int all = inside.size();
+        int most = Math.min(all, stopsOnlyOne ? STACKS_A_TICK : STACKS_A_SAFEPOINT);
+        if (most > 0) {
+            choose(most);
+            double weight = TICK_NANOS * ((double) all / most) / probability;
+            if (stopsOnlyOne) {
+                takeEach(most, weight);
+            } else {
+                takeTogether(most, weight);
+            }
+        }
+        long nanos = System.nanoTime() - begin;
+        long charged = stopsOnlyOne || most == 0 ? nanos : Math.max(nanos, SAFEPOINT_NANOS);
+        costs(nanos, Math.min(charged, Math.max(1, most) * DEAREST_NANOS), probability);
+    }
+
+    /** Brings so many at random to the front. */
+    private void choose(int most) {
         for (int i = 0; i < most; i++) { // the first of a shuffle
-            int other = i + random.nextInt(all - i);
+            int other = i + random.nextInt(inside.size() - i);
             JFluid1Threads.ThreadInfo it = inside.get(other);
             inside.set(other, inside.get(i));
             inside.set(i, it);
         }
-        if (stopsOnlyOne) {
-            for (int i = 0; i < most; i++) {
-                JFluid1Threads.ThreadInfo ti = inside.get(i);
-                Thread t = JFluid1Inside.thread(ti);
-                if (t != null) {
-                    take(ti, JFluid1Inside.stack(t), JFluid1Inside.state(t), weight);
-                }
+    }
+
+    private void takeEach(int most, double weight) {
+        for (int i = 0; i < most; i++) {
+            JFluid1Threads.ThreadInfo ti = inside.get(i);
+            Thread t = JFluid1Inside.thread(ti);
+            if (t != null) {
+                take(ti, JFluid1Inside.stack(t), JFluid1Inside.state(t), weight);
             }
-        } else {
-            takeTogether(most, weight);
         }
-        long nanos = System.nanoTime() - begin;
-        costs(stopsOnlyOne ? nanos : Math.max(nanos, SAFEPOINT_NANOS), most, probability);
     }
 
     /** A tick that was rare counts for those that took none. */
-    private synchronized void costs(long nanos, int stacks, double probability) {
+    private synchronized void costs(long nanos, double charged, double probability) {
         costNanos += nanos;
-        double weight = Math.min(1, WEIGHT_OF_LAST / probability);
-        tickNanos += weight * (Math.min(nanos, stacks * DEAREST_NANOS) - tickNanos);
+        tickNanos += Math.min(1, WEIGHT_OF_LAST / probability) * (charged - tickNanos);
     }
 
     /** In one safepoint. */
@@ -219,6 +230,8 @@ final class InsideSampler extends GuestThread {
             JFluid1Threads.ThreadInfo next = JFluid1Inside.next(ti);
             if (threads.size() < MOST_THREADS) {
                 threads.add(ti);
+            } else {
+                drop();
             }
             ti = next;
         }
@@ -263,6 +276,7 @@ final class InsideSampler extends GuestThread {
     }
 
     private int outermostRoot(StackTraceElement[] trace) {
+        String[] roots = this.roots;
         for (int i = trace.length - 1; i >= 0; i--) {
             String method = trace[i].getMethodName();
             for (int r = 0; r < roots.length; r += 2) {

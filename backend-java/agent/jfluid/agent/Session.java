@@ -446,6 +446,10 @@ final class Session extends GuestThread {
                 Object[] roots = (Object[]) m[2];
                 String[] names = new String[roots.length];
                 System.arraycopy(roots, 0, names, 0, roots.length);
+                if (sampler != null) {
+                    sampler.roots(names);
+                    return null;
+                }
                 JFluid1Inside.begin();
                 sampler = new InsideSampler(names);
                 return null;

@@ -316,7 +316,8 @@ public final class JFluid1 {
         }
         byte mode = JFluid1Modes.of(ti, id);
         if (mode == JFluid1Modes.TIME) {
-            methodEntry(id);
+            methodEntry(id); // on a full stack it throws: then this call is none
+            ti.switchedOpen++;
         } else if (mode == JFluid1Modes.COUNT) {
             JFluid1Modes.count(ti, id);
         }
@@ -324,14 +325,16 @@ public final class JFluid1 {
 
     public static void switchedExit(int id) {
         ThreadInfo ti = current();
-        if (ti != null && JFluid1Modes.of(ti, id) >= JFluid1Modes.TIME) {
+        if (ti != null && (ti.active || ti.virtualActive) && JFluid1Modes.tellsEnd(ti, id)) {
+            ti.switchedOpen--;
             methodExit(id);
         }
     }
 
     public static Throwable switchedThrown(Throwable thrown, int id) {
         ThreadInfo ti = current();
-        if (ti != null && JFluid1Modes.of(ti, id) >= JFluid1Modes.TIME) {
+        if (ti != null && (ti.active || ti.virtualActive) && JFluid1Modes.tellsEnd(ti, id)) {
+            ti.switchedOpen--;
             methodThrown(thrown, id);
         }
         return thrown;
@@ -339,7 +342,7 @@ public final class JFluid1 {
 
     public static void switchedResume(int id) {
         ThreadInfo ti = current();
-        if (ti != null && JFluid1Modes.of(ti, id) >= JFluid1Modes.TIME) {
+        if (ti != null && (ti.active || ti.virtualActive) && JFluid1Modes.tellsEnd(ti, id)) {
             methodResume(id);
         }
     }

@@ -20,8 +20,6 @@ public final class JFluid1Inside {
 
     /** Of a platform thread, or a virtual one that is mounted (JDK 19 and later): a handshake that stops no other thread. */
     private static final MethodHandle OF_ONE = ofThread("getStackTrace0", Object.class);
-    /** Of a virtual thread that is not mounted; null where it is, or is between two states. */
-    private static final MethodHandle OF_VIRTUAL = ofVirtual();
     private static final MethodHandle STATE = state();
 
     private static MethodHandle ofThread(String name, Class<?> result) {
@@ -33,14 +31,21 @@ public final class JFluid1Inside {
         }
     }
 
-    private static MethodHandle ofVirtual() {
-        try {
-            Class<?> virtual = Class.forName("java.lang.VirtualThread");
-            return MethodHandles.privateLookupIn(virtual, MethodHandles.lookup())
-                    .findSpecial(virtual, "tryGetStackTrace", MethodType.methodType(StackTraceElement[].class), virtual)
-                    .asType(MethodType.methodType(StackTraceElement[].class, Thread.class));
-        } catch (ReflectiveOperationException otherJdk) {
-            return null;
+    /** Not before there is one: their class starts threads of its own when it is initialised. */
+    private static final class Virtual {
+        /** Of one that is not mounted; null where it is, or is between two states. */
+        static final MethodHandle STACK = stackOfVirtual();
+
+        private static MethodHandle stackOfVirtual() {
+            try {
+                Class<?> virtual = Class.forName("java.lang.VirtualThread");
+                return MethodHandles.privateLookupIn(virtual, MethodHandles.lookup())
+                        .findSpecial(
+                                virtual, "tryGetStackTrace", MethodType.methodType(StackTraceElement[].class), virtual)
+                        .asType(MethodType.methodType(StackTraceElement[].class, Thread.class));
+            } catch (ReflectiveOperationException otherJdk) {
+                return null;
+            }
         }
     }
 
@@ -115,7 +120,7 @@ public final class JFluid1Inside {
         try {
             StackTraceElement[] found = OF_ONE == null ? null : (StackTraceElement[]) (Object) OF_ONE.invokeExact(t);
             boolean isUnmounted = (found == null || found.length == 0) && JFluid1Threads.isVirtual(t);
-            return isUnmounted && OF_VIRTUAL != null ? (StackTraceElement[]) OF_VIRTUAL.invokeExact(t) : found;
+            return isUnmounted && Virtual.STACK != null ? (StackTraceElement[]) Virtual.STACK.invokeExact(t) : found;
         } catch (Error e) {
             throw e;
         } catch (Throwable t2) {

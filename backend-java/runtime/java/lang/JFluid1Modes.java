@@ -13,15 +13,15 @@ public final class JFluid1Modes {
     /** Calls are counted, by thread and without a time. */
     public static final byte COUNT = 1;
     public static final byte TIME = 2;
-    /** Switched off since it was timed: entries tell nothing any more, what was entered before still tells that it ends. */
+    /** Switched off since it was timed: what was entered before still tells that it ends. */
     static final byte ENDING = 3;
     static final byte[] NONE = {};
     static final int[] NO_COUNTS = {};
 
     /** By method id; what is beyond is off. */
     private static volatile byte[] modes = NONE;
-    /** Whether calls of any of them are counted. */
-    private static boolean counting;
+    /** The lowest id of which calls are counted; above all ids where none are. */
+    private static int firstCounted = Integer.MAX_VALUE;
     /** All that threads may still go by. */
     private static byte[][] published = {};
     private static final byte[][] NOTHING = published;
@@ -36,7 +36,7 @@ public final class JFluid1Modes {
     /** Between sessions all is off. */
     static void end() {
         modes = NONE;
-        counting = false;
+        firstCounted = Integer.MAX_VALUE;
         published = NOTHING;
         ended = NO_SUMS;
     }
@@ -55,47 +55,41 @@ public final class JFluid1Modes {
         }
         after[before.length] = wanted;
         published = after;
-        boolean anyCounts = false;
-        for (byte mode : wanted) {
-            anyCounts |= mode == COUNT;
+        int first = 0;
+        while (first < wanted.length && wanted[first] != COUNT) {
+            first++;
         }
-        counting = anyCounts;
+        // What was counted before is of other methods.
+        firstCounted = first == wanted.length ? Integer.MAX_VALUE : first;
+        ended = NO_SUMS;
         modes = wanted;
     }
 
     /** A thread enters a root from outside. */
     static void latch(ThreadInfo ti) {
         byte[] now = modes;
+        ti.switchedOpen = 0;
         if (ti.modes == now) {
             return;
         }
-        if (counting && ti.counts.length < now.length) {
-            int[] more = new int[now.length];
-            for (int i = 0; i < ti.counts.length; i++) {
-                more[i] = ti.counts[i];
-            }
-            ti.counts = more; // before the modes: a probe that counts finds room
-        }
+        int first = firstCounted;
+        ti.firstCounted = first; // before the modes: a probe that counts finds room
+        ti.counts = first < now.length ? new int[now.length - first] : NO_COUNTS;
         ti.modes = now;
     }
 
     static void count(ThreadInfo ti, int id) {
         int[] counts = ti.counts;
-        if (id < counts.length) {
-            counts[id]++;
+        int at = id - ti.firstCounted;
+        if (at >= 0 && at < counts.length) {
+            counts[at]++;
         }
     }
 
-    /** The thread has ended. Agent's thread only. */
-    static void forget(ThreadInfo ti) {
-        int[] counts = ti.counts;
-        if (counts.length > ended.length) {
-            ended = java.util.Arrays.copyOf(ended, counts.length);
-        }
-        for (int id = 0; id < counts.length; id++) {
-            ended[id] += counts[id];
-        }
-        ti.counts = NO_COUNTS; // it may be looked at once more
+    /** Whether the end of a method is told: of one that is timed, or was when it was entered. */
+    static boolean tellsEnd(ThreadInfo ti, int id) {
+        byte mode = of(ti, id);
+        return mode == TIME || mode == ENDING && ti.switchedOpen > 0;
     }
 
     static byte of(ThreadInfo ti, int id) {
@@ -103,14 +97,35 @@ public final class JFluid1Modes {
         return id < known.length ? known[id] : OFF;
     }
 
-    /** Calls that were counted, by method id. Read while threads count. Agent's thread only. */
+    /** The thread has ended. Agent's thread only. */
+    static void forget(ThreadInfo ti) {
+        long[] sums = ended;
+        if (ti.counts.length > 0 && ti.modes == modes) {
+            if (sums.length < modes.length) {
+                sums = java.util.Arrays.copyOf(sums, modes.length);
+            }
+            add(sums, ti);
+            ended = sums;
+        }
+        ti.counts = NO_COUNTS; // it may be looked at once more
+    }
+
+    private static void add(long[] sums, ThreadInfo ti) {
+        int[] counts = ti.counts;
+        int first = ti.firstCounted;
+        for (int at = 0; at < counts.length && first + at < sums.length; at++) {
+            sums[first + at] += counts[at];
+        }
+    }
+
+    /** Calls that were counted since modes were set, by method id. Read while threads count. Agent's thread only. */
     public static long[] counts() {
-        long[] sums = java.util.Arrays.copyOf(ended, modes.length);
+        byte[] now = modes;
+        long[] sums = java.util.Arrays.copyOf(ended, now.length);
         for (ThreadInfo head : table) {
             for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
-                int[] counts = ti.counts;
-                for (int id = 0; id < counts.length && id < sums.length; id++) {
-                    sums[id] += counts[id];
+                if (ti.modes == now) {
+                    add(sums, ti);
                 }
             }
         }

@@ -28,6 +28,9 @@ public final class JFluid1Ring {
     private static int claimHint;
     /** A thread that finds no chunk goes on unrecorded until it enters a root again. */
     private static boolean neverWaits;
+    /** Such threads do not look for a chunk before that: a System.nanoTime(). */
+    private static long fullUntil;
+    private static final long FULL_NANOS = 1_000_000;
 
     static void begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt) {
         ring = address;
@@ -37,6 +40,7 @@ public final class JFluid1Ring {
         chunkCount = chunkTotal;
         claimHint = 0;
         neverWaits = false;
+        fullUntil = System.nanoTime();
     }
 
     /** In this session no thread waits for the client. */
@@ -235,8 +239,12 @@ public final class JFluid1Ring {
             w.next = w.limit = 0;
         }
         if (neverWaits) {
-            if (!claim(w)) {
-                reclaim(); // for the next, once the client has read them
+            long now = System.nanoTime();
+            if (fullUntil - now > 0 || !claim(w)) {
+                if (fullUntil - now <= 0) {
+                    fullUntil = now + FULL_NANOS;
+                    reclaim(); // for others, once the client has read them
+                }
                 gap();
                 return false;
             }

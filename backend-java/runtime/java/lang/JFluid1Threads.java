@@ -56,6 +56,9 @@ public final class JFluid1Threads {
         /** What the present call of a root goes by, see {@link JFluid1Modes}, and what it has counted. */
         byte[] modes = JFluid1Modes.NONE;
         int[] counts = JFluid1Modes.NO_COUNTS;
+        int firstCounted;
+        /** Calls of methods that are switched, and were timed when they began. */
+        int switchedOpen;
         /** This thread was started inside the graph, and belongs to it as long as it lives. */
         boolean started;
         /** What it was started under, until its first event: BEGIN must come before that. */
