@@ -12,7 +12,7 @@ import { until } from './remains.ts'
 
 const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs', 'unknownNs'] as const
 
-/** Samples come late where processors are busy, which bends shares by up to 6 points; 400 of them are off by 2 to 4 by chance. */
+/** Samples come late where processors are busy, which bends shares by up to 6 points; 300 of them are off by 2 to 4 by chance. */
 const MOST_OFF = 0.1
 
 /** What is sampled, and what the program says, as parts of the time of the root. */
@@ -27,7 +27,7 @@ async function sharesOf(jdk: Jdk, ...kind: readonly string[]) {
   java.send('zero')
   session.reset()
   // How long that takes depends on what a stack costs here.
-  await until(async () => (await session.status()).stacks!.samples >= 400)
+  await until(async () => (await session.status()).stacks!.samples >= 300)
   java.send('told')
   const told = (await java.line(/^shares /)).split(' ').slice(2).map(Number)
   await session.detach()
