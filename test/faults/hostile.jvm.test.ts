@@ -170,7 +170,7 @@ async function strangers(witness: Witness, chance: Chance): Promise<Outcome> {
     const { connected, kept } = await sessionWithStrangers(witness, chance)
     if (connected > 0) return await outcome(witness, kept ? 'kept' : 'lost')
   }
-  throw new Error('nobody has connected before the agent, in ten sessions')
+  throw new Error('no stranger has connected before the agent, in ten sessions')
 }
 
 async function sessionWithStrangers(witness: Witness, chance: Chance) {

@@ -137,7 +137,7 @@ export class Controller {
     const { door } = this.#engine
     const pauseMs = await arming.predict(chosen.size)
     if (pauseMs === null || pauseMs > LONGEST_PAUSE_MS) {
-      const howLong = pauseMs === null ? 'nobody knows how long' : `about ${Math.round(pauseMs)} ms`
+      const howLong = pauseMs === null ? 'an unknown time' : `about ${Math.round(pauseMs)} ms`
       this.#holdWithout(
         `only the root is timed: to time more methods the JVM would stand still for ${howLong} (--time Foo.bar does it)`,
       )

@@ -95,7 +95,7 @@ export class Inside {
     return this.#samples.calls
   }
 
-  /** Rows begin anew. */
+  /** The rows start at zero. */
   newRows(nowTicks: number): void {
     this.#samples.reset()
     this.#fromTicks = nowTicks

@@ -431,7 +431,7 @@ export class Recorder {
     this.#post({ kind: 'markWarmup' })
   }
 
-  /** The trees begin anew; how long calls of roots took, and what was when, is of all that was recorded. */
+  /** The trees start at zero; how long calls of roots took, and what was when, is of all that was recorded. */
   newRows(nowTicks: number): void {
     this.#post({ kind: 'newRows', nowTicks })
   }

@@ -72,7 +72,7 @@ final class InsideSampler extends GuestThread {
     private volatile String[] roots;
     private final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
     private final List<JFluid1Threads.ThreadInfo> inside = new ArrayList<>();
-    /** What a tick would cost, on average, if each took stacks; those with nobody inside cost nothing. */
+    /** What a tick would cost, on average, if each took stacks; those without a thread inside cost nothing. */
     private double tickNanos = FIRST_NANOS;
     private volatile boolean over;
 
@@ -123,7 +123,7 @@ final class InsideSampler extends GuestThread {
                 break;
             }
         }
-        JFluid1Inside.end(); // nobody takes over threads any more
+        JFluid1Inside.end(); // threads are no longer taken over
     }
 
     /** What is kept may be in part by now: no more is. */
