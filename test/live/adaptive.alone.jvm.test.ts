@@ -12,7 +12,7 @@ import { until } from './remains.ts'
 
 const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs', 'unknownNs'] as const
 
-/** Samples come late where processors are busy, which bends shares by up to 6 points; 300 of them are off by 2 to 4 by chance. */
+/** Samples come late where processors are busy, which bends shares by up to 8 points; 300 of them are off by 2 to 4 by chance. */
 const MOST_OFF = 0.1
 
 /** What is sampled, and what the program says, as parts of the time of the root. */

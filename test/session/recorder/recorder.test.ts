@@ -174,7 +174,7 @@ describe.each([
     assert.deepEqual(await recorder.unknownThreads(), [3])
   })
 
-  itMapped('takes out pauses, tells the warm-up apart, and starts anew', async () => {
+  itMapped('takes out pauses, tells the warm-up apart, and starts at zero again', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [
       enterWord(MAIN, 0),
       controlWord(CONTROL_ADJUST, 50_000),
