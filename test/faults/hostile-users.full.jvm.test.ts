@@ -22,6 +22,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { until } from '../live/remains.ts'
 import {
   type JavaProcess,
+  nodeFor,
   readableByAll,
   startJava,
   startProcess,
@@ -100,7 +101,7 @@ async function record(pid: number, user: { uid: number; gid: number }) {
   chmodSync(out, 0o755) // it is the file that keeps others out
   const file = join(out, 'p.jfluid')
   const args = ['record', String(pid), '--root', 'fix.Ticker.work', '--duration', '500ms', '--out', file]
-  const client = startProcess(process.execPath, [cli, ...args], { ...user, cwd: '/' })
+  const client = startProcess(nodeFor(user), [cli, ...args], { ...user, cwd: '/' })
   const { code } = await client.exit
   return { code, said: client.stderr(), file, pid: client.pid }
 }
@@ -149,7 +150,7 @@ describe('another user of the machine', () => {
       const owners = await record(java.pid, OWNER)
       expect([owners.code, owners.said]).toEqual([0, expect.any(String)])
       for (const command of [['report'], ['export', '--format', 'json']]) {
-        const reader = startProcess(process.execPath, [cli, ...command, owners.file], { ...OTHER, cwd: '/' })
+        const reader = startProcess(nodeFor(OTHER), [cli, ...command, owners.file], { ...OTHER, cwd: '/' })
         expect((await reader.exit).code).toBe(66)
       }
       await until(() => !readdirSync('/dev/shm').some((name) => name.includes(`-${owners.pid}-`)))

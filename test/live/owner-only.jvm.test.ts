@@ -9,7 +9,7 @@ import { createRing } from '../../src/events/ring.ts'
 import { chunksOffset } from '../../src/events/ring-layout.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { type JavaProcess, nodeFor, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { startJfluid } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
@@ -63,7 +63,7 @@ const TRY = `
 
 async function asNobody(dir: string, file: string): Promise<string> {
   const options = { ...NOBODY, cwd: '/' }
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', TRY, dir, file], options)
+  const { stdout } = await promisify(execFile)(nodeFor(NOBODY), ['-e', TRY, dir, file], options)
   return stdout.trim()
 }
 

@@ -22,13 +22,13 @@ import { writeProfile } from '../../src/profile/file.ts'
 import { probeFile } from '../../src/profile/replace-file.ts'
 import { until } from '../live/remains.ts'
 import { profileOf } from '../profile/trees.ts'
-import { startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { nodeFor, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { cli } from '../support/jfluid.ts'
 import { describeOnlyIf } from '../support/only-if.ts'
 
 const IS_ROOT = process.geteuid?.() === 0
 const OTHER = 65533
-const OWNER = 65534
+const OWNER = { uid: 65534, gid: 65534 }
 
 let shared: string
 let precious: string
@@ -117,10 +117,10 @@ describeOnlyIf(IS_ROOT, 'only root can give files to other users')(
       chmodSync(precious, 0o666)
       const file = join(shared, 'kept.jfluid')
       await writeProfile(profile, file)
-      chownSync(file, OWNER, OWNER)
+      chownSync(file, OWNER.uid, OWNER.gid)
       const out = link('p.json', precious, OTHER)
       const args = ['export', file, '--format', 'json', '--out', out]
-      const client = startProcess(process.execPath, [cli, ...args], { uid: OWNER, gid: OWNER, cwd: '/' })
+      const client = startProcess(nodeFor(OWNER), [cli, ...args], { ...OWNER, cwd: '/' })
       expect((await client.exit).code).toBe(73)
       expect(client.stderr()).toMatch(/another user has put a link or a pipe there/)
       expect(readFileSync(precious, 'utf8')).toBe('as it was')

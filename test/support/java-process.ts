@@ -11,8 +11,19 @@ import {
   execFileSync,
   type StdioOptions,
   spawn,
+  spawnSync,
 } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -247,6 +258,21 @@ export function readableByAll(directory: string): string {
   const copy = temporaryDirectory('jfluid-readable-')
   cpSync(directory, copy, { recursive: true })
   execFileSync('chmod', ['-R', 'a+rX', copy])
+  return copy
+}
+
+/**
+ * The Node.js that runs, for a process of another user (needs root). Where that user cannot reach it, as below the home directory
+ * that npx keeps its own in, it is a copy.
+ */
+export function nodeFor(user: { uid: number; gid: number }): string {
+  const { status } = spawnSync(process.execPath, ['--version'], { ...user, cwd: '/' })
+  if (status === 0) return process.execPath
+  const dir = temporaryDirectory('jfluid-node-')
+  chmodSync(dir, 0o755)
+  const copy = join(dir, 'node')
+  copyFileSync(process.execPath, copy)
+  chmodSync(copy, 0o755)
   return copy
 }
 

@@ -31,6 +31,7 @@ draw()
 const program = join(temporaryDirectory(), 'program.mjs')
 writeFileSync(program, PROGRAM)
 const command = [process.execPath, program]
+const PROMPT = '$ '
 const LEFT = { screen: 'normal', mouse: 'none', cursorShown: true, applicationKeys: false }
 const TAKEN = { screen: 'alternate', mouse: 'vt200', cursorShown: false }
 
@@ -152,9 +153,12 @@ describe('a terminal that has gone', { timeout: 60_000 }, () => {
 
 /** As a job of an interactive shell, which alone can stop it and go on. */
 async function shownInShell(): Promise<{ terminal: Terminal }> {
-  const terminal = new Terminal(['env', 'PS1=$ ', 'bash', '--norc', '-i'], {})
+  const line = command.join(' ')
+  // Wide enough for what is typed: the path of Node.js may be longer than 80 columns, as npx has it.
+  const columns = Math.max(80, `${PROMPT}${line}`.length + 1)
+  const terminal = new Terminal(['env', `PS1=${PROMPT}`, 'bash', '--norc', '-i'], { columns })
   await terminal.until((lines) => /^\$/.test(lines[0]!))
-  terminal.send(`${command.join(' ')}\r`)
+  terminal.send(`${line}\r`)
   await terminal.until((lines) => /^shown \d+$/.test(lines[0]!))
   return { terminal }
 }
