@@ -121,11 +121,15 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     terminal.send('\r')
     await terminal.until((lines) => lines.some((line) => /Stopped/.test(line)))
     process.kill(pid, 'SIGCONT')
-    terminal.send('\r')
     await until(() => state() === 'T')
+    // A shell that has not heard of it yet takes the job for running, and `fg` would not continue it.
+    await until(() => {
+      terminal.send('\r')
+      return terminal.written().match(/Stopped/g)!.length >= 2
+    })
     terminal.send('fg\r')
     // What the shell has written goes when it is drawn anew, and by then keys are ours.
-    await terminal.until((lines) => lines[0] === before && lines[1] === '')
+    await terminal.until((lines) => lines[0] === before && lines.slice(1).every((line) => line === ''))
     terminal.send('\x03')
     await terminal.until((lines) => /^\$ .*program\.mjs$/.test(lines[0]!) && lines[1] === '$')
     terminal.send('echo code $?\r')
