@@ -6,3 +6,7 @@
  */
 export const SCHEMES = ['a', 'b', 'adaptive'] as const
 export type Scheme = (typeof SCHEMES)[number]
+
+/** What may be asked for. `auto` takes b where that is harmless, and adaptive elsewhere. */
+export const SCHEME_CHOICES = ['auto', ...SCHEMES] as const
+export type SchemeChoice = (typeof SCHEME_CHOICES)[number]

@@ -8,6 +8,7 @@ import { createProgress } from '../tui/progress.ts'
 import { runRegionView } from '../tui/region-app.ts'
 import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
 import { type AllFlag, checkAll } from './all.ts'
+import { withConsent } from './consent.ts'
 import { describeDetach, finish } from './finish.ts'
 import { liveSource, regionSource } from './live.ts'
 import { describeMatches } from './matches.ts'
@@ -69,7 +70,11 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   let session: Session
   try {
     const onPhase = (phase: string): void => progress.phase(phase)
-    session = await Session.start(await way.open(onPhase), options, onPhase)
+    session = await withConsent(
+      options,
+      async (request) => await Session.start(await way.open(onPhase), request, onPhase),
+      () => progress.close(),
+    )
   } finally {
     progress.close()
   }

@@ -34,7 +34,7 @@ export async function doctor(
 ): Promise<number> {
   if (flags.jdwp !== undefined && pidText !== undefined) throw new JdwpOrPid(pidText)
   const hasRoot = flags.root !== undefined && flags.root.length > 0
-  const options = hasRoot ? sessionOptions({ ...flags, scheme: 'b' }) : undefined // a root that cannot be read is told before anything is looked at
+  const options = hasRoot ? sessionOptions({ ...flags, scheme: 'b', yes: true }) : undefined // a root that cannot be read is told before anything is looked at
   if (flags.jdwp !== undefined) return await doctorOverPort(flags.jdwp, options, flags.json === true, print)
   const pid = await targetOf(pidText)
   const examination = examine(pid)

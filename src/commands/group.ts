@@ -9,7 +9,7 @@ import type { Profile } from '../profile/profile.ts'
 import { together } from '../profile/together.ts'
 import { attachDoor } from '../session/doors/door.ts'
 import type { Session } from '../session/session.ts'
-import type { SessionOptions } from '../session/session-options.ts'
+import type { SessionRequest } from '../session/session-options.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { EndedBySignal, outcome } from './outcome.ts'
@@ -103,7 +103,7 @@ export class Group {
    */
   static async start(
     jvms: readonly Jvm[],
-    options: SessionOptions,
+    options: SessionRequest,
     places: GroupPlaces | null,
     stop: StopSignal,
     tell: (line: string) => void,

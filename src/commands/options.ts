@@ -3,12 +3,13 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { SCHEMES, type Scheme } from '../base/scheme.ts'
+import { SCHEME_CHOICES, type SchemeChoice } from '../base/scheme.ts'
 import { isTimed, MODES, type Mode } from '../profile/profile.ts'
 import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
 import type { DebuggerAddress } from '../session/doors/debugger-port.ts'
-import type { SessionOptions } from '../session/session-options.ts'
+import { MOST_METHODS } from '../session/scheme-choice.ts'
+import { needsAllCalls, type SessionRequest } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
 import { withRemovedOptions } from './removed-options.ts'
@@ -79,7 +80,7 @@ export class TimeNeedsAdaptive extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint =
     'Take --scheme adaptive, or leave --time out: other schemes time all methods that they reach.'
-  constructor(scheme: Scheme) {
+  constructor(scheme: SchemeChoice) {
     super(`--time chooses what is timed below the roots, and does not go with --scheme ${scheme}`)
   }
 }
@@ -173,7 +174,7 @@ export interface JdwpFlag {
 export interface SessionFlags {
   readonly region?: readonly string[]
   readonly root?: readonly string[]
-  readonly scheme: Scheme
+  readonly scheme: SchemeChoice
   readonly time?: readonly string[]
   readonly include?: readonly string[]
   readonly exclude?: readonly string[]
@@ -197,6 +198,8 @@ export interface SessionFlags {
   readonly liveness?: boolean
   readonly trace?: number
   readonly maxContexts?: number
+  /** Schemes a and b may give probes to any number of methods. */
+  readonly yes?: boolean
 }
 
 /** 1000 %. */
@@ -296,15 +299,19 @@ export function withSessionFlags(command: Command): Command {
       'for --mode alloc: which recorded objects are still alive, and for how many collections; one of 100, unless --sample-every says otherwise',
     )
     .option(
-      '--scheme <a|b|adaptive>',
-      'a: instrument all that is reachable; b: what callers that were called can reach; adaptive: the roots, and samples below',
+      '--scheme <auto|a|b|adaptive>',
+      'a: instrument all that is reachable; b: what callers that were called can reach; adaptive: the roots, and samples below; auto: b in a small program, else adaptive',
       scheme,
-      'b',
+      'auto',
     )
     .option(
       '--time <method>',
       'with --scheme adaptive: exact times of this method below the roots, written as --root has it; repeatable',
       collect,
+    )
+    .option(
+      '--yes',
+      'schemes a and b may instrument more than 2000 methods, which stops a large program for seconds',
     )
     .option('--include <pattern>', 'only classes that match, as com.foo.**; repeatable', collect)
     .option('--exclude <pattern>', 'no classes that match; repeatable', collect)
@@ -351,28 +358,19 @@ export function withSessionFlags(command: Command): Command {
 }
 
 /** @throws NotAdaptive, TimeNeedsAdaptive */
-function checkScheme(flags: SessionFlags, mode: Mode): void {
-  if (flags.scheme !== 'adaptive') {
-    if (flags.time !== undefined) throw new TimeNeedsAdaptive(flags.scheme)
-    return
-  }
-  const others: readonly [string, boolean][] = [
-    [`--mode ${mode}`, mode !== 'exact'],
-    ['--waits', flags.waits === true],
-    ['--call-sites', flags.callSites === true],
-    ['--trace', flags.trace !== undefined],
-    ['--follow-threads', flags.followThreads === true],
-    ['--max-overhead', flags.maxOverhead !== undefined],
-    ['--rare watch', flags.rare === 'watch'],
-  ]
-  for (const [option, isGiven] of others) if (isGiven) throw new NotAdaptive(option)
+function checkScheme(request: SessionRequest): void {
+  const { scheme, timed } = request
+  const needs = needsAllCalls(request)
+  const isAdaptive = scheme === 'adaptive' || (scheme === 'auto' && timed !== undefined)
+  if (isAdaptive && needs !== null) throw new NotAdaptive(needs)
+  if (!isAdaptive && timed !== undefined) throw new TimeNeedsAdaptive(scheme)
 }
 
-function scheme(value: string): Scheme {
+function scheme(value: string): SchemeChoice {
   const lower = value.toLowerCase()
-  const found = SCHEMES.find((it) => it === lower)
+  const found = SCHEME_CHOICES.find((it) => it === lower)
   if (found !== undefined) return found
-  throw new InvalidArgumentError('It is a, b or adaptive.')
+  throw new InvalidArgumentError('It is auto, a, b or adaptive.')
 }
 
 function every(value: string): number {
@@ -428,7 +426,7 @@ export function count(value: string): number {
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsSchemeB, WaitsNeedTime,
  * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples
  */
-export async function commandOptions(flags: SessionFlags): Promise<SessionOptions> {
+export async function commandOptions(flags: SessionFlags): Promise<SessionRequest> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
   const { mode = 'exact' } = flags
   if (flags.sampler !== undefined && mode !== 'sample') throw new OnlyForSamples('--sampler', mode)
@@ -442,7 +440,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionOption
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.reproducible && flags.liveness) throw new AliveDiffers()
   if (options.rare === 'watch' && options.scheme === 'a') throw new RareNeedsSchemeB()
-  checkScheme(flags, mode)
+  checkScheme(options)
   if (flags.profiler !== undefined) {
     const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
     if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
@@ -464,7 +462,7 @@ function checkSlow(threshold: 'p99' | number, mode: Mode): void {
 }
 
 /** @throws BudgetNeedsTimes, BudgetNotWith */
-function checkBudget(options: SessionOptions): void {
+function checkBudget(options: SessionRequest): void {
   const { mode = 'exact', waits, followThreads, rare, callSites } = options
   if (mode !== 'exact') throw new BudgetNeedsTimes(mode)
   if (waits) throw new BudgetNotWith('--waits', 'a method without probes would not tell that it waits')
@@ -500,7 +498,7 @@ function samplingOptions({ mode = 'exact', every, random, followThreads }: Sessi
 }
 
 /** @throws BadPattern, RegionStandsAlone */
-function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOptions {
+function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionRequest {
   const { mode = 'exact' } = flags
   const others: readonly (readonly [string, boolean])[] = [
     ['--root', flags.root !== undefined],
@@ -539,10 +537,11 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionOp
 }
 
 /** @throws NoRoot, BadPattern */
-export function sessionOptions(flags: SessionFlags): SessionOptions {
+export function sessionOptions(flags: SessionFlags): SessionRequest {
   if (flags.root === undefined || flags.root.length === 0) throw new NoRoot()
   return {
     scheme: flags.scheme,
+    ...(flags.yes !== true && { mostMethods: MOST_METHODS }),
     roots: flags.root.map(parseRoot),
     ...(flags.time !== undefined && { timed: flags.time.map(parseOther) }),
     include: (flags.include ?? []).map((p) => parseClassPattern('include', p)),
@@ -566,7 +565,7 @@ export function sessionOptions(flags: SessionFlags): SessionOptions {
 async function blockAnalysis(
   text: string,
   mode: Mode = 'exact',
-): Promise<NonNullable<SessionOptions['blocks']>> {
+): Promise<NonNullable<SessionRequest['blocks']>> {
   if (mode !== 'bytecodes') throw new OnlyForBytecodes(mode)
   if (text === 'default' || text === 'precise') return { name: text, analysis: text }
   return { name: await analysisName(text), analysis: await loadAnalysis(text) }

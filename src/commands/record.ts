@@ -5,6 +5,7 @@ import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
 import { type AllFlag, checkAll } from './all.ts'
+import { withConsent } from './consent.ts'
 import { Destination, type DestinationFlags, keptIn } from './destination.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
@@ -73,7 +74,11 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
   try {
     const onPhase = (phase: string): void => progress.phase(phase)
     onPhase(`attaching to ${way.name}`)
-    const session = await startUnless(stop.fired, await way.open(onPhase), options, onPhase)
+    const session = await withConsent(
+      options,
+      async (request) => await startUnless(stop.fired, await way.open(onPhase), request, onPhase),
+      () => progress.close(),
+    )
     if (session === null) {
       progress.done(`interrupted before anything was recorded; the agent has left JVM ${way.name}`)
       process.exitCode = signalStatus(await stop.fired)

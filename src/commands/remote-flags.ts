@@ -1,6 +1,6 @@
 // What can be asked of a JVM on another machine.
 
-import { SCHEMES } from '../base/scheme.ts'
+import { SCHEME_CHOICES } from '../base/scheme.ts'
 import { MODES } from '../profile/profile.ts'
 import { NotFromAfar } from '../remote/errors.ts'
 import { Malformed } from '../wire/unpack.ts'
@@ -45,7 +45,7 @@ const above0: Rule = (value) => typeof value === 'number' && value > 0 && Number
 const RULES: { readonly [name in keyof Required<SessionFlags>]: Rule } = {
   region: texts,
   root: texts,
-  scheme: oneOf(SCHEMES),
+  scheme: oneOf(SCHEME_CHOICES),
   time: texts,
   include: texts,
   exclude: texts,
@@ -67,6 +67,7 @@ const RULES: { readonly [name in keyof Required<SessionFlags>]: Rule } = {
   liveness: flag,
   trace: whole(1, MOST_CALLS),
   maxContexts: whole(LEAST_CONTEXTS, MOST_CONTEXTS),
+  yes: flag,
 }
 
 /**

@@ -2,14 +2,14 @@
 
 import type { OpenDoor } from '../session/doors/door.ts'
 import { Session } from '../session/session.ts'
-import type { SessionOptions } from '../session/session-options.ts'
+import type { SessionRequest } from '../session/session-options.ts'
 import { finish } from './finish.ts'
 
 /** A session, or null if `stop` comes first: a target that is stopped itself answers nothing. */
 export async function startUnless(
   stop: Promise<string>,
   door: OpenDoor,
-  options: SessionOptions,
+  options: SessionRequest,
   onPhase: (phase: string) => void,
 ): Promise<Session | null> {
   const started = Session.start(door, options, onPhase)

@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Mode } from '../profile/profile.ts'
-import type { SessionOptions } from '../session/session-options.ts'
+import type { SessionRequest } from '../session/session-options.ts'
 
 /** What it says is when each method was entered and left. */
 export class TraceNeedsTimes extends JfluidError {
@@ -48,7 +48,7 @@ export function traceCount(text: string): number {
 }
 
 /** @throws TraceNeedsTimes, TraceNotWith */
-export function checkTrace({ trace, mode = 'exact', callSites }: SessionOptions): void {
+export function checkTrace({ trace, mode = 'exact', callSites }: SessionRequest): void {
   if (trace === undefined) return
   if (mode !== 'exact') throw new TraceNeedsTimes(mode)
   if (callSites) throw new TraceNotWith('--call-sites', 'a traced call is told by its method')

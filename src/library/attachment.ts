@@ -77,7 +77,7 @@ function flagsOf({ root, region, include, exclude, ...rest }: Omit<AttachOptions
   const lists = Object.entries({ root, region, include, exclude }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, typeof value === 'string' ? [value] : value] as const],
   )
-  return { scheme: 'b', ...rest, ...Object.fromEntries(lists) }
+  return { scheme: 'auto', ...rest, ...Object.fromEntries(lists) }
 }
 
 export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncDisposable {

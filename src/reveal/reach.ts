@@ -99,6 +99,7 @@ export class Reach {
   readonly #asleep = new Map<string, RareMethod>()
   /** Classes behind the gate that have been passed over, since none of their methods would get probes now. */
   readonly #dormant = new Set<ClassNode>()
+  #isFull = false
   #passThrough: MethodRef[] = []
   /** What methods that were not passed through have led to. */
   #owed: LoadedSite[] = []
@@ -111,6 +112,8 @@ export class Reach {
     /** Methods that get probes although they are intrinsics, by class, name and descriptor. */
     readonly intrinsicsToTake: ReadonlySet<string> = new Set(),
     isAdded: MethodFilter = () => false,
+    /** Methods that are taken at most, besides roots. */
+    readonly mostMethods = Number.POSITIVE_INFINITY,
   ) {
     this.#isAdded = isAdded
   }
@@ -118,6 +121,11 @@ export class Reach {
   /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
   get reflection(): boolean {
     return this.#reflection
+  }
+
+  /** Whether a method was not taken because there were too many. */
+  get isFull(): boolean {
+    return this.#isFull
   }
 
   get gate(): number {
@@ -161,6 +169,10 @@ export class Reach {
       const rare = { classId: node.id, methodIndex, className: node.name, name, descriptor }
       this.#asleep.set(place, rare)
       this.leftAlone.push(rare)
+      return null
+    }
+    if (!root && this.ids.size >= this.mostMethods) {
+      this.#isFull = true
       return null
     }
     const target = this.ids.add({

@@ -61,6 +61,8 @@ export interface RevealOptions {
   readonly lookAhead?: number
   /** Id of the first method; 1, unless given. */
   readonly firstId?: number
+  /** Methods that are taken at most, besides roots. Default: any number. */
+  readonly mostMethods?: number
   /** Intrinsics to take all the same, as "java/lang/Foo.bar()V". */
   readonly intrinsics?: ReadonlySet<string>
 }
@@ -152,6 +154,7 @@ export class Revealer {
       options.scheme === 'a' || filtered,
       options.intrinsics,
       (className, name, descriptor) => this.#filters.isMethodAdded(className, name, descriptor),
+      options.mostMethods,
     )
     this.#roots = new Roots(
       options.roots,
@@ -669,6 +672,11 @@ export class Revealer {
   /** Whether a method of the class has been returned, so that a profile may name it. */
   hasMethodsOf(classId: number): boolean {
     return this.#ids.hasMethodsOf(classId)
+  }
+
+  /** Whether there are more methods than are taken at most. */
+  get isFull(): boolean {
+    return this.#reach.isFull
   }
 
   hasMethod(id: number): boolean {

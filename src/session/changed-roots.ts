@@ -15,7 +15,7 @@ import { taskOf } from './code/instrumenter.ts'
 import { attachDoor } from './doors/door.ts'
 import type { Engine } from './engine.ts'
 import { Recording } from './recording.ts'
-import type { SessionOptions } from './session-options.ts'
+import type { SessionRequest } from './session-options.ts'
 import { rootNames } from './session-profile.ts'
 
 export class CannotChangeRoots extends JfluidError {
@@ -86,21 +86,22 @@ export async function beginAnew(
   roots: readonly RootPattern[],
   onPhase: (phase: string) => void,
 ): Promise<Begun> {
-  const { byHand, door, options, pid, process } = before.engine
+  const { request } = before
+  const { byHand, door, pid, process } = before.engine
   const target = process === null ? undefined : readTargetProcess(process)
   onPhase('giving the old code back')
   await before.end.detach(false)
   if (before.end.ending?.how !== 'detached')
     throw new CannotChangeRoots('the JVM did not answer, or has ended')
-  const start = async (wanted: SessionOptions) =>
+  const start = async (wanted: SessionRequest) =>
     await Recording.start(await (door.again?.open() ?? attachDoor(pid)), wanted, onPhase, (engine) =>
-      engine.byHand.takeOver(byHand, rootNames(options)),
+      engine.byHand.takeOver(byHand, rootNames(request)),
     )
   try {
-    return { recording: await start({ ...options, roots }), problem: null }
+    return { recording: await start({ ...request, roots }), problem: null }
   } catch (problem) {
     try {
-      return { recording: await start(options), problem }
+      return { recording: await start(request), problem }
     } catch {
       // The first tells more.
       const lives = target !== undefined && stillRuns(target)

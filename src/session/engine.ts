@@ -9,7 +9,7 @@ import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
 import { SiteNumbers } from '../instrument/sites.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import { Revealer } from '../reveal/revealer.ts'
-import type { Agent } from '../wire/agent.ts'
+import type { Agent, LoadedClasses } from '../wire/agent.ts'
 import type { AgentFacts, Unloaded } from '../wire/messages.ts'
 import { Arming } from './adaptive/arming.ts'
 import { ClassFinder } from './adaptive/classes.ts'
@@ -29,10 +29,13 @@ import { Names } from './names.ts'
 import type { Prepared } from './preparation.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
+import { MOST_METHODS } from './scheme-choice.ts'
 import { firstMethodOf, recipeOf, type SessionOptions, timesRoots } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
+
+const NO_MORE_METHODS = `${MOST_METHODS.toLocaleString('en-US')} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
 
 /** Frames of a stack on which a root is looked for. */
 const STACK_DEPTH = 400
@@ -87,6 +90,7 @@ export class Engine {
     this.recorder = recorder
     this.clock = clock
     this.calibration = calibration
+    if (prepared.why !== null) this.warnings.add(prepared.why)
     this.regionTable = regionTable
     this.sites = options.callSites === true ? new SiteNumbers(options.jdk) : null
     this.turns = new Turns(unanswered)
@@ -108,7 +112,13 @@ export class Engine {
     const { classes, turns, instrumenter, revealer } = this
     const finder = isAdaptive ? new ClassFinder() : null
     finder?.want([...options.roots, ...(options.timed ?? [])])
-    const listClasses = () => (finder === null ? agent.loadedClasses() : finder.list(agent))
+    let first = prepared.listed
+    const listClasses = async () => {
+      const later = await (finder === null ? agent.loadedClasses() : finder.list(agent))
+      const all = first === null ? later : joined(first, later)
+      first = null
+      return all
+    }
     const workshop: Workshop = {
       ...{ agent, listClasses, recorder, clock, classes, turns, instrumenter, revealer },
     }
@@ -168,6 +178,7 @@ export class Engine {
       ...(this.sites?.warnings ?? []),
       ...this.targetState.warnings,
       ...this.installation.warnings,
+      ...(this.revealer.isFull ? [NO_MORE_METHODS] : []),
       ...this.rareWatch.warnings,
       ...this.byHand.warnings,
       ...(this.inside?.warnings ?? []),
@@ -211,4 +222,8 @@ export class Engine {
     const executed = new Set(await this.recorder.called(ids.flatMap((id) => table.idsOf(id))))
     return ids.filter((id) => table.idsOf(id).some((it) => executed.has(it)))
   }
+}
+
+function joined(a: LoadedClasses, b: LoadedClasses): LoadedClasses {
+  return { loaders: [...a.loaders, ...b.loaders], classes: [...a.classes, ...b.classes] }
 }

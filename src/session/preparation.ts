@@ -9,7 +9,7 @@ import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
-import { Agent } from '../wire/agent.ts'
+import { Agent, type LoadedClasses } from '../wire/agent.ts'
 import { AgentRefused, LinkLost, type Meeting, newToken } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
 import { TargetClock } from './clock.ts'
@@ -22,10 +22,12 @@ import { CHUNK_BYTES, CHUNK_COUNT } from './recorder/buffer-size.ts'
 import { mostContexts } from './recorder/context-bound.ts'
 import { type MirrorOffer, NothingComes } from './recorder/mirror-feed.ts'
 import { Recorder } from './recorder/recorder.ts'
+import { chooseScheme } from './scheme-choice.ts'
 import {
   firstMethodOf,
   firstPlacedOf,
   type SessionOptions,
+  type SessionRequest,
   tellsTime,
   tellsWaits,
 } from './session-options.ts'
@@ -72,6 +74,10 @@ export interface Prepared {
   readonly regionTable: RegionTable | null
   /** Whether the JVM tells how long it stands still for a redefinition. */
   readonly pausesKnown: boolean
+  /** Why this scheme was taken, for the user. */
+  readonly why: string | null
+  /** The classes that have been asked for. */
+  readonly listed: LoadedClasses | null
 }
 
 /** The agent, too, waits no longer for us (Session.MUTE_NANOS). */
@@ -79,20 +85,23 @@ const FIRST_ANSWERS_MS = 10_000
 
 export class Preparation {
   readonly #door: OpenDoor
-  readonly #options: SessionOptions
+  readonly #options: SessionRequest
   readonly #agent: Agent
   /** Events tell something else than when it was. */
   readonly #counts: boolean
   #starting: Promise<Recorder> | undefined
 
-  constructor(door: OpenDoor, options: SessionOptions) {
+  constructor(door: OpenDoor, options: SessionRequest) {
     this.#door = door
     this.#options = options
     this.#agent = new Agent(door.link)
     this.#counts = options.regions !== undefined || !tellsTime(options)
   }
 
-  /** @param onPhase  told what is being done, for progress */
+  /**
+   * @param onPhase  told what is being done, for progress
+   * @throws TooManyMethods, RootNotFound and other errors of the revealer
+   */
   async prepare(onPhase: (phase: string) => void): Promise<Prepared> {
     const door = this.#door
     const options = this.#options
@@ -118,9 +127,14 @@ export class Preparation {
     debug.attach?.(
       `prepared: t_I ${calibration.innerTicks.toFixed(1)}, t_O ${calibration.outerTicks.toFixed(1)} ticks, pauses ${pausesKnown ? 'known' : 'unknown'}, buffer ${elsewhere === undefined ? 'shared' : 'sent over TCP'}`,
     )
+    onPhase('looking for the root')
+    const { scheme, why, listed } = await chooseScheme(options, {
+      ...{ agent, door, loadedClasses: facts.loadedClasses },
+    })
     return {
       door,
-      options,
+      options: { ...options, scheme },
+      ...{ why, listed },
       agent,
       facts,
       recorder,

@@ -15,7 +15,7 @@ import { whyLinkWasLost } from './lost-link.ts'
 import { Preparation, type Prepared } from './preparation.ts'
 import { Pulse } from './pulse.ts'
 import { Questions } from './questions.ts'
-import { type SessionOptions, tellsTime } from './session-options.ts'
+import { type SessionRequest, tellsTime } from './session-options.ts'
 import { Span } from './span.ts'
 import { whileRunning } from './stopped-target.ts'
 
@@ -39,7 +39,11 @@ export class Recording {
   /** Null but with scheme adaptive. */
   readonly controller: Controller | null
 
-  private constructor(prepared: Prepared) {
+  private constructor(
+    prepared: Prepared,
+    /** What was asked for. */
+    readonly request: SessionRequest,
+  ) {
     this.engine = new Engine(prepared, (error) => this.#noteUnanswered(error))
     this.span = new Span(prepared.clock)
     this.controller = this.engine.arming === null ? null : new Controller(this.engine, this.span)
@@ -62,7 +66,7 @@ export class Recording {
    */
   static async start(
     door: OpenDoor,
-    options: SessionOptions,
+    options: SessionRequest,
     onPhase: (phase: string) => void,
     takeOver: TakeOver = () => {},
   ): Promise<Recording> {
@@ -72,7 +76,7 @@ export class Recording {
     const whyLeft = (lost: string) => recording?.end.whyLeft(lost) ?? whyLinkWasLost(target, lost)
     try {
       return await whileRunning(door.pid, onPhase, async (onPhase) => {
-        recording = new Recording(await preparation.prepare(onPhase))
+        recording = new Recording(await preparation.prepare(onPhase), options)
         takeOver(recording.engine)
         await recording.#begin(onPhase)
         return recording

@@ -1,6 +1,6 @@
 // What a session is asked for, and what that means for the engine.
 
-import type { Scheme } from '../base/scheme.ts'
+import type { Scheme, SchemeChoice } from '../base/scheme.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
@@ -12,7 +12,8 @@ import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
 import { waitRecipe } from './code/wait-points.ts'
 
-export interface SessionOptions {
+/** What is asked for. */
+export interface SessionRequest {
   /** Default: exact time. */
   readonly mode?: Mode
   /** Of mode `bytecodes`, where basic blocks end, and what that is called. Default: default. */
@@ -29,7 +30,12 @@ export interface SessionOptions {
   readonly liveness?: boolean
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
-  readonly scheme: Scheme
+  readonly scheme: SchemeChoice
+  /**
+   * Methods that schemes a and b may give probes. Roots from which more are reached are refused before anything is changed; of what is loaded
+   * later, no more get some. Default: any number.
+   */
+  readonly mostMethods?: number
   readonly roots: readonly RootPattern[]
   /** Of scheme adaptive: methods below the roots that have exact times from the start. */
   readonly timed?: readonly RootPattern[]
@@ -57,31 +63,54 @@ export interface SessionOptions {
   readonly untilExit?: boolean
 }
 
-export function modeOf({ mode }: SessionOptions): Mode {
+/** The same, once it is known which scheme is taken. */
+export interface SessionOptions extends SessionRequest {
+  readonly scheme: Scheme
+}
+
+/**
+ * What needs the calls of all methods below the roots, which scheme adaptive does not record.
+ *
+ * @returns the option, as it is typed; null if nothing does
+ */
+export function needsAllCalls(request: SessionRequest): string | null {
+  const { callSites, followThreads, maxOverhead, rare, regions, trace, waits } = request
+  const mode = modeOf(request)
+  if (regions !== undefined) return '--region'
+  if (mode !== 'exact') return `--mode ${mode}`
+  if (waits) return '--waits'
+  if (callSites) return '--call-sites'
+  if (trace !== undefined) return '--trace'
+  if (followThreads) return '--follow-threads'
+  if (maxOverhead !== undefined) return '--max-overhead'
+  return rare === 'watch' ? '--rare watch' : null
+}
+
+export function modeOf({ mode }: SessionRequest): Mode {
   return mode ?? 'exact'
 }
 
 /** Whether events tell the time. */
-export function tellsTime(options: SessionOptions): boolean {
+export function tellsTime(options: SessionRequest): boolean {
   return isTimed(modeOf(options))
 }
 
 /** Whether it is known how long calls of roots take. */
-export function timesRoots(options: SessionOptions): boolean {
+export function timesRoots(options: SessionRequest): boolean {
   return options.regions === undefined && (tellsTime(options) || options.mode === 'bytecodes')
 }
 
-export function tellsWaits({ mode, waits }: SessionOptions): boolean {
+export function tellsWaits({ mode, waits }: SessionRequest): boolean {
   return mode === 'locks' || waits === true
 }
 
 /** Ids below stand for waiting. */
-export function firstMethodOf(options: SessionOptions): number {
+export function firstMethodOf(options: SessionRequest): number {
   return tellsWaits(options) ? FIRST_METHOD_BESIDE_WAITS : FIRST_METHOD
 }
 
 /** Ids below have no place where they were called: of waiting, and of classes that are allocated. */
-export function firstPlacedOf(options: SessionOptions): number {
+export function firstPlacedOf(options: SessionRequest): number {
   return modeOf(options) === 'alloc' ? FIRST_METHOD_BESIDE_CLASSES : firstMethodOf(options)
 }
 

@@ -12,7 +12,7 @@ import type { Engine } from './engine.ts'
 import { withMadeUp } from './names.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
 import type { RecorderStats } from './recorder/recorder.ts'
-import { modeOf, type SessionOptions, tellsTime } from './session-options.ts'
+import { modeOf, type SessionOptions, type SessionRequest, tellsTime } from './session-options.ts'
 import type { Span } from './span.ts'
 
 export interface Recorded {
@@ -102,7 +102,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
 }
 
 /** Regions stand for roots where they are timed. */
-export function rootNames({ regions, roots }: SessionOptions): string[] {
+export function rootNames({ regions, roots }: SessionRequest): string[] {
   return (regions ?? roots).map((it) => it.text)
 }
 

@@ -24,7 +24,7 @@ import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
 import { pictureOf } from './picture.ts'
 import { Recording } from './recording.ts'
-import { firstMethodOf, modeOf, type SessionOptions, tellsTime } from './session-options.ts'
+import { firstMethodOf, modeOf, type SessionRequest, tellsTime } from './session-options.ts'
 import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
 export interface SessionStatus {
@@ -85,7 +85,7 @@ export class Session {
    */
   static async start(
     door: OpenDoor,
-    options: SessionOptions,
+    options: SessionRequest,
     onPhase: (phase: string) => void = () => {},
   ): Promise<Session> {
     return new Session(await Recording.start(door, options, onPhase))

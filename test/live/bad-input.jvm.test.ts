@@ -130,7 +130,7 @@ describe('options', () => {
   })
 
   it.each([
-    ['--scheme', 'c', /It is a, b or adaptive/],
+    ['--scheme', 'c', /It is auto, a, b or adaptive/],
     ['--sideways', 'x', /unknown option '--sideways'/],
   ])('%s %s', async (option, value, reason) => {
     expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)

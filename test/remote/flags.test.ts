@@ -36,6 +36,7 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--call-sites'],
   ['--trace', '1', '1000'],
   ['--max-contexts', '1000', '16777216'],
+  ['--yes'],
   ['--reproducible'],
   ['--follow-threads'],
 ]

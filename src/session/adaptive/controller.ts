@@ -15,6 +15,7 @@ import { sourceName } from '../target-classes.ts'
 import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
 import { type Costs, type Counted, tooDense, worthTiming } from './decide.ts'
+import { LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from './limits.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */
@@ -29,11 +30,7 @@ const SETTLE_MS = 1_000
 const LONGEST_SETTLE_MS = 60_000
 /** Methods with less code are inlined where they are called, and would not be with probes. */
 const LEAST_CODE = 36
-/** A redefinition that would stop the JVM for longer is left to the user. */
-const LONGEST_PAUSE_MS = 125
-/** What a redefined class takes of metaspace, for each byte of its class file; and how much all may take, and must stay free. */
-const METASPACE_A_BYTE = 4
-const MOST_METASPACE = 8 << 20
+/** Of metaspace that must stay free. */
 const FREE_METASPACE = 16 << 20
 const LARGEST_CLASS = 1 << 20
 /** Part of the time of the roots that probes may cost. */

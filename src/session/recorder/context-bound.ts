@@ -1,7 +1,7 @@
 // How many contexts a tree of calls may have: what memory allows, unless the user says.
 
 import { totalmem } from 'node:os'
-import type { SessionOptions } from '../session-options.ts'
+import type { SessionRequest } from '../session-options.ts'
 
 /** Of a context, with its part of what finds it, of the arrays of a picture while one is made, and of the picture: about. */
 const CONTEXT_BYTES = 256
@@ -21,12 +21,12 @@ export function contextsFor(memoryBytes: number): number {
   return Math.min(MOST_UNASKED, Math.max(LEAST, room))
 }
 
-export function mostContexts({ maxContexts }: SessionOptions): number {
+export function mostContexts({ maxContexts }: SessionRequest): number {
   const limit = process.constrainedMemory() // of a control group; 0, or more than there is, without one
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
   return maxContexts ?? contextsFor(memory)
 }
 
-export function collapsedWarning(options: SessionOptions): string {
+export function collapsedWarning(options: SessionRequest): string {
   return `the tree had more than ${mostContexts(options)} contexts: those that cost least have become rows "(collapsed contexts)" below their callers`
 }

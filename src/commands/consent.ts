@@ -1,0 +1,38 @@
+// Before much of a program is changed, its user is asked.
+
+import { createInterface } from 'node:readline/promises'
+import { TooManyMethods } from '../session/scheme-choice.ts'
+import type { SessionRequest } from '../session/session-options.ts'
+
+/**
+ * Starts a session, and asks on a terminal whether to start it all the same where it would change much of the program.
+ *
+ * @param before  what is on the terminal's last line goes
+ * @throws TooManyMethods without a terminal, or where the answer is no
+ */
+export async function withConsent<T>(
+  request: SessionRequest,
+  start: (request: SessionRequest) => Promise<T>,
+  before: () => void,
+): Promise<T> {
+  try {
+    return await start(request)
+  } catch (problem) {
+    if (!(problem instanceof TooManyMethods) || !(process.stdin.isTTY && process.stderr.isTTY)) throw problem
+    before()
+    if (!(await isWanted(`${problem.message}. ${problem.hint}\nGo on? [y/N] `))) throw problem
+    const { mostMethods: _, ...unlimited } = request
+    return await start(unlimited)
+  }
+}
+
+async function isWanted(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
+    const answer = await Promise.race([lines.question(question), closed])
+    return /^y(es)?$/i.test(answer.trim())
+  } finally {
+    lines.close()
+  }
+}

@@ -1,0 +1,133 @@
+// Which scheme a session takes. Schemes a and b give probes to all that can be reached: exact and harmless in a small program. In a server
+// they are tens of thousands of methods, in redefinitions that stop its threads for seconds, and metaspace that is not given back. So what is reached
+// is looked at first, and nothing is changed by that.
+
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Scheme } from '../base/scheme.ts'
+import { Revealer } from '../reveal/revealer.ts'
+import type { Agent, LoadedClasses } from '../wire/agent.ts'
+import { LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from './adaptive/limits.ts'
+import { predictedPauseMs } from './adaptive/pause.ts'
+import type { OpenDoor } from './doors/door.ts'
+import { firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
+
+/** Where more are loaded, even their list takes longer than a user waits. */
+const MOST_LOADED = 5_000
+/** That schemes a and b give probes without being asked. */
+export const MOST_METHODS = 2_000
+
+export interface Choice {
+  readonly scheme: Scheme
+  /** For the user, where another scheme would have been expected. */
+  readonly why: string | null
+  /** What the look has asked the agent for, which tells each class once. */
+  readonly listed: LoadedClasses | null
+}
+
+/** What scheme b would do. */
+export interface Reached {
+  /** More methods than it may take, of which the others are not counted. */
+  readonly isTooMuch: boolean
+  readonly methods: number
+  readonly classes: number
+  /** Of their class files. */
+  readonly classBytes: number
+  /** Of one redefinition of all of them, in ms; null where that cannot be told. */
+  readonly pauseMs: number | null
+}
+
+/** Schemes a and b are asked for, or implied, where they would change much of the program. */
+export class TooManyMethods extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint: string
+  /**
+   * @param needs  the option that needs the calls of all methods; null if the scheme was named
+   */
+  constructor(scheme: Scheme, most: number, needs: string | null) {
+    const who =
+      needs === null ? `--scheme ${scheme}` : `${needs} needs the calls of all methods: scheme ${scheme}`
+    super(`${who} would give probes to more than ${most.toLocaleString('en-US')} methods`)
+    const instead =
+      needs === null ? 'Take --scheme adaptive' : `Leave ${needs} out, or take a root that leads to less`
+    this.hint = `That may stop all threads of the program for seconds, many times, and takes metaspace that is not given back. ${instead}; --yes does it all the same.`
+  }
+}
+
+/** @returns why scheme b would not be harmless; null if it is */
+export function whyNotB({ isTooMuch, classBytes, pauseMs }: Reached): string | null {
+  if (isTooMuch) return `b would give probes to more than ${MOST_METHODS.toLocaleString('en-US')} methods`
+  if (classBytes * METASPACE_A_BYTE > MOST_METASPACE)
+    return `b would take about ${Math.round((classBytes * METASPACE_A_BYTE) / 2 ** 20)} MiB of metaspace`
+  if (pauseMs !== null && pauseMs > LONGEST_PAUSE_MS)
+    return `b would stop the JVM for about ${Math.round(pauseMs)} ms`
+  return null
+}
+
+const INSISTS = '(--scheme b insists)'
+
+/** What is behind the door, before anything in it has been changed. */
+export interface Behind {
+  readonly agent: Agent
+  readonly door: OpenDoor
+  readonly loadedClasses: number
+}
+
+/**
+ * @throws TooManyMethods
+ * @throws RootNotFound and other errors of the revealer
+ */
+export async function chooseScheme(request: SessionRequest, behind: Behind): Promise<Choice> {
+  const { mostMethods, regions, scheme, timed } = request
+  const needs = needsAllCalls(request)
+  if (scheme === 'adaptive' || (scheme === 'auto' && timed !== undefined && needs === null))
+    return { scheme: 'adaptive', why: null, listed: null }
+  const isFree = scheme === 'auto' && needs === null
+  if (isFree && behind.loadedClasses > MOST_LOADED) {
+    const loaded = behind.loadedClasses.toLocaleString('en-US')
+    return {
+      scheme: 'adaptive',
+      why: `scheme adaptive: ${loaded} classes are loaded ${INSISTS}`,
+      listed: null,
+    }
+  }
+  const named = scheme === 'a' ? 'a' : 'b'
+  const most = isFree ? MOST_METHODS : mostMethods
+  if (most === undefined || regions !== undefined) return { scheme: named, why: null, listed: null }
+  const listed = await behind.agent.loadedClasses()
+  const reached = await reachedFrom({ ...request, mostMethods: most }, listed, behind)
+  if (!isFree) {
+    if (reached.isTooMuch) throw new TooManyMethods(named, most, needs)
+    return { scheme: named, why: null, listed }
+  }
+  const why = whyNotB(reached)
+  if (why === null) return { scheme: 'b', why, listed }
+  return { scheme: 'adaptive', why: `scheme adaptive: ${why} ${INSISTS}`, listed }
+}
+
+/** All that is reachable from the roots now, which is as much as scheme b takes at most. */
+async function reachedFrom(
+  request: SessionRequest,
+  { classes }: LoadedClasses,
+  { agent, door, loadedClasses }: Behind,
+): Promise<Reached> {
+  const sizes = new Map<number, number>()
+  const classBytes = async (ids: readonly number[]) => {
+    const files = await agent.classBytes(ids)
+    for (const [i, file] of files.entries()) sizes.set(ids[i]!, file?.length ?? 0)
+    return files
+  }
+  const revealer = new Revealer({ ...request, scheme: 'a', firstId: firstMethodOf(request) }, { classBytes })
+  revealer.addClasses(classes)
+  await revealer.start()
+  const taken = new Set([...revealer.methods()].map(({ classId }) => classId))
+  let bytes = 0
+  for (const id of taken) bytes += sizes.get(id) ?? 0
+  const size = { compiledMethods: await door.compiled(), loadedClasses }
+  return {
+    isTooMuch: revealer.isFull,
+    methods: revealer.counters.instrumentedMethods,
+    classes: taken.size,
+    classBytes: bytes,
+    pauseMs: predictedPauseMs(size, taken.size),
+  }
+}

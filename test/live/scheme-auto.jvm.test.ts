@@ -1,0 +1,101 @@
+// Which scheme is taken without asking for one, and that schemes a and b ask before they change much of a program.
+
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, type Jdk, newest } from '../support/jdks.ts'
+import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
+
+const ROOT = 'fix.Large.root'
+/** More than scheme auto asks for a list of. */
+const MANY = 5_100
+
+async function start(jdk: Jdk, classes: number): Promise<JavaProcess> {
+  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Large'), 'fix.Large', `${classes}`])
+  await java.line(/^ready/)
+  return java
+}
+
+async function record(java: JavaProcess, ...options: string[]) {
+  const recording = startRecording(java.pid, '--root', ROOT, ...options)
+  await recording.started
+  java.send('run')
+  await java.line(/^done/)
+  return await recording.stop()
+}
+
+/** Ends before it records. */
+const refused = async (java: JavaProcess, ...options: string[]) =>
+  await jfluid(
+    ...['record', `${java.pid}`, '--root', ROOT, '--duration', '1s'],
+    ...['--out', join(temporaryDirectory(), 'p.jfluid'), ...options],
+  )
+
+forEachJdk((jdk) => {
+  it('every call is exact where little can be reached', async () => {
+    const profile = await record(await start(jdk, 0))
+    expect(profile).toMatchObject({ scheme: 'b', warnings: [] })
+    expect([...callsByMethod(profile)].sort()).toEqual([
+      ['fix.Large.root()I', 3],
+      ['fix.Large.step(I)I', 6],
+    ])
+    expect(profile.detach).toMatchObject({ left: [] })
+  })
+
+  it('the root alone has probes where many classes are loaded, unless b is asked for', async () => {
+    const java = await start(jdk, MANY)
+    const profile = await record(java)
+    expect(profile.scheme).toBe('adaptive')
+    expect(profile.warnings).toContainEqual(
+      expect.stringMatching(/^scheme adaptive: \d,\d{3} classes are loaded \(--scheme b insists\)$/),
+    )
+    expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 1, gaps: 0 })
+    expect(profile.merged).toMatchObject([{ method: 'root', calls: 3 }])
+    const insisting = await record(java, '--scheme', 'b')
+    expect(insisting.scheme).toBe('b')
+    expect(callsByMethod(insisting).get('fix.Large.step(I)I')).toBe(6)
+  })
+
+  it('the root alone has probes where many methods can be reached', async () => {
+    const profile = await record(await start(jdk, 0), '--jdk', '--include', '**')
+    expect(profile.scheme).toBe('adaptive')
+    expect(profile.warnings).toContainEqual(
+      'scheme adaptive: b would give probes to more than 2,000 methods (--scheme b insists)',
+    )
+  })
+
+  it('much is not changed without a yes', async () => {
+    const java = await start(jdk, 0)
+    const byName = await refused(java, '--scheme', 'b', '--jdk')
+    expect(byName.code).toBe(64)
+    expect(byName.stderr).toContain('--scheme b would give probes to more than 2,000 methods')
+    expect(byName.stderr).toContain('--yes')
+    const implied = await refused(java, '--call-sites', '--jdk')
+    expect(implied.code).toBe(64)
+    expect(implied.stderr).toContain(
+      '--call-sites needs the calls of all methods: scheme b would give probes to more than 2,000 methods',
+    )
+    const profile = await record(java, '--scheme', 'a')
+    expect(profile).toMatchObject({ scheme: 'a', instrumentation: { instrumentedMethods: 2 } })
+  })
+})
+
+it('a yes is asked for on a terminal', async () => {
+  const asks = (lines: string[]) => lines.some((it) => it.includes('Go on? [y/N]'))
+  const java = await start(newest, 0)
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const args = ['record', `${java.pid}`, '--root', ROOT, '--duration', '1s', '--out', out, '--scheme', 'b']
+  const no = Terminal.jfluid([...args, '--jdk'])
+  await no.until(asks)
+  no.send('n\r')
+  expect((await no.exit).code).toBe(64)
+  const yes = Terminal.jfluid([...args, '--jdk'])
+  await yes.until(asks)
+  yes.send('y\r')
+  await yes.until((lines) => lines.some((it) => /\d methods? instrumented/.test(it)))
+  java.send('run')
+  await java.line(/^done/)
+  expect((await yes.exit).code).toBe(0)
+})

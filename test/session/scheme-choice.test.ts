@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { parseRoot } from '../../src/reveal/patterns.ts'
+import { type Behind, chooseScheme, whyNotB } from '../../src/session/scheme-choice.ts'
+import { needsAllCalls, type SessionRequest } from '../../src/session/session-options.ts'
+
+const request = (more: Partial<SessionRequest> = {}): SessionRequest => ({
+  ...{ scheme: 'auto', roots: [parseRoot('Foo.bar')], include: [], exclude: [], jdk: false, ...more },
+})
+
+/** A JVM of which nothing may be asked. */
+const untouched = (loadedClasses: number) => ({ loadedClasses }) as Behind
+
+const small = { isTooMuch: false, methods: 40, classes: 5, classBytes: 20_000, pauseMs: 12 }
+
+describe('scheme b is harmless', () => {
+  it('where little is reached', () => {
+    expect(whyNotB(small)).toBeNull()
+  })
+
+  it('where it cannot be told how long a redefinition takes', () => {
+    expect(whyNotB({ ...small, pauseMs: null })).toBeNull()
+  })
+
+  it.each([
+    [{ isTooMuch: true }, 'b would give probes to more than 2,000 methods'],
+    [{ classBytes: 3 << 20 }, 'b would take about 12 MiB of metaspace'],
+    [{ pauseMs: 180.4 }, 'b would stop the JVM for about 180 ms'],
+  ])('but not with %j', (more, why) => {
+    expect(whyNotB({ ...small, ...more })).toBe(why)
+  })
+})
+
+describe('which scheme is taken', () => {
+  it('adaptive where many classes are loaded, without a look', async () => {
+    expect(await chooseScheme(request(), untouched(16_412))).toEqual({
+      scheme: 'adaptive',
+      why: 'scheme adaptive: 16,412 classes are loaded (--scheme b insists)',
+      listed: null,
+    })
+  })
+
+  it.each(['a', 'b', 'adaptive'] as const)('%s where it is asked for', async (scheme) => {
+    expect(await chooseScheme(request({ scheme }), untouched(16_412))).toMatchObject({ scheme, why: null })
+  })
+
+  it('b, where all calls are needed', async () => {
+    expect(await chooseScheme(request({ callSites: true }), untouched(16_412))).toMatchObject({ scheme: 'b' })
+  })
+
+  it('adaptive, where methods are named that are to be timed', async () => {
+    const timed = [parseRoot('Foo.baz')]
+    expect(await chooseScheme(request({ timed }), untouched(300))).toMatchObject({
+      ...{ scheme: 'adaptive', why: null },
+    })
+  })
+})
+
+describe('all calls are needed', () => {
+  it.each([
+    [{ mode: 'alloc' }, '--mode alloc'],
+    [{ waits: true }, '--waits'],
+    [{ callSites: true }, '--call-sites'],
+    [{ trace: 3 }, '--trace'],
+    [{ followThreads: true }, '--follow-threads'],
+    [{ maxOverhead: 0.05 }, '--max-overhead'],
+    [{ rare: 'watch' }, '--rare watch'],
+  ] as const)('by %j', (more, option) => {
+    expect(needsAllCalls(request(more))).toBe(option)
+  })
+
+  it('by nothing else', () => {
+    expect(needsAllCalls(request({ mode: 'exact', rare: 'arm', jdk: true }))).toBeNull()
+  })
+})
