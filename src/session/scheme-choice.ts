@@ -63,8 +63,6 @@ export function whyNotB({ isTooMuch, classBytes, pauseMs }: Reached): string | n
   return null
 }
 
-const INSISTS = '(--scheme b insists)'
-
 /** What is behind the door, before anything in it has been changed. */
 export interface Behind {
   readonly agent: Agent
@@ -86,7 +84,7 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
     const loaded = behind.loadedClasses.toLocaleString('en-US')
     return {
       scheme: 'adaptive',
-      why: `scheme adaptive: ${loaded} classes are loaded ${INSISTS}`,
+      why: `scheme adaptive: ${loaded} classes are loaded (--scheme b insists)`,
       listed: null,
     }
   }
@@ -101,7 +99,7 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
   }
   const why = whyNotB(reached)
   if (why === null) return { scheme: 'b', why, listed }
-  return { scheme: 'adaptive', why: `scheme adaptive: ${why} ${INSISTS}`, listed }
+  return { scheme: 'adaptive', why: `scheme adaptive: ${why} (--scheme b insists)`, listed }
 }
 
 /** All that is reachable from the roots now, which is as much as scheme b takes at most. */
