@@ -2,6 +2,7 @@
 
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
+import { preloadRecorder } from '../session/recorder/recorder.ts'
 import { Session } from '../session/session.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -59,6 +60,7 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   if (problem !== null) throw problem
   const way = await wayIn(pidText, flags)
   preloadScreen()
+  preloadRecorder()
   if (chooses) {
     const { findRoot } = await import('./choose-root.ts')
     const root = await findRoot(way.number)

@@ -2,6 +2,7 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { preloadRecorder } from '../session/recorder/recorder.ts'
 import type { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
 import { type AllFlag, checkAll } from './all.ts'
@@ -28,6 +29,10 @@ export interface RecordFlags
   readonly duration: string
   readonly stream?: boolean
 }
+
+/** Between two looks for the first call of the root; afterwards a line in so many of them. */
+const TICK_MS = 50
+const TICKS_A_LINE = 10
 
 /** A JVM is sampled without a session, whose snapshots a stream is made of. */
 export class StreamNeedsRoot extends JfluidError {
@@ -72,6 +77,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
   const place = await Destination.of(flags, to, way.number, (line) => progress.note(line))
   const stop = stopSignal()
   try {
+    preloadRecorder()
     const onPhase = (phase: string): void => progress.phase(phase)
     onPhase(`attaching to ${way.name}`)
     const session = await withConsent(
@@ -89,14 +95,19 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     for (const line of describeMatches(session)) progress.note(line)
     const quiet = tellMessages(session, (line) => progress.note(line))
     const begun = performance.now()
+    let ticks = 0
+    let hasBegun = false
     const ticker = setInterval(async () => {
+      // The first call of the root is worth a look at once.
+      if (hasBegun && ++ticks % TICKS_A_LINE !== 0) return
       const s = await session.status().catch(() => null)
       if (s === null) return
+      hasBegun ||= s.events > 0
       const seconds = Math.round((performance.now() - begun) / 1000)
       progress.update(
         `${seconds}/${Math.round(durationMs / 1000)} s  ${s.events} events  ${s.instrumentedMethods} methods instrumented, ${s.calledMethods} called${s.stacks === undefined ? '' : `, ${s.stacks.samples} samples`}`,
       )
-    }, 500)
+    }, TICK_MS)
     const timer = new Promise<string>((resolve) => {
       setTimeout(resolve, durationMs, 'the time is over').unref()
     })

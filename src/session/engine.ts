@@ -27,6 +27,7 @@ import type { RegionTable } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
 import { Names } from './names.ts'
 import type { Prepared } from './preparation.ts'
+import { type CodeAccess, openCode } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
 import { MOST_METHODS } from './scheme-choice.ts'
@@ -73,6 +74,7 @@ export class Engine {
   /** What the JVM runs: a main class, or the path of a jar. */
   readonly main: string
   readonly #countTicks: number
+  #code: Promise<CodeAccess | null> | undefined
   /** What there is to warn of, but for what the parts know themselves: see `allWarnings`. */
   readonly warnings = new Set<string>()
 
@@ -120,6 +122,7 @@ export class Engine {
       return all
     }
     const workshop: Workshop = {
+      followsLoads: !isAdaptive,
       ...{ agent, listClasses, recorder, clock, classes, turns, instrumenter, revealer },
     }
     this.installation = new Installation(workshop)
@@ -140,6 +143,15 @@ export class Engine {
     this.inside = isAdaptive ? new Inside(this) : null
     this.arming = finder === null ? null : new Arming(workshop, this.installation, finder, () => this.#size())
     this.names = new Names(this)
+  }
+
+  /** Where the JVM has the code of methods, for the proof at the end. Asked before the end, that has less to wait for. */
+  openCode(): Promise<CodeAccess | null> {
+    if (this.#code === undefined) {
+      this.#code = openCode(this.agent)
+      this.#code.catch(() => {}) // the proof tells
+    }
+    return this.#code
   }
 
   async #size(): Promise<JvmSize> {

@@ -112,7 +112,7 @@ export class Preparation {
       `agent ${facts.build.slice(0, 12)} in process ${facts.pid}: ${facts.vm} ${facts.version}, clock ${facts.clock}`,
     )
     const { elsewhere } = this.#door
-    const { recorder, configured } = await (elsewhere === undefined
+    const { recorder: opening, configured } = await (elsewhere === undefined
       ? this.#shareRing(facts)
       : this.#mirrorRing(elsewhere))
     if (options.sampling !== undefined) await agent.sampling(options.sampling)
@@ -120,6 +120,7 @@ export class Preparation {
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
     if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
     const { calibration, regionTable } = await this.#calibrate(onPhase)
+    const recorder = await opening
     const ticksOfCount =
       this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
     const clock = new TargetClock(configured.clock, facts.clock)
@@ -172,7 +173,7 @@ export class Preparation {
     }
   }
 
-  /** Once this resolves, both sides have it open. */
+  /** Once its recorder is there, too, both sides have it open. */
   async #shareRing(facts: AgentFacts) {
     const door = this.#door
     const perf = door.perf(door.pid ?? facts.pid)
@@ -184,25 +185,28 @@ export class Preparation {
     } catch (error) {
       await this.#whyNoRing(error, ring)
     }
-    const [recorder, configured] = await Promise.all([
-      this.#startRecorder(ring).catch((error: unknown) => this.#whyNoRing(error, ring)),
-      this.#configure(join(door.dir, RING), perf),
-    ])
-    // However we end, no file stays.
-    rmSync(ring, { force: true })
-    door.leave()
-    return { recorder, configured }
+    // The recorder opens it while the target calibrates, which writes nothing into it.
+    const opened = this.#startRecorder(ring).catch((error: unknown) => this.#whyNoRing(error, ring))
+    const configured = this.#configure(join(door.dir, RING), perf)
+    const recorder = Promise.all([opened, configured]).then(([it]) => {
+      // However we end, no file stays.
+      rmSync(ring, { force: true })
+      door.leave()
+      return it
+    })
+    recorder.catch(() => {}) // it is waited for once the target has been asked all
+    return { recorder, configured: await Promise.race([configured, recorder.then(() => configured)]) }
   }
 
   /** The agent has a buffer of its own, and sends it to the recorder. */
   async #mirrorRing(at: Meeting) {
     const token = newToken()
-    const recorder = await this.#startRecorder({ at, token })
+    const recorder = await this.#startRecorder({ at, token }) // whose port the agent is told
     const peer = `${at.host.includes(':') ? `[${at.host}]` : at.host}:${recorder.port}`
     const configured = await this.#heard(
       this.#configure(`peer=${peer};token=${token}`, { file: '', offset: 0 }),
     )
-    return { recorder, configured }
+    return { recorder: Promise.resolve(recorder), configured }
   }
 
   #startRecorder(ring: string | MirrorOffer): Promise<Recorder> {

@@ -39,16 +39,32 @@ const NOTHING: CodeFacts = {
   ...{ different: [], unchecked: '' },
 }
 
-/** Compares the code that the JVM holds with what it was. Not for a target that has gone. */
-export async function compareCode(port: MemoryPort, classes: readonly ClassBefore[]): Promise<CodeFacts> {
-  if (classes.length === 0) return NOTHING
-  const until = performance.now() + CODE_MS
+/** Where a JVM has its methods and their code: that stays where it is. */
+export interface CodeAccess {
+  readonly methods: MethodCounts
+  readonly codes: HeldCodes
+}
+
+/** Finds out where the code is, which takes most of the time of a comparison. @returns null if the JVM does not show it */
+export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
   const library = await port.vmLibrary()
   const memory = new Memory(port)
   const structs = library === 0 ? null : await readStructs(memory, library)
   const methods = structs && (await MethodCounts.open(memory, port, structs))
   const codes = structs && HeldCodes.open(memory, structs)
-  if (methods === null || codes === null) return { ...NOTHING, unchecked: 'this JVM does not show its code' }
+  return methods && codes && { methods, codes }
+}
+
+/** Compares the code that the JVM holds with what it was. Not for a target that has gone. */
+export async function compareCode(
+  opened: Promise<CodeAccess | null>,
+  classes: readonly ClassBefore[],
+): Promise<CodeFacts> {
+  if (classes.length === 0) return NOTHING
+  const until = performance.now() + CODE_MS
+  const access = await opened
+  if (access === null) return { ...NOTHING, unchecked: 'this JVM does not show its code' }
+  const { methods, codes } = access
   const known = classes.flatMap(({ bytes, ...it }) => (bytes === null ? [] : [{ ...it, bytes }]))
   const facts = { ...NOTHING, different: [] as string[] }
   if (known.length < classes.length) facts.unchecked = 'of some classes the old code was not kept'
@@ -107,11 +123,15 @@ export class Proof {
 
   /** The target has its code back, and the agent is still there. */
   async restored(): Promise<void> {
-    const { agent, instrumenter, process } = this.#engine
+    const { instrumenter, process } = this.#engine
     this.#before.push(remainsOf(process)) // it may have begun threads to give classes their code
     try {
       const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
-      this.#code = await within(ANSWER_MS, compareCode(agent, instrumenter.classesBefore()), late)
+      this.#code = await within(
+        ANSWER_MS,
+        compareCode(this.#engine.openCode(), instrumenter.classesBefore()),
+        late,
+      )
     } catch (error) {
       // The detach goes on: what could not be looked at is said.
       const problem = error instanceof ClassFormatProblem ? `unreadable: ${error.message}` : String(error)

@@ -82,7 +82,8 @@ export class Pulse {
         this.#askedAt = null
         this.#note = null
       })
-      if (++this.#ticks % ROOT_TICKS === 0) this.#findRoots()
+      if (++this.#ticks === 1) void this.#engine.openCode()
+      if (this.#ticks % ROOT_TICKS === 0) this.#findRoots()
       if (this.#ticks % RARE_TICKS === 0) rareWatch.look().catch(() => {}) // the turns have told
       const stats = await recorder.stats()
       if (stats.events > 0) this.#hasRecorded = true

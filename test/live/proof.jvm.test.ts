@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { commandOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
-import { compareCode } from '../../src/session/proof.ts'
+import { compareCode, openCode } from '../../src/session/proof.ts'
 import { named, remainsOf } from '../../src/session/remains.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -108,7 +108,7 @@ forOldestJdk((jdk) => {
     const options = await commandOptions({ root: ['fix.Witness.root'], scheme: 'a' })
     const session = await Session.start(await attachDoor(java.pid), options)
     const { agent, instrumenter } = session.engine
-    const during = await compareCode(agent, instrumenter.classesBefore())
+    const during = await compareCode(openCode(agent), instrumenter.classesBefore())
     expect(during.different).toEqual(
       expect.arrayContaining(['fix.Witness.root(I)I', 'fix.Witness.mix(II)I', 'fix.Witness$1.of(I)I']),
     )

@@ -47,7 +47,7 @@ export async function beginAtRoots(
     await pulse.readStatus()
     await hideHandleMembers(engine)
     // A class that is still to come brings what goes in first along.
-    const begin = () => installation.begin(revelations, false)
+    const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
     if (timed !== null) await arming?.switchTo([[timed.revelation.instrument.map(({ id }) => id), MODE_TIME]])
     await checkRefused(engine)

@@ -33,6 +33,8 @@ export interface Workshop {
   readonly agent: Agent
   /** Those of the loaded classes that the scheme wants to know of, each once. */
   readonly listClasses: () => Promise<LoadedClasses>
+  /** Whether what classes contribute that are loaded meanwhile is put in as well. */
+  readonly followsLoads: boolean
   readonly instrumenter: Instrumenter
   readonly revealer: Revealer
   readonly recorder: Recorder
@@ -128,14 +130,14 @@ export class Installation {
 
   /**
    * Puts in the roots and what is ahead of them, and what classes contribute that have appeared since they were revealed.
-   * From now on, what new classes contribute goes in as they appear.
-   *
-   * @param firstAlone  what is to go in first has a redefinition of its own where nothing else goes in
+   * From now on, what new classes contribute goes in as they appear, if loads are followed; and what is to go in first has a redefinition of its
+   * own then where nothing else goes in.
    */
-  async begin(revelations: readonly Revelation[], firstAlone = true): Promise<void> {
+  async begin(revelations: readonly Revelation[]): Promise<void> {
     this.#begun = true
     await this.apply(revelations)
-    if (firstAlone) await this.#install(this.#takeFirst(), [])
+    if (!this.#workshop.followsLoads) return
+    await this.#install(this.#takeFirst(), [])
     await this.refreshClasses()
   }
 
@@ -231,7 +233,7 @@ export class Installation {
       this.noteSwap(r)
       if (r.calls > 0) this.#settleSoon()
     }
-    if (!results.some((r) => r.loadedClasses)) return
+    if (!this.#workshop.followsLoads || !results.some((r) => r.loadedClasses)) return
     // What these classes contribute must be in before the threads that wait go on: none is ready yet.
     await this.refreshClasses()
     await this.applyRests()

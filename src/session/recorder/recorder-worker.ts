@@ -5,8 +5,9 @@
 // second. Every round and every chunk moves the heartbeat on: a target that waits for us and sees it stand still for
 // 250 ms ends the session by itself, unless this thread wants a processor and gets none. So after an error it stands.
 
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseStartTicks } from '../../attach/target-process.ts'
 import { debug, msText } from '../../base/debug.ts'
 import { joinDebugLog } from '../../base/debug-log.ts'
@@ -412,7 +413,8 @@ function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
 }
 
 try {
-  const data = workerData as RecorderData
+  // It comes once there is a buffer. Until then the thread has been started, and no more.
+  const [data]: [RecorderData] = (await once(port, 'message')) as [RecorderData]
   if (data.debugLog !== undefined) joinDebugLog(data.debugLog)
   let recording: RecordingThread
   let mirrorPort = 0

@@ -233,12 +233,15 @@ export class Recorder {
     trace = 0,
     bound: ContextBound | null = null,
   ): Promise<Recorder> {
-    const workerData: RecorderData = {
+    const data: RecorderData = {
       ...{ ring, executed, firstMethod, regions, firstPlaced, trace, bound },
       debugLog: debugLogShare(),
     }
-    const worker = new Worker(workerUrl, { workerData, ...ownOptions(), name: 'jfluid-recorder' })
+    const worker = spare?.url === workerUrl.href ? spare.worker : startWorker(workerUrl)
+    spare = undefined
+    worker.ref()
     const recorder = new Recorder(worker)
+    worker.postMessage(data)
     await new Promise<void>((resolve, reject) => {
       worker.on('message', (message: RecorderMessage) => {
         if (message.kind === 'ready') {
@@ -548,6 +551,25 @@ function ownOptions(): Pick<WorkerOptions, 'execArgv' | 'env'> {
   return isTyped || env.NODE_OPTIONS?.includes('--input-type')
     ? { execArgv: [], env: { ...env, NODE_OPTIONS: '' } }
     : {}
+}
+
+/** Started, and not yet told what to record. */
+let spare: { readonly worker: Worker; readonly url: string } | undefined
+
+/** Starts the thread of the next recorder while something else is waited for. A process that has no other work ends all the same. */
+export function preloadRecorder(): void {
+  if (spare !== undefined) return
+  const url = builtWorker()
+  const worker = startWorker(url)
+  worker.on('error', () => {
+    if (spare?.worker === worker) spare = undefined
+  })
+  worker.unref()
+  spare = { worker, url: url.href }
+}
+
+function startWorker(url: URL): Worker {
+  return new Worker(url, { ...ownOptions(), name: 'jfluid-recorder' })
 }
 
 /** The compiled worker. When this file runs as TypeScript (in tests), the one of the latest build. */

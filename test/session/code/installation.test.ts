@@ -49,7 +49,7 @@ describe('before recording begins', () => {
     })
     classes = new TargetClasses()
     installation = new Installation({
-      ...{ listClasses, instrumenter, classes },
+      ...{ listClasses, followsLoads: true, instrumenter, classes },
       turns: new Turns((error) => assert.fail(String(error))),
       revealer: {
         ...{ addClasses: () => {}, refused: () => {} },
