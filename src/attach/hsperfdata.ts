@@ -147,6 +147,11 @@ export interface PerfFacts {
   loadedClasses?: number
   /** Those of them that are gone. */
   unloadedClasses?: number
+  /** Compilations of methods since the start: more than there is code of now. */
+  compilations?: number
+  /** In bytes; the most is that of MaxMetaspaceSize, or of the address space that is set aside. */
+  metaspaceUsed?: number
+  metaspaceMost?: number
   /** Time since the start that the JVM spent in safepoints, in ns. */
   safepointNs?: number
   safepoints?: number
@@ -185,6 +190,9 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
     'unloadedClasses',
     unloaded === undefined ? undefined : unloaded + (number('java.cls.sharedUnloadedClasses') ?? 0),
   )
+  put('compilations', number('sun.ci.standardCompiles'))
+  put('metaspaceUsed', number('sun.gc.metaspace.used'))
+  put('metaspaceMost', number('sun.gc.metaspace.maxCapacity'))
   put('safepoints', number('sun.rt.safepoints'))
   put('createdAt', number('sun.rt.createVmBeginTime'))
   const ticks = number('sun.rt.safepointTime')

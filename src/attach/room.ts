@@ -7,8 +7,8 @@
 // meanwhile: what an attach needs is asked for with some to spare.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { minOf } from '../base/arrays.ts'
+import { controlGroups } from './control-groups.ts'
 import type { TargetProcess } from './target-process.ts'
 
 /** How many more a process may have; Infinity where nothing limits it, or we may not look. */
@@ -71,29 +71,13 @@ function allThreads(): number {
 /** Of the control groups that the process is in, one inside the other, the fullest. */
 function threadsOfGroups(pid: number): number {
   let least = Number.POSITIVE_INFINITY
-  for (const group of pidsGroups(textOf(`/proc/${pid}/cgroup`) ?? '')) {
+  for (const group of controlGroups(textOf(`/proc/${pid}/cgroup`) ?? '', 'pids')) {
     const max = textOf(`${group}/pids.max`)?.trim()
     if (max === undefined || max === 'max') continue
     const current = textOf(`${group}/pids.current`)
     if (current !== undefined) least = Math.min(least, Number(max) - Number(current))
   }
   return least
-}
-
-/**
- * Directories where the limit of a process may be, from its lines of /proc/<pid>/cgroup: `0::/a/b` of version 2,
- * `8:pids:/a/b` of version 1. In a container the path may be the host's and lead nowhere, and the container's own group
- * be what is mounted: that is the last of them.
- */
-export function pidsGroups(cgroup: string): string[] {
-  const groups: string[] = []
-  for (const [, controllers, path] of cgroup.matchAll(/^\d+:([^:\n]*):(\/.*)$/gm)) {
-    if (controllers !== '' && !controllers!.split(',').includes('pids')) continue
-    const mounted = controllers === '' ? '/sys/fs/cgroup' : '/sys/fs/cgroup/pids'
-    for (let at = path!; at !== '/'; at = dirname(at)) groups.push(`${mounted}${at}`)
-    groups.push(mounted)
-  }
-  return groups
 }
 
 function textOf(path: string): string | undefined {

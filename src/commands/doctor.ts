@@ -1,6 +1,7 @@
 // jfluid doctor: what an attach would meet. Without a root, nothing of it reaches the JVM.
 
 import { NoSuchProcess } from '../attach/admission.ts'
+import { readProcessors } from '../attach/processors.ts'
 import { append, maxOf } from '../base/arrays.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, count, plural, width } from '../profile/text.ts'
@@ -22,6 +23,8 @@ export type DoctorFlags = Pick<SessionFlags, 'root' | 'include' | 'exclude' | 'j
 /** Reasons for skipping that the text names. */
 const REASONS = 5
 const COLUMNS = 100
+/** At how many processors the JVM uses. */
+const LOOK_MS = 500
 /** Packages, and methods that roots call, that the text names. */
 const PACKAGES = 8
 const CALLEES = 12
@@ -37,7 +40,7 @@ export async function doctor(
   const options = hasRoot ? sessionOptions({ ...flags, scheme: 'b', yes: true }) : undefined // a root that cannot be read is told before anything is looked at
   if (flags.jdwp !== undefined) return await doctorOverPort(flags.jdwp, options, flags.json === true, print)
   const pid = await targetOf(pidText)
-  const examination = examine(pid)
+  const examination = examine(pid, undefined, await readProcessors(pid, LOOK_MS))
   if (examination === undefined) throw new NoSuchProcess(pid)
   const { jvm, findings } = examination
   const status = statusOf(findings)
@@ -147,8 +150,12 @@ function reachText(reach: RootReach): string {
   const { schemeA, schemeB } = reach
   const inClasses = ({ methods, classes }: RootReach['schemeA']): string =>
     `${plural(methods, 'method')} in ${classes === 1 ? '1 class' : `${count(classes)} classes`}`
+  const { scheme, why, pauseMs } = reach.auto
+  const stops =
+    pauseMs === null ? '' : `; one redefinition would stop the JVM for about ${Math.ceil(pauseMs)} ms`
   const lines = [
     ...describeRoots(reach.roots).map((it) => it.replace(', waiting for', ', an attach would wait for')),
+    `scheme auto: ${scheme}${why === null ? '' : `, as ${why}`}${stops}`,
     `scheme a: ${inClasses(schemeA)} at once`,
     `scheme b: ${inClasses(schemeB)} at the beginning, ${count(schemeA.methods)} at most as methods are called`,
     ...reasonsOf(reach).map(
@@ -170,12 +177,18 @@ function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[
   return [...all.slice(0, REASONS), { reason: plural(rest.length, 'other reason'), methods }]
 }
 
+/** What the program may notice. */
+const COSTS: ReadonlySet<Finding['check']> = new Set(['redefinition', 'classes', 'metaspace', 'processors'])
+
 /** @param name  as it is typed */
 function verdict(name: string, findings: readonly Finding[], status: number, isUnasked: boolean): string {
   const problems = findings.filter((it) => it.level === 'problem').length
-  if (problems === 0) return `\ngo: nothing known forbids jfluid attach ${name}\n`
+  const costs = findings.filter((it) => it.level === 'note' && COSTS.has(it.check)).map((it) => it.check)
+  if (problems === 0 && costs.length === 0) return `\nOK: nothing known forbids jfluid attach ${name}\n`
+  if (problems === 0)
+    return `\nOK, but the program would notice jfluid attach ${name}: see ${costs.join(', ')}\n`
   const unasked = isUnasked ? '; the agent was not loaded, and the root not looked at' : ''
-  return `\nno go: ${plural(problems, 'problem')}${unasked}; an attach would end with exit code ${status}\n`
+  return `\ndo not: ${plural(problems, 'problem')}${unasked}; an attach would end with exit code ${status}\n`
 }
 
 function asJson(findings: readonly Finding[], status: number, reach: RootReach | undefined): object {
@@ -190,6 +203,7 @@ function asJson(findings: readonly Finding[], status: number, reach: RootReach |
         schemeB: reach.schemeB,
         skipped: reasonsOf(reach),
         callees: reach.callees,
+        auto: reach.auto,
       },
     }),
   }

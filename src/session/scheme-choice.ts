@@ -80,14 +80,8 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
   if (scheme === 'adaptive' || (scheme === 'auto' && timed !== undefined && needs === null))
     return { scheme: 'adaptive', why: null, listed: null }
   const isFree = scheme === 'auto' && needs === null
-  if (isFree && behind.loadedClasses > MOST_LOADED) {
-    const loaded = behind.loadedClasses.toLocaleString('en-US')
-    return {
-      scheme: 'adaptive',
-      why: `scheme adaptive: ${loaded} classes are loaded (--scheme b insists)`,
-      listed: null,
-    }
-  }
+  const large = isFree ? whyLarge(behind.loadedClasses) : null
+  if (large !== null) return { scheme: 'adaptive', why: reasonText(large), listed: null }
   const named = scheme === 'a' ? 'a' : 'b'
   const most = isFree ? MOST_METHODS : mostMethods
   if (most === undefined || regions !== undefined) return { scheme: named, why: null, listed: null }
@@ -99,7 +93,14 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
   }
   const why = whyNotB(reached)
   if (why === null) return { scheme: 'b', why, listed }
-  return { scheme: 'adaptive', why: `scheme adaptive: ${why} (--scheme b insists)`, listed }
+  return { scheme: 'adaptive', why: reasonText(why), listed }
+}
+
+const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b insists)`
+
+/** @returns why a program is too large to look at what its roots reach; null if it is not */
+export function whyLarge(loadedClasses: number): string | null {
+  return loadedClasses > MOST_LOADED ? `${loadedClasses.toLocaleString('en-US')} classes are loaded` : null
 }
 
 /** All that is reachable from the roots now, which is as much as scheme b takes at most. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, it } from 'vitest'
-import { pidsGroups, readRoom, softLimit } from '../../src/attach/room.ts'
+import { controlGroups } from '../../src/attach/control-groups.ts'
+import { readRoom, softLimit } from '../../src/attach/room.ts'
 
 const LIMITS = `Limit                     Soft Limit           Hard Limit           Units
 Max cpu time              unlimited            unlimited            seconds
@@ -23,7 +24,7 @@ describe('the limits of a process', () => {
 
 describe('control groups that may limit threads', () => {
   it('are those of version 2, one inside the other', () => {
-    assert.deepEqual(pidsGroups('0::/system.slice/shop.service\n'), [
+    assert.deepEqual(controlGroups('0::/system.slice/shop.service\n', 'pids'), [
       '/sys/fs/cgroup/system.slice/shop.service',
       '/sys/fs/cgroup/system.slice',
       '/sys/fs/cgroup',
@@ -32,7 +33,7 @@ describe('control groups that may limit threads', () => {
 
   it('are those of the pids controller, of version 1', () => {
     assert.deepEqual(
-      pidsGroups('12:cpu,cpuacct:/docker/1f\n8:pids:/docker/1f\n1:name=systemd:/docker/1f\n'),
+      controlGroups('12:cpu,cpuacct:/docker/1f\n8:pids:/docker/1f\n1:name=systemd:/docker/1f\n', 'pids'),
       ['/sys/fs/cgroup/pids/docker/1f', '/sys/fs/cgroup/pids/docker', '/sys/fs/cgroup/pids'],
     )
   })

@@ -12,7 +12,7 @@ import { jfluid, readProfileJson } from '../support/jfluid.ts'
 import { doctor, problems, start } from './doctor-json.ts'
 
 forNewestJdk((jdk) => {
-  it('says go, and leaves no trace in the JVM', async () => {
+  it('says that nothing forbids an attach, and leaves no trace in the JVM', async () => {
     const java = await start(jdk)
     const told = await doctor(java)
     expect(told.findings.find((it) => it.check === 'jdk')?.text).toContain(jdk.full)
@@ -60,7 +60,7 @@ forNewestJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('says no go as attach then does, before a root is looked at', async () => {
+  it('says what forbids it as attach then does, before a root is looked at', async () => {
     const java = await start(jdk, '-XX:-EnableDynamicAgentLoading')
     const told = await doctor(java, '--root', 'fix.Ticker.work')
     expect(problems(told)).toEqual(['agent loading'])

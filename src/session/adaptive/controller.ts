@@ -15,7 +15,7 @@ import { sourceName } from '../target-classes.ts'
 import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
 import { type Costs, type Counted, tooDense, worthTiming } from './decide.ts'
-import { LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from './limits.ts'
+import { FREE_METASPACE, LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from './limits.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */
@@ -30,8 +30,6 @@ const SETTLE_MS = 1_000
 const LONGEST_SETTLE_MS = 60_000
 /** Methods with less code are inlined where they are called, and would not be with probes. */
 const LEAST_CODE = 36
-/** Of metaspace that must stay free. */
-const FREE_METASPACE = 16 << 20
 const LARGEST_CLASS = 1 << 20
 /** Part of the time of the roots that probes may cost. */
 const BUDGET = 0.05

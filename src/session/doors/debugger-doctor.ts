@@ -76,7 +76,10 @@ export async function examineDebugged(
       reach:
         options === undefined || !readable
           ? undefined
-          : await reachAmong({ classes: loaded, executed: new Set(), classBytes }, options),
+          : await reachAmong(
+              { classes: loaded, compiledMethods: null, executed: new Set(), classBytes },
+              options,
+            ),
     }
   } finally {
     await jvm.dispose()

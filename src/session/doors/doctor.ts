@@ -17,11 +17,15 @@ import { type Circumstances, readCircumstances } from '../../attach/circumstance
 import { DynamicLoadingDisabled, InstrumentModuleMissing } from '../../attach/command.ts'
 import { booleanFlag } from '../../attach/java-command.ts'
 import { describeJvm, type Jvm } from '../../attach/jvms.ts'
+import type { Processors } from '../../attach/processors.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
+import { FREE_METASPACE, LONGEST_PAUSE_MS, MOST_METASPACE } from '../adaptive/limits.ts'
+import { predictedPauseMs } from '../adaptive/pause.ts'
 import { INVALIDATES_LITTLE } from '../beginning.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { ROOM_TO_BEGIN } from '../sampling/recording-room.ts'
+import { whyLarge } from '../scheme-choice.ts'
 import { type AgentInside, agentInside } from './agent-inside.ts'
 import { agentJar } from './agent-jar.ts'
 import { AlreadyAttached, OtherBuild, SecurityManagerPresent } from './door.ts'
@@ -54,6 +58,8 @@ export type Check =
   | 'redefinition'
   | 'other agents'
   | 'classes'
+  | 'metaspace'
+  | 'processors'
   | 'threads'
   | 'clock'
   | 'sampling'
@@ -78,14 +84,20 @@ const NEWEST = 25
 /** From it on, a JVM warns of an agent that is loaded while it runs (JEP 451). */
 const WARNS = 21
 const VIRTUAL_THREADS = 21
+/** The root's, and that of the JDK which gives what method handles call. */
+const CLASSES_OF_ROOT = 2
 /** The last with a security manager. */
 export const LAST_MANAGER = 23
-/** A redefinition costs more, the more there are. */
-const MANY_CLASSES = 6_000
+/** A process that uses more of its processors has none to spare for code that must be compiled again. */
+const BUSY = 0.7
 const MIB = 1 << 20
 
 /** @returns undefined when there is no such process */
-export function examine(pid: number, client: Client = thisClient()): Examination | undefined {
+export function examine(
+  pid: number,
+  client: Client = thisClient(),
+  processors?: Processors,
+): Examination | undefined {
   const facts = readTargetFacts(pid)
   if (facts === undefined) return undefined
   const jvm = describeJvm(facts, client)
@@ -99,7 +111,7 @@ export function examine(pid: number, client: Client = thisClient()): Examination
   }
   const circumstances = readCircumstances(facts.process)
   const places = placesOf(facts)
-  return { jvm, findings: findingsOf({ facts, jvm, client, circumstances, places }) }
+  return { jvm, findings: findingsOf({ facts, jvm, client, circumstances, places, processors }) }
 }
 
 export interface Evidence {
@@ -108,6 +120,8 @@ export interface Evidence {
   readonly client: Client
   readonly circumstances: Circumstances
   readonly places: Places
+  /** Undefined where nobody has looked, or it is not ours to see. */
+  readonly processors?: Processors | undefined
 }
 
 /** All there is to say, in the order in which an attach would meet it. */
@@ -130,6 +144,8 @@ export function findingsOf(evidence: Evidence): Finding[] {
     ...redefinition(evidence, feature),
     otherAgents(evidence),
     classes(evidence),
+    ...metaspace(evidence),
+    ...processors(evidence, feature),
     threads(evidence, feature),
     clock(evidence),
     sampling(evidence),
@@ -344,16 +360,54 @@ function classes({ facts: { perf, hasPerfFile } }: Evidence): Finding {
         : 'it shares no counters (hsperfdata): pauses of redefinitions cannot be taken out of times',
     )
   }
-  const loaded = perf.loadedClasses - (perf.unloadedClasses ?? 0)
-  const text = `${thousands(loaded)} loaded`
-  return loaded < MANY_CLASSES
+  const loadedClasses = perf.loadedClasses - (perf.unloadedClasses ?? 0)
+  const scheme = whyLarge(loadedClasses) !== null ? ', so --scheme auto is adaptive' : ''
+  const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops it for ${pauseText(loadedClasses, perf.compilations)}`
+  const least = predictedPauseMs({ loadedClasses, compiledMethods: 0 }, CLASSES_OF_ROOT) ?? 0
+  return least <= LONGEST_PAUSE_MS
     ? ok('classes', text)
-    : note(
-        'classes',
-        `${text}: each redefinition stops it for 4 to 20 ms`,
-        'A root near the task keeps them few.',
-      )
+    : note('classes', text, 'Under --scheme adaptive that is the root alone, and once more at the end.')
 }
+
+/** How many of the methods that have been compiled are so still is not to be seen from outside: none of them, or all. */
+function pauseText(loadedClasses: number, compilations: number | undefined): string {
+  const pause = (compiledMethods: number) =>
+    Math.ceil(predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT) ?? 0)
+  return compilations === undefined
+    ? `at least ${pause(0)} ms`
+    : `${pause(0)} to ${pause(compilations)} ms, by how much code is compiled`
+}
+
+function metaspace({ facts: { perf } }: Evidence): Finding[] {
+  const { metaspaceUsed: used, metaspaceMost: most } = perf ?? {}
+  if (used === undefined || most === undefined) return []
+  const text = `${mib(used)} used, of ${mib(most)} at most`
+  if (most - used >= FREE_METASPACE + MOST_METASPACE) return [ok('metaspace', text)]
+  return [
+    note(
+      'metaspace',
+      `${text}: too little to give probes to more than a root`,
+      'Start it with a larger -XX:MaxMetaspaceSize.',
+    ),
+  ]
+}
+
+function processors({ circumstances: { options }, processors }: Evidence, feature: number | null): Finding[] {
+  if (processors === undefined) return []
+  const { used, most } = processors
+  const text = `${used.toFixed(1)} of ${Number(most.toFixed(1))} in use`
+  if (used <= BUSY * most) return [ok('processors', text)]
+  const flushes = feature !== null && feature < INVALIDATES_LITTLE && !options.some(isOwnAgent)
+  return [
+    note(
+      'processors',
+      flushes ? `${text}: while its code is compiled again, requests wait` : `${text}: samples come late`,
+      flushes ? 'Attach when it has less to do, or start it with $(jfluid agent-path).' : undefined,
+    ),
+  ]
+}
+
+const mib = (bytes: number): string => `${thousands(Math.round(bytes / MIB))} MiB`
 
 function threads(
   { circumstances: { threads: names, threadCount } }: Evidence,

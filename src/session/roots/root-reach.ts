@@ -11,8 +11,10 @@ import { NO_PAST } from '../../reveal/past.ts'
 import { Revealer, type RevealOptions, type Revelation } from '../../reveal/revealer.ts'
 import type { RootReport } from '../../reveal/roots.ts'
 import { Agent } from '../../wire/agent.ts'
+import { predictedPauseMs } from '../adaptive/pause.ts'
 import type { OpenDoor } from '../doors/door.ts'
 import { answerInTime } from '../patience.ts'
+import { MOST_METHODS, whyLarge, whyNotB } from '../scheme-choice.ts'
 import { compiledPast } from '../target-past.ts'
 
 export interface SchemeReach {
@@ -22,7 +24,17 @@ export interface SchemeReach {
   readonly classes: number
 }
 
+/** What `--scheme auto` would take. */
+export interface AutoScheme {
+  readonly scheme: 'b' | 'adaptive'
+  /** Why not b. */
+  readonly why: string | null
+  /** Of the redefinition that gives the roots their probes, or with b all methods; null where that cannot be told. In ms. */
+  readonly pauseMs: number | null
+}
+
 export interface RootReach {
+  readonly auto: AutoScheme
   readonly roots: readonly RootReport[]
   readonly loadedClasses: number
   /** All that is reachable: scheme A at once, scheme B at most. Of the classes that are loaded now. */
@@ -45,6 +57,8 @@ export interface ClassSource extends RevealPort {
   readonly classes: readonly ClassInfo[]
   /** Methods that are known to run, as `OpenDoor.executed` tells them. */
   readonly executed: ReadonlySet<string>
+  /** Null where that is not known. */
+  readonly compiledMethods: number | null
 }
 
 /**
@@ -64,9 +78,13 @@ export async function reachOfRoots(
     await agent.hello()
     onPhase('reading classes')
     const executed = await door.executed()
+    const compiledMethods = await door.compiled()
     const { classes } = await agent.loadedClasses()
     onPhase('following calls')
-    return await reachAmong({ classes, executed, classBytes: (ids) => agent.classBytes(ids) }, options)
+    return await reachAmong(
+      { classes, compiledMethods, executed, classBytes: (ids) => agent.classBytes(ids) },
+      options,
+    )
   } finally {
     await answerInTime(agent.detach(), door.pid ?? 0).catch(() => {})
     agent.close()
@@ -97,6 +115,7 @@ export async function reachAmong(source: ClassSource, options: ReachOptions): Pr
   const a = await reveal('a')
   const b = await reveal('b')
   return {
+    auto: autoOf(a.revealer, source, files),
     roots: a.revealer.roots(),
     loadedClasses: classes.length,
     schemeA: reached(a.revealer),
@@ -104,6 +123,25 @@ export async function reachAmong(source: ClassSource, options: ReachOptions): Pr
     skipped: [...a.skipped].map(([method, reason]) => ({ method, reason })),
     callees: await calleesOf(a.revealer),
   }
+}
+
+function autoOf(revealer: Revealer, { classes, compiledMethods }: ClassSource, files: Files): AutoScheme {
+  const all = new Set<number>()
+  const ofRoots = new Set<number>()
+  for (const { classId, root } of revealer.methods()) {
+    all.add(classId)
+    if (root) ofRoots.add(classId)
+  }
+  let classBytes = 0
+  for (const id of all) classBytes += files.sizeOf(id)
+  const size = { compiledMethods, loadedClasses: classes.length }
+  const { methods } = reached(revealer)
+  const pauseMs = predictedPauseMs(size, all.size)
+  const isTooMuch = methods > MOST_METHODS
+  const why =
+    whyLarge(classes.length) ?? whyNotB({ isTooMuch, methods, classes: all.size, classBytes, pauseMs })
+  if (why === null) return { scheme: 'b', why, pauseMs }
+  return { scheme: 'adaptive', why, pauseMs: predictedPauseMs(size, ofRoots.size) }
 }
 
 async function calleesOf(revealer: Revealer): Promise<string[]> {
@@ -121,6 +159,7 @@ function reached(revealer: Revealer): SchemeReach {
 class Files {
   readonly #source: RevealPort
   readonly #known = new Map<number, Uint8Array | null>()
+  readonly #sizes = new Map<number, number>()
   #bytes = 0
 
   constructor(source: RevealPort) {
@@ -134,6 +173,7 @@ class Files {
       const files = await this.#source.classBytes(missing)
       missing.forEach((id, i) => {
         read.set(id, files[i] ?? null)
+        this.#sizes.set(id, files[i]?.length ?? 0)
       })
     }
     const found = ids.map((id) => read.get(id) ?? this.#known.get(id) ?? null)
@@ -144,6 +184,12 @@ class Files {
     }
     return found
   }
+
+  /** Bytes of a class file that has been read. */
+  sizeOf(id: number): number {
+    return this.#sizes.get(id) ?? 0
+  }
 }
 
+/** Of what two revealers read. */
 const KEPT_BYTES = 64 << 20

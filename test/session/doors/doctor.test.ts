@@ -133,10 +133,19 @@ describe('a JVM that an attach would enter', () => {
     expect(worries({ version })).toEqual(expected)
   })
 
-  it('says how many classes are loaded now, and from 6,000 on what that costs', () => {
-    expect(only('classes', {})).toEqual([{ check: 'classes', level: 'ok', text: '1,900 loaded' }])
-    const perf = { complete: true, attachSupported: true, loadedClasses: 6_000 }
-    expect(only('classes', { facts: { perf } })[0]).toMatchObject({ level: 'note' })
+  it('says how many classes are loaded, and for how long a redefinition stops it', () => {
+    expect(only('classes', {})).toEqual([
+      { check: 'classes', level: 'ok', text: '1,900 loaded; a redefinition stops it for at least 2 ms' },
+    ])
+    const perf = { complete: true, attachSupported: true, loadedClasses: 20_000, compilations: 10_000 }
+    expect(only('classes', { facts: { perf } })).toEqual([
+      {
+        ...{ check: 'classes', level: 'ok' },
+        text: '20,000 loaded, so --scheme auto is adaptive; a redefinition stops it for 17 to 45 ms, by how much code is compiled',
+      },
+    ])
+    const huge = { ...perf, loadedClasses: 200_000 }
+    expect(only('classes', { facts: { perf: huge } })[0]).toMatchObject({ level: 'note' })
     expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
   })
 
@@ -148,6 +157,31 @@ describe('a JVM that an attach would enter', () => {
     ])
     expect(only('classes', { facts })[0].text).toContain('not ours to read')
     expect(only('classes', { facts: { perf: undefined, hasPerfFile: false } })[0].text).toContain('shares no')
+  })
+
+  it('says how much room its metaspace has', () => {
+    const perf = { complete: true, attachSupported: true, loadedClasses: 100, metaspaceUsed: 100 * MIB }
+    const of = (most: number) =>
+      only('metaspace', { facts: { perf: { ...perf, metaspaceMost: most * MIB } } })
+    expect(of(256)).toEqual([{ check: 'metaspace', level: 'ok', text: '100 MiB used, of 256 MiB at most' }])
+    expect(of(120)[0]).toMatchObject({ level: 'note' })
+    expect(only('metaspace', {})).toEqual([])
+  })
+
+  it('says how busy its processors are, and what that means where its code is to be compiled again', () => {
+    const of = (used: number, version: string, options: string[] = []) =>
+      findingsOf({ ...evidence({ version, circumstances: { options } }), processors: { used, most: 2 } })
+        .filter((it) => it.check === 'processors')
+        .map(({ level, text }) => `${level} ${text}`)
+    expect(of(0.5, '17.0.1')).toEqual(['ok 0.5 of 2 in use'])
+    expect(of(1.9, '17.0.1')).toEqual([
+      'note 1.9 of 2 in use: while its code is compiled again, requests wait',
+    ])
+    expect(of(1.9, '25.0.1')).toEqual(['note 1.9 of 2 in use: samples come late'])
+    expect(of(1.9, '17.0.1', ['-javaagent:/opt/jfluid-agent.jar'])).toEqual([
+      'note 1.9 of 2 in use: samples come late',
+    ])
+    expect(only('processors', {})).toEqual([])
   })
 
   it('says whether virtual threads are in use, where there can be any', () => {
