@@ -33,6 +33,8 @@ export const EX_NOMATCH = 80
 export const EX_SMALLTERM = 81
 /** A task costs more than its baseline allows. */
 export const EX_REGRESSION = 82
+/** With scheme adaptive, no call of a root began. */
+export const EX_NOTCALLED = 83
 
 /** Something a user can act on. Broken invariants of our own are plain `Error`s instead. */
 export abstract class JfluidError extends Error {

@@ -1,7 +1,7 @@
 // What a recording that is over tells the shell. The profile has been kept by then; an error here says
 // that it is not all that was asked for, and why, by a code of its own.
 
-import { EX_IOERR, EX_NOMATCH, EX_NOROOT, JfluidError } from '../base/errors.ts'
+import { EX_IOERR, EX_NOMATCH, EX_NOROOT, EX_NOTCALLED, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootReport } from '../reveal/roots.ts'
@@ -66,6 +66,16 @@ export class RootNeverLoaded extends JfluidError {
   }
 }
 
+/** With scheme adaptive: they are there, and the program did not call them. */
+export class RootNeverCalled extends JfluidError {
+  readonly exitCode = EX_NOTCALLED
+  readonly hint: string
+  constructor(pid: number, roots: readonly string[]) {
+    super(`no root was called: ${roots.join(', ')}`)
+    this.hint = `Name a method that the program calls; jfluid roots ${pid} looks for some.`
+  }
+}
+
 /** A filter that was without any effect. */
 export class NoClassMatched extends JfluidError {
   readonly exitCode = EX_NOMATCH
@@ -91,6 +101,7 @@ export function filterText({ option, text }: FilterReport): string {
 export function outcome(
   session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> & {
     regionProblems?: Session['regionProblems']
+    rootsInVain?: Session['rootsInVain']
   },
   signal: NodeJS.Signals | null,
   kept: Kept,
@@ -103,6 +114,8 @@ export function outcome(
   if (region !== undefined) return region // says more than that its method got no probes
   const root = session.rootReport().find((it) => it.armed)
   if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
+  const inVain = session.rootsInVain ?? []
+  if (inVain.length > 0) return new RootNeverCalled(session.pid, inVain)
   const filters = session.filterReport().filter((it) => it.classes === 0)
   return filters.length > 0 ? new NoClassMatched(filters) : null
 }

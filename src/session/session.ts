@@ -65,6 +65,7 @@ export class Session {
   /** Settles when what is being changed has been. */
   #changed: Promise<void> = Promise.resolve()
   #generation = 0
+  #rootsInVain: readonly string[] = []
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `detach`. */
   readonly ended: Promise<string>
@@ -274,6 +275,11 @@ export class Session {
     return this.#engine.rootWatch.uncalled()
   }
 
+  /** With scheme adaptive, once there is a profile: all roots, if no call of any began. */
+  get rootsInVain(): readonly string[] {
+    return this.#rootsInVain
+  }
+
   /** Whether regions are timed, and no calls recorded. */
   get timesRegions(): boolean {
     return this.#engine.regionTable !== null
@@ -408,6 +414,7 @@ export class Session {
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
+    if (this.scheme === 'adaptive' && stats.events === 0) this.#rootsInVain = rootNames(engine.options)
     const { isTruncated, facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
     const profile = sessionProfile(engine, {

@@ -15,6 +15,7 @@ interface Facts {
   problem?: RootProblem | null
   near?: string[]
   idle?: boolean
+  rootsInVain?: string[]
 }
 
 const session = ({
@@ -23,8 +24,10 @@ const session = ({
   problem = null,
   near = [],
   idle = false,
+  rootsInVain = [],
 }: Facts = {}) => ({
   pid: 4711,
+  rootsInVain,
   ending,
   rootReport: () => [
     {
@@ -70,6 +73,14 @@ describe('a recording that is over ends with', () => {
   it('69 when a root has no probes, though it is there', () => {
     const problem = new RootRefused('A.b', new Map([['A.b()', 'its class was refused']]))
     assert.equal(status({ ...everything, problem }), 69)
+  })
+
+  it('83 when no root was called, unless a class never came', () => {
+    assert.equal(status({ rootsInVain: ['A.b'], idle: true }), 83)
+    assert.equal(status({ ...everything, rootsInVain: ['A.b'] }), 67)
+    const problem = outcome(session({ rootsInVain: ['A.b', 'A.c'] }), null, null)
+    assert.equal(problem?.message, 'no root was called: A.b, A.c')
+    assert.equal(problem?.hint, 'Name a method that the program calls; jfluid roots 4711 looks for some.')
   })
 
   it('the status of what broke the recorder', () => {
