@@ -374,6 +374,8 @@ export function reportFacts(profile: Profile): [string, string][] {
   ]
   if (profile.rootCalls !== undefined && profile.rootCalls.count > 0)
     ofRoots.push(['took', rootCallsText(profile.rootCalls)])
+  else if (profile.rootCalls !== undefined && rootCalls > 0)
+    ofRoots.push(['took', 'no call has returned: times are those until the end'])
   if (profile.overhead !== undefined) ofRoots.push(['budget', budgetText(profile.overhead)])
   const ofRegions = profile.regions === undefined ? ofRoots : regionHeader(profile, ofRoots)
   const facts = isSampledByJvm(profile) ? jvmSamplingFacts(profile, threads) : ofRegions
@@ -419,7 +421,7 @@ export function reportWarnings(profile: Profile): string[] {
 function gapsText({ instrumentation: { gaps }, scheme }: Profile): string {
   const why =
     scheme === 'adaptive'
-      ? 'calls of roots for which there was no room in the event buffer'
+      ? 'calls of roots for which there was no room in the event buffer, or classes that another agent had changed'
       : 'methods that ran before they were instrumented'
   return `${plural(gaps, 'gap')}: ${why}`
 }

@@ -3,6 +3,7 @@
 
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
+import { isJdkName } from '../base/jdk-names.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
@@ -221,7 +222,8 @@ export class Engine {
         const problem = revealer.roots().find((it) => it.text === root)?.problem ?? null
         return problem && inOneLine(problem)
       },
-      isJdk: (name) => classes.isJdk(name),
+      // With scheme adaptive it is not known of all classes where they come from.
+      isJdk: (name) => classes.isJdk(name) || (this.arming !== null && isJdkName(name)),
       nowMs: () => performance.now(),
       areRegions: regionTable !== null,
     })

@@ -2,16 +2,24 @@
 // section 6.1), but for classes that a redefinition may be waiting for, and the answer to a first invocation leaves only after
 // the redefinition.
 
+import { span as spanText } from '../profile/text.ts'
 import type { Revelation } from '../reveal/revealer.ts'
+import type { Task } from './code/instrumenter.ts'
 import type { Engine } from './engine.ts'
+import type { Span } from './span.ts'
+import { sourceName } from './target-classes.ts'
 
 export class Questions {
   readonly #engine: Engine
+  readonly #span: Span
   readonly #firsts = new Set<number>()
   readonly #changed = new Set<number>()
+  /** Classes that have lost their probes, and when, in ms from the start of recording. */
+  readonly #lost = new Map<number, number>()
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, span: Span) {
     this.#engine = engine
+    this.#span = span
   }
 
   /** @param ended  told why the target has ended the session */
@@ -24,7 +32,7 @@ export class Questions {
       hiddenClass: (request, hostId, bytes) =>
         this.#namelessCall(request, () => revealer.hiddenClass(hostId, bytes)),
       classLoading: (load) => classLoads.loading(load),
-      changed: (classId) => this.#redefined(classId),
+      changed: (classId, unprobed) => this.#redefined(classId, unprobed),
       lateLoad: (hook) => classLoads.late(hook),
       waited: (id, kind, itself, className) => names.waited(id, { kind, itself, className }),
       ended,
@@ -60,7 +68,8 @@ export class Questions {
   }
 
   /** Another agent has redefined the class: our probes go into what it is now, and what that calls is found. */
-  #redefined(classId: number): void {
+  #redefined(classId: number, unprobed: boolean): void {
+    if (unprobed && !this.#lost.has(classId)) this.#lost.set(classId, this.#span.durationMs)
     this.#changed.add(classId)
     if (this.#changed.size > 1) return
     const { installation, instrumenter, rareWatch, revealer, turns } = this.#engine
@@ -69,8 +78,24 @@ export class Questions {
       const ids = [...this.#changed]
       this.#changed.clear()
       rareWatch.redefined(new Set(ids))
-      await installation.install(instrumenter.takeBack(ids), [])
+      const tasks = instrumenter.takeBack(ids)
+      await installation.install(tasks, [])
       await installation.apply([await turns.ask(() => revealer.classesChanged(ids))])
+      this.#tellLost(tasks)
     })
+  }
+
+  /** With scheme adaptive, where else all calls of a timed row are in it. */
+  #tellLost(tasks: readonly Task[]): void {
+    const { options, warnings } = this.#engine
+    const again = spanText(this.#span.durationMs)
+    for (const [classId, atMs] of this.#lost) {
+      const task = tasks.find((it) => it.classId === classId)
+      if (task === undefined || options.scheme !== 'adaptive') continue
+      warnings.add(
+        `${sourceName(task.className)} lost its probes ${spanText(atMs)} after the start, because another agent changed it, and got them back at ${again}: its calls in between are missing`,
+      )
+    }
+    this.#lost.clear()
   }
 }

@@ -92,7 +92,7 @@ export class Recording {
     const { agent, budget, recorder, rootWatch } = this.engine
     recorder.onScarce = () => void agent.reclaim().catch(() => {})
     this.end.listen()
-    new Questions(this.engine).listen((reason) => this.end.byAgent(reason))
+    new Questions(this.engine, this.span).listen((reason) => this.end.byAgent(reason))
     this.engine.timeRoots()
     const isAdaptive = this.engine.options.scheme === 'adaptive'
     const begin = isAdaptive ? beginAtRoots : beginBelowRoots

@@ -79,7 +79,8 @@ export interface AgentEvents {
   reflect(request: number, classId: number, name: string, descriptor: string): void
   hiddenClass(request: number, hostId: number, bytes: Uint8Array): void
   classLoading(load: ClassLoading): void
-  changed(classId: number): void
+  /** @param unprobed  whether it has lost its probes */
+  changed(classId: number, unprobed: boolean): void
   lateLoad(hook: number): void
   /** Threads have begun to wait for this class, or an instance of it; `kind` as instrument/waits.ts has it. */
   waited(id: number, kind: number, itself: boolean, className: string): void
@@ -165,7 +166,7 @@ export class Agent {
             urgent: a[5] === true,
           })
         case 'changed':
-          return events.changed(count(a[0]))
+          return events.changed(count(a[0]), a[1] === true)
         case 'lateLoad':
           return events.lateLoad(count(a[0]))
         case 'waited':

@@ -65,7 +65,7 @@
 //   reflect request, class, name, descriptor     reflection or a handle calls a method for the first time
 //   hiddenClass request, host, bytes             a hidden class is about to be defined in the name of `host`
 //   classLoading hook, class, loader, name, bytes, whether a redefinition waits for it
-//   changed class                                another agent has redefined it
+//   changed class, unprobed                      another agent has redefined it, and whether it has lost its probes
 //   waited id, kind, whether the class itself, class   the first wait of its kind for an object of the class
 //   lateLoad hook                                the loading thread did not wait for the answer to this hook
 //   ended reason                                 the agent leaves by itself

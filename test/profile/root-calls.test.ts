@@ -19,6 +19,13 @@ describe('root calls of a profile', () => {
     assert.doesNotMatch(reportText(profileOf('main 1x 10ns')), /^took/m)
   })
 
+  it('of which none has returned are a line, too', () => {
+    const open = profileOf('main 2x 10ns', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
+    assert.match(reportText(open), /^took {6}no call has returned: times are those until the end$/m)
+    const none = profileOf('', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
+    assert.doesNotMatch(reportText(none), /^took/m)
+  })
+
   it('of bytecodes are not taken for times', () => {
     const rootCalls = { ...TIMED.rootCalls, unit: 'bytecodes' as const }
     assert.match(reportText({ ...profile, rootCalls }), /^took {6}p50 1,200,000 bc, /m)

@@ -772,7 +772,7 @@ final class Session extends GuestThread {
                     break;
                 }
                 case JFluid1Requests.Request.CHANGED_CLASS:
-                    link.send(new Object[] {0, "changed", classes.id((Class<?>) r.subject)});
+                    link.send(new Object[] {0, "changed", classes.id((Class<?>) r.subject), r.value != 0});
                     break;
                 case JFluid1Requests.Request.WAITED_CLASS: {
                     JFluid1Waits.Waited it = (JFluid1Waits.Waited) r.subject;
@@ -828,7 +828,8 @@ final class Session extends GuestThread {
         if (unprobed) {
             JFluid1Session.gap();
         }
-        JFluid1Requests.ask(new JFluid1Requests.Request(JFluid1Requests.Request.CHANGED_CLASS, 0, redefined, null));
+        JFluid1Requests.ask(
+                new JFluid1Requests.Request(JFluid1Requests.Request.CHANGED_CLASS, unprobed ? 1 : 0, redefined, null));
     }
 
     // ---- the class-load hook (report, sections 6.1 step 3 and 6.2 step 5) ----
