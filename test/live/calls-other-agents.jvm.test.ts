@@ -1,52 +1,14 @@
 // Another agent in the same JVM changes what a method calls: before us, after us, or while we are attached.
 
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { type Jdk, oldestOrAll } from '../support/jdks.ts'
+import type { JavaProcess } from '../support/java-process.ts'
+import { oldestOrAll } from '../support/jdks.ts'
 import { callsByMethod, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { retransform, startOther, tell } from './other-agent.ts'
 
 const SCHEMES = FULL ? ['a', 'b'] : ['b']
-const source = join(dirname(fileURLToPath(import.meta.url)), '..', 'fixtures', 'other-agent')
-
 const TRANSFORMER = 'fix.Other$Renaming'
-
-/** `java -javaagent:…=option fix.Other`. Without an option its transformer comes when it is told to. */
-async function startOther(jdk: Jdk, option?: 'on' | 'off'): Promise<JavaProcess> {
-  const classes = await compileJava(jdk, source)
-  const dir = temporaryDirectory('jfluid-agent-')
-  const [jar, manifest] = [join(dir, 'other.jar'), join(dir, 'manifest')]
-  writeFileSync(manifest, 'Premain-Class: fix.Other\nCan-Retransform-Classes: true\n')
-  execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
-  const agent = `-javaagent:${jar}${option === undefined ? '' : `=${option}`}`
-  const java = startJava(jdk, ['-Xlog:redefine+class+load', agent, '-cp', jar, 'fix.Other'])
-  await java.line(/ready/)
-  return java
-}
-
-/** Sends the commands one after the other and returns the last answer's counts of doOne and doTwo. */
-async function tell(java: JavaProcess, ...commands: string[]): Promise<{ ones: number; twos: number }> {
-  let answer = ''
-  for (const command of commands) {
-    const before = java.stdout().split(`done ${command} `).length
-    java.send(command)
-    answer = await java.line(new RegExp(`^done ${command} `), before)
-  }
-  const [ones, twos] = answer.split(' ').slice(-2).map(Number)
-  return { ones, twos }
-}
-
-/** Makes the other agent transform what it calls, and waits until we have taken up what that calls now. */
-async function retransform(java: JavaProcess): Promise<void> {
-  const redefined = / redefined name=fix\.Other, /g
-  const before = java.stdout().match(redefined)?.length ?? 0
-  await tell(java, 'retransform')
-  await java.line(new RegExp(redefined.source), before + 1)
-}
 
 function expected(runs: number, ones: number, twos: number): string[] {
   const calls = { 'root()V': runs, 'doOne()V': ones, 'doTwo()V': twos }

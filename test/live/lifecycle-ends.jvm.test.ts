@@ -28,57 +28,13 @@ import {
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
+import { gap, number, PULSE } from './pulse.ts'
 import { filesOf, threadNames, until } from './remains.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 /** Ten times what it should be, and half of what 20 classes would cost if each were waited for. */
 const HELD_MS = 2500
 const ROUNDS = FULL ? 20 : 1
-
-/**
- * Says how long its threads stood still: the longest time between two calls of the root by the same
- * thread. `load` makes the root use 20 classes that nobody has used before.
- */
-const PULSE = `
-  package fix;
-  public class Pulse {
-    static volatile long longest;
-    static int sink;
-    static int work(int i) { int x = i; for (int k = 0; k < 50; k++) x = step(x); return x; }
-    static int step(int x) { return x * 31 + 7; }
-    static int load() { return ${Array.from({ length: 20 }, (_, i) => `New${i}.f()`).join(' + ')}; }
-    ${Array.from({ length: 20 }, (_, i) => `static class New${i} { static int f() { return ${i}; } }`).join('\n')}
-    static int root(int i) { return i < 0 ? load() : work(i); }
-    static void die() { sink += step(1); System.exit(3); }
-    public static void main(String[] args) throws Exception {
-      for (int t = 0; t < Integer.parseInt(args[0]); t++) {
-        Thread thread = new Thread(() -> {
-          long last = System.nanoTime();
-          for (int i = 0; ; i = i + 1 & 0xffff) {
-            sink += root(i);
-            long now = System.nanoTime();
-            if (now - last > longest) synchronized (Pulse.class) { longest = Math.max(longest, now - last); }
-            last = now;
-          }
-        });
-        thread.setDaemon(true);
-        thread.start();
-      }
-      System.out.println("ready");
-      var in = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
-      for (String line; (line = in.readLine()) != null; ) {
-        switch (line) {
-          case "gap" -> { System.out.println("gap " + longest / 1e6); longest = 0; }
-          case "load" -> {
-            long t0 = System.nanoTime();
-            sink += root(-1);
-            System.out.println("loaded " + (System.nanoTime() - t0) / 1e6);
-          }
-          case "die" -> die();
-        }
-      }
-    }
-  }`
 
 /** Compiled when first asked for; the class files live as long as this test file. */
 function once(compile: () => Promise<string>): () => Promise<string> {
@@ -87,14 +43,6 @@ function once(compile: () => Promise<string>): () => Promise<string> {
     classes ??= compile()
     return classes
   }
-}
-
-/** The number that a program answers to a line. */
-async function number(java: JavaProcess, line: string, answer: RegExp): Promise<number> {
-  const at = java.stdout().length
-  java.send(line)
-  await until(() => answer.test(java.stdout().slice(at)))
-  return Number(answer.exec(java.stdout().slice(at))![1])
 }
 
 /**
@@ -106,8 +54,6 @@ async function heldFor(measure: () => Promise<number>): Promise<number> {
   const ms = await measure()
   return ms < HELD_MS ? ms : Math.min(ms, await measure())
 }
-
-const gap = (java: JavaProcess): Promise<number> => number(java, 'gap', /gap ([\d.]+(?:E-?\d+)?)\n/)
 
 forEachJdk((jdk) => {
   const SPEED = `JDK ${jdk.version}:`

@@ -1,0 +1,250 @@
+// What can go wrong with scheme adaptive, each once: what happens to the program, and what the user is told.
+
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { sessionOptions } from '../../src/commands/options.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { reportWarnings } from '../../src/profile/report.ts'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import {
+  callsByMethod,
+  type JsonProfile,
+  jfluid,
+  type Recording,
+  readProfileJson,
+  startRecording,
+  stderrLine,
+} from '../support/jfluid.ts'
+import { retransform, startOther, tell } from './other-agent.ts'
+import { number } from './pulse.ts'
+import { until } from './remains.ts'
+import { SAID, startReshaping, WHY } from './reshaping.ts'
+
+/** Two threads are in `stuck` when it is ready, and stay there; with each line another one comes into `late`. Nothing calls `never`. */
+const STUCK = `
+  package fix;
+  public class Stuck {
+    static void stuck() { hold(); }
+    static void late() { System.out.println("inside"); hold(); }
+    static void never() { hold(); }
+    static void hold() {
+      try { Thread.sleep(1_000_000); } catch (InterruptedException end) { throw new AssertionError(end); }
+    }
+    static void start(Runnable work, String name) {
+      Thread thread = new Thread(work, name);
+      thread.setDaemon(true);
+      thread.start();
+    }
+    public static void main(String[] args) throws Exception {
+      start(Stuck::stuck, "one");
+      start(Stuck::stuck, "two");
+      System.out.println("ready");
+      while (System.in.read() != -1) start(Stuck::late, "three");
+    }
+  }`
+
+const record = (java: JavaProcess, ...args: readonly string[]): Recording =>
+  startRecording(java.pid, '--scheme', 'adaptive', ...args)
+
+async function start(
+  jdk: Jdk,
+  name: 'Server' | 'Ticker',
+  args: readonly string[],
+  options: readonly string[] = [],
+) {
+  const java = startJava(jdk, [...options, '-cp', await compileFixture(jdk, name), `fix.${name}`, ...args])
+  await java.line(/^ready/)
+  return java
+}
+
+/** Ctrl-C; how it ends then. */
+async function interrupted({
+  process: p,
+  file,
+}: Recording): Promise<{ code: number | null; said: string; profile: JsonProfile }> {
+  p.child.kill('SIGINT')
+  const { code } = await p.exit
+  return { code, said: p.stderr(), profile: await readProfileJson(file) }
+}
+
+async function attached(java: JavaProcess, root: string): Promise<Session> {
+  return await Session.start(await attachDoor(java.pid), sessionOptions({ root: [root], scheme: 'adaptive' }))
+}
+
+async function ended(session: Session): Promise<Profile> {
+  await session.detach()
+  const profile = await session.profile()
+  await session.close()
+  return profile
+}
+
+forEachJdk((jdk) => {
+  describe('a root', () => {
+    const stuck = async () => {
+      const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Stuck': STUCK }), 'fix.Stuck'])
+      await java.line(/^ready/)
+      return java
+    }
+
+    it('that is not called: it is told after five seconds, threads that were inside before at once, and the status is 83', async () => {
+      const java = await stuck()
+      const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
+      await stderrLine(
+        recording.process,
+        /^fix\.Stuck\.stuck is running in thread "\w+" \(and 1 more\) since before the attach: its next call is profiled; its callees would do as roots: fix\.Stuck\.hold$/,
+      )
+      await stderrLine(
+        recording.process,
+        /^root fix\.Stuck\.never has not been called yet; if others call them, /,
+      )
+      const { code, said, profile } = await interrupted(recording)
+      expect(code).toBe(STATUS.rootNeverCalled)
+      expect(said).toMatch(
+        /^jfluid: no root was called: fix\.Stuck\.stuck, fix\.Stuck\.never\n {2}Name a method /m,
+      )
+      expect(profile.warnings).toEqual(['no root was called'])
+    })
+
+    it('that does not return has its time so far, and the report says so', async () => {
+      const java = await stuck()
+      const recording = record(java, '--root', 'fix.Stuck.late')
+      await recording.started
+      const begun = performance.now()
+      java.send('')
+      await java.line(/^inside/)
+      const profile = await recording.stop()
+      const [root] = profile.merged
+      expect(root).toMatchObject({ method: 'late', calls: 1 })
+      expect(root!.totalNs / 1e6).toBeLessThan(performance.now() - begun)
+      expect(root!.totalNs).toBeGreaterThan(0)
+      expect((await jfluid('report', recording.file)).stdout).toMatch(
+        /^took {6}no call has returned: times are those until the end$/m,
+      )
+    })
+
+    it('in a hot loop: each call is either recorded or counted as a gap, which the report explains', async () => {
+      const java = await start(jdk, 'Ticker', ['4', 'empty'])
+      const before = await number(java, 'pause', /paused (\d+)\n/)
+      const session = await attached(java, 'fix.Ticker.work')
+      java.send('resume')
+      // Threads that waited for room would make the buffer last.
+      await until(async () => (await session.profileSoFar('it goes on')).instrumentation.gaps > 0)
+      const called = (await number(java, 'pause', /paused (\d+)\n/)) - before
+      const profile = await ended(session)
+      const { gaps } = profile.instrumentation
+      expect(profile.merged.metrics.calls![0]! + gaps).toBe(called)
+      expect(reportWarnings(profile)).toEqual([
+        expect.stringMatching(/^[\d,]+ gaps: calls of roots for which there was no room in the event buffer/),
+      ])
+    })
+  })
+
+  describe('a redefinition that is refused', () => {
+    it('of the root: nothing is recorded, and the error says why', async () => {
+      const java = await startReshaping(jdk)
+      const recording = record(java, '--root', 'Reshaped.work')
+      await expect(recording.started).rejects.toThrow()
+      expect((await recording.process.exit).code).toBe(69)
+      expect(recording.process.stderr()).toContain(
+        `jfluid: root 'Reshaped.work' could not be instrumented: Reshaped.work(): its class was refused: ${SAID}\n  ${WHY} `,
+      )
+      expect(existsSync(recording.file)).toBe(false)
+      java.send('')
+      await java.line(/^ran 1$/)
+    })
+
+    it('of a method that is to be timed: it is not, the others are, and a warning says why', async () => {
+      const java = await startReshaping(jdk)
+      const times = ['--time', 'Reshaped.work', '--time', 'Other.help']
+      const recording = record(java, '--root', 'Reshaping.task', ...times)
+      await recording.started
+      for (let runs = 1; runs <= 5; runs++) {
+        java.send('')
+        await java.line(new RegExp(`^ran ${runs}$`))
+      }
+      const profile = await recording.stop()
+      // Each task calls Other.help() by itself, and in Reshaped.work(), which is its caller's time.
+      expect(Object.fromEntries(callsByMethod(profile))).toEqual({
+        'Reshaping.task()V': 5,
+        'Other.help()V': 10,
+      })
+      expect(profile.warnings).toEqual([
+        expect.stringContaining(`1 class refused: Reshaped (${SAID}); calls of 1 method are missing`),
+      ])
+      expect(profile.detach).toMatchObject({ refusedClasses: 0, left: [] })
+    })
+  })
+
+  it('another agent that changes a class of a timed method: it gets its probes back, and a warning says from when to when', async () => {
+    const java = await startOther(jdk, 'off')
+    await tell(java, 'run') // its class is loaded
+    const recording = record(java, '--root', 'fix.Other.root', '--time', 'fix.Other$Work.step')
+    await recording.started
+    await tell(java, 'run', 'switch')
+    await retransform(java, 'fix.Other$Work')
+    await tell(java, 'run')
+    const profile = await recording.stop()
+    expect(Object.fromEntries(callsByMethod(profile))).toEqual({
+      'fix.Other.root()V': 2,
+      'fix.Other$Work.step()V': 6,
+    })
+    expect(profile.warnings).toEqual([
+      expect.stringMatching(
+        /^fix\.Other\$Work lost its probes [\d.]+ m?s after the start, because another agent changed it, and got them back at [\d.]+ m?s: its calls in between are missing$/,
+      ),
+    ])
+    // What the other agent has made of it stays.
+    expect(await tell(java, 'run')).toEqual({ ones: 6, twos: 6 })
+    expect(profile.detach).toMatchObject({ refusedClasses: 0, left: [] })
+  })
+
+  describe('little metaspace', () => {
+    it('at the start: the attach is refused, with how much there is and how much it takes', async () => {
+      const java = await start(jdk, 'Ticker', ['1', 'sleep'], ['-XX:MaxMetaspaceSize=6m'])
+      const { process: p, started } = record(java, '--root', 'fix.Ticker.work')
+      await expect(started).rejects.toThrow()
+      expect((await p.exit).code).toBe(STATUS.notNow)
+      expect(p.stderr()).toMatch(
+        /^jfluid: cannot attach to JVM \d+: \d\.\d MiB of its metaspace are left, and an attach takes up to 6\.0 MiB\n {2}Restart /m,
+      )
+    })
+
+    it('later: only the root is timed, and a warning says how much there is', async () => {
+      // With the agent in it from the start nothing is thrown away, and samples count from the first on.
+      const options = [`-javaagent:${agentJar().path}`, '-XX:MaxMetaspaceSize=18m']
+      const java = await start(jdk, 'Server', ['4'], options)
+      java.send('go')
+      const session = await attached(java, 'fix.Server.serve')
+      await until(async () => (await session.status()).warnings.length > 0)
+      const { warnings, instrumentation } = await ended(session)
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /^only the root is timed: \d+ MiB of the metaspace are left, and 16 MiB stay free$/,
+        ),
+      ])
+      expect(instrumentation).toMatchObject({ instrumentedMethods: 1, redefinitions: 1 })
+    })
+  })
+
+  it('the first redefinition: whether it throws compiled code away is told before, and for how long the JVM stands still', async () => {
+    const java = await start(jdk, 'Ticker', ['1', 'sleep'])
+    const recording = record(java, '--root', 'fix.Ticker.work')
+    await recording.started
+    const said = recording.process.stderr().split('\n')
+    const [told] = said.filter((line) => line.startsWith('instrumenting'))
+    // From 23 on little is thrown away.
+    const flush =
+      jdk.version <= 22
+        ? `: once in its life, a JVM of JDK ${jdk.version} discards all its compiled code now`
+        : ''
+    expect(told).toMatch(new RegExp(`^instrumenting${flush}; the JVM will stand still for about \\d+ ms$`))
+    expect(said.indexOf(told!)).toBeLessThan(said.indexOf('recording'))
+    await recording.end()
+  })
+})

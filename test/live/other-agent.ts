@@ -1,0 +1,51 @@
+// The program of fixtures/other-agent, whose own agent changes what a method calls.
+
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+
+const source = join(dirname(fileURLToPath(import.meta.url)), '..', 'fixtures', 'other-agent')
+
+/** `java -javaagent:…=option fix.Other`. Without an option its transformer comes when it is told to. */
+export async function startOther(jdk: Jdk, option?: 'on' | 'off'): Promise<JavaProcess> {
+  const classes = await compileJava(jdk, source)
+  const dir = temporaryDirectory('jfluid-agent-')
+  const [jar, manifest] = [join(dir, 'other.jar'), join(dir, 'manifest')]
+  writeFileSync(manifest, 'Premain-Class: fix.Other\nCan-Retransform-Classes: true\n')
+  execFileSync(join(jdk.home, 'bin', 'jar'), ['cfm', jar, manifest, '-C', classes, '.'])
+  const agent = `-javaagent:${jar}${option === undefined ? '' : `=${option}`}`
+  const java = startJava(jdk, ['-Xlog:redefine+class+load', agent, '-cp', jar, 'fix.Other'])
+  await java.line(/ready/)
+  return java
+}
+
+/** Sends the commands one after the other and returns the last answer's counts of doOne and doTwo. */
+export async function tell(
+  java: JavaProcess,
+  ...commands: string[]
+): Promise<{ ones: number; twos: number }> {
+  let answer = ''
+  for (const command of commands) {
+    const before = java.stdout().split(`done ${command} `).length
+    java.send(command)
+    answer = await java.line(new RegExp(`^done ${command} `), before)
+  }
+  const [ones, twos] = answer.split(' ').slice(-2).map(Number)
+  return { ones, twos }
+}
+
+/**
+ * Makes the other agent transform what it calls, and waits until we have answered that.
+ *
+ * @param redefined  what we redefine then: callers of what that calls now, unless given
+ */
+export async function retransform(java: JavaProcess, redefined = 'fix.Other'): Promise<void> {
+  const line = new RegExp(` redefined name=${redefined.replace('$', '\\$')}, `, 'g')
+  const before = java.stdout().match(line)?.length ?? 0
+  await tell(java, 'retransform')
+  // The JVM tells of the other agent's own as well.
+  await java.line(new RegExp(line.source), before + (redefined === 'fix.Other$Work' ? 2 : 1))
+}
