@@ -46,7 +46,7 @@ export class TooManyMethods extends JfluidError {
   constructor(scheme: Scheme, most: number, needs: string | null) {
     const who =
       needs === null ? `--scheme ${scheme}` : `${needs} needs the calls of all methods: scheme ${scheme}`
-    super(`${who} would give probes to more than ${most.toLocaleString('en-US')} methods`)
+    super(`${who} may give probes to more than ${most.toLocaleString('en-US')} methods`)
     const instead =
       needs === null ? 'Take --scheme adaptive' : `Leave ${needs} out, or take a root that leads to less`
     this.hint = `That may stop all threads of the program for seconds, many times, and takes metaspace that is not given back. ${instead}; --yes does it all the same.`
@@ -55,7 +55,7 @@ export class TooManyMethods extends JfluidError {
 
 /** @returns why scheme b would not be harmless; null if it is */
 export function whyNotB({ isTooMuch, classBytes, pauseMs }: Reached): string | null {
-  if (isTooMuch) return `b would give probes to more than ${MOST_METHODS.toLocaleString('en-US')} methods`
+  if (isTooMuch) return `b may give probes to more than ${MOST_METHODS.toLocaleString('en-US')} methods`
   if (classBytes * METASPACE_A_BYTE > MOST_METASPACE)
     return `b would take about ${Math.round((classBytes * METASPACE_A_BYTE) / 2 ** 20)} MiB of metaspace`
   if (pauseMs !== null && pauseMs > LONGEST_PAUSE_MS)

@@ -34,7 +34,7 @@ export const MODES = [
 
 /** What a mode is given besides: a region is no root, and leads nowhere. */
 export function withRoot(root: string, flags: readonly string[]): readonly string[] {
-  return flags[0] === '--region' ? flags : ['--root', root, '--jdk', ...flags]
+  return flags[0] === '--region' ? flags : ['--root', root, '--jdk', '--yes', ...flags]
 }
 
 interface Told {

@@ -59,7 +59,15 @@ forEachJdk((jdk) => {
         const java = startJava(jdk, ['-cp', classes, 'every.Main'])
         await java.line(/^ready/)
         const recording = profiled
-          ? startRecording(java.pid, '--root', 'every.Main.leave', '--root', 'every.Main.hook', '--jdk')
+          ? startRecording(
+              java.pid,
+              '--root',
+              'every.Main.leave',
+              '--root',
+              'every.Main.hook',
+              '--jdk',
+              '--yes',
+            )
           : null
         await recording?.started
         java.send(`leave ${how}`)

@@ -160,7 +160,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
     const roots = ['--root', ROOT, '--root', 'fix.Allocs.library']
     const program = [jdk.java, '-XX:-DoEscapeAnalysis', '-cp', classes, 'fix.Allocs', 'both', '1000', '8']
-    const flags = ['--record', file, '--mode', 'alloc', '--jdk', ...most]
+    const flags = ['--record', file, '--mode', 'alloc', '--jdk', '--yes', ...most]
     const ran = await jfluid('run', ...roots, ...flags, '--', ...program)
     expect(ran.code, ran.stderr).toBe(0)
     const { allocation, merged } = await readProfileJson(file)

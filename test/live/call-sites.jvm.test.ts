@@ -139,7 +139,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('with --jdk, methods of texts and numbers have their places', async () => {
-    const file = await profile(['texts'], '--root', 'fix.Sites.texts', '--mode', 'count', '--jdk')
+    const file = await profile(['texts'], '--root', 'fix.Sites.texts', '--mode', 'count', '--jdk', '--yes')
     const { merged } = await readProfileJson(file)
     const source = readFileSync(join(import.meta.dirname, '../fixtures/Sites.java'), 'utf8').split('\n')
     const lineOf = (text: string) => source.findIndex((line) => line.includes(text)) + 1

@@ -110,7 +110,7 @@ async function profiled(
     await java.line(/^done /, nth)
   }
   for (let i = 1; i <= BEFORE; i++) await run(i)
-  const recording = startRecording(java.pid, '--root', ROOT, '--scheme', scheme, '--jdk')
+  const recording = startRecording(java.pid, '--root', ROOT, '--scheme', scheme, '--jdk', '--yes')
   await recording.started
   for (let i = BEFORE + 1; i <= RUNS; i++) await run(i)
   await recording.end()

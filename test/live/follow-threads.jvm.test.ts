@@ -223,7 +223,7 @@ it('without the option, work of other threads is not there', async () => {
 
 it('with its pool instrumented as well, a periodic task does not make the tree deeper', async () => {
   const java = await start(newest)
-  const pool = ['--jdk', '--include', 'fix.**', '--include', 'java.util.concurrent.Scheduled*']
+  const pool = ['--jdk', '--yes', '--include', 'fix.**', '--include', 'java.util.concurrent.Scheduled*']
   const recording = startRecording(java.pid, '--root', 'fix.Hands.periodic', ...pool, '--follow-threads')
   await recording.started
   await run(java, 'periodic', 60)

@@ -47,7 +47,7 @@ forEachJdk((jdk) => {
     const classes = await compileJava(jdk, { Caller: CALLER })
     const java = startJava(jdk, [`-Xshare:${share}`, '-cp', classes, 'Caller'])
     await java.line(/ready/)
-    const recording = startRecording(java.pid, '--root', 'Caller.root', '--jdk', '--scheme', 'b')
+    const recording = startRecording(java.pid, '--root', 'Caller.root', '--jdk', '--yes', '--scheme', 'b')
     await recording.started
     java.send('250')
     await java.line(/found 750/)

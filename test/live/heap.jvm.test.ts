@@ -61,7 +61,15 @@ forNewestJdk((jdk) => {
     }
     await run()
     const session = async () => {
-      const recording = startRecording(java.pid, '--root', `${program}.all`, '--scheme', 'a', '--jdk')
+      const recording = startRecording(
+        java.pid,
+        '--root',
+        `${program}.all`,
+        '--scheme',
+        'a',
+        '--jdk',
+        '--yes',
+      )
       await recording.started
       await run()
       const during = await heapOf(java.pid)

@@ -68,7 +68,14 @@ forNewestJdk((jdk) => {
 
         const recording = startRecording(
           java.pid,
-          ...['--root', 'com.sun.tools.javac.main.JavaCompiler.compile', '--jdk', '--scheme', scheme],
+          ...[
+            '--root',
+            'com.sun.tools.javac.main.JavaCompiler.compile',
+            '--jdk',
+            '--yes',
+            '--scheme',
+            scheme,
+          ],
         )
         await recording.started
         const during = await compile('while')

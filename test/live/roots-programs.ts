@@ -68,7 +68,15 @@ export async function withJdk(
   const ran = (java: JavaProcess): Promise<string> => ask(java, 'run', /^done/)
   const answer = await ran(await start())
   const java = await start()
-  const recording = startRecording(java.pid, '--root', `fix.${name}.${root}`, '--scheme', scheme, '--jdk')
+  const recording = startRecording(
+    java.pid,
+    '--root',
+    `fix.${name}.${root}`,
+    '--scheme',
+    scheme,
+    '--jdk',
+    '--yes',
+  )
   await recording.started
   expect(await ran(java)).toBe(answer)
   const profile = await recording.stop()

@@ -62,7 +62,7 @@ forEachJdk((jdk) => {
     const profile = await record(await start(jdk, 0), '--jdk', '--include', '**')
     expect(profile.scheme).toBe('adaptive')
     expect(profile.warnings).toContainEqual(
-      'scheme adaptive: b would give probes to more than 2,000 methods (--scheme b insists)',
+      'scheme adaptive: b may give probes to more than 2,000 methods (--scheme b insists)',
     )
   })
 
@@ -70,12 +70,12 @@ forEachJdk((jdk) => {
     const java = await start(jdk, 0)
     const byName = await refused(java, '--scheme', 'b', '--jdk')
     expect(byName.code).toBe(64)
-    expect(byName.stderr).toContain('--scheme b would give probes to more than 2,000 methods')
+    expect(byName.stderr).toContain('--scheme b may give probes to more than 2,000 methods')
     expect(byName.stderr).toContain('--yes')
     const implied = await refused(java, '--call-sites', '--jdk')
     expect(implied.code).toBe(64)
     expect(implied.stderr).toContain(
-      '--call-sites needs the calls of all methods: scheme b would give probes to more than 2,000 methods',
+      '--call-sites needs the calls of all methods: scheme b may give probes to more than 2,000 methods',
     )
     const profile = await record(java, '--scheme', 'a')
     expect(profile).toMatchObject({ scheme: 'a', instrumentation: { instrumentedMethods: 2 } })

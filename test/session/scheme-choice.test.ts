@@ -22,7 +22,7 @@ describe('scheme b is harmless', () => {
   })
 
   it.each([
-    [{ isTooMuch: true }, 'b would give probes to more than 2,000 methods'],
+    [{ isTooMuch: true }, 'b may give probes to more than 2,000 methods'],
     [{ classBytes: 3 << 20 }, 'b would take about 12 MiB of metaspace'],
     [{ pauseMs: 180.4 }, 'b would stop the JVM for about 180 ms'],
   ])('but not with %j', (more, why) => {
