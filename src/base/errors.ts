@@ -35,6 +35,8 @@ export const EX_SMALLTERM = 81
 export const EX_REGRESSION = 82
 /** With scheme adaptive, no call of a root began. */
 export const EX_NOTCALLED = 83
+/** The target may still have code of ours. */
+export const EX_NOTRESTORED = 84
 
 /** Something a user can act on. Broken invariants of our own are plain `Error`s instead. */
 export abstract class JfluidError extends Error {

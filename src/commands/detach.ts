@@ -31,7 +31,7 @@ function withProbes(done: Dismissal): Dismissal {
 
 /** Lines for people. */
 export function dismissalText({ pid, ended, removed, left, unseen }: Dismissal): string {
-  const remains = remainsText({ left, unseen })
+  const remains = remainsText({ left, unseen }, (ended?.refusedClasses ?? 0) === 0)
   const lines = [
     ended === null
       ? `nothing of jfluid runs in JVM ${pid}; ${remains}`

@@ -1,8 +1,9 @@
 // What a recording that is over tells the shell. The profile has been kept by then; an error here says
 // that it is not all that was asked for, and why, by a code of its own.
 
-import { EX_IOERR, EX_NOMATCH, EX_NOROOT, EX_NOTCALLED, JfluidError } from '../base/errors.ts'
+import { EX_IOERR, EX_NOMATCH, EX_NOROOT, EX_NOTCALLED, EX_NOTRESTORED, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
+import { keptProbes } from '../profile/detach-facts.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { Ending } from '../session/ending.ts'
@@ -50,6 +51,31 @@ export class EndedBySignal extends JfluidError {
     super(`the recording was ended by ${signal}`)
     this.exitCode = signalStatus(signal)
     this.hint = read(kept)
+  }
+}
+
+/** It did not answer when we left, or has classes that did not get their code back. */
+export class NotRestored extends JfluidError {
+  readonly exitCode = EX_NOTRESTORED
+  readonly hint: string
+  private constructor(problem: string, hint: string) {
+    super(problem)
+    this.hint = hint
+  }
+
+  static unanswered(pid: number): NotRestored {
+    return new NotRestored(
+      `JVM ${pid} did not answer the detach: whether it has its own code again is not known`,
+      `It gives the code back as soon as it runs. jfluid doctor ${pid} says whether a session is still there.`,
+    )
+  }
+
+  static kept(pid: number, classes: number): NotRestored {
+    const which = classes === 1 ? '1 class did' : `${classes} classes did`
+    return new NotRestored(
+      `${which} not get the code from before back in JVM ${pid}`,
+      `Their probes do nothing now. The next session with ${pid} tries again, and the JVM's end removes them.`,
+    )
   }
 }
 
@@ -102,14 +128,18 @@ export function outcome(
   session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> & {
     regionProblems?: Session['regionProblems']
     rootsInVain?: Session['rootsInVain']
+    detachFacts?: Session['detachFacts']
   },
   signal: NodeJS.Signals | null,
-  kept: Kept,
+  where: Kept,
 ): JfluidError | null {
   const { ending } = session
-  if (ending?.how === 'target ended') return new JvmEnded(session.pid, kept)
-  if (ending?.how === 'by itself') return new SessionCutShort(ending, kept)
-  if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
+  if (ending?.how === 'target ended') return new JvmEnded(session.pid, where)
+  if (ending?.how === 'by itself') return new SessionCutShort(ending, where)
+  if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, where)
+  if (ending?.how === 'target silent') return NotRestored.unanswered(session.pid)
+  const kept = keptProbes(session.detachFacts ?? null)
+  if (kept > 0) return NotRestored.kept(session.pid, kept)
   const [region] = session.regionProblems?.() ?? []
   if (region !== undefined) return region // says more than that its method got no probes
   const root = session.rootReport().find((it) => it.armed)

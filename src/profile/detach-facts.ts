@@ -37,15 +37,33 @@ export const MOST_DIFFERENT = 20
 
 /** "restored: 42 classes original, nothing left", and what is not so. */
 export function restoredText(facts: DetachFacts): string {
-  return `restored: ${codeText(facts)}, ${remainsText(facts)}`
+  return `restored: ${codeText(facts)}, ${remainsText(facts, isAllOriginal(facts))}`
 }
 
-/** Nothing is said to be left only where everything could be looked at. */
-export function remainsText({ left, unseen }: Pick<DetachFacts, 'left' | 'unseen'>): string {
+/** How many classes have, or may have, another code than before. */
+export function keptProbes(facts: Pick<DetachFacts, 'code' | 'refusedClasses'> | null): number {
+  if (facts === null) return 0
+  const { checkedClasses, originalClasses } = facts.code
+  return Math.max(facts.refusedClasses, checkedClasses - originalClasses)
+}
+
+/** As far as that was looked at. */
+function isAllOriginal(facts: DetachFacts): boolean {
+  return keptProbes(facts) === 0 && facts.code.unchecked === ''
+}
+
+/**
+ * Nothing is said to be left only where everything could be looked at.
+ *
+ * @param isOriginal  whether all code is known to be that from before
+ */
+export function remainsText(
+  { left, unseen }: Pick<DetachFacts, 'left' | 'unseen'>,
+  isOriginal: boolean,
+): string {
   if (left.length > 0) return `still there: ${left.join(', ')}`
-  return unseen.length === 0
-    ? 'nothing left'
-    : `nothing left but for what may not be looked at: ${unseen.join(', ')}`
+  const nothing = isOriginal ? 'nothing left' : 'nothing else left'
+  return unseen.length === 0 ? nothing : `${nothing} but for what may not be looked at: ${unseen.join(', ')}`
 }
 
 function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): string {

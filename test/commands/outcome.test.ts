@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { describeDetach } from '../../src/commands/finish.ts'
 import { outcome } from '../../src/commands/outcome.ts'
+import type { DetachFacts } from '../../src/profile/detach-facts.ts'
 import { AbstractOrNativeRoot, type RootProblem, RootRefused } from '../../src/reveal/errors.ts'
 import type { Ending } from '../../src/session/ending.ts'
 
@@ -16,6 +17,7 @@ interface Facts {
   near?: string[]
   idle?: boolean
   rootsInVain?: string[]
+  detachFacts?: DetachFacts
 }
 
 const session = ({
@@ -25,9 +27,11 @@ const session = ({
   near = [],
   idle = false,
   rootsInVain = [],
+  detachFacts,
 }: Facts = {}) => ({
   pid: 4711,
   rootsInVain,
+  detachFacts: detachFacts ?? null,
   ending,
   rootReport: () => [
     {
@@ -81,6 +85,22 @@ describe('a recording that is over ends with', () => {
     const problem = outcome(session({ rootsInVain: ['A.b', 'A.c'] }), null, null)
     assert.equal(problem?.message, 'no root was called: A.b, A.c')
     assert.equal(problem?.hint, 'Name a method that the program calls; jfluid roots 4711 looks for some.')
+  })
+
+  it('84 when classes may not have their code back', () => {
+    const code = { checkedClasses: 3, checkedMethods: 9, originalClasses: 3, different: [], unchecked: '' }
+    const facts = { ms: 1, proofMs: 2, restoredClasses: 2, left: [], unseen: [], lambdaClasses: 0 }
+    const left = (refusedClasses: number, originalClasses = 3) => ({
+      detachFacts: { ...facts, refusedClasses, code: { ...code, originalClasses } },
+    })
+    assert.equal(status({ ...everything, ...left(1) }), 84)
+    assert.equal(status(left(0, 2)), 84)
+    assert.equal(status(left(0)), 0)
+    assert.equal(status({ ending: { how: 'target silent' } }), 84)
+    assert.equal(
+      outcome(session(left(1)), null, null)?.message,
+      '1 class did not get the code from before back in JVM 4711',
+    )
   })
 
   it('the status of what broke the recorder', () => {

@@ -25,14 +25,17 @@ describe('the line', () => {
     ],
     ['restored: no class had probes, nothing left', withCode({ checkedClasses: 0 }, { restoredClasses: 0 })],
     [
-      'restored: 42 classes, not looked at: this JVM does not show its code, nothing left',
+      'restored: 42 classes, not looked at: this JVM does not show its code, nothing else left',
       withCode({ checkedClasses: 0, originalClasses: 0, unchecked: 'this JVM does not show its code' }),
     ],
     [
-      'restored: 2,000 of 18,000 classes looked at, all original, nothing left',
-      withCode({ checkedClasses: 2000, originalClasses: 2000 }, { restoredClasses: 18_000 }),
+      'restored: 2,000 of 18,000 classes looked at, all original, nothing else left',
+      withCode(
+        { checkedClasses: 2000, originalClasses: 2000, unchecked: 'there was no time' },
+        { restoredClasses: 18_000 },
+      ),
     ],
-    ['restored: 1 of 42 classes NOT original, nothing left', withCode({ originalClasses: 41 })],
+    ['restored: 1 of 42 classes NOT original, nothing else left', withCode({ originalClasses: 41 })],
     [
       'restored: 42 classes original, still there: thread jfluid-agent, socket',
       { ...GOOD, left: ['thread jfluid-agent', 'socket'] },

@@ -20,6 +20,7 @@ export const STATUS = {
   patternMatchedNothing: 80,
   terminalTooSmall: 81,
   rootNeverCalled: 83,
+  notRestored: 84,
   clientHungUp: 129,
   clientInterrupted: 130, // before anything was recorded; a recording that Ctrl-C ends is done: 0
   clientQuit: 131,
