@@ -49,6 +49,25 @@ const STUCK = `
     }
   }`
 
+/** Three times a second the root is called, and hands its work to another thread, which computes all of the time. */
+const ASYNC = `
+  package fix;
+  import java.util.concurrent.*;
+  public class Async {
+    static final ExecutorService OTHERS = Executors.newSingleThreadExecutor();
+    static volatile double sink;
+    static void accept() { OTHERS.execute(Async::work); }
+    static void work() {
+      double sum = 0;
+      for (long end = System.nanoTime() + 400_000_000L; System.nanoTime() < end; ) sum += Math.sqrt(sum + 1);
+      sink = sum;
+    }
+    public static void main(String[] args) throws Exception {
+      System.out.println("ready");
+      while (true) { accept(); Thread.sleep(300); }
+    }
+  }`
+
 const record = (java: JavaProcess, ...args: readonly string[]): Recording =>
   startRecording(java.pid, '--scheme', 'adaptive', ...args)
 
@@ -126,6 +145,18 @@ forEachJdk((jdk) => {
       expect((await jfluid('report', recording.file)).stdout).toMatch(
         /^took {6}no call has returned: times are those until the end$/m,
       )
+    })
+
+    it('that returns at once while other threads do its work: a warning says where they are', async () => {
+      const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Async': ASYNC }), 'fix.Async'])
+      await java.line(/^ready/)
+      const session = await attached(java, 'fix.Async.accept')
+      await until(async () => (await session.status()).warnings.length > 0)
+      expect((await ended(session)).warnings).toEqual([
+        expect.stringMatching(
+          /^the root returns at once \([\d.e-]+ ms a call\), and other threads are in fix\.Async\.work: if that is its work, a root there tells of it, or --follow-threads, /,
+        ),
+      ])
     })
 
     it('in a hot loop: each call is either recorded or counted as a gap, which the report explains', async () => {

@@ -39,7 +39,7 @@ const SELF_OF_SHARE = 0.1
 const NEVER =
   /^(?:java|javax|jdk|sun|com\.sun)\.|\$\$|\$Proxy\d|^(?:io\.opentelemetry\.javaagent|co\.elastic\.apm|datadog\.trace|com\.newrelic|com\.dynatrace|net\.bytebuddy)\./
 
-export function mayBeTimed({ class: className, method }: MethodName): boolean {
+export function mayBeTimed({ class: className, method }: Pick<MethodName, 'class' | 'method'>): boolean {
   return className !== '' && !NEVER.test(className) && !method.startsWith('<') && !method.includes('$')
 }
 

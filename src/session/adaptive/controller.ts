@@ -3,6 +3,7 @@
 // redefinition but the first. While all go on, the densest are switched off where the probes cost too much.
 
 import { performance } from 'node:perf_hooks'
+import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -15,6 +16,7 @@ import { sourceName } from '../target-classes.ts'
 import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
 import { type Costs, type Counted, tooDense, worthTiming } from './decide.ts'
+import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { FREE_METASPACE, LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from './limits.ts'
 
 const STEP_MS = 250
@@ -35,6 +37,11 @@ const LARGEST_CLASS = 1 << 20
 const BUDGET = 0.05
 /** So many looks in a row find that they cost more, before methods are switched off. */
 const LOOKS = 2
+
+/** Of all threads, each a safepoint. */
+const LOOKS_ELSEWHERE = 3
+const ELSEWHERE_MS = 1_000
+const STACK_DEPTH = 400
 
 type Phase = 'look' | 'settle' | 'hold'
 
@@ -60,6 +67,10 @@ export class Controller {
   #armedAt: Look | null = null
   #before: Look | null = null
   #tooDear = 0
+  /** Methods in which other threads were while the root returned at once, in so many looks, and when the next one is due. */
+  readonly #elsewhere: string[] = []
+  #looksElsewhere = 0
+  #nextElsewhere = 0
   #resets = 0
   #rowsFromMs = 0
 
@@ -111,6 +122,7 @@ export class Controller {
   async #look(): Promise<void> {
     const { arming, facts, door, inside, names, revealer } = this.#engine
     if (inside === null || arming === null) return
+    if (inside.samples < LEAST_SAMPLES) await this.#lookElsewhere()
     if (inside.samples < LEAST_SAMPLES || inside.calls < LEAST_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
     // Until then samples are of code that is interpreted, because the first redefinition has dropped what was compiled.
@@ -122,6 +134,24 @@ export class Controller {
     const seen = seenMethods(tree, (id) => names.of(id), ownBy(roots))
     const chosen = chooseMethods(seen)
     if (chosen.size > 0) await this.#arm(chosen, seen, arming)
+  }
+
+  /** A root that hands its work to other threads has hardly any samples, and a user is told where these are. */
+  async #lookElsewhere(): Promise<void> {
+    const { agent, revealer, warnings } = this.#engine
+    if (this.#looksElsewhere >= LOOKS_ELSEWHERE || performance.now() < this.#nextElsewhere) return
+    const { rootCalls, rootNs } = await this.#lookNow('timed')
+    const times = { calls: rootCalls, ns: rootNs, overMs: this.#span.durationMs }
+    this.#nextElsewhere = performance.now() + ELSEWHERE_MS
+    if (!returnsAtOnce(times)) return
+    this.#looksElsewhere++
+    const roots = [...revealer.methods()]
+      .filter((it) => it.root)
+      .map((it) => ({ class: sourceName(it.className), method: it.name }))
+    const isOwn = ownBy(roots.map((it) => it.class))
+    append(this.#elsewhere, workElsewhere(await agent.stackTraces(STACK_DEPTH), roots, isOwn))
+    if (this.#looksElsewhere === LOOKS_ELSEWHERE && this.#elsewhere.length > 0)
+      warnings.add(elsewhereText(times, this.#elsewhere))
   }
 
   async #arm(
