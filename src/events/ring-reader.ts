@@ -148,8 +148,10 @@ export class RingReader implements ThreadGate {
     let read = 0
     for (; read < writers.length && budget > 0; read++) {
       const writer = writers[(this.#turn + read) % writers.length]
+      const { events } = this
       const chunks = this.#drain(writer, Math.min(CHUNKS_A_TURN, budget))
-      budget -= Math.max(1, chunks)
+      // One that has written nothing costs a look: a server has hundreds of threads with a chunk, most of them at rest.
+      budget -= this.#events > events ? Math.max(1, chunks) : chunks
       if (chunks === CHUNKS_A_TURN) this.#complete = false
     }
     if (read < writers.length) this.#complete = false

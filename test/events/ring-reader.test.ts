@@ -274,6 +274,16 @@ describe.each([
     assert.deepEqual([target.state(0), target.state(1)], [CHUNK_FREE, CHUNK_FREE])
   })
 
+  it('a round is over all writers, if most of them have written nothing', () => {
+    for (let chunk = 0; chunk < 6; chunk++) target.put(chunk, CHUNK_IDLE, chunk + 1, 0, [enterWord(1, chunk)])
+    assert.equal(reader.poll(), 6)
+    assert.equal(reader.poll(2), 0)
+    assert.equal(reader.complete, true)
+    target.put(6, CHUNK_BUSY, 7, 0, [enterWord(1, 10)])
+    assert.equal(reader.poll(2), 1)
+    assert.equal(reader.complete, true)
+  })
+
   it('bounds a round, and gives every writer a turn', () => {
     for (let chunk = 0; chunk < 6; chunk++)
       target.put(chunk, CHUNK_FULL, chunk < 3 ? 1 : 2, chunk % 3, many(10, 0))
