@@ -14,6 +14,11 @@ import type { TargetProcess } from './target-process.ts'
 
 /** The first feature version whose JVMs are entered. */
 export const OLDEST_JDK = 17
+/**
+ * From it on, HotSpot records from the start what a redefinition invalidates (JDK-8324241). In an older JVM the first redefinition
+ * in its life discards all compiled code; the first start of its flight recorder makes one.
+ */
+export const INVALIDATES_LITTLE = 23
 
 /** Feature version of a `java.version`: 17 of "17.0.15", 8 of "1.8.0_392"; null if it is none. */
 export function featureOf(version: string | undefined): number | null {

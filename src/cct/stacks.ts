@@ -24,16 +24,23 @@ export class StackWriter {
   sample(thread: number, path: Int32Array, weight = 1): void {
     const builder = this.#builder
     const last = this.#last.get(thread)
-    let same = 0
-    if (last !== undefined) {
-      const most = Math.min(last.length, path.length)
-      while (same < most && last[same] === path[same]) same++
-    }
+    const same = last === undefined ? 0 : commonLength(last, path)
     builder.thread(thread, -1)
     if (last !== undefined && last.length > same) builder.unwind(last.length - same)
     this.#enter(path, same)
     builder.sample(weight)
     this.#last.set(thread, path)
+  }
+
+  /** The thread was seen with this stack, which is no sample: what it no longer has of the last one has returned. */
+  away(thread: number, path: Int32Array): void {
+    const last = this.#last.get(thread)
+    if (last === undefined) return
+    const same = commonLength(last, path)
+    if (same === last.length) return
+    this.#builder.thread(thread, -1)
+    this.#builder.unwind(last.length - same)
+    this.#last.set(thread, last.subarray(0, same))
   }
 
   /** The thread has ended, or its number is to be another's: its next stack is all new. */
@@ -58,4 +65,12 @@ export class StackWriter {
     }
     this.#builder.calls(this.#words, 0, count * 2, 0)
   }
+}
+
+/** From the outermost on. */
+function commonLength(a: Int32Array, b: Int32Array): number {
+  const most = Math.min(a.length, b.length)
+  let same = 0
+  while (same < most && a[same] === b[same]) same++
+  return same
 }

@@ -34,6 +34,11 @@ function lacksRoot({ root, region }: AttachFlags): boolean {
   return (root === undefined || root.length === 0) && region === undefined
 }
 
+/** Where a root is looked for, that is all a sampler is for. */
+function withoutSampler({ sampler: _, ...rest }: AttachFlags): AttachFlags {
+  return rest
+}
+
 export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
   checkAll(pidText, flags)
   checkWait(pidText, flags)
@@ -54,7 +59,7 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   const chooses = lacksRoot(flags) && problem === null
   // What does not go together is told before anybody looks for a root.
-  let options = await commandOptions(chooses ? { ...flags, root: [ANY_ROOT] } : flags)
+  let options = await commandOptions(chooses ? { ...withoutSampler(flags), root: [ANY_ROOT] } : flags)
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
   if (problem !== null) throw problem
@@ -63,9 +68,9 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   preloadRecorder()
   if (chooses) {
     const { findRoot } = await import('./choose-root.ts')
-    const root = await findRoot(way.number)
+    const root = await findRoot(way.number, flags.sampler)
     if (root === null) return
-    options = await commandOptions({ ...flags, root: [root] })
+    options = await commandOptions({ ...withoutSampler(flags), root: [root] })
   }
   const progress = createProgress(process.stderr)
   progress.phase(`attaching to ${way.name}`)

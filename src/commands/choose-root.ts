@@ -3,16 +3,18 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { JfluidError } from '../base/errors.ts'
 import { parseRoot } from '../reveal/patterns.ts'
-import { isUsableRoot, type RootCandidate, rootText } from '../session/roots/root-candidates.ts'
+import type { RootCandidate } from '../session/roots/root-candidates.ts'
+import { isUsableRoot, rootText } from '../session/roots/root-names.ts'
 import { type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
 import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
 import { openScreen } from '../tui/screen.ts'
+import { costOf, USUAL_DURATION } from './roots.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
+import { samplerNamed } from './whole-jvm-options.ts'
 
-const DURATION_MS = 3_000
 /** Methods that may never return, at the end of the list. */
 const STAYS = 10
 
@@ -21,13 +23,15 @@ const STAYS = 10
  *
  * @returns null if the user left without one; the exit status is set then
  */
-export async function findRoot(pid: number): Promise<string | null> {
+export async function findRoot(pid: number, sampler?: string): Promise<string | null> {
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
   let choice: RootChoice
   try {
     const found = await searchRoots(pid, {
-      durationMs: DURATION_MS,
+      ...USUAL_DURATION,
+      sampler: samplerNamed(sampler),
+      onCost: (text) => progress.note(text),
       onPhase: (phase) => progress.phase(phase),
       onProgress: (text) => progress.update(text),
       stop: stop.fired,
@@ -39,6 +43,7 @@ export async function findRoot(pid: number): Promise<string | null> {
     }
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
     choice = choiceOf(found)
+    for (const line of costOf(found)) progress.note(line)
   } finally {
     stop.dispose()
     progress.close()

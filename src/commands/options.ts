@@ -281,7 +281,7 @@ export function withSessionFlags(command: Command): Command {
     .addOption(
       new Option(
         '--sampler <who>',
-        'for --mode sample without probes, by the JVM itself: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
+        'for --mode sample without probes, by the JVM itself, and where attach looks for a root: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
       ).choices(SAMPLERS),
     )
     .option(

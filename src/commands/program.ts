@@ -18,6 +18,7 @@ import type { ReportFlags } from './report.ts'
 import type { RootsFlags } from './roots.ts'
 import type { RunFlags } from './run.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
+import { SAMPLERS } from './whole-jvm-options.ts'
 
 /** Of `export/formats.ts`, which is imported when it is used; a test holds them to be the same. */
 export const FORMAT_NAMES = [
@@ -91,8 +92,17 @@ export function commandLine(version: string): Command {
     .command('roots')
     .description('sample a JVM for some seconds, and say which methods would do as --root')
     .argument('[pid]', PID_HELP)
-    .option('--duration <time>', 'how long: 500ms, 10s, 2m', '3s')
+    .option(
+      '--duration <time>',
+      'how long: 500ms, 10s, 2m; 3s unless given, and up to 10s while there are few samples',
+    )
     .option('--top <n>', 'how many', count, 10)
+    .addOption(
+      new Option(
+        '--sampler <who>',
+        'stacks, dumps of threads, unless given; jfr, the flight recorder; cpu, the same by CPU time',
+      ).choices(SAMPLERS),
+    )
     .option('--json', 'as JSON')
     .action(async (pid: string | undefined, flags: RootsFlags) => {
       const { roots } = await import('./roots.ts')

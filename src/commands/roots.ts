@@ -7,35 +7,40 @@ import { shellWord } from '../base/shell-word.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, cut, percent, plural, right, width } from '../profile/text.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
-import { type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
+import { FEW_SAMPLES, type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
 import { EndedBySignal } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
+import { samplerNamed } from './whole-jvm-options.ts'
 
 export interface RootsFlags {
-  readonly duration: string
+  readonly duration?: string
   readonly top: number
+  readonly sampler?: string
   readonly json?: boolean
 }
 
+/** Longer while there are few samples. */
+export const USUAL_DURATION = { durationMs: 3_000, atMostMs: 10_000 } as const
 /** Methods that may never return, which the text names. */
 const STAYS = 3
-/** A share of a tenth is right to within a half with about 40. */
-const FEW = 40
 
 export async function roots(
   pidText: string | undefined,
   flags: RootsFlags,
   print: (text: string) => void,
 ): Promise<void> {
-  const durationMs = parseDuration(flags.duration)
+  const duration =
+    flags.duration === undefined ? USUAL_DURATION : { durationMs: parseDuration(flags.duration) }
   const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
   try {
     const found = await searchRoots(pid, {
-      durationMs,
+      ...duration,
+      sampler: samplerNamed(flags.sampler),
+      onCost: (text) => progress.note(text),
       onPhase: (phase) => progress.phase(phase),
       onProgress: (text) => progress.update(text),
       stop: stop.fired,
@@ -65,20 +70,20 @@ export function attachCommandOf(pid: number, root: string): string {
 
 /** @param columns  of the terminal: rows are no longer than they must be */
 export function text(
-  { pid, target, by, durationMs, candidates, snapshot }: FoundRoots,
+  { pid, target, sampling, durationMs, candidates, snapshot }: FoundRoots,
   top: number,
   columns = Number.POSITIVE_INFINITY,
 ): string {
   const { roots: all, stays, samples } = candidates
   const seconds = `${(durationMs / 1000).toFixed(1)} s`
   const who = `${pid}  ${clean(target.mainClass)}: ${plural(samples, 'sample')} of ${plural(snapshot.threads.length, 'thread')} in ${seconds}`
-  const lines = [by === 'stacks' ? `${who}, by dumps of threads: it has no flight recorder for us` : who, '']
+  const lines = [who, ...costOf({ sampling }), '']
   if (all.length === 0) append(lines, nothing(samples))
   else {
     lines.push(HEAD)
     for (const it of all.slice(0, top)) lines.push(row(it, columns))
     if (all.length > top) lines.push(`  and ${all.length - top} more: --top`)
-    if (samples < FEW)
+    if (samples < FEW_SAMPLES)
       lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')
     lines.push('', clean(attachCommandOf(pid, all[0]!.root)))
   }
@@ -88,6 +93,16 @@ export function text(
     if (all.length === 0) lines.push(clean(attachCommandOf(pid, stays[0]!.root)))
   }
   return `${lines.join('\n')}\n`
+}
+
+/** What dumps of all threads have cost. */
+export function costOf({ sampling }: Pick<FoundRoots, 'sampling'>): string[] {
+  const { by, dumps = 0, stoppedNs = 0 } = sampling
+  if (by !== 'stacks') return []
+  const each = (stoppedNs / Math.max(1, dumps) / 1e6).toFixed(1)
+  return [
+    `by wall clock, without idle threads: ${plural(dumps, 'dump')}, which stopped it for ${each} ms each`,
+  ]
 }
 
 /** Names of threads beside a root. */
@@ -108,12 +123,12 @@ function row({ root, share, seen, depth, threads }: RootCandidate, columns: numb
 
 function nothing(samples: number): string[] {
   if (samples === 0) {
-    return ['No thread was found running Java code: give it work, or a longer --duration.']
+    return ['No thread was found in a task: give it work, or a longer --duration.']
   }
   return ['No method of the application was seen to be called: try a longer --duration.']
 }
 
-export function asJson({ pid, target, by, durationMs, candidates }: FoundRoots, top: number): object {
+export function asJson({ pid, target, sampling, durationMs, candidates }: FoundRoots, top: number): object {
   const of = ({ root, share, samples, seen, threads, depth }: RootCandidate): object => ({
     ...{ root, share, samples, seen, depth, threads },
     command: attachCommandOf(pid, root),
@@ -121,7 +136,8 @@ export function asJson({ pid, target, by, durationMs, candidates }: FoundRoots, 
   return {
     pid,
     mainClass: target.mainClass,
-    sampler: by,
+    sampler: sampling.by,
+    ...(sampling.dumps !== undefined && { dumps: sampling.dumps, stoppedNs: sampling.stoppedNs }),
     durationMs: Math.round(durationMs),
     samples: candidates.samples,
     roots: candidates.roots.slice(0, top).map(of),

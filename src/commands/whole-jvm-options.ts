@@ -3,14 +3,13 @@
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
 import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
+import type { AskedSampling } from '../session/sampling/jvm-sampling.ts'
 import { parseEvery } from './every.ts'
 import type { SessionFlags } from './options.ts'
 
 export type SamplerName = Exclude<Sampling['by'], 'probes'>
 
 export const SAMPLERS: readonly SamplerName[] = ['jfr', 'cpu', 'stacks']
-
-const DEFAULT_EVERY = '10ms'
 
 /** An option that says what is instrumented, or what instrumented methods do. */
 export class NotForWholeJvm extends JfluidError {
@@ -49,7 +48,7 @@ export function isSampledByJvm({ mode, root, region, sampler }: SessionFlags): b
 }
 
 export interface JvmSamplingFlags {
-  readonly sampling: Sampling
+  readonly sampling: AskedSampling
   /** Samples are kept of what is inside of these; none: all. */
   readonly roots: readonly RootPattern[]
 }
@@ -81,13 +80,22 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
   ]
   const misplaced = given.find(([, is]) => is)
   if (misplaced !== undefined) throw new NotForWholeJvm(misplaced[0], roots.length > 0)
-  const by = SAMPLERS.find((name) => name === flags.sampler) ?? 'jfr'
-  const text = flags.every ?? DEFAULT_EVERY
+  const by = samplerNamed(flags.sampler)
+  const every = flags.every === undefined ? undefined : intervalOf(flags.every, by ?? 'jfr')
+  const precise = roots.find(({ parameters }) => parameters !== null)
+  if (by === 'stacks' && precise !== undefined) throw new StacksHaveNoParameters(precise.text)
+  return { sampling: { by, every }, roots }
+}
+
+export function samplerNamed(text: string | undefined): SamplerName | undefined {
+  return SAMPLERS.find((name) => name === text)
+}
+
+/** @throws BadInterval, IntervalNotTaken */
+function intervalOf(text: string, by: SamplerName): number {
   const { every, unit } = parseEvery(text)
   const isTaken =
     by === 'cpu' ? every >= 100_000 : by === 'jfr' ? every % 1_000_000 === 0 : every >= 1_000_000
   if (unit !== 'ns' || !isTaken) throw new IntervalNotTaken(text, by)
-  const precise = roots.find(({ parameters }) => parameters !== null)
-  if (by === 'stacks' && precise !== undefined) throw new StacksHaveNoParameters(precise.text)
-  return { sampling: { every, unit, by }, roots }
+  return every
 }

@@ -10,7 +10,7 @@ import { shellWord } from '../base/shell-word.ts'
 import type { Profile } from '../profile/profile.ts'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
-import { JvmSampling, type JvmSamplingOptions } from '../session/sampling/jvm-sampling.ts'
+import { JvmSampling, type JvmSamplingOptions, recorderSampling } from '../session/sampling/jvm-sampling.ts'
 import { openRecordingDoor, type RecordingDoor } from '../session/sampling/recording-door.ts'
 import { type Leave, type LiveSource, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -49,7 +49,7 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
   progress.phase(`attaching to ${pid}`)
   let session: JvmSampling
   try {
-    session = await JvmSampling.start(pid, samples)
+    session = await JvmSampling.start(pid, { ...samples, onCost: (text) => progress.note(text) })
   } finally {
     progress.close()
   }
@@ -69,7 +69,7 @@ export async function recordWholeJvm(pidText: string | undefined, flags: RecordF
   const stop = stopSignal()
   try {
     progress.phase(`attaching to ${pid}`)
-    const session = await JvmSampling.start(pid, samples)
+    const session = await JvmSampling.start(pid, { ...samples, onCost: (text) => progress.note(text) })
     place.guard(session)
     progress.phase('sampling')
     const ticker = setInterval(() => {
@@ -118,7 +118,7 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     if (problem !== null) throw problem
   }
   const output = headless ? null : outputFile(flags.output)
-  const door = sampling.by === 'stacks' ? null : openRecordingDoor(sampling)
+  const door = sampling.by === 'stacks' ? null : openRecordingDoor(recorderSampling(sampling))
   const signals = new PassOn()
   try {
     const child = start(command, door?.options ?? [], await outputOf(output, flags))

@@ -569,6 +569,10 @@ class Reader {
       unit: this.#oneOf(fields.unit, ['bytecodes', 'ns'], 'sampling.unit'),
       ...(fields.random !== undefined && { random: this.#count(fields.random, 'sampling.random') }),
       ...(fields.outside !== undefined && { outside: this.#count(fields.outside, 'sampling.outside') }),
+      ...(fields.dumps !== undefined && { dumps: this.#count(fields.dumps, 'sampling.dumps') }),
+      ...(fields.stoppedNs !== undefined && {
+        stoppedNs: this.#number(fields.stoppedNs, 'sampling.stoppedNs'),
+      }),
       ...(fields.samples !== undefined && { samples: this.#count(fields.samples, 'sampling.samples') }),
       ...(fields.bytecodes !== undefined && {
         bytecodes: this.#number(fields.bytecodes, 'sampling.bytecodes'),

@@ -195,7 +195,8 @@ export interface Profile {
  * A sample is due whenever so much of the unit has passed: bytecodes executed by the thread, or nanoseconds.
  *
  * `probes`: threads look at themselves, in instrumented methods inside a root. The others see the whole JVM and
- * instrument nothing: `jfr` its flight recorder, `cpu` the same by CPU time, `stacks` a dump of all threads.
+ * instrument nothing: `jfr` its flight recorder, `cpu` the same by CPU time, `stacks` a dump of all threads, where `every`
+ * is how often dumps came on average, if what they cost decided it.
  */
 export interface Sampling {
   readonly every: number
@@ -205,6 +206,10 @@ export interface Sampling {
   readonly by: 'probes' | 'jfr' | 'cpu' | 'stacks'
   /** By the JVM, with roots: samples of threads that were outside of them, which are not kept. */
   readonly outside?: number
+  /** By `stacks`: dumps taken. */
+  readonly dumps?: number
+  /** By `stacks`: how long all of them stopped the JVM, or took where it does not count that. */
+  readonly stoppedNs?: number
   /** Taken, in all threads. */
   readonly samples?: number
   /** Executed by all threads up to their last samples. */

@@ -236,10 +236,15 @@ const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
   stacks: 'by dumps of its threads',
 }
 
-function samplingText({ every, unit, random = 0, by, outside }: Sampling): string {
+function samplingText({ every, unit, random = 0, by, outside, dumps, stoppedNs }: Sampling): string {
   const whom = by === 'probes' ? '' : outside === undefined ? 'of the whole JVM, ' : 'of the JVM, '
   const each = unit === 'ns' ? shortSpan(every) : `${count(every)} bytecodes`
-  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${SAMPLED_BY[by]}`
+  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${dumps === undefined ? SAMPLED_BY[by] : dumpsText(dumps, stoppedNs)}`
+}
+
+/** What dumps of all threads have cost. */
+function dumpsText(dumps: number, stoppedNs = 0): string {
+  return `by ${plural(dumps, 'dump')} of its threads, which stopped it for ${shortSpan(stoppedNs / Math.max(1, dumps))} each`
 }
 
 function* samplingFacts(sampling: Sampling): Generator<[string, string]> {

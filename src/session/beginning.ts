@@ -1,6 +1,7 @@
 // How a session begins: what there is to instrument is found, and put in, and threads are let into the roots. In a server
 // this is by far its largest step.
 
+import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import { debug, some } from '../base/debug.ts'
 import { RootRefused } from '../reveal/errors.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
@@ -15,8 +16,6 @@ import { compiledPast } from './target-past.ts'
 
 /** Methods that are known before the first call. */
 const LARGE_ROOT = 5_000
-/** From it on, HotSpot records from the start what a redefinition invalidates (JDK-8324241). */
-export const INVALIDATES_LITTLE = 23
 
 /** Of schemes a and b. */
 export async function beginBelowRoots(

@@ -42,6 +42,18 @@ describe('stacks become a tree', () => {
     ])
   })
 
+  it('a stack that is no sample ends the calls that it does not have, and begins none', () => {
+    const tree = built((writer) => {
+      writer.sample(1, path('main/serve/find'))
+      writer.away(1, path('main/idle/wait'))
+      writer.sample(1, path('main/serve/find'))
+      writer.away(1, path('main/serve/find'))
+      writer.sample(1, path('main/serve/find'))
+      writer.away(2, path('main/idle'))
+    })
+    expect(tree).toEqual(['main 1x 0/3', '  serve 2x 0/3', '    find 2x 3/3'])
+  })
+
   it('each thread is where it was, whatever others do meanwhile', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve'))

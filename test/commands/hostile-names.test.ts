@@ -131,7 +131,7 @@ describe('names that hold orders for a terminal reach none', () => {
   it('by roots', () => {
     const candidate = { root: EVIL, share: 0.5, samples: 5, seen: 5, threads: [EVIL], depth: 1 }
     const found = {
-      ...{ pid: 1, by: 'jfr', durationMs: 1000, warnings: [], hasEnded: false },
+      ...{ pid: 1, sampling: { by: 'jfr' }, durationMs: 1000, warnings: [], hasEnded: false },
       target: { version: EVIL, mainClass: EVIL },
       snapshot: { threads: [] },
       candidates: { roots: [candidate], stays: [candidate], samples: 5 },

@@ -8,7 +8,7 @@ const candidate = {
   threads: ['shop-worker-1', 'shop-worker-2', 'shop-worker-3'],
 }
 const found = {
-  ...{ pid: 4711, target: { mainClass: 'shop.Main' }, by: 'jfr', durationMs: 3000 },
+  ...{ pid: 4711, target: { mainClass: 'shop.Main' }, sampling: { by: 'jfr' }, durationMs: 3000 },
   snapshot: { threads: [] },
   candidates: { roots: [candidate], stays: [], samples: 500 },
 } as unknown as FoundRoots

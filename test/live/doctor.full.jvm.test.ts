@@ -32,6 +32,7 @@ forEachJdk((jdk) => {
     const told = await doctor(await start(own))
     expect(problems(told)).toEqual(['java.instrument'])
     expect(told.exitCode).toBe(69)
-    expect(told.findings.find((it) => it.check === 'sampling')?.level).toBe('note')
+    const sampling = told.findings.find((it) => it.check === 'sampling')?.level
+    expect(sampling).toBe(jdk.version < 23 ? 'ok' : 'note') // dumps of threads need no recorder
   })
 })

@@ -87,6 +87,8 @@ it('of samples of the whole JVM as well', async () => {
   expect(code, p.stderr()).toBe(0)
   const { types, samples } = await ingested(store.received[0]!)
   expect(types).toEqual(['calls/count', 'samples/count'])
-  expect(samples.some(({ stack }) => stack.some((frame) => frame.startsWith('fix.Ticker.')))).toBe(true)
+  expect(samples.some(({ stack }) => stack.some((frame) => frame.startsWith('fix.Ticker$Worker.')))).toBe(
+    true,
+  )
   expect(readdirSync(cwd)).toEqual([])
 })

@@ -20,21 +20,42 @@ interface Root {
 interface Told {
   sampler: string
   samples: number
+  dumps: number
+  stoppedNs: number
   roots: Root[]
   stays: Root[]
 }
 
-async function start(jdk: Jdk, ...options: string[]) {
-  const java = startJava(jdk, [...options, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
+async function start(jdk: Jdk, name: 'Sampled' | 'Waiting' = 'Sampled', ...options: string[]) {
+  const java = startJava(jdk, [...options, '-cp', await compileFixture(jdk, name), `fix.${name}`])
   await java.line(/^ready/)
   return java
 }
 
 forEachJdk((jdk) => {
-  it('finds the task in a loop that never ends, and leaves nothing running', async () => {
-    const java = await start(jdk)
-    const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--duration', '2s', '--json')
+  it('names the method of requests that wait, and starts no flight recorder', async () => {
+    const java = await start(jdk, 'Waiting')
+    const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--json')
     expect(code, stderr).toBe(0)
+    const { sampler, samples, dumps, stoppedNs, roots, stays } = JSON.parse(stdout) as Told
+    expect(sampler).toBe('stacks')
+    expect(samples).toBeGreaterThan(dumps)
+    expect(stoppedNs).toBeGreaterThan(0)
+    expect(roots[0]!.root, stdout).toBe('fix.Waiting.request')
+    // Threads that wait for work are in no sample.
+    const threads = [...roots, ...stays].flatMap((it) => it.threads)
+    expect(threads.filter((it) => ['events', 'jobs', 'main'].includes(it))).toEqual([])
+    const connection = await openAttachSocket(java.pid)
+    expect((await recorderSetup(connection)).repository).toBeNull()
+  })
+
+  it('by its flight recorder finds the task in a loop that never ends, and leaves nothing running', async () => {
+    const java = await start(jdk)
+    const jfr = ['--sampler', 'jfr', '--duration', '2s', '--json']
+    const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, ...jfr)
+    expect(code, stderr).toBe(0)
+    const dropped = `a JVM of JDK ${jdk.version} discards all its compiled code when its flight recorder starts`
+    expect(stderr.includes(dropped)).toBe(jdk.version < 23)
     const { sampler, samples, roots, stays } = JSON.parse(stdout) as Told
     expect(sampler).toBe('jfr')
     expect(samples).toBeGreaterThan(20)
@@ -59,11 +80,13 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
-  it('does without a flight recorder, and says so', async () => {
-    const java = await start(jdk, '-XX:-FlightRecorder')
+  it('says what its dumps cost, and needs no flight recorder', async () => {
+    const java = await start(jdk, 'Sampled', '-XX:-FlightRecorder')
     const { code, stdout, stderr } = await jfluid('roots', `${java.pid}`, '--duration', '1s')
     expect(code, stderr).toBe(0)
-    expect(stdout).toContain('by dumps of threads: it has no flight recorder for us')
+    expect(stdout).toMatch(
+      /^by wall clock, without idle threads: \d+ dumps, which stopped it for [\d.]+ ms each$/m,
+    )
     expect(stdout).toContain('fix.Sampled.')
   })
 

@@ -11,6 +11,8 @@ export async function quit(java: JavaProcess): Promise<void> {
 }
 
 export const SAMPLE = ['--mode', 'sample'] as const
+/** On every JDK; of two samplers the last counts. */
+export const BY_RECORDER = [...SAMPLE, '--sampler', 'jfr'] as const
 /** Of a recording that is not ours. */
 export const KEPT = { durationSeconds: 60, keptSeconds: 60, keptMib: 32 } as const
 

@@ -12,14 +12,14 @@ import { STATUS } from '../support/exit-codes.ts'
 import { startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
-import { busyThread, KEPT, quit, SAMPLE, samplesIn } from './whole-jvm-samples.ts'
+import { BY_RECORDER, busyThread, KEPT, quit, samplesIn } from './whole-jvm-samples.ts'
 
 forEachJdk((jdk) => {
   it('one that begins later is told as well; ours, stopped by somebody else, is no silence', async () => {
     const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
     await java.line(/^ready/)
     const connection = await openAttachSocket(java.pid)
-    const recording = startRecording(java.pid, ...SAMPLE)
+    const recording = startRecording(java.pid, ...BY_RECORDER)
     await stderrLine(recording.process, /^sampling/)
     const settings = ['jdk.ExecutionSample#enabled=true', 'jdk.ExecutionSample#period=100ms']
     await startAnother(connection, { name: 'later', settings, ...KEPT })

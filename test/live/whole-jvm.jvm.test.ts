@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { agentProperties, attachCommand } from '../../src/attach/command.ts'
 import {
+  recorderSetup,
   recordings,
   startRecording as startAnother,
   stopRecording,
@@ -14,7 +15,7 @@ import { type AttachConnection, openAttachSocket } from '../../src/attach/handsh
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forJdks, jdks, newest, newestOrAll } from '../support/jdks.ts'
+import { forEachJdk, forJdks, jdks, newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -25,7 +26,7 @@ import {
   stderrLine,
 } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
-import { busyThread, KEPT, quit, SAMPLE, samplesIn } from './whole-jvm-samples.ts'
+import { BY_RECORDER, busyThread, KEPT, quit, SAMPLE, samplesIn } from './whole-jvm-samples.ts'
 
 function depthOf(nodes: readonly JsonNode[], method: string): number {
   return Math.max(0, ...nodes.map((it) => (it.method === method ? 1 : 0) + depthOf(it.children, method)))
@@ -54,7 +55,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const ran = await jfluid(
       'record',
       `${java.pid}`,
-      ...SAMPLE,
+      ...BY_RECORDER,
       '--duration',
       duration,
       '--out',
@@ -110,7 +111,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('what a client that was killed has left is ended by the next, which has no word of it', async () => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const killed = startJfluid('record', `${java.pid}`, ...SAMPLE, '--out', file)
+    const killed = startJfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', file)
     await stderrLine(killed, /^sampling/)
     await killed.kill()
     expect(await recordings(connection)).toEqual([expect.stringContaining(`-${killed.pid}-`)])
@@ -141,9 +142,11 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
   })
 
-  it('dumps of all threads find the same', async () => {
-    const profile = await record('1s', '--sampler', 'stacks')
-    expect(profile.sampling).toEqual({ every: 10_000_000, unit: 'ns', by: 'stacks' })
+  it('dumps of all threads find the same, and come as often as they are asked for', async () => {
+    const profile = await record('2s', '--sampler', 'stacks', '--every', '20ms')
+    expect(profile.sampling).toMatchObject({ every: 20_000_000, unit: 'ns', by: 'stacks' })
+    expect(profile.sampling!.dumps).toBeGreaterThan(5)
+    expect(profile.sampling!.stoppedNs).toBeGreaterThan(0)
     const busy = busyThread(profile)
     expect(samplesIn(busy, 'serve')).toBeGreaterThan(5)
     expect(depthOf(profile.merged, 'waitForReferencePendingList')).toBe(0)
@@ -151,7 +154,15 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('CPU time is sampled where the JDK can', async () => {
     if (jdk.version < 25) {
-      const ran = await jfluid('record', `${java.pid}`, ...SAMPLE, '--sampler', 'cpu', '--out', '/dev/null')
+      const ran = await jfluid(
+        'record',
+        `${java.pid}`,
+        ...BY_RECORDER,
+        '--sampler',
+        'cpu',
+        '--out',
+        '/dev/null',
+      )
       expect(ran.code).toBe(69)
       expect(ran.stderr).toContain(
         `cannot sample by CPU time: that came with JDK 25, and this is ${jdk.full}`,
@@ -175,7 +186,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
     await own.line(/^ready/)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const recording = startRecording(own.pid, ...SAMPLE, '--out', file)
+    const recording = startRecording(own.pid, ...BY_RECORDER, '--out', file)
     await stderrLine(recording.process, /^sampling/)
     expect(repositories(own.pid).length).toBe(1)
     await own.kill()
@@ -192,7 +203,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const { socketPath } = await openAttachSocket(own.pid)
     await attachCommand(socketPath, 'jcmd', ['JFR.check'])
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await jfluid('record', `${own.pid}`, ...SAMPLE, '--duration', '1s', '--out', file)
+    const ran = await jfluid('record', `${own.pid}`, ...BY_RECORDER, '--duration', '1s', '--out', file)
     expect(ran.code, ran.stderr).toBe(0)
     expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
     const [place = ''] = repositories(own.pid)
@@ -203,7 +214,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('run samples a program until it ends, and passes its status on', async () => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Sampled', '3']
-    const ran = await jfluid('run', ...SAMPLE, '--record', file, '--', ...program)
+    const ran = await jfluid('run', ...BY_RECORDER, '--record', file, '--', ...program)
     expect(ran.code, ran.stderr).toBe(0)
     const profile = await readProfileJson(file)
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
@@ -217,19 +228,37 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 })
 
+forEachJdk((jdk) => {
+  it('without a sampler, the flight recorder is started where that discards no compiled code', async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
+    await java.line(/^ready/)
+    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+    const ran = await jfluid('record', `${java.pid}`, ...SAMPLE, '--duration', '2s', '--out', file)
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(ran.stderr).not.toContain('discards')
+    const profile = await readProfileJson(file)
+    const isOld = jdk.version < 23
+    expect(profile.sampling!.by).toBe(isOld ? 'stacks' : 'jfr')
+    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(0)
+    const connection = await openAttachSocket(java.pid)
+    expect((await recorderSetup(connection)).repository === null).toBe(isOld)
+    await quit(java)
+  })
+})
+
 it('without a flight recorder there is an error with advice, and dumps', async () => {
   const [jdk] = jdks.slice(-1)
   const classes = await compileFixture(jdk, 'Sampled')
   const java = startJava(jdk, ['-XX:-FlightRecorder', '-cp', classes, 'fix.Sampled'])
   await java.line(/^ready/)
   const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-  const ran = await jfluid('record', `${java.pid}`, ...SAMPLE, '--out', file)
+  const ran = await jfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', file)
   expect(ran.code).toBe(78)
   expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
   const dumps = await jfluid(
     'record',
     `${java.pid}`,
-    ...SAMPLE,
+    ...BY_RECORDER,
     '--sampler',
     'stacks',
     '--duration',
@@ -243,7 +272,7 @@ it('without a flight recorder there is an error with advice, and dumps', async (
 it('run says where a JVM that it has started has no flight recorder', async () => {
   const out = ['--record', join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')]
   const program = [newest.java, '-XX:-FlightRecorder', '-version']
-  const off = await jfluid('run', ...SAMPLE, ...out, '--', ...program)
+  const off = await jfluid('run', ...BY_RECORDER, ...out, '--', ...program)
   expect(off.code, off.stderr).toBe(STATUS.notAJvm)
   expect(off.stdout).toContain('Flight Recorder is disabled.')
   expect(off.stderr).toMatch(
@@ -255,7 +284,7 @@ forJdks({ before: 25, reason: 'JDK 25 can sample by CPU time' }, (jdk) => {
   it('run says where a JVM that it has started cannot sample by CPU time', async () => {
     const classes = await compileFixture(jdk, 'Sampled')
     const out = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const cpu = [...SAMPLE, '--sampler', 'cpu', '--record', out]
+    const cpu = [...BY_RECORDER, '--sampler', 'cpu', '--record', out]
     const old = await jfluid('run', ...cpu, '--', jdk.java, '-cp', classes, 'fix.Sampled', '60')
     expect(old.code, old.stderr).toBe(STATUS.notAJvm)
     expect(old.stderr).toContain(`cannot sample by CPU time: that came with JDK 25, and this is ${jdk.full}`)
@@ -278,7 +307,7 @@ itAsRoot('a disk that fills up ends the recording, and not the JVM', async () =>
     const { bavail, bsize } = statfsSync(seen)
     writeFileSync(join(seen, 'ballast'), Buffer.alloc(bavail * bsize - leftMib * 2 ** 20))
   }
-  const recording = startRecording(own.pid, ...SAMPLE)
+  const recording = startRecording(own.pid, ...BY_RECORDER)
   await stderrLine(recording.process, /^sampling/)
   fill(20)
   const { code } = await recording.process.exit
@@ -292,7 +321,7 @@ itAsRoot('a disk that fills up ends the recording, and not the JVM', async () =>
 
   truncateSync(join(seen, 'ballast'), 0)
   fill(50)
-  const ran = await jfluid('record', `${own.pid}`, ...SAMPLE, '--out', recording.file)
+  const ran = await jfluid('record', `${own.pid}`, ...BY_RECORDER, '--out', recording.file)
   expect(ran.code, ran.stderr).toBe(STATUS.cannotWrite)
   expect(ran.stderr).toMatch(/too little room for a flight recording in \S+: 50 MiB are free/)
   expect(await recordings(connection)).toEqual([])

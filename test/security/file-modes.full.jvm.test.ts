@@ -110,7 +110,7 @@ forEachJdk((jdk) => {
           expect((await client.exit).code).toBe(0)
         }
         expect(found && permissions(found)).toBe('600')
-        const sampling = record('samples', '--mode', 'sample')
+        const sampling = record('samples', '--mode', 'sample', '--sampler', 'jfr')
         await stderrLine(sampling, /recording/)
         // <date and time>_<process id>
         const repository = readdirSync('/tmp').find((name) => name.endsWith(`_${java.pid}`))

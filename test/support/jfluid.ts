@@ -129,6 +129,9 @@ export interface JsonProfile {
     by: string
     /** With roots, by the JVM. */
     outside?: number
+    /** By dumps of threads. */
+    dumps?: number
+    stoppedNs?: number
     samples?: number
     bytecodes?: number
     latencyNs?: { p50: number; p90: number; p99: number; max: number }

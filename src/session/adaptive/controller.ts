@@ -3,12 +3,12 @@
 // redefinition but the first. While all go on, the densest are switched off where the probes cost too much.
 
 import { performance } from 'node:perf_hooks'
+import { INVALIDATES_LITTLE } from '../../attach/admission.ts'
 import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
-import { INVALIDATES_LITTLE } from '../beginning.ts'
 import type { Engine } from '../engine.ts'
 import { pictureOf, timedRows } from '../picture.ts'
 import type { Span } from '../span.ts'

@@ -7,6 +7,7 @@ import {
   attachProblem,
   type Client,
   featureOf,
+  INVALIDATES_LITTLE,
   JdkTooOld,
   NotJvm,
   OLDEST_JDK,
@@ -22,8 +23,8 @@ import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
 import { FREE_METASPACE, LONGEST_PAUSE_MS, MOST_METASPACE } from '../adaptive/limits.ts'
 import { predictedPauseMs } from '../adaptive/pause.ts'
-import { INVALIDATES_LITTLE } from '../beginning.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
+import { usualSampler } from '../sampling/jvm-sampling.ts'
 import { ROOM_TO_BEGIN } from '../sampling/recording-room.ts'
 import { whyLarge } from '../scheme-choice.ts'
 import { type AgentInside, agentInside } from './agent-inside.ts'
@@ -148,7 +149,7 @@ export function findingsOf(evidence: Evidence): Finding[] {
     ...processors(evidence, feature),
     threads(evidence, feature),
     clock(evidence),
-    sampling(evidence),
+    sampling(evidence, feature),
   ]
 }
 
@@ -430,7 +431,11 @@ function clock({ circumstances: { modules, clockSource } }: Evidence): Finding {
   return note('clock', `${own}; the system's own clock is ${clockSource}, which may make each probe dear`)
 }
 
-function sampling({ circumstances: { modules, options }, places }: Evidence): Finding {
+function sampling(
+  { circumstances: { modules, options }, places }: Evidence,
+  feature: number | null,
+): Finding {
+  if (feature !== null && usualSampler(feature) === 'stacks') return ok('sampling', 'by dumps of its threads')
   if (modules?.has('jdk.jfr') === false || booleanFlag(options, 'FlightRecorder') === false) {
     return note('sampling', 'it has no flight recorder', 'Sample the whole JVM with --sampler stacks.')
   }

@@ -6,7 +6,7 @@
 import { compiledMethods } from '../../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { loadedClassNames } from '../../attach/loaded-classes.ts'
-import { isOfJdk } from './root-candidates.ts'
+import { isOfJdk } from './root-names.ts'
 
 export interface CandidateNames {
   /** `com.shop.Order`, without the JDK's. */

@@ -3,13 +3,13 @@
 // A root is profiled from its next call on, so a method that never returns (an event loop, the body of a worker) is no
 // use, however much of the time it explains. Samples tell such methods by what they do not show: a method that has come or
 // gone between two looks at a thread is called again; one that was on the thread's stack every time may never return.
-// Samples find running threads only; the dumps of all threads that go with them also show a worker that waits, outside of its task.
+// Dumps of all threads also show a worker that waits, outside of its task.
 
-import { isJdkName } from '../../base/jdk-names.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
+import { isOfJdk, isUsableRoot, rootText } from './root-names.ts'
 
-/** A thread as a dump shows it: `package.Class.method`, whatever the order. */
+/** A thread as a dump shows it: `package.Class.method`, innermost first. */
 export interface SeenStack {
   /** Java thread id. */
   readonly id: number
@@ -41,7 +41,7 @@ export interface Candidates {
   readonly samples: number
 }
 
-/** A share below is not worth a root. */
+/** A share below, of the samples of threads that were not all the time in one place, is not worth a root. */
 const LEAST_SHARE = 0.01
 const LEAST_SAMPLES = 2
 /** What each candidate above a method takes from its worth: whoever looks for a task wants the whole of it. */
@@ -60,19 +60,20 @@ interface Found {
 }
 
 /**
- * @param dumps  stacks of all threads at some moments while it was sampled; the last at the end
+ * @param looks  at all threads at some moments while it was sampled; the last at the end
  */
 export function rootCandidates(
   snapshot: Snapshot,
   nameOf: (id: number) => MethodName,
-  dumps: readonly (readonly SeenStack[])[],
+  looks: Looks,
 ): Candidates {
   const found = new Map<string, Found>()
-  const looks = new Looks(dumps)
   let samples = 0
+  let moving = 0
   for (const { id, name, tree } of snapshot.threads) {
     const own = sumsOf(tree, nameOf)
     samples += own.samples
+    let moves = false
     for (const [root, it] of own.methods) {
       const known = found.get(root) ?? newFound(it.name)
       found.set(root, known)
@@ -84,11 +85,14 @@ export function rootCandidates(
         known.depth = it.depth
         known.above = it.above
       }
-      known.comesAndGoes ||= it.seen > 1 || it.samples < own.samples || looks.without(id, root)
+      const comesAndGoes = it.seen > 1 || it.samples < own.samples || looks.without(id, root)
+      known.comesAndGoes ||= comesAndGoes
+      moves ||= comesAndGoes
     }
+    if (moves) moving += own.samples
   }
   const worth = [...found].filter(
-    ([, it]) => it.samples >= Math.max(LEAST_SAMPLES, samples * LEAST_SHARE) && isUsable(it.name),
+    ([, it]) => it.samples >= Math.max(LEAST_SAMPLES, moving * LEAST_SHARE) && isUsable(it.name),
   )
   const taken = new Set(worth.filter(([, it]) => it.comesAndGoes).map(([root]) => root))
   const of = (comesAndGoes: boolean): RootCandidate[] =>
@@ -103,35 +107,18 @@ export function rootCandidates(
         depth: it.depth,
         below: it.above.filter((name) => taken.has(name)).length,
       }))
+  const roots = of(true)
   const worthOf = ({ share, below }: RootCandidate): number => share * NESTED ** below
   return {
-    roots: of(true).sort((a, b) => worthOf(b) - worthOf(a) || a.depth - b.depth || order(a.root, b.root)),
+    roots: roots.sort((a, b) => worthOf(b) - worthOf(a) || a.depth - b.depth || order(a.root, b.root)),
     stays: of(false).sort((a, b) => b.share - a.share || b.depth - a.depth || order(a.root, b.root)),
     samples,
   }
 }
 
-/** What `--root` takes. */
-export function rootText({ class: className, method }: MethodName): string {
-  return `${className}.${method === '<init>' ? 'new' : method}`
-}
-
-/** Whether a class belongs to the JDK, as far as its name and its loader tell. */
-export function isOfJdk({ class: className, loader }: MethodName): boolean {
-  if (loader === 'bootstrap' || loader === 'platform') return true
-  return isJdkName(className)
-}
-
 /** A candidate: a method of the application. */
 function isUsable(name: MethodName): boolean {
   return !isOfJdk(name) && isUsableRoot(name)
-}
-
-/** Whether a method has code of its own, in a class that can be changed, as far as names tell. */
-export function isUsableRoot(name: MethodName): boolean {
-  if (name.class === '' || name.method === '<clinit>') return false
-  // Hidden classes (lambdas, proxies of the JVM), those of reflection, and what is ours.
-  return !/\$\$Lambda|\/0x|\+0x|\$Proxy\d+$|\$\$(?:FastClass|Enhancer)|^jfluid\./.test(name.class)
 }
 
 function newFound(name: MethodName): Found {
@@ -201,21 +188,31 @@ function waysAbove(tree: Tree, node: number, texts: ReadonlyMap<number, string>)
   return [...above]
 }
 
-/** Dumps, asked for one thing: was a thread without a method? */
-class Looks {
-  readonly #stacks: readonly ReadonlyMap<number, ReadonlySet<string>>[]
+/** Looks at all threads, asked for one thing: was a thread without a method? */
+export class Looks {
+  /** By thread: the outermost frames that it had each time, outermost first. */
+  readonly #always = new Map<number, readonly string[]>()
+  #last: ReadonlySet<number> | undefined
+  count = 0
 
-  constructor(dumps: readonly (readonly SeenStack[])[]) {
-    this.#stacks = dumps.map((dump) => new Map(dump.map(({ id, frames }) => [id, new Set(frames)])))
+  add(dump: readonly SeenStack[]): void {
+    this.count++
+    for (const { id, frames } of dump) {
+      const always = this.#always.get(id)
+      const least = Math.min(always?.length ?? frames.length, frames.length)
+      let same = 0
+      while (same < least && (always === undefined || always[same] === frames.at(-1 - same))) same++
+      if (same !== always?.length) this.#always.set(id, frames.slice(frames.length - same).reverse())
+    }
+    this.#last = new Set(dump.map(({ id }) => id))
   }
 
   /** Also true of a thread that has ended: what was on its stack has returned. Of virtual threads dumps say nothing. */
   without(thread: number, root: string): boolean {
     if (thread <= 0) return false
-    const last = this.#stacks.at(-1)
-    if (last !== undefined && !last.has(thread)) return true
+    if (this.#last?.has(thread) === false) return true
     const frame = root.endsWith('.new') ? `${root.slice(0, -'new'.length)}<init>` : root
-    return this.#stacks.some((stacks) => stacks.get(thread)?.has(frame) === false)
+    return this.#always.get(thread)?.includes(frame) === false
   }
 }
 

@@ -1,25 +1,29 @@
-// A few seconds of looking at a whole JVM, to find where a task begins: samples by its flight recorder, or dumps of its threads
-// where it has none, and some dumps beside them that show who waits. No agent, and nothing is instrumented.
+// A few seconds of looking at a whole JVM, to find where a task begins: by dumps of its threads, which see those that wait inside
+// a task and those that wait for one; or by its flight recorder, with some dumps beside it. No agent, and nothing is instrumented.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NoFlightRecorder, RecordingRefused } from '../../attach/flight-recorder.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { dumpThreads } from '../../attach/thread-dump.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import type { Sampling } from '../../profile/profile.ts'
 import { JvmSampling } from '../sampling/jvm-sampling.ts'
-import { NoRoomForRecording } from '../sampling/recording-room.ts'
 import { type CandidateNames, namesIn } from './candidate-names.ts'
-import { type Candidates, rootCandidates, type SeenStack } from './root-candidates.ts'
+import { type Candidates, Looks, rootCandidates } from './root-candidates.ts'
 
-const EVERY_NS = 10_000_000
-/** Dumps of threads take longer than samples, and stop all of them. */
-const STACKS_EVERY_NS = 50_000_000
-/** Beside samples. A dump stops all threads for a moment. */
+/** Beside samples of the flight recorder. */
 const DUMPS = 4
+/** A share of a tenth is right to within a half with so many. */
+export const FEW_SAMPLES = 40
+const LOOK_MS = 100
 
 export interface RootSearchOptions {
   readonly durationMs: number
+  /** Dumps go on for so long while there are few samples; no longer than `durationMs` unless given. */
+  readonly atMostMs?: number
+  /** Dumps of threads unless it is another. */
+  readonly sampler?: Exclude<Sampling['by'], 'probes'> | undefined
+  /** Told before something is done to the target that its users will notice. */
+  readonly onCost?: (text: string) => void
   /** Told what is being done. */
   readonly onPhase?: (phase: string) => void
   /** Told how far it is. */
@@ -33,7 +37,7 @@ export interface RootSearchOptions {
 export interface FoundRoots {
   readonly pid: number
   readonly target: JvmSampling['target']
-  readonly by: Sampling['by']
+  readonly sampling: Sampling
   readonly durationMs: number
   readonly snapshot: Snapshot
   readonly candidates: Candidates
@@ -47,10 +51,10 @@ export interface FoundRoots {
 
 /**
  * @returns null if it was ended before it had begun to sample; the JVM is as it was
- * @throws what `openAttachSocket` throws, and CommandTimeout, AttachProtocolError
+ * @throws what `JvmSampling.start` throws, and CommandTimeout, AttachProtocolError
  */
 export async function searchRoots(pid: number, options: RootSearchOptions): Promise<FoundRoots | null> {
-  const { durationMs, onPhase = () => {}, onProgress = () => {} } = options
+  const { durationMs, atMostMs = durationMs, onPhase = () => {}, onProgress = () => {} } = options
   const stopping = new AbortController()
   const { signal } = stopping
   void options.stop?.then(() => {
@@ -59,7 +63,8 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     stopping.abort()
   })
   onPhase(`attaching to ${pid}`)
-  const begun = await beginUnless(signal, pid)
+  const looks = new Looks()
+  const begun = await beginUnless(signal, pid, options, looks)
   if (begun === null) return null
   const { connection, session } = begun
   const names = options.withNames === true ? await namesIn(connection, signal) : NO_NAMES
@@ -68,7 +73,6 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     return null
   }
   onPhase('sampling')
-  const dumps: SeenStack[][] = []
   const startedAt = performance.now()
   let isOver = false
   const over = Promise.race([options.stop ?? new Promise<never>(() => {}), session.ended]).then(() => {
@@ -76,21 +80,31 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   })
   const ticker = setInterval(() => {
     const { elapsedMs, samples, methods } = session.status()
-    const seconds = Math.min(elapsedMs, durationMs) / 1000
+    const wholeMs = elapsedMs < durationMs ? durationMs : atMostMs
+    const seconds = Math.min(elapsedMs, wholeMs) / 1000
     onProgress(
-      `sampling ${seconds.toFixed(1)}/${(durationMs / 1000).toFixed(1)} s  ${samples} samples  ${methods} methods`,
+      `sampling ${seconds.toFixed(1)}/${(wholeMs / 1000).toFixed(1)} s  ${samples} samples  ${methods} methods`,
     )
   }, PROGRESS_MS)
   try {
-    for (let dump = 1; dump <= DUMPS && !isOver; dump++) {
-      const due = startedAt + (durationMs * dump) / DUMPS
-      // The session keeps us alive meanwhile; once it is over, this must not.
-      await Promise.race([sleep(due - performance.now(), undefined, { ref: false }), over])
-      dumps.push(await dumpThreads(connection))
+    // The session keeps us alive meanwhile; once it is over, this must not.
+    const until = (ms: number): Promise<unknown> =>
+      Promise.race([sleep(startedAt + ms - performance.now(), undefined, { ref: false }), over])
+    if (session.sampling.by === 'stacks') {
+      await until(durationMs)
+      for (let ms = durationMs; !isOver && ms < atMostMs && session.status().samples < FEW_SAMPLES; ) {
+        ms += LOOK_MS
+        await until(ms)
+      }
+    } else {
+      for (let dump = 1; dump <= DUMPS && !isOver; dump++) {
+        await until((durationMs * dump) / DUMPS)
+        looks.add(await dumpThreads(connection))
+      }
     }
   } catch (error) {
-    // It has ended, perhaps, which the session knows better; without dumps, samples alone must do.
-    if (!isOver && session.status().phase !== 'ended' && dumps.length === 0) throw error
+    // It has ended, perhaps, which the session knows better; without looks, samples alone must do.
+    if (!isOver && session.status().phase !== 'ended' && looks.count === 0) throw error
   } finally {
     clearInterval(ticker)
     await session.leave()
@@ -100,11 +114,11 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   return {
     pid,
     target: session.target,
-    by: session.sampling.by,
+    sampling: session.sampling,
     durationMs: performance.now() - startedAt,
     snapshot,
     names,
-    candidates: rootCandidates(snapshot, methodName, dumps),
+    candidates: rootCandidates(snapshot, methodName, looks),
     warnings: session.status().warnings,
     hasEnded: session.ending?.how === 'target ended',
     methodName,
@@ -118,26 +132,19 @@ const NO_NAMES: CandidateNames = { classes: [], methods: [] }
 async function beginUnless(
   signal: AbortSignal,
   pid: number,
+  { sampler: by = 'stacks', onCost }: RootSearchOptions,
+  looks: Looks,
 ): Promise<{ connection: AttachConnection; session: JvmSampling } | null> {
   try {
     const connection = await openAttachSocket(pid, { signal })
-    return { connection, session: await startSampling(pid, signal) }
+    const session = await JvmSampling.start(pid, {
+      ...{ sampling: { by }, signal },
+      ...(onCost !== undefined && { onCost }),
+      onDump: (dump) => looks.add(dump),
+    })
+    return { connection, session }
   } catch (error) {
     if (signal.aborted) return null
     throw error
-  }
-}
-
-async function startSampling(pid: number, signal: AbortSignal): Promise<JvmSampling> {
-  const unit = 'ns'
-  try {
-    return await JvmSampling.start(pid, { sampling: { every: EVERY_NS, unit, by: 'jfr' }, signal })
-  } catch (error) {
-    const isOfRecorder =
-      error instanceof NoFlightRecorder ||
-      error instanceof RecordingRefused ||
-      error instanceof NoRoomForRecording
-    if (!isOfRecorder) throw error
-    return await JvmSampling.start(pid, { sampling: { every: STACKS_EVERY_NS, unit, by: 'stacks' }, signal })
   }
 }

@@ -100,6 +100,7 @@ export class FlightRecording implements Sampler {
   readonly #tree: SampledTree
   readonly #sampling: Sampling
   readonly #kind: SampleKind
+  readonly #onFirst: () => void
   readonly #chunks: OpenChunk[] = []
   /** File names that need not be looked at any more. */
   readonly #known = new Set<string>()
@@ -135,12 +136,21 @@ export class FlightRecording implements Sampler {
   #told = 0
   #failed = 0
 
-  /** @param connect to the target; asked again for each renewal and the end */
-  constructor(connect: () => Promise<AttachConnection>, tree: SampledTree, sampling: Sampling) {
+  /**
+   * @param connect  to the target; asked again for each renewal and the end
+   * @param onFirst  called before its recorder is started for the first time in the life of the JVM
+   */
+  constructor(
+    connect: () => Promise<AttachConnection>,
+    tree: SampledTree,
+    sampling: Sampling,
+    onFirst: () => void = () => {},
+  ) {
     this.#connect = connect
     this.#tree = tree
     this.#sampling = sampling
     this.#kind = sampling.by === 'cpu' ? 'cpu' : 'java'
+    this.#onFirst = onFirst
   }
 
   /** @throws NoFlightRecorder, RecordingRefused, NoRoomForRecording, BadRecording */
@@ -156,6 +166,7 @@ export class FlightRecording implements Sampler {
     const running = await recordings(connection)
     signal?.throwIfAborted()
     const older = before.repository === null ? [] : recordingsIn(`${root}${before.repository}`)
+    if (this.#wasIdle) this.#onFirst()
     await this.#begin(connection)
     try {
       // Asked anew: a recorder that has never recorded may give up the repository it had. The new one has the same name

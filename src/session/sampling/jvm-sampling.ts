@@ -3,13 +3,20 @@
 // It owns the order of things and what is known of the target; who takes the samples is a `Sampler`. To views and commands it
 // is what `Session` is, as far as they ask both.
 
-import { NoSuchProcess, type TargetFacts, thisClient } from '../../attach/admission.ts'
+import {
+  featureOf,
+  INVALIDATES_LITTLE,
+  NoSuchProcess,
+  type TargetFacts,
+  thisClient,
+} from '../../attach/admission.ts'
 import { systemProperties } from '../../attach/command.ts'
 import { openAttachSocket } from '../../attach/handshake.ts'
 import { mainClassOf } from '../../attach/java-command.ts'
 import { describeJvm } from '../../attach/jvms.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { stillRuns, type TargetProcess } from '../../attach/target-process.ts'
+import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import { BadRecording } from '../../jfr/problem.ts'
@@ -36,14 +43,38 @@ export class NoCpuTimeSamples extends JfluidError {
   }
 }
 
+/** Who takes samples, and how often. */
+export interface AskedSampling {
+  /** Undefined: what a JVM of that version takes without harm. */
+  readonly by?: Exclude<Sampling['by'], 'probes'> | undefined
+  /** In ns. Undefined: each 10 ms; dumps that are not asked for by name come less often where they cost more than 1 %. */
+  readonly every?: number | undefined
+}
+
+const USUAL_EVERY = 10_000_000
+
+/** What a flight recorder that has been chosen takes. */
+export function recorderSampling({ by, every = USUAL_EVERY }: AskedSampling): Sampling {
+  return { every, unit: 'ns', by: by ?? 'jfr' }
+}
+
+/** The flight recorder, where its first start does not discard all compiled code; dumps of threads elsewhere. */
+export function usualSampler(feature: number | null): 'jfr' | 'stacks' {
+  return (feature ?? 0) < INVALIDATES_LITTLE ? 'stacks' : 'jfr'
+}
+
 export interface JvmSamplingOptions {
-  readonly sampling: Sampling
+  readonly sampling: AskedSampling
   /** Samples are kept of what is inside of these; none: all. */
   readonly roots?: readonly RootPattern[]
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
   /** Once it is aborted, sampling does not begin any more. */
   readonly signal?: AbortSignal
+  /** Told before something is done to the target that its users will notice. */
+  readonly onCost?: (text: string) => void
+  /** Told of each dump of threads. */
+  readonly onDump?: (threads: readonly DumpedThread[]) => void
 }
 
 export interface JvmSamplingStatus {
@@ -65,11 +96,16 @@ function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
   if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
 }
 
+function firstStartText(jdk: string): string {
+  return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts: it runs slowly for some seconds (not with --sampler stacks)`
+}
+
 export class JvmSampling {
   readonly #process: TargetProcess
   readonly #options: JvmSamplingOptions
   #target: Profile['target']
   readonly #tree: SampledTree
+  readonly #sampling: Sampling
   readonly #sampler: Sampler
   readonly #warnings = new Set<string>()
   #startedAt = new Date()
@@ -89,12 +125,14 @@ export class JvmSampling {
     options: JvmSamplingOptions,
     target: Profile['target'],
     tree: SampledTree,
+    sampling: Sampling,
     sampler: Sampler,
   ) {
     this.#process = process
     this.#options = options
     this.#target = target
     this.#tree = tree
+    this.#sampling = sampling
     this.#sampler = sampler
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
@@ -106,13 +144,14 @@ export class JvmSampling {
    *         BadRecording, or why `signal` was aborted; the target is then as it was
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
-    const { signal } = options
+    const { signal, sampling: asked } = options
     const connection = await openAttachSocket(pid, { signal })
     signal?.throwIfAborted()
     const properties = await systemProperties(connection)
     const jdk = properties.get('java.version') ?? '?'
-    const { by } = options.sampling
+    const by = asked.by ?? usualSampler(featureOf(jdk))
     mustHaveSampler(by, pid, jdk)
+    const sampling = recorderSampling({ by, every: asked.every })
     const target = {
       pid,
       jdk,
@@ -122,8 +161,19 @@ export class JvmSampling {
     const tree = new SampledTree(options.roots)
     const sampler =
       by === 'stacks'
-        ? new ThreadDumps(connection, tree, options.sampling)
-        : new FlightRecording(async () => connection, tree, options.sampling)
+        ? new ThreadDumps(connection, tree, {
+            everyMs: sampling.every / 1e6,
+            isBounded: asked.by === undefined || asked.every === undefined,
+            onDump: options.onDump,
+          })
+        : new FlightRecording(
+            async () => connection,
+            tree,
+            sampling,
+            () => {
+              if ((featureOf(jdk) ?? 0) < INVALIDATES_LITTLE) options.onCost?.(firstStartText(jdk))
+            },
+          )
     try {
       signal?.throwIfAborted()
       await sampler.start(signal)
@@ -131,7 +181,7 @@ export class JvmSampling {
       if (!stillRuns(connection.target)) throw new NoSuchProcess(pid, 'has ended')
       throw error
     }
-    const session = new JvmSampling(connection.target, options, target, tree, sampler)
+    const session = new JvmSampling(connection.target, options, target, tree, sampling, sampler)
     session.#arm()
     return session
   }
@@ -145,10 +195,11 @@ export class JvmSampling {
     const facts = readTargetFacts(pid)
     if (facts === undefined) return null
     const target = described(facts)
-    mustHaveSampler(options.sampling.by, pid, target.jdk)
+    const sampling = recorderSampling(options.sampling)
+    mustHaveSampler(sampling.by, pid, target.jdk)
     const tree = new SampledTree(options.roots)
-    const recording = new FlightRecording(() => openAttachSocket(pid), tree, options.sampling)
-    const session = new JvmSampling(facts.process, options, target, tree, recording)
+    const recording = new FlightRecording(() => openAttachSocket(pid), tree, sampling)
+    const session = new JvmSampling(facts.process, options, target, tree, sampling, recording)
     recording.adopt(name, repository)
     session.#arm()
     return session
@@ -209,7 +260,7 @@ export class JvmSampling {
   }
 
   get sampling(): Sampling {
-    return this.#options.sampling
+    return { ...this.#sampling, ...this.#sampler.facts?.() }
   }
 
   /** How the session ended; null while it has not. */
@@ -302,7 +353,7 @@ export class JvmSampling {
       target: this.#target,
       mode: 'sample',
       sampling: {
-        ...this.#options.sampling,
+        ...this.sampling,
         ...(this.#tree.hasRoots && { outside: this.#tree.outside }),
       },
       scheme: 'b',

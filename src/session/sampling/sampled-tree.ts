@@ -7,7 +7,7 @@ import { StackWriter } from '../../cct/stacks.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import { METHOD_MASK } from '../../events/event-halves.ts'
 import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from '../../reveal/patterns.ts'
-import { isOfJdk } from '../roots/root-candidates.ts'
+import { isOfJdk } from '../roots/root-names.ts'
 
 /** A thread as its sampler describes it. */
 export interface SampledThread {
@@ -90,6 +90,15 @@ export class SampledTree {
     }
     this.samples++
     this.#writer.sample(number, first === 0 ? path : path.subarray(first))
+  }
+
+  /** A thread that was seen with this stack, and is in no task: no sample. */
+  away({ id, virtual }: SampledThread, path: Int32Array): void {
+    const number = (virtual ? this.#virtualNumbers : this.#numbers).get(id)
+    if (number === undefined) return
+    const first = this.hasRoots ? path.findIndex((method) => method >= 0 && this.#isRoot(method)) : 0
+    if (first < 0) this.#writer.leave(number)
+    else this.#writer.away(number, path.subarray(first))
   }
 
   #isRoot(id: number): boolean {

@@ -1,5 +1,7 @@
 // What a session needs of whoever takes samples of a whole JVM.
 
+import type { Sampling } from '../../profile/profile.ts'
+
 export interface Sampler {
   /**
    * Begins; the target is as it was if this throws.
@@ -19,6 +21,8 @@ export interface Sampler {
    * @param lives whether the target can be asked
    */
   stop(lives: boolean): Promise<void>
+  /** What is known of how samples are taken only while they are. */
+  facts?(): Partial<Sampling>
   /** What a reader of the profile should know by now. */
   warnings(): string[]
 }

@@ -1,21 +1,46 @@
-// Sampling by dumps of all threads: what a JVM can do that has nothing else, and the measure that others are held against.
+// Sampling by dumps of all threads, by wall clock: threads that wait inside a task count, those that wait for work do not
+// (idle-threads.ts).
 //
 // The JVM stops all its threads for each dump, wherever the compilers have left a safepoint, so hot loops hide in what
-// surrounds them. Threads count that are RUNNABLE, which to the JVM are those that wait in native code, too. Of its own it
-// has one that always does.
+// surrounds them. What that costs is read off the JVM's own counter after each dump, and the next comes so late that dumps take at
+// most a hundredth of the time.
 
 import type { AttachConnection } from '../../attach/handshake.ts'
-import { dumpThreads } from '../../attach/thread-dump.ts'
+import { findPerfData } from '../../attach/hsperfdata.ts'
+import { type DumpedThread, dumpThreads } from '../../attach/thread-dump.ts'
 import type { Sampling } from '../../profile/profile.ts'
+import { isIdle } from './idle-threads.ts'
 import type { SampledTree } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
-const ALWAYS_WAITS = 'java.lang.ref.Reference.waitForReferencePendingList'
+/** Of the time, that dumps may take. */
+const MOST_COST = 0.01
+/** So many dumps say what the next will cost. */
+const LATEST = 15
+const UNKNOWN_ID = -1
+
+/**
+ * When the next dump is due, ms after the last was: by their median, since a collection may have been counted with one.
+ *
+ * @param costs  of the latest dumps, in ms
+ */
+export function dueAfter(everyMs: number, costs: readonly number[]): number {
+  const median = [...costs].sort((a, b) => a - b)[costs.length >> 1] ?? 0
+  return Math.max(everyMs, median / MOST_COST)
+}
+
+export interface ThreadDumpsOptions {
+  /** Between dumps, at least. */
+  readonly everyMs: number
+  /** Whether they come less often where they cost more than a hundredth of the time. */
+  readonly isBounded: boolean
+  readonly onDump?: ((threads: readonly DumpedThread[]) => void) | undefined
+}
 
 export class ThreadDumps implements Sampler {
   readonly #connection: AttachConnection
   readonly #tree: SampledTree
-  readonly #everyMs: number
+  readonly #options: ThreadDumpsOptions
   /** By `package.Class.method`. */
   readonly #ids = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
@@ -24,16 +49,27 @@ export class ThreadDumps implements Sampler {
   #problem: unknown
   #late = 0
   #dumps = 0
+  /** As the JVM counts; round trips where it does not. */
+  #stoppedMs = 0
+  readonly #costs: number[] = []
+  #firstAt = 0
+  #lastAt = 0
 
-  constructor(connection: AttachConnection, tree: SampledTree, { every }: Pick<Sampling, 'every'>) {
+  constructor(connection: AttachConnection, tree: SampledTree, options: ThreadDumpsOptions) {
     this.#connection = connection
     this.#tree = tree
-    this.#everyMs = every / 1e6
+    this.#options = options
   }
 
   async start(): Promise<void> {
     await this.#dump()
-    this.#arm(performance.now() + this.#everyMs)
+    this.#firstAt = this.#lastAt
+    this.#arm(this.#firstAt + this.#everyMs)
+  }
+
+  get #everyMs(): number {
+    const { everyMs, isBounded } = this.#options
+    return isBounded ? dueAfter(everyMs, this.#costs) : everyMs
   }
 
   #arm(due: number): void {
@@ -41,9 +77,10 @@ export class ThreadDumps implements Sampler {
     this.#timer = setTimeout(() => {
       this.#running = this.#dump().then(
         () => {
-          const missed = Math.max(0, Math.floor((performance.now() - due) / this.#everyMs))
-          this.#late += missed
-          this.#arm(due + (missed + 1) * this.#everyMs)
+          const everyMs = this.#everyMs
+          const missed = Math.max(0, Math.floor((performance.now() - due) / everyMs))
+          if (!this.#options.isBounded) this.#late += missed
+          this.#arm(due + (missed + 1) * everyMs)
         },
         (error: unknown) => {
           this.#problem = error
@@ -53,13 +90,38 @@ export class ThreadDumps implements Sampler {
   }
 
   async #dump(): Promise<void> {
-    for (const { id, name, virtual, state, frames } of await dumpThreads(this.#connection)) {
-      if (state !== 'RUNNABLE' || frames[0] === ALWAYS_WAITS) continue
-      const path = new Int32Array(frames.length)
-      for (const [i, frame] of frames.entries()) path[frames.length - 1 - i] = this.#idOf(frame)
-      this.#tree.sample({ id, name, virtual }, path)
-    }
+    const before = this.#safepointMs()
+    this.#lastAt = performance.now()
+    const threads = await dumpThreads(this.#connection)
+    const after = this.#safepointMs()
+    const ms = before === undefined || after === undefined ? performance.now() - this.#lastAt : after - before
+    this.#stoppedMs += ms
+    if (this.#costs.push(ms) > LATEST) this.#costs.shift()
     this.#dumps++
+    for (const thread of threads) {
+      if (isIdle(thread))
+        this.#tree.away(
+          thread,
+          this.#pathOf(thread, (frame) => this.#ids.get(frame)),
+        )
+      else
+        this.#tree.sample(
+          thread,
+          this.#pathOf(thread, (frame) => this.#idOf(frame)),
+        )
+    }
+    this.#options.onDump?.(threads)
+  }
+
+  #safepointMs(): number | undefined {
+    const ns = findPerfData(this.#connection.target)?.facts?.safepointNs
+    return ns === undefined ? undefined : ns / 1e6
+  }
+
+  #pathOf({ frames }: DumpedThread, idOf: (frame: string) => number | undefined): Int32Array {
+    const path = new Int32Array(frames.length)
+    for (const [i, frame] of frames.entries()) path[frames.length - 1 - i] = idOf(frame) ?? UNKNOWN_ID
+    return path
   }
 
   #idOf(frame: string): number {
@@ -85,6 +147,17 @@ export class ThreadDumps implements Sampler {
     this.#stopped = true
     clearTimeout(this.#timer)
     await this.#running
+  }
+
+  /** What dumps have cost so far, and how often they came. */
+  facts(): Pick<Sampling, 'every' | 'dumps' | 'stoppedNs'> {
+    const { everyMs, isBounded } = this.#options
+    const meanMs = (this.#lastAt - this.#firstAt) / Math.max(1, this.#dumps - 1)
+    return {
+      every: Math.round((isBounded ? Math.max(everyMs, meanMs) : everyMs) * 1e6),
+      dumps: this.#dumps,
+      stoppedNs: Math.round(this.#stoppedMs * 1e6),
+    }
   }
 
   warnings(): string[] {

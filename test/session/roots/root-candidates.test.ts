@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest'
 import type { MethodName, Snapshot, Tree } from '../../../src/cct/tree.ts'
 import {
   type Candidates,
-  isOfJdk,
+  Looks,
   rootCandidates,
   type SeenStack,
 } from '../../../src/session/roots/root-candidates.ts'
+import { isOfJdk } from '../../../src/session/roots/root-names.ts'
 import { build, chain, Methods, treeOf } from '../../profile/trees.ts'
 
 /** Candidates of threads, by name and tree; thread n has id n, from 1. */
@@ -23,7 +24,9 @@ function candidatesOf(
     tree: treeOf(notation, methods),
   }))
   const snapshot: Snapshot = { merged: trees[0].tree, threads: trees, events: 0, waitNs: 0, healed: 0 }
-  return rootCandidates(snapshot, (id) => change(methods.names[id]), dumps)
+  const looks = new Looks()
+  for (const dump of dumps) looks.add(dump)
+  return rootCandidates(snapshot, (id) => change(methods.names[id]), looks)
 }
 
 const short = (roots: readonly { root: string }[]): string[] =>
@@ -141,7 +144,7 @@ it('a stack of 100,000 frames is no trouble, nor a tree as wide', () => {
   })
   const of = (tree: Tree): Candidates => {
     const threads = [{ id: 1, name: 'a', tree }]
-    return rootCandidates({ merged: tree, threads, events: 0, waitNs: 0, healed: 0 }, nameOf, [])
+    return rootCandidates({ merged: tree, threads, events: 0, waitNs: 0, healed: 0 }, nameOf, new Looks())
   }
   expect(of(chain(100_000)).stays).toMatchObject([{ root: 'com.acme.App.m1', samples: 100_000, seen: 1 }])
   const count = 100_000

@@ -53,6 +53,22 @@ describe('samples of what is inside of roots', () => {
     expect([...tree.snapshot(false).merged.metrics.calls!]).toEqual([2])
   })
 
+  it('leave out where a thread waits for work, which ends its calls', () => {
+    const tree = treeOf(['A.serve'], 'M.main A.serve')
+    const ids = ['M.main', 'M.take'].map((it) => {
+      const [className, method] = it.split('.')
+      return tree.idOf({ class: className!, method: method!, descriptor: '()V', loader: '' })
+    })
+    tree.away(THREAD, Int32Array.from(ids))
+    tree.away({ ...THREAD, id: 8 }, Int32Array.of(-1))
+    tree.sample(
+      THREAD,
+      Int32Array.of(tree.idOf({ class: 'A', method: 'serve', descriptor: '()V', loader: '' })),
+    )
+    expect([...tree.snapshot(false).merged.metrics.calls!]).toEqual([2])
+    expect(tree).toMatchObject({ samples: 2, outside: 0 })
+  })
+
   it('of several roots are below whichever is outermost; one that was not seen is called as it was written', () => {
     const tree = treeOf(['A.serve', 'C.run', 'D.never'], 'C.run A.serve', 'A.serve C.run')
     expect(shown(tree).toSorted()).toEqual(['  run 1', '  serve 1', 'run 1', 'serve 1'])
