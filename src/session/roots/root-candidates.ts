@@ -7,6 +7,7 @@
 
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
+import { narrowestRoot } from './narrowest.ts'
 import { isOfJdk, isUsableRoot, rootText } from './root-names.ts'
 
 /** A thread as a dump shows it: `package.Class.method`, innermost first. */
@@ -33,7 +34,7 @@ export interface RootCandidate {
 }
 
 export interface Candidates {
-  /** Best first. */
+  /** The narrowest that holds the time of requests, and then the best first. */
   readonly roots: readonly RootCandidate[]
   /** Methods that explain much, and were on the stack of their threads every time. Largest share first. */
   readonly stays: readonly RootCandidate[]
@@ -108,7 +109,9 @@ export function rootCandidates(
         below: it.above.filter((name) => taken.has(name)).length,
       }))
   const roots = of(true)
-  const worthOf = ({ share, below }: RootCandidate): number => share * NESTED ** below
+  const narrowest = narrowestRoot(snapshot, nameOf, roots)
+  const worthOf = ({ root, share, below }: RootCandidate): number =>
+    root === narrowest ? Number.POSITIVE_INFINITY : share * NESTED ** below
   return {
     roots: roots.sort((a, b) => worthOf(b) - worthOf(a) || a.depth - b.depth || order(a.root, b.root)),
     stays: of(false).sort((a, b) => b.share - a.share || b.depth - a.depth || order(a.root, b.root)),

@@ -22,3 +22,23 @@ export function isUsableRoot(name: MethodName): boolean {
     name.class,
   )
 }
+
+/** Code that calls the application's or is called by it, as far as the names of packages tell. */
+const FRAMEWORKS = new RegExp(
+  `^(?:${[
+    'jakarta|reactor|kotlinx?|scala|akka|groovy|clojure|play|zio|cats|oracle|feign|okhttp3|okio|retrofit2|javassist|ognl|freemarker',
+    'ch\\.qos|co\\.elastic|datadog|redis\\.clients|software\\.amazon|net\\.(?:bytebuddy|sf)',
+    'com\\.(?:zaxxer|fasterxml|google|mysql|microsoft\\.sqlserver|ibm\\.db2|mongodb|mchange|netflix|lmax|linecorp|typesafe|codahale|vaadin|caucho|ctc)',
+    'io\\.(?:netty|vertx|quarkus|smallrye|undertow|agroal|grpc|micronaut|micrometer|helidon|javalin|jsonwebtoken|reactivex|projectreactor)',
+    'io\\.(?:opentelemetry|opentracing|prometheus|dropwizard|lettuce|r2dbc|jooby|ktor)',
+    'org\\.apache\\.(?:catalina|coyote|tomcat|jasper|commons|http|hc|logging|log4j|struts|wicket|cxf|camel|activemq)',
+    'org\\.apache\\.kafka\\.(?:clients|streams|connect)',
+    'org\\.(?:springframework|hibernate|jboss|wildfly|xnio|glassfish|eclipse|infinispan|jgroups|slf4j|aspectj|quartz|h2|postgresql)',
+    'org\\.(?:mariadb|hsqldb|bouncycastle|thymeleaf|mybatis|jooq|reactivestreams|codehaus|objectweb)',
+  ].join('|')})\\.`,
+)
+
+/** Whether a method is the application's own: not the JDK's, and not that of a known framework or library. */
+export function isOfApplication(name: MethodName): boolean {
+  return name.class !== '' && !isOfJdk(name) && !FRAMEWORKS.test(name.class)
+}
