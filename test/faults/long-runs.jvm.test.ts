@@ -194,7 +194,7 @@ forNewestJdk((jdk) => {
       const java = await start()
       await run(java, 'methods') // or they would be loaded in the root, a thousand methods at once
       const begun = performance.now()
-      const recording = startRecording(java.pid, '--root', 'fix.Long.methods', '--scheme', 'a')
+      const recording = startRecording(java.pid, '--root', 'fix.Long.methods', '--scheme', 'a', '--yes')
       await recording.started
       const ms = { attached: performance.now() - begun }
       await run(java, 'methods')

@@ -3,6 +3,7 @@
 
 import { beforeAll, expect, it } from 'vitest'
 import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { compileJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
@@ -96,7 +97,7 @@ forEachJdk((jdk) => {
 
   it('that comes when the session is over is told with the detach, and gets its own code then', async () => {
     const { java, jvm, recording } = await midway()
-    const { detach, warnings } = await recording.stop()
+    const { detach, warnings } = await recording.stop(STATUS.notRestored)
     expect(detach).toMatchObject({ refusedClasses: 1, left: ['thread jfluid-swap'] })
     expect(warnings.join()).toMatch(/after detach 1 of \d+ classes kept their probes/)
     java.send('give')

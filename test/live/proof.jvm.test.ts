@@ -10,6 +10,7 @@ import { compareCode, openCode } from '../../src/session/proof.ts'
 import { named, remainsOf } from '../../src/session/remains.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { type Recording, startRecording } from '../support/jfluid.ts'
@@ -139,9 +140,9 @@ forOldestJdk((jdk) => {
       await recording.started
       // Another constant is another instruction (iconst_1, bipush): only that method differs.
       await tell(java, join(await compileJava(jdk, KEEPER(100)), 'fix', 'Kept.class'))
-      const { detach, warnings } = await recording.stop()
+      const { detach, warnings } = await recording.stop(STATUS.notRestored)
       // Keeper, Kept, Plain, and the JDK's class of method handles.
-      expect(line(recording)).toContain('restored: 1 of 4 classes NOT original, nothing left')
+      expect(line(recording)).toContain('restored: 1 of 4 classes NOT original, nothing else left')
       expect(detach?.code).toMatchObject({ checkedClasses: 4, originalClasses: 3 })
       expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])
       expect(warnings).toContain(
@@ -154,9 +155,9 @@ forOldestJdk((jdk) => {
       const recording = startRecording(java.pid, '--root', 'fix.Keeper.root', '--scheme', 'a')
       await recording.started
       await tell(java, 'broken')
-      const { detach } = await recording.stop()
+      const { detach } = await recording.stop(STATUS.notRestored)
       expect(line(recording)).toContain(
-        'restored: 1 of 4 classes NOT original, nothing left; 1 class kept its probes',
+        'restored: 1 of 4 classes NOT original, nothing else left; 1 class kept its probes',
       )
       expect(detach).toMatchObject({ restoredClasses: 3, refusedClasses: 1 })
       expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])

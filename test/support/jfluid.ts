@@ -268,10 +268,10 @@ export interface Recording {
   /** Resolves once the target records. */
   readonly started: Promise<void>
   readonly process: JavaProcess
-  /** Ends the recording as Ctrl-C would. */
-  end(): Promise<void>
-  /** The same, and reads it. */
-  stop(): Promise<JsonProfile>
+  /** Ends the recording as Ctrl-C would. `status`: how it ends, 0 unless given. */
+  end(status?: number): Promise<void>
+  /** The same, and reads it. `status`: how it ends, 0 unless given. */
+  stop(status?: number): Promise<JsonProfile>
   readonly file: string
 }
 
@@ -284,18 +284,18 @@ export function startRecording(target: number | readonly string[], ...args: stri
   const file = join(temporaryDirectory('jfluid-profile-'), 'p.jfluid')
   const p = startJfluid('record', ...[target].flat().map(String), '--duration', '10m', '--out', file, ...args)
   const started = stderrLine(p, /recording/)
-  const end = async () => {
+  const end = async (status = 0) => {
     p.child.kill('SIGINT')
     const { code } = await p.exit
-    if (code !== 0) throw new Error(`jfluid record ended with ${code}:\n${p.stderr()}`)
+    if (code !== status) throw new Error(`jfluid record ended with ${code}:\n${p.stderr()}`)
   }
   return {
     started,
     process: p,
     file,
     end,
-    async stop() {
-      await end()
+    async stop(status) {
+      await end(status)
       return readProfileJson(file)
     },
   }
