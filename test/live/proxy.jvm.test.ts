@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { AUTOSAVE_ENDING } from '../../src/profile/autosaved.ts'
 import { newKey } from '../../src/remote/key.ts'
 import { forNewestJdk, jdks, oldest } from '../support/jdks.ts'
 import { callsByPath, lines, readProfileJson, stderrLine, sumsAreExact } from '../support/jfluid.ts'
@@ -125,7 +126,13 @@ forNewestJdk((jdk) => {
     const client = startClient(there, ...args, '--out', file, '--autosave', '50ms')
     await stderrLine(client, /root fix.KnownTree.task: 1 method/)
     java.send('run 1')
-    await until(() => readdirSync(join(file, '..')).length > 0)
+    await java.line(/done/)
+    // What is saved first may be from before these calls.
+    const saved = () => readdirSync(join(file, '..')).find((it) => it.endsWith(AUTOSAVE_ENDING))
+    await until(async () => {
+      const name = saved()
+      return name !== undefined && (await readProfileJson(join(file, '..', name))).merged.length > 0
+    })
     const [session] = there.sessions()
     process.kill(session!, 'SIGKILL')
     expect((await client.exit).code, client.stderr()).toBe(74)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk, newest } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk, type Jdk, newest } from '../support/jdks.ts'
 import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 
@@ -57,7 +57,10 @@ forEachJdk((jdk) => {
     expect(insisting.scheme).toBe('b')
     expect(callsByMethod(insisting).get('fix.Large.step(I)I')).toBe(6)
   })
+})
 
+// What can be reached is looked at by us.
+forNewestJdk((jdk) => {
   it('the root alone has probes where many methods can be reached', async () => {
     const profile = await record(await start(jdk, 0), '--jdk', '--include', '**')
     expect(profile.scheme).toBe('adaptive')
