@@ -121,7 +121,7 @@ export interface Evidence {
   readonly client: Client
   readonly circumstances: Circumstances
   readonly places: Places
-  /** Undefined where nobody has looked, or it is not ours to see. */
+  /** Undefined where they were not looked at, or may not be seen. */
   readonly processors?: Processors | undefined
 }
 

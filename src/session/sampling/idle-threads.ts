@@ -19,7 +19,7 @@ export interface WaitingThread {
 const NATIVE_WAITS =
   /^(?:java\.lang\.ref\.Reference\.waitForReferencePendingList|sun\.nio\.fs\.LinuxWatchService\.poll|org\.apache\.tomcat\.jni\.Poll\.poll|\S*netty\S*\.channel\.(?:epoll|kqueue|uring|io_uring)\.Native\.\w+)$/
 
-/** Between a wait and the application: whoever is in one of these waits for work. */
+/** Between a wait and the application: a thread in one of these waits for work. */
 const POLLS =
   /^(?:sun\.nio\.ch\.SelectorImpl\.\w+|(?:sun\.nio\.ch|java\.net)\.\S*[aA]ccept|java\.util\.concurrent\.(?:ThreadPoolExecutor\.getTask|ForkJoinPool\.awaitWork))$/
 

@@ -27,7 +27,7 @@ public final class JFluid1Requests {
         public static final int REFLECTION = 1;
         public static final int CLASS_LOADING = 2;
         public static final int HIDDEN_CLASS = 3;
-        /** Nobody waits for an answer: {@code value} is 1 where the class has lost its probes. */
+        /** No thread waits for an answer: {@code value} is 1 where the class has lost its probes. */
         public static final int CHANGED_CLASS = 4;
         /** Nobody waits for an answer: {@code value} is the id of waiting for what `subject`, a Waited, names. */
         public static final int WAITED_CLASS = 5;
