@@ -5,7 +5,7 @@ import { until } from './remains.ts'
 
 /**
  * Says how long its threads stood still: the longest time between two calls of the root by the same
- * thread. `load` makes the root use 20 classes that nobody has used before.
+ * thread. `load` makes the root use 20 classes for the first time.
  */
 export const PULSE = `
   package fix;

@@ -1,5 +1,5 @@
 // A program with an agent that gives one of its classes other members when it is loaded than when it is redefined: the JVM refuses to
-// redefine that class, whoever asks for it.
+// redefine that class, by any agent.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
