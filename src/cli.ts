@@ -1,19 +1,15 @@
 #!/usr/bin/env node
 // argv to command. The only file that prints errors and exits.
 
-import { readFileSync } from 'node:fs'
 import { beginDebugLog, debugLogProblem, noteInDebugLog } from './base/debug-log.ts'
 import { failureOf } from './commands/failure.ts'
 import { closeLostTerminals } from './commands/lost-terminals.ts'
+import { packageVersion } from './commands/package-version.ts'
 import { commandLine } from './commands/program.ts'
 import { neverWaitFor } from './commands/stalled-terminals.ts'
 import { cleanLines } from './profile/text.ts'
 
-const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
-
-const program = commandLine(packageJson.version)
+const program = commandLine(packageVersion())
 
 program.hook('preAction', (_, command) => {
   if (command.name() !== '__complete') beginLog(command.name())
@@ -44,7 +40,7 @@ function beginLog(command: string): void {
   // Not its arguments: those of a program may be secrets.
   const { arch, pid, platform, version } = process
   noteInDebugLog(
-    `jfluid ${packageJson.version} ${command}, process ${pid}, Node.js ${version}, ${platform} ${arch}, ${new Date().toISOString()}`,
+    `jfluid ${packageVersion()} ${command}, process ${pid}, Node.js ${version}, ${platform} ${arch}, ${new Date().toISOString()}`,
   )
   process.stderr.write(`jfluid: debug log in ${cleanLines(path)}\n`)
 }

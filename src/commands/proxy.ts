@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { builtFile } from '../base/package-root.ts'
 import { Host, type HostOptions } from '../remote/host.ts'
 import { bridge, serveSession } from '../remote/stdio.ts'
 import { HostedSession } from './hosted-session.ts'
@@ -27,7 +28,7 @@ export class ProxyNeedsWay extends JfluidError {
   }
 }
 
-const cli = fileURLToPath(new URL('../cli.js', import.meta.url))
+const cli = fileURLToPath(builtFile('cli.js'))
 
 export async function proxy(flags: ProxyFlags): Promise<void> {
   const graceMs = parseDuration(flags.grace)

@@ -1,7 +1,7 @@
 // MessagePack in pieces: what a profile's body is made of without ever being in memory twice. Columns of trees are written
 // from where they lie; the rest is small.
 
-import { Packr } from 'msgpackr'
+import { Packr } from 'msgpackr/pack'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import type { Profile, RegionTimes } from './profile.ts'
 import { packCourse } from './root-calls.ts'

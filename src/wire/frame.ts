@@ -1,7 +1,7 @@
 // Frames: a u32 little-endian length and so many bytes. msgpackr's own stream is quadratic on large
 // messages, so framing is done here, over whole buffers. It packs what we send; what comes is unpacked by `unpack.ts`.
 
-import { Packr } from 'msgpackr'
+import { Packr } from 'msgpackr/pack'
 import { Malformed, unpack } from './unpack.ts'
 
 /** Larger than any message either side sends; a length beyond it means the peer is not ours. */

@@ -1,6 +1,6 @@
 // How many events a second the client decodes and puts into the tree, and what a node costs.
 //
-//   npm run build:ts && node --expose-gc test/bench/decode.mjs [directory of the compiled sources]
+//   node --expose-gc test/bench/decode.mjs [directory of other compiled sources]
 //
 // Three programs, each on a tree of 10,000 and of 1,000,000 contexts:
 //
@@ -18,10 +18,11 @@ import { cpus } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+import { modules } from '../support/modules.mjs'
 import { CHUNK_EVENTS, program } from './program.mjs'
 
-const dist = resolve(process.argv[2] ?? join(import.meta.dirname, '../../dist'))
-const load = (file) => import(pathToFileURL(join(dist, file)).href)
+const compiled = resolve(process.argv[2] ?? (await modules()))
+const load = (file) => import(pathToFileURL(join(compiled, file)).href)
 const { CctBuilder } = await load('cct/builder.js')
 const { snapshotOf } = await load('cct/snapshot.js')
 const { decodeEvents, WriterState } = await load('events/decode.js')

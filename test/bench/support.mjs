@@ -15,14 +15,14 @@ import { cpus, release, tmpdir, totalmem } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { moduleUrl } from '../support/modules.mjs'
 
 export const project = join(import.meta.dirname, '../..')
 export const cli = join(project, 'dist/cli.js')
 
 /** A module of the built client. */
-export const load = (file) => import(pathToFileURL(join(project, 'dist', file)).href)
+export const load = async (file) => import(await moduleUrl(file))
 
 // ---- JDKs ----
 

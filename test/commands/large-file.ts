@@ -19,7 +19,7 @@ const bounded = ({ heapMib }: Size) => ({ NODE_OPTIONS: `--max-old-space-size=${
 
 /** Writes a tree of so many nodes: a root with `wide` siblings below it, each of which is a chain. Node i has i calls. */
 const WRITER = `
-import { writeProfile } from ${JSON.stringify(new URL('../../dist/profile/file.js', import.meta.url).href)}
+import { writeProfile } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
 const [path, ...sizes] = process.argv.slice(2)
 const [wide, count] = sizes.map(Number)
 const length = Math.floor((count - 1) / wide)

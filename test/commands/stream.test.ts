@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LineWriter } from '../../src/commands/stream/line-writer.ts'
 import { type LineSink, RecordingStream, type Streamed } from '../../src/commands/stream/recording-stream.ts'
 import { Methods, profileOf, profileOfTree, randomTree, seeded, treeOf } from '../profile/trees.ts'
 import { startProcess } from '../support/java-process.ts'
+import { moduleUrl } from '../support/modules.mjs'
 import { Terminal } from '../support/terminal.ts'
 
-const dist = join(import.meta.dirname, '../../dist')
+const LINE_WRITER = await moduleUrl('commands/stream/line-writer.js')
 
 describe('lines for a reader that is slow', () => {
   let directory: string
@@ -102,7 +102,7 @@ describe('lines for a reader that is slow', () => {
     const { reading, writing } = pipe()
     const blocking = openSync(join(directory, 'pipe'), constants.O_WRONLY)
     const program = `
-      import { LineWriter } from '${pathToFileURL(join(dist, 'commands/stream/line-writer.js'))}'
+      import { LineWriter } from '${LINE_WRITER}'
       const out = new LineWriter(1)
       out.line('x'.repeat(200_000))
       console.error(await out.flush(50))
@@ -115,7 +115,7 @@ describe('lines for a reader that is slow', () => {
   it('nor do they for a terminal that Ctrl-S has stopped', async () => {
     const program = `
       import { once } from 'node:events'
-      import { LineWriter } from '${pathToFileURL(join(dist, 'commands/stream/line-writer.js'))}'
+      import { LineWriter } from '${LINE_WRITER}'
       const out = new LineWriter(1)
       out.line('ready')
       await once(process.stdin, 'data')
@@ -131,7 +131,7 @@ describe('lines for a reader that is slow', () => {
 
   it('go to a file and to a socket as they are', async () => {
     const program = `
-      import { LineWriter } from '${pathToFileURL(join(dist, 'commands/stream/line-writer.js'))}'
+      import { LineWriter } from '${LINE_WRITER}'
       const out = new LineWriter(1)
       out.line('x'.repeat(500_000))
       out.line('last')

@@ -10,6 +10,7 @@ import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
+import { moduleUrl } from '../support/modules.mjs'
 
 const root = join(import.meta.dirname, '../..')
 /** As built, and under its own name. */
@@ -125,7 +126,7 @@ it.each([
 
 it('a listener of warnings that throws does not throw at whoever asks for the status', async () => {
   const program = `
-    import { Attachment } from '${join(root, 'dist/library/attachment.js')}'
+    import { Attachment } from '${await moduleUrl('library/attachment.js')}'
     process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
     const session = { ended: new Promise(() => {}), status: async () => ({ warnings: ['one'], events: 7 }) }
     const attachment = new Attachment(session)

@@ -18,9 +18,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { probeFile, replaceFile } from '../../src/profile/replace-file.ts'
 import { temporaryName } from '../../src/profile/temporary-name.ts'
+import { moduleUrl } from '../support/modules.mjs'
 import { itOnlyIf } from '../support/only-if.ts'
 
-const REPLACE_FILE = new URL('../../dist/profile/replace-file.js', import.meta.url)
+const REPLACE_FILE = await moduleUrl('profile/replace-file.js')
 
 let directory: string
 beforeEach(() => {
@@ -58,7 +59,7 @@ function age(name: string, hours: number): void {
 describe('a write removes what killed ones have left of that file', () => {
   it('where it was killed in the middle: by the next write, and by a look whether one can begin', async () => {
     for (const next of [write, async (name: string) => void (await probeFile(join(directory, name)))]) {
-      const code = `import(${JSON.stringify(REPLACE_FILE.href)}).then(({ replaceFile }) =>
+      const code = `import(${JSON.stringify(REPLACE_FILE)}).then(({ replaceFile }) =>
         replaceFile(${JSON.stringify(join(directory, 'p.jfluid'))}, async (handle) => {
           await handle.writeFile('half')
           process.stdout.write('written')

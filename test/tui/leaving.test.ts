@@ -8,9 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { describe, it } from 'vitest'
 import { until } from '../live/remains.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
+import { moduleUrl } from '../support/modules.mjs'
 import { Terminal } from '../support/terminal.ts'
 
-const screenModule = new URL('../../dist/tui/screen.js', import.meta.url).href
+const screenModule = await moduleUrl('tui/screen.js')
 
 /** Draws "shown", and does what it is told by keys; a signal ends it, as it ends jfluid. */
 const PROGRAM = `

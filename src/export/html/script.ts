@@ -3,11 +3,12 @@
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { builtFile } from '../../base/package-root.ts'
 
 /** In the order in which they need each other. */
 const MODULES = ['data', 'format', 'traces', 'outline', 'flame', 'columns', 'weights', 'main']
 
-const read = (file: string): string => readFileSync(new URL(`./client/${file}`, import.meta.url), 'utf8')
+const read = (file: string): string => readFileSync(builtFile(`export/html/client/${file}`), 'utf8')
 
 export interface Inlined {
   readonly text: string

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { EX_DATAERR, EX_OSFILE, JfluidError } from '../../base/errors.ts'
+import { builtFile } from '../../base/package-root.ts'
 
 /** The package was used before `npm run build` had built the Java part. */
 export class AgentNotBuilt extends JfluidError {
@@ -33,7 +34,7 @@ export interface AgentJar {
 export function describeAgent(): string {
   try {
     const { build } = agentJar()
-    const compiler = fileURLToPath(new URL('../../../dist/agent/built-with', import.meta.url))
+    const compiler = fileURLToPath(builtFile('agent/built-with'))
     const builtWith = existsSync(compiler) ? `, built with ${readFileSync(compiler, 'utf8').trim()}` : ''
     return `agent ${build}${builtWith}, for HotSpot 17 to 25`
   } catch (error) {
@@ -49,7 +50,7 @@ export function describeAgent(): string {
  *
  * @throws AgentNotBuilt, AgentDamaged
  */
-export function agentJar(folder = new URL('../../../dist/agent/', import.meta.url)): AgentJar {
+export function agentJar(folder = builtFile('agent/')): AgentJar {
   const file = (name: string) => fileURLToPath(new URL(name, folder))
   const path = file('jfluid-agent.jar')
   if (!['jfluid-agent.jar', 'build-id', 'sha256'].every((name) => existsSync(file(name))))

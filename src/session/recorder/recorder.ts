@@ -5,6 +5,7 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { builtFile } from '../../base/package-root.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
 import type { ContextBound } from '../../cct/collapsed.ts'
@@ -225,7 +226,7 @@ export class Recorder {
    */
   static async start(
     ring: string | MirrorOffer,
-    workerUrl = builtWorker(),
+    workerUrl = builtFile('session/recorder/recorder-worker.js'),
     executed = false,
     firstMethod = 1,
     regions = false,
@@ -559,7 +560,7 @@ let spare: { readonly worker: Worker; readonly url: string } | undefined
 /** Starts the thread of the next recorder while something else is waited for. A process that has no other work ends all the same. */
 export function preloadRecorder(): void {
   if (spare !== undefined) return
-  const url = builtWorker()
+  const url = builtFile('session/recorder/recorder-worker.js')
   const worker = startWorker(url)
   worker.on('error', () => {
     if (spare?.worker === worker) spare = undefined
@@ -570,13 +571,4 @@ export function preloadRecorder(): void {
 
 function startWorker(url: URL): Worker {
   return new Worker(url, { ...ownOptions(), name: 'jfluid-recorder' })
-}
-
-/** The compiled worker. When this file runs as TypeScript (in tests), the one of the latest build. */
-function builtWorker(): URL {
-  const compiled = import.meta.url.endsWith('.js')
-  return new URL(
-    compiled ? './recorder-worker.js' : '../../../dist/session/recorder/recorder-worker.js',
-    import.meta.url,
-  )
 }
