@@ -157,6 +157,11 @@ export function mapsPerfData(maps: string, nsPid: number): boolean {
   return new RegExp(`/hsperfdata_[^/\n]+/${nsPid}$`, 'm').test(maps)
 }
 
+/** Whether `/proc/<pid>/maps` has the library that runs agents in Java. It stays once it is loaded. */
+export function mapsInstrument(maps: string): boolean {
+  return /\/libinstrument\.so( \(deleted\))?$/m.test(maps)
+}
+
 export interface TargetProcess extends ProcessStatus {
   pid: number
   /** Tells a process from a later one with the same pid. */
@@ -172,6 +177,8 @@ export interface TargetProcess extends ProcessStatus {
   lostRuntime: boolean
   /** Whether it shares hsperfdata. `undefined`: we may not look. */
   perfDataMapped: boolean | undefined
+  /** Whether an agent in Java has been loaded, of whomever. `undefined`: we may not look, or the JVM has its libraries built in. */
+  hasJavaAgent: boolean | undefined
   /**
    * Prefix that turns the target's absolute paths into ours: `/proc/<pid>/root`, or the empty
    * string when we may not go through that but have the same /tmp.
@@ -222,6 +229,7 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
     vmLibrary,
     lostRuntime: maps !== undefined && hasLostRuntime(maps),
     perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
+    hasJavaAgent: maps !== undefined && vmLibrary ? mapsInstrument(maps) : undefined,
     root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid || hasOtherTmp(pid) ? itsRoot : '',
     ownUsers: readProc(pid, 'uid_map') !== readFileSync('/proc/self/uid_map', 'utf8'),
   }

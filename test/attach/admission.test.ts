@@ -22,6 +22,7 @@ const PROCESS: TargetProcess = {
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
   lostRuntime: false,
   perfDataMapped: true,
+  hasJavaAgent: false,
   root: '/proc/4711/root',
   ownUsers: false,
 }

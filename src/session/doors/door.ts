@@ -203,8 +203,13 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
   }
 }
 
-/** One that the program has set itself is found by the agent. */
+/**
+ * One that the program has set itself is found by the agent. The JVM is asked only where its options may name one: to answer it
+ * loads classes, which takes longer than all other questions.
+ */
 async function refuseSecurityManager(connection: AttachConnection): Promise<void> {
+  const facts = findPerfData(connection.target)?.facts
+  if (facts?.complete === true && facts.vmArguments?.includes('java.security.manager') !== true) return
   const manager = (await systemProperties(connection)).get('java.security.manager')
   if (manager === undefined || manager === 'allow' || manager === 'disallow') return
   throw new SecurityManagerPresent(
@@ -318,7 +323,9 @@ const LAUNCH_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY |
 /**
  * Wakes an agent that an earlier session left asleep in the JVM.
  *
- * The attach command agentProperties makes it look for the launch file; see JFluid1.Wake.
+ * The attach command agentProperties makes it look for the launch file; see JFluid1.Wake. A JVM in which that runs for the first
+ * time loads some 200 classes for it, so one that has never had an agent is not asked. A client that is faster than we are is no
+ * problem: its agent hands our line on.
  *
  * @returns whether there is one, of our build
  */
@@ -327,6 +334,7 @@ async function wake(
   launch: string,
   token: string,
 ): Promise<'woken' | 'another build' | 'none'> {
+  if (connection.target.hasJavaAgent === false) return 'none'
   const told = await tellAgent(connection, withToken(launch, token))
   if (told === null) return 'none'
   const started = told.properties.get('jfluid.started')

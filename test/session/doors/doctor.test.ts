@@ -13,6 +13,7 @@ const PROCESS: TargetProcess = {
   vmLibrary: { kind: 'hotspot', path: '/jdk/lib/server/libjvm.so' },
   lostRuntime: false,
   perfDataMapped: true,
+  hasJavaAgent: false,
   ownUsers: false,
   root: '/proc/4711/root',
 }

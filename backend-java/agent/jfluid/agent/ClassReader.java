@@ -3,6 +3,7 @@ package jfluid.agent;
 import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import jdk.internal.misc.Unsafe;
 
@@ -154,8 +155,8 @@ final class ClassReader {
         return Thread.currentThread() instanceof Aside;
     }
 
-    /** @param redefined told of each class that a transformer behind ours has made something of, without our bodies */
-    List<byte[]> read(List<Class<?>> classes, java.util.function.Consumer<Class<?>> redefined) {
+    /** @param hook told of each class that a transformer behind ours has made something of, without our bodies */
+    List<byte[]> read(List<Class<?>> classes, HotSwap.LoadHook hook) {
         byte[][] result = new byte[classes.size()][];
         List<Integer> unlinked = new ArrayList<>();
         for (int i = 0; i < result.length; i++) {
@@ -169,16 +170,15 @@ final class ClassReader {
             }
             result[i] = own.read(c);
             if (own.redefined) {
-                redefined.accept(c);
+                hook.changed(c, true);
             }
         }
-        readAside(classes, unlinked, result, redefined);
+        readAside(classes, unlinked, result, hook);
         return java.util.Arrays.asList(result);
     }
 
     /** @param which by number: of those whose loader is stuck there are no bytes */
-    private void readAside(List<Class<?>> classes, List<Integer> which, byte[][] result,
-            java.util.function.Consumer<Class<?>> redefined) {
+    private void readAside(List<Class<?>> classes, List<Integer> which, byte[][] result, HotSwap.LoadHook hook) {
         List<Integer> left = new ArrayList<>();
         for (int i : which) {
             ClassLoader loader = classes.get(i).getClassLoader();
@@ -202,7 +202,7 @@ final class ClassReader {
             for (int at = 0; at < done; at++) {
                 result[left.get(at)] = aside.bytes[at];
                 if (aside.redefined[at]) {
-                    redefined.accept(classes.get(left.get(at)));
+                    hook.changed(classes.get(left.get(at)), true);
                 }
             }
             if (getsOn || done == left.size()) {
@@ -213,7 +213,11 @@ final class ClassReader {
             stuck.takeGone();
             stuck.put(held, aside.stuck);
             left = new ArrayList<>(left.subList(done, left.size()));
-            left.removeIf(i -> classes.get(i).getClassLoader() == held);
+            for (Iterator<Integer> it = left.iterator(); it.hasNext();) {
+                if (classes.get(it.next()).getClassLoader() == held) {
+                    it.remove();
+                }
+            }
         }
     }
 

@@ -8,7 +8,12 @@ abstract class GuestThread extends JFluid1Guest {
         // The application's context loader must not be kept alive by us.
         setContextClassLoader(null);
         // Nor must its default handler hear of us.
-        setUncaughtExceptionHandler((thread, error) -> {});
+        setUncaughtExceptionHandler(new Deaf());
+    }
+
+    private static final class Deaf implements UncaughtExceptionHandler {
+        @Override
+        public void uncaughtException(Thread thread, Throwable error) {}
     }
 
     /**

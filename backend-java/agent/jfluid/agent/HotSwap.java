@@ -7,6 +7,7 @@ import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -165,7 +166,11 @@ final class HotSwap {
                 all.putAll(pending);
             }
             byte[] pool = all.remove(POOL);
-            all.values().removeIf(body -> body.length == 0); // methods that have their own code for now
+            for (Iterator<byte[]> it = all.values().iterator(); it.hasNext();) {
+                if (it.next().length == 0) { // a method that has its own code for now
+                    it.remove();
+                }
+            }
             ownCode = all.isEmpty();
             if (ownCode) {
                 return null;
@@ -201,8 +206,13 @@ final class HotSwap {
     /** By the class's name, which the class itself has. Gone with the loader: nothing here leads to a class. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     private final ClassReader reader;
-    /** Made here: at the end there may be no metaspace for the class of a lambda. */
-    private final Consumer<List<Class<?>>> later = this::restoreAbandoned;
+    /** Made here: at the end there may be no metaspace for its class. */
+    private final Consumer<List<Class<?>>> later = new Consumer<>() {
+        @Override
+        public void accept(List<Class<?>> classes) {
+            restoreAbandoned(classes);
+        }
+    };
     /** Of a redefinition that would not end: its own thread gives these their code back. */
     private Swap stuck;
     /** By the end of the session, in all of its tries. */
@@ -288,7 +298,7 @@ final class HotSwap {
             wanted.add(classes.find(id));
         }
         // What a transformer behind ours has made a class of has not our bodies in it.
-        return new ArrayList<>(reader.read(wanted, c -> loadHook.changed(c, true)));
+        return new ArrayList<>(reader.read(wanted, loadHook));
     }
 
     /** ExtendConstantPool: has no effect until bodies that use the entries are installed. */

@@ -93,6 +93,14 @@ final class Link implements AutoCloseable {
         selector.wakeup();
     }
 
+    /** {@link #wakeup} for whoever knows no link. */
+    final Runnable waker = new Runnable() {
+        @Override
+        public void run() {
+            wakeup();
+        }
+    };
+
     /** Waits for something to read, for room to write, for wakeup(), or until the time is over. */
     void await(long millis) throws IOException {
         selector.select(millis);

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 
 /**
  * The agent's start: defines the runtime in the bootstrap loader, once per JVM, and runs one session at
@@ -82,7 +83,19 @@ public final class Main {
             Installer.install(id, fast);
         }
         String build = option(options, "build");
-        Installer.sleepAs(build, instrumentation, line -> {
+        Installer.sleepAs(build, instrumentation, new Sleeper(build));
+    }
+
+    /** Reads what a launch line says; tells null, or what went wrong. */
+    private static final class Sleeper implements Function<String, String> {
+        private final String build;
+
+        Sleeper(String build) {
+            this.build = build;
+        }
+
+        @Override
+        public String apply(String line) {
             if (!option(line, "build").equals(build)) {
                 return "another build";
             }
@@ -95,7 +108,7 @@ public final class Main {
             } catch (Exception | LinkageError e) {
                 return e.toString();
             }
-        });
+        }
     }
 
     private static String text(Map<String, byte[]> runtime, String name) {

@@ -25,7 +25,12 @@ final class Profiling extends JFluid1Contexts.Reporter {
     private volatile String[][] names = new String[1024][];
     private volatile Throwable failure;
     private boolean ended;
-    private final Thread atExit = new Thread(null, this::endNow, "jfluid-profiler", 0, false);
+    private final Thread atExit = new Thread(null, null, "jfluid-profiler", 0, false) {
+        @Override
+        public void run() {
+            endNow();
+        }
+    };
 
     /** @throws IOException with what the client tells its user */
     Profiling(Path jar) throws IOException {

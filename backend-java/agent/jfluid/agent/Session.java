@@ -516,8 +516,7 @@ final class Session extends GuestThread {
                 perfData = null; // pauses are then not taken out; the client says so
             }
         }
-        Link wake = link;
-        ring.begin(chunkBytes, chunkCount, chunksAt, wake::wakeup, counts);
+        ring.begin(chunkBytes, chunkCount, chunksAt, link.waker, counts);
         if (follow.length > 0) {
             follow(follow);
         }
@@ -644,8 +643,13 @@ final class Session extends GuestThread {
         Map<Integer, TreeMap<Integer, byte[]>> bodies = new HashMap<>();
         for (Object item : list) {
             Object[] body = (Object[]) item;
-            bodies.computeIfAbsent(MessagePack.asInt(body[0]), k -> new TreeMap<>())
-                    .put(MessagePack.asInt(body[1]), (byte[]) body[2]);
+            int classId = MessagePack.asInt(body[0]);
+            TreeMap<Integer, byte[]> ofClass = bodies.get(classId);
+            if (ofClass == null) {
+                ofClass = new TreeMap<>();
+                bodies.put(classId, ofClass);
+            }
+            ofClass.put(MessagePack.asInt(body[1]), (byte[]) body[2]);
         }
         JFluid1Session.methods(highestId);
         swapping = new Swapping(command, readyIds, hotSwap.prepare(bodies));
@@ -703,7 +707,9 @@ final class Session extends GuestThread {
             }
         }
         List<Object> errors = new ArrayList<>();
-        refused.forEach((id, why) -> errors.add(new Object[] {id, why}));
+        for (Map.Entry<Integer, String> refusal : refused.entrySet()) {
+            errors.add(new Object[] {refusal.getKey(), refusal.getValue()});
+        }
         long start = JFluid1Session.startTicks();
         link.send(new Object[] {it.command, true,
             new Object[] {errors, it.startTicks - start, it.endTicks - start, it.pauseNanos, it.swap.calls,
