@@ -1,5 +1,5 @@
 // What threads inside the root were doing, by samples, against what they have measured themselves: with the machine to itself, since
-// a thread that samples gets a processor later where all are busy.
+// a thread that samples gets a processor later where all are busy. The newest JDK has the server of adaptive-server.alone for that.
 
 import { expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
@@ -7,7 +7,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
 const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs', 'unknownNs'] as const
@@ -16,9 +16,9 @@ const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs', 'unknownNs'] as 
 const MOST_OFF = 0.1
 
 /** What is sampled, and what the program says, as parts of the time of the root. */
-async function sharesOf(jdk: Jdk, ...kind: readonly string[]) {
+async function sharesOf(jdk: Jdk) {
   const classpath = await compileFixture(jdk, 'Shares')
-  const java = startJava(jdk, ['-cp', classpath, 'fix.Shares', '2', ...kind])
+  const java = startJava(jdk, ['-cp', classpath, 'fix.Shares', '2'])
   await java.line(/^ready/)
   const options = sessionOptions({ root: ['fix.Shares.serve'], scheme: 'adaptive' })
   const session = await Session.start(await attachDoor(java.pid), options)
@@ -55,7 +55,7 @@ function expectNear(
     expect(Math.abs(found[state]! - share), `${state}: ${found[state]} for ${share}`).toBeLessThan(MOST_OFF)
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   it('says what threads inside the root were doing, as they say themselves', {
     timeout: 90_000,
   }, async () => {
@@ -63,12 +63,5 @@ forEachJdk((jdk) => {
     expectNear(found, expected)
     const names = Array.from(profile.merged.method, (id) => profile.methodNames[id]!.method)
     expect(names).toEqual(expect.arrayContaining(['compute', 'monitor', 'lock', 'socket', 'sleep', 'queue']))
-  })
-})
-
-forNewestJdk((jdk) => {
-  it('says the same of virtual threads, mounted or not', { timeout: 90_000 }, async () => {
-    const { expected, found } = await sharesOf(jdk, 'virtual')
-    expectNear(found, expected)
   })
 })
