@@ -10,7 +10,7 @@ import type { Revelation } from '../../reveal/revealer.ts'
 import { MODE_TIME } from '../../wire/messages.ts'
 import type { Installation, Workshop } from '../code/installation.ts'
 import type { ClassFinder } from './classes.ts'
-import { type JvmSize, predictedPauseMs } from './pause.ts'
+import { type JvmSize, predictedPauseMs, refittedSlowness } from './pause.ts'
 
 export interface Armed {
   /** Of methods that had no probes before. */
@@ -36,6 +36,8 @@ export class Arming {
 
   readonly #size: () => Promise<JvmSize>
   readonly #pauses: PauseFact[] = []
+  /** As the latest pause has shown it. */
+  #slowness = 1
   /** By method id. */
   #modes = new Uint8Array()
 
@@ -64,7 +66,7 @@ export class Arming {
 
   /** How long a redefinition of so many classes will stop the JVM, in ms; null where that cannot be told. */
   async predict(classes: number): Promise<number | null> {
-    return predictedPauseMs(await this.#size(), classes)
+    return predictedPauseMs(await this.#size(), classes, this.#slowness)
   }
 
   /** Does what is one redefinition, of which it was said how long it would stop the JVM. */
@@ -73,8 +75,11 @@ export class Arming {
     const before = swaps.latest.length
     await work()
     const [swap] = swaps.latest.slice(before)
-    if (swap !== undefined)
-      this.#pauses.push({ predictedMs, measuredMs: swap.pauseMs, classes: swap.classes })
+    if (swap === undefined) return
+    const { pauseMs: measuredMs, classes } = swap
+    this.#pauses.push({ predictedMs, measuredMs, classes })
+    if (predictedMs !== null && measuredMs !== null)
+      this.#slowness = refittedSlowness(this.#slowness, predictedMs, measuredMs)
   }
 
   /** Of redefinitions so far. */

@@ -12,16 +12,30 @@ export interface JvmSize {
 const MS_A_COMPILED_METHOD = 2.8e-3
 const MS_A_LOADED_CLASS = 0.8e-3
 const MS_A_REDEFINED_CLASS = 0.2
+/** A single pause tells so much at most: one may have been short or long by chance. */
+const LEAST_SLOWNESS = 0.5
+const MOST_SLOWNESS = 8
 
-/** @returns ms; null where it cannot be told */
+/**
+ * @param slowness  of this machine and JVM, where those that were measured have 1
+ * @returns ms; null where it cannot be told
+ */
 export function predictedPauseMs(
   { compiledMethods, loadedClasses }: JvmSize,
   classes: number,
+  slowness = 1,
 ): number | null {
   if (compiledMethods === null) return null
   return (
-    compiledMethods * MS_A_COMPILED_METHOD +
-    loadedClasses * MS_A_LOADED_CLASS +
-    classes * MS_A_REDEFINED_CLASS
+    slowness *
+    (compiledMethods * MS_A_COMPILED_METHOD +
+      loadedClasses * MS_A_LOADED_CLASS +
+      classes * MS_A_REDEFINED_CLASS)
   )
+}
+
+/** The slowness by which a pause that has been measured would have been predicted. */
+export function refittedSlowness(slowness: number, predictedMs: number, measuredMs: number): number {
+  const fitted = (slowness * measuredMs) / predictedMs
+  return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
 }

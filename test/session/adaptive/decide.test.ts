@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Counted, tooDense, worthTiming } from '../../../src/session/adaptive/decide.ts'
-import { predictedPauseMs } from '../../../src/session/adaptive/pause.ts'
+import { predictedPauseMs, refittedSlowness } from '../../../src/session/adaptive/pause.ts'
 
 /** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
 const COSTS = { nsPerCall: 50, rootNsPerSecond: 500e6, budget: 0.05 }
@@ -48,5 +48,18 @@ describe('how long a redefinition stops a JVM', () => {
 
   it('is not known where the JVM does not tell how many methods it has compiled', () => {
     expect(predictedPauseMs({ compiledMethods: null, loadedClasses: 16_400 }, 1)).toBeNull()
+  })
+
+  it('is predicted as long as the latest one took: for each class and method alike', () => {
+    const jvm = { compiledMethods: 11_768, loadedClasses: 16_400 }
+    const predicted = predictedPauseMs(jvm, 1)!
+    const slowness = refittedSlowness(1, predicted, 139)
+    expect(predictedPauseMs(jvm, 1, slowness)).toBeCloseTo(139)
+    expect(refittedSlowness(slowness, predictedPauseMs(jvm, 40, slowness)!, 90)).toBeCloseTo(90 / 54.1, 1)
+  })
+
+  it('is not predicted by a pause that was very long or short by chance', () => {
+    expect(refittedSlowness(1, 50, 5000)).toBe(8)
+    expect(refittedSlowness(1, 50, 1)).toBe(0.5)
   })
 })
