@@ -1,7 +1,7 @@
 // Before much of a program is changed, its user is asked.
 
 import { createInterface } from 'node:readline/promises'
-import { TooManyMethods } from '../session/scheme-choice.ts'
+import { TooManyMethods } from '../session/limits.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 
 /**

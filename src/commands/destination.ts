@@ -8,9 +8,9 @@ import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
-import { type Push, push } from '../push/push.ts'
+import type { Push, push } from '../push/push.ts'
 import type { Saved } from './autosave.ts'
-import { nameNow } from './keeper.ts'
+import { nameNow } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
 import { type PushFlags, pushOf, tellOfStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
@@ -65,17 +65,21 @@ export class Destination {
   readonly #place: ProfilePlace
   readonly #out: string | undefined
   readonly #push: Push | null
+  /** Read before anything is recorded: what is on the disk may be another version at the end. */
+  readonly #send: typeof push | null
   readonly #tell: (line: string) => void
 
   private constructor(
     place: ProfilePlace,
     { out }: DestinationFlags,
     to: Push | null,
+    send: typeof push | null,
     tell: (line: string) => void,
   ) {
     this.#place = place
     this.#out = out
     this.#push = to
+    this.#send = send
     this.#tell = tell
   }
 
@@ -104,7 +108,8 @@ export class Destination {
     tell: (line: string) => void,
   ): Promise<Destination> {
     if (to !== null) tellOfStore(to, tell)
-    return new Destination(await placeOf(flags, pid, tell), flags, to, tell)
+    const send = to === null ? null : (await import('../push/push.ts')).push
+    return new Destination(await placeOf(flags, pid, tell), flags, to, send, tell)
   }
 
   /** From now on, what is recorded is saved now and then. */
@@ -131,7 +136,7 @@ export class Destination {
    * @throws ProfilePutElsewhere, ProfileOnlyAutosaved, CannotWriteProfile, ProfileNotPushed
    */
   async put(profile: Profile, phase: (text: string) => void, stop: StopSignal): Promise<Put> {
-    const to = this.#push
+    const [to, send] = [this.#push, this.#send]
     let path: string | null = this.#place.path
     let problem: JfluidError | null = null
     try {
@@ -142,7 +147,7 @@ export class Destination {
       path = error instanceof ProfilePutElsewhere ? error.path : null
     }
     const kept = path === null ? [] : [written(path)]
-    if (to === null) return { path, store: null, problem, lines: kept }
+    if (to === null || send === null) return { path, store: null, problem, lines: kept }
     if (profile.events.count === 0) {
       const nothing = 'nothing was recorded, and so nothing is pushed'
       if (problem !== null) this.#tell(nothing)
@@ -153,7 +158,7 @@ export class Destination {
     stop.instead(() => ended.abort())
     let filed: string
     try {
-      filed = await push(profile, to, this.#tell, ended.signal)
+      filed = await send(profile, to, this.#tell, ended.signal)
     } catch (error) {
       if (!(error instanceof JfluidError)) throw error
       // That it is not where it should be comes first, and says where it is as well.

@@ -8,6 +8,7 @@ import { exportToFile, formats } from '../export/formats.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
+import { nameNow } from './file-name.ts'
 
 /** What a snapshot says of itself: it is not all of a recording. */
 export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'
@@ -59,18 +60,6 @@ function keeper(
         : `exported as ${format.name} to ${typed}`
     },
   }
-}
-
-/** What a file of a session is called that nobody has given a name. */
-export function nameNow(pid: number, extension: string): string {
-  return `jfluid-${pid}-${clockTime(new Date())}${extension}`
-}
-
-/** "20261123-042310", by the user's clock. */
-function clockTime(time: Date): string {
-  const two = (number: number): string => `${number}`.padStart(2, '0')
-  const day = `${time.getFullYear()}${two(time.getMonth() + 1)}${two(time.getDate())}`
-  return `${day}-${two(time.getHours())}${two(time.getMinutes())}${two(time.getSeconds())}`
 }
 
 /** Shells are not here to say what ~ is. Without a home, it is a name like any other, as for them. */

@@ -2,7 +2,8 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { preloadRecorder } from '../session/recorder/recorder.ts'
+import { remoteAddress } from '../remote/address.ts'
+import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import type { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
 import { type AllFlag, checkAll } from './all.ts'
@@ -12,10 +13,8 @@ import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
-import { addressOf } from './remote-session.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
-import { startUnless } from './start.ts'
-import { RecordingStream } from './stream/recording-stream.ts'
+import type { RecordingStream } from './stream/recording-stream.ts'
 import { checkWait, type WaitFlags } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
@@ -59,7 +58,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     return await recordAll(flags.all, flags)
   }
   checkJdwp(pidText, flags)
-  const address = addressOf(pidText)
+  const address = pidText === undefined ? null : remoteAddress(pidText)
   if (address !== null) {
     const { recordRemote } = await import('./remote-record.ts')
     return await recordRemote(address, flags)
@@ -82,7 +81,11 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     onPhase(`attaching to ${way.name}`)
     const session = await withConsent(
       options,
-      async (request) => await startUnless(stop.fired, await way.open(onPhase), request, onPhase),
+      async (request) => {
+        // The JVM loads its agent while the session's code is read.
+        const [door, { startUnless }] = await Promise.all([way.open(onPhase), import('./start.ts')])
+        return await startUnless(stop.fired, door, request, onPhase)
+      },
       () => progress.close(),
     )
     if (session === null) {
@@ -91,7 +94,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
       return
     }
     place.guard(session)
-    const stream = flags.stream ? beginStream(session) : null
+    const stream = flags.stream ? await beginStream(session) : null
     for (const line of describeMatches(session)) progress.note(line)
     const quiet = tellMessages(session, (line) => progress.note(line))
     const begun = performance.now()
@@ -136,7 +139,8 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
 }
 
 /** A reader that goes away ends the recording, and not us: the profile is kept. */
-function beginStream(session: Session): RecordingStream {
+async function beginStream(session: Session): Promise<RecordingStream> {
+  const { RecordingStream } = await import('./stream/recording-stream.ts')
   process.stdout.removeAllListeners('error')
   process.stdout.on('error', () => {}) // the stream's own writes tell
   return new RecordingStream(session)

@@ -3,7 +3,7 @@
 import { EX_IOERR, type JfluidError } from '../base/errors.ts'
 import { decodeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
-import { type RemoteAddress, remoteAddress } from '../remote/address.ts'
+import type { RemoteAddress } from '../remote/address.ts'
 import { Caller } from '../remote/caller.ts'
 import { NoProxyKey, NotAProxy, ProxySays, readErrorFrame } from '../remote/errors.ts'
 import { keyOfEnvironment } from '../remote/key.ts'
@@ -21,11 +21,6 @@ import { packageVersion } from './package-version.ts'
 const PIECES_AT_ONCE = 16
 /** No profile is larger. */
 const MOST_PROFILE_BYTES = 2 ** 31
-
-/** @returns the address, if it is one of another machine's JVM; @throws BadAddress */
-export function addressOf(target: string | undefined): RemoteAddress | null {
-  return target === undefined ? null : remoteAddress(target)
-}
 
 /** All that was recorded, and how the target was left. */
 interface Finished {

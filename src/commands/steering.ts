@@ -7,7 +7,7 @@ import type { KeepProfile } from '../session/changed-roots.ts'
 import type { Session } from '../session/session.ts'
 import { SNAPSHOT } from '../tui/keeper.ts'
 import type { Extent, Steering } from '../tui/steering.ts'
-import { nameNow } from './keeper.ts'
+import { nameNow } from './file-name.ts'
 import { keepIn } from './place.ts'
 
 /** @returns what keeps a profile that would be lost otherwise in a directory */

@@ -1,7 +1,7 @@
 // How a command gets into its JVM: by its process id, or by the port where it takes a debugger.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { textOf } from '../session/doors/debugger-port.ts'
+import { textOf } from '../session/doors/debugger-address.ts'
 import { attachDoor, type OpenDoor } from '../session/doors/door.ts'
 import type { JdwpFlag, SessionFlags } from './options.ts'
 import { jvmFor, type WaitFlags } from './wait-for.ts'

@@ -2,19 +2,16 @@
 // they are tens of thousands of methods, in redefinitions that stop its threads for seconds, and metaspace that is not given back. So what is reached
 // is looked at first, and nothing is changed by that.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Scheme } from '../base/scheme.ts'
 import { Revealer } from '../reveal/revealer.ts'
 import type { Agent, LoadedClasses } from '../wire/agent.ts'
-import { LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from './adaptive/limits.ts'
 import { predictedPauseMs } from './adaptive/pause.ts'
 import type { OpenDoor } from './doors/door.ts'
+import { LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE, MOST_METHODS, TooManyMethods } from './limits.ts'
 import { firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
 
 /** Where more are loaded, even their list takes longer than a user waits. */
 const MOST_LOADED = 5_000
-/** That schemes a and b give probes without being asked. */
-export const MOST_METHODS = 2_000
 
 export interface Choice {
   readonly scheme: Scheme
@@ -34,23 +31,6 @@ export interface Reached {
   readonly classBytes: number
   /** Of one redefinition of all of them, in ms; null where that cannot be told. */
   readonly pauseMs: number | null
-}
-
-/** Schemes a and b are asked for, or implied, where they would change much of the program. */
-export class TooManyMethods extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint: string
-  /**
-   * @param needs  the option that needs the calls of all methods; null if the scheme was named
-   */
-  constructor(scheme: Scheme, most: number, needs: string | null) {
-    const who =
-      needs === null ? `--scheme ${scheme}` : `${needs} needs the calls of all methods: scheme ${scheme}`
-    super(`${who} may give probes to more than ${most.toLocaleString('en-US')} methods`)
-    const instead =
-      needs === null ? 'Take --scheme adaptive' : `Leave ${needs} out, or take a root that leads to less`
-    this.hint = `That may stop all threads of the program for seconds, many times, and takes metaspace that is not given back. ${instead}; --yes does it all the same.`
-  }
 }
 
 /** @returns why scheme b would not be harmless; null if it is */

@@ -4,13 +4,10 @@ import type { Scheme, SchemeChoice } from '../base/scheme.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
-import { EXACT_TIME, type Recipe } from '../instrument/class.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
-import type { SiteNumbers } from '../instrument/sites.ts'
 import { isTimed, type Mode, type Sampling } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
-import { waitRecipe } from './code/wait-points.ts'
 
 /** What is asked for. */
 export interface SessionRequest {
@@ -116,27 +113,4 @@ export function firstPlacedOf(options: SessionRequest): number {
 
 export function looksAhead({ regions, scheme }: SessionOptions): boolean {
   return scheme === 'b' && regions === undefined
-}
-
-/**
- * What the probes tell.
- *
- * @param feature  version of the target's JDK
- * @param sites    null unless call sites are told
- */
-export function recipeOf(options: SessionOptions, feature: number, sites: SiteNumbers | null): Recipe {
-  const recipe = whatIsTold(options, feature)
-  return sites === null ? recipe : { ...recipe, sites }
-}
-
-function whatIsTold(options: SessionOptions, feature: number): Recipe {
-  const { mode, blocks, sampling, jdk } = options
-  if (mode === 'alloc') return { tells: 'allocations', jdk, liveness: options.liveness === true }
-  if (mode === 'sample')
-    return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
-  if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
-  if (mode === 'count') return { tells: 'calls' }
-  if (options.scheme === 'adaptive') return { tells: 'time', switched: true }
-  if (tellsWaits(options)) return { tells: 'time', waits: waitRecipe(feature, jdk) }
-  return options.maxOverhead === undefined ? EXACT_TIME : { tells: 'time', mayCount: true }
 }

@@ -10,6 +10,7 @@ import type { Tree } from '../../cct/tree.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
 import type { Engine } from '../engine.ts'
+import { FREE_METASPACE, LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from '../limits.ts'
 import { pictureOf, timedRows } from '../picture.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
@@ -17,7 +18,6 @@ import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
 import { type Costs, type Counted, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
-import { FREE_METASPACE, LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from './limits.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */

@@ -6,8 +6,9 @@
 
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { type ClassId, granted, type JdwpTarget, type ObjectId, type Value } from '../../jdwp-client/index.ts'
+import { type DebuggerAddress, textOf } from './debugger-address.ts'
 import { type DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
-import { type DebuggedJvm, type DebuggerAddress, textOf } from './debugger-port.ts'
+import type { DebuggedJvm } from './debugger-port.ts'
 
 /** Its runtime image lacks what defines agents. */
 export class NoInstrumentThere extends JfluidError {

@@ -9,6 +9,7 @@ import { isStopped, TargetStopped } from '../../attach/admission.ts'
 import { readTargetProcess } from '../../attach/target-process.ts'
 import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { granted, JdwpTarget, type Version } from '../../jdwp-client/index.ts'
+import { type DebuggerAddress, textOf } from './debugger-address.ts'
 
 /** Of each step: the socket's connection, the handshake. */
 const CONNECT_MS = 5000
@@ -18,14 +19,6 @@ const AGAIN_MS = 50
 /** For a reply. */
 const REPLY_MS = 10_000
 const OLDEST_JDK = 17
-
-export interface DebuggerAddress {
-  readonly host: string
-  readonly port: number
-}
-
-export const textOf = ({ host, port }: DebuggerAddress): string =>
-  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 /** The machine is not there, or nothing listens at its port. */
 export class NobodyAtPort extends JfluidError {

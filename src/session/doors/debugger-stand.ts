@@ -14,8 +14,8 @@ import {
   type ThreadId,
   type TypeId,
 } from '../../jdwp-client/index.ts'
+import { type DebuggerAddress, textOf } from './debugger-address.ts'
 import { commonCleaner, wakeIfWaiting } from './debugger-cleaner.ts'
-import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** How long a thread is waited for, unless the user says otherwise. */
 export const IDLE_MS = 5000

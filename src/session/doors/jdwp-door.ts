@@ -16,16 +16,11 @@ import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../../wire/
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { CarriedJar } from './carried-jar.ts'
+import { type DebuggerAddress, textOf } from './debugger-address.ts'
 import { DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
 import { foreseeLaunch, launch, type SleepingAgent } from './debugger-launch.ts'
 import { securityManager } from './debugger-manager.ts'
-import {
-  type DebuggedJvm,
-  type DebuggerAddress,
-  openDebuggerPort,
-  processServing,
-  textOf,
-} from './debugger-port.ts'
+import { type DebuggedJvm, openDebuggerPort, processServing } from './debugger-port.ts'
 import { standingThread } from './debugger-stand.ts'
 import { foreseeThread, giveBackPermit, ownThread } from './debugger-thread.ts'
 import {

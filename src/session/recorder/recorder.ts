@@ -2,10 +2,9 @@
 // and builds the tree. Only what is asked for crosses between the two, and nothing here ever waits
 // for the worker except through a promise.
 
-import { Worker, type WorkerOptions } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
-import { builtFile } from '../../base/package-root.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
 import type { ContextBound } from '../../cct/collapsed.ts'
@@ -28,6 +27,7 @@ import type { Trace, TraceOptions } from '../../cct/trace.ts'
 import type { Snapshot, Tree } from '../../cct/tree.ts'
 import type { RegionState } from '../../regions/builder.ts'
 import type { MirrorOffer } from './mirror-feed.ts'
+import { recorderWorker, takeWorker } from './spare-worker.ts'
 
 /** A thread of the target as its agent describes it. */
 export interface RecordedThread {
@@ -226,7 +226,7 @@ export class Recorder {
    */
   static async start(
     ring: string | MirrorOffer,
-    workerUrl = builtFile('session/recorder/recorder-worker.js'),
+    workerUrl = recorderWorker(),
     executed = false,
     firstMethod = 1,
     regions = false,
@@ -238,8 +238,7 @@ export class Recorder {
       ...{ ring, executed, firstMethod, regions, firstPlaced, trace, bound },
       debugLog: debugLogShare(),
     }
-    const worker = spare?.url === workerUrl.href ? spare.worker : startWorker(workerUrl)
-    spare = undefined
+    const worker = takeWorker(workerUrl)
     worker.ref()
     const recorder = new Recorder(worker)
     worker.postMessage(data)
@@ -538,37 +537,4 @@ export function factsOf(error: unknown): ErrorFacts {
     exitCode: EX_SOFTWARE,
     hint: 'Please report this.',
   }
-}
-
-/**
- * What a worker gets in place of what this process was started with, where it must.
- *
- * A worker inherits all that, such as limits of memory; passed on by name, what concerns the whole process (`--expose-gc`,
- * `--max-old-space-size`) is refused. But with `--input-type`, which goes with `--eval` only, it refuses to be a file.
- */
-function ownOptions(): Pick<WorkerOptions, 'execArgv' | 'env'> {
-  const { env, execArgv } = process
-  const isTyped = execArgv.some((it) => it.startsWith('--input-type'))
-  return isTyped || env.NODE_OPTIONS?.includes('--input-type')
-    ? { execArgv: [], env: { ...env, NODE_OPTIONS: '' } }
-    : {}
-}
-
-/** Started, and not yet told what to record. */
-let spare: { readonly worker: Worker; readonly url: string } | undefined
-
-/** Starts the thread of the next recorder while something else is waited for. A process that has no other work ends all the same. */
-export function preloadRecorder(): void {
-  if (spare !== undefined) return
-  const url = builtFile('session/recorder/recorder-worker.js')
-  const worker = startWorker(url)
-  worker.on('error', () => {
-    if (spare?.worker === worker) spare = undefined
-  })
-  worker.unref()
-  spare = { worker, url: url.href }
-}
-
-function startWorker(url: URL): Worker {
-  return new Worker(url, { ...ownOptions(), name: 'jfluid-recorder' })
 }

@@ -13,8 +13,9 @@ import type { RootReport } from '../../reveal/roots.ts'
 import { Agent } from '../../wire/agent.ts'
 import { predictedPauseMs } from '../adaptive/pause.ts'
 import type { OpenDoor } from '../doors/door.ts'
+import { MOST_METHODS } from '../limits.ts'
 import { answerInTime } from '../patience.ts'
-import { MOST_METHODS, whyLarge, whyNotB } from '../scheme-choice.ts'
+import { whyLarge, whyNotB } from '../scheme-choice.ts'
 import { compiledPast } from '../target-past.ts'
 
 export interface SchemeReach {
