@@ -33,7 +33,7 @@ export const EX_NOMATCH = 80
 export const EX_SMALLTERM = 81
 /** A task costs more than its baseline allows. */
 export const EX_REGRESSION = 82
-/** With scheme adaptive, no call of a root began. */
+/** No call of a root began. */
 export const EX_NOTCALLED = 83
 /** The target may still have code of ours. */
 export const EX_NOTRESTORED = 84

@@ -92,7 +92,7 @@ export class RootNeverLoaded extends JfluidError {
   }
 }
 
-/** With scheme adaptive: they are there, and the program did not call them. */
+/** They are there, and the program did not call them. */
 export class RootNeverCalled extends JfluidError {
   readonly exitCode = EX_NOTCALLED
   readonly hint: string

@@ -92,6 +92,12 @@ export function tellsTime(options: SessionRequest): boolean {
   return isTimed(modeOf(options))
 }
 
+/** Whether there is an event for each call of a root. */
+export function recordsCalls(options: SessionRequest): boolean {
+  const mode = modeOf(options)
+  return options.regions === undefined && mode !== 'sample' && mode !== 'alloc'
+}
+
 /** Whether it is known how long calls of roots take. */
 export function timesRoots(options: SessionRequest): boolean {
   return options.regions === undefined && (tellsTime(options) || options.mode === 'bytecodes')

@@ -24,7 +24,7 @@ import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
 import { pictureOf } from './picture.ts'
 import { Recording } from './recording.ts'
-import { firstMethodOf, modeOf, type SessionRequest, tellsTime } from './session-options.ts'
+import { firstMethodOf, modeOf, recordsCalls, type SessionRequest, tellsTime } from './session-options.ts'
 import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
 export interface SessionStatus {
@@ -275,7 +275,7 @@ export class Session {
     return this.#engine.rootWatch.uncalled()
   }
 
-  /** With scheme adaptive, once there is a profile: all roots, if no call of any began. */
+  /** Once there is a profile of calls: all roots, if no call of any began. */
   get rootsInVain(): readonly string[] {
     return this.#rootsInVain
   }
@@ -414,7 +414,7 @@ export class Session {
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
-    if (this.scheme === 'adaptive' && stats.events === 0) this.#rootsInVain = rootNames(engine.options)
+    if (stats.events === 0 && recordsCalls(engine.options)) this.#rootsInVain = rootNames(engine.options)
     const { isTruncated, facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
     const profile = sessionProfile(engine, {
