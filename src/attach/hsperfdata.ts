@@ -143,15 +143,15 @@ export interface PerfFacts {
   javaHome?: string
   vmName?: string
   vmVersion?: string
+  /** Joined by blanks, and cut after 1,024 bytes (PerfMaxStringConstLength). */
   vmArguments?: string
   loadedClasses?: number
   /** Those of them that are gone. */
   unloadedClasses?: number
   /** Compilations of methods since the start: more than there is code of now. */
   compilations?: number
-  /** In bytes; the most is that of MaxMetaspaceSize, or of the address space that is set aside. */
-  metaspaceUsed?: number
-  metaspaceMost?: number
+  /** In bytes. */
+  metaspaceCommitted?: number
   /** Time since the start that the JVM spent in safepoints, in ns. */
   safepointNs?: number
   safepoints?: number
@@ -191,8 +191,7 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
     unloaded === undefined ? undefined : unloaded + (number('java.cls.sharedUnloadedClasses') ?? 0),
   )
   put('compilations', number('sun.ci.standardCompiles'))
-  put('metaspaceUsed', number('sun.gc.metaspace.used'))
-  put('metaspaceMost', number('sun.gc.metaspace.maxCapacity'))
+  put('metaspaceCommitted', number('sun.gc.metaspace.capacity'))
   put('safepoints', number('sun.rt.safepoints'))
   put('createdAt', number('sun.rt.createVmBeginTime'))
   const ticks = number('sun.rt.safepointTime')
@@ -251,4 +250,9 @@ function readFileOf(owner: number, path: string): Uint8Array | 'denied' | undefi
   } catch (problem) {
     return (problem as NodeJS.ErrnoException).code === 'EACCES' ? 'denied' : undefined
   }
+}
+
+/** Whether all options are among `vmArguments`. */
+export function tellsAllOptions({ complete, vmArguments = '' }: PerfFacts): boolean {
+  return complete && vmArguments.length < 1000
 }

@@ -42,6 +42,18 @@ export async function leftOfMetaspace(connection: AttachConnection): Promise<num
   return code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
 }
 
+const UNITS: { readonly [suffix: string]: number } = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 }
+
+/**
+ * Bytes that options of a JVM allow it; Infinity without such an option.
+ *
+ * @param options  as its performance data have them
+ */
+export function metaspaceLimit(options: string): number {
+  const found = [...options.matchAll(/(?:^|\s)-XX:MaxMetaspaceSize=(\d+)([kmgt]?)(?=\s|$)/gi)].at(-1)
+  return found === undefined ? Number.POSITIVE_INFINITY : Number(found[1]) * UNITS[found[2]!.toLowerCase()]!
+}
+
 /**
  * Bytes that may still be committed; Infinity where there is no limit, or another JVM says it in other words. What has been
  * committed and is free again is not counted: it is in pieces.

@@ -2,6 +2,7 @@
 
 import { Contexts } from './contexts.ts'
 import { COLLAPSED } from './nodes.ts'
+import { SAMPLED, TIMED } from './picture.ts'
 import type { CollapsedMethods, MethodName, Tree } from './tree.ts'
 
 /** One tree, and what its method ids are called. */
@@ -57,10 +58,18 @@ export function unionOf(parts: readonly Part[], ids: UnionIds): Tree {
     const at = of[i]!.map((context) => place[context]!)
     for (let node = 0; node < tree.count; node++) method[at[node]!] = idsOf[i]!(tree.method[node]!)
     for (const [name, values] of Object.entries(tree.metrics)) {
+      if (name === 'known') continue
       metrics[name] ??= new Float64Array(count)
       const sums = metrics[name]
       for (let node = 0; node < tree.count; node++) sums[at[node]!]! += values[node]!
     }
+  }
+  if (parts.some(({ tree }) => tree.metrics.known !== undefined)) {
+    // A row with calls of one part has calls.
+    metrics.known = new Float64Array(count).fill(SAMPLED)
+    for (const [i, { tree }] of parts.entries())
+      for (let node = 0; node < tree.count; node++)
+        if ((tree.metrics.known?.[node] ?? TIMED) === TIMED) metrics.known[place[of[i]![node]!]!] = TIMED
   }
   const collapsed = collapsedOf(parts, idsOf)
   return { count, method, parent, size, metrics, ...(collapsed !== undefined && { collapsed }) }

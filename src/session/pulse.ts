@@ -14,6 +14,8 @@ const SILENT_MS = 900
 const RARE_TICKS = 4
 /** Every so many of them, classes of roots are looked for that have not been loaded. */
 const ROOT_TICKS = 2
+/** And others, once each root has one. */
+const MORE_ROOTS_TICKS = 20
 
 export class Pulse {
   readonly #engine: Engine
@@ -103,7 +105,10 @@ export class Pulse {
   /** Where no class that is loaded is heard of, those of roots that are not there yet are looked for. */
   #findRoots(): void {
     const { arming, inside, installation, revealer, turns } = this.#engine
-    if (arming === null || revealer.rootProgress().every((it) => it.ids.size > 0 || it.failed)) return
+    if (arming === null) return
+    // Another loader may have a class of that name later, or a wildcard match another class.
+    const areThere = revealer.rootProgress().every((it) => it.ids.size > 0 || it.failed)
+    if (areThere && this.#ticks % MORE_ROOTS_TICKS !== 0) return
     void turns.enqueue(async () => {
       await installation.refreshClasses()
       await inside?.rootsAre()

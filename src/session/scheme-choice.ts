@@ -7,7 +7,14 @@ import { Revealer } from '../reveal/revealer.ts'
 import type { Agent, LoadedClasses } from '../wire/agent.ts'
 import { predictedPauseMs } from './adaptive/pause.ts'
 import type { OpenDoor } from './doors/door.ts'
-import { LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE, MOST_METHODS, TooManyMethods } from './limits.ts'
+import {
+  FREE_METASPACE,
+  LONGEST_PAUSE_MS,
+  METASPACE_A_BYTE,
+  MOST_METASPACE,
+  MOST_METHODS,
+  TooManyMethods,
+} from './limits.ts'
 import { firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
 
 /** Where more are loaded, even their list takes longer than a user waits. */
@@ -31,13 +38,19 @@ export interface Reached {
   readonly classBytes: number
   /** Of one redefinition of all of them, in ms; null where that cannot be told. */
   readonly pauseMs: number | null
+  /** Bytes that the JVM's metaspace has room for; Infinity where it has no limit, or that is not known. */
+  readonly metaspaceLeft: number
 }
 
+const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
+
 /** @returns why scheme b would not be harmless; null if it is */
-export function whyNotB({ isTooMuch, classBytes, pauseMs }: Reached): string | null {
+export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reached): string | null {
   if (isTooMuch) return `b may give probes to more than ${MOST_METHODS.toLocaleString('en-US')} methods`
-  if (classBytes * METASPACE_A_BYTE > MOST_METASPACE)
-    return `b would take about ${Math.round((classBytes * METASPACE_A_BYTE) / 2 ** 20)} MiB of metaspace`
+  const metaspace = classBytes * METASPACE_A_BYTE
+  if (metaspace > MOST_METASPACE) return `b would take about ${mib(metaspace)} of metaspace`
+  if (metaspace > metaspaceLeft - FREE_METASPACE)
+    return `b would take about ${mib(metaspace)} of metaspace, of which ${mib(metaspaceLeft)} are left`
   if (pauseMs !== null && pauseMs > LONGEST_PAUSE_MS)
     return `b would stop the JVM for about ${Math.round(pauseMs)} ms`
   return null
@@ -108,5 +121,6 @@ async function reachedFrom(
     classes: taken.size,
     classBytes: bytes,
     pauseMs: predictedPauseMs(size, taken.size),
+    metaspaceLeft: await door.metaspaceLeft(),
   }
 }

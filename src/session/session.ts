@@ -66,6 +66,7 @@ export class Session {
   #changed: Promise<void> = Promise.resolve()
   #generation = 0
   #rootsInVain: readonly string[] = []
+  #wasReset = false
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `detach`. */
   readonly ended: Promise<string>
@@ -214,6 +215,11 @@ export class Session {
 
   #mayChange(Problem: typeof CannotLeaveOut | typeof CannotAdd): void {
     if (this.timesRegions) throw new Problem('regions are timed, and no calls recorded')
+    if (this.scheme === 'adaptive')
+      throw new Problem(
+        'scheme adaptive chooses what it times',
+        '--time <method> adds to that from the start; --scheme b records all calls.',
+      )
     if (this.#isChanging) throw new Problem('the roots are being changed')
     if (this.#recording.end.isStopping || this.#recording.end.isOver)
       throw new Problem('the session has ended')
@@ -267,6 +273,8 @@ export class Session {
 
   /** What each --include and --exclude matched so far. */
   filterReport(): FilterReport[] {
+    // Of all other classes nothing has been heard.
+    if (this.scheme === 'adaptive') return []
     return this.#engine.revealer.filters()
   }
 
@@ -374,6 +382,7 @@ export class Session {
     budget?.reset()
     byHand.reset()
     this.#recording.span.begin()
+    this.#wasReset = true
   }
 
   /** How the session ended; null while it has not. */
@@ -414,7 +423,9 @@ export class Session {
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
-    if (stats.events === 0 && recordsCalls(engine.options)) this.#rootsInVain = rootNames(engine.options)
+    // What came before a reset is not known any more.
+    if (stats.events === 0 && !this.#wasReset && recordsCalls(engine.options))
+      this.#rootsInVain = rootNames(engine.options)
     const { isTruncated, facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
     const profile = sessionProfile(engine, {

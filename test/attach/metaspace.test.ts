@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { metaspaceLeft } from '../../src/attach/metaspace.ts'
+import { metaspaceLeft, metaspaceLimit } from '../../src/attach/metaspace.ts'
 
 /** Of JDK 17; 25 says the same with two lines before it. */
 const report = (max: string, both: string, classSpace = '32768.00 KB reserved,     128.00 KB'): string => `
@@ -20,6 +20,18 @@ Chunk freelists:
 MaxMetaspaceSize: ${max}
 CompressedClassSpaceSize: 32768.00 KB
 `
+
+describe('the limit of metaspace', () => {
+  it.each([
+    ['-XX:MaxMetaspaceSize=256m', 256 * 2 ** 20],
+    ['-ea -XX:MaxMetaspaceSize=1G -XX:MaxMetaspaceSize=98304K -Xmx1g', 96 * 2 ** 20],
+    ['-XX:MaxMetaspaceSize=33554432', 32 * 2 ** 20],
+    ['-Dtext=-XX:MaxMetaspaceSize=1m', Number.POSITIVE_INFINITY],
+    ['', Number.POSITIVE_INFINITY],
+  ])('of a JVM with %j', (options, bytes) => {
+    assert.equal(metaspaceLimit(options), bytes)
+  })
+})
 
 describe('metaspace that may still be committed', () => {
   it('is the limit without what is committed, all parts together', () => {

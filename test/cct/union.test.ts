@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { COLLAPSED } from '../../src/cct/nodes.ts'
+import { SAMPLED, TIMED } from '../../src/cct/picture.ts'
 import type { MethodName, Tree } from '../../src/cct/tree.ts'
 import { type Part, UnionIds, unionOf } from '../../src/cct/union.ts'
 import { Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
@@ -50,6 +51,31 @@ describe('a union', () => {
       ['main', 'fresh', 'work', 'leaf', 'old'], // of the other's order
     )
     expect(ids.names).toHaveLength(6)
+  })
+
+  it('has a row as timed that is timed in any of them', () => {
+    const [one, two] = [new Methods(), new Methods()]
+    const known = (tree: Tree, ...values: number[]): Tree => ({
+      ...tree,
+      metrics: { ...tree.metrics, known: Float64Array.from(values) },
+    })
+    const sampled = known(
+      treeOf('main 2x 10ns ( work 0x 20ns ( leaf 0x 5ns ) )', one),
+      TIMED,
+      SAMPLED,
+      SAMPLED,
+    )
+    const timed = known(treeOf('main 3x 12ns ( work 6x 40ns ( leaf 0x 6ns ) )', two), TIMED, TIMED, SAMPLED)
+    const exact = treeOf('main 1x 1ns ( leaf 1x 1ns )', two)
+    const knownOf = (...trees: [Tree, Methods][]) => [
+      ...unionOf(
+        trees.map(([tree, { names }]) => part(tree, names)),
+        new UnionIds(),
+      ).metrics.known!,
+    ]
+    expect(knownOf([sampled, one], [timed, two])).toEqual([TIMED, TIMED, SAMPLED])
+    expect(knownOf([sampled, one], [sampled, one])).toEqual([TIMED, SAMPLED, SAMPLED])
+    expect(knownOf([sampled, one], [exact, two])).toEqual([TIMED, SAMPLED, SAMPLED, TIMED])
   })
 
   it('children and self make the parent, whatever the trees', () => {

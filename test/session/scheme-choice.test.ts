@@ -10,7 +10,10 @@ const request = (more: Partial<SessionRequest> = {}): SessionRequest => ({
 /** A JVM of which nothing may be asked. */
 const untouched = (loadedClasses: number) => ({ loadedClasses }) as Behind
 
-const small = { isTooMuch: false, methods: 40, classes: 5, classBytes: 20_000, pauseMs: 12 }
+const small = {
+  ...{ isTooMuch: false, methods: 40, classes: 5, classBytes: 20_000, pauseMs: 12 },
+  metaspaceLeft: Number.POSITIVE_INFINITY,
+}
 
 describe('scheme b is harmless', () => {
   it('where little is reached', () => {
@@ -25,6 +28,10 @@ describe('scheme b is harmless', () => {
     [{ isTooMuch: true }, 'b may give probes to more than 2,000 methods'],
     [{ classBytes: 3 << 20 }, 'b would take about 12 MiB of metaspace'],
     [{ pauseMs: 180.4 }, 'b would stop the JVM for about 180 ms'],
+    [
+      { classBytes: 1 << 20, metaspaceLeft: 18 << 20 },
+      'b would take about 4 MiB of metaspace, of which 18 MiB are left',
+    ],
   ])('but not with %j', (more, why) => {
     expect(whyNotB({ ...small, ...more })).toBe(why)
   })

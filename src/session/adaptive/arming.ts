@@ -66,7 +66,9 @@ export class Arming {
 
   /** How long a redefinition of so many classes will stop the JVM, in ms; null where that cannot be told. */
   async predict(classes: number): Promise<number | null> {
-    return predictedPauseMs(await this.#size(), classes, this.#slowness)
+    const size = await this.#size()
+    // Where the JVM does not tell what it has compiled, a redefinition takes as long as the one before.
+    return predictedPauseMs(size, classes, this.#slowness) ?? this.#pauses.at(-1)?.measuredMs ?? null
   }
 
   /** Does what is one redefinition, of which it was said how long it would stop the JVM. */
@@ -74,10 +76,13 @@ export class Arming {
     const { swaps } = this.#installation
     const before = swaps.latest.length
     await work()
-    const [swap] = swaps.latest.slice(before)
+    const [swap, ...others] = swaps.latest.slice(before)
     if (swap === undefined) return
-    const { pauseMs: measuredMs, classes } = swap
-    this.#pauses.push({ predictedMs, measuredMs, classes })
+    const { pauseMs: measuredMs } = swap
+    this.#pauses.push({ predictedMs, measuredMs, classes: swap.classes })
+    // Of a class that was refused methods are tried one by one.
+    for (const it of others)
+      this.#pauses.push({ predictedMs: null, measuredMs: it.pauseMs, classes: it.classes })
     if (predictedMs !== null && measuredMs !== null)
       this.#slowness = refittedSlowness(this.#slowness, predictedMs, measuredMs)
   }

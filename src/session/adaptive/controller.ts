@@ -214,8 +214,9 @@ export class Controller {
     // Calls of roots that go on since before count nothing.
     const isOver = performance.now() - before.atMs > LONGEST_SETTLE_MS
     if (now.rootCalls - before.rootCalls < LEAST_CALLS && !isOver) return
+    const isCounted = now.rootCalls - before.rootCalls >= LEAST_CALLS
     const counted = this.#countedBetween(before, now)
-    const timed = worthTiming(counted, this.#costs(before, now))
+    const timed = isCounted ? worthTiming(counted, this.#costs(before, now)) : []
     const off = [...this.#batch.keys()].filter((id) => !timed.includes(id))
     if (this.#stopped) return
     await arming.switchTo([
@@ -228,7 +229,9 @@ export class Controller {
     if (timed.length > 0) this.#newRows()
     else
       this.#engine.warnings.add(
-        'only the root is timed: calls of all else are too many, or too short, to time them',
+        isCounted
+          ? 'only the root is timed: calls of all else are too many, or too short, to time them'
+          : `only the root is timed: fewer than ${LEAST_CALLS} calls of it began and ended within ${LONGEST_SETTLE_MS / 1000} s, too few to count what they call`,
       )
   }
 

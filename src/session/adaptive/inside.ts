@@ -41,6 +41,8 @@ export class Inside {
   #news: InsideNews | null = null
   /** What it was at the latest reset. */
   #before: InsideNews | null = null
+  /** Stacks of rows that have been given up. */
+  #samplesBefore = 0
   #failure: string | null = null
   #fromTicks = Number.NEGATIVE_INFINITY
   #longest: Stall | null = null
@@ -97,6 +99,7 @@ export class Inside {
 
   /** The rows start at zero. */
   newRows(nowTicks: number): void {
+    this.#samplesBefore += this.#samples.count
     this.#samples.reset()
     this.#fromTicks = nowTicks
   }
@@ -104,6 +107,7 @@ export class Inside {
   /** All that was measured is forgotten. */
   reset(nowTicks: number): void {
     this.newRows(nowTicks)
+    this.#samplesBefore = 0
     this.#before = this.#news
     this.#longest = null
   }
@@ -120,7 +124,7 @@ export class Inside {
     const stallAtMs = Math.max(0, this.#from.clock.toNs(atTicks - beginTicks) / 1e6)
     return {
       ...{
-        samples: this.#samples.count,
+        samples: this.#samplesBefore + this.#samples.count,
         missed: since('missed'),
         dropped: since('dropped'),
         costMs: since('costNs') / 1e6,

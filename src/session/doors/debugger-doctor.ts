@@ -78,7 +78,13 @@ export async function examineDebugged(
         options === undefined || !readable
           ? undefined
           : await reachAmong(
-              { classes: loaded, compiledMethods: null, executed: new Set(), classBytes },
+              {
+                classes: loaded,
+                compiledMethods: null,
+                metaspaceLeft: Number.POSITIVE_INFINITY,
+                executed: new Set(),
+                classBytes,
+              },
               options,
             ),
     }

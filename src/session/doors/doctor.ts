@@ -16,8 +16,10 @@ import {
 } from '../../attach/admission.ts'
 import { type Circumstances, readCircumstances } from '../../attach/circumstances.ts'
 import { DynamicLoadingDisabled, InstrumentModuleMissing } from '../../attach/command.ts'
+import { tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { booleanFlag } from '../../attach/java-command.ts'
 import { describeJvm, type Jvm } from '../../attach/jvms.ts'
+import { metaspaceLimit } from '../../attach/metaspace.ts'
 import type { Processors } from '../../attach/processors.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
@@ -380,10 +382,17 @@ function pauseText(loadedClasses: number, compilations: number | undefined): str
 }
 
 function metaspace({ facts: { perf } }: Evidence): Finding[] {
-  const { metaspaceUsed: used, metaspaceMost: most } = perf ?? {}
-  if (used === undefined || most === undefined) return []
-  const text = `${mib(used)} used, of ${mib(most)} at most`
-  if (most - used >= FREE_METASPACE + MOST_METASPACE) return [ok('metaspace', text)]
+  const committed = perf?.metaspaceCommitted
+  if (perf === undefined || committed === undefined) return []
+  const limit = metaspaceLimit(perf.vmArguments ?? '')
+  if (limit === Number.POSITIVE_INFINITY) {
+    const known = tellsAllOptions(perf)
+      ? 'it has no limit'
+      : 'whether it has a limit is seen from inside only'
+    return [ok('metaspace', `${mib(committed)} in use; ${known}`)]
+  }
+  const text = `${mib(committed)} in use, of ${mib(limit)} at most`
+  if (limit - committed >= FREE_METASPACE + MOST_METASPACE) return [ok('metaspace', text)]
   return [
     note(
       'metaspace',

@@ -20,7 +20,7 @@ import { agentProperties, DynamicLoadingDisabled, loadAgent, systemProperties } 
 import { compiledCount, compiledMethods } from '../../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { refuseWithoutHeap } from '../../attach/heap-room.ts'
-import { findPerfData } from '../../attach/hsperfdata.ts'
+import { findPerfData, tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { leftOfMetaspace, refuseWithoutMetaspace } from '../../attach/metaspace.ts'
 import { readRegular } from '../../attach/regular-file.ts'
 import { openTmp } from '../../attach/target-facts.ts'
@@ -209,7 +209,8 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
  */
 async function refuseSecurityManager(connection: AttachConnection): Promise<void> {
   const facts = findPerfData(connection.target)?.facts
-  if (facts?.complete === true && facts.vmArguments?.includes('java.security.manager') !== true) return
+  if (facts !== undefined && tellsAllOptions(facts) && !facts.vmArguments?.includes('java.security.manager'))
+    return
   const manager = (await systemProperties(connection)).get('java.security.manager')
   if (manager === undefined || manager === 'allow' || manager === 'disallow') return
   throw new SecurityManagerPresent(

@@ -60,6 +60,8 @@ export interface ClassSource extends RevealPort {
   readonly executed: ReadonlySet<string>
   /** Null where that is not known. */
   readonly compiledMethods: number | null
+  /** Bytes that its metaspace has room for; Infinity where it has no limit, or that is not known. */
+  readonly metaspaceLeft: number
 }
 
 /**
@@ -79,11 +81,11 @@ export async function reachOfRoots(
     await agent.hello()
     onPhase('reading classes')
     const executed = await door.executed()
-    const compiledMethods = await door.compiled()
+    const [compiledMethods, metaspaceLeft] = [await door.compiled(), await door.metaspaceLeft()]
     const { classes } = await agent.loadedClasses()
     onPhase('following calls')
     return await reachAmong(
-      { classes, compiledMethods, executed, classBytes: (ids) => agent.classBytes(ids) },
+      { classes, compiledMethods, metaspaceLeft, executed, classBytes: (ids) => agent.classBytes(ids) },
       options,
     )
   } finally {
@@ -126,7 +128,11 @@ export async function reachAmong(source: ClassSource, options: ReachOptions): Pr
   }
 }
 
-function autoOf(revealer: Revealer, { classes, compiledMethods }: ClassSource, files: Files): AutoScheme {
+function autoOf(
+  revealer: Revealer,
+  { classes, compiledMethods, metaspaceLeft }: ClassSource,
+  files: Files,
+): AutoScheme {
   const all = new Set<number>()
   const ofRoots = new Set<number>()
   for (const { classId, root } of revealer.methods()) {
@@ -140,7 +146,8 @@ function autoOf(revealer: Revealer, { classes, compiledMethods }: ClassSource, f
   const pauseMs = predictedPauseMs(size, all.size)
   const isTooMuch = methods > MOST_METHODS
   const why =
-    whyLarge(classes.length) ?? whyNotB({ isTooMuch, methods, classes: all.size, classBytes, pauseMs })
+    whyLarge(classes.length) ??
+    whyNotB({ isTooMuch, methods, classes: all.size, classBytes, pauseMs, metaspaceLeft })
   if (why === null) return { scheme: 'b', why, pauseMs }
   return { scheme: 'adaptive', why, pauseMs: predictedPauseMs(size, ofRoots.size) }
 }

@@ -161,11 +161,17 @@ describe('a JVM that an attach would enter', () => {
   })
 
   it('says how much room its metaspace has', () => {
-    const perf = { complete: true, attachSupported: true, loadedClasses: 100, metaspaceUsed: 100 * MIB }
-    const of = (most: number) =>
-      only('metaspace', { facts: { perf: { ...perf, metaspaceMost: most * MIB } } })
-    expect(of(256)).toEqual([{ check: 'metaspace', level: 'ok', text: '100 MiB used, of 256 MiB at most' }])
-    expect(of(120)[0]).toMatchObject({ level: 'note' })
+    const perf = { complete: true, attachSupported: true, loadedClasses: 100, metaspaceCommitted: 100 * MIB }
+    const of = (vmArguments: string) => only('metaspace', { facts: { perf: { ...perf, vmArguments } } })
+    const ok = { check: 'metaspace', level: 'ok' }
+    expect(of('-Xmx1g -XX:MaxMetaspaceSize=256m -ea')).toEqual([
+      { ...ok, text: '100 MiB in use, of 256 MiB at most' },
+    ])
+    expect(of('-XX:MaxMetaspaceSize=120m')[0]).toMatchObject({ level: 'note' })
+    expect(of('-Xmx1g')).toEqual([{ ...ok, text: '100 MiB in use; it has no limit' }])
+    expect(of(`-Da=${'b'.repeat(1100)}`)).toEqual([
+      { ...ok, text: '100 MiB in use; whether it has a limit is seen from inside only' },
+    ])
     expect(only('metaspace', {})).toEqual([])
   })
 
