@@ -10,6 +10,7 @@
 //
 // A timed callee of e hangs below the sampled frames that lead to it, where nearly all of its samples came by the same.
 
+import type { FrameName } from '../base/frame-name.ts'
 import type { InsideSamples, Seen } from './inside-samples.ts'
 import { inPreorder } from './lay-out.ts'
 import { STATES } from './sample-states.ts'
@@ -129,12 +130,17 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
     const pending: number[] = []
     for (let at = stack; !places.has(at); at = samples.parents[at]!) pending.push(at)
     for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-      const above = places.get(samples.parents[at]!)!
-      const { className, method } = samples.frames[samples.frameOf[at]!]!
+      const caller = samples.parents[at]!
+      const above = places.get(caller)!
+      const frame = samples.frames[samples.frameOf[at]!]!
+      const { className, method } = frame
       const owner = above < 0 ? -1 : nodes.owner[above]!
       const timed = childOf(owner, parts.timed(className, method))
       if (timed !== undefined) places.set(at, timed)
       else if (above < 0) places.set(at, -1)
+      // Frames have no descriptors: a bridge or an overload that calls on stands for the method that is timed.
+      else if (above < tree.count && isSame(frame, samples.frames[samples.frameOf[caller]!]))
+        places.set(at, above)
       else places.set(at, nodes.sampled(above, owner, parts.methodOf(className, method)))
     }
     return places.get(stack)!
@@ -160,6 +166,10 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
     if (isSampled && most >= ONE_WAY * sumOf(by.values())) nodes.parent[node] = best
   }
   return laidOut(withFew(nodes, tree.count, parts.others), tree, samples.calls)
+}
+
+function isSame(frame: FrameName, other: FrameName | undefined): boolean {
+  return frame.className === other?.className && frame.method === other.method
 }
 
 /** Exact, as both are small. */

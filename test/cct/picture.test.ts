@@ -148,6 +148,15 @@ describe('a timed callee', () => {
     expect(of('totalNs')['R f']).toBeLessThanOrEqual(100)
   })
 
+  it('has what an overload of it, or a bridge, is seen to call it by', () => {
+    const { of } = picture(
+      timedTree(['R', -1, 100], ['A', 0, 900]),
+      sampled({ 'R R A A': 60, 'R R A A h': 30 }),
+      ['R', 'A'],
+    )
+    expect(of('selfNs')).toEqual({ R: 100, 'R A': 600, 'R A h': 300 })
+  })
+
   it('that has not been called since it is timed is a sampled row', () => {
     const { of } = picture(timedTree(['R', -1, 100]), sampled({ 'R A': 10 }), ['R', 'A'])
     expect(of('known')).toEqual({ R: TIMED, 'R A': SAMPLED })
