@@ -130,6 +130,19 @@ forEachJdk((jdk) => {
       expect(profile.warnings).toEqual(['no root was called'])
     })
 
+    it('that is abstract: what implements it is named, though no class but the root was asked for', async () => {
+      const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '1', '3'])
+      await java.line(/^ready/)
+      const asked = ['record', `${java.pid}`, '--scheme', 'adaptive', '--root', 'Shape.area', '--out', 'no']
+      const { code, stderr } = await jfluid(...asked, '--duration', '10s')
+      expect([code, stderr]).toEqual([
+        STATUS.rootWithoutCode,
+        expect.stringMatching(
+          /'Shape.area' is abstract.*\n {2}Name an implementation: --root 'fix\.KnownTree\.Square\.area'/,
+        ),
+      ])
+    })
+
     it('that does not return has its time so far, and the report says so', async () => {
       const java = await stuck()
       const recording = record(java, '--root', 'fix.Stuck.late')

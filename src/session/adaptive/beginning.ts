@@ -1,6 +1,8 @@
 // How a session of scheme adaptive begins: the roots get their probes, and nothing else is touched. No class is listed but those
 // of the roots' names, and no thread of the target asks or waits.
 
+import { AbstractOrNativeRoot } from '../../reveal/errors.ts'
+import type { Revelation } from '../../reveal/revealer.ts'
 import { MODE_TIME } from '../../wire/messages.ts'
 import { checkRefused, hideHandleMembers, instrumentingPhase } from '../beginning.ts'
 import type { Engine } from '../engine.ts'
@@ -31,7 +33,7 @@ export async function beginAtRoots(
   await agent.enable()
   await turns.enqueue(async () => {
     await installation.refreshClasses()
-    const roots = await turns.ask(() => revealer.start())
+    const roots = await rootsOf(engine)
     if (revealer.rootProgress().every((it) => it.ids.size === 0)) {
       arming?.wantAll()
       await installation.refreshClasses()
@@ -55,4 +57,17 @@ export async function beginAtRoots(
     await agent.go()
     recording()
   })
+}
+
+/** An error of an abstract root names what implements it, of which nothing has been heard yet. */
+async function rootsOf({ arming, installation, revealer, turns }: Engine): Promise<Revelation> {
+  const start = () => turns.ask(() => revealer.start())
+  try {
+    return await start()
+  } catch (problem) {
+    if (!(problem instanceof AbstractOrNativeRoot) || problem.kind === 'native') throw problem
+    arming?.wantAll()
+    await installation.refreshClasses()
+    return await start()
+  }
 }
