@@ -62,6 +62,8 @@ export class Controller {
   #stopped = false
   /** Samples at the latest look for a batch. */
   #lookedAt = 0
+  /** Methods that get no probes: without code of their own, or with too little. */
+  readonly #useless = new Set<string>()
   /** Ids of the batch, and what their shares were. */
   #batch: ReadonlyMap<number, number> = new Map()
   #armedAt: Look | null = null
@@ -131,7 +133,9 @@ export class Controller {
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = (await pictureOf(this.#engine, this.#span, false)).merged
-    const seen = seenMethods(tree, (id) => names.of(id), ownBy(roots))
+    const seen = seenMethods(tree, (id) => names.of(id), ownBy(roots)).filter(
+      (it) => !this.#useless.has(`${it.className}.${it.method}`),
+    )
     const chosen = chooseMethods(seen)
     if (chosen.size > 0) await this.#arm(chosen, seen, arming)
   }
@@ -186,7 +190,9 @@ export class Controller {
     const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
     debug.reveal?.(`adaptive: ${ids.length} methods of ${chosen.size} classes are counted`)
     if (ids.length === 0) {
-      this.#holdWithout('only the root is timed: what takes time below it cannot have probes')
+      // None was put in, and nothing redefined: what is below these may do.
+      for (const [className, methods] of chosen)
+        for (const it of methods) this.#useless.add(`${className}.${it}`)
       return
     }
     this.#batch = new Map(ids.map((id) => [id, this.#shareOf(seen, id)]))
