@@ -13,19 +13,22 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
+import { inProcess } from '../support/in-process.ts'
 import {
   compileJava,
   type JavaOptions,
+  type JavaProcess,
   readableByAll,
   startJava,
   startProcess,
   temporaryDirectory,
 } from '../support/java-process.ts'
-import { newest, newestOrAll, oldest } from '../support/jdks.ts'
+import { newestOrAll, oldest } from '../support/jdks.ts'
 import { jfluid, type Ran, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
@@ -44,6 +47,26 @@ public class Soon {
   static abstract class Shape { abstract int sides(); native int sites(); int inside() { return 1; } }
   static class Square extends Shape { int sides() { return 4; } }
 }`
+
+/** Roots of the class above that cannot be. */
+const LATE = [
+  {
+    root: 'Shape.sides',
+    status: STATUS.rootWithoutCode,
+    problem:
+      "is abstract: it has no bytecode to instrument\n  Name an implementation: --root 'fix.Soon.Square.sides'",
+  },
+  {
+    root: 'fix.Soon.Shape.side',
+    status: STATUS.rootNotFound,
+    problem: "not found: no such method in fix.Soon.Shape\n  Try --root 'fix.Soon.Shape.inside'",
+  },
+  {
+    root: 'fix.Soon$Shape.sites',
+    status: STATUS.rootWithoutCode,
+    problem: 'is native: it has no bytecode to instrument\n  Name a Java method that calls it.',
+  },
+] as const
 
 async function jfluidAs(options: JavaOptions, ...args: string[]): Promise<Ran> {
   const p = startProcess(process.execPath, [cli, ...args], options)
@@ -67,11 +90,11 @@ const ours = (): string[] =>
 
 describe('options', () => {
   const out = join(temporaryDirectory(), 'p.jfluid')
-  const record = (...args: string[]) => jfluid('record', ...args, '--out', out)
+  const record = (...args: string[]) => inProcess('record', ...args, '--out', out)
 
   it.each(['abc', '0', '-7', '1.5', '99999999999'])('pid %s is no number of a process', async (pid) => {
     expectRefusal(
-      await jfluid('record', '--root', 'A.b', '--out', out, '--', pid),
+      await inProcess('record', '--root', 'A.b', '--out', out, '--', pid),
       64,
       /'.*' is not a process id/,
       /jfluid ps/,
@@ -81,7 +104,7 @@ describe('options', () => {
   it('no such process', async () => {
     const gone = startProcess('true', [])
     await gone.exit
-    const ran = await record(String(gone.pid), '--root', 'A.b')
+    const ran = await jfluid('record', String(gone.pid), '--root', 'A.b', '--out', out)
     expectRefusal(ran, STATUS.noSuchProcess, /no such process/, /jfluid ps/)
   })
 
@@ -144,7 +167,7 @@ describe('options', () => {
   it('an unknown command, and a missing option', async () => {
     expectRefusal(await jfluid('atach', '1'), 64, /unknown command 'atach'/, /attach|--help/)
     expectRefusal(
-      await jfluid('record', '1', '--root', 'A.b'),
+      await inProcess('record', '1', '--root', 'A.b'),
       64,
       /neither --out nor --push/,
       /--out <file>/,
@@ -169,9 +192,9 @@ describe('a file that is no profile', () => {
     bytes.writeBigUInt64LE(BigInt(length), 16)
     return bytes
   }
-  const commands = (path: string): Promise<Ran>[] => [
-    jfluid('report', path),
-    jfluid('export', path, '--format', 'json'),
+  const commands = (path: string) => [
+    ['report', path],
+    ['export', path, '--format', 'json'],
   ]
 
   it.each([
@@ -218,7 +241,9 @@ describe('a file that is no profile', () => {
       /update/,
     ],
   ] as const)('%s', async (_, path, code, message, hint) => {
-    for (const ran of await Promise.all(commands(path()))) expectRefusal(ran, code, message, hint)
+    for (const command of commands(path())) {
+      expectRefusal(await inProcess(...command), code, message, hint)
+    }
   })
 
   it('an export format nobody knows', async () => {
@@ -238,7 +263,7 @@ describe('no terminal', () => {
 
   it('attach wants one, and names the command that does without', async () => {
     expectRefusal(
-      await jfluid('attach', '1', '--root', 'A.b'),
+      await inProcess('attach', '1', '--root', 'A.b'),
       ...([STATUS.noTerminal, /needs a terminal, and the output/, /jfluid record/] as const),
     )
   })
@@ -294,6 +319,12 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   const record = (pid: number, ...args: string[]) =>
     jfluid('record', String(pid), '--duration', '1ms', '--out', out, ...args)
 
+  /** Of tests that leave it as it was. */
+  let shared: JavaProcess
+  beforeAll(async () => {
+    shared = await start()
+  })
+
   it('attach disabled: it is not signalled, so no thread dump is caused', async () => {
     const java = await start(['-XX:+DisableAttachMechanism'])
     expectRefusal(
@@ -310,7 +341,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   })
 
   it('a method that its class does not have: close ones are named; the JVM goes on', async () => {
-    const java = await start()
+    const java = shared
     expectRefusal(
       await record(java.pid, '--root', 'fix.Callbacks.rot'),
       ...([
@@ -340,9 +371,8 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   })
 
   it('a class that is never loaded is waited for in vain; loaded ones with a close name are told', async () => {
-    const java = await start()
     // Both the root and the pattern are at fault: the root is told.
-    const ran = await record(java.pid, '--root', 'fix.Calbacks.root', '--exclude', '*Unheard')
+    const ran = await record(shared.pid, '--root', 'fix.Calbacks.root', '--exclude', '*Unheard')
     const { stderr } = ran
     expectRefusal(
       ran,
@@ -361,51 +391,40 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     rmSync(out)
   })
 
-  it.each([
-    [
-      'fix.Soon.Shape.side',
-      STATUS.rootNotFound,
-      "not found: no such method in fix.Soon.Shape\n  Try --root 'fix.Soon.Shape.inside'",
-    ],
-    [
-      'Shape.sides',
-      STATUS.rootWithoutCode,
-      "is abstract: it has no bytecode to instrument\n  Name an implementation: --root 'fix.Soon.Square.sides'",
-    ],
-    [
-      'fix.Soon$Shape.sites',
-      STATUS.rootWithoutCode,
-      'is native: it has no bytecode to instrument\n  Name a Java method that calls it.',
-    ],
-  ])(
-    '%s, of a class that comes later, is told as soon as it has come, and at the end',
-    async (root, status, problem) => {
+  it.each(FULL ? LATE.map((root) => [root]) : [LATE])(
+    'roots of a class that comes later, which cannot be, are told as soon as it has come, and at the end',
+    async (...roots) => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Soon.java': SOON }), 'fix.Soon'])
       targets.push(java.pid)
       await java.line(/ready/)
-      const { process: p, started, file } = startRecording(java.pid, '--root', root)
+      const recording = startRecording(java.pid, ...roots.flatMap(({ root }) => ['--root', root]))
+      const { process: p, started, file } = recording
       await started
-      const told = `root '${root}' ${problem}`.replace('\n ', '.')
       const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-      await stderrLine(p, new RegExp(`^root ${literally(root)}: its class is not loaded yet, waiting for it`))
-      expect(p.stderr()).not.toContain(told)
+      const told = roots.map(({ root, problem }) => `root '${root}' ${problem}`.replace('\n ', '.'))
+      for (const { root } of roots) {
+        const waits = `^root ${literally(root)}: its class is not loaded yet, waiting for it`
+        await stderrLine(p, new RegExp(waits))
+      }
+      for (const it of told) expect(p.stderr()).not.toContain(it)
       java.send('load')
       await java.line(/^loaded 4$/)
-      await stderrLine(p, new RegExp(`^${literally(told)}$`))
+      for (const it of told) await stderrLine(p, new RegExp(`^${literally(it)}$`))
       p.child.kill('SIGINT')
+      // The first is the error.
+      const [{ root, status, problem }] = roots
       expect((await p.exit).code, p.stderr()).toBe(status)
       expect(p.stderr()).toContain(`jfluid: root '${root}' ${problem}\n`)
       expect(p.stderr()).not.toMatch(/never loaded|in vain/)
-      expect((await readProfileJson(file)).warnings).toEqual(['no root was called', told])
+      expect((await readProfileJson(file)).warnings).toEqual(['no root was called', ...told])
       java.send('load')
-      await java.line(/^loaded 4$/)
+      await java.line(/^loaded 4$/, 2)
     },
   )
 
   it('patterns that match no class until the end are told; the profile is kept', async () => {
-    const java = await start()
     const ran = await record(
-      java.pid,
+      shared.pid,
       ...['--root', 'fix.Callbacks.root', '--include', 'com.nowhere.**', '--exclude', '*Unheard'],
     )
     expectRefusal(
@@ -443,9 +462,13 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
 })
 
 describe('a place that cannot be written to', () => {
-  it('does not cost the profile: it is put elsewhere, and the message says where', async () => {
-    const java = startJava(oldest, ['-cp', await compileFixture(oldest, 'Ticker'), 'fix.Ticker'])
+  let java: JavaProcess
+  beforeAll(async () => {
+    java = startJava(oldest, ['-cp', await compileFixture(oldest, 'Ticker'), 'fix.Ticker'])
     await java.line(/ready/)
+  })
+
+  it('does not cost the profile: it is put elsewhere, and the message says where', async () => {
     const tmp = temporaryDirectory()
     const missing = join(tmp, 'missing', 'p.jfluid')
     const record = ['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '300ms', '--out']
@@ -458,18 +481,16 @@ describe('a place that cannot be written to', () => {
     )
     const elsewhere = /the profile is in (\S+)/.exec(ran.stderr)?.[1] ?? ''
     expect(elsewhere.startsWith(tmp)).toBe(true)
-    expect((await jfluid('report', elsewhere)).stdout).toMatch(/fix\.Ticker\.work/)
+    expect((await inProcess('report', elsewhere)).stdout).toMatch(/fix\.Ticker\.work/)
 
-    const exported = await jfluid('export', elsewhere, '--format', 'json', '--out', missing)
+    const exported = await inProcess('export', elsewhere, '--format', 'json', '--out', missing)
     expectRefusal(exported, STATUS.cannotWrite, /cannot write/, /--out/)
     mkdirSync(join(tmp, 'folder'))
-    const folder = await jfluid('export', elsewhere, '--format', 'json', '--out', join(tmp, 'folder'))
+    const folder = await inProcess('export', elsewhere, '--format', 'json', '--out', join(tmp, 'folder'))
     expectRefusal(folder, STATUS.cannotWrite, /cannot write/, /--out/)
   })
 
   it('may become so while recording: a folder that lies there by now costs no profile either', async () => {
-    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
-    await java.line(/ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
     await recording.started
     mkdirSync(recording.file)

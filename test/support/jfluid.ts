@@ -301,10 +301,16 @@ export function startRecording(target: number | readonly string[], ...args: stri
   }
 }
 
+/**
+ * What `export --format json` prints of a profile. Read in this process, as a start of the command for each
+ * session costs too much. Tests of the command itself start it.
+ */
 export async function readProfileJson(file: string): Promise<JsonProfile> {
-  const { code, stdout, stderr } = await jfluid('export', file, '--format', 'json')
-  if (code !== 0) throw new Error(`jfluid export ended with ${code}:\n${stderr}`)
-  return JSON.parse(stdout) as JsonProfile
+  const [{ readProfile }, { jsonPieces }] = await Promise.all([
+    import('../../src/profile/file.ts'),
+    import('../../src/profile/json.ts'),
+  ])
+  return JSON.parse([...jsonPieces(await readProfile(file))].join('')) as JsonProfile
 }
 
 /** Resolves when a line of stderr matches; rejects with what was said when the process ends without. */
