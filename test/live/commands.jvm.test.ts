@@ -10,9 +10,17 @@ import { writeProfile } from '../../src/profile/file.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { chain, profileOf, profileOfTree } from '../profile/trees.ts'
 import { STATUS } from '../support/exit-codes.ts'
+import { inProcess } from '../support/in-process.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { newest, newestOrAll, oldest } from '../support/jdks.ts'
-import { jfluid, readProfileJson, startJfluid, startRecording, stderrLine } from '../support/jfluid.ts'
+import { newestOrAll } from '../support/jdks.ts'
+import {
+  type JsonProfile,
+  jfluid,
+  readProfileJson,
+  startJfluid,
+  startRecording,
+  stderrLine,
+} from '../support/jfluid.ts'
 import { NODE, PROFILE, REPORT, shapeProblems } from './shapes.ts'
 
 const packageJson = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -64,7 +72,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('ps --json says the same to a program', async () => {
-    const { code, stdout } = await jfluid('ps', '--json')
+    const { code, stdout } = await inProcess('ps', '--json')
     expect(code).toBe(0)
     const rows = JSON.parse(stdout) as { pid: number }[]
     expect(rows.find((it) => it.pid === java.pid)).toMatchObject({
@@ -97,13 +105,13 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('report --top N names N methods', async () => {
-    const { stdout } = await jfluid('report', file, '--top', '2')
+    const { stdout } = await inProcess('report', file, '--top', '2')
     const [, table] = stdout.split(/^Hot methods.*\n.*\n/m)
     expect(table.trim().split('\n')).toHaveLength(2)
   })
 
   it('report --json is a page of the profile: facts, N methods, the pruned tree', async () => {
-    const { code, stdout } = await jfluid('report', file, '--json', '--top', '3')
+    const { code, stdout } = await inProcess('report', file, '--json', '--top', '3')
     expect(code).toBe(0)
     const report = JSON.parse(stdout) as { methods: unknown[]; warnings: unknown[] }
     expect(shapeProblems(report, REPORT)).toEqual([])
@@ -111,7 +119,10 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('export --format json has exactly the documented shape', async () => {
-    const profile = await readProfileJson(file)
+    const { code, stdout, stderr } = await jfluid('export', file, '--format', 'json')
+    expect([code, stderr]).toEqual([0, ''])
+    const profile = JSON.parse(stdout) as JsonProfile
+    expect(profile).toEqual(await readProfileJson(file)) // which other tests take for it
     expect(shapeProblems(profile, PROFILE)).toEqual([])
     expect(profile).toMatchObject({
       ...{ format: 'jfluid-profile', version: 1, mode: 'exact', scheme: 'b', roots: ['fix.Ticker.work'] },
@@ -128,7 +139,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('export --format collapsed is one line a context, to a file with --out', async () => {
     const out = join(temporaryDirectory(), 'p.collapsed')
-    const toFile = await jfluid('export', file, '--format', 'collapsed', '--out', out)
+    const toFile = await inProcess('export', file, '--format', 'collapsed', '--out', out)
     expect([toFile.code, toFile.stdout]).toEqual([0, ''])
     const { stdout } = await jfluid('export', file, '--format', 'collapsed')
     expect(readFileSync(out, 'utf8')).toBe(stdout)
@@ -139,14 +150,33 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('export writes every format, and says nothing', async () => {
     const dir = temporaryDirectory()
     const able = formats.filter(({ needsTrace }) => needsTrace !== true)
-    const all = able.map(async ({ extension }) => {
+    for (const { extension } of able) {
       const out = join(dir, `p${extension}`)
-      const ran = await jfluid('export', file, '--threads', '--out', out)
+      const ran = await inProcess('export', file, '--threads', '--out', out)
       expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
       expect(statSync(out).size).toBeGreaterThan(50)
-    })
-    await Promise.all(all)
+    }
     expect(readdirSync(dir)).toHaveLength(able.length)
+  })
+
+  it('a recording that is over leaves no directory, no socket and no agent file behind', () => {
+    expect(existsSync(`/tmp/.jfluid_pid${java.pid}`)).toBe(false)
+    expect(existsSync(`/tmp/.attach_pid${java.pid}`)).toBe(false)
+    const maps = readFileSync(`/proc/${java.pid}/maps`, 'utf8')
+    expect(maps).not.toMatch(/jfluid-[^/]+\/ring/)
+  })
+
+  it('a recording whose JVM dies is kept as far as it went, and says so', async () => {
+    // The last of these tests: it has no JVM any more.
+    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
+    await recording.started
+    await java.kill()
+    await stderrLine(recording.process, /profile written to/)
+    expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
+    expect(recording.process.stderr()).toMatch(/^warning: the JVM ended while it was profiled/m)
+    const profile = await readProfileJson(recording.file)
+    expect(profile.truncated).toBe(true)
+    expect(profile.warnings.join()).toMatch(/the JVM ended/)
   })
 })
 
@@ -158,10 +188,10 @@ describe('without a JVM', () => {
     const out = join(dir, 'p.pb.gz')
     expect(await jfluid('export', file, '--out', out)).toMatchObject({ code: 0, stdout: '', stderr: '' })
     expect(gunzipSync(readFileSync(out)).toString('latin1')).toContain('com.acme.App.work')
-    const ran = await jfluid('export', file)
+    const ran = await inProcess('export', file)
     expect(ran).toMatchObject({ code: 64, stdout: '' })
     expect(ran.stderr).toMatch(/there is no --format\n {2}Add --format with one of: json, csv, .*markdown/)
-    const full = await jfluid('export', file, '--format', 'csv', '--out', '/dev/full')
+    const full = await inProcess('export', file, '--format', 'csv', '--out', '/dev/full')
     expect(full).toMatchObject({ code: 73, stdout: '' })
     expect(full.stderr).toMatch(
       /^jfluid: cannot write \/dev\/full: no space left on the device\n {2}Choose a place/,
@@ -196,7 +226,7 @@ describe('without a JVM', () => {
   it.each(['ps', 'attach', 'record', 'run', 'report', 'export'])(
     '%s --help explains itself',
     async (name) => {
-      const { code, stdout, stderr } = await jfluid(name, '--help')
+      const { code, stdout, stderr } = await inProcess(name, '--help')
       expect([code, stderr]).toEqual([0, ''])
       expect(stdout).toMatch(new RegExp(`^Usage: jfluid ${name} `))
       expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
@@ -209,36 +239,6 @@ describe('without a JVM', () => {
     await p.exit
     expect(p.stdout()).toMatch(/^Usage: jfluid/)
     expect(p.stderr()).toBe('')
-  })
-})
-
-describe('a recording', () => {
-  it('that is over leaves no directory, no socket and no agent file behind', async () => {
-    const java = startJava(oldest, ['-cp', await compileFixture(oldest, 'Ticker'), 'fix.Ticker'])
-    await java.line(/ready/)
-    const out = join(temporaryDirectory(), 'p.jfluid')
-    const { code } = await jfluid(
-      ...['record', String(java.pid), '--root', 'fix.Ticker.work', '--duration', '1ms', '--out', out],
-    )
-    expect(code).toBe(0)
-    expect(existsSync(`/tmp/.jfluid_pid${java.pid}`)).toBe(false)
-    expect(existsSync(`/tmp/.attach_pid${java.pid}`)).toBe(false)
-    const maps = readFileSync(`/proc/${java.pid}/maps`, 'utf8')
-    expect(maps).not.toMatch(/jfluid-[^/]+\/ring/)
-  })
-
-  it('whose JVM dies is kept as far as it went, and says so', async () => {
-    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
-    await java.line(/ready/)
-    const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
-    await recording.started
-    await java.kill()
-    await stderrLine(recording.process, /profile written to/)
-    expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
-    expect(recording.process.stderr()).toMatch(/^warning: the JVM ended while it was profiled/m)
-    const profile = await readProfileJson(recording.file)
-    expect(profile.truncated).toBe(true)
-    expect(profile.warnings.join()).toMatch(/the JVM ended/)
   })
 })
 

@@ -39,7 +39,7 @@ async function ask(java: JavaProcess, line: string, answer: RegExp): Promise<str
 const mean = (a: readonly number[]): number => a.reduce((x, y) => x + y, 0) / a.length
 
 forNewestJdk((jdk) => {
-  const CYCLES = FULL ? 250 : 25
+  const CYCLES = FULL ? 250 : 12
   it(`${CYCLES} sessions on one JVM: counts right each time, nothing grows`, {
     timeout: 600_000,
   }, async () => {
@@ -86,7 +86,7 @@ forNewestJdk((jdk) => {
     )
   })
 
-  const TIMES = FULL ? 1000 : 100
+  const TIMES = FULL ? 1000 : 25
   describe(`a class of 200 methods, instrumented and restored ${TIMES} times`, () => {
     // 1000 times take 50 s on two idle cores.
     it('does what it did, has its own code and leaves no more behind than the second time', {
@@ -122,7 +122,7 @@ forNewestJdk((jdk) => {
           tasks.map((t) => t.id),
         )
         expect(refusals).toEqual([])
-        if (i % 25 === 0) expect(await ask(java, 'check', /^checksum/)).toBe(checksum)
+        if (i % 5 === 0) expect(await ask(java, 'check', /^checksum/)).toBe(checksum)
         // Or it would be its own code at the end because it has never been another.
         if (i === TIMES) expect(probed(await liveCode(jvm, 'Lfix/Big200;'))).toHaveLength(methods.length)
         const { restoredClasses, refusedClasses, ms } = await agent.detach()

@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
-import { compileJava, startJava } from '../support/java-process.ts'
+import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forJdks, forNewestJdk } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
@@ -173,13 +173,24 @@ const LEFT = `
 const N = 20
 const ROOT = 'fix.Unwind.root(Ljava/lang/String;)V'
 
-/** Lines of the tree from short ones: `left/raise n`; `after` under the root comes by itself. */
+/** Lines of the tree from short ones: `left/raise n`. */
 function tree(...paths: string[]): string[] {
   const long = paths.map((path) => {
     const [, names, calls] = /^(\S+) (.*)$/.exec(path)!
     return `${[ROOT, ...names.split('/').map(full)].join(';')} ${calls}`
   })
-  return [`${ROOT} ${N}`, `${ROOT};fix.Unwind.after()V ${N}`, ...long].sort()
+  return long.sort()
+}
+
+/** Those of a tree's lines that are at or below a child of the root that is expected. */
+function below(expected: readonly string[], all: readonly string[]): string[] {
+  const children = new Set(expected.map(childIn))
+  return all.filter((line) => children.has(childIn(line)))
+}
+
+/** Name and parameters of the second method of a line; the root has parameters of its own. */
+function childIn(line: string): string {
+  return line.split(')')[1]
 }
 
 function full(short: string): string {
@@ -195,106 +206,106 @@ function full(short: string): string {
 
 const facts = ({ instrumentation: { gaps, healed }, truncated }: JsonProfile) => ({ gaps, healed, truncated })
 
-forNewestJdk((jdk) => {
-  let classes: string
-  beforeAll(async () => {
-    classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
-  })
-  const start = async (...args: string[]) => {
-    const java = startJava(jdk, ['-Xmx64m', '-cp', classes, 'fix.Unwind'])
-    await java.line(/ready/)
-    const recording = startRecording(java.pid, ...args)
-    await recording.started
-    const ask = async (line: string): Promise<string> => {
-      java.send(line)
-      await java.line(new RegExp(`^done ${line}$`))
-      return java.stdout()
-    }
-    return { java, recording, ask }
-  }
+const TENS = Array.from(
+  { length: 10 },
+  (_, i) =>
+    `deep/${Array(i + 1)
+      .fill('down')
+      .join('/')} ${N}`,
+)
 
+/** What it leaves through, the word for it, and its lines. */
+const LEAVES: readonly (readonly [string, string, readonly string[]])[] = [
+  [
+    'frames that are left out',
+    'left',
+    tree(
+      `left ${N}`,
+      `left/Thrower.run ${N}`,
+      `left/Thrower.run/Thrower.before ${N}`,
+      `left/Thrower.run/raise ${N}`,
+    ),
+  ],
+  [
+    'Method.invoke and Constructor.newInstance',
+    'reflection',
+    tree(
+      `reflection ${N}`,
+      `reflection/mirrored ${N}`,
+      `reflection/mirrored/raise ${N}`,
+      `reflection/Made.<init> ${N}`,
+      `reflection/Made.<init>/raise ${N}`,
+    ),
+  ],
+  [
+    'native code and the JVM itself',
+    'natives',
+    tree(`natives ${N}`, `natives/copy ${N}`, `natives/find ${N}`, `natives/cast ${N}`),
+  ],
+  [
+    'a class initialiser',
+    'initialiser',
+    tree(`initialiser ${N}`, `initialiser/Broken.<clinit> 1`, `initialiser/Broken.<clinit>/Broken.fail 1`),
+  ],
+  [
+    'super(), twice',
+    'supers',
+    tree(
+      `supers ${N}`,
+      `supers/Child.<init> ${N}`,
+      `supers/Child.<init>/Parent.<init> ${N}`,
+      `supers/Child.<init>/Parent.<init>/Grandparent.<init> ${N}`,
+      `supers/Child.<init>/Parent.<init>/Grandparent.<init>/raise ${N}`,
+      `supers/after ${N}`,
+    ),
+  ],
+  [
+    'an allocation that does not fit',
+    'memory',
+    tree(`memory ${N}`, `memory/huge ${N}`, `memory/huge/grab ${N}`),
+  ],
+  ['a sleep that is interrupted', 'interrupt', tree(`interrupt ${N}`, `interrupt/nap ${N}`)],
+  [
+    'ten frames at once',
+    'deep',
+    tree(`deep ${N}`, ...TENS, `deep/${Array(10).fill('down').join('/')}/raise ${N}`),
+  ],
+]
+
+forNewestJdk((jdk) => {
   describe('the tree stays in order when an exception leaves', () => {
-    const tens = Array.from(
-      { length: 10 },
-      (_, i) =>
-        `deep/${Array(i + 1)
-          .fill('down')
-          .join('/')} ${N}`,
-    )
-    it.each<[string, string, number, string[]]>([
-      [
-        'frames that are left out',
-        'left',
-        0,
-        tree(
-          `left ${N}`,
-          `left/Thrower.run ${N}`,
-          `left/Thrower.run/Thrower.before ${N}`,
-          `left/Thrower.run/raise ${N}`,
-        ),
-      ],
-      [
-        'Method.invoke and Constructor.newInstance',
-        'reflection',
-        0,
-        tree(
-          `reflection ${N}`,
-          `reflection/mirrored ${N}`,
-          `reflection/mirrored/raise ${N}`,
-          `reflection/Made.<init> ${N}`,
-          `reflection/Made.<init>/raise ${N}`,
-        ),
-      ],
-      [
-        'native code and the JVM itself',
-        'natives',
-        0,
-        tree(`natives ${N}`, `natives/copy ${N}`, `natives/find ${N}`, `natives/cast ${N}`),
-      ],
-      [
-        'a class initialiser',
-        'initialiser',
-        0,
-        tree(
-          `initialiser ${N}`,
-          `initialiser/Broken.<clinit> 1`,
-          `initialiser/Broken.<clinit>/Broken.fail 1`,
-        ),
-      ],
-      [
-        'super(), twice',
-        'supers',
-        0,
-        tree(
-          `supers ${N}`,
-          `supers/Child.<init> ${N}`,
-          `supers/Child.<init>/Parent.<init> ${N}`,
-          `supers/Child.<init>/Parent.<init>/Grandparent.<init> ${N}`,
-          `supers/Child.<init>/Parent.<init>/Grandparent.<init>/raise ${N}`,
-          `supers/after ${N}`,
-        ),
-      ],
-      [
-        'an allocation that does not fit',
-        'memory',
-        0,
-        tree(`memory ${N}`, `memory/huge ${N}`, `memory/huge/grab ${N}`),
-      ],
-      ['a sleep that is interrupted', 'interrupt', 0, tree(`interrupt ${N}`, `interrupt/nap ${N}`)],
-      [
-        'ten frames at once',
-        'deep',
-        0,
-        tree(`deep ${N}`, ...tens, `deep/${Array(10).fill('down').join('/')}/raise ${N}`),
-      ],
-    ])('%s', async (_, what, healed, expected) => {
-      const { recording, ask } = await start('--root', 'fix.Unwind.root', '--exclude', 'fix.Left')
-      await ask(`${what} ${N}`)
+    let profile: JsonProfile
+    let all: string[]
+    beforeAll(async () => {
+      const classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
+      const java = startJava(jdk, ['-Xmx64m', '-cp', classes, 'fix.Unwind'])
+      await java.line(/ready/)
+      const recording = startRecording(java.pid, '--root', 'fix.Unwind.root', '--exclude', 'fix.Left')
+      await recording.started
+      for (const [, what] of LEAVES) {
+        java.send(`${what} ${N}`)
+        await java.line(new RegExp(`^done ${what} `))
+      }
       // Newer JVMs refuse to redefine a class whose initialiser has failed. It never runs again.
-      const isRefused = what === 'initialiser' && jdk.version > 17
-      const profile = await recording.stop(isRefused ? STATUS.notRestored : 0)
-      expect(lines(callsByPath(profile.merged))).toEqual(expected)
-      expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
+      profile = await recording.stop(jdk.version > 17 ? STATUS.notRestored : 0)
+      all = lines(callsByPath(profile.merged))
+    })
+
+    it.each(LEAVES)('%s', (_, __, expected) => {
+      expect(below(expected, all)).toEqual(expected)
+    })
+
+    it('what comes next is under the root each time, and no exit was lost', () => {
+      const calls = N * LEAVES.length
+      expect(all).toEqual(
+        [
+          `${ROOT} ${calls}`,
+          `${ROOT};fix.Unwind.after()V ${calls}`,
+          ...LEAVES.flatMap(([, , expected]) => expected),
+        ].sort(),
+      )
+      expect(facts(profile)).toEqual({ gaps: 0, healed: 0, truncated: false })
+      expect(profile.detach!.refusedClasses).toBe(jdk.version > 17 ? 1 : 0)
     })
   })
 })
@@ -334,6 +345,7 @@ const CAUGHT = `
         case "lambda" -> lambda();
         case "overflow" -> overflow();
         case "many" -> many();
+        case "carried" -> carried();
         default -> {
           try { new Price(-1); } catch (IllegalArgumentException e) { report(); }
         }
@@ -349,6 +361,7 @@ const CAUGHT = `
         try { price(new Price(s)); } catch (IllegalArgumentException e) { report(); }
       }
     }
+    static void carried() { loop(); }
     static void chained() {
       for (long s : new long[] {-1, 2, -3}) {
         try { price(new Price(s)); } catch (IllegalArgumentException e) { report(); }
@@ -423,7 +436,7 @@ const CAUGHT = `
     }
 
     static void many() {
-      for (int i = 0; i < 200_000; i++) {
+      for (int i = 0; i < 20_000; i++) {
         try { price(new Price(i % 2 == 0 ? i : -i)); } catch (IllegalArgumentException e) { report(); }
       }
     }
@@ -442,7 +455,7 @@ const CAUGHT = `
 
     static void virtual(int n) throws Exception {
       Thread t = (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class)
-          .invoke(null, (Runnable) () -> { for (int i = 0; i < n; i++) root("loop"); });
+          .invoke(null, (Runnable) () -> { for (int i = 0; i < n; i++) root("carried"); });
       t.join();
     }
   }`
@@ -459,7 +472,7 @@ const SIGNATURES: Readonly<Record<string, string>> = {
 }
 
 /** `loop/price 3` for a line; a name may have a descriptor. */
-function caughtTree(calls: number, ...paths: string[]): string[] {
+function caughtTree(...paths: string[]): string[] {
   const long = paths.map((path) => {
     const [, names, count] = /^(\S+) (.*)$/.exec(path)!
     const methods = names.split('/').map((name) => {
@@ -469,19 +482,150 @@ function caughtTree(calls: number, ...paths: string[]): string[] {
     })
     return `${[CAUGHT_ROOT, ...methods].join(';')} ${count}`
   })
-  return [`${CAUGHT_ROOT} ${calls}`, ...long].sort()
+  return long.sort()
 }
+
+const failed = (path: string, n: number) => [
+  `${path}/Price.<init> ${n}`,
+  `${path}/Price.<init>/Base.<init> ${n}`,
+]
+const HALF = 10_000
+
+/** Where it is caught, the word for it, how often that is asked for, and its lines. */
+const CATCHES: readonly (readonly [string, string, number, readonly string[]])[] = [
+  [
+    'in a loop of the same frame',
+    'loop',
+    N,
+    [`loop ${N}`, ...failed('loop', 5 * N), `loop/price ${3 * N}`, `loop/report ${2 * N}`],
+  ],
+  [
+    'by this(), in a loop of the same frame',
+    'chained',
+    N,
+    [
+      `chained ${N}`,
+      `chained/Price.<init>(J)V ${3 * N}`,
+      `chained/Price.<init>(J)V/Price.<init> ${3 * N}`,
+      `chained/Price.<init>(J)V/Price.<init>/Base.<init> ${3 * N}`,
+      `chained/price ${N}`,
+      `chained/report ${2 * N}`,
+    ],
+  ],
+  ['by the root itself', 'root', N, [`Price.<init> ${N}`, `Price.<init>/Base.<init> ${N}`, `report ${N}`]],
+  [
+    'by a caller further up',
+    'above',
+    N,
+    [
+      `above ${N}`,
+      `above/between ${N}`,
+      `above/between/make ${N}`,
+      ...failed('above/between/make', N),
+      `above/report ${N}`,
+      `above/after ${N}`,
+    ],
+  ],
+  [
+    'by a caller behind code of the JDK',
+    'supplier',
+    N,
+    [
+      `supplier ${N}`,
+      `supplier/Price.<init>()V ${2 * N}`,
+      `supplier/Price.<init>()V/Base.<init> ${2 * N}`,
+      `supplier/report ${2 * N}`,
+      `supplier/after ${N}`,
+    ],
+  ],
+  [
+    'in a constructor',
+    'own',
+    N,
+    [
+      `Offer.<init> ${N}`,
+      ...failed('Offer.<init>', N),
+      `Offer.<init>/report ${N}`,
+      `Offer.<init>/after ${N}`,
+    ],
+  ],
+  [
+    'in recursion, at the nearest level',
+    'recursion',
+    N,
+    [
+      `recursion ${N}`,
+      `recursion/after ${N}`,
+      `recursion/recursion ${N}`,
+      `recursion/recursion/report ${N}`,
+      `recursion/recursion/after ${N}`,
+      `recursion/recursion/recursion ${N}`,
+      `recursion/recursion/recursion/report ${N}`,
+      `recursion/recursion/recursion/recursion ${N}`,
+      ...failed('recursion/recursion/recursion/recursion', N),
+      `recursion/recursion/recursion/recursion/report ${N}`,
+    ],
+  ],
+  [
+    'in a finally',
+    'finally',
+    N,
+    [
+      `outside ${N}`,
+      `outside/last ${N}`,
+      ...failed('outside/last', N),
+      `outside/last/report ${N}`,
+      `outside/after ${N}`,
+    ],
+  ],
+  [
+    'where monitors are held',
+    'monitor',
+    N,
+    [
+      `monitor ${N}`,
+      `monitor/what ${N}`,
+      ...failed('monitor', N),
+      `monitor/report ${N}`,
+      `monitor/after ${N}`,
+    ],
+  ],
+  [
+    'in a lambda',
+    'lambda',
+    N,
+    [
+      `lambda ${N}`,
+      `lambda/lambda$lambda$0 ${N}`,
+      ...failed('lambda/lambda$lambda$0', N),
+      `lambda/lambda$lambda$0/report ${N}`,
+      `lambda/lambda$lambda$0/after ${N}`,
+    ],
+  ],
+
+  [
+    'in a loop of one frame, however often',
+    'many',
+    1,
+    ['many 1', ...failed('many', 2 * HALF), `many/price ${HALF}`, `many/report ${HALF}`],
+  ],
+]
+
+const ON_VIRTUAL_THREAD = [
+  `carried ${N}`,
+  `carried/loop ${N}`,
+  ...failed('carried/loop', 5 * N),
+  `carried/loop/price ${3 * N}`,
+  `carried/loop/report ${2 * N}`,
+]
 
 // What is left open does not depend on how methods are found.
 const SCHEMES = FULL ? ['a', 'b'] : ['b']
 
 describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => {
   forNewestJdk((jdk) => {
-    let classes: string
-    beforeAll(async () => {
-      classes = await compileJava(jdk, { 'fix/Caught': CAUGHT })
-    })
     const record = async (...asked: string[]): Promise<JsonProfile> => {
+      const classes = await compileJava(jdk, { 'fix/Caught': CAUGHT })
       const java = startJava(jdk, ['-Xss512k', '-cp', classes, 'fix.Caught'])
       await java.line(/ready/)
       const recording = startRecording(java.pid, '--root', 'fix.Caught.root', '--scheme', scheme)
@@ -492,127 +636,32 @@ describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => 
       }
       return recording.stop()
     }
-    const failed = (path: string, n: number) => [
-      `${path}/Price.<init> ${n}`,
-      `${path}/Price.<init>/Base.<init> ${n}`,
-    ]
-
-    it.each<[string, string, string[]]>([
-      [
-        'in a loop of the same frame',
-        'loop',
-        [`loop ${N}`, ...failed('loop', 5 * N), `loop/price ${3 * N}`, `loop/report ${2 * N}`],
-      ],
-      [
-        'by this(), in a loop of the same frame',
-        'chained',
-        [
-          `chained ${N}`,
-          `chained/Price.<init>(J)V ${3 * N}`,
-          `chained/Price.<init>(J)V/Price.<init> ${3 * N}`,
-          `chained/Price.<init>(J)V/Price.<init>/Base.<init> ${3 * N}`,
-          `chained/price ${N}`,
-          `chained/report ${2 * N}`,
-        ],
-      ],
-      ['by the root itself', 'root', [`Price.<init> ${N}`, `Price.<init>/Base.<init> ${N}`, `report ${N}`]],
-      [
-        'by a caller further up',
-        'above',
-        [
-          `above ${N}`,
-          `above/between ${N}`,
-          `above/between/make ${N}`,
-          ...failed('above/between/make', N),
-          `above/report ${N}`,
-          `above/after ${N}`,
-        ],
-      ],
-      [
-        'by a caller behind code of the JDK',
-        'supplier',
-        [
-          `supplier ${N}`,
-          `supplier/Price.<init>()V ${2 * N}`,
-          `supplier/Price.<init>()V/Base.<init> ${2 * N}`,
-          `supplier/report ${2 * N}`,
-          `supplier/after ${N}`,
-        ],
-      ],
-      [
-        'in a constructor',
-        'own',
-        [
-          `Offer.<init> ${N}`,
-          ...failed('Offer.<init>', N),
-          `Offer.<init>/report ${N}`,
-          `Offer.<init>/after ${N}`,
-        ],
-      ],
-      [
-        'in recursion, at the nearest level',
-        'recursion',
-        [
-          `recursion ${N}`,
-          `recursion/after ${N}`,
-          `recursion/recursion ${N}`,
-          `recursion/recursion/report ${N}`,
-          `recursion/recursion/after ${N}`,
-          `recursion/recursion/recursion ${N}`,
-          `recursion/recursion/recursion/report ${N}`,
-          `recursion/recursion/recursion/recursion ${N}`,
-          ...failed('recursion/recursion/recursion/recursion', N),
-          `recursion/recursion/recursion/recursion/report ${N}`,
-        ],
-      ],
-      [
-        'in a finally',
-        'finally',
-        [
-          `outside ${N}`,
-          `outside/last ${N}`,
-          ...failed('outside/last', N),
-          `outside/last/report ${N}`,
-          `outside/after ${N}`,
-        ],
-      ],
-      [
-        'where monitors are held',
-        'monitor',
-        [
-          `monitor ${N}`,
-          `monitor/what ${N}`,
-          ...failed('monitor', N),
-          `monitor/report ${N}`,
-          `monitor/after ${N}`,
-        ],
-      ],
-      [
-        'in a lambda',
-        'lambda',
-        [
-          `lambda ${N}`,
-          `lambda/lambda$lambda$0 ${N}`,
-          ...failed('lambda/lambda$lambda$0', N),
-          `lambda/lambda$lambda$0/report ${N}`,
-          `lambda/lambda$lambda$0/after ${N}`,
-        ],
-      ],
-    ])('is closed when it is caught %s', async (_, what, expected) => {
-      // `make` has no handler: what its exit closes is counted.
-      const healed = what === 'above' ? N : 0
-      const profile = await record(`${what} ${N}`)
-      expect(lines(callsByPath(profile.merged))).toEqual(caughtTree(N, ...expected))
-      expect(facts(profile)).toEqual({ gaps: 0, healed, truncated: false })
+    const hasVirtual = jdk.version >= 21
+    let profile: JsonProfile
+    let all: string[]
+    beforeAll(async () => {
+      const asked = CATCHES.map(([, what, n]) => `${what} ${n}`)
+      profile = await record(...asked, ...(hasVirtual ? [`virtual ${N}`] : []))
+      all = lines(callsByPath(profile.merged))
     })
 
-    it('stays flat in one frame, however often', async () => {
-      const profile = await record('many 1')
-      const half = 100_000
-      expect(lines(callsByPath(profile.merged))).toEqual(
-        caughtTree(1, 'many 1', ...failed('many', 2 * half), `many/price ${half}`, `many/report ${half}`),
-      )
-      expect(facts(profile)).toEqual({ gaps: 0, healed: 0, truncated: false })
+    it.each(CATCHES)('is closed when it is caught %s', (_, __, ___, paths) => {
+      const expected = caughtTree(...paths)
+      expect(below(expected, all)).toEqual(expected)
+    })
+
+    itOnlyIf(hasVirtual, 'virtual threads need JDK 21')('on a virtual thread', () => {
+      const expected = caughtTree(...ON_VIRTUAL_THREAD)
+      expect(below(expected, all)).toEqual(expected)
+    })
+
+    it('nothing else is in the tree, and what had no handler is counted', () => {
+      const calls = CATCHES.reduce((sum, [, , n]) => sum + n, hasVirtual ? N : 0)
+      const paths = CATCHES.flatMap(([, , , it]) => it)
+      const every = caughtTree(...paths, ...(hasVirtual ? ON_VIRTUAL_THREAD : []))
+      expect(all).toEqual([`${CAUGHT_ROOT} ${calls}`, ...every].sort())
+      // `make` of the caller further up has no handler: what its exit closes is counted.
+      expect(facts(profile)).toEqual({ gaps: 0, healed: N, truncated: false })
     })
 
     it('and what a full stack leaves open, too', async () => {
@@ -635,37 +684,29 @@ describe.each(SCHEMES)('what a constructor leaves open, scheme %s', (scheme) => 
       }
       expect(after).toBe(1)
     })
-
-    itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')('on a virtual thread', async () => {
-      const { merged } = await record(`virtual ${N}`)
-      const expected = caughtTree(
-        N,
-        `loop ${N}`,
-        ...failed('loop', 5 * N),
-        `loop/price ${3 * N}`,
-        `loop/report ${2 * N}`,
-      )
-      expect(lines(callsByPath(merged))).toEqual(expected)
-    })
   })
 })
 
 /** Thread.stop() refuses to work from JDK 20 on. */
 forJdks({ before: 20, reason: 'Thread.stop() needs JDK 19 or older' }, (jdk) => {
-  const start = async (root: string) => {
+  const TIMES = FULL ? 100 : 30
+  let java: JavaProcess
+  beforeAll(async () => {
     const classes = await compileJava(jdk, { 'fix/Unwind': UNWIND, 'fix/Left': LEFT })
-    const java = startJava(jdk, ['-cp', classes, 'fix.Unwind'])
+    java = startJava(jdk, ['-cp', classes, 'fix.Unwind'])
     await java.line(/ready/)
+  })
+  const start = async (root: string) => {
     const recording = startRecording(java.pid, '--root', root)
     await recording.started
-    return { java, recording }
+    return recording
   }
 
   it('Thread.stop() ends threads wherever they are, probes included, and no other notices', async () => {
-    const { java, recording } = await start('fix.Unwind.work')
-    java.send('stop 100')
+    const recording = await start('fix.Unwind.work')
+    java.send(`stop ${TIMES}`)
     await java.line(/^done stop/)
-    expect(java.stdout()).toMatch(/^dead 100$/m)
+    expect(java.stdout()).toMatch(new RegExp(`^dead ${TIMES}$`, 'm'))
     java.send('stop 1')
     await java.line(/^done stop 1$/)
     const profile = await recording.stop()
@@ -675,13 +716,13 @@ forJdks({ before: 20, reason: 'Thread.stop() needs JDK 19 or older' }, (jdk) => 
       'fix.Unwind.work()V;fix.Unwind.spin()V',
       'fix.Unwind.work()V;fix.Unwind.spin()V;fix.Unwind.step()V',
     ])
-    expect(counts.get('fix.Unwind.work()V')).toBe(101)
-    expect(counts.get('fix.Unwind.work()V;fix.Unwind.spin()V')).toBe(101)
+    expect(counts.get('fix.Unwind.work()V')).toBe(TIMES + 1)
+    expect(counts.get('fix.Unwind.work()V;fix.Unwind.spin()V')).toBe(TIMES + 1)
     expect(profile.truncated).toBe(false)
   })
 
   it('Thread.stop() ends one that waits for the client, which does not answer, before a call by reflection', async () => {
-    const { java, recording } = await start('fix.Unwind.workByReflection')
+    const recording = await start('fix.Unwind.workByReflection')
     recording.process.child.kill('SIGSTOP')
     java.send('waiting 1')
     expect(await java.line(/^alive/)).toBe('alive false')
