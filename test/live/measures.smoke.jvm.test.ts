@@ -2,28 +2,24 @@
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { compileFixture } from '../fixtures/fixtures.ts'
-import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
-import { jfluid, readProfileJson } from '../support/jfluid.ts'
+import { readProfileJson } from '../support/jfluid.ts'
 import { WAYS } from './ways.ts'
+import { quit, recordAtWork, startAtRest } from './whole-jvm-samples.ts'
 
 forNewestJdk((jdk) => {
   let java: JavaProcess
 
   beforeAll(async () => {
-    java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
-    await java.line(/^ready/)
+    java = await startAtRest(jdk)
   })
 
-  afterAll(async () => {
-    java.child.stdin?.end() // its own end removes what its flight recorder has left; being killed does not
-    await java.exit
-  })
+  afterAll(() => quit(java))
 
   it.each(WAYS)('%s', { timeout: 60_000 }, async (_, flags, answer) => {
     const out = join(temporaryDirectory('jfluid-measures-'), 'p.jfluid')
-    const ran = await jfluid('record', `${java.pid}`, ...flags, '--duration', '500ms', '--out', out)
+    const ran = await recordAtWork(java, '500ms', ...flags, '--out', out)
     expect(ran.code, ran.stderr).toBe(0)
     expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
   })

@@ -1,8 +1,28 @@
 // Samples of a whole JVM, and the flight recorder that takes them.
 
 import { expect } from 'vitest'
-import type { JavaProcess } from '../support/java-process.ts'
-import type { JsonNode, JsonProfile } from '../support/jfluid.ts'
+import { compileFixture } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava } from '../support/java-process.ts'
+import type { Jdk } from '../support/jdks.ts'
+import { type JsonNode, type JsonProfile, type Ran, startJfluid, stderrLine } from '../support/jfluid.ts'
+
+/** `fix.Sampled`, at rest: what is busy in vain takes the time of others. */
+export async function startAtRest(jdk: Jdk): Promise<JavaProcess> {
+  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
+  await java.line(/^ready/)
+  java.send('r')
+  return java
+}
+
+/** `jfluid record` of it for so long; it works from when that records until it has ended. */
+export async function recordAtWork(java: JavaProcess, duration: string, ...flags: string[]): Promise<Ran> {
+  const p = startJfluid('record', String(java.pid), '--duration', duration, ...flags)
+  await Promise.race([stderrLine(p, /^(?:recording|sampling)/), p.exit])
+  java.send('w')
+  const { code } = await p.exit
+  java.send('r')
+  return { code, stdout: p.stdout(), stderr: p.stderr() }
+}
 
 /** Its own end removes what its flight recorder has left; being killed does not. */
 export async function quit(java: JavaProcess): Promise<void> {

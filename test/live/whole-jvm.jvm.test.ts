@@ -14,6 +14,7 @@ import {
 import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
+import { inProcess } from '../support/in-process.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, forJdks, jdks, newest, newestOrAll } from '../support/jdks.ts'
 import {
@@ -26,7 +27,16 @@ import {
   stderrLine,
 } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
-import { BY_RECORDER, busyThread, KEPT, quit, SAMPLE, samplesIn } from './whole-jvm-samples.ts'
+import {
+  BY_RECORDER,
+  busyThread,
+  KEPT,
+  quit,
+  recordAtWork,
+  SAMPLE,
+  samplesIn,
+  startAtRest,
+} from './whole-jvm-samples.ts'
 
 function depthOf(nodes: readonly JsonNode[], method: string): number {
   return Math.max(0, ...nodes.map((it) => (it.method === method ? 1 : 0) + depthOf(it.children, method)))
@@ -46,30 +56,18 @@ function addsUp(node: JsonNode): boolean {
 const repositories = (pid: number): string[] =>
   readdirSync('/tmp').filter((name) => /^\d{4}_/.test(name) && name.endsWith(`_${pid}`))
 
-describe.each(newestOrAll)('JDK $version', (jdk) => {
-  let classes: string
+describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
   let java: JavaProcess
   let connection: AttachConnection
   const record = async (duration: string, ...flags: string[]): Promise<JsonProfile> => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await jfluid(
-      'record',
-      `${java.pid}`,
-      ...BY_RECORDER,
-      '--duration',
-      duration,
-      '--out',
-      file,
-      ...flags,
-    )
+    const ran = await recordAtWork(java, duration, ...BY_RECORDER, '--out', file, ...flags)
     expect(ran.code, ran.stderr).toBe(0)
     return readProfileJson(file)
   }
 
   beforeAll(async () => {
-    classes = await compileFixture(jdk, 'Sampled')
-    java = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
-    await java.line(/^ready/)
+    java = await startAtRest(jdk)
     connection = await openAttachSocket(java.pid)
   })
   afterAll(() => quit(java))
@@ -120,7 +118,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('of a root, what is inside of it is kept, and nothing is instrumented', async () => {
-    const profile = await record('2s', '--sampler', 'jfr', '--root', 'Sampled.down')
+    const profile = await record('1s', '--sampler', 'jfr', '--root', 'Sampled.down')
     expect(profile).toMatchObject({ roots: ['fix.Sampled.down'], warnings: [], truncated: false })
     expect(profile.instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
     expect(profile.merged.map(({ method }) => method)).toEqual(['down'])
@@ -169,7 +167,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       )
       return
     }
-    const profile = await record('2s', '--sampler', 'cpu', '--every', '5ms')
+    const profile = await record('1s', '--sampler', 'cpu', '--every', '5ms')
     expect(profile.sampling).toEqual({ every: 5_000_000, unit: 'ns', by: 'cpu' })
     const all = samplesIn(busyThread(profile), 'serve')
     expect(all).toBeGreaterThan(20)
@@ -181,45 +179,41 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     )
     expect(often.warnings).toContainEqual(told)
   })
+})
 
-  it('a JVM that is killed leaves what was recorded, and no repository', async () => {
-    const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
-    await own.line(/^ready/)
+describe.each(newestOrAll)('JDK $version', (jdk) => {
+  it('a recorder that was asked what it does, and did nothing, has another place when it begins, open to nobody else; a JVM that is killed leaves what was recorded, and no repository', async () => {
+    const own = await startAtRest(jdk)
+    const { socketPath } = await openAttachSocket(own.pid)
+    await attachCommand(socketPath, 'jcmd', ['JFR.check'])
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const recording = startRecording(own.pid, ...BY_RECORDER, '--out', file)
+    const ran = await recordAtWork(own, '1s', ...BY_RECORDER, '--out', file)
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
+    const [place = '', ...more] = repositories(own.pid)
+    expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
+    expect(more).toEqual([])
+
+    const recording = startRecording(own.pid, ...BY_RECORDER)
     await stderrLine(recording.process, /^sampling/)
     expect(repositories(own.pid).length).toBe(1)
     await own.kill()
     const { code } = await recording.process.exit
     expect(code).toBe(STATUS.jvmEnded)
     expect(recording.process.stderr()).toContain(`JVM ${own.pid} ended before the recording did`)
-    expect(existsSync(file)).toBe(true)
+    expect(existsSync(recording.file)).toBe(true)
     expect(repositories(own.pid)).toEqual([])
-  })
-
-  it('a recorder that was asked what it does, and did nothing, has another place when it begins, open to nobody else', async () => {
-    const own = startJava(jdk, ['-cp', classes, 'fix.Sampled'])
-    await own.line(/^ready/)
-    const { socketPath } = await openAttachSocket(own.pid)
-    await attachCommand(socketPath, 'jcmd', ['JFR.check'])
-    const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await jfluid('record', `${own.pid}`, ...BY_RECORDER, '--duration', '1s', '--out', file)
-    expect(ran.code, ran.stderr).toBe(0)
-    expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
-    const [place = ''] = repositories(own.pid)
-    expect(statSync(join('/tmp', place)).mode & 0o777).toBe(0o700)
-    await quit(own)
   })
 
   it('run samples a program until it ends, and passes its status on', async () => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const program = [jdk.java, '-cp', classes, 'fix.Sampled', '3']
+    const program = [jdk.java, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled', '2']
     const ran = await jfluid('run', ...BY_RECORDER, '--record', file, '--', ...program)
     expect(ran.code, ran.stderr).toBe(0)
     const profile = await readProfileJson(file)
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
     expect(profile.truncated).toBe(false)
-    const report = await jfluid('report', file)
+    const report = await inProcess('report', file)
     expect(report.stdout).toMatch(/^recorded {2}.*nothing is instrumented$/m)
     expect(report.stdout).toMatch(
       /^measured {2}a sample every 10 ms, of the whole JVM, by its flight recorder$/m,
@@ -230,10 +224,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
 forEachJdk((jdk) => {
   it('without a sampler, the flight recorder is started where that discards no compiled code', async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
-    await java.line(/^ready/)
+    const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await jfluid('record', `${java.pid}`, ...SAMPLE, '--duration', '2s', '--out', file)
+    const ran = await recordAtWork(java, '1s', ...SAMPLE, '--out', file)
     expect(ran.code, ran.stderr).toBe(0)
     expect(ran.stderr).not.toContain('discards')
     const profile = await readProfileJson(file)
@@ -251,6 +244,7 @@ it('without a flight recorder there is an error with advice, and dumps', async (
   const classes = await compileFixture(jdk, 'Sampled')
   const java = startJava(jdk, ['-XX:-FlightRecorder', '-cp', classes, 'fix.Sampled'])
   await java.line(/^ready/)
+  java.send('r')
   const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
   const ran = await jfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', file)
   expect(ran.code).toBe(78)
@@ -302,6 +296,7 @@ itAsRoot('a disk that fills up ends the recording, and not the JVM', async () =>
   const script = 'mount -t tmpfs -o size=100m tmpfs "$0" && exec "$@"'
   const own = startProcess('unshare', ['-m', 'sh', '-c', script, mount, ...java])
   await own.line(/^ready/)
+  own.send('r')
   const seen = `/proc/${own.pid}/root${mount}`
   const fill = (leftMib: number): void => {
     const { bavail, bsize } = statfsSync(seen)
