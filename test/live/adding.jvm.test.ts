@@ -1,7 +1,7 @@
 // What filters leave out is added by hand while a session runs and four threads are inside the root: a class of the JDK, one that
 // only code of the JDK calls that is not read, a package of the application, one that is loaded later, and single methods.
 
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type SessionFlags, sessionOptions } from '../../src/commands/options.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { BadPattern } from '../../src/reveal/errors.ts'
@@ -202,9 +202,8 @@ forEachJdk((jdk) => {
     { scheme: 'a', flags: {} },
     { scheme: 'b', flags: { mode: 'bytecodes' } },
   ]
-  // What does not depend on the JDK.
-  const many = newestOrAll.includes(jdk) ? (FULL ? all.length : 2) : 1
-  const ways = all.slice(0, many)
+  // The ways do not depend on the JDK.
+  const ways = FULL ? all : newestOrAll.includes(jdk) ? all.slice(1, 2) : all.slice(0, 1)
   it.each(ways)('is counted exactly from then on, with $scheme $flags', async (way) => {
     const steered = await startProgram(jdk)
     const code = await steered.code()
@@ -264,8 +263,12 @@ forEachJdk((jdk) => {
 })
 
 forNewestJdk((jdk) => {
+  let steered: Steered
+  beforeAll(async () => {
+    steered = await startProgram(jdk)
+  })
+
   it('of a class may be one method alone', async () => {
-    const steered = await startProgram(jdk)
     const code = await steered.code()
     const session = await startSession(steered, { scheme: 'b', flags: {} })
     await steered.steer('go')
@@ -287,7 +290,6 @@ forNewestJdk((jdk) => {
   })
 
   it('is also what was left out by hand when other methods were the roots', async () => {
-    const steered = await startProgram(jdk)
     const flags = { exclude: ['fix.Count'] }
     const session = await startSession(steered, { scheme: 'b', flags })
     await session.exclude('fix.lib.*')
@@ -307,7 +309,6 @@ forNewestJdk((jdk) => {
   })
 
   it('or be included from the start: code of the JDK that is not read calls back what overrides it', async () => {
-    const steered = await startProgram(jdk)
     const flags = { jdk: true, include: ['fix.*', 'java.util.Comparator'] }
     const session = await startSession(steered, { scheme: 'b', flags })
     await countsExactly(session, steered, OWN)
@@ -315,7 +316,6 @@ forNewestJdk((jdk) => {
   })
 
   it('is none of the JDK where its callers have probes for it', async () => {
-    const steered = await startProgram(jdk)
     for (const flags of [{ callSites: true }, { waits: true }, { mode: 'alloc' }] as const) {
       const session = await startSession(steered, { scheme: 'b', flags })
       await expect(session.add('java.util.ArrayDeque')).rejects.toThrow(CannotAdd)

@@ -3,11 +3,11 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type * as library from '../../src/index.ts'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
-import { startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newest, newestOrAll } from '../support/jdks.ts'
 import { callsByPath, type JsonProfile, lines } from '../support/jfluid.ts'
 import { moduleUrl } from '../support/modules.mjs'
@@ -87,41 +87,46 @@ it('a JVM that ends is told, ends the pictures, and leaves a profile', async () 
   expect(profile.events.count).toBeGreaterThan(1000)
 })
 
-it('a listener that throws is an uncaught exception, and the profile is there all the same', async () => {
-  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
-  await java.line(/ready/)
-  const program = `
-    import { once } from 'node:events'
-    import { attach } from 'jfluid'
-    process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
-    const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
-    attachment.on('ended', () => { throw new Error('of ended') })
-    while ((await attachment.status()).events < 1000);
-    const ended = once(process, 'uncaughtException')
-    process.kill(${java.pid}, 'SIGKILL')
-    await ended
-    console.log('profile of', (await attachment.detach()).events.count >= 1000)`
-  const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
-  const { code } = await p.exit
-  expect([code, p.stderr()]).toEqual([0, ''])
-  expect(p.stdout().trim().split('\n')).toEqual([...['uncaughtException of ended', 'profile of true']])
-})
+describe('another program of node', () => {
+  let java: JavaProcess
+  beforeAll(async () => {
+    java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
+    await java.line(/ready/)
+  })
 
-it.each([
-  ['what holds for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
-  ['that, and by the environment what goes with --eval only', ['--stack-size=900'], '--input-type=module'],
-])('records in a program of node that was started with %s', async (_what, options, NODE_OPTIONS) => {
-  const java = startJava(newest, ['-cp', await compileFixture(newest, 'Ticker'), 'fix.Ticker'])
-  await java.line(/ready/)
-  const program = `
-    import('jfluid').then(async ({ attach }) => {
+  it.each([
+    ['what holds for the whole process', ['--expose-gc', '--max-old-space-size=512'], ''],
+    ['that, and by the environment what goes with --eval only', ['--stack-size=900'], '--input-type=module'],
+  ])('records in a program of node that was started with %s', async (_what, options, NODE_OPTIONS) => {
+    const program = `
+      import('jfluid').then(async ({ attach }) => {
+        const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
+        while ((await attachment.status()).events < 1000);
+        console.log('profile of', (await attachment.detach()).events.count >= 1000)
+      })`
+    const env = { NODE_OPTIONS: NODE_OPTIONS || undefined }
+    const p = startProcess(process.execPath, [...options, '--eval', program], { cwd: root, env })
+    expect([(await p.exit).code, p.stderr(), p.stdout()]).toEqual([0, '', 'profile of true\n'])
+  })
+
+  // The last: the JVM ends.
+  it('a listener that throws is an uncaught exception, and the profile is there all the same', async () => {
+    const program = `
+      import { once } from 'node:events'
+      import { attach } from 'jfluid'
+      process.on('uncaughtException', ({ message }, origin) => console.log(origin, message))
       const attachment = await attach(${java.pid}, { root: 'fix.Ticker.work' })
+      attachment.on('ended', () => { throw new Error('of ended') })
       while ((await attachment.status()).events < 1000);
-      console.log('profile of', (await attachment.detach()).events.count >= 1000)
-    })`
-  const env = { NODE_OPTIONS: NODE_OPTIONS || undefined }
-  const p = startProcess(process.execPath, [...options, '--eval', program], { cwd: root, env })
-  expect([(await p.exit).code, p.stderr(), p.stdout()]).toEqual([0, '', 'profile of true\n'])
+      const ended = once(process, 'uncaughtException')
+      process.kill(${java.pid}, 'SIGKILL')
+      await ended
+      console.log('profile of', (await attachment.detach()).events.count >= 1000)`
+    const p = startProcess(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
+    const { code } = await p.exit
+    expect([code, p.stderr()]).toEqual([0, ''])
+    expect(p.stdout().trim().split('\n')).toEqual([...['uncaughtException of ended', 'profile of true']])
+  })
 })
 
 it('a listener of warnings that throws does not throw at whoever asks for the status', async () => {

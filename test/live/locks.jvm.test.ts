@@ -3,9 +3,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startJava } from '../support/java-process.ts'
+import { inProcess } from '../support/in-process.ts'
+import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
-import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
+import { type JsonNode, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 const CACHE = 'fix.Locks$Cache'
@@ -84,29 +85,23 @@ function expectWaits(roots: readonly JsonNode[], rounds: number, ms: number): vo
 }
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  let classes: string
+  /** Warm. */
+  let java: JavaProcess
   beforeAll(async () => {
-    classes = await compileFixture(jdk, 'Locks')
+    java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Locks'), 'fix.Locks'])
+    await java.line(/ready/)
+    await ask(java, 'waits 1 1', /done/)
+    await ask(java, 'quiet 10', /done/)
   })
 
-  /** A warm program, recorded while it does what the lines say. */
+  /** Recorded while it does what the lines say. */
   const record = async (lines: readonly string[], ...flags: string[]) => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Locks'])
-    await java.line(/ready/)
-    java.send('waits 1 1')
-    await java.line(/done/)
-    java.send('quiet 10')
-    await java.line(/done/, 2)
     const recording = startRecording(java.pid, '--scheme', 'a', ...flags)
     await recording.started
     let done = ''
-    for (const [i, line] of lines.entries()) {
-      java.send(line)
-      done = await java.line(/done/, 3 + i)
-    }
+    for (const line of lines) done = await ask(java, line, /done/)
     const profile = await recording.stop()
-    java.send('waits 1 1') // its code, and that of the JDK, is its own again
-    await java.line(/done/, 3 + lines.length)
+    await ask(java, 'waits 1 1', /done/) // its code, and that of the JDK, is its own again
     return { profile, done, file: recording.file }
   }
 
@@ -136,7 +131,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     // The thread that holds what the other wants is outside.
     expect(profile.threads.filter(({ roots }) => roots.length > 0)).toHaveLength(1)
 
-    const { stdout } = await jfluid('report', file)
+    const { stdout } = await inProcess('report', file)
     expect(stdout).toMatch(/^waiting {3}blocked on monitors [\d.]+ m?s \([\d.]+ %\), waiting/m)
     expect(stdout).toMatch(/ {2}wait ms {4}own ms/)
     expect(stdout).toMatch(/\(blocked on class fix\.Locks\$Cache\)\n.* {4}fix\.Locks\$Task\.blockStatic\n/)
@@ -186,23 +181,24 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('a session that ends in the middle of a wait has it up to then, and the next one begins anew', async () => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Locks'])
-    await java.line(/ready/)
     const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--waits']
     const first = startRecording(java.pid, ...flags)
     await first.started
-    java.send('spelled 300')
-    await java.line(/^waited$/) // the first of waits of 300 ms, which follow each other for 3 s
+    const over = ask(java, 'spelled 300', /done/)
+    const waiting = java
+      .stdout()
+      .split('\n')
+      .filter((line) => line === 'waited').length
+    await java.line(/^waited$/, waiting + 1) // the first of waits of 300 ms, which follow each other for 3 s
     const { merged, instrumentation } = await first.stop()
     expect(instrumentation).toMatchObject({ gaps: 0, healed: 0 })
     const [root] = merged
     expect(root!.calls).toBe(1)
     expect(root!.totalWaitedNs).toBeGreaterThan(0)
-    await java.line(/done/)
+    await over
     const second = startRecording(java.pid, ...flags)
     await second.started
-    java.send('waits 25 1')
-    await java.line(/done/, 2)
+    await ask(java, 'waits 25 1', /done/)
     const profile = await second.stop()
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
     expectWaits(profile.merged, 1, 25)
@@ -226,7 +222,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     'virtual threads, whatever carries them, also many that wait for each other',
     async () => {
       const roots = ['--root', 'Task.root', '--root', 'Task.crowd']
-      const { profile } = await record(['virtual 20 2', 'crowd 400 4'], ...roots, '--mode', 'locks')
+      const { profile } = await record(['virtual 20 2', 'crowd 200 4'], ...roots, '--mode', 'locks')
       expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
       const [tree] = profile.threads.filter(({ roots }) => roots.length > 0)
       expect(tree).toMatchObject({ id: 0 })
@@ -238,9 +234,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       const crowd = nodeOf(tree!.roots, 'crowd')
       expect(
         crowd.children.filter(({ method }) => method === '(sleeping)').map(({ calls }) => calls),
-      ).toEqual([5 * 4 * 400])
+      ).toEqual([5 * 4 * 200])
       // One after the other has the monitor for 0.1 ms at least: on average, half of the others are waited for.
-      expect(crowd.blockedNs).toBeGreaterThan(400 * 200 * 0.1e6)
+      expect(crowd.blockedNs).toBeGreaterThan(200 * 100 * 0.1e6)
     },
   )
 })

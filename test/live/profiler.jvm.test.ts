@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
 import { api, bytecodesByMethod, profilerJar } from './profiler-jar.ts'
@@ -28,26 +28,26 @@ const badProfiler = (where: 'register' | 'report' | 'end') => ({
 })
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
-  const recorded = async (jar: string, ...options: string[]) => {
+  const file = join(temporaryDirectory('jfluid-top-'), 'top.txt')
+  let java: JavaProcess
+  beforeAll(async () => {
     const classes = await compileFixture(jdk, 'Blocks')
-    const java = startJava(jdk, [...options, '-cp', classes, 'fix.Blocks', 'serve'])
+    java = startJava(jdk, [`-Dtop.file=${file}`, '-cp', classes, 'fix.Blocks', 'serve'])
     await java.line(/ready/)
+  })
+  const recorded = async (jar: string) => {
     const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'bytecodes', '--profiler', jar)
     await recording.started
-    java.send('threads 4 2000')
-    await java.line(/done/)
-    java.send('run 300')
-    await java.line(/done/, 2)
+    await ask(java, 'threads 4 1000', /^done/)
+    await ask(java, 'run 300', /^done/)
     const profile = await recording.stop()
-    java.send('run 20')
-    await java.line(/done/, 3)
+    await ask(java, 'run 20', /^done/)
     return profile
   }
 
   it('the example: what it counts is what the profile says, ended threads included', async () => {
     const jar = await profilerJar(jdk, join(root, 'examples/03-profiler/src'), 'top.TopMethods')
-    const file = join(temporaryDirectory('jfluid-top-'), 'top.txt')
-    const profile = await recorded(jar, `-Dtop.file=${file}`)
+    const profile = await recorded(jar)
     expect(profile.warnings).toEqual([])
     const [first, ...rows] = readFileSync(file, 'utf8').trim().split('\n')
     const [, threads, reports] = /^(\d+) threads, (\d+) reports$/.exec(first!)!
@@ -140,8 +140,6 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('is refused with a reason', async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Blocks'), 'fix.Blocks', 'serve'])
-    await java.line(/ready/)
     const attempt = (jar: string, ...more: string[]) =>
       jfluid('record', String(java.pid), '--root', ROOT, '--out', '/dev/null', '--profiler', jar, ...more)
     const mode = ['--mode', 'bytecodes']

@@ -117,10 +117,15 @@ forEachJdk((jdk) => {
   })
 
   describe.each(COMPILERS)('%s', (_, options, tinyKeeps) => {
-    it('a recursion keeps its depth, and each error is counted, with its method', async () => {
-      const java = startJava(jdk, [...options, '-cp', classes, 'fix.Deep'])
+    let java: JavaProcess
+    let program: Asked
+    beforeAll(async () => {
+      java = startJava(jdk, [...options, '-cp', classes, 'fix.Deep'])
       await java.line(/ready/)
-      const program = new Asked(java)
+      program = new Asked(java)
+    })
+
+    it('a recursion keeps its depth, and each error is counted, with its method', async () => {
       const tiny = await program.ask('deepest tiny')
       const wide = await program.ask('deepest wide')
       const before = await program.ask('calls')
@@ -157,9 +162,7 @@ forEachJdk((jdk) => {
     itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
       'on a virtual thread no call is counted that has not begun, and each error is',
       async () => {
-        const java = startJava(jdk, [...options, '-cp', classes, 'fix.Deep'])
-        await java.line(/ready/)
-        const program = new Asked(java)
+        const before = await program.ask('calls')
         const recording = startRecording(java.pid, '--root', 'fix.Deep.root')
         await recording.started
         const tiny = await program.ask('virtual deepest tiny')
@@ -170,8 +173,8 @@ forEachJdk((jdk) => {
         const calls = callsByMethod(profile)
         const told = profile.instrumentation.overflows?.reduce((sum, it) => sum + it.errors, 0)
         expect([calls.get('fix.Deep.tiny(I)I'), calls.get('fix.Deep.wide(I)I'), told]).toEqual([
-          called.tiny,
-          called.wide,
+          called.tiny - before.tiny,
+          called.wide - before.wide,
           tiny.errors + wide.errors,
         ])
         const { gaps } = profile.instrumentation
