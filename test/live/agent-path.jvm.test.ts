@@ -8,7 +8,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { jarEntries } from '../support/jar.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, newestOrAll } from '../support/jdks.ts'
+import { forEachJdk, newestOrAll, oldestOrAll } from '../support/jdks.ts'
 import { callsByPath, cli, jfluid, lines, readProfileJson } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
@@ -145,11 +145,16 @@ forEachJdk((jdk) => {
     const options: [string[], RegExp][] = [
       [[`${agent}=fast`], /^jfluid: the agent has no options, and 'fast' is none\n$/],
       [[agent, agent], /^$/],
-      [[`-javaagent:${pieces(/agent\/Main\.class/)}`], asleep],
-      [[`-javaagent:${pieces(/^runtime\//)}`], asleep],
-      [[`-javaagent:${pieces(/^nothing/)}`, agent], /^$/],
       [[agent, '-Xmx8m', '-Xss256k'], /^$/],
     ]
+    // What is missing of the agent is ours to find, on whatever JDK.
+    if (oldestOrAll.includes(jdk)) {
+      options.push(
+        [[`-javaagent:${pieces(/agent\/Main\.class/)}`], asleep],
+        [[`-javaagent:${pieces(/^runtime\//)}`], asleep],
+        [[`-javaagent:${pieces(/^nothing/)}`, agent], /^$/],
+      )
+    }
     if (jdk.version < 24) options.push([['-Djava.security.manager', agent], new RegExp(asleep, 'm')])
     const told = options.map(async ([words, said]) => {
       const java = startJava(jdk, [...words, '-cp', classes, 'fix.Host', 'once'])

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { stepThrough } from '../oracle/stepping.ts'
 import { seeded } from '../profile/trees.ts'
-import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { jdks, newest, newestOrAll, oldest } from '../support/jdks.ts'
 import { type JsonRegion, jfluid, readProfileJson, startJfluid, startRecording } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
@@ -148,18 +148,18 @@ const ROUND = linesWith('Regions.java', '// a round')
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
+  let java: JavaProcess
+  const tell = async (command: string): Promise<number[]> => {
+    const line = await ask(java, command, /^done/)
+    return line.split(' ').slice(1).map(Number)
+  }
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Regions')
+    java = startJava(jdk, ['-cp', classes, 'fix.Regions'])
+    await java.line(/ready/)
   })
 
   it('a thread that is inside from one session into the next is told in neither', async () => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Regions'])
-    await java.line(/ready/)
-    let done = 0
-    const tell = async (command: string): Promise<void> => {
-      java.send(command)
-      await java.line(/^done/, ++done)
-    }
     const flags = ['held', `held:${ROUND[0]}`, 'tick'].flatMap((it) => ['--region', `fix.Regions.${it}`])
     const first = startRecording(java.pid, ...flags)
     await first.started
@@ -183,14 +183,6 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('by attach: counts and times, of threads of all kinds', async () => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Regions'])
-    await java.line(/ready/)
-    let done = 0
-    const tell = async (command: string): Promise<number[]> => {
-      java.send(command)
-      const line = await java.line(/^done/, ++done)
-      return line.split(' ').slice(1).map(Number)
-    }
     await tell('hold')
     const methods = ['spin', 'tick', `nap:${NAP[0]}-${NAP[1]}`, 'held', 'thrower', 'fib', `nap:${NAP[1]}`]
     const flags = methods.flatMap((it) => ['--region', `fix.Regions.${it}`])
@@ -258,10 +250,14 @@ function isConsistent(region: JsonRegion): void {
   }
 }
 
-describe('what is asked for', () => {
-  it('is refused if no method has the lines; else report reads it, and export as far as it has no tree', async () => {
-    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
+describe('of one program', () => {
+  let java: JavaProcess
+  beforeAll(async () => {
+    java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
     await java.line(/ready/)
+  })
+
+  it('a region is refused if no method has the lines; else report reads it, and export as far as it has no tree', async () => {
     const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
     const record = (...flags: string[]) =>
       jfluid('record', String(java.pid), '--duration', '100ms', '--out', out, ...flags)
@@ -279,38 +275,18 @@ describe('what is asked for', () => {
     expect([code, stderr]).toEqual([64, expect.stringContaining('no tree')])
   })
 
-  it('is refused where threads would have to be known before they are', async () => {
-    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
-    await java.line(/ready/)
+  it('a region is refused where threads would have to be known before they are', async () => {
     const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
-    for (const method of ['java.lang.Thread.getName', 'java.lang.ref.WeakReference.<init>']) {
-      for (const option of ['--region', '--root']) {
-        const { code, stderr } = await jfluid('record', String(java.pid), option, method, '--out', out)
-        expect([code, stderr]).toEqual([79, expect.stringContaining('the probes run on it')])
-      }
+    for (const [option, method] of [
+      ['--region', 'java.lang.Thread.getName'],
+      ['--root', 'java.lang.ref.WeakReference.<init>'],
+    ] as const) {
+      const { code, stderr } = await jfluid('record', String(java.pid), option, method, '--out', out)
+      expect([code, stderr]).toEqual([79, expect.stringContaining('the probes run on it')])
     }
   })
 
-  it('is refused if the class has no line numbers, and told if it comes too late for that', async () => {
-    const classes = await compileFixture(newest, 'Regions', ['-g:none'])
-    const java = startJava(newest, ['-cp', classes, 'fix.Regions'])
-    await java.line(/ready/)
-    const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
-    const refused = await jfluid('record', String(java.pid), '--region', 'Regions.spin:40-50', '--out', out)
-    const said = expect.stringContaining('was compiled without line numbers')
-    expect([refused.code, refused.stderr]).toEqual([79, said])
-    const program = [newest.java, '-cp', classes, 'fix.Regions']
-    const run = startJfluid('run', '--region', 'Regions.main:3', '--record', out, '--', ...program)
-    run.send('quit')
-    const { code } = await run.exit
-    expect([code, run.stderr()]).toEqual([0, said])
-  })
-})
-
-describe('the live view', () => {
-  it('shows counts that rise, and the histogram, on 80 × 24; q prints the report', async () => {
-    const java = startJava(newest, ['-cp', await compileFixture(newest, 'Regions'), 'fix.Regions'])
-    await java.line(/ready/)
+  it('the live view shows counts that rise, and the histogram, on 80 × 24; q prints the report', async () => {
     const terminal = Terminal.jfluid(['attach', String(java.pid), '--region', 'fix.Regions.tick'])
     await terminal.until((lines) => lines.some((line) => line.includes('has not been executed yet')))
     java.send('threads 2 5000')
@@ -322,4 +298,19 @@ describe('the live view', () => {
     expect(code).toBe(0)
     expect([...terminal.scrollback(), ...terminal.screen()].join('\n')).toContain('Gross time of regions')
   })
+})
+
+it('a region is refused if the class has no line numbers, and told if it comes too late for that', async () => {
+  const classes = await compileFixture(newest, 'Regions', ['-g:none'])
+  const java = startJava(newest, ['-cp', classes, 'fix.Regions'])
+  await java.line(/ready/)
+  const out = join(temporaryDirectory('jfluid-regions-'), 'p.jfluid')
+  const refused = await jfluid('record', String(java.pid), '--region', 'Regions.spin:40-50', '--out', out)
+  const said = expect.stringContaining('was compiled without line numbers')
+  expect([refused.code, refused.stderr]).toEqual([79, said])
+  const program = [newest.java, '-cp', classes, 'fix.Regions']
+  const run = startJfluid('run', '--region', 'Regions.main:3', '--record', out, '--', ...program)
+  run.send('quit')
+  const { code } = await run.exit
+  expect([code, run.stderr()]).toEqual([0, said])
 })
