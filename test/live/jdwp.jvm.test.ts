@@ -199,7 +199,7 @@ it('a thread is not taken for whose monitors others would wait', async () => {
 
 const carriedJars = (): string[] => readdirSync('/tmp').filter((it) => /^jfluid-carried-\d+\.jar$/.test(it))
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it('a JVM with which nothing is shared gets the agent over the port, and its events come over the network: no call is lost', async () => {
     // The buffer is not of the application's direct memory.
     await using java = await startBeating(jdk, 'suspend=n', '2000', '-XX:MaxDirectMemorySize=1m')

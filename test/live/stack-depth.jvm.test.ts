@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 /**
@@ -87,10 +88,15 @@ const DEEP = `
 const AT_ONCE = '-Xbatch'
 /** What of its depth a method of eight variables keeps, and the least that one of one variable does: docs/target.md. */
 const WIDE_KEEPS = 0.9
-const COMPILERS: readonly (readonly [name: string, options: string[], tinyKeeps: number])[] = [
-  ['interpreted', ['-Xint'], 0.99],
-  ['compiled by C1', ['-XX:TieredStopAtLevel=1', AT_ONCE], 0.6],
-  ['compiled by C2', [AT_ONCE], 0.7],
+const COMPILERS: readonly (readonly [
+  name: string,
+  options: string[],
+  tinyKeeps: number,
+  onVirtualThreads: boolean,
+])[] = [
+  ['interpreted', ['-Xint'], 0.99, true],
+  ['compiled by C1', ['-XX:TieredStopAtLevel=1', AT_ONCE], 0.6, FULL],
+  ['compiled by C2', [AT_ONCE], 0.7, true],
 ]
 
 class Asked {
@@ -116,7 +122,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Deep': DEEP })
   })
 
-  describe.each(COMPILERS)('%s', (_, options, tinyKeeps) => {
+  describe.each(COMPILERS)('%s', (_, options, tinyKeeps, onVirtualThreads) => {
     let java: JavaProcess
     let program: Asked
     beforeAll(async () => {
@@ -159,6 +165,7 @@ forEachJdk((jdk) => {
       expect([gaps, profile.truncated]).toEqual([0, false])
     })
 
+    if (!onVirtualThreads) return
     itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
       'on a virtual thread no call is counted that has not begun, and each error is',
       async () => {
