@@ -1,22 +1,12 @@
 // Bad input: a message that names what was wrong, a hint, an exit code of its own, no stack trace, and
 // nothing left behind.
 
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
-import { inProcess } from '../support/in-process.ts'
 import {
   compileJava,
   type JavaOptions,
@@ -30,6 +20,7 @@ import { newestOrAll, oldest } from '../support/jdks.ts'
 import { jfluid, type Ran, readProfileJson, startRecording, stderrLine } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
+import { expectRefusal } from '../support/refusal.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const itAsRoot = itOnlyIf(process.getuid?.() === 0, 'needs root')
@@ -49,7 +40,7 @@ public class Soon {
 }`
 
 /** Roots of the class above that cannot be. */
-const LATE = [
+const LATE: readonly { root: string; status: number; problem: string }[] = [
   {
     root: 'Shape.sides',
     status: STATUS.rootWithoutCode,
@@ -66,20 +57,12 @@ const LATE = [
     status: STATUS.rootWithoutCode,
     problem: 'is native: it has no bytecode to instrument\n  Name a Java method that calls it.',
   },
-] as const
+]
 
 async function jfluidAs(options: JavaOptions, ...args: string[]): Promise<Ran> {
   const p = startProcess(process.execPath, [cli, ...args], options)
   const { code } = await p.exit
   return { code, stdout: p.stdout(), stderr: p.stderr() }
-}
-
-/** What an error looks like: message, hint, code, and no stack. */
-function expectRefusal({ code, stdout, stderr }: Ran, exitCode: number, message: RegExp, hint: RegExp): void {
-  expect(stderr).toMatch(message)
-  expect(stderr).toMatch(hint)
-  expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
-  expect(stderr).not.toMatch(/^ +at |internal error|node:/m)
 }
 
 const ours = (): string[] =>
@@ -88,23 +71,14 @@ const ours = (): string[] =>
     .filter((path) => /\/(?:jfluid-\d+-\d+-[^/]{6}|\.jfluid_pid\d+|\.attach_pid\d+)$/.test(path))
     .sort()
 
-describe('options', () => {
+describe('processes', () => {
   const out = join(temporaryDirectory(), 'p.jfluid')
-  const record = (...args: string[]) => inProcess('record', ...args, '--out', out)
-
-  it.each(['abc', '0', '-7', '1.5', '99999999999'])('pid %s is no number of a process', async (pid) => {
-    expectRefusal(
-      await inProcess('record', '--root', 'A.b', '--out', out, '--', pid),
-      64,
-      /'.*' is not a process id/,
-      /jfluid ps/,
-    )
-  })
+  const record = (...args: string[]) => jfluid('record', ...args, '--out', out)
 
   it('no such process', async () => {
     const gone = startProcess('true', [])
     await gone.exit
-    const ran = await jfluid('record', String(gone.pid), '--root', 'A.b', '--out', out)
+    const ran = await record(String(gone.pid), '--root', 'A.b')
     expectRefusal(ran, STATUS.noSuchProcess, /no such process/, /jfluid ps/)
   })
 
@@ -128,128 +102,19 @@ describe('options', () => {
     expect(p.child.exitCode).toBe(null)
   })
 
-  it('no root', async () => {
-    expectRefusal(await record('1'), 64, /no root method was given/, /--root com\.foo/)
-  })
-
-  it.each([
-    ['foo', /names no class and method/],
-    ['.foo', /class name is missing/],
-    ['Foo.', /method name is missing/],
-    ['Foo.bar(int', /'\(' is not closed/],
-    ['Foo.bar()Q', /'Q' is not a return descriptor/],
-    ['Foo b.a', /no blanks/],
-  ])('root %s', async (root, reason) => {
-    expectRefusal(await record('1', '--root', root), 64, reason, /Write it as 'Class\.method'/)
-  })
-
-  it.each([
-    ['--include', 'com.***.x', /'\*' or '\*\*'/],
-    ['--exclude', 'com..x', /part of the name is empty/],
-    ['--include', 'a b', /no blanks/],
-    ['--exclude', 'com.[ab]', /characters that no class name has/],
-  ])('%s %s', async (option, pattern, reason) => {
-    expectRefusal(await record('1', '--root', 'A.b', option, pattern), 64, reason, /com\.foo\.\*\*/)
-  })
-
-  it.each([
-    ['--scheme', 'c', /It is auto, a, b or adaptive/],
-    ['--sideways', 'x', /unknown option '--sideways'/],
-  ])('%s %s', async (option, value, reason) => {
-    expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)
-  })
-
-  it.each(['x', '10', '-1s', '0s'])('--duration %s', async (duration) => {
-    const ran = await record('1', '--root', 'A.b', `--duration=${duration}`)
-    expectRefusal(ran, 64, /is not a duration|longer than/, /500ms/)
-  })
-
-  it('an unknown command, and a missing option', async () => {
-    expectRefusal(await jfluid('atach', '1'), 64, /unknown command 'atach'/, /attach|--help/)
-    expectRefusal(
-      await inProcess('record', '1', '--root', 'A.b'),
-      64,
-      /neither --out nor --push/,
-      /--out <file>/,
-    )
-  })
-
   it('leave no file', () => expect(existsSync(out)).toBe(false))
 })
 
-describe('a file that is no profile', () => {
-  const dir = temporaryDirectory()
-  const file = (name: string, bytes: string | Uint8Array): string => {
-    const path = join(dir, name)
-    writeFileSync(path, bytes)
-    return path
-  }
-  const magic = Buffer.from('\x89JFLUID\n', 'latin1')
-  const header = (version: number, length: number): Buffer => {
-    const bytes = Buffer.alloc(24)
-    magic.copy(bytes)
-    bytes.writeUInt32LE(version, 8)
-    bytes.writeBigUInt64LE(BigInt(length), 16)
-    return bytes
-  }
-  const commands = (path: string) => [
-    ['report', path],
-    ['export', path, '--format', 'json'],
-  ]
-
-  it.each([
-    ['missing', () => join(dir, 'missing'), STATUS.fileNotFound, /no such file/, /jfluid record/],
-    ['a directory', () => dir, STATUS.fileNotFound, /is a directory/, /\.jfluid file/],
-    [
-      'empty',
-      () => file('empty', ''),
-      STATUS.corruptOrForeignFile,
-      /is not a jfluid profile/,
-      /jfluid record/,
-    ],
-    [
-      'foreign',
-      () => file('foreign', 'PK\x03\x04'),
-      STATUS.corruptOrForeignFile,
-      /is not a jfluid profile/,
-      /jfluid record/,
-    ],
-    [
-      'cut short',
-      () => file('short', magic.subarray(0, 5)),
-      STATUS.corruptOrForeignFile,
-      /ends after 5 bytes/,
-      /record anew/,
-    ],
-    [
-      'without its body',
-      () => file('head', header(1, 99)),
-      STATUS.corruptOrForeignFile,
-      /ends after 24 of 123 bytes/,
-      /record anew/,
-    ],
-    [
-      'changed',
-      () => file('changed', Buffer.concat([header(1, 1), Buffer.from('x')])),
-      ...([STATUS.corruptOrForeignFile, /checksum is wrong/, /record anew/] as const),
-    ],
-    [
-      'of a newer jfluid',
-      () => file('newer', header(7, 0)),
-      STATUS.corruptOrForeignFile,
-      /has profile format 7/,
-      /update/,
-    ],
-  ] as const)('%s', async (_, path, code, message, hint) => {
-    for (const command of commands(path())) {
-      expectRefusal(await inProcess(...command), code, message, hint)
-    }
-  })
-
-  it('an export format nobody knows', async () => {
-    const ran = await jfluid('export', join(dir, 'missing'), '--format', 'pdf')
-    expectRefusal(ran, 64, /unknown export format "pdf"/, /json, csv, collapsed/)
-  })
+it('what only options are about is said by the command as well', async () => {
+  const missing = join(temporaryDirectory(), 'missing')
+  const [unknown, format, file] = await Promise.all([
+    jfluid('atach', '1'),
+    jfluid('export', missing, '--format', 'pdf'),
+    jfluid('report', missing),
+  ])
+  expectRefusal(unknown, 64, /unknown command 'atach'/, /attach|--help/)
+  expectRefusal(format, 64, /unknown export format "pdf"/, /json, csv, collapsed/)
+  expectRefusal(file, STATUS.fileNotFound, /no such file/, /jfluid record/)
 })
 
 describe('no terminal', () => {
@@ -263,7 +128,7 @@ describe('no terminal', () => {
 
   it('attach wants one, and names the command that does without', async () => {
     expectRefusal(
-      await inProcess('attach', '1', '--root', 'A.b'),
+      await jfluid('attach', '1', '--root', 'A.b'),
       ...([STATUS.noTerminal, /needs a terminal, and the output/, /jfluid record/] as const),
     )
   })
@@ -391,9 +256,9 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     rmSync(out)
   })
 
-  it.each(FULL ? LATE.map((root) => [root]) : [LATE])(
+  it.each((FULL ? LATE.map((it) => [it]) : [LATE]).map((roots) => [roots] as const))(
     'roots of a class that comes later, which cannot be, are told as soon as it has come, and at the end',
-    async (...roots) => {
+    async (roots) => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Soon.java': SOON }), 'fix.Soon'])
       targets.push(java.pid)
       await java.line(/ready/)
@@ -412,7 +277,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
       for (const it of told) await stderrLine(p, new RegExp(`^${literally(it)}$`))
       p.child.kill('SIGINT')
       // The first is the error.
-      const [{ root, status, problem }] = roots
+      const { root, status, problem } = roots[0]
       expect((await p.exit).code, p.stderr()).toBe(status)
       expect(p.stderr()).toContain(`jfluid: root '${root}' ${problem}\n`)
       expect(p.stderr()).not.toMatch(/never loaded|in vain/)
@@ -481,12 +346,12 @@ describe('a place that cannot be written to', () => {
     )
     const elsewhere = /the profile is in (\S+)/.exec(ran.stderr)?.[1] ?? ''
     expect(elsewhere.startsWith(tmp)).toBe(true)
-    expect((await inProcess('report', elsewhere)).stdout).toMatch(/fix\.Ticker\.work/)
+    expect((await jfluid('report', elsewhere)).stdout).toMatch(/fix\.Ticker\.work/)
 
-    const exported = await inProcess('export', elsewhere, '--format', 'json', '--out', missing)
+    const exported = await jfluid('export', elsewhere, '--format', 'json', '--out', missing)
     expectRefusal(exported, STATUS.cannotWrite, /cannot write/, /--out/)
     mkdirSync(join(tmp, 'folder'))
-    const folder = await inProcess('export', elsewhere, '--format', 'json', '--out', join(tmp, 'folder'))
+    const folder = await jfluid('export', elsewhere, '--format', 'json', '--out', join(tmp, 'folder'))
     expectRefusal(folder, STATUS.cannotWrite, /cannot write/, /--out/)
   })
 

@@ -3,10 +3,9 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { inProcess } from '../support/in-process.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
-import { type JsonNode, startRecording, sumsAreExact } from '../support/jfluid.ts'
+import { type JsonNode, jfluid, startRecording, sumsAreExact } from '../support/jfluid.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 const CACHE = 'fix.Locks$Cache'
@@ -131,7 +130,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     // The thread that holds what the other wants is outside.
     expect(profile.threads.filter(({ roots }) => roots.length > 0)).toHaveLength(1)
 
-    const { stdout } = await inProcess('report', file)
+    const { stdout } = await jfluid('report', file)
     expect(stdout).toMatch(/^waiting {3}blocked on monitors [\d.]+ m?s \([\d.]+ %\), waiting/m)
     expect(stdout).toMatch(/ {2}wait ms {4}own ms/)
     expect(stdout).toMatch(/\(blocked on class fix\.Locks\$Cache\)\n.* {4}fix\.Locks\$Task\.blockStatic\n/)

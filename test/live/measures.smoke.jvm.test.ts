@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type JavaProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { readProfileJson } from '../support/jfluid.ts'
-import { WAYS } from './ways.ts'
-import { quit, recordAtWork, startAtRest } from './whole-jvm-samples.ts'
+import { BY_JVM, type Way, WITH_PROBES } from './ways.ts'
+import { quit, recordAtWork, startAtRest, type Work } from './whole-jvm-samples.ts'
 
 forNewestJdk((jdk) => {
   let java: JavaProcess
@@ -17,10 +17,15 @@ forNewestJdk((jdk) => {
 
   afterAll(() => quit(java))
 
-  it.each(WAYS)('%s', { timeout: 60_000 }, async (_, flags, answer) => {
+  const measure = async (work: Work, [, flags, answer]: Way): Promise<void> => {
     const out = join(temporaryDirectory('jfluid-measures-'), 'p.jfluid')
-    const ran = await recordAtWork(java, '500ms', ...flags, '--out', out)
+    const ran = await recordAtWork(java, work, '500ms', ...flags, '--out', out)
     expect(ran.code, ran.stderr).toBe(0)
     expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
-  })
+  }
+  const timeout = 60_000
+
+  it.each(WITH_PROBES)('%s', { timeout }, (...way) => measure('while it records', way))
+  // In so short a time there may be one dump of the threads.
+  it.each(BY_JVM)('%s', { timeout }, (...way) => measure('from the start', way))
 })

@@ -14,8 +14,10 @@ const serve = ({ merged }: JsonProfile): JsonNode[] => nodes(merged, 'serve')
 const sum = (found: readonly JsonNode[], key: 'totalNs' | 'totalBytecodes' | 'totalSamples' | 'calls') =>
   found.reduce((all, it) => all + (it[key] ?? 0), 0)
 
-/** By what is measured: the options, and of the profile what has to be above zero. */
-export const WAYS: readonly (readonly [string, readonly string[], (profile: JsonProfile) => number])[] = [
+/** What is measured: the options, and of the profile what has to be above zero. */
+export type Way = readonly [string, readonly string[], (profile: JsonProfile) => number]
+
+export const WITH_PROBES: readonly Way[] = [
   ['exact time', ROOT, (it) => sum(serve(it), 'totalNs')],
   ['--waits', [...ROOT, '--waits'], (it) => (it.waits === true ? sum(serve(it), 'totalNs') : 0)],
   ['--max-overhead', [...ROOT, '--max-overhead', '50%'], (it) => it.overhead?.budget ?? 0],
@@ -32,6 +34,9 @@ export const WAYS: readonly (readonly [string, readonly string[], (profile: Json
     (it) => sum(serve(it), 'totalSamples'),
   ],
   ['--region', ['--region', SERVE], (it) => it.regions?.[0]?.count ?? 0],
+]
+
+export const BY_JVM: readonly Way[] = [
   ['the whole JVM', ['--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
   [
     'the whole JVM by dumps',
@@ -44,3 +49,5 @@ export const WAYS: readonly (readonly [string, readonly string[], (profile: Json
     (it) => sum(serve(it), 'totalSamples'),
   ],
 ]
+
+export const WAYS: readonly Way[] = [...WITH_PROBES, ...BY_JVM]

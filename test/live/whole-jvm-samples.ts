@@ -14,8 +14,16 @@ export async function startAtRest(jdk: Jdk): Promise<JavaProcess> {
   return java
 }
 
-/** `jfluid record` of it for so long; it works from when that records until it has ended. */
-export async function recordAtWork(java: JavaProcess, duration: string, ...flags: string[]): Promise<Ran> {
+export type Work = 'while it records' | 'from the start'
+
+/** `jfluid record` of it for so long; it rests afterwards. */
+export async function recordAtWork(
+  java: JavaProcess,
+  work: Work,
+  duration: string,
+  ...flags: string[]
+): Promise<Ran> {
+  if (work === 'from the start') java.send('w')
   const p = startJfluid('record', String(java.pid), '--duration', duration, ...flags)
   await Promise.race([stderrLine(p, /^(?:recording|sampling)/), p.exit])
   java.send('w')

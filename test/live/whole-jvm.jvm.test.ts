@@ -14,7 +14,6 @@ import {
 import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
-import { inProcess } from '../support/in-process.ts'
 import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, forJdks, jdks, newest, newestOrAll } from '../support/jdks.ts'
 import {
@@ -61,7 +60,9 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
   let connection: AttachConnection
   const record = async (duration: string, ...flags: string[]): Promise<JsonProfile> => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await recordAtWork(java, duration, ...BY_RECORDER, '--out', file, ...flags)
+    // The recorder takes samples all the time, and dumps are few.
+    const work = flags.includes('stacks') ? 'from the start' : 'while it records'
+    const ran = await recordAtWork(java, work, duration, ...BY_RECORDER, '--out', file, ...flags)
     expect(ran.code, ran.stderr).toBe(0)
     return readProfileJson(file)
   }
@@ -187,7 +188,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const { socketPath } = await openAttachSocket(own.pid)
     await attachCommand(socketPath, 'jcmd', ['JFR.check'])
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await recordAtWork(own, '1s', ...BY_RECORDER, '--out', file)
+    const ran = await recordAtWork(own, 'while it records', '1s', ...BY_RECORDER, '--out', file)
     expect(ran.code, ran.stderr).toBe(0)
     expect(samplesIn(busyThread(await readProfileJson(file)), 'serve')).toBeGreaterThan(5)
     const [place = '', ...more] = repositories(own.pid)
@@ -213,7 +214,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const profile = await readProfileJson(file)
     expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
     expect(profile.truncated).toBe(false)
-    const report = await inProcess('report', file)
+    const report = await jfluid('report', file)
     expect(report.stdout).toMatch(/^recorded {2}.*nothing is instrumented$/m)
     expect(report.stdout).toMatch(
       /^measured {2}a sample every 10 ms, of the whole JVM, by its flight recorder$/m,
@@ -226,7 +227,7 @@ forEachJdk((jdk) => {
   it('without a sampler, the flight recorder is started where that discards no compiled code', async () => {
     const java = await startAtRest(jdk)
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    const ran = await recordAtWork(java, '1s', ...SAMPLE, '--out', file)
+    const ran = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, '--out', file)
     expect(ran.code, ran.stderr).toBe(0)
     expect(ran.stderr).not.toContain('discards')
     const profile = await readProfileJson(file)

@@ -1,0 +1,142 @@
+// Bad input that needs no JVM to be seen: a message that names what was wrong, a hint, an exit code of its own.
+// What needs one is in test/live/bad-input.jvm.test.ts.
+
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { STATUS } from '../support/exit-codes.ts'
+import { inProcess } from '../support/in-process.ts'
+import { temporaryDirectory } from '../support/java-process.ts'
+import { expectRefusal } from '../support/refusal.ts'
+
+describe('options', () => {
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const record = (...args: string[]) => inProcess('record', ...args, '--out', out)
+
+  it.each(['abc', '0', '-7', '1.5', '99999999999'])('pid %s is no number of a process', async (pid) => {
+    expectRefusal(
+      await inProcess('record', '--root', 'A.b', '--out', out, '--', pid),
+      64,
+      /'.*' is not a process id/,
+      /jfluid ps/,
+    )
+  })
+
+  it('no root', async () => {
+    expectRefusal(await record('1'), 64, /no root method was given/, /--root com\.foo/)
+  })
+
+  it.each([
+    ['foo', /names no class and method/],
+    ['.foo', /class name is missing/],
+    ['Foo.', /method name is missing/],
+    ['Foo.bar(int', /'\(' is not closed/],
+    ['Foo.bar()Q', /'Q' is not a return descriptor/],
+    ['Foo b.a', /no blanks/],
+  ])('root %s', async (root, reason) => {
+    expectRefusal(await record('1', '--root', root), 64, reason, /Write it as 'Class\.method'/)
+  })
+
+  it.each([
+    ['--include', 'com.***.x', /'\*' or '\*\*'/],
+    ['--exclude', 'com..x', /part of the name is empty/],
+    ['--include', 'a b', /no blanks/],
+    ['--exclude', 'com.[ab]', /characters that no class name has/],
+  ])('%s %s', async (option, pattern, reason) => {
+    expectRefusal(await record('1', '--root', 'A.b', option, pattern), 64, reason, /com\.foo\.\*\*/)
+  })
+
+  it.each([
+    ['--scheme', 'c', /It is auto, a, b or adaptive/],
+    ['--sideways', 'x', /unknown option '--sideways'/],
+  ])('%s %s', async (option, value, reason) => {
+    expectRefusal(await record('1', '--root', 'A.b', option, value), 64, reason, /--help/)
+  })
+
+  it.each(['x', '10', '-1s', '0s'])('--duration %s', async (duration) => {
+    const ran = await record('1', '--root', 'A.b', `--duration=${duration}`)
+    expectRefusal(ran, 64, /is not a duration|longer than/, /500ms/)
+  })
+
+  it('an unknown command, and a missing option', async () => {
+    expectRefusal(await inProcess('atach', '1'), 64, /unknown command 'atach'/, /attach|--help/)
+    expectRefusal(
+      await inProcess('record', '1', '--root', 'A.b'),
+      64,
+      /neither --out nor --push/,
+      /--out <file>/,
+    )
+  })
+
+  it('leave no file', () => expect(existsSync(out)).toBe(false))
+})
+
+describe('a file that is no profile', () => {
+  const dir = temporaryDirectory()
+  const file = (name: string, bytes: string | Uint8Array): string => {
+    const path = join(dir, name)
+    writeFileSync(path, bytes)
+    return path
+  }
+  const magic = Buffer.from('\x89JFLUID\n', 'latin1')
+  const header = (version: number, length: number): Buffer => {
+    const bytes = Buffer.alloc(24)
+    magic.copy(bytes)
+    bytes.writeUInt32LE(version, 8)
+    bytes.writeBigUInt64LE(BigInt(length), 16)
+    return bytes
+  }
+  const commands = (path: string) => [
+    ['report', path],
+    ['export', path, '--format', 'json'],
+  ]
+
+  it.each([
+    ['missing', () => join(dir, 'missing'), STATUS.fileNotFound, /no such file/, /jfluid record/],
+    ['a directory', () => dir, STATUS.fileNotFound, /is a directory/, /\.jfluid file/],
+    [
+      'empty',
+      () => file('empty', ''),
+      STATUS.corruptOrForeignFile,
+      /is not a jfluid profile/,
+      /jfluid record/,
+    ],
+    [
+      'foreign',
+      () => file('foreign', 'PK\x03\x04'),
+      STATUS.corruptOrForeignFile,
+      /is not a jfluid profile/,
+      /jfluid record/,
+    ],
+    [
+      'cut short',
+      () => file('short', magic.subarray(0, 5)),
+      STATUS.corruptOrForeignFile,
+      /ends after 5 bytes/,
+      /record anew/,
+    ],
+    [
+      'without its body',
+      () => file('head', header(1, 99)),
+      STATUS.corruptOrForeignFile,
+      /ends after 24 of 123 bytes/,
+      /record anew/,
+    ],
+    [
+      'changed',
+      () => file('changed', Buffer.concat([header(1, 1), Buffer.from('x')])),
+      ...([STATUS.corruptOrForeignFile, /checksum is wrong/, /record anew/] as const),
+    ],
+    [
+      'of a newer jfluid',
+      () => file('newer', header(7, 0)),
+      STATUS.corruptOrForeignFile,
+      /has profile format 7/,
+      /update/,
+    ],
+  ] as const)('%s', async (_, path, code, message, hint) => {
+    for (const command of commands(path())) {
+      expectRefusal(await inProcess(...command), code, message, hint)
+    }
+  })
+})
