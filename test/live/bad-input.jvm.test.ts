@@ -8,6 +8,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import {
+  ask,
   compileJava,
   type JavaOptions,
   type JavaProcess,
@@ -229,10 +230,10 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     )
     expect(existsSync(out)).toBe(false)
     // It was left as it had been, and can be profiled.
-    expect((await record(java.pid, '--root', 'fix.Callbacks.root')).code).toBe(0)
-    rmSync(out)
-    java.send('run')
-    await java.line(/^done \d+$/)
+    const recording = startRecording(java.pid, '--root', 'fix.Callbacks.root')
+    await recording.started
+    await ask(java, 'run', /^done \d+$/)
+    await recording.end()
   })
 
   it('a class that is never loaded is waited for in vain; loaded ones with a close name are told', async () => {
@@ -288,10 +289,16 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
   )
 
   it('patterns that match no class until the end are told; the profile is kept', async () => {
-    const ran = await record(
-      shared.pid,
-      ...['--root', 'fix.Callbacks.root', '--include', 'com.nowhere.**', '--exclude', '*Unheard'],
-    )
+    const patterns = ['--include', 'com.nowhere.**', '--exclude', '*Unheard']
+    const recording = startRecording(shared.pid, '--root', 'fix.Callbacks.root', ...patterns)
+    await recording.started
+    await ask(shared, 'run', /^done \d+$/)
+    await recording.end(STATUS.patternMatchedNothing)
+    const ran = {
+      code: STATUS.patternMatchedNothing,
+      stdout: recording.process.stdout(),
+      stderr: recording.process.stderr(),
+    }
     expectRefusal(
       ran,
       STATUS.patternMatchedNothing,
@@ -301,7 +308,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
       ] as const),
     )
     const { stderr } = ran
-    const { warnings } = await readProfileJson(out)
+    const { warnings } = await readProfileJson(recording.file)
     expect(warnings).toEqual(
       expect.arrayContaining([
         'no class matched --include com.nowhere.**',
@@ -310,7 +317,6 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
     )
     expect(stderr).toMatch(/^warning: --include com\.nowhere\.\*\* matches no loaded class$/m)
     expect(stderr).toMatch(/^warning: --exclude \*Unheard matches no loaded class$/m)
-    rmSync(out)
   })
 
   itAsRoot("another user's JVM", async () => {

@@ -4,6 +4,7 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { callsByMethod, cli, lines, type Ran, readProfileJson } from '../support/jfluid.ts'
@@ -61,7 +62,7 @@ describe(`jfluid below ${PLACE}, and the locale C`, () => {
           ...['record', `${java.pid}`, '--root', 'Tasks.task', '--duration', '200ms', '--out', file],
         )
         expect(stderr).toMatch(/restored: \d+ class(es)? original, nothing left/)
-        expect(code, stderr).toBe(0)
+        expect(code, stderr).toBe(STATUS.rootNeverCalled)
         expect((await readProfileJson(file)).roots).toEqual(['Tasks.task'])
       }
       java.send('')
