@@ -4,11 +4,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import {
+  ask,
   compileJava,
   type JavaProcess,
   startJava,
@@ -16,7 +17,7 @@ import {
   stop,
   temporaryDirectory,
 } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk, forOldestJdk, type Jdk, newestOrAll } from '../support/jdks.ts'
 import {
   callsByPath,
   jfluid,
@@ -35,6 +36,14 @@ const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 /** Ten times what it should be, and half of what 20 classes would cost if each were waited for. */
 const HELD_MS = 2500
 const ROUNDS = FULL ? 20 : 1
+/** Once it is recording, a killed client is tried on each JDK above. */
+const PHASES = [
+  'attaching',
+  'calibrating',
+  'reading classes',
+  'instrumenting',
+  ...(FULL ? ['recording'] : []),
+]
 
 /** Compiled when first asked for; the class files live as long as this test file. */
 function once(compile: () => Promise<string>): () => Promise<string> {
@@ -55,6 +64,11 @@ async function heldFor(measure: () => Promise<number>): Promise<number> {
   return ms < HELD_MS ? ms : Math.min(ms, await measure())
 }
 
+/** By SIGKILL the client is told of it by the kernel alone; an exit runs through the JVM's own hooks. */
+const EXIT = ['by System.exit inside the root', (java: JavaProcess) => java.send('die')] as const
+const KILL = ['by SIGKILL', (java: JavaProcess) => java.child.kill('SIGKILL')] as const
+const deathsOn = (jdk: Jdk) => (newestOrAll.includes(jdk) ? [KILL, EXIT] : [EXIT])
+
 forEachJdk((jdk) => {
   const SPEED = `JDK ${jdk.version}:`
   const ticker = once(() => compileFixture(jdk, 'Ticker'))
@@ -62,7 +76,7 @@ forEachJdk((jdk) => {
 
   describe('a client that is killed', () => {
     it('while profiling: the target is itself again within 2 s, and the next session works', async () => {
-      const { java, jvm } = await startDebuggable(jdk, ['-cp', await ticker(), 'fix.Ticker', '2', 'tiny'])
+      const { java, jvm } = await startDebuggable(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
       const before = await liveCode(jvm, 'Lfix/')
       const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
       await recording.started
@@ -83,38 +97,161 @@ forEachJdk((jdk) => {
       expect((await next.stop()).truncated).toBe(false)
       await jvm.dispose()
     })
+  })
+
+  describe('a JVM that dies', () => {
+    it.each(deathsOn(jdk))('%s: what was recorded is written, and says why it ends there', async (_, die) => {
+      const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '1'])
+      await java.line(/ready/)
+      const roots = ['--root', 'fix.Pulse.root', '--root', 'fix.Pulse.die', '--scheme', 'a']
+      const recording = startRecording(java.pid, ...roots)
+      await recording.started
+      // From one call that ended after the question to another: at least one was recorded.
+      for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
+      die(java)
+      await java.exit
+      expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
+      expect(recording.process.stderr()).toMatch(/warning: the JVM ended while it was profiled/)
+      expect(recording.process.stderr()).toMatch(
+        /^jfluid: JVM \d+ ended before the recording did\n {2}Read .*: jfluid report \S+\.jfluid$/m,
+      )
+      const profile = await readProfileJson(recording.file)
+      expect(profile.truncated).toBe(true)
+      expect(profile.methods.find((m) => m.method === 'root')!.calls).toBeGreaterThan(0)
+      expect(filesOf(java.pid, recording.process.pid)).toEqual([])
+    })
+  })
+})
+
+// What is the client's and the agent's own, on one JDK of the two.
+forOldestJdk((jdk) => {
+  const title = `at every step on its way, ${ROUNDS} times: the next session works and leaves nothing`
+  it(title, { timeout: 30_000 * ROUNDS }, async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1', 'tiny'])
+    await java.line(/ready/)
+    const clients: number[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const phase of PHASES) {
+        const out = join(temporaryDirectory(), 'p.jfluid')
+        const p = startJfluid('record', String(java.pid), '--root', 'fix.Ticker.work', '--out', out)
+        clients.push(p.pid)
+        // One that comes while the target still leaves the last session waits for it.
+        await stderrLine(p, new RegExp(phase))
+        await p.kill()
+        const killed = performance.now()
+        await until(async () => (await number(java, 'rate 20', /rate (\d+)/)) > 0)
+        expect(performance.now() - killed, phase).toBeLessThan(2000)
+      }
+    }
+    const last = startRecording(java.pid, '--root', 'fix.Ticker.work')
+    await last.started
+    expect((await last.stop()).truncated).toBe(false)
+    expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
+    expect(filesOf(java.pid, last.process.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
+  })
+
+  describe('a client that is stopped', () => {
+    it('costs a target that loads 20 classes the same, once', { timeout: 60_000 }, async () => {
+      const loadedMs = await heldFor(async () => {
+        const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '0'])
+        await java.line(/ready/)
+        const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
+        await recording.started
+        await stop(recording.process)
+        const ms = await number(java, 'load', /loaded ([\d.]+(?:E-?\d+)?)\n/)
+        console.info(
+          `JDK ${jdk.version}: 20 classes were loaded in ${ms.toFixed(0)} ms with the client stopped`,
+        )
+        recording.process.child.kill('SIGCONT')
+        expect((await recording.process.exit).code).toBe(STATUS.notNow)
+        expect((await readProfileJson(recording.file)).truncated).toBe(true)
+        await java.kill()
+        return ms
+      })
+      expect(loadedMs).toBeLessThan(HELD_MS)
+    })
+  })
+})
+
+forNewestJdk((jdk) => {
+  describe('a client that is stopped', () => {
+    it('costs a busy target 250 ms, once; it says so when it goes on', { timeout: 60_000 }, async () => {
+      const blockedMs = await heldFor(async () => {
+        const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '2'])
+        await java.line(/ready/)
+        const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
+        await recording.started
+        // From one call that ended after the question to another: at least one was recorded. Asking also
+        // forgets the pauses of instrumentation.
+        for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
+
+        await stop(recording.process)
+        await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
+        const ms = await gap(java)
+        console.info(`JDK ${jdk.version}: a stopped client held the target's threads for ${ms.toFixed(0)} ms`)
+
+        recording.process.child.kill('SIGCONT')
+        expect((await recording.process.exit).code).toBe(STATUS.notNow)
+        const said = recording.process.stderr()
+        expect(said).toMatch(/warning: .*did not answer for 250 ms/)
+        expect(said).toMatch(
+          /^jfluid: the recording ended before its time: the client did not .*\n {2}Read .*: jfluid report \S+$/m,
+        )
+        // The JVM lives, and nothing else is said of it.
+        expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended by itself$`, 'm'))
+        expect(said).not.toMatch(/JVM (?:\d+ has )?ended/)
+        const profile = await readProfileJson(recording.file)
+        expect(profile.truncated).toBe(true)
+        expect(profile.warnings.join()).toMatch(/did not answer for 250 ms/)
+        expect(profile.events.count).toBeGreaterThan(0)
+        expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
+        await java.kill()
+        return ms
+      })
+      expect(blockedMs).toBeLessThan(HELD_MS)
+    })
+  })
+
+  /** It rests unless it is asked to run. */
+  describe('a target that is there for all of them', () => {
+    let java: JavaProcess
+    beforeAll(async () => {
+      java = startJava(jdk, ['-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '3', '20'])
+      await java.line(/ready/)
+    })
 
     it.each([
       ['SIGINT', 0],
       ['SIGTERM', STATUS.clientTerminated],
       ['SIGHUP', STATUS.clientHungUp],
       ['SIGQUIT', STATUS.clientQuit],
-    ] as const)('by %s: it detaches, keeps the profile and ends with %i', async (signal, code) => {
-      const java = startJava(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
-      await java.line(/ready/)
-      const recording = startRecording(java.pid, '--root', 'fix.Ticker.work')
-      await recording.started
-      recording.process.child.kill(signal)
-      expect(await recording.process.exit).toEqual({ code, signal: null })
-      const said = recording.process.stderr()
-      expect((await readProfileJson(recording.file)).truncated).toBe(false)
-      const told = new RegExp(
-        `^jfluid: the recording was ended by ${signal}\\n  Read .*: jfluid report ${recording.file}$`,
-        'm',
-      )
-      if (code === 0) expect(said).not.toMatch(/^jfluid: /m)
-      else expect(said).toMatch(told)
-    })
+    ] as const)(
+      'a client that is killed by %s: it detaches, keeps the profile and ends with %i',
+      async (signal, code) => {
+        const recording = startRecording(java.pid, '--root', 'fix.KnownTree.task')
+        await recording.started
+        await ask(java, 'run', /^done/)
+        recording.process.child.kill(signal)
+        expect(await recording.process.exit).toEqual({ code, signal: null })
+        const said = recording.process.stderr()
+        const profile = await readProfileJson(recording.file)
+        expect([profile.truncated, profile.merged[0]?.calls]).toEqual([false, 3])
+        const told = new RegExp(
+          `^jfluid: the recording was ended by ${signal}\\n  Read .*: jfluid report ${recording.file}$`,
+          'm',
+        )
+        if (code === 0) expect(said).not.toMatch(/^jfluid: /m)
+        else expect(said).toMatch(told)
+      },
+    )
 
-    it('by SIGKILL, which a shell tells as 137: no profile, not even half of one', async () => {
-      const java = startJava(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
-      await java.line(/ready/)
+    it('a client that is killed by SIGKILL, which a shell tells as 137: no profile, not even half of one', async () => {
       const out = join(temporaryDirectory(), 'p.jfluid')
       const args = [
         'record',
-        String(java.pid),
+        `${java.pid}`,
         '--root',
-        'fix.Ticker.work',
+        'fix.KnownTree.task',
         '--duration',
         '10m',
         '--out',
@@ -137,134 +274,23 @@ forEachJdk((jdk) => {
       await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
     })
 
-    const title = `at every step on its way, ${ROUNDS} times: the next session works and leaves nothing`
-    it(title, { timeout: 30_000 * ROUNDS }, async () => {
-      const java = startJava(jdk, ['-cp', await ticker(), 'fix.Ticker', '1', 'tiny'])
-      await java.line(/ready/)
-      const clients: number[] = []
-      for (let round = 0; round < ROUNDS; round++) {
-        for (const phase of ['attaching', 'calibrating', 'reading classes', 'instrumenting', 'recording']) {
-          const out = join(temporaryDirectory(), 'p.jfluid')
-          const p = startJfluid('record', String(java.pid), '--root', 'fix.Ticker.work', '--out', out)
-          clients.push(p.pid)
-          // One that comes while the target still leaves the last session waits for it.
-          await stderrLine(p, new RegExp(phase))
-          await p.kill()
-          const killed = performance.now()
-          await until(async () => (await number(java, 'rate 20', /rate (\d+)/)) > 0)
-          expect(performance.now() - killed, phase).toBeLessThan(2000)
-        }
-      }
-      const last = startRecording(java.pid, '--root', 'fix.Ticker.work')
-      await last.started
-      expect((await last.stop()).truncated).toBe(false)
-      expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
-      expect(filesOf(java.pid, last.process.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])
+    it('a second client is refused with a status of its own, and the first goes on unharmed', async () => {
+      const first = startRecording(java.pid, '--root', 'fix.KnownTree.task')
+      await first.started
+
+      const out = join(temporaryDirectory(), 'second.jfluid')
+      const begun = performance.now()
+      const second = await jfluid('record', String(java.pid), '--root', 'fix.KnownTree.task', '--out', out)
+      expect(second.code, second.stderr).toBe(STATUS.notNow)
+      expect(second.stderr).toMatch(/another jfluid is attached to JVM \d+\n\s+End the other session first/)
+      expect(performance.now() - begun).toBeLessThan(10_000)
+
+      await ask(java, 'run', /^done/)
+      const profile = await first.stop()
+      java.send('expect')
+      await java.line(/^end/)
+      expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
+      expect([profile.truncated, profile.instrumentation.gaps]).toEqual([false, 0])
     })
-  })
-
-  describe('a client that is stopped', () => {
-    it('costs a busy target 250 ms, once; it says so when it goes on', { timeout: 60_000 }, async () => {
-      const blockedMs = await heldFor(async () => {
-        const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '2'])
-        await java.line(/ready/)
-        const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
-        await recording.started
-        // From one call that ended after the question to another: at least one was recorded. Asking also
-        // forgets the pauses of instrumentation.
-        for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
-
-        await stop(recording.process)
-        await until(async () => !(await threadNames(java.pid)).some((name) => /jfluid/.test(name)))
-        const ms = await gap(java)
-        console.info(`${SPEED} a stopped client held the target's threads for ${ms.toFixed(0)} ms`)
-
-        recording.process.child.kill('SIGCONT')
-        expect((await recording.process.exit).code).toBe(STATUS.notNow)
-        const said = recording.process.stderr()
-        expect(said).toMatch(/warning: .*did not answer for 250 ms/)
-        expect(said).toMatch(
-          /^jfluid: the recording ended before its time: the client did not .*\n {2}Read .*: jfluid report \S+$/m,
-        )
-        // The JVM lives, and nothing else is said of it.
-        expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended by itself$`, 'm'))
-        expect(said).not.toMatch(/JVM (?:\d+ has )?ended/)
-        const profile = await readProfileJson(recording.file)
-        expect(profile.truncated).toBe(true)
-        expect(profile.warnings.join()).toMatch(/did not answer for 250 ms/)
-        expect(profile.events.count).toBeGreaterThan(0)
-        expect(filesOf(java.pid, recording.process.pid)).toEqual([`/tmp/.java_pid${java.pid}`])
-        await java.kill()
-        return ms
-      })
-      expect(blockedMs).toBeLessThan(HELD_MS)
-    })
-
-    it('costs a target that loads 20 classes the same, once', { timeout: 60_000 }, async () => {
-      const loadedMs = await heldFor(async () => {
-        const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '0'])
-        await java.line(/ready/)
-        const recording = startRecording(java.pid, '--root', 'fix.Pulse.root')
-        await recording.started
-        await stop(recording.process)
-        const ms = await number(java, 'load', /loaded ([\d.]+(?:E-?\d+)?)\n/)
-        console.info(`${SPEED} 20 classes were loaded in ${ms.toFixed(0)} ms with the client stopped`)
-        recording.process.child.kill('SIGCONT')
-        expect((await recording.process.exit).code).toBe(STATUS.notNow)
-        expect((await readProfileJson(recording.file)).truncated).toBe(true)
-        await java.kill()
-        return ms
-      })
-      expect(loadedMs).toBeLessThan(HELD_MS)
-    })
-  })
-
-  describe('a JVM that dies', () => {
-    it.each([
-      ['by SIGKILL', (java: JavaProcess) => java.child.kill('SIGKILL')],
-      ['by System.exit inside the root', (java: JavaProcess) => java.send('die')],
-    ])('%s: what was recorded is written, and says why it ends there', async (_, die) => {
-      const java = startJava(jdk, ['-cp', await pulse(), 'fix.Pulse', '1'])
-      await java.line(/ready/)
-      const roots = ['--root', 'fix.Pulse.root', '--root', 'fix.Pulse.die', '--scheme', 'a']
-      const recording = startRecording(java.pid, ...roots)
-      await recording.started
-      // From one call that ended after the question to another: at least one was recorded.
-      for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
-      die(java)
-      await java.exit
-      expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
-      expect(recording.process.stderr()).toMatch(/warning: the JVM ended while it was profiled/)
-      expect(recording.process.stderr()).toMatch(
-        /^jfluid: JVM \d+ ended before the recording did\n {2}Read .*: jfluid report \S+\.jfluid$/m,
-      )
-      const profile = await readProfileJson(recording.file)
-      expect(profile.truncated).toBe(true)
-      expect(profile.methods.find((m) => m.method === 'root')!.calls).toBeGreaterThan(0)
-      expect(filesOf(java.pid, recording.process.pid)).toEqual([])
-    })
-  })
-
-  it('a second client is refused with a status of its own, and the first goes on unharmed', async () => {
-    const classes = await compileFixture(jdk, 'KnownTree')
-    const java = startJava(jdk, ['-cp', classes, 'fix.KnownTree', '3', '20'])
-    await java.line(/ready/)
-    const first = startRecording(java.pid, '--root', 'fix.KnownTree.task')
-    await first.started
-
-    const out = join(temporaryDirectory(), 'second.jfluid')
-    const begun = performance.now()
-    const second = await jfluid('record', String(java.pid), '--root', 'fix.KnownTree.task', '--out', out)
-    expect(second.code).toBe(STATUS.notNow)
-    expect(second.stderr).toMatch(/another jfluid is attached to JVM \d+\n\s+End the other session first/)
-    expect(performance.now() - begun).toBeLessThan(10_000)
-
-    java.send('run')
-    await java.line(/done/)
-    const profile = await first.stop()
-    java.send('expect')
-    await java.line(/^end/)
-    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(java.stdout())))
-    expect([profile.truncated, profile.instrumentation.gaps]).toEqual([false, 0])
   })
 })
