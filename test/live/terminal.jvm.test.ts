@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
@@ -115,9 +115,19 @@ forNewestJdk((jdk) => {
     expect((await terminal.exit).code).toBe(0)
   }
 
+  // One session for all: each begins with the tree by total time and its root selected, and ends there.
   describe('the live view on a terminal', { timeout: 60_000 }, () => {
+    let terminal: Terminal
+    beforeAll(async () => {
+      terminal = await attached()
+    })
+    afterAll(() => leave(terminal))
+    afterEach(async () => {
+      terminal.send('g')
+      await terminal.until((lines) => position(lines)?.startsWith('1 of ') && rootRow(lines))
+    })
+
     it('shows the tree of the root while it grows, and how the session goes', async () => {
-      const terminal = await attached()
       // Before it is recording it says what it waits for.
       const recording = new RegExp(`^ jfluid +pid ${java.pid} +shop\\.Main +recording [\\d.]+ m?s$`)
       const status =
@@ -133,11 +143,9 @@ forNewestJdk((jdk) => {
       expect([before.depth, before.marker]).toEqual([0, '▾'])
       await terminal.until((lines) => (rootRow(lines)?.calls ?? 0) > before.calls)
       expect(Math.max(...terminal.screen().map((line) => [...line].length))).toBeLessThanOrEqual(80)
-      await leave(terminal)
     })
 
     it('Down and j move the selection; Left, Right and Enter close and open', async () => {
-      const terminal = await attached()
       await terminal.until((lines) => position(lines)?.startsWith('1 of '))
       terminal.send(DOWN)
       await terminal.until((lines) => position(lines)?.startsWith('2 of '))
@@ -155,11 +163,9 @@ forNewestJdk((jdk) => {
         terminal.send(open!)
         await terminal.until((lines) => rootRow(lines)?.marker === '▾' && rowsOf(lines).length > 3)
       }
-      await leave(terminal)
     })
 
     it('o sorts callees by the next column, a digit by that one, O turns the order round', async () => {
-      const terminal = await attached()
       const sorted = (groups: number[][], sign: 1 | -1): boolean =>
         groups.length > 0 &&
         groups.every((group) => group.every((n, i) => i === 0 || sign * (n - group[i - 1]!) >= 0))
@@ -191,11 +197,13 @@ forNewestJdk((jdk) => {
             1,
           ),
       )
-      await leave(terminal)
+      terminal.send('O')
+      await terminal.until((lines) => /▾calls/.test(lines[2]!))
+      terminal.send('1')
+      await terminal.until((lines) => /▾total/.test(lines[2]!))
     })
 
     it('/ finds a method in closed rows; Esc ends the search', async () => {
-      const terminal = await attached()
       terminal.send(LEFT)
       await terminal.until((lines) => position(lines) === '1 of 1')
       terminal.send('/between')
@@ -216,11 +224,9 @@ forNewestJdk((jdk) => {
       await terminal.until((lines) => /no method here matches "nowhere"/.test(lines.at(-2)!))
       terminal.send(ESC)
       await terminal.until((lines) => /EditDistance\.between\(.* of \d+$/.test(lines.at(-2)!))
-      await leave(terminal)
     })
 
     it('m lists the hot methods by self time, t goes back to the tree', async () => {
-      const terminal = await attached()
       terminal.send('m')
       // All in one question: a screen may be seen when half of it is drawn.
       await terminal.until((lines) => {
@@ -234,11 +240,9 @@ forNewestJdk((jdk) => {
       await terminal.until(
         (lines) => /▾total +self +% root/.test(lines[2]!) && rootRow(lines)?.marker === '▾',
       )
-      await leave(terminal)
     })
 
     it('T chooses a thread, whose tree has fewer calls than all have', async () => {
-      const terminal = await attached()
       const all = await terminal.until(rootRow)
       const worker = (lines: string[]) =>
         /id {2,}thread$/.test(lines[2]!) &&
@@ -265,11 +269,11 @@ forNewestJdk((jdk) => {
       const again = await terminal.until((lines) => !lines[1]!.includes(name) && rootRow(lines))
       expect(again.calls).toBeGreaterThanOrEqual(all.calls)
       expect(one.calls).toBeLessThan(again.calls)
-      await leave(terminal)
+      terminal.send('p')
+      await terminal.until((lines) => /recording/.test(lines[0]!))
     })
 
     it('i says when methods were called first', async () => {
-      const terminal = await attached()
       terminal.send('i')
       await terminal.until((lines) => /what was done to the code$/.test(lines[2]!))
       terminal.send('/were called\r')
@@ -279,11 +283,52 @@ forNewestJdk((jdk) => {
         lines.map((it) => /^ +[1-9][\d,]* +([\d.]+ m?s) +shop\.\w+\.\w+\(/.exec(it)?.[1]).find(Boolean),
       )
       expect(Number.parseFloat(when)).toBeGreaterThanOrEqual(0)
-      await leave(terminal)
+      terminal.send('t')
+      await terminal.until((lines) => HEAD.test(lines[2]!))
+    })
+
+    it('? explains the keys over the tree, Esc closes that', async () => {
+      terminal.send('?')
+      await terminal.until(
+        (lines) =>
+          lines.some((line) => /^ {2}q +detach and leave$/.test(line)) && rootRow(lines) === undefined,
+      )
+      terminal.send(ESC)
+      await terminal.until((lines) => HEAD.test(lines[2]!) && rootRow(lines) !== undefined)
+    })
+
+    it('fills the terminal when that gets another size, and waits while it is too small', async () => {
+      terminal.resize(120, 40)
+      await terminal.until(
+        (lines) =>
+          lines.length === 40 &&
+          / {2}JDK \d.* recording [\d.]+ s$/.test(lines[0]!) &&
+          [...lines[0]!].length >= 119 &&
+          /^ q quit/.test(lines[39]!) &&
+          rootRow(lines) !== undefined,
+      )
+      terminal.resize(60, 20)
+      await terminal.until((lines) => lines.some((line) => /The terminal is 60×20;/.test(line)))
+      terminal.resize(80, 24)
+      await terminal.until((lines) => HEAD.test(lines[2]!) && /^ q quit/.test(lines[23]!) && rootRow(lines))
+    })
+
+    it('the wheel scrolls, a click selects', async () => {
+      terminal.send('*') // more rows than fit
+      await terminal.until(
+        (lines) => rowsOf(lines).length === 19 && Number(position(lines)?.split(' ')[2]) > 25,
+      )
+      terminal.send(WHEEL_DOWN)
+      await terminal.until((lines) => rowsOf(lines).length === 19 && rootRow(lines) === undefined)
+      terminal.send(WHEEL_UP)
+      await terminal.until((lines) => rowsOf(lines)[0]?.name === ROOT)
+      terminal.send(click(60, 4 + 5)) // the sixth row: the first is on the fourth line
+      await terminal.until(
+        (lines) => position(lines)?.startsWith('6 of ') && terminal.selected() === lines[8],
+      )
     })
 
     it('p freezes what is shown while the recording goes on, z begins at zero', async () => {
-      const terminal = await attached()
       terminal.send('p')
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       const frozen = await terminal.until(rootRow)
@@ -313,39 +358,10 @@ forNewestJdk((jdk) => {
         expect(since, 'requests since z').toBeLessThan(2_000)
         return calls !== undefined && calls <= since + IN_FLIGHT
       })
-      await leave(terminal)
     })
+  })
 
-    it('? explains the keys over the tree, Esc closes that', async () => {
-      const terminal = await attached()
-      terminal.send('?')
-      await terminal.until(
-        (lines) =>
-          lines.some((line) => /^ {2}q +detach and leave$/.test(line)) && rootRow(lines) === undefined,
-      )
-      terminal.send(ESC)
-      await terminal.until((lines) => HEAD.test(lines[2]!) && rootRow(lines) !== undefined)
-      await leave(terminal)
-    })
-
-    it('fills the terminal when that gets another size, and waits while it is too small', async () => {
-      const terminal = await attached()
-      terminal.resize(120, 40)
-      await terminal.until(
-        (lines) =>
-          lines.length === 40 &&
-          / {2}JDK \d.* recording [\d.]+ s$/.test(lines[0]!) &&
-          [...lines[0]!].length >= 119 &&
-          /^ q quit/.test(lines[39]!) &&
-          rootRow(lines) !== undefined,
-      )
-      terminal.resize(60, 20)
-      await terminal.until((lines) => lines.some((line) => /The terminal is 60×20;/.test(line)))
-      terminal.resize(80, 24)
-      await terminal.until((lines) => HEAD.test(lines[2]!) && /^ q quit/.test(lines[23]!) && rootRow(lines))
-      await leave(terminal)
-    })
-
+  describe('the end', { timeout: 60_000 }, () => {
     it('does not begin on a terminal that is too small, and leaves the target alone', async () => {
       const size = { columns: 60, rows: 20 }
       const terminal = Terminal.jfluid(['attach', String(java.pid), '--root', ROOT], size)
@@ -356,25 +372,6 @@ forNewestJdk((jdk) => {
       expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
     })
 
-    it('the wheel scrolls, a click selects', async () => {
-      const terminal = await attached()
-      terminal.send('*') // more rows than fit
-      await terminal.until(
-        (lines) => rowsOf(lines).length === 19 && Number(position(lines)?.split(' ')[2]) > 25,
-      )
-      terminal.send(WHEEL_DOWN)
-      await terminal.until((lines) => rowsOf(lines).length === 19 && rootRow(lines) === undefined)
-      terminal.send(WHEEL_UP)
-      await terminal.until((lines) => rowsOf(lines)[0]?.name === ROOT)
-      terminal.send(click(60, 4 + 5)) // the sixth row: the first is on the fourth line
-      await terminal.until(
-        (lines) => position(lines)?.startsWith('6 of ') && terminal.selected() === lines[8],
-      )
-      await leave(terminal)
-    })
-  })
-
-  describe('the end', { timeout: 60_000 }, () => {
     it('q leaves the terminal as it was, the report on it, and the target with its own code', async () => {
       const dir = temporaryDirectory()
       const terminal = await attached({
@@ -438,6 +435,7 @@ it('npm run demo on a terminal shows the tree of its service; q ends both', { ti
   ])
   const pid = await terminal.until(
     (lines) => rowsOf(lines).length > 8 && rootRow(lines) && / pid (\d+) +shop\.Main /.exec(lines[0]!)?.[1],
+    55_000, // it builds what is missing, and compiles the shop
   )
   terminal.send('q')
   expect((await terminal.exit).code).toBe(0)

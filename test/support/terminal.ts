@@ -115,9 +115,9 @@ export class Terminal {
    * Asks now and after each output until the answer is neither false nor undefined, and returns it. The
    * screen may be half drawn whenever it is asked: what is asserted belongs into the question.
    *
-   * @throws Error with the screen, if the command ends first or it takes too long
+   * @throws Error with the screen, if the command ends first or it takes longer than the ceiling
    */
-  until<T>(question: (lines: string[]) => T | false | undefined): Promise<T> {
+  until<T>(question: (lines: string[]) => T | false | undefined, ceilingMs: number = CEILING_MS): Promise<T> {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void): void => {
         this.#waiting.delete(look)
@@ -132,7 +132,7 @@ export class Terminal {
       }
       const give = (why: string) => () =>
         finish(() => reject(new Error(`${why}: ${question}\n${this.screen().join('\n')}`)))
-      const ceiling = setTimeout(give(`not within ${CEILING_MS} ms`), CEILING_MS)
+      const ceiling = setTimeout(give(`not within ${ceilingMs} ms`), ceilingMs)
       this.#waiting.add(look)
       if (look()) return
       void this.exit.then(() => this.#waiting.has(look) && !look() && give('the command has ended')())
