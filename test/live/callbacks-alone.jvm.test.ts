@@ -2,10 +2,14 @@
 // because another one has opened the way. Each method counts itself, so the expectation is the program's own.
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { parseRoot } from '../../src/reveal/patterns.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk, newest } from '../support/jdks.ts'
-import { callsByMethod, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
+import { until } from './remains.ts'
 
 const HOST = `
   package fix;
@@ -105,24 +109,39 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, { 'fix/Alone': HOST })
   })
   // What the JDK calls depends on the JDK, and how it is found on the scheme; seldom on both.
-  describe.each(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('scheme %s', (scheme) => {
+  describe.each<'a' | 'b'>(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('scheme %s', (scheme) => {
+    // One session, whose roots are changed: each knows only what its own root has reached.
     it('what a single call into the JDK calls back is counted', { timeout: 120_000 }, async () => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Alone', ...ROOTS])
       await java.line(/^ready$/)
+      const options = sessionOptions({ root: [`fix.Alone.${ROOTS[0]}`], scheme })
+      const session = await Session.start(await attachDoor(java.pid), options)
       const found: string[] = []
       const expected: string[] = []
       for (const root of ROOTS) {
-        const recording = startRecording(java.pid, '--root', `fix.Alone.${root}`, '--scheme', scheme)
-        await recording.started
+        if (root !== ROOTS[0]) await session.changeRoots([parseRoot(`fix.Alone.${root}`)])
         java.send(root)
         const said = await java.line(new RegExp(`^done ${root} `))
-        const profile = await recording.stop()
         expected.push(`${root} ${said.split(' ')[2]}`)
-        found.push(`${root} ${callsByMethod(profile).get('fix.Alone.tick()V') ?? 0}`)
+        found.push(`${root} ${await ticksBelowRoot(session)}`)
       }
+      await session.detach()
+      await session.close()
       expect(found).toEqual(expected)
       // Each of them does call back.
       expect(expected.filter((it) => it.endsWith(' 0'))).toEqual([])
     })
   })
 })
+
+/** Calls of tick(), once all of the root's only call has been read: its end comes after them. */
+async function ticksBelowRoot(session: Session): Promise<number> {
+  await until(async () => (await session.snapshot(false)).rootCalls!.count === 1)
+  // The tree of a snapshot may be a little older than its calls of roots.
+  const { merged } = await session.snapshot(false)
+  let calls = 0
+  for (let node = 0; node < merged.count; node++) {
+    if (session.methodName(merged.method[node]!).method === 'tick') calls += merged.metrics.calls![node]!
+  }
+  return calls
+}
