@@ -10,16 +10,20 @@ import { FULL } from '../support/lane.ts'
 import { Terminal } from '../support/terminal.ts'
 import { SERVE, WAYS } from './ways.ts'
 
-/** What differs in more than what is recorded. */
-const ONE_OF_EACH_KIND: ReadonlySet<string> = new Set([
-  'exact time',
-  '--max-overhead',
-  '--mode bytecodes',
-  'samples by time',
-  '--region',
-  'the whole JVM',
-  'a root, sampled by the JVM',
-])
+/**
+ * What differs in more than what is recorded, by the command that it is tried with. The others of each kind have tests of their
+ * own: exact time in run.jvm and terminal.jvm, `run` with bytecodes in gate.jvm, both with regions in regions.jvm, and `run` of
+ * the whole JVM in whole-jvm.jvm.
+ */
+const TRIED: Readonly<Record<'run' | 'attach', readonly string[]>> = {
+  run: ['--max-overhead', 'samples by time', 'a root, sampled by the JVM'],
+  attach: [
+    ...['--max-overhead', '--mode bytecodes', 'samples by time'],
+    ...['the whole JVM', 'a root, sampled by the JVM'],
+  ],
+}
+const triedWith = (command: keyof typeof TRIED) =>
+  WAYS.filter(([name]) => FULL || TRIED[command].includes(name))
 
 forNewestJdk((jdk) => {
   let classes: string
@@ -37,9 +41,8 @@ forNewestJdk((jdk) => {
     await java.exit
   })
 
-  const tried = WAYS.filter(([name]) => FULL || ONE_OF_EACH_KIND.has(name))
-  describe.each(tried)('%s', { timeout: 60_000 }, (_, flags, answer) => {
-    it('run', async () => {
+  describe('each kind of mode', { timeout: 60_000 }, () => {
+    it.each(triedWith('run'))('run with %s', async (_, flags, answer) => {
       const out = file()
       const program = [jdk.java, '-cp', classes, 'fix.Sampled', '1']
       const ran = await jfluid('run', ...flags, '--record', out, '--', ...program)
@@ -47,7 +50,7 @@ forNewestJdk((jdk) => {
       expect(answer(await readProfileJson(out))).toBeGreaterThan(0)
     })
 
-    it('attach', async () => {
+    it.each(triedWith('attach'))('attach with %s', async (_, flags, answer) => {
       const out = file()
       const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...flags, '--out', out])
       // Of the whole JVM, what is open is where most samples are: where a thread waits for a read, by dumps.
