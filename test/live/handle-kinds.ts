@@ -4,6 +4,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 
 /** What `-XX:TieredStopAtLevel` says, or nothing. */
 export type Level = 1 | 2 | 'default'
@@ -17,7 +18,7 @@ export const WORKERS = 2
 /** By each of them before anything is measured: enough for the last compiler of each level. */
 const WARM_UP = 10_000
 /** By the main thread, while the workers make the same calls. */
-const CALLS = 1_000
+const CALLS = FULL ? 1_000 : 200
 
 export async function startHandleKinds(jdk: Jdk, level: Level): Promise<JavaProcess> {
   const options = level === 'default' ? [] : [`-XX:TieredStopAtLevel=${level}`]
