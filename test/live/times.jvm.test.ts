@@ -45,39 +45,22 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     for (const [i, it] of seen.entries()) expectBetween(own[i], it.inside, it.around)
   })
 
-  it.each(['sleep', 'wait', 'lock'])(
-    'a thread that stands still in %s goes on being charged',
-    async (name) => {
-      const java = await started(jdk)
-      const recording = await recorded(java)
-      await command(java, `${name} 150`)
-      const profile = await finished(recording)
-      const [phase] = phases(java, name)
-      expect(phase.inside).toBeGreaterThan(100e6)
-      const node = nodeAt(profile.merged, 'task', name === 'wait' ? 'await' : name)
-      expectBetween(node.selfNs, phase.inside, phase.around)
-    },
-  )
-
-  // The JVM's own log says when it stood still, on the clock that the program reads.
-  it('pauses of redefinitions are not charged to a thread that was busy meanwhile', async () => {
-    const log = join(temporaryDirectory(), 'safepoints.log')
-    const java = await started(jdk, `-Xlog:safepoint:file=${log}:timenanos`)
-    const recording = await recorded(java, '--root', 'fix.KnownTimes.steps')
-    await command(java, 'steps')
+  it('a thread that stands still goes on being charged', async () => {
+    const java = await started(jdk)
+    const recording = await recorded(java)
+    const ways = { sleep: 'sleep', wait: 'await', lock: 'lock' }
+    for (const name of Object.keys(ways)) await command(java, `${name} 150`)
     const profile = await finished(recording)
-    const [phase] = phases(java, 'steps')
-    const pauses = safepoints(log).filter((it) => it.end - it.ns >= phase.from && it.end <= phase.to)
-    const redefining = pauses.filter((it) => it.name.includes('RedefineClasses'))
-    expect(redefining.length).toBeGreaterThanOrEqual(30)
-    const node = nodeAt(profile.merged, 'task', 'spinUntilOver')
-    // Of these at least half has gone, and no more than twice what all safepoints took.
-    expect(node.selfNs).toBeLessThan(phase.around - sum(redefining, (it) => it.ns) / 2)
-    expect(node.selfNs).toBeGreaterThan(phase.inside - sum(pauses, (it) => it.ns) * 2)
+    for (const [name, method] of Object.entries(ways)) {
+      const [phase] = phases(java, name)
+      expect(phase.inside, name).toBeGreaterThan(100e6)
+      expectBetween(nodeAt(profile.merged, 'task', method).selfNs, phase.inside, phase.around)
+    }
   })
 
-  it('what is measured until the last redefinition has settled is told apart as warm-up', async () => {
-    const java = await started(jdk)
+  it('redefinitions: their pauses are not charged, and what is measured until the last has settled is warm-up', async () => {
+    const log = join(temporaryDirectory(), 'safepoints.log')
+    const java = await started(jdk, `-Xlog:safepoint:file=${log}:timenanos`)
     const recording = await recorded(java, '--root', 'fix.KnownTimes.steps')
     const recordingAt = performance.now()
     await command(java, 'spin 200')
@@ -107,6 +90,16 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const [first, last] = [spins[0].inside, spins[20].inside]
     expect(spin.warmupSelfNs).toBeGreaterThan(first * 0.999 - 50_000)
     expect(spin.warmupSelfNs).toBeLessThan(spin.selfNs - last * 0.999 + 50_000)
+
+    // A thread that was busy meanwhile. The JVM's own log says when it stood still, on the clock that the program reads.
+    const [phase] = phases(java, 'steps')
+    const pauses = safepoints(log).filter((it) => it.end - it.ns >= phase.from && it.end <= phase.to)
+    const redefining = pauses.filter((it) => it.name.includes('RedefineClasses'))
+    expect(redefining.length).toBeGreaterThanOrEqual(30)
+    const node = nodeAt(profile.merged, 'task', 'spinUntilOver')
+    // Of these at least half has gone, and no more than twice what all safepoints took.
+    expect(node.selfNs).toBeLessThan(phase.around - sum(redefining, (it) => it.ns) / 2)
+    expect(node.selfNs).toBeGreaterThan(phase.inside - sum(pauses, (it) => it.ns) * 2)
   })
 })
 
