@@ -13,6 +13,7 @@ package fix;
 public class Names {
   static int over() { return 1; }
   static int over(int i) { return i; }
+  static long over(long l) { return l; }
   static int over(String s, int[] a) { return s.length() + a.length; }
   static int never() { return over(7); }
   static class Inner {
@@ -24,16 +25,14 @@ public class Names {
     System.out.println("ready");
     while (System.in.read() >= 0) {
       if (System.in.available() > 0) continue;
-      int sum = over() + over(1) + over("two", new int[3]) + Inner.deep();
+      int sum = over() + over(1) + (int) over(2L) + over("two", new int[3]) + Inner.deep();
       System.out.println("done " + sum);
     }
   }
 }`
 
-/** Starts a recording; `reported` resolves with the time since then when the line is said. `names`: NAMES, compiled. */
-export async function watched(jdk: Jdk, names: string, ...roots: string[]) {
-  const java = startJava(jdk, ['-cp', names, 'fix.Names'])
-  await java.line(/ready/)
+/** Starts a recording; `reported` resolves with the time since then when the line is said. */
+export async function watched(java: JavaProcess, ...roots: string[]) {
   const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]))
   await recording.started
   const begun = performance.now()
@@ -41,47 +40,41 @@ export async function watched(jdk: Jdk, names: string, ...roots: string[]) {
     await stderrLine(recording.process, line)
     return performance.now() - begun
   }
-  return { java, recording, reported }
+  return { recording, reported }
 }
 
 // Reports come with the next look, twice a second; a busy machine looks late, and never early.
 export const EARLY = 3000
 export const LATE = 20_000
 
-/** One run of a program of ours under --jdk: what it counted itself, and what was recorded. */
-export async function withJdk(
-  jdk: Jdk,
-  scheme: string,
-  name: 'KnownTree' | 'Callbacks' | 'Throws',
-  root: string,
-  ...args: string[]
-) {
-  const classes = await compileFixture(jdk, name)
-  // Its classes are there before the session: a class-load hook may have to go on without an answer,
-  // and what that loses is not the question here.
-  const start = async (): Promise<JavaProcess> => {
-    const java = startJava(jdk, ['-cp', classes, `fix.${name}`, ...args])
-    await java.line(/ready/)
-    await ran(java)
-    return java
+/**
+ * One run of programs of ours under --jdk, in one JVM: what they counted themselves, and what was recorded.
+ *
+ * @param programs  each with its arguments, and its root
+ */
+export async function withJdk(jdk: Jdk, scheme: string, programs: readonly (readonly [string, string])[]) {
+  const words = programs
+    .map(([program]) => program)
+    .join(' , ')
+    .split(' ')
+  const names = programs.map(([program]) => program.split(' ')[0]!)
+  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Several'), 'fix.Several', ...words])
+  await java.line(/^all ready$/)
+  const answers = async (): Promise<string[]> => {
+    const answers: string[] = []
+    for (const name of names) answers.push(await ask(java, `${name} run`, /^done/))
+    return answers
   }
-  const ran = (java: JavaProcess): Promise<string> => ask(java, 'run', /^done/)
-  const answer = await ran(await start())
-  const java = await start()
-  const recording = startRecording(
-    java.pid,
-    '--root',
-    `fix.${name}.${root}`,
-    '--scheme',
-    scheme,
-    '--jdk',
-    '--yes',
-  )
+  // Their classes are there before the session: a class-load hook may have to go on without an answer,
+  // and what that loses is not the question here.
+  await answers()
+  const before = await answers()
+  const roots = programs.flatMap(([, root]) => ['--root', `fix.${root}`])
+  const recording = startRecording(java.pid, ...roots, '--scheme', scheme, '--jdk', '--yes')
   await recording.started
-  expect(await ran(java)).toBe(answer)
+  expect(await answers()).toEqual(before)
   const profile = await recording.stop()
-  java.send('expect')
-  await java.line(/^end/)
+  for (const name of names) await ask(java, `${name} expect`, /^end/)
   const calls = callsByMethod(profile)
   const own = new Map([...calls].filter(([method]) => method.startsWith('fix.')))
   return { own, calls, profile, expected: parseExpectation(java.stdout()) }

@@ -1,7 +1,7 @@
 // More roots: one that is not called beside one that is, and callbacks through the JDK.
 
 import { describe, expect, it } from 'vitest'
-import { compileJava } from '../support/java-process.ts'
+import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 import { lines } from '../support/jfluid.ts'
 import { EARLY, LATE, NAMES, watched, withJdk } from './roots-programs.ts'
@@ -9,7 +9,9 @@ import { EARLY, LATE, NAMES, watched, withJdk } from './roots-programs.ts'
 forEachJdk((jdk) => {
   it('a root that nobody calls is reported beside one that is called', async () => {
     const names = await compileJava(jdk, { 'fix/Names.java': NAMES })
-    const { java, recording, reported } = await watched(jdk, names, 'Inner.deep', 'Names.never')
+    const java = startJava(jdk, ['-cp', names, 'fix.Names'])
+    await java.line(/ready/)
+    const { recording, reported } = await watched(java, 'Inner.deep', 'Names.never')
     java.send('run')
     await java.line(/done/)
     const said = await reported(
@@ -25,7 +27,7 @@ forEachJdk((jdk) => {
 
   describe.each(['a', 'b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
     it('a program of callbacks keeps its result and its counts; JDK methods appear', async () => {
-      const { own, calls, profile, expected } = await withJdk(jdk, scheme, 'Callbacks', 'root')
+      const { own, calls, profile, expected } = await withJdk(jdk, scheme, [['Callbacks', 'Callbacks.root']])
       expect(calls.get('java.util.ArrayList.forEach(Ljava/util/function/Consumer;)V') ?? 0).toBe(0)
       expect([...calls.keys()].some((it) => it.startsWith('java.util.HashMap.'))).toBe(true)
       expect(profile.truncated).toBe(false)

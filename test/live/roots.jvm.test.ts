@@ -3,7 +3,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture, compileLate } from '../fixtures/fixtures.ts'
-import { ask, compileJava, startJava } from '../support/java-process.ts'
+import { STATUS } from '../support/exit-codes.ts'
+import { ask, compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import {
   callsByMethod,
@@ -22,50 +23,55 @@ const DEEP = 'fix.Names$Inner.deep()I'
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   let names: string
+  /** Of all tests that have no need of their own. */
+  let java: JavaProcess
   beforeAll(async () => {
     names = await compileJava(jdk, { 'fix/Names.java': NAMES })
+    java = startJava(jdk, ['-cp', names, 'fix.Names'])
+    await java.line(/ready/)
   })
 
   /** One run of Names under the roots: what was counted, and what was said. */
   async function counted(
-    ...roots: string[]
+    roots: readonly string[],
+    ...flags: string[]
   ): Promise<{ calls: string[]; said: string; profile: JsonProfile }> {
-    const java = startJava(jdk, ['-cp', names, 'fix.Names'])
-    await java.line(/ready/)
-    const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]))
+    const recording = startRecording(java.pid, ...roots.flatMap((it) => ['--root', it]), ...flags)
     await recording.started
-    java.send('run')
-    await java.line(/done/)
+    await ask(java, 'run', /^done/)
     const profile = await recording.stop()
     return { calls: lines(callsByPath(profile.merged)), said: recording.process.stderr(), profile }
   }
 
   it('a bare name means all its overloads, and how many is told', async () => {
-    const { calls, said } = await counted('Names.over')
+    const { calls, said } = await counted(['Names.over'])
     // over(I) once from main, and twice from down, outside any other root
-    expect(calls).toEqual([`${OVER}()I 1`, `${OVER}(I)I 3`, `${OVER}(Ljava/lang/String;[I)I 1`])
-    expect(said).toMatch(/^root Names\.over: 3 methods$/m)
+    expect(calls).toEqual([
+      `${OVER}()I 1`,
+      `${OVER}(I)I 3`,
+      `${OVER}(J)J 1`,
+      `${OVER}(Ljava/lang/String;[I)I 1`,
+    ])
+    expect(said).toMatch(/^root Names\.over: 4 methods$/m)
   })
 
-  it.each([
-    ['fix.Names.over(int)', [`${OVER}(I)I 3`]],
-    ['Names.over(I)I', [`${OVER}(I)I 3`]],
-    ['Names.over()', [`${OVER}()I 1`]],
-    ['fix/Names.over(String, int[])', [`${OVER}(Ljava/lang/String;[I)I 1`]],
-  ])('%s is one of them', async (root, expected) => {
-    const { calls, said } = await counted(root)
-    expect(calls).toEqual(expected)
-    expect(said).toContain(`root ${root}: 1 method\n`)
+  // Each spelling is tried with a method of its own (test/reveal/patterns.test.ts has all spellings).
+  it('one of them is named by its parameters', async () => {
+    const spelled = {
+      'fix.Names.over(int)': `${OVER}(I)I 3`,
+      'Names.over(J)J': `${OVER}(J)J 1`,
+      'Names.over()': `${OVER}()I 1`,
+      'fix/Names.over(String, int[])': `${OVER}(Ljava/lang/String;[I)I 1`,
+    }
+    const { calls, said } = await counted(Object.keys(spelled))
+    expect(calls).toEqual(Object.values(spelled).toSorted())
+    for (const root of Object.keys(spelled)) expect(said).toContain(`root ${root}: 1 method\n`)
   })
 
-  it.each([
-    'Names.Inner.deep',
-    'fix.Names$Inner.deep',
-    'fix/Names/Inner.deep',
-    'Inner.deep',
-    'Names$Inner#deep',
-  ])('%s is a method of a nested class', async (root) => {
-    const { calls } = await counted(root)
+  it('a method of a nested class is named with any separator', async () => {
+    const spelled = ['Names.Inner.deep', 'fix.Names$Inner.deep', 'fix/Names/Inner.deep', 'Names$Inner#deep']
+    const { calls, said } = await counted(spelled)
+    for (const root of spelled) expect(said).toContain(`root ${root}: 1 method\n`)
     expect(calls).toEqual([
       `${DEEP} 1`,
       `${DEEP};${DOWN} 1`,
@@ -77,7 +83,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('a root inside a root is an ordinary node: nothing is counted twice', async () => {
-    const { calls, profile } = await counted('Inner.deep', 'Deeper.down', 'Names.over(int)')
+    const { calls, profile } = await counted(['Inner.deep', 'Deeper.down', 'Names.over(int)'])
     expect(calls).toEqual([
       `${DEEP} 1`,
       `${DEEP};${DOWN} 1`,
@@ -140,23 +146,22 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('a root that nobody calls is reported after five seconds, with what it calls', async () => {
-    const { recording, reported } = await watched(jdk, names, 'Inner.deep', 'Names.over()')
+    const { recording, reported } = await watched(java, 'Inner.deep', 'Names.over()')
     const said = await reported(
       /^root Inner\.deep has not been called yet; if others call them, its callees would do as roots: fix\.Names\$Inner\$Deeper\.down$/,
     )
     expect(said).toBeGreaterThan(EARLY)
     expect(said).toBeLessThan(LATE)
     await reported(/^root Names\.over\(\) has not been called yet$/)
-    const profile = await recording.stop()
+    const profile = await recording.stop(STATUS.rootNeverCalled)
     expect(recording.process.stderr()).toMatch(/^warning: no root was called$/m)
     expect(recording.process.stderr()).not.toMatch(/is running in thread/)
     expect(profile.warnings).toEqual(['no root was called'])
   })
 
   it('a root that waits inside the JDK is reported with its thread and the callees in its code', async () => {
-    const { java, recording, reported } = await watched(jdk, names, 'Names.main', 'Inner.deep')
-    java.send('run')
-    await java.line(/done/)
+    const { recording, reported } = await watched(java, 'Names.main', 'Inner.deep')
+    await ask(java, 'run', /^done/)
     const said = await reported(
       /^fix\.Names\.main is running in thread "main" since before the attach: its next call is profiled; its callees would do as roots: fix\.Names\$Inner\.deep, fix\.Names\.over$/,
     )
@@ -165,14 +170,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('--include and --exclude choose classes', async () => {
-    const java = startJava(jdk, ['-cp', names, 'fix.Names'])
-    await java.line(/ready/)
-    const run = async (...flags: string[]): Promise<string[]> => {
-      const recording = startRecording(java.pid, '--root', 'Inner.deep', ...flags)
-      await recording.started
-      await ask(java, 'run', /^done/)
-      return lines(callsByPath((await recording.stop()).merged))
-    }
+    const run = async (...flags: string[]) => (await counted(['Inner.deep'], ...flags)).calls
     // The pattern of an outer class takes its nested ones with it, so the patterns name one of them.
     // What excluded code calls hangs below the nearest instrumented caller.
     expect(await run('--exclude', 'fix.Names.Inner.Deeper')).toEqual([`${DEEP} 1`, `${DEEP};${OVER}(I)I 2`])
@@ -187,22 +185,23 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   // The JDK's own methods below a program's: whatever the probes need must not be among them.
   // Scheme A takes the whole JDK at once, and half a minute.
   describe.each(FULL ? ['a', 'b'] : ['b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
-    it('a program of threads keeps its counts', async () => {
-      const { profile, expected } = await withJdk(jdk, scheme, 'KnownTree', 'task', '4', '50')
+    it('threads keep their counts, and exceptions through frames of the JDK keep the tree in order', async () => {
+      const { own, profile, expected } = await withJdk(jdk, scheme, [
+        ['KnownTree 4 10', 'KnownTree.task'],
+        ['Throws 20', 'Throws.root'],
+      ])
+      const of = (name: string) => (it: [string, number]) => it[0].startsWith(`fix.${name}`)
+      const only = (name: string, counts: Iterable<[string, number]>) => new Map([...counts].filter(of(name)))
       expect(profile.instrumentation.gaps).toBe(0)
       // Only frames of its own: a path through the JDK has the same ones, in the same order.
-      expect(lines(callsByPath(profile.merged))).toEqual(expect.arrayContaining(lines(expected)))
-    })
-
-    it('exceptions through frames of the JDK keep the tree in order', async () => {
-      const { own, profile, expected } = await withJdk(jdk, scheme, 'Throws', 'root', '20')
-      const byMethod = new Map<string, number>()
-      for (const [path, count] of expected) {
+      const tree = lines(only('KnownTree', expected))
+      expect(lines(callsByPath(profile.merged)), 'KnownTree').toEqual(expect.arrayContaining(tree))
+      const thrown = new Map<string, number>()
+      for (const [path, count] of only('Throws', expected)) {
         const method = path.slice(path.lastIndexOf(';fix.') + 1)
-        byMethod.set(method, (byMethod.get(method) ?? 0) + count)
+        thrown.set(method, (thrown.get(method) ?? 0) + count)
       }
-      expect(profile.instrumentation.gaps).toBe(0)
-      expect(lines(own)).toEqual(lines(byMethod))
+      expect(lines(only('Throws', own)), 'Throws').toEqual(lines(thrown))
       // An exception out of super() leaves a constructor where no handler may be: 20 / 4 of them.
       expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
     })
