@@ -16,6 +16,7 @@ import {
   startJfluid,
   stderrLine,
 } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { until } from './remains.ts'
 
 // Counts by hand. Parent and Start are initialised before main is entered; Lazy within it.
@@ -34,11 +35,6 @@ public class Start {
     if (new Square().sides() != 4) throw new Error();
     System.err.println("to stderr");
     System.out.println("to stdout " + String.join(",", args));
-    if (args.length > 0 && args[0].equals("wait")) {
-      Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("hook")));
-      System.out.println("waiting");
-      Thread.sleep(60_000);
-    }
     if (args.length > 0 && args[0].equals("kill")) {
       new ProcessBuilder("kill", "-KILL", String.valueOf(ProcessHandle.current().pid())).start();
       Thread.sleep(60_000);
@@ -55,6 +51,9 @@ public class Start {
   }
 }`
 
+/** How methods are found from the start is tried with the one and with the other; both with both where all is asked for. */
+const schemes = (one: 'a' | 'b') => (FULL ? ['a', 'b'] : [one])
+
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
   const file = (): string => join(temporaryDirectory(), 'p.jfluid')
@@ -62,7 +61,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     classes = await compileJava(jdk, { 'fix/Start.java': START })
   })
 
-  it.each(['a', 'b'])('scheme %s: main and what it initialises is all there', async (scheme) => {
+  it.each(schemes('b'))('scheme %s: main and what it initialises is all there', async (scheme) => {
     const out = file()
     const { code, stdout, stderr } = await jfluid(
       ...['run', '--root', 'fix.Start.main', '--root', 'fix.Start.<clinit>', '--scheme', scheme],
@@ -93,83 +92,51 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile).toMatchObject({ truncated: false, warnings: [], target: { mainClass: 'fix.Start' } })
   })
 
-  it.each(['a', 'b'])('scheme %s: stdin passes through; counts are exact from the start', async (scheme) => {
-    const out = file()
-    const program = [jdk.java, '-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '3', '20']
-    const p = startJfluid(
-      ...['run', '--root', 'KnownTree.task', '--scheme', scheme, '--record', out, '--', ...program],
-    )
-    await p.line(/ready/)
-    p.send('run 1')
-    await p.line(/done/)
-    p.send('expect')
-    await p.line(/^end/)
-    p.child.stdin?.end()
-    expect((await p.exit).code).toBe(0)
-    const profile = await readProfileJson(out)
-    expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(p.stdout())))
-    // Nothing of ours among the program's output: commands' answers and the tree, no other line.
-    expect(
-      p
-        .stdout()
-        .split('\n')
-        .filter((line) => !/^(fix\.\S+ \d+|ready|done|end|)$/.test(line)),
-    ).toEqual([])
-    expect(profile.instrumentation.gaps).toBe(0)
-  })
-
-  it('callbacks and exceptions from the start, in one JVM each', async () => {
-    for (const [name, root] of [['Callbacks', 'root'] as const, ['Throws', 'root'] as const]) {
+  it.each(schemes('a'))(
+    'scheme %s: stdin passes through; counts are exact from the start',
+    async (scheme) => {
       const out = file()
-      const program = [jdk.java, '-cp', await compileFixture(jdk, name), `fix.${name}`]
-      const p = startJfluid('run', '--root', `fix.${name}.${root}`, '--record', out, '--', ...program)
+      const program = [jdk.java, '-cp', await compileFixture(jdk, 'KnownTree'), 'fix.KnownTree', '3', '20']
+      const p = startJfluid(
+        ...['run', '--root', 'KnownTree.task', '--scheme', scheme, '--record', out, '--', ...program],
+      )
       await p.line(/ready/)
-      p.send('run')
+      p.send('run 1')
       await p.line(/done/)
       p.send('expect')
       await p.line(/^end/)
-      p.send('quit')
+      p.child.stdin?.end()
       expect((await p.exit).code).toBe(0)
       const profile = await readProfileJson(out)
-      const counted = name === 'Throws' ? callsByPath(profile.merged) : callsByMethod(profile)
-      expect(lines(counted)).toEqual(lines(parseExpectation(p.stdout())))
-    }
+      expect(lines(callsByPath(profile.merged))).toEqual(lines(parseExpectation(p.stdout())))
+      // Nothing of ours among the program's output: commands' answers and the tree, no other line.
+      expect(
+        p
+          .stdout()
+          .split('\n')
+          .filter((line) => !/^(fix\.\S+ \d+|ready|done|end|)$/.test(line)),
+      ).toEqual([])
+      expect(profile.instrumentation.gaps).toBe(0)
+    },
+  )
+
+  it('callbacks of the JDK are found from the start', async () => {
+    const out = file()
+    const program = [jdk.java, '-cp', await compileFixture(jdk, 'Callbacks'), 'fix.Callbacks']
+    const p = startJfluid('run', '--root', 'fix.Callbacks.root', '--record', out, '--', ...program)
+    for (const line of ['run', 'expect', 'quit']) p.send(line)
+    expect((await p.exit).code).toBe(0)
+    expect(lines(callsByMethod(await readProfileJson(out)))).toEqual(lines(parseExpectation(p.stdout())))
   })
 
-  it.each([
-    ['3', 3],
-    ['kill', 137],
-  ])('the exit status of a program that ends with %s is %i', async (how, status) => {
+  // Other ends are in run-signals.jvm.test.ts.
+  it('the exit status of a program that is killed is 137, and the profile is there', async () => {
     const out = file()
     const { code, stdout } = await jfluid(
-      ...[
-        'run',
-        '--root',
-        'fix.Start.main',
-        '--record',
-        out,
-        '--',
-        jdk.java,
-        '-cp',
-        classes,
-        'fix.Start',
-        how,
-      ],
-    )
-    expect({ code, stdout }).toEqual({ code: status, stdout: `to stdout ${how}\n` })
-    expect(callsByMethod(await readProfileJson(out)).get('fix.Start$Lazy.use(I)I')).toBe(3)
-  })
-
-  it('SIGTERM goes to the program, whose hooks run; the profile is there', async () => {
-    const out = file()
-    const p = startJfluid(
       ...['run', '--root', 'fix.Start.main', '--record', out],
-      ...['--', jdk.java, '-cp', classes, 'fix.Start', 'wait'],
+      ...['--', jdk.java, '-cp', classes, 'fix.Start', 'kill'],
     )
-    await p.line(/waiting/)
-    p.child.kill('SIGTERM')
-    expect(await p.exit).toEqual({ code: 143, signal: null })
-    expect(p.stdout()).toMatch(/^hook$/m)
+    expect({ code, stdout }).toEqual({ code: 137, stdout: 'to stdout kill\n' })
     expect(callsByMethod(await readProfileJson(out)).get('fix.Start$Lazy.use(I)I')).toBe(3)
   })
 
@@ -203,7 +170,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect((await jfluid('report', out)).stdout).toMatch(/no root was called/)
   })
 
-  it.each([
+  const LACKING = [
     ['fix.Start.man', "not found: no such method in fix.Start. Try --root 'fix.Start.main'"],
     [
       'Start.main(int)',
@@ -214,14 +181,17 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       "is abstract: it has no bytecode to instrument. Name an implementation: --root 'fix.Start.Square.sides'",
     ],
     ['Start.Shape.area', 'is native: it has no bytecode to instrument. Name a Java method that calls it.'],
-  ])('a root that its class lacks, %s, is told, and costs the program nothing', async (root, problem) => {
+  ] as const
+
+  it('roots that their class lacks are told, and cost the program nothing', async () => {
     const out = file()
     const { code, stdout, stderr } = await jfluid(
-      ...['run', '--root', root, '--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
+      ...['run', ...LACKING.flatMap(([root]) => ['--root', root])],
+      ...['--record', out, '--', jdk.java, '-cp', classes, 'fix.Start'],
     )
     expect(code, stderr).toBe(0)
     expect(stdout).toBe('to stdout \n')
-    const warnings = ['no root was called', `root '${root}' ${problem}`]
+    const warnings = ['no root was called', ...LACKING.map(([root, problem]) => `root '${root}' ${problem}`)]
     expect(stderr.match(/(?<=^warning: ).*$/gm)).toEqual(warnings)
     expect((await readProfileJson(out)).warnings).toEqual(warnings)
     expect(stderr).not.toMatch(/never loaded/)
@@ -265,7 +235,7 @@ describe('what cannot be run', () => {
 
 const demo = new URL('../../examples/demo.mjs', import.meta.url).pathname
 
-it('npm run demo without a terminal prints the report and ends with 0', async () => {
+it('npm run demo without a terminal prints the report and ends with 0', { timeout: 60_000 }, async () => {
   const p = startProcess(process.execPath, [demo], { detached: true })
   expect((await p.exit).code, p.stderr()).toBe(0)
   expect(p.stdout()).toMatch(/^jfluid profile of shop\.Main$/m)
@@ -273,7 +243,7 @@ it('npm run demo without a terminal prints the report and ends with 0', async ()
   expect(p.stdout()).toMatch(/shop\.OrderService\.process/)
 })
 
-it('npm run demo that is told to end has its service end first', async () => {
+it('npm run demo that is told to end has its service end first', { timeout: 60_000 }, async () => {
   const p = startProcess(process.execPath, [demo], { detached: true })
   await stderrLine(p, /^recording/)
   const shop = Number(/attaching to (\d+)/.exec(p.stderr())![1])
