@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { inProcess } from '../support/in-process.ts'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
@@ -24,19 +25,16 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await record(baseline, 'bytecodes')
   })
 
-  it('two runs of the same program are the same bytes', async () => {
+  it('two runs of the same program are the same bytes, and pass without any tolerance', async () => {
     const again = join(temporaryDirectory('jfluid-gate-'), 'again.jfluid')
     await record(again, 'bytecodes')
     expect(readFileSync(again).equals(readFileSync(baseline))).toBe(true)
-  })
-
-  it('the same program passes without any tolerance', async () => {
-    const ran = await jfluid('gate', baseline, '--', ...program)
+    const ran = await inProcess('gate', baseline, again)
     expect(ran.code, ran.stderr).toBe(0)
     expect(ran.stdout).toMatch(/^a call {4}0\.00 %$/m)
   })
 
-  it('as JSON: what the program prints is not in it', async () => {
+  it('the same program passes, as JSON: what the program prints is not in it', async () => {
     const ran = await jfluid('gate', baseline, '--json', '--', ...program)
     expect(ran.code, ran.stderr).toBe(0)
     expect(JSON.parse(ran.stdout)).toMatchObject({ passed: true, growth: 0, methods: [], rootCallsAfter: 1 })
@@ -52,7 +50,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const ran = await jfluid('run', ...flags, '--', jdk.java, '-cp', classes, 'Exits')
     expect(ran.code, ran.stderr).toBe(0)
     expect(ran.stderr).toContain('calls that had not ended: 1; ')
-    const refused = await jfluid('gate', file, file)
+    const refused = await inProcess('gate', file, file)
     expect(refused).toMatchObject({ code: 65 })
     expect(refused.stderr).toContain('the baseline does not hold all calls: 1 call had not ended')
   })
@@ -67,32 +65,32 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('another profile takes the place of a command; the tolerance is for growth alone', async () => {
     const more = join(temporaryDirectory('jfluid-gate-'), 'more.jfluid')
     await record(more, 'bytecodes', '2100')
-    const strict = await jfluid('gate', baseline, more, '--json')
+    const strict = await inProcess('gate', baseline, more, '--json')
     expect(strict.code).toBe(82)
     const found = JSON.parse(strict.stdout) as { growth: number; passed: boolean }
     expect(found).toMatchObject({ format: 'jfluid-gate', passed: false, unit: 'bytecodes' })
     const ceiling = `${(found.growth * 100 + 0.01).toFixed(4)}%`
-    expect((await jfluid('gate', baseline, more, '--tolerance', ceiling)).code).toBe(0)
-    expect((await jfluid('gate', more, baseline)).code).toBe(0)
+    expect((await inProcess('gate', baseline, more, '--tolerance', ceiling)).code).toBe(0)
+    expect((await inProcess('gate', more, baseline)).code).toBe(0)
   })
 
   it('says what cannot be compared', async () => {
     const counted = join(temporaryDirectory('jfluid-gate-'), 'counted.jfluid')
     await record(counted, 'count')
-    const other = await jfluid('gate', baseline, counted)
+    const other = await inProcess('gate', baseline, counted)
     expect(other).toMatchObject({ code: 65 })
     expect(other.stderr).toContain('the baseline counts bytecodes (default blocks), the other profile calls')
-    const nothing = await jfluid('gate', baseline)
+    const nothing = await inProcess('gate', baseline)
     expect(nothing).toMatchObject({ code: 64 })
     const failed = await jfluid('gate', baseline, '--', ...program, 'many')
     expect(failed.code).toBe(1) // the program's own
-    const times = await jfluid('run', '--root', 'Index.build', '--reproducible', '--', ...program)
+    const times = await inProcess('run', '--root', 'Index.build', '--reproducible', '--', ...program)
     expect(times).toMatchObject({ code: 64 })
     expect(times.stderr).toContain('times differ from run to run')
-    const idle = await jfluid('run', '--root', 'Index.build', '--bba', 'precise', '--', ...program)
+    const idle = await inProcess('run', '--root', 'Index.build', '--bba', 'precise', '--', ...program)
     expect(idle).toMatchObject({ code: 64 })
     const missing = ['--mode', 'bytecodes', '--bba', './no-such.mjs']
-    expect(await jfluid('run', '--root', 'Index.build', ...missing, '--', ...program)).toMatchObject({
+    expect(await inProcess('run', '--root', 'Index.build', ...missing, '--', ...program)).toMatchObject({
       code: 66,
     })
   })
