@@ -163,7 +163,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       const report = await inProcess('report', file)
       expect(report.stdout).toMatch(/ 20 .*fix\.Sites\.leaf:\d+\n/)
       expect(report.stdout).toMatch(/fix\.Sites\.fib:\d+@17\n/)
-      const stacks = await inProcess('export', file, '--format', 'collapsed')
+      const stacks = await jfluid('export', file, '--format', 'collapsed')
       expect(stacks.stdout).toMatch(/^fix\.Sites\.root;fix\.Sites\.loops:\d+;fix\.Sites\.leaf:\d+ 20$/m)
       const { callSites: _, ...rest } = await readProfile(file)
       const plain = join(temporaryDirectory('jfluid-sites-'), 'plain.jfluid')
