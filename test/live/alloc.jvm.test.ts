@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { startJava, temporaryDirectory } from '../support/java-process.ts'
+import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
@@ -93,14 +93,12 @@ const TEXTS: Counts = {
 
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   let classes: string
+  let java: JavaProcess
   beforeAll(async () => {
     classes = await compileFixture(jdk, 'Allocs')
-  })
-  const serve = async (...flags: string[]) => {
-    const java = startJava(jdk, [...flags, '-cp', classes, 'fix.Allocs', 'serve'])
+    java = startJava(jdk, ['-cp', classes, 'fix.Allocs', 'serve'])
     await java.line(/ready/)
-    return java
-  }
+  })
 
   it('each kind of site, in its context', async () => {
     const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
@@ -176,26 +174,11 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(merged).toHaveLength(2)
   }, 120_000)
 
-  it('a JVM that has been told not to count says nothing, rather than nought', async () => {
-    const java = await serve()
-    java.send('uncounted 0')
-    await java.line(/done/)
-    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
-    await recording.started
-    java.send(`root ${N}`)
-    await java.line(/done/, 2)
-    const { allocation } = await recording.stop()
-    expect(allocation!.siteBytes).toBeGreaterThan(0)
-    expect(allocation).not.toHaveProperty('jvmBytes')
-  })
-
   it('--sample-every: as much in all, within what chance allows', async () => {
-    const java = await serve()
     const flags = ['--mode', 'alloc', '--sample-every', '16']
     const recording = startRecording(java.pid, '--root', ROOT, ...flags)
     await recording.started
-    for (let call = 1; call <= 300; call++) java.send(`root ${N}`)
-    await java.line(/done/, 300)
+    for (let call = 1; call <= 300; call++) await ask(java, `root ${N}`, /done/)
     const profile = await recording.stop()
     expect(profile.allocation).toMatchObject({ sampleEvery: 16 })
     const points = allocatedIn(profile, 'Allocs.root', 'Allocs.instances')['fix.Allocs$Point']!
@@ -210,15 +193,24 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(
     'virtual threads count as others do; the JVM does not account for them',
     async () => {
-      const java = await serve()
       const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
       await recording.started
-      java.send(`virtual ${N}`)
-      await java.line(/done/)
+      await ask(java, `virtual ${N}`, /done/)
       const profile = await recording.stop()
       expect(profile.instrumentation.gaps).toBe(0)
       expect(allocatedIn(profile, 'Allocs.root', 'Allocs.arrays')).toEqual(ARRAYS)
       expect(profile.allocation).not.toHaveProperty('jvmBytes')
     },
   )
+
+  // The last: it goes on being told so.
+  it('a JVM that has been told not to count says nothing, rather than nought', async () => {
+    await ask(java, 'uncounted 0', /done/)
+    const recording = startRecording(java.pid, '--root', ROOT, '--mode', 'alloc')
+    await recording.started
+    await ask(java, `root ${N}`, /done/)
+    const { allocation } = await recording.stop()
+    expect(allocation!.siteBytes).toBeGreaterThan(0)
+    expect(allocation).not.toHaveProperty('jvmBytes')
+  })
 })
