@@ -3,11 +3,9 @@
 // here. Its output files must not change by a bit.
 //
 // The full run compiles the sources of a library from Maven Central and needs mvn once; the other one
-// compiles some programs of this repository and some that are generated.
+// compiles a few that are generated.
 
-import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -21,22 +19,19 @@ import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts
 import { filesOf, threadNames } from './remains.ts'
 
 const GENERATED = 5
-const root = fileURLToPath(new URL('../..', import.meta.url))
+/** The compiler, and what it uses most; all of the JDK is for the full run. */
+const USED = ['com.sun.tools.javac.**', 'java.util.*', 'java.lang.*']
+const JDK = ['--jdk', '--yes', ...(FULL ? [] : USED.flatMap((it) => ['--include', it]))]
 
-/** Programs of this repository that need nothing but JDK 17, and generated ones. */
-function ownSources(): string {
+function generatedSources(): string {
   const sources = temporaryDirectory('jfluid-sources-')
-  cpSync(join(root, 'test/fixtures/calls'), sources, { recursive: true })
-  mkdirSync(join(sources, 'generated'))
-  writeJavaSources(join(sources, 'generated'), GENERATED)
+  writeJavaSources(sources, GENERATED)
   return sources
 }
 
 const sourcesFor = (jdk: Jdk): Promise<string> | string =>
-  FULL ? unpackedArtifact(jdk, COLLECTIONS_SOURCES) : ownSources()
-const title = FULL
-  ? '326 sources of commons-collections4'
-  : `programs of this repository and ${GENERATED} generated sources`
+  FULL ? unpackedArtifact(jdk, COLLECTIONS_SOURCES) : generatedSources()
+const title = FULL ? '326 sources of commons-collections4' : `${GENERATED} generated sources`
 
 forNewestJdk((jdk) => {
   // It takes a minute and a half each: scheme A, and other JDKs, where all is asked for.
@@ -68,14 +63,7 @@ forNewestJdk((jdk) => {
 
         const recording = startRecording(
           java.pid,
-          ...[
-            '--root',
-            'com.sun.tools.javac.main.JavaCompiler.compile',
-            '--jdk',
-            '--yes',
-            '--scheme',
-            scheme,
-          ],
+          ...['--root', 'com.sun.tools.javac.main.JavaCompiler.compile', ...JDK, '--scheme', scheme],
         )
         await recording.started
         const during = await compile('while')
