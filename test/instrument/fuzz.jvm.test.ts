@@ -21,7 +21,7 @@ import { randomFrom } from '../typecheck/mutate.ts'
 import { hotspotVerdicts, type NamedClass } from '../typecheck/verdicts.ts'
 import { classesToDamage, mutant } from './mutants.ts'
 
-const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 120_000 : 2_000))
+const MUTANTS = Number(process.env.JFLUID_MUTANTS ?? (FULL ? 120_000 : 1_000))
 const SEED = Number(process.env.JFLUID_SEED ?? (FULL ? Date.now() % 1_000_000 : 2_003))
 /** Mutants that one JVM is asked about: it keeps the metadata of each. */
 const BATCH = 10_000

@@ -11,7 +11,7 @@ import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
 import {
   callsByMethod,
   type JsonProfile,
@@ -103,7 +103,7 @@ async function ended(session: Session): Promise<Profile> {
   return profile
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   describe('a root', () => {
     const stuck = async () => {
       const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Stuck': STUCK }), 'fix.Stuck'])
@@ -188,7 +188,9 @@ forEachJdk((jdk) => {
       ])
     })
   })
+})
 
+forEachJdk((jdk) => {
   describe('a redefinition that is refused', () => {
     it('of the root: nothing is recorded, and the error says why', async () => {
       const java = await startReshaping(jdk)

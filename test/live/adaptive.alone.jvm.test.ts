@@ -3,6 +3,7 @@
 
 import { expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -18,7 +19,8 @@ const MOST_OFF = 0.1
 /** What is sampled, and what the program says, as parts of the time of the root. */
 async function sharesOf(jdk: Jdk) {
   const classpath = await compileFixture(jdk, 'Shares')
-  const java = startJava(jdk, ['-cp', classpath, 'fix.Shares', '2'])
+  // With an agent that is there already no compiled code is dropped, and samples count from the first on.
+  const java = startJava(jdk, [`-javaagent:${agentJar().path}`, '-cp', classpath, 'fix.Shares', '2'])
   await java.line(/^ready/)
   const options = sessionOptions({ root: ['fix.Shares.serve'], scheme: 'adaptive' })
   const session = await Session.start(await attachDoor(java.pid), options)

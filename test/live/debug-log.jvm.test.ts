@@ -136,7 +136,7 @@ forNewestJdk((jdk) => {
     const { env } = machine()
     const java = await knownTree(jdk)
     const JFLUID_PROXY_COMMAND = `env JFLUID_DEBUG=remote ${env.JFLUID_PROXY_COMMAND}`
-    const args = ['record', `ssh://there/${java.pid}`, '--root', 'fix.KnownTree.task', '--duration', '100ms']
+    const args = ['record', `ssh://there/${java.pid}`, '--root', 'fix.KnownTree.task', '--duration', '1s']
     const client = startProcess(process.execPath, [cli, ...args, '--out', 'p.jfluid'], {
       ...{ cwd: dir, env: { ...env, JFLUID_PROXY_COMMAND } },
     })
