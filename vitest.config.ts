@@ -2,7 +2,7 @@
 //
 //   foo.test.ts              unit    starts no JVM and no javac; many at a time
 //   foo.jvm.test.ts          live    starts JVMs; two files at a time, so it asserts no times
-//   foo.smoke.jvm.test.ts    smoke   the same, and short: `npm test` runs it too, on the newest JDK only
+//   foo.smoke.jvm.test.ts    smoke   starts JVMs, and is short: for `npm test`, on the newest JDK only
 //   foo.alone.jvm.test.ts    alone   starts JVMs and asserts times: nothing else runs beside it
 //   foo.full.test.ts         full    takes long or needs tools; with or without `.jvm` before `.test`
 //
@@ -16,6 +16,7 @@ const lane = process.env.JFLUID_LANE
 
 const FULL = ['test/**/*.full.test.{ts,tsx}', 'test/**/*.full.jvm.test.ts']
 const ALONE = ['test/**/*.alone.jvm.test.ts']
+const SMOKE = ['test/**/*.smoke.jvm.test.ts']
 const JVM = ['test/**/*.jvm.test.ts']
 
 const FIXTURES = ['test/lanes/compile-fixtures.ts']
@@ -29,8 +30,14 @@ const projects = [
     setupFiles: ['test/lanes/no-java.ts'],
     maxWorkers: availableParallelism(),
   },
-  { name: 'smoke', include: ['test/**/*.smoke.jvm.test.ts'], globalSetup: FIXTURES, maxWorkers: 2 },
-  { name: 'live', include: JVM, exclude: [...ALONE, ...FULL], globalSetup: FIXTURES, maxWorkers: 2 },
+  { name: 'smoke', include: SMOKE, globalSetup: FIXTURES, maxWorkers: 2 },
+  {
+    name: 'live',
+    include: JVM,
+    exclude: [...SMOKE, ...ALONE, ...FULL],
+    globalSetup: FIXTURES,
+    maxWorkers: 2,
+  },
   { name: 'alone', include: ALONE, exclude: FULL, globalSetup: FIXTURES, maxWorkers: 1 },
   { name: 'full', include: FULL, globalSetup: FIXTURES, maxWorkers: 1 },
 ]
@@ -39,8 +46,7 @@ export default defineConfig({
   test: {
     reporters: ['default', './test/lanes/reporter.ts'],
     projects: projects
-      // A smoke test is a live test. Only `npm test` asks for that lane by name.
-      .filter(({ name }) => (lane === undefined ? name !== 'smoke' : name === lane))
+      .filter(({ name }) => lane === undefined || name === lane)
       .map((project, groupOrder) => ({
         // A JVM start and an attach fit in a second; 30 s is the liveness ceiling, not a figure.
         test: { ...project, testTimeout: 30_000, hookTimeout: 60_000, sequence: { groupOrder } },

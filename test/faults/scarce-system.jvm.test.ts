@@ -60,7 +60,7 @@ forOldestJdk((jdk) => {
     await limit.raise()
     const recording = startRecording(witness.pid, ...ROOT_METHOD)
     await recording.started
-    await recording.end()
+    await recording.end(STATUS.rootNeverCalled)
     expect((await witness.harm()).harm).toEqual([])
     expect(witness.java.stdout()).not.toContain('Full thread dump')
     await witness.end()

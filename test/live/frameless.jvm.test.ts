@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 
@@ -41,7 +41,7 @@ const CALLED = [
   'java.util.concurrent.ConcurrentLinkedQueue.poll()Ljava/lang/Object;',
 ]
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   // From 21 on the archive makes no difference; before, adding.jvm.test.ts has methods of the JDK counted with it.
   const archive = FULL && jdk.version < 21 ? ['auto', 'off'] : ['off']
   it.each(archive)('methods that may have lost their frames are counted, -Xshare:%s', async (share) => {

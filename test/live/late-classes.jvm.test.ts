@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from 'vitest'
 import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
@@ -69,7 +69,7 @@ const PROGRAM = {
     }`,
 }
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, PROGRAM)

@@ -2,6 +2,7 @@
 // later session, that code must open nothing.
 
 import { beforeAll, expect, it } from 'vitest'
+import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { startRecording } from '../support/jfluid.ts'
@@ -54,9 +55,14 @@ forNewestJdk((jdk) => {
   })
 
   it.each([
-    { mode: 'exact', flags: [] },
-    { mode: 'sample by bytecodes', flags: ['--mode', 'sample', '--every', '1bc', '--random', '0'] },
-  ])('$mode', async ({ flags }) => {
+    // The thread that waits for the monitor has not begun its call.
+    { mode: 'exact', flags: [], status: STATUS.rootNeverCalled },
+    {
+      mode: 'sample by bytecodes',
+      status: 0,
+      flags: ['--mode', 'sample', '--every', '1bc', '--random', '0'],
+    },
+  ])('$mode', async ({ flags, status }) => {
     const java = startJava(jdk, ['-cp', classes, 'fix.Held'])
     await java.line(/ready/)
     const ask = async (line: string) => {
@@ -68,7 +74,7 @@ forNewestJdk((jdk) => {
     await first.started
     await ask('hold')
     await ask('call')
-    await first.stop()
+    await first.stop(status)
     // It has fewer methods: one of its ids does not stand for a method of this session.
     const second = startRecording(java.pid, '--root', 'fix.Held.other', ...flags)
     await second.started

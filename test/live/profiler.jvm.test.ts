@@ -7,6 +7,7 @@ import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
 import { jfluid, readProfileJson, startRecording } from '../support/jfluid.ts'
+import { FULL } from '../support/lane.ts'
 import { api, bytecodesByMethod, profilerJar } from './profiler-jar.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -62,7 +63,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     }
   })
 
-  it.each(['register', 'report', 'end'] as const)(
+  it.each(FULL ? (['register', 'report', 'end'] as const) : (['report'] as const))(
     'what it throws in %s is told, and nobody else suffers',
     async (where) => {
       const profile = await recorded(await profilerJar(jdk, badProfiler(where), 'bad.Bad'))

@@ -7,17 +7,8 @@ import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { compileJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll, oldest } from '../support/jdks.ts'
-import {
-  callsByMethod,
-  callsByPath,
-  jfluid,
-  lines,
-  readProfileJson,
-  startJfluid,
-  stderrLine,
-} from '../support/jfluid.ts'
+import { callsByMethod, callsByPath, jfluid, lines, readProfileJson, startJfluid } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
-import { until } from './remains.ts'
 
 // Counts by hand. Parent and Start are initialised before main is entered; Lazy within it.
 const START = `
@@ -241,15 +232,4 @@ it('npm run demo without a terminal prints the report and ends with 0', { timeou
   expect(p.stdout()).toMatch(/^jfluid profile of shop\.Main$/m)
   expect(p.stdout()).toMatch(/^Hot methods/m)
   expect(p.stdout()).toMatch(/shop\.OrderService\.process/)
-})
-
-it('npm run demo that is told to end has its service end first', { timeout: 60_000 }, async () => {
-  const p = startProcess(process.execPath, [demo], { detached: true })
-  await stderrLine(p, /^recording/)
-  const shop = Number(/attaching to (\d+)/.exec(p.stderr())![1])
-  expect(existsSync(`/proc/${shop}`)).toBe(true)
-  p.child.kill('SIGTERM')
-  await p.exit // not before its standard error has been closed by all who have it
-  expect(p.stderr()).toMatch(new RegExp(`detached from ${shop} in`))
-  await until(() => !existsSync(`/proc/${shop}`))
 })

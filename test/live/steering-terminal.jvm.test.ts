@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { compileJava } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk, type Jdk } from '../support/jdks.ts'
 import { Terminal } from '../support/terminal.ts'
 import { liveCode, probed, startDebuggable } from './live-code.ts'
 import { exported, type Machine, machine } from './proxy.ts'
@@ -29,7 +29,7 @@ const PROGRAM = {
     'package fix.lib; public class Helper { static long helped; public static void help() { helped++; } }',
 }
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   it(
     'x, X, + and r from the keyboard: the screen says it, and the code is so',
     {

@@ -3,7 +3,6 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
@@ -426,21 +425,6 @@ forNewestJdk((jdk) => {
     const served = await requests()
     await until(async () => (await requests()) > served)
   }
-})
-
-it('npm run demo on a terminal shows the tree of its service; q ends both', { timeout: 60_000 }, async () => {
-  const terminal = new Terminal([
-    process.execPath,
-    fileURLToPath(new URL('../../examples/demo.mjs', import.meta.url)),
-  ])
-  const pid = await terminal.until(
-    (lines) => rowsOf(lines).length > 8 && rootRow(lines) && / pid (\d+) +shop\.Main /.exec(lines[0]!)?.[1],
-    55_000, // it builds what is missing, and compiles the shop
-  )
-  terminal.send('q')
-  expect((await terminal.exit).code).toBe(0)
-  expect(terminal.scrollback().join('\n')).toMatch(new RegExp(`^detached from ${pid} in \\d+ ms`, 'm'))
-  expect(isRunning(Number(pid))).toBe(false)
 })
 
 function isRunning(pid: number): boolean {

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { compileJava, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, newestOrAll } from '../support/jdks.ts'
+import { forNewestJdk, newestOrAll } from '../support/jdks.ts'
 import {
   callsByPath,
   jfluid,
@@ -15,7 +15,7 @@ import {
 import { FULL } from '../support/lane.ts'
 import { nameOf, sourceOf } from './wait-for-program.ts'
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   async function starter(what: string): Promise<{ name: string; start(...options: string[]): JavaProcess }> {
     const name = `${nameOf(what)}${jdk.version}`
     const classes = await compileJava(jdk, { [`fix/${name}.java`]: sourceOf(name) })

@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { jarClasses } from '../support/jar.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 
 /** Class file versions, JVMS 4.1. */
 const JAVA_8 = 52
 const JAVA_11 = 55
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   const build = fileURLToPath(new URL('../../backend-java/build.mjs', import.meta.url))
   const dir = temporaryDirectory('jfluid-agent-build-')
   const { status, stdout, stderr } = spawnSync(process.execPath, [build, dir], {

@@ -91,7 +91,7 @@ function ofThisLane(found: readonly Jdk[]): readonly Jdk[] {
     }
     return [jdk]
   }
-  if (LANE === 'smoke') return found.slice(-1)
+  if (LANE === 'smoke' && !FULL) return found.slice(-1)
   return FULL || found.length < 3 ? found : [found[0], found[found.length - 1]]
 }
 

@@ -2,42 +2,22 @@
 // first invocations, classes of the JDK itself, trees of millions of nodes. What breaks at all breaks
 // here. Its output files must not change by a bit.
 //
-// The full run compiles the sources of a library from Maven Central and needs mvn once; the other one
-// compiles a few that are generated.
+// It compiles the sources of a library from Maven Central, and needs mvn once.
 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { writeJavaSources } from '../fixtures/sources.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid, startRecording } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { COLLECTIONS_SOURCES, unpackedArtifact } from '../support/maven.ts'
 import { type LiveCode, liveCode, probed, startDebuggable } from './live-code.ts'
 import { filesOf, threadNames } from './remains.ts'
 
-const GENERATED = 5
-/** The compiler, and what it uses most; all of the JDK is for the full run. */
-const USED = ['com.sun.tools.javac.**', 'java.util.*', 'java.lang.*']
-const JDK = ['--jdk', '--yes', ...(FULL ? [] : USED.flatMap((it) => ['--include', it]))]
-
-function generatedSources(): string {
-  const sources = temporaryDirectory('jfluid-sources-')
-  writeJavaSources(sources, GENERATED)
-  return sources
-}
-
-const sourcesFor = (jdk: Jdk): Promise<string> | string =>
-  FULL ? unpackedArtifact(jdk, COLLECTIONS_SOURCES) : generatedSources()
-const title = FULL ? '326 sources of commons-collections4' : `${GENERATED} generated sources`
-
 forNewestJdk((jdk) => {
-  // It takes a minute and a half each: scheme A, and other JDKs, where all is asked for.
-  const schemes = FULL ? ['a', 'b'] : ['b']
-  describe(`javac and the JDK below it compile ${title}`, () => {
-    it.each(schemes)(
+  describe('javac and the JDK below it compile 326 sources of commons-collections4', () => {
+    it.each(['a', 'b'])(
       'under scheme %s: to the same class files before, while and after',
       {
         timeout: 600_000,
@@ -46,7 +26,14 @@ forNewestJdk((jdk) => {
         const dir = temporaryDirectory('jfluid-javac-')
         const classes = await compileFixture(jdk, 'Compiler')
         const { java, jvm } = await startDebuggable(jdk, [
-          ...['-cp', classes, 'fix.Compiler', await sourcesFor(jdk), '--release', '17'],
+          ...[
+            '-cp',
+            classes,
+            'fix.Compiler',
+            await unpackedArtifact(jdk, COLLECTIONS_SOURCES),
+            '--release',
+            '17',
+          ],
         ])
         let compilations = 0
         const compile = async (name: string): Promise<{ output: string; ms: number }> => {
@@ -63,7 +50,14 @@ forNewestJdk((jdk) => {
 
         const recording = startRecording(
           java.pid,
-          ...['--root', 'com.sun.tools.javac.main.JavaCompiler.compile', ...JDK, '--scheme', scheme],
+          ...[
+            '--root',
+            'com.sun.tools.javac.main.JavaCompiler.compile',
+            '--jdk',
+            '--yes',
+            '--scheme',
+            scheme,
+          ],
         )
         await recording.started
         const during = await compile('while')

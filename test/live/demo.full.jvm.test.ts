@@ -1,0 +1,36 @@
+// The demo on a terminal, and ended by a signal; run.jvm.test.ts has it in a pipe.
+
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { startProcess } from '../support/java-process.ts'
+import { stderrLine } from '../support/jfluid.ts'
+import { Terminal } from '../support/terminal.ts'
+import { until } from './remains.ts'
+
+const demo = fileURLToPath(new URL('../../examples/demo.mjs', import.meta.url))
+
+it('npm run demo that is told to end has its service end first', { timeout: 60_000 }, async () => {
+  const p = startProcess(process.execPath, [demo], { detached: true })
+  await stderrLine(p, /^recording/)
+  const shop = Number(/attaching to (\d+)/.exec(p.stderr())![1])
+  expect(existsSync(`/proc/${shop}`)).toBe(true)
+  p.child.kill('SIGTERM')
+  await p.exit // not before its standard error has been closed by all who have it
+  expect(p.stderr()).toMatch(new RegExp(`detached from ${shop} in`))
+  await until(() => !existsSync(`/proc/${shop}`))
+})
+
+it('npm run demo on a terminal shows the tree of its service; q ends both', { timeout: 60_000 }, async () => {
+  const terminal = new Terminal([process.execPath, demo])
+  const pid = await terminal.until(
+    (lines) =>
+      lines.some((it) => it.includes('OrderService.process')) &&
+      / pid (\d+) +shop\.Main /.exec(lines[0]!)?.[1],
+    55_000, // it builds what is missing, and compiles the shop
+  )
+  terminal.send('q')
+  expect((await terminal.exit).code).toBe(0)
+  expect(terminal.scrollback().join('\n')).toMatch(new RegExp(`^detached from ${pid} in \\d+ ms`, 'm'))
+  await until(() => !existsSync(`/proc/${pid}`))
+})
