@@ -16,7 +16,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { agentProperties, DynamicLoadingDisabled, loadAgent, systemProperties } from '../../attach/command.ts'
+import {
+  AttachProtocolError,
+  agentProperties,
+  DynamicLoadingDisabled,
+  loadAgent,
+  systemProperties,
+} from '../../attach/command.ts'
 import { compiledCount, compiledMethods } from '../../attach/compiled-methods.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { refuseWithoutHeap } from '../../attach/heap-room.ts'
@@ -348,6 +354,20 @@ async function wake(
   return told.isRead ? 'woken' : 'none'
 }
 
+/**
+ * A JVM that was short of descriptors once may never be able to write its properties: a class that this takes has failed. The agent
+ * has read the line before.
+ */
+async function toldByAgent(connection: AttachConnection): Promise<Map<string, string>> {
+  try {
+    return await agentProperties(connection)
+  } catch (problem) {
+    if (!(problem instanceof AttachProtocolError)) throw problem
+    debug.attach?.(`properties of agents: ${problem.message}`)
+    return new Map()
+  }
+}
+
 /** What an agent was told. */
 interface Told {
   /** Those of the agent, with its answer. */
@@ -375,7 +395,7 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
   try {
     const problem = await writeLaunchFile(file, line, target)
     if (problem === null) {
-      const properties = await agentProperties(connection)
+      const properties = await toldByAgent(connection)
       return { properties, isRead: !launchFileHas(file, line, believedBy(target)) }
     }
     // Somebody else's lies there. Where there is no room, one that sleeps would be loaded anew each time.
