@@ -55,9 +55,11 @@ forNewestJdk((jdk) => {
       const terminal = Terminal.jfluid(['attach', `${java.pid}`, ...flags, '--out', out])
       // Of the whole JVM, what is open is where most samples are: where a thread waits for a read, by dumps.
       const seen = flags.includes(SERVE) ? SERVE : 'java.lang.Thread.run'
-      // In a row that counts something, and not in what is said of a root that is yet to be called.
+      // In a row with two numbers: a call that has begun may have no costs yet, and what is said of a root that is yet to be called has none.
       await terminal.until((lines) =>
-        lines.slice(2, -2).some((line) => line.includes(seen) && /[1-9]/.test(line.replace(seen, ''))),
+        lines
+          .slice(2, -2)
+          .some((line) => line.includes(seen) && /[1-9]\S* .*[1-9]/.test(line.replace(seen, ''))),
       )
       terminal.send('q')
       const { code } = await terminal.exit
