@@ -8,13 +8,13 @@ import { readTargetProcess, readThreadNames } from '../../src/attach/target-proc
 import { until } from '../live/remains.ts'
 import { STATUS } from '../support/exit-codes.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forOldestJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { startJfluid, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { DESCRIPTORS, IS_ROOT, outcome, ROOT_METHOD, start, THREADS } from './scarce-system-limits.ts'
 import { times, trials } from './trials.ts'
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   const each = FULL ? [THREADS, DESCRIPTORS] : IS_ROOT && jdk.version < 25 ? [THREADS] : [DESCRIPTORS]
 
   it.each(each)(
@@ -60,7 +60,7 @@ forOldestJdk((jdk) => {
     await limit.raise()
     const recording = startRecording(witness.pid, ...ROOT_METHOD)
     await recording.started
-    await recording.end(STATUS.rootNeverCalled)
+    await recording.end()
     expect((await witness.harm()).harm).toEqual([])
     expect(witness.java.stdout()).not.toContain('Full thread dump')
     await witness.end()

@@ -6,7 +6,7 @@ import { parseExpectation } from '../fixtures/expectation.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { added, filesOf, mappedFiles, threadNames } from '../live/remains.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk, type Jdk, newest, oldest } from '../support/jdks.ts'
+import { forEachJdk, type Jdk, newest } from '../support/jdks.ts'
 import { callsByPath, lines, startRecording } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { type Outcome, times, trials } from './trials.ts'
@@ -54,7 +54,7 @@ const UNUSUAL: readonly Unusual[] = [
   { name: 'SerialGC under pressure', options: [HEAP, '-XX:+UseSerialGC'] },
   { name: 'ParallelGC under pressure', options: [HEAP, '-XX:+UseParallelGC'] },
   { name: 'G1 under pressure', options: [HEAP, '-XX:+UseG1GC'] },
-  { name: 'Shenandoah under pressure', options: [HEAP, '-XX:+UseShenandoahGC'], short: oldest },
+  { name: 'Shenandoah under pressure', options: [HEAP, '-XX:+UseShenandoahGC'] },
   {
     name: 'generational Shenandoah under pressure',
     options: [HEAP, ...UNLOCK, '-XX:+UseShenandoahGC', '-XX:ShenandoahGCMode=generational'],

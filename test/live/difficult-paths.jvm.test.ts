@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, type Jdk } from '../support/jdks.ts'
+import { forOldestJdk, type Jdk } from '../support/jdks.ts'
 import { callsByMethod, cli, lines, type Ran, readProfileJson } from '../support/jfluid.ts'
 
 const PLACE = `Größe 日本 𝒜 'x' "y" =;:%20#?!`
@@ -46,7 +46,7 @@ const TASKS = `
 const classesOf = (jdk: Jdk) => compileJava(jdk, { 'Tasks.java': TASKS })
 
 describe(`jfluid below ${PLACE}, and the locale C`, () => {
-  forEachJdk((jdk) => {
+  forOldestJdk((jdk) => {
     it('attaches, also a second time, and prints nothing in the program', async () => {
       const options = jdk.version >= 21 ? ['-XX:+EnableDynamicAgentLoading'] : []
       const cwd = join(temporaryDirectory(), PLACE)

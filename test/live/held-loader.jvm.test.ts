@@ -10,7 +10,7 @@ import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { instrumentClass } from '../../src/instrument/class.ts'
 import { Instrumenter, type Task } from '../../src/session/code/instrumenter.ts'
 import { compileJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk } from '../support/jdks.ts'
+import { forOldestJdk } from '../support/jdks.ts'
 import { liveCode, probed } from './live-code.ts'
 import { threadNames, until } from './remains.ts'
 import { HIGHEST, method, NO_EVENTS, openSwapped, PROGRAM } from './swapped.ts'
@@ -113,7 +113,7 @@ const WAITER = `
     }
   }`
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, {

@@ -17,7 +17,7 @@ import {
   stop,
   temporaryDirectory,
 } from '../support/java-process.ts'
-import { forEachJdk, forNewestJdk, forOldestJdk, type Jdk, newestOrAll } from '../support/jdks.ts'
+import { forNewestJdk, forOldestJdk, type Jdk, newestOrAll } from '../support/jdks.ts'
 import {
   callsByPath,
   jfluid,
@@ -36,7 +36,7 @@ const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 /** Ten times what it should be, and half of what 20 classes would cost if each were waited for. */
 const HELD_MS = 2500
 const ROUNDS = FULL ? 20 : 1
-/** Once it is recording, a killed client is tried on each JDK above. */
+/** Once it is recording, a killed client is tried by the first tests. */
 const PHASES = [
   'attaching',
   'calibrating',
@@ -69,7 +69,7 @@ const EXIT = ['by System.exit inside the root', (java: JavaProcess) => java.send
 const KILL = ['by SIGKILL', (java: JavaProcess) => java.child.kill('SIGKILL')] as const
 const deathsOn = (jdk: Jdk) => (newestOrAll.includes(jdk) ? [KILL, EXIT] : [EXIT])
 
-forEachJdk((jdk) => {
+forOldestJdk((jdk) => {
   const SPEED = `JDK ${jdk.version}:`
   const ticker = once(() => compileFixture(jdk, 'Ticker'))
   const pulse = once(() => compileJava(jdk, { 'fix/Pulse': PULSE }))

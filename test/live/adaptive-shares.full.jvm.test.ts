@@ -1,5 +1,5 @@
 // What threads inside the root were doing, by samples, against what they have measured themselves: with the machine to itself, since
-// a thread that samples gets a processor later where all are busy. The newest JDK has the server of adaptive-server.alone for that.
+// a thread that samples gets a processor later where all are busy. In the live lane the newest JDK has the server of adaptive-server.alone for that.
 
 import { expect, it } from 'vitest'
 import { sessionOptions } from '../../src/commands/options.ts'
@@ -8,7 +8,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'
-import { forOldestJdk, type Jdk } from '../support/jdks.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
 const STATES = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs', 'unknownNs'] as const
@@ -57,7 +57,7 @@ function expectNear(
     expect(Math.abs(found[state]! - share), `${state}: ${found[state]} for ${share}`).toBeLessThan(MOST_OFF)
 }
 
-forOldestJdk((jdk) => {
+forEachJdk((jdk) => {
   it('says what threads inside the root were doing, as they say themselves', {
     timeout: 90_000,
   }, async () => {
