@@ -39,7 +39,12 @@ function guard(name: 'spawn' | 'spawnSync' | 'execFile' | 'execFileSync' | 'exec
   Object.defineProperty(childProcess, name, { value: guarded(childProcess[name] as Start) })
 }
 
-for (const name of ['spawn', 'spawnSync', 'execFile', 'execFileSync', 'exec', 'execSync'] as const) {
-  guard(name)
+// Once a process, which runs many files.
+const GUARDED = Symbol.for('jfluid: processes of a JDK are refused')
+if (!Reflect.has(childProcess, GUARDED)) {
+  Object.defineProperty(childProcess, GUARDED, { value: true })
+  for (const name of ['spawn', 'spawnSync', 'execFile', 'execFileSync', 'exec', 'execSync'] as const) {
+    guard(name)
+  }
+  syncBuiltinESMExports() // named imports see it, too
 }
-syncBuiltinESMExports() // named imports see it, too
