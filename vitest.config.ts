@@ -19,12 +19,17 @@ const ALONE = ['test/**/*.alone.jvm.test.ts']
 const SMOKE = ['test/**/*.smoke.jvm.test.ts']
 const JVM = ['test/**/*.jvm.test.ts']
 
-/** They mock modules, which other files have as they are. */
+/** They mock modules, which other files have as they are, or measure what is allocated. */
 const ISOLATED = [
+  'test/attach/heap-room.test.ts',
   'test/base/debug-log.test.ts',
+  'test/cct/slow-calls.test.ts',
   'test/commands/no-home.test.ts',
+  'test/events/decode.test.ts',
+  'test/jdwp-client/packet.test.ts',
   'test/remote/hosted-session.test.ts',
   'test/remote/hosted-steering.test.ts',
+  'test/security/fuzz-wire.test.ts',
 ]
 
 const FIXTURES = ['test/lanes/compile-fixtures.ts']
