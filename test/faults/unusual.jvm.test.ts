@@ -54,7 +54,7 @@ const UNUSUAL: readonly Unusual[] = [
   { name: 'SerialGC under pressure', options: [HEAP, '-XX:+UseSerialGC'] },
   { name: 'ParallelGC under pressure', options: [HEAP, '-XX:+UseParallelGC'] },
   { name: 'G1 under pressure', options: [HEAP, '-XX:+UseG1GC'] },
-  { name: 'Shenandoah under pressure', options: [HEAP, '-XX:+UseShenandoahGC'] },
+  { name: 'Shenandoah under pressure', options: [HEAP, '-XX:+UseShenandoahGC'], short: oldest },
   {
     name: 'generational Shenandoah under pressure',
     options: [HEAP, ...UNLOCK, '-XX:+UseShenandoahGC', '-XX:ShenandoahGCMode=generational'],
