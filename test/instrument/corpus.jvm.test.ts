@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { beforeAll, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, oldest } from '../support/jdks.ts'
+import { forNewestJdk, oldest } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
 import { patchedModules } from './corpus-patches.ts'
 import { compileTools, type ImageClass, imageClasses, runJava, VERIFY_ALL } from './jvm.ts'
@@ -16,7 +16,7 @@ import { assertRoundTrip } from './round-trip.ts'
 /** Its class file is damaged on purpose, to see that the verifier is at work in both loaders. */
 const DAMAGED = ['java.util.Scanner', 'com.sun.tools.javac.util.Pair']
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   const modules = FULL ? ['ALL'] : [jdk === oldest ? 'java.base' : 'jdk.compiler']
   let tools: string
   let image: ImageClass[]
