@@ -56,7 +56,7 @@ async function shown(
   await place?.release()
   const finishing = finish(session)
   const { profile, report } = await (place === null ? finishing : place.orAutosaved(finishing))
-  // Before anything is said: whoever reads us may have gone.
+  // Before anything is printed: the reader of a pipe may have closed it.
   await place?.keep(profile)
   await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
   for (const line of describeMatches(session)) say(line)

@@ -102,7 +102,7 @@ forEachJdk((jdk) => {
       '$name',
       async ({ compile, args, root, scheme, isCalled, own = 'Lfix/', grows }) => {
         const { java, jvm } = await startDebuggable(jdk, ['-cp', await compile(jdk, ticker), ...args])
-        // A hidden class is nobody's to change, and goes when it likes.
+        // A hidden class cannot be redefined, and may be unloaded at any time.
         const isStable = ([name]: [string, string]): boolean => !name.includes('$$Lambda')
         const before = new Map([...(await liveCode(jvm, own))].filter(isStable))
         const tablesBefore = new Map([...(await liveTables(jvm, own))].filter(isStable))

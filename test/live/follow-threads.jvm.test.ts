@@ -166,7 +166,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       const found = Object.fromEntries(Object.keys(HANDED).map((way) => [way, below(profile, way)]))
       const known = Object.entries(HANDED).map(([way, [, lines]]) => [way, [...lines].sort()])
       expect(found).toEqual(Object.fromEntries(known))
-      // Whoever runs them: a binary tree of 512 leaves has 511 nodes above them.
+      // Whichever thread runs them: a binary tree of 512 leaves has 511 nodes above them.
       expect(calls(profile, 'fix.Hands$Split.leaf')).toBe(512)
       expect(calls(profile, 'fix.Hands$Split.compute', '()Ljava/lang/Integer;')).toBe(1023)
       // The bridge that the pool calls: for the first, and for those that were forked.

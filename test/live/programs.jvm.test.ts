@@ -42,7 +42,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const of = (type: string) => profile.merged.filter((it) => it.class === type)
     const counted = byMethod(callsByPath(of(SELF_CHECK)))
     expect(Object.fromEntries(Object.keys(own).map((name) => [name, counted.get(name)]))).toEqual(own)
-    // It serves on as if nobody had been there, and answers the same.
+    // It goes on serving, with the same answers.
     expect(await get('/selfcheck?n=50')).toEqual(own)
 
     expect(profile.merged.map((it) => `${it.class}.${it.method}`).toSorted()).toEqual(roots.toSorted())

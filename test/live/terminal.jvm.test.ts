@@ -331,7 +331,7 @@ forNewestJdk((jdk) => {
       terminal.send('p')
       await terminal.until((lines) => /PAUSED/.test(lines[0]!))
       const frozen = await terminal.until(rootRow)
-      // The service goes on; each key draws the screen anew.
+      // The service goes on; each key redraws the screen.
       const served = await requests()
       await until(async () => (await requests()) > served + 50)
       terminal.send('j')

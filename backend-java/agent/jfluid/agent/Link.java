@@ -93,7 +93,7 @@ final class Link implements AutoCloseable {
         selector.wakeup();
     }
 
-    /** {@link #wakeup} for whoever knows no link. */
+    /** Calls {@link #wakeup}: for the ring, which has no link. */
     final Runnable waker = new Runnable() {
         @Override
         public void run() {
