@@ -8,12 +8,17 @@ import { type JavaProcess, startJava } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
+import { until } from './remains.ts'
+
+const PROCESS = 'shop.OrderService.process'
 
 forNewestJdk((jdk) => {
   let java: JavaProcess
   beforeAll(async () => {
     java = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
     await java.line(/ready/)
+    // Methods to complete are those that the JVM has compiled.
+    await until(async () => (await candidateNames(java.pid)).methods.includes(PROCESS))
   })
 
   it('a name that is typed in part becomes the root of an ordinary session', {
@@ -27,7 +32,7 @@ forNewestJdk((jdk) => {
     await terminal.until((lines) => lines[2]?.startsWith(' root: '))
     // Its letters come as one piece, as from a hand that is quick.
     terminal.send('ordersrvproc')
-    await terminal.until(() => terminal.selected()?.trim() === 'shop.OrderService.process')
+    await terminal.until(() => terminal.selected()?.trim() === PROCESS)
     terminal.send('\r')
     await terminal.until((lines) => lines.at(-2)?.includes('attach with root shop.OrderService.process'))
     terminal.send('\r')

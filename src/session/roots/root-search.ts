@@ -67,7 +67,6 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   const begun = await beginUnless(signal, pid, options, looks)
   if (begun === null) return null
   const { connection, session } = begun
-  const names = options.withNames === true ? await namesIn(connection, signal) : NO_NAMES
   if (signal.aborted) {
     await session.leave()
     return null
@@ -109,18 +108,23 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     clearInterval(ticker)
     await session.leave()
   }
+  const sampledMs = performance.now() - startedAt
+  const hasEnded = session.ending?.how === 'target ended'
+  // Once it has been sampled: a JVM that has just begun has compiled more of its methods by then.
+  const wantsNames = options.withNames === true && !signal.aborted && !hasEnded
+  const names = wantsNames ? await namesIn(connection, signal) : NO_NAMES
   const snapshot = session.snapshot()
   const methodName = (id: number): MethodName => session.methodName(id)
   return {
     pid,
     target: session.target,
     sampling: session.sampling,
-    durationMs: performance.now() - startedAt,
+    durationMs: sampledMs,
     snapshot,
     names,
     candidates: rootCandidates(snapshot, methodName, looks),
     warnings: session.status().warnings,
-    hasEnded: session.ending?.how === 'target ended',
+    hasEnded,
     methodName,
   }
 }
