@@ -137,6 +137,10 @@ export class HostedSession implements Hosted {
         return await steering.leaveOut(text)
       case 'add':
         return await steering.add(text)
+      case 'cost to time':
+        return await steering.costToTime(text)
+      case 'time':
+        return await steering.time(text)
       case 'take back':
         return await steering.takeBack(text)
       default:

@@ -17,6 +17,8 @@ import type { SessionFlags } from './options.ts'
 import { type outcome, SessionCutShort } from './outcome.ts'
 import { packageVersion } from './package-version.ts'
 
+type SteerKind = 'root' | 'leave out' | 'add' | 'take back' | 'time' | 'cost to time'
+
 /** Pieces that are asked for before the first has come: distance costs nothing then. */
 const PIECES_AT_ONCE = 16
 /** No profile is larger. */
@@ -132,7 +134,7 @@ export class RemoteSession implements Saved {
   }
 
   /** @returns what to tell the user; @throws ProxySays: nothing has changed then, or the root, as with `changeRoot` */
-  async steer(what: 'root' | 'leave out' | 'add' | 'take back', text: string, place = ''): Promise<string> {
+  async steer(what: SteerKind, text: string, place = ''): Promise<string> {
     return String(await this.#caller.ask('steer', { what, text, place }))
   }
 

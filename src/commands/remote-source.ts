@@ -76,6 +76,8 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
     },
     leaveOut: (text) => view.after(session.steer('leave out', text)),
     add: (text) => view.after(session.steer('add', text)),
+    costToTime: (text) => session.steer('cost to time', text),
+    time: (text) => view.after(session.steer('time', text)),
     takeBack: (text) => view.after(session.steer('take back', text)),
   }
 }

@@ -1,5 +1,6 @@
 // What keys of the live view change in a session: its roots, what is left out, and what is added.
 
+import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { isWait } from '../profile/text.ts'
 import { parseRoot, readableParameters } from '../reveal/patterns.ts'
@@ -48,6 +49,12 @@ export function sessionSteering(session: Session, keep: KeepProfile): Steering {
         ? `nothing of ${text} has been reached yet; what is reached gets probes`
         : `added: ${counted(methods.size)} of ${text}`
     },
+    async costToTime(text) {
+      return standsStillText(await session.pauseToTime(text))
+    },
+    async time(text) {
+      return `timed from now on, with rows from zero: ${counted(await session.time(text))} of ${text}`
+    },
     async takeBack(text) {
       const wasAdded = session.byHand.some((it) => it.what === 'add' && it.text === text)
       const methods = await session.takeBack(text)
@@ -61,13 +68,22 @@ function counted(methods: number): string {
   return methods === 1 ? '1 method' : `${methods} methods`
 }
 
+function standsStillText(pauseMs: number | null): string {
+  if (pauseMs === null) return 'the JVM stands still, for an unknown time'
+  return pauseMs === 0
+    ? 'the JVM goes on'
+    : `the JVM stands still for about ${Math.max(1, Math.round(pauseMs))} ms`
+}
+
 /** A method, its class or its package as it is steered by; null if it is none. */
 export function steeredText(name: MethodName, extent: Extent): string | null {
   // Rows of waiting and of what is allocated are no methods.
-  if (isWait(name) || name.class === '' || !name.descriptor.startsWith('(')) return null
+  if (isWait(name) || isAllocation(name) || name.class === '' || name.class === '?') return null
   switch (extent) {
     case 'method': {
       const method = name.method === '<init>' ? 'new' : name.method
+      // A sampled frame tells no parameters.
+      if (name.descriptor === '') return `${name.class}.${method}`
       // Simple names of types will do, and fit on a line.
       const types = readableParameters(name.descriptor).map((it) => it.slice(it.lastIndexOf('.') + 1))
       return `${name.class}.${method}(${types.join(', ')})`

@@ -688,6 +688,11 @@ export class Revealer {
     for (const id of ids) this.#refused.add(id)
   }
 
+  /** Methods that were `dropped`, or are new, and get probes. */
+  takenAfterAll(ids: Iterable<number>): void {
+    for (const id of ids) this.#refused.delete(id)
+  }
+
   /** An id that no method will have, for rows of something else. */
   reserveId(): number {
     return this.#ids.reserve()

@@ -11,9 +11,10 @@ import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { type DetachFacts, detachWarnings } from '../profile/detach-facts.ts'
 import type { Mode, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
-import type { RootPattern } from '../reveal/patterns.ts'
+import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { AgentFacts, DetachReport } from '../wire/messages.ts'
+import { CannotTime, type Controller } from './adaptive/controller.ts'
 import { beginAnew, CannotChangeRoots, checkRoots, type KeepProfile, OldRootsAgain } from './changed-roots.ts'
 import type { Budget } from './code/budget.ts'
 import { type ByHandEntry, CannotAdd, CannotLeaveOut } from './code/by-hand.ts'
@@ -211,6 +212,40 @@ export class Session {
     this.#mayChange(CannotLeaveOut)
     const { engine, span } = this.#recording
     return await engine.byHand.takeBack(text, span.durationMs)
+  }
+
+  /**
+   * How long the JVM will stand still so that a method has exact times, in ms: 0 if that needs no redefinition, null if it cannot be
+   * told.
+   *
+   * @throws BadPattern, CannotTime
+   */
+  async pauseToTime(text: string): Promise<number | null> {
+    return await this.#timing().pauseToTime(parseRoot(text))
+  }
+
+  /**
+   * With scheme adaptive: gives a method below the roots exact times. Rows begin at zero; times of the roots go on.
+   *
+   * @param text  as --time has it
+   * @returns how many methods that are
+   * @throws BadPattern, CannotTime: nothing has changed then
+   */
+  async time(text: string): Promise<number> {
+    return await this.#timing().time(parseRoot(text))
+  }
+
+  #timing(): Controller {
+    const { controller, end } = this.#recording
+    if (controller === null)
+      throw new CannotTime(
+        `scheme ${this.scheme} has no rows that are only sampled`,
+        'All methods that it reaches are timed.',
+      )
+    if (this.#isChanging)
+      throw new CannotTime('the roots are being changed', 'Try again when they have been.')
+    if (end.isStopping || end.isOver) throw new CannotTime('the session has ended', 'Begin another one.')
+    return controller
   }
 
   #mayChange(Problem: typeof CannotLeaveOut | typeof CannotAdd): void {

@@ -223,6 +223,13 @@ export class LiveView extends Frame<Picture> implements Actions {
     return this.model.isFolded ? undefined : this.model.view.method
   }
 
+  askTime(): void {
+    if (!this.goesOn) this.say('the session has ended: nothing more can be timed')
+    else if (this.#source.status().scheme !== 'adaptive')
+      this.say('with this scheme all methods that are reached have exact times')
+    else this.#steering()?.askTime(this.#chosenMethod)
+  }
+
   listLeftOut(): void {
     this.#steering()?.list()
   }

@@ -38,6 +38,7 @@ export interface Actions extends FrameActions {
   askRoot(): void
   askLeaveOut(): void
   listLeftOut(): void
+  askTime(): void
   nextMatch(direction: 1 | -1): void
   sortNext(): void
   sortBy(column: SortColumn): void
@@ -175,6 +176,15 @@ export const BINDINGS: readonly Binding[] = [
   bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
   forSession(
     bind('r', 'r', 'make the selected method the root, and begin at zero', (on) => on.askRoot(), 'root'),
+  ),
+  forSession(
+    bind(
+      '+',
+      '+',
+      'give the selected method exact times, with scheme adaptive',
+      (on) => on.askTime(),
+      'time',
+    ),
   ),
   forSession(
     bind(

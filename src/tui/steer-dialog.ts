@@ -14,6 +14,7 @@ const EXTENTS: readonly Extent[] = ['method', 'class', 'package']
 type State =
   | { readonly kind: 'closed' }
   | { readonly kind: 'root'; readonly text: string }
+  | { readonly kind: 'time'; readonly text: string; readonly cost: string | null }
   | { readonly kind: 'out'; readonly id: number; readonly extent: Extent }
   | { readonly kind: 'list'; readonly choice: number }
   | { readonly kind: 'pattern'; readonly adds: boolean; readonly text: string }
@@ -48,6 +49,23 @@ export class SteerDialog {
     if (text !== null) this.#state = { kind: 'root', text }
   }
 
+  /** Asks whether the method of this row is to have exact times, once it is known what that costs. */
+  askTime(id: number | undefined): void {
+    const text = this.#textOf(id, 'method')
+    if (text === null) return
+    const asked: State = { kind: 'time', text, cost: null }
+    this.#state = asked
+    this.#steering.costToTime(text).then(
+      (cost) => {
+        if (this.#state === asked) this.#state = { ...asked, cost }
+      },
+      (error: unknown) => {
+        if (this.#state === asked) this.#state = CLOSED
+        this.#tell(textOf(error), true)
+      },
+    )
+  }
+
   /** Asks how much is to be left out. */
   askLeaveOut(id: number | undefined): void {
     if (id !== undefined && this.#textOf(id, 'method') !== null)
@@ -72,6 +90,7 @@ export class SteerDialog {
     const state = this.#state
     if (key === 'escape') this.#state = state.kind === 'pattern' ? { kind: 'list', choice: 0 } : CLOSED
     else if (state.kind === 'root') this.#pressRoot(state.text, key)
+    else if (state.kind === 'time') this.#pressTime(state, key)
     else if (state.kind === 'out') this.#pressOut(state, key)
     else if (state.kind === 'list') this.#pressList(state.choice, key)
     else if (state.kind === 'pattern') this.#type(state, key)
@@ -88,6 +107,11 @@ export class SteerDialog {
           this.#changesRoot = false
         })
     })
+  }
+
+  #pressTime({ text, cost }: State & { kind: 'time' }, key: string): void {
+    if (key === 'q') this.#state = CLOSED
+    else if (key === 'enter' && cost !== null) this.#change(`timing ${text}`, () => this.#steering.time(text))
   }
 
   #pressOut({ id, extent }: State & { kind: 'out' }, key: string): void {
@@ -193,6 +217,11 @@ export class SteerDialog {
         return [
           question('record', state.text, 'as the root, from zero?', columns),
           [run(' Enter', 'key'), run(' changes the root  ', 'dim'), ...escapeKey('does not')],
+        ]
+      case 'time':
+        return [
+          question('time', state.text, `exactly? ${state.cost ?? 'asking what that costs ...'}`, columns),
+          [run(' Enter', 'key'), run(' times it  ', 'dim'), ...escapeKey('does not')],
         ]
       case 'out':
         return [

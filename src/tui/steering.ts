@@ -33,5 +33,8 @@ export interface Steering {
   changeRoot(text: string, onPhase: (phase: string) => void): Promise<string>
   leaveOut(text: string): Promise<string>
   add(text: string): Promise<string>
+  /** What exact times of a method will cost, for the user; the question that asks whether it is to have them ends with it. */
+  costToTime(text: string): Promise<string>
+  time(text: string): Promise<string>
   takeBack(text: string): Promise<string>
 }

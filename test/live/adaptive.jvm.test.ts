@@ -48,6 +48,38 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
+  it('methods that the user times while it records are counted exactly from then on', async () => {
+    const classpath = await compileFixture(jdk, 'KnownTree')
+    const program = { mainClass: 'fix.KnownTree', args: ['1', '3'], root: 'fix.KnownTree.task' }
+    const oracle = await countCalls({ jdk, classpath, ...program, send: ['run', 'quit'], include: ['fix.*'] })
+    const java = startJava(jdk, ['-cp', classpath, program.mainClass, ...program.args])
+    await java.line(/^ready/)
+    const options = sessionOptions({ root: [program.root], scheme: 'adaptive' })
+    const session = await Session.start(await attachDoor(java.pid), options)
+    // It is loaded, and has no probes yet.
+    expect(await session.pauseToTime('KnownTree.leaf')).toBeGreaterThan(0)
+    expect(await session.time('KnownTree.leaf')).toBe(1)
+    expect(await session.pauseToTime('KnownTree.leaf')).toBe(0)
+    await expect(session.time('KnownTree.nothing')).rejects.toThrow(/no method below the roots/)
+    await expect(session.time('KnownTree.task')).rejects.toThrow(/no method below the roots/)
+    java.send('run')
+    await java.line(/^done/)
+    await session.detach()
+    const { merged, methodNames } = await session.profile()
+    await session.close()
+    const calls = (name: string) => {
+      let sum = 0
+      for (const [node, id] of merged.method.entries())
+        if (methodNames[id]!.method === name) sum += merged.metrics.calls![node]!
+      return sum
+    }
+    const counted = (name: string) =>
+      [...oracle.contexts]
+        .filter(([path]) => path.split(';').at(-1)!.startsWith(`fix.KnownTree.${name}(`))
+        .reduce((sum, [, of]) => sum + of, 0)
+    expect([calls('task'), calls('leaf')]).toEqual([counted('task'), counted('leaf')])
+  })
+
   it('finds a root when its class has been loaded, and counts its calls from then on', async () => {
     const { classes, a, b } = await compileLate(jdk)
     const java = startJava(jdk, ['-cp', classes, 'fix.Late', a, b])

@@ -95,3 +95,22 @@ it('what is steered is done there, and what it says is told', async () => {
   ])
   await expect(session.steer('all' as 'add', 'x')).rejects.toThrow(/to all something/)
 })
+
+it('exact times are asked for there, with what they cost first', async () => {
+  const asked: string[] = []
+  const session = await hosted({
+    pauseToTime: async (text: string) => {
+      asked.push(`cost ${text}`)
+      return 38.2
+    },
+    time: async (text: string) => {
+      asked.push(`time ${text}`)
+      return 1
+    },
+  })
+  expect(await session.steer('cost to time', 'a.B.d')).toBe('the JVM stands still for about 38 ms')
+  expect(await session.steer('time', 'a.B.d')).toBe(
+    'timed from now on, with rows from zero: 1 method of a.B.d',
+  )
+  expect(asked).toEqual(['cost a.B.d', 'time a.B.d'])
+})

@@ -42,6 +42,12 @@ class FakeSteering implements Steering {
   add(text: string): Promise<string> {
     return this.#do(`in ${text}`)
   }
+  costToTime(text: string): Promise<string> {
+    return this.#do(`cost ${text}`)
+  }
+  time(text: string): Promise<string> {
+    return this.#do(`time ${text}`)
+  }
   takeBack(text: string): Promise<string> {
     return this.#do(`back ${text}`)
   }
@@ -140,6 +146,51 @@ describe('another root', () => {
     await turnOfTheLoop()
     screen.press('r')
     assert.match(bottom(), /frozen.*p goes on/)
+  })
+})
+
+describe('exact times', () => {
+  const isAdaptive = () => {
+    const { status } = source
+    source.status = () => ({ ...status.call(source), scheme: 'adaptive' })
+  }
+
+  it('are given once the user has seen what they cost', async () => {
+    isAdaptive()
+    screen.press('down +')
+    assert.match(
+      bottom(),
+      / time com\.acme\.shop\.Pricing\.priceOf\(int\) exactly\? asking what that costs \.\.\./,
+    )
+    screen.press('enter')
+    assert.deepEqual(steering.told, ['cost com.acme.shop.Pricing.priceOf(int)'])
+    await steering.finish()
+    view.draw()
+    assert.match(bottom(), /exactly\? done: cost com/)
+    screen.press('enter')
+    assert.deepEqual(steering.told.slice(1), ['time com.acme.shop.Pricing.priceOf(int)'])
+    await steering.finish()
+    assert.match(bottom(), /done: time com\.acme/)
+  })
+
+  it('are not given to what the user leaves alone, and why they cannot be had is told', async () => {
+    isAdaptive()
+    screen.press('down + escape')
+    await steering.finish(new Error('no room'))
+    assert.match(bottom(), /no room/)
+    screen.press('+')
+    await steering.finish()
+    screen.press('escape down')
+    assert.deepEqual(
+      steering.told.filter((it) => it.startsWith('time')),
+      [],
+    )
+  })
+
+  it('all methods have where another scheme reaches them', () => {
+    screen.press('down +')
+    assert.match(bottom(), /with this scheme all methods that are reached have exact times/)
+    assert.deepEqual(steering.told, [])
   })
 })
 

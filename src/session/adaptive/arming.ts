@@ -5,7 +5,7 @@ import { type ClassFile, parseClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
 import type { PauseFact } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
-import type { RootPattern } from '../../reveal/patterns.ts'
+import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from '../../reveal/patterns.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
 import { MODE_TIME } from '../../wire/messages.ts'
 import type { Installation, Workshop } from '../code/installation.ts'
@@ -144,6 +144,50 @@ export class Arming {
       armed = { ids, missing }
     })
     return armed
+  }
+
+  /** Methods below the roots that have been revealed, of the class that a pattern names best. */
+  #named(pattern: RootPattern): MethodTarget[] {
+    const ranked = [...this.#workshop.revealer.methods()]
+      .filter((it) => !it.root && matchesMethod(pattern, it.name, it.descriptor))
+      .map((it) => ({ it, rank: rootRank(pattern, it.className) }))
+    const best = maxOf(
+      ranked.map(({ rank }) => rank),
+      RANK_NONE,
+    )
+    return best === RANK_NONE ? [] : ranked.filter(({ rank }) => rank === best).map(({ it }) => it)
+  }
+
+  /** Whether exact times of these need no redefinition. */
+  hasProbes(pattern: RootPattern): boolean {
+    const named = this.#named(pattern)
+    return named.length > 0 && named.every(({ id }) => this.#workshop.instrumenter.has(id))
+  }
+
+  /**
+   * Gives methods exact times, from the next call of a root on: however short they are, as they were asked for by name.
+   *
+   * @param predictedMs  for how long it was said that the JVM would stand still
+   * @returns their ids; empty if there is none, or the JVM or the rewriter has refused them
+   */
+  async time(pattern: RootPattern, predictedMs: number | null): Promise<readonly number[]> {
+    let ids: readonly number[] = []
+    const { instrumenter, revealer, turns } = this.#workshop
+    await turns.request(async () => {
+      if (!this.hasProbes(pattern)) {
+        this.#finder.want([pattern])
+        await this.#installation.refreshClasses()
+        const { revelation } = await this.reveal([pattern])
+        const instrument = this.#named(pattern).filter(({ id }) => !instrumenter.has(id))
+        revealer.takenAfterAll(instrument.map(({ id }) => id))
+        await this.redefine(predictedMs, () => this.#installation.apply([{ ...revelation, instrument }]))
+      }
+      ids = this.#named(pattern)
+        .map(({ id }) => id)
+        .filter((id) => instrumenter.has(id))
+      if (ids.length > 0) await this.switchTo([[ids, MODE_TIME]])
+    })
+    return ids
   }
 
   async #within(revelation: Revelation, limits: ArmLimits): Promise<Revelation> {

@@ -6,7 +6,9 @@ import { performance } from 'node:perf_hooks'
 import { INVALIDATES_LITTLE } from '../../attach/admission.ts'
 import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
+import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Tree } from '../../cct/tree.ts'
+import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
 import type { Engine } from '../engine.ts'
@@ -38,10 +40,22 @@ const BUDGET = 0.05
 /** So many looks in a row find that they cost more, before methods are switched off. */
 const LOOKS = 2
 
+const NATIVE_HINT = 'Roots have exact times already; native and abstract methods have none.'
+
 /** Of all threads, each a safepoint. */
 const LOOKS_ELSEWHERE = 3
 const ELSEWHERE_MS = 1_000
 const STACK_DEPTH = 400
+
+/** Exact times that a user has asked for while a session runs are not to be had. */
+export class CannotTime extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint: string
+  constructor(reason: string, hint: string) {
+    super(`no exact times by hand: ${reason}`)
+    this.hint = hint
+  }
+}
 
 type Phase = 'look' | 'settle' | 'hold'
 
@@ -58,7 +72,8 @@ export class Controller {
   readonly #span: Span
   #timer: NodeJS.Timeout | undefined
   #phase: Phase = 'look'
-  #isBusy = false
+  /** What is being done; null if nothing is. */
+  #work: Promise<void> | null = null
   #stopped = false
   /** Samples at the latest look for a batch. */
   #lookedAt = 0
@@ -105,8 +120,74 @@ export class Controller {
   }
 
   async #tick(): Promise<void> {
-    if (this.#isBusy || this.#stopped) return
-    this.#isBusy = true
+    if (this.#work !== null || this.#stopped) return
+    await this.#alone(() => this.#step())
+  }
+
+  /** One thing after another: nothing else may be at work. */
+  async #alone(work: () => Promise<void>): Promise<void> {
+    const done = work()
+    const settled = done.catch(() => {}) // whoever has begun it is told
+    this.#work = settled
+    try {
+      await done
+    } finally {
+      this.#work = null
+    }
+  }
+
+  /**
+   * How long the JVM will stand still so that methods have exact times, in ms: 0 if they have probes already, null if that cannot be
+   * told.
+   */
+  async pauseToTime(pattern: RootPattern): Promise<number | null> {
+    const { arming } = this.#engine
+    if (arming === null || arming.hasProbes(pattern)) return 0
+    return await arming.predict(1)
+  }
+
+  /**
+   * Gives methods exact times because the user wants that of them: they keep them whatever that costs.
+   *
+   * @returns how many there are
+   * @throws CannotTime: nothing has changed then
+   */
+  async time(pattern: RootPattern): Promise<number> {
+    while (this.#work !== null) await this.#work
+    let many = 0
+    await this.#alone(async () => {
+      many = await this.#time(pattern)
+    })
+    return many
+  }
+
+  async #time(pattern: RootPattern): Promise<number> {
+    const { arming, door, installation } = this.#engine
+    if (this.#stopped || arming === null) throw new CannotTime('the session has ended', 'Begin another one.')
+    if (!arming.hasProbes(pattern)) {
+      const left = await door.metaspaceLeft()
+      if (left <= FREE_METASPACE)
+        throw new CannotTime(
+          `${mib(left)} of the metaspace are left, and ${mib(FREE_METASPACE)} stay free`,
+          'Its samples tell what share of the time it has.',
+        )
+    }
+    const ids = await arming.time(pattern, await this.pauseToTime(pattern))
+    if (ids.length === 0) {
+      const refused = [...installation.skipped].find(([name]) =>
+        name.startsWith(`${pattern.className}.${pattern.method}(`),
+      )
+      throw refused === undefined
+        ? new CannotTime(`${pattern.text} is no method below the roots that can have probes`, NATIVE_HINT)
+        : new CannotTime(`${pattern.text} cannot have probes: ${refused[1]}`, 'Time its caller instead.')
+    }
+    // They are the user's: nothing switches them off.
+    this.#batch = new Map([...this.#batch].filter(([id]) => !ids.includes(id)))
+    this.#newRows()
+    return ids.length
+  }
+
+  async #step(): Promise<void> {
     try {
       if (this.#phase === 'look') await this.#look()
       else if (this.#phase === 'settle') await this.#settle()
@@ -116,8 +197,6 @@ export class Controller {
         this.#engine.warnings.add(`no more methods are chosen to be timed: ${String(error)}`)
         this.stop()
       }
-    } finally {
-      this.#isBusy = false
     }
   }
 

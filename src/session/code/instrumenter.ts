@@ -104,6 +104,12 @@ export class Instrumenter {
     return this.moved.get(classId)?.get(selector)
   }
 
+  /** Whether the target holds the body of this method with its probes. */
+  has(methodId: number): boolean {
+    for (const tasks of this.installed.values()) if (tasks.some(({ id }) => id === methodId)) return true
+    return false
+  }
+
   get instrumentedClasses(): number {
     return this.installed.size + this.unloadedClasses
   }
