@@ -32,14 +32,19 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
   let lastMs = 0
   let eventsPerSecond = 0
   let waitPercent = 0
+  let lastCostMs = 0
+  let costPercent = 0
   let latest: LiveStatus | null = null
   const poll = async (): Promise<void> => {
     const s = await session.status()
-    if (s.elapsedMs < lastMs) lastEvents = lastWaitMs = lastMs = 0 // all was set to zero
+    if (s.elapsedMs < lastMs) lastEvents = lastWaitMs = lastCostMs = lastMs = 0 // all was set to zero
     const spent = s.elapsedMs - lastMs
     if (spent > 500) {
       eventsPerSecond = ((s.events - lastEvents) * 1000) / spent
       waitPercent = ((s.waitMs - lastWaitMs) * 100) / spent
+      const costMs = s.stacks?.costMs ?? 0
+      costPercent = Math.max(0, ((costMs - lastCostMs) * 100) / spent)
+      lastCostMs = costMs
       lastEvents = s.events
       lastWaitMs = s.waitMs
       lastMs = s.elapsedMs
@@ -56,7 +61,7 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
       events: s.events,
       eventsPerSecond: Math.max(0, eventsPerSecond),
       waitPercent: Math.max(0, waitPercent),
-      ...(s.stacks !== undefined && { stacks: s.stacks }),
+      ...(s.stacks !== undefined && { stacks: { ...s.stacks, costPercent } }),
       elapsedMs: s.elapsedMs,
       phase: s.phase,
       ...(s.overhead === undefined ? {} : { overhead: s.overhead }),

@@ -11,6 +11,19 @@ export interface PauseFact {
   readonly classes: number
 }
 
+/**
+ * `redefinition`: one of jfluid's. `safepoint`: the JVM stopped its threads for something else, such as a garbage collection.
+ * `processor`: it did not, so no processor was free, or the container had used up its share.
+ */
+export const STALL_CAUSES = ['redefinition', 'safepoint', 'processor'] as const
+export type StallCause = (typeof STALL_CAUSES)[number]
+
+const CAUSE_TEXT: Readonly<Record<StallCause, string>> = {
+  redefinition: 'for a redefinition',
+  safepoint: 'for a safepoint of the JVM, such as a garbage collection',
+  processor: 'for want of a processor',
+}
+
 export interface StackFacts {
   readonly samples: number
   /** Threads that had left the root when their stack was taken, or that could not be looked at. */
@@ -22,6 +35,8 @@ export interface StackFacts {
   /** How late the sampler's thread woke at most, and when, since recording began. */
   readonly longestStallMs: number
   readonly stallAtMs: number
+  /** What it was for, most of it; null where that is not known. */
+  readonly stallCause: StallCause | null
   /** Of each redefinition but the last, which gives classes their own code back. */
   readonly pauses: readonly PauseFact[]
   /** Since when the rows of the trees count; how long calls of roots took is of all that was recorded. */
@@ -30,7 +45,7 @@ export interface StackFacts {
 
 /** Lines of a report, by their labels. */
 export function stackLines(facts: StackFacts, durationMs: number): [string, string][] {
-  const { samples, missed, dropped, costMs, longestStallMs, stallAtMs } = facts
+  const { samples, missed, dropped, costMs, longestStallMs, stallAtMs, stallCause } = facts
   const lost = [
     ...(missed > 0 ? [`${count(missed)} missed`] : []),
     ...(dropped > 0 ? [`${count(dropped)} without room`] : []),
@@ -44,7 +59,7 @@ export function stackLines(facts: StackFacts, durationMs: number): [string, stri
     ...pausesLine(facts),
     [
       'stalls',
-      `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${span(stallAtMs)} after the start`,
+      `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${span(stallAtMs)} after the start${stallCause === null ? '' : `, ${CAUSE_TEXT[stallCause]}`}`,
     ],
   ]
 }
@@ -85,6 +100,7 @@ export function readStacks(value: unknown, checks: Checks): StackFacts {
     costMs: checks.number(facts.costMs, 'stacks.costMs'),
     longestStallMs: checks.number(facts.longestStallMs, 'stacks.longestStallMs'),
     stallAtMs: checks.number(facts.stallAtMs, 'stacks.stallAtMs'),
+    stallCause: STALL_CAUSES.find((it) => it === facts.stallCause) ?? null,
     pauses: checks.array(facts.pauses, 'stacks.pauses').map((each) => readPause(each, checks)),
     rowsFromMs: checks.number(facts.rowsFromMs, 'stacks.rowsFromMs'),
   }

@@ -86,6 +86,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
       stacks: inside.stackFacts(
         span.latestTicks - (span.durationMs * 1e6) / clock.nsPerTick,
         arming?.pauses ?? [],
+        installation.swaps.latest,
         recorded.rowsFromMs,
       ),
     }),

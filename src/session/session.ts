@@ -28,6 +28,9 @@ import { Recording } from './recording.ts'
 import { firstMethodOf, modeOf, recordsCalls, type SessionRequest, tellsTime } from './session-options.ts'
 import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
+/** One when it begins, one when it ends. */
+const EVENTS_A_CALL = 2
+
 export interface SessionStatus {
   readonly phase: 'waiting for root' | 'recording' | 'changing roots' | 'ended'
   readonly instrumentedMethods: number
@@ -43,8 +46,11 @@ export interface SessionStatus {
     readonly folded: number
     readonly windows: readonly { readonly atMs: number; readonly part: number }[]
   }
-  /** With scheme adaptive: stacks of threads inside roots, and how late the sampler woke at most. */
-  readonly stacks?: { readonly samples: number; readonly longestStallMs: number }
+  /**
+   * With scheme adaptive: stacks of threads inside roots, how late the sampler woke at most, and the processor time that stacks and
+   * probes have cost the target.
+   */
+  readonly stacks?: { readonly samples: number; readonly longestStallMs: number; readonly costMs: number }
   /** What there is to say while nothing has been recorded. */
   readonly message: string | null
   /** What there is to say of each root that has not been called. */
@@ -370,7 +376,10 @@ export class Session {
       elapsedMs: span.durationMs,
       ...(budget !== null && { overhead: overheadNow(budget) }),
       ...(inside !== null && {
-        stacks: { samples: inside.samples, longestStallMs: inside.longestStallMs },
+        stacks: {
+          ...{ samples: inside.samples, longestStallMs: inside.longestStallMs },
+          costMs: inside.costMs + ((stats.events / EVENTS_A_CALL) * this.overheadNs) / 1e6,
+        },
       }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,

@@ -101,10 +101,12 @@ function events({ status }: Scene): Run[] {
 }
 
 /** No thread waits for us: what there is to watch is whether they stand still. */
-function stacks({ samples, longestStallMs }: NonNullable<LiveStatus['stacks']>): Run[] {
+function stacks({ samples, longestStallMs, costPercent }: NonNullable<LiveStatus['stacks']>): Run[] {
   return [
     run(shortCount(samples)),
-    run(' samples  stall ', 'dim'),
+    run(' samples  ', 'dim'),
+    ...(costPercent === undefined ? [] : [run('cost ', 'dim'), run(`${costPercent.toFixed(1)} %  `)]),
+    run('stall ', 'dim'),
     run(`${Math.round(longestStallMs)} ms`, longestStallMs >= LONG_STALL_MS ? 'warning' : 'plain'),
   ]
 }

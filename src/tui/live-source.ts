@@ -44,8 +44,15 @@ export interface LiveStatus {
     /** A second or so each, `atMs` its end since recording began. */
     readonly windows?: readonly { readonly atMs: number; readonly part: number }[]
   }
-  /** With scheme adaptive: stacks of threads inside roots, and how late the thread woke at most that takes them. */
-  readonly stacks?: { readonly samples: number; readonly longestStallMs: number }
+  /**
+   * With scheme adaptive: stacks of threads inside roots, how late the thread woke at most that takes them, and what stacks and probes
+   * have cost the target of late, in percent of a processor; undefined of a file.
+   */
+  readonly stacks?: {
+    readonly samples: number
+    readonly longestStallMs: number
+    readonly costPercent?: number
+  }
   /** A hint, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
   readonly warnings: readonly string[]

@@ -18,6 +18,8 @@ export interface InsideNews {
   /** Of the ticks since the last call, how late the latest came, and when in session ticks; the program's threads may have stood still. */
   readonly longestLateNs: number
   readonly longestLateAt: number
+  /** All time that the JVM has spent at safepoints; null where it does not tell. */
+  readonly safepointNs: number | null
   /** Why no more stacks are taken; null while they are. */
   readonly failure: string | null
 }
@@ -40,7 +42,8 @@ export function insideNews(reply: unknown): InsideNews {
     costNs: number(v[7]),
     longestLateNs: number(v[8]),
     longestLateAt: integer(v[9]),
-    failure: v[10] === null ? null : string(v[10]),
+    safepointNs: number(v[10]) < 0 ? null : number(v[10]),
+    failure: v[11] === null ? null : string(v[11]),
   }
 }
 

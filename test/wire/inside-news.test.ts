@@ -23,7 +23,7 @@ function samples(
 }
 
 const reply = (stacks: Uint8Array, taken: Uint8Array) => [
-  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, null],
+  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null],
 ]
 
 it('frames, stacks and samples are what the agent has written', () => {
@@ -35,14 +35,22 @@ it('frames, stacks and samples are what the agent has written', () => {
   expect(news.batch.samples).toEqual([
     { thread: 3, stack: 2, state: 1, call: 9, ticks: 2 ** 40, weight: 1e7 },
   ])
-  expect(news).toMatchObject({ ticks: 100, taken: 2, missed: 1, dropped: 0, costNs: 5e5, failure: null })
+  expect(news).toMatchObject({
+    ticks: 100,
+    taken: 2,
+    missed: 1,
+    dropped: 0,
+    costNs: 5e5,
+    safepointNs: 3e6,
+    failure: null,
+  })
 })
 
 it.each([
   ['half a stack', reply(new Uint8Array(4), samples())],
   ['half a sample', reply(new Uint8Array(8), new Uint8Array(40))],
   ['no list', null],
-  ['a frame without a method', [[['a.B']], new Uint8Array(), new Uint8Array(), 1, 1, 1, 1, 1, 1, 1, null]],
+  ['a frame without a method', [[['a.B']], new Uint8Array(), new Uint8Array(), 1, 1, 1, 1, 1, 1, 1, 1, null]],
 ])('%s is refused', (_, answer) => {
   expect(() => insideNews(answer)).toThrow()
 })

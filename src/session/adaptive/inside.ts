@@ -3,11 +3,12 @@
 import { InsideSamples } from '../../cct/inside-samples.ts'
 import { withSamples } from '../../cct/picture.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
-import type { PauseFact, StackFacts } from '../../profile/stack-facts.ts'
+import type { PauseFact, StackFacts, StallCause } from '../../profile/stack-facts.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
 import type { Agent } from '../../wire/agent.ts'
 import type { InsideNews } from '../../wire/inside-news.ts'
 import type { TargetClock } from '../clock.ts'
+import type { Swap } from '../code/swaps.ts'
 import { sourceName } from '../target-classes.ts'
 import type { TargetState } from '../target-state.ts'
 
@@ -27,6 +28,20 @@ interface Sources {
 export interface Stall {
   readonly ms: number
   readonly atTicks: number
+  /** Most of it that can have been at safepoints; null where the JVM does not tell. */
+  readonly safepointMs: number | null
+}
+
+/** @param redefinedTicks  when redefinitions began and ended */
+export function causeOf(
+  { ms, atTicks, safepointMs }: Stall,
+  ticksOf: (ms: number) => number,
+  redefinedTicks: Iterable<readonly [from: number, to: number]>,
+): StallCause | null {
+  const began = atTicks - ticksOf(ms)
+  for (const [from, to] of redefinedTicks) if (from < atTicks && to > began) return 'redefinition'
+  if (safepointMs === null) return null
+  return safepointMs >= ms / 2 ? 'safepoint' : 'processor'
 }
 
 export class Inside {
@@ -46,6 +61,7 @@ export class Inside {
   #failure: string | null = null
   #fromTicks = Number.NEGATIVE_INFINITY
   #longest: Stall | null = null
+  #safepointNs: number | null = null
 
   constructor(from: Sources) {
     this.#from = from
@@ -75,12 +91,21 @@ export class Inside {
     this.#news = news
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
-    if (ms > (this.#longest?.ms ?? 0)) this.#longest = { ms, atTicks: news.longestLateAt }
+    const [before, now] = [this.#safepointNs, news.safepointNs]
+    this.#safepointNs = now
+    if (ms <= (this.#longest?.ms ?? 0)) return
+    const safepointMs = before === null || now === null ? null : (now - before) / 1e6
+    this.#longest = { ms, atTicks: news.longestLateAt, safepointMs }
   }
 
   /** How late the sampler's thread woke at most: so long the program's threads may have stood still. */
   get longestStallMs(): number {
     return this.#longest?.ms ?? 0
+  }
+
+  /** Processor time of the target that taking stacks has cost since the latest reset. */
+  get costMs(): number {
+    return ((this.#news?.costNs ?? 0) - (this.#before?.costNs ?? 0)) / 1e6
   }
 
   get samples(): number {
@@ -115,21 +140,29 @@ export class Inside {
   /**
    * @param beginTicks        when recording began
    * @param pauses            of redefinitions
+   * @param swaps             all of them
    * @param rowsFromMs        since when rows count
    */
-  stackFacts(beginTicks: number, pauses: readonly PauseFact[], rowsFromMs: number): StackFacts {
-    const since = (name: 'missed' | 'dropped' | 'costNs') =>
-      (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
-    const { ms: longestStallMs, atTicks } = this.#longest ?? { ms: 0, atTicks: beginTicks }
-    const stallAtMs = Math.max(0, this.#from.clock.toNs(atTicks - beginTicks) / 1e6)
+  stackFacts(
+    beginTicks: number,
+    pauses: readonly PauseFact[],
+    swaps: readonly Swap[],
+    rowsFromMs: number,
+  ): StackFacts {
+    const since = (name: 'missed' | 'dropped') => (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
+    const { clock } = this.#from
+    const stall = this.#longest ?? { ms: 0, atTicks: beginTicks, safepointMs: null }
+    const ticksOf = (ms: number) => (ms * 1e6) / clock.nsPerTick
+    const redefined = swaps.map(({ ms, endTicks }) => [endTicks - ticksOf(ms), endTicks] as const)
     return {
       ...{
         samples: this.#samplesBefore + this.#samples.count,
         missed: since('missed'),
         dropped: since('dropped'),
-        costMs: since('costNs') / 1e6,
-        longestStallMs,
-        stallAtMs,
+        costMs: this.costMs,
+        longestStallMs: stall.ms,
+        stallAtMs: Math.max(0, clock.toNs(stall.atTicks - beginTicks) / 1e6),
+        stallCause: causeOf(stall, ticksOf, redefined),
       },
       pauses,
       rowsFromMs,

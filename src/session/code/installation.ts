@@ -310,7 +310,7 @@ export class Installation {
     debug.redefine?.(
       `${classes} classes, ${methods} bodies, ${calls} calls: ${msText(ms)}, stopped for ${pauseMs === null ? 'an unknown time' : msText(pauseMs)}`,
     )
-    this.swaps.add({ at: performance.now(), classes, methods, ms, pauseMs })
+    this.swaps.add({ at: performance.now(), classes, methods, ms, pauseMs, endTicks })
     if (pauseNs === null) return
     // The stop-the-world part is at the end of the call; the rest runs beside the application.
     const pause = Math.min(pauseNs / clock.nsPerTick, endTicks - startTicks)

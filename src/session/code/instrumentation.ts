@@ -21,7 +21,7 @@ export interface Instrumentation {
   /** Reasons by method, as it is written in profiles. Grows. */
   readonly skipped: ReadonlyMap<string, string>
   /** Oldest first; times from when recording began, negative before. */
-  readonly swaps: readonly (Omit<Swap, 'at'> & { readonly atMs: number })[]
+  readonly swaps: readonly (Omit<Swap, 'at' | 'endTicks'> & { readonly atMs: number })[]
   /** Those before `swaps`. */
   readonly swapsBefore: number
 }
@@ -44,7 +44,7 @@ export function instrumentationOf(engine: Engine, span: Span): Instrumentation {
       return at === undefined ? undefined : at - performance.timeOrigin - span.begun
     },
     skipped: installation.skipped,
-    swaps: latest.map(({ at, ...swap }) => ({ ...swap, atMs: at - span.begun })),
+    swaps: latest.map(({ at, endTicks: _, ...swap }) => ({ ...swap, atMs: at - span.begun })),
     swapsBefore: before,
   }
 }

@@ -8,6 +8,8 @@ export interface Swap {
   readonly classes: number
   /** Bodies that were sent; 0 where none had to be. */
   readonly methods: number
+  /** When it had been done, in the target's ticks. */
+  readonly endTicks: number
   /** How long it took in the target. */
   readonly ms: number
   /** For how much of that it stood still; null where it does not tell. */

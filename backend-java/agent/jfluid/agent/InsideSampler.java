@@ -353,9 +353,9 @@ final class InsideSampler extends GuestThread {
      * its stack, its state as Thread.State has it, the number of the thread's call of a root (four bytes each), session ticks and its
      * weight in nanoseconds (eight bytes each).
      */
-    synchronized Object takeAll() {
+    synchronized Object takeAll(long safepointNanos) {
         Object[] all = {newFrames, contentOf(newStacks), contentOf(samples), ticks, taken, missed, dropped, costNanos,
-            longestLateNanos, longestLateAt, failure};
+            longestLateNanos, longestLateAt, safepointNanos, failure};
         newFrames = new ArrayList<>();
         sampleCount = 0;
         longestLateNanos = longestLateAt = 0;

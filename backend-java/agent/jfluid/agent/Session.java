@@ -456,7 +456,7 @@ final class Session extends GuestThread {
             }
             case "modes": JFluid1Modes.set(((byte[]) m[2]).clone()); return null;
             case "modeCounts": return packed(JFluid1Modes.counts());
-            case "insideSamples": return sampler == null ? null : sampler.takeAll();
+            case "insideSamples": return sampler == null ? null : sampler.takeAll(safepointNanos());
             case "tellSites": JFluid1Sites.tellSites(); return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
@@ -576,8 +576,11 @@ final class Session extends GuestThread {
             return -1;
         }
         try {
-            perfData.seek(safepointTimeAt);
-            long v = perfData.readLong();
+            long v;
+            synchronized (perfData) { // a redefinition reads it, too, on a thread of its own
+                perfData.seek(safepointTimeAt);
+                v = perfData.readLong();
+            }
             return ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? Long.reverseBytes(v) : v;
         } catch (IOException gone) {
             return -1;
