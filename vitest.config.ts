@@ -34,10 +34,15 @@ const ISOLATED = [
 
 const FIXTURES = ['test/lanes/compile-fixtures.ts']
 
+/** The same of the live lane. */
+const LIVE_ISOLATED = ['test/live/debug-log.jvm.test.ts']
+
+const OWN = ['test/lanes/own-processes.ts']
+
 const UNIT = ['test/**/*.test.{ts,tsx}']
 const WITHOUT_JAVA = {
   globalSetup: ['test/lanes/path-without-java.ts'],
-  setupFiles: ['test/lanes/no-java.ts'],
+  setupFiles: ['test/lanes/no-java.ts', ...OWN],
   maxWorkers: availableParallelism(),
 }
 
@@ -45,16 +50,19 @@ const projects = [
   // A process for many files: to load the sources anew for each takes a third of the lane.
   { name: 'unit', include: UNIT, exclude: [...JVM, ...FULL, ...ISOLATED], isolate: false, ...WITHOUT_JAVA },
   { name: 'unit isolated', include: ISOLATED, ...WITHOUT_JAVA },
-  { name: 'smoke', include: SMOKE, globalSetup: FIXTURES, maxWorkers: 2 },
+  { name: 'smoke', include: SMOKE, globalSetup: FIXTURES, setupFiles: OWN, maxWorkers: 2 },
   {
     name: 'live',
     include: JVM,
-    exclude: [...SMOKE, ...ALONE, ...FULL],
+    exclude: [...SMOKE, ...ALONE, ...FULL, ...LIVE_ISOLATED],
+    isolate: false,
     globalSetup: FIXTURES,
+    setupFiles: OWN,
     maxWorkers: 2,
   },
-  { name: 'alone', include: ALONE, exclude: FULL, globalSetup: FIXTURES, maxWorkers: 1 },
-  { name: 'full', include: FULL, globalSetup: FIXTURES, maxWorkers: 1 },
+  { name: 'live isolated', include: LIVE_ISOLATED, globalSetup: FIXTURES, setupFiles: OWN, maxWorkers: 1 },
+  { name: 'alone', include: ALONE, exclude: FULL, globalSetup: FIXTURES, setupFiles: OWN, maxWorkers: 1 },
+  { name: 'full', include: FULL, globalSetup: FIXTURES, setupFiles: OWN, maxWorkers: 1 },
 ]
 
 export default defineConfig({

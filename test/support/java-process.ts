@@ -1,8 +1,9 @@
 // Starts JVMs for tests and owns them: none outlives the test, the test file or this process.
 //
 // A process started inside a test ends with that test; one started in a hook or at the top of a
-// file ends with the file (`afterAll`); and if the worker itself goes, its `exit` handler kills
-// what is left. Class files compiled for a test live in a temporary directory and go with the file.
+// file ends with the file (test/lanes/own-processes.ts); and if the worker itself goes, its `exit` handler kills
+// what is left. A test's temporary directories go with the file, those of class files with the lane: other files
+// run the same classes.
 
 import {
   type ChildProcess,
@@ -29,7 +30,7 @@ import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { beginDebugLog } from '../../src/base/debug-log.ts'
 import { type Compilation, compiledClasses, compiledOnce } from './compiled.ts'
 import type { Jdk } from './jdks.ts'
@@ -78,6 +79,7 @@ export interface JavaProcess extends AsyncDisposable {
 const living = new Set<JavaProcess>()
 /** Of process groups. */
 const leaders = new Set<number>()
+/** Directories. */
 const temporary = new Set<string>()
 
 function killNow({ pid, child }: JavaProcess): void {
@@ -92,25 +94,20 @@ function killNow({ pid, child }: JavaProcess): void {
   }
 }
 
-function removeTemporaryDirectories(): void {
+function removeDirectories(): void {
   for (const dir of temporary) rmSync(dir, { recursive: true, force: true })
   temporary.clear()
 }
 
 process.on('exit', () => {
   for (const java of living) killNow(java)
-  removeTemporaryDirectories()
+  removeDirectories()
 })
 
-try {
-  // Registered for whichever test file imports this module. Hooks run last in, first out, so the
-  // file's own hooks still find its processes and directories.
-  afterAll(async () => {
-    await Promise.all([...living].map((java) => java.kill()))
-    removeTemporaryDirectories()
-  })
-} catch {
-  // Imported outside vitest (a benchmark, say): the exit handler does it.
+/** Of a test file, once it is over. */
+export async function endProcesses(): Promise<void> {
+  await Promise.all([...living].map((java) => java.kill()))
+  removeDirectories()
 }
 
 /** What a JVM removes when it ends by itself, but not when it is killed. */
@@ -253,9 +250,15 @@ export function temporaryDirectory(prefix = 'jfluid-test-'): string {
   return dir
 }
 
+/** One of class files, which other test files of this process run, too. */
+function classDirectory(): string {
+  const ofLane = process.env.JFLUID_TEST_CLASSES
+  return ofLane === undefined ? temporaryDirectory('jfluid-classes-') : mkdtempSync(join(ofLane, 'classes-'))
+}
+
 /** A copy that JVMs of other users can read as well: the cache of class files may lie in a home directory. */
 export function readableByAll(directory: string): string {
-  const copy = temporaryDirectory('jfluid-readable-')
+  const copy = classDirectory()
   cpSync(directory, copy, { recursive: true })
   execFileSync('chmod', ['-R', 'a+rX', copy])
   return copy
@@ -302,7 +305,7 @@ export async function compileJava(
   sources: Record<string, string> | string,
   { outDir, release = 17, options = [] }: CompileOptions = {},
 ): Promise<string> {
-  const classes = outDir ?? temporaryDirectory('jfluid-classes-')
+  const classes = outDir ?? classDirectory()
   mkdirSync(classes, { recursive: true })
   const given = typeof sources === 'string' ? sourcesIn(sources) : new Map(Object.entries(sources))
   const compilation = { jdk, options: javacOptions(release, options), sources: given }
