@@ -13,7 +13,6 @@ import {
   readProfileJson,
   startRecording,
 } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { itOnlyIf } from '../support/only-if.ts'
 
 const ROOT = 'fix.Allocs.root'
@@ -150,29 +149,6 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const [one, other] = files.map((it) => readFileSync(it))
     expect(one!.equals(other!)).toBe(true)
   })
-
-  // All of the JDK takes a minute on a busy machine; these packages are where the library's allocations are.
-  const packages = ['java.lang.*', 'java.lang.reflect.*', 'java.util.*', 'jdk.internal.reflect.*']
-  const most = FULL ? [] : packages.flatMap((it) => ['--include', it])
-  it('--jdk without escape analysis: as much as the JVM says, within 1 %', async () => {
-    const file = join(temporaryDirectory('jfluid-alloc-'), 'p.jfluid')
-    const roots = ['--root', ROOT, '--root', 'fix.Allocs.library']
-    const program = [jdk.java, '-XX:-DoEscapeAnalysis', '-cp', classes, 'fix.Allocs', 'both', '1000', '8']
-    const flags = ['--record', file, '--mode', 'alloc', '--jdk', '--yes', ...most]
-    const ran = await jfluid('run', ...roots, ...flags, '--', ...program)
-    expect(ran.code, ran.stderr).toBe(0)
-    const { allocation, merged } = await readProfileJson(file)
-    const told: Record<string, number> = { root: 0, library: 0 }
-    for (const [, what, bytes] of ran.stdout.matchAll(/(\w+): jvm (\d+)/g)) told[what!]! += Number(bytes)
-    expect(allocation!.jvmBytes! / (told.root! + told.library!)).toBeCloseTo(1, 2)
-    for (const node of merged) {
-      const { [node.method]: jvm = Number.NaN } = told
-      expect(Math.abs(node.totalBytes! / jvm - 1), `${node.method} ${node.totalBytes} ${jvm}`).toBeLessThan(
-        0.01,
-      )
-    }
-    expect(merged).toHaveLength(2)
-  }, 120_000)
 
   it('--sample-every: as much in all, within what chance allows', async () => {
     const flags = ['--mode', 'alloc', '--sample-every', '16']

@@ -1,6 +1,5 @@
 // --call-sites, in all modes: the profiled program says itself, by its own stack, what called what from where, and how often.
 
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
@@ -137,22 +136,6 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     } finally {
       classes = full
     }
-  })
-
-  it('with --jdk, methods of texts and numbers have their places', async () => {
-    const file = await profile(['texts'], '--root', 'fix.Sites.texts', '--mode', 'count', '--jdk', '--yes')
-    const { merged } = await readProfileJson(file)
-    const source = readFileSync(join(import.meta.dirname, '../fixtures/Sites.java'), 'utf8').split('\n')
-    const lineOf = (text: string) => source.findIndex((line) => line.includes(text)) + 1
-    const places = new Map(merged[0]!.children.map((it) => [it.method, it.line]))
-    const wanted = {
-      repeat: '.repeat(3)',
-      parseInt: 'parseInt("12")',
-      reverse: '.reverse()',
-      strip: '.strip()',
-    }
-    const lines = Object.entries(wanted).map(([method, text]) => [method, lineOf(text)])
-    expect(lines.map(([method]) => [method, places.get(String(method))])).toEqual(lines)
   })
 
   itOnlyIf(jdk.version >= 21, 'virtual threads need JDK 21')(

@@ -7,7 +7,7 @@ import { parseRoot } from '../../src/reveal/patterns.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
-import { forEachJdk, newest } from '../support/jdks.ts'
+import { forNewestJdk } from '../support/jdks.ts'
 import { FULL } from '../support/lane.ts'
 import { until } from './remains.ts'
 
@@ -103,13 +103,13 @@ const ROOTS = [
   ...['hashProxy', 'containsUrl', 'concatUrl', 'concatFile', 'equalDates', 'objectsToString', 'hashOwn'],
 ]
 
-forEachJdk((jdk) => {
+forNewestJdk((jdk) => {
   let classes: string
   beforeAll(async () => {
     classes = await compileJava(jdk, { 'fix/Alone': HOST })
   })
   // What the JDK calls depends on the JDK, and how it is found on the scheme; seldom on both.
-  describe.each<'a' | 'b'>(FULL ? ['a', 'b'] : [jdk === newest ? 'b' : 'a'])('scheme %s', (scheme) => {
+  describe.each<'a' | 'b'>(FULL ? ['a', 'b'] : ['b'])('scheme %s', (scheme) => {
     // One session, whose roots are changed: each knows only what its own root has reached.
     it('what a single call into the JDK calls back is counted', { timeout: 120_000 }, async () => {
       const java = startJava(jdk, ['-cp', classes, 'fix.Alone', ...ROOTS])

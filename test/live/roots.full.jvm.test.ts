@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
-import { lines } from '../support/jfluid.ts'
+import { callsByPath, lines } from '../support/jfluid.ts'
 import { EARLY, LATE, NAMES, watched, withJdk } from './roots-programs.ts'
 
 forEachJdk((jdk) => {
@@ -25,7 +25,34 @@ forEachJdk((jdk) => {
     expect(profile.merged.map((it) => it.method)).toEqual(['deep'])
   })
 
+  // The JDK's own methods below a program's: whatever the probes need must not be among them.
+  // Scheme A takes the whole JDK at once, and half a minute.
   describe.each(['a', 'b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
+    it('threads keep their counts, and exceptions through frames of the JDK keep the tree in order', async () => {
+      const { own, profile, expected } = await withJdk(jdk, scheme, [
+        ['KnownTree 4 10', 'KnownTree.task'],
+        ['Throws 20', 'Throws.root'],
+      ])
+      const of = (name: string) => (it: [string, number]) => it[0].startsWith(`fix.${name}`)
+      const only = (name: string, counts: Iterable<[string, number]>) => new Map([...counts].filter(of(name)))
+      const byMethod = new Map<string, number>()
+      for (const [path, count] of expected) {
+        const method = path.slice(path.lastIndexOf(';fix.') + 1)
+        byMethod.set(method, (byMethod.get(method) ?? 0) + count)
+      }
+      // A first call waits for the client for 250 ms at most. One that goes on without an answer is a gap, and what it calls is its caller's.
+      let missing = 0
+      for (const [method, count] of byMethod) missing += Math.max(0, count - (own.get(method) ?? 0))
+      expect(missing, 'calls without a gap').toBeLessThanOrEqual(profile.instrumentation.gaps)
+      if (missing > 0) return
+      // Only frames of its own: a path through the JDK has the same ones, in the same order.
+      const tree = lines(only('KnownTree', expected))
+      expect(lines(callsByPath(profile.merged)), 'KnownTree').toEqual(expect.arrayContaining(tree))
+      expect(lines(only('Throws', own)), 'Throws').toEqual(lines(only('Throws', byMethod)))
+      // An exception out of super() leaves a constructor where no handler may be: 20 / 4 of them.
+      expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
+    })
+
     it('a program of callbacks keeps its result and its counts; JDK methods appear', async () => {
       const { own, calls, profile, expected } = await withJdk(jdk, scheme, [['Callbacks', 'Callbacks.root']])
       expect(calls.get('java.util.ArrayList.forEach(Ljava/util/function/Consumer;)V') ?? 0).toBe(0)

@@ -14,8 +14,7 @@ import {
   startRecording,
   stderrLine,
 } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
-import { EARLY, LATE, NAMES, watched, withJdk } from './roots-programs.ts'
+import { EARLY, LATE, NAMES, watched } from './roots-programs.ts'
 
 const OVER = 'fix.Names.over'
 const DOWN = 'fix.Names$Inner$Deeper.down(I)I'
@@ -180,34 +179,5 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       `${DEEP};${DOWN};${DOWN} 1`,
       `${DEEP};${DOWN};${DOWN};${DOWN} 1`,
     ])
-  })
-
-  // The JDK's own methods below a program's: whatever the probes need must not be among them.
-  // Scheme A takes the whole JDK at once, and half a minute.
-  describe.each(FULL ? ['a', 'b'] : ['b'])('--jdk, scheme %s', { timeout: 60_000 }, (scheme) => {
-    it('threads keep their counts, and exceptions through frames of the JDK keep the tree in order', async () => {
-      const { own, profile, expected } = await withJdk(jdk, scheme, [
-        ['KnownTree 4 10', 'KnownTree.task'],
-        ['Throws 20', 'Throws.root'],
-      ])
-      const of = (name: string) => (it: [string, number]) => it[0].startsWith(`fix.${name}`)
-      const only = (name: string, counts: Iterable<[string, number]>) => new Map([...counts].filter(of(name)))
-      const byMethod = new Map<string, number>()
-      for (const [path, count] of expected) {
-        const method = path.slice(path.lastIndexOf(';fix.') + 1)
-        byMethod.set(method, (byMethod.get(method) ?? 0) + count)
-      }
-      // A first call waits for the client for 250 ms at most. One that goes on without an answer is a gap, and what it calls is its caller's.
-      let missing = 0
-      for (const [method, count] of byMethod) missing += Math.max(0, count - (own.get(method) ?? 0))
-      expect(missing, 'calls without a gap').toBeLessThanOrEqual(profile.instrumentation.gaps)
-      if (missing > 0) return
-      // Only frames of its own: a path through the JDK has the same ones, in the same order.
-      const tree = lines(only('KnownTree', expected))
-      expect(lines(callsByPath(profile.merged)), 'KnownTree').toEqual(expect.arrayContaining(tree))
-      expect(lines(only('Throws', own)), 'Throws').toEqual(lines(only('Throws', byMethod)))
-      // An exception out of super() leaves a constructor where no handler may be: 20 / 4 of them.
-      expect(profile.instrumentation.healed).toBeLessThanOrEqual(5)
-    })
   })
 })
