@@ -1,6 +1,7 @@
 // Numbers and names as a person reads them in a monospaced terminal. Pure; every cell that text takes
 // is counted here, and nothing that could move the cursor gets past `clean`.
 
+import { thousands } from '../base/thousands.ts'
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
 
@@ -48,9 +49,7 @@ export function percent(part: number, whole: number): string {
 /** A count: in full with thousands separated when that fits, else "12.3M". */
 export function count(value: number, width = 13): string {
   if (!Number.isFinite(value)) return '-'
-  const full = Math.round(value)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, ',')
+  const full = thousands(Math.round(value))
   return full.length <= width ? full : shortCount(value)
 }
 

@@ -4,6 +4,7 @@
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import { isJdkName } from '../base/jdk-names.ts'
+import { thousands } from '../base/thousands.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
@@ -15,6 +16,7 @@ import type { AgentFacts, Unloaded } from '../wire/messages.ts'
 import { Arming } from './adaptive/arming.ts'
 import { ClassFinder } from './adaptive/classes.ts'
 import { Inside } from './adaptive/inside.ts'
+import { memorySlowness } from './adaptive/memory-latency.ts'
 import type { JvmSize } from './adaptive/pause.ts'
 import type { TargetClock } from './clock.ts'
 import { Budget } from './code/budget.ts'
@@ -38,7 +40,7 @@ import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
 
-const NO_MORE_METHODS = `${MOST_METHODS.toLocaleString('en-US')} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
+const NO_MORE_METHODS = `${thousands(MOST_METHODS)} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
 
 /** Frames of a stack on which a root is looked for. */
 const STACK_DEPTH = 400
@@ -143,7 +145,10 @@ export class Engine {
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
     this.rootWatch = this.#watchRoots()
     this.inside = isAdaptive ? new Inside(this) : null
-    this.arming = finder === null ? null : new Arming(workshop, this.installation, finder, () => this.#size())
+    this.arming =
+      finder === null
+        ? null
+        : new Arming(workshop, this.installation, finder, () => this.#size(), memorySlowness())
     this.names = new Names(this)
   }
 

@@ -2,6 +2,7 @@
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Scheme } from '../base/scheme.ts'
+import { thousands } from '../base/thousands.ts'
 
 /** A redefinition that would stop it for longer is left to the user. In ms. */
 export const LONGEST_PAUSE_MS = 125
@@ -23,7 +24,7 @@ export class TooManyMethods extends JfluidError {
   constructor(scheme: Scheme, most: number, needs: string | null) {
     const who =
       needs === null ? `--scheme ${scheme}` : `${needs} needs the calls of all methods: scheme ${scheme}`
-    super(`${who} may give probes to more than ${most.toLocaleString('en-US')} methods`)
+    super(`${who} may give probes to more than ${thousands(most)} methods`)
     const instead =
       needs === null ? 'Take --scheme adaptive' : `Leave ${needs} out, or take a root that leads to less`
     this.hint = `That may stop all threads of the program for seconds, many times, and takes metaspace that is not given back. ${instead}; --yes does it all the same.`

@@ -3,7 +3,7 @@
 
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { debug } from '../base/debug.ts'
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
@@ -12,6 +12,7 @@ import { chunksOffset } from '../events/ring-layout.ts'
 import { Agent, type LoadedClasses } from '../wire/agent.ts'
 import { AgentRefused, LinkLost, type Meeting, newToken } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
+import { memorySlowness } from './adaptive/memory-latency.ts'
 import { TargetClock } from './clock.ts'
 import { FOLLOWED_CLASSES } from './code/hand-over-points.ts'
 import { RegionTable } from './code/regions.ts'
@@ -22,7 +23,7 @@ import { CHUNK_BYTES, CHUNK_COUNT } from './recorder/buffer-size.ts'
 import { mostContexts } from './recorder/context-bound.ts'
 import { type MirrorOffer, NothingComes } from './recorder/mirror-feed.ts'
 import { Recorder } from './recorder/recorder.ts'
-import { chooseScheme } from './scheme-choice.ts'
+import { adaptiveAtOnce, chooseScheme } from './scheme-choice.ts'
 import {
   firstMethodOf,
   firstPlacedOf,
@@ -33,6 +34,8 @@ import {
 } from './session-options.ts'
 
 const CALIBRATION_MS = 80
+/** Under scheme adaptive calls that are timed take 2 µs and more, of which some nanoseconds are nothing; a user waits for the first one. */
+const SHORT_CALIBRATION_MS = 40
 /** By then it is seen that a link is closed that is. */
 const CLOSED_MS = 1000
 
@@ -119,7 +122,10 @@ export class Preparation {
     if (options.callSites === true) await agent.tellSites()
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
     if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
-    const { calibration, regionTable } = await this.#calibrate(onPhase)
+    const { calibration, regionTable } = await this.#calibrate(
+      onPhase,
+      adaptiveAtOnce(options, facts.loadedClasses) !== null,
+    )
     const recorder = await opening
     const ticksOfCount =
       this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
@@ -249,7 +255,10 @@ export class Preparation {
     throw reason === null ? error : new LinkLost(reason)
   }
 
-  async #calibrate(onPhase: (phase: string) => void): Promise<Pick<Prepared, 'calibration' | 'regionTable'>> {
+  async #calibrate(
+    onPhase: (phase: string) => void,
+    isAdaptive: boolean,
+  ): Promise<Pick<Prepared, 'calibration' | 'regionTable'>> {
     const { regions } = this.#options
     if (regions !== undefined) {
       onPhase('calibrating')
@@ -259,6 +268,11 @@ export class Preparation {
     }
     if (this.#counts) return { calibration: NO_CALIBRATION, regionTable: null }
     onPhase('calibrating')
-    return { calibration: await this.#agent.calibrate(CALIBRATION_MS), regionTable: null }
+    const [calibration] = await Promise.all([
+      this.#agent.calibrate(isAdaptive ? SHORT_CALIBRATION_MS : CALIBRATION_MS),
+      // Once the question is out there is nothing to do but wait.
+      isAdaptive && turnOfTheLoop().then(memorySlowness),
+    ])
+    return { calibration, regionTable: null }
   }
 }

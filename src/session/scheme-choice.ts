@@ -3,8 +3,10 @@
 // is looked at first, and nothing is changed by that.
 
 import type { Scheme } from '../base/scheme.ts'
+import { thousands } from '../base/thousands.ts'
 import { Revealer } from '../reveal/revealer.ts'
 import type { Agent, LoadedClasses } from '../wire/agent.ts'
+import { memorySlowness } from './adaptive/memory-latency.ts'
 import { predictedPauseMs } from './adaptive/pause.ts'
 import type { OpenDoor } from './doors/door.ts'
 import {
@@ -46,7 +48,7 @@ const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 /** @returns why scheme b would not be harmless; null if it is */
 export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reached): string | null {
-  if (isTooMuch) return `b may give probes to more than ${MOST_METHODS.toLocaleString('en-US')} methods`
+  if (isTooMuch) return `b may give probes to more than ${thousands(MOST_METHODS)} methods`
   const metaspace = classBytes * METASPACE_A_BYTE
   if (metaspace > MOST_METASPACE) return `b would take about ${mib(metaspace)} of metaspace`
   if (metaspace > metaspaceLeft - FREE_METASPACE)
@@ -68,13 +70,11 @@ export interface Behind {
  * @throws RootNotFound and other errors of the revealer
  */
 export async function chooseScheme(request: SessionRequest, behind: Behind): Promise<Choice> {
-  const { mostMethods, regions, scheme, timed } = request
+  const { mostMethods, regions, scheme } = request
   const needs = needsAllCalls(request)
-  if (scheme === 'adaptive' || (scheme === 'auto' && timed !== undefined && needs === null))
-    return { scheme: 'adaptive', why: null, listed: null }
+  const atOnce = adaptiveAtOnce(request, behind.loadedClasses)
+  if (atOnce !== null) return atOnce
   const isFree = scheme === 'auto' && needs === null
-  const large = isFree ? whyLarge(behind.loadedClasses) : null
-  if (large !== null) return { scheme: 'adaptive', why: reasonText(large), listed: null }
   const named = scheme === 'a' ? 'a' : 'b'
   const most = isFree ? MOST_METHODS : mostMethods
   if (most === undefined || regions !== undefined) return { scheme: named, why: null, listed: null }
@@ -89,11 +89,21 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
   return { scheme: 'adaptive', why: reasonText(why), listed }
 }
 
+/** @returns null if the program is to be looked at first, or another scheme is asked for */
+export function adaptiveAtOnce(request: SessionRequest, loadedClasses: number): Choice | null {
+  const { scheme, timed } = request
+  if (scheme === 'adaptive') return { scheme, why: null, listed: null }
+  if (scheme !== 'auto' || needsAllCalls(request) !== null) return null
+  const large = timed === undefined ? whyLarge(loadedClasses) : null
+  if (timed === undefined && large === null) return null
+  return { scheme: 'adaptive', why: large === null ? null : reasonText(large), listed: null }
+}
+
 const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b insists)`
 
 /** @returns why a program is too large to look at what its roots reach; null if it is not */
 export function whyLarge(loadedClasses: number): string | null {
-  return loadedClasses > MOST_LOADED ? `${loadedClasses.toLocaleString('en-US')} classes are loaded` : null
+  return loadedClasses > MOST_LOADED ? `${thousands(loadedClasses)} classes are loaded` : null
 }
 
 /** All that is reachable from the roots now, which is as much as scheme b takes at most. */
@@ -120,7 +130,7 @@ async function reachedFrom(
     methods: revealer.counters.instrumentedMethods,
     classes: taken.size,
     classBytes: bytes,
-    pauseMs: predictedPauseMs(size, taken.size),
+    pauseMs: predictedPauseMs(size, taken.size, memorySlowness()),
     metaspaceLeft: await door.metaspaceLeft(),
   }
 }

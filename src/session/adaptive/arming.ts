@@ -37,17 +37,22 @@ export class Arming {
   readonly #size: () => Promise<JvmSize>
   readonly #pauses: PauseFact[] = []
   /** As the latest pause has shown it. */
-  #slowness = 1
+  #slowness: number
   /** By method id. */
   #modes = new Uint8Array()
 
-  /** @param size  of the JVM now */
+  /**
+   * @param size      of the JVM now
+   * @param slowness  of the machine
+   */
   constructor(
     workshop: Workshop,
     installation: Installation,
     finder: ClassFinder,
     size: () => Promise<JvmSize>,
+    slowness: number,
   ) {
+    this.#slowness = slowness
     this.#workshop = workshop
     this.#installation = installation
     this.#finder = finder

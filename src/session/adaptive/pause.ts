@@ -1,6 +1,7 @@
 // How long a JVM stands still for a redefinition: one thread of it walks all compiled methods and all classes.
 //
 // Measured on servers (97 pauses on Keycloak and Kafka, JDK 17 and 25): the number of redefinitions costs, hardly that of their classes.
+// Machines differ by how long they wait for memory (memory-latency.ts).
 
 /** What a redefinition has to walk. */
 export interface JvmSize {
@@ -23,7 +24,7 @@ const MOST_SLOWNESS = 8
 export function predictedPauseMs(
   { compiledMethods, loadedClasses }: JvmSize,
   classes: number,
-  slowness = 1,
+  slowness: number,
 ): number | null {
   if (compiledMethods === null) return null
   return (
@@ -34,8 +35,8 @@ export function predictedPauseMs(
   )
 }
 
-/** The slowness by which a pause that has been measured would have been predicted. */
+/** Half way, as factors go, to the slowness by which a pause that has been measured would have been predicted. */
 export function refittedSlowness(slowness: number, predictedMs: number, measuredMs: number): number {
-  const fitted = (slowness * measuredMs) / predictedMs
+  const fitted = slowness * Math.sqrt(measuredMs / predictedMs)
   return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
 }

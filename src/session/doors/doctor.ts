@@ -23,6 +23,8 @@ import { metaspaceLimit } from '../../attach/metaspace.ts'
 import type { Processors } from '../../attach/processors.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
+import { thousands } from '../../base/thousands.ts'
+import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { predictedPauseMs } from '../adaptive/pause.ts'
 import { FREE_METASPACE, LONGEST_PAUSE_MS, MOST_METASPACE } from '../limits.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
@@ -114,7 +116,18 @@ export function examine(
   }
   const circumstances = readCircumstances(facts.process)
   const places = placesOf(facts)
-  return { jvm, findings: findingsOf({ facts, jvm, client, circumstances, places, processors }) }
+  return {
+    jvm,
+    findings: findingsOf({
+      facts,
+      jvm,
+      client,
+      circumstances,
+      places,
+      processors,
+      memorySlowness: memorySlowness(),
+    }),
+  }
 }
 
 export interface Evidence {
@@ -125,6 +138,8 @@ export interface Evidence {
   readonly places: Places
   /** Undefined where they were not looked at, or may not be seen. */
   readonly processors?: Processors | undefined
+  /** Of this machine, where a usual one has 1. */
+  readonly memorySlowness: number
 }
 
 /** All there is to say, in the order in which an attach would meet it. */
@@ -354,7 +369,7 @@ function otherAgents({ circumstances: { options, libraries } }: Evidence): Findi
     : ok('other agents', 'none')
 }
 
-function classes({ facts: { perf, hasPerfFile } }: Evidence): Finding {
+function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evidence): Finding {
   if (perf?.loadedClasses === undefined) {
     return note(
       'classes',
@@ -365,17 +380,17 @@ function classes({ facts: { perf, hasPerfFile } }: Evidence): Finding {
   }
   const loadedClasses = perf.loadedClasses - (perf.unloadedClasses ?? 0)
   const scheme = whyLarge(loadedClasses) !== null ? ', so --scheme auto is adaptive' : ''
-  const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops it for ${pauseText(loadedClasses, perf.compilations)}`
-  const least = predictedPauseMs({ loadedClasses, compiledMethods: 0 }, CLASSES_OF_ROOT) ?? 0
+  const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops it for ${pauseText(loadedClasses, perf.compilations, slowness)}`
+  const least = predictedPauseMs({ loadedClasses, compiledMethods: 0 }, CLASSES_OF_ROOT, slowness) ?? 0
   return least <= LONGEST_PAUSE_MS
     ? ok('classes', text)
     : note('classes', text, 'Under --scheme adaptive that is the root alone, and once more at the end.')
 }
 
 /** How many of the methods that have been compiled are so still is not to be seen from outside: none of them, or all. */
-function pauseText(loadedClasses: number, compilations: number | undefined): string {
+function pauseText(loadedClasses: number, compilations: number | undefined, slowness: number): string {
   const pause = (compiledMethods: number) =>
-    Math.ceil(predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT) ?? 0)
+    Math.ceil(predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0)
   return compilations === undefined
     ? `at least ${pause(0)} ms`
     : `${pause(0)} to ${pause(compilations)} ms, by how much code is compiled`
@@ -456,10 +471,6 @@ function sampling(
         'Or with --sampler stacks.',
       )
     : ok('sampling', 'by its flight recorder')
-}
-
-function thousands(value: number): string {
-  return value.toString().replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
 function placesOf({ process }: TargetFacts): Places {

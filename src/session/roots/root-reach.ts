@@ -11,6 +11,7 @@ import { NO_PAST } from '../../reveal/past.ts'
 import { Revealer, type RevealOptions, type Revelation } from '../../reveal/revealer.ts'
 import type { RootReport } from '../../reveal/roots.ts'
 import { Agent } from '../../wire/agent.ts'
+import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { predictedPauseMs } from '../adaptive/pause.ts'
 import type { OpenDoor } from '../doors/door.ts'
 import { MOST_METHODS } from '../limits.ts'
@@ -143,13 +144,13 @@ function autoOf(
   for (const id of all) classBytes += files.sizeOf(id)
   const size = { compiledMethods, loadedClasses: classes.length }
   const { methods } = reached(revealer)
-  const pauseMs = predictedPauseMs(size, all.size)
+  const pauseMs = predictedPauseMs(size, all.size, memorySlowness())
   const isTooMuch = methods > MOST_METHODS
   const why =
     whyLarge(classes.length) ??
     whyNotB({ isTooMuch, methods, classes: all.size, classBytes, pauseMs, metaspaceLeft })
   if (why === null) return { scheme: 'b', why, pauseMs }
-  return { scheme: 'adaptive', why, pauseMs: predictedPauseMs(size, ofRoots.size) }
+  return { scheme: 'adaptive', why, pauseMs: predictedPauseMs(size, ofRoots.size, memorySlowness()) }
 }
 
 async function calleesOf(revealer: Revealer): Promise<string[]> {

@@ -42,20 +42,25 @@ describe('which timed methods are switched off', () => {
 describe('how long a redefinition stops a JVM', () => {
   it('depends on its compiled methods and its classes more than on what is redefined', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
-    expect(predictedPauseMs(server, 1)).toBeCloseTo(46.3, 1)
-    expect(predictedPauseMs(server, 40)).toBeCloseTo(54.1, 1)
+    expect(predictedPauseMs(server, 1, 1)).toBeCloseTo(46.3, 1)
+    expect(predictedPauseMs(server, 40, 1)).toBeCloseTo(54.1, 1)
   })
 
   it('is not known where the JVM does not tell how many methods it has compiled', () => {
-    expect(predictedPauseMs({ compiledMethods: null, loadedClasses: 16_400 }, 1)).toBeNull()
+    expect(predictedPauseMs({ compiledMethods: null, loadedClasses: 16_400 }, 1, 1)).toBeNull()
   })
 
-  it('is predicted as long as the latest one took: for each class and method alike', () => {
+  it('is as much longer as the memory of the machine is slower', () => {
+    const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
+    expect(predictedPauseMs(server, 1, 2.6)).toBeCloseTo(120.3, 1)
+  })
+
+  it('is predicted half way to what the latest one took', () => {
     const jvm = { compiledMethods: 11_768, loadedClasses: 16_400 }
-    const predicted = predictedPauseMs(jvm, 1)!
-    const slowness = refittedSlowness(1, predicted, 139)
-    expect(predictedPauseMs(jvm, 1, slowness)).toBeCloseTo(139)
-    expect(refittedSlowness(slowness, predictedPauseMs(jvm, 40, slowness)!, 90)).toBeCloseTo(90 / 54.1, 1)
+    const slowness = refittedSlowness(1, 50, 200)
+    expect(slowness).toBeCloseTo(2)
+    expect(predictedPauseMs(jvm, 1, slowness)).toBeCloseTo(92.5, 1)
+    expect(refittedSlowness(slowness, 100, 25)).toBeCloseTo(1)
   })
 
   it('is not predicted by a pause that was very long or short by chance', () => {

@@ -28,6 +28,7 @@ interface Change {
   places?: Partial<Evidence['places']>
   buffer?: Partial<NonNullable<Evidence['places']['buffer']>>
   client?: Client
+  memorySlowness?: number
 }
 
 function evidence(change: Change): Evidence {
@@ -51,6 +52,7 @@ function evidence(change: Change): Evidence {
       ...{ mainClass: 'Main', command: 'Main', container: undefined, attachable: true },
     },
     client: change.client ?? OWNER,
+    memorySlowness: change.memorySlowness ?? 1,
     circumstances: {
       ...{ otherNamespaces: [], options: [], modules: new Set(MODULES), libraries: new Set(['libjvm.so']) },
       ...{
@@ -145,6 +147,7 @@ describe('a JVM that an attach would enter', () => {
         text: '20,000 loaded, so --scheme auto is adaptive; a redefinition stops it for 17 to 45 ms, by how much code is compiled',
       },
     ])
+    expect(only('classes', { facts: { perf }, memorySlowness: 2 })[0].text).toContain('for 33 to 89 ms')
     const huge = { ...perf, loadedClasses: 200_000 }
     expect(only('classes', { facts: { perf: huge } })[0]).toMatchObject({ level: 'note' })
     expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })

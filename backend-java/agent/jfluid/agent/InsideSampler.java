@@ -18,7 +18,7 @@ import java.util.concurrent.locks.LockSupport;
  * interval, times N / m, divided by the probability. How late ticks come says how long the program's threads may have stood still.
  */
 final class InsideSampler extends GuestThread {
-    private static final long TICK_NANOS = 10_000_000;
+    private static final long TICK_NANOS = 5_000_000;
     /** Where a stack stops all threads it costs them that, at least: so not more than ten a second are taken. */
     private static final long SAFEPOINT_NANOS = 1_000_000;
     private static final int STACKS_A_TICK = 4;
