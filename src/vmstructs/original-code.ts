@@ -140,6 +140,9 @@ function namesPool(opcode: number): boolean {
   )
 }
 
+/** By opcode. */
+const POOL_OPERAND_END = Uint8Array.from({ length: 256 }, (_, opcode) => poolOperand(opcode)[1])
+
 /** Each may be as long as a method can be; an `ldc` that is ambiguous is met once for each way there. */
 const MOST_LOOKS = 1 << 20
 const LONGEST_CODE = 1 << 16
@@ -152,12 +155,29 @@ interface Step {
 
 function isSameCode(held: Uint8Array, own: Uint8Array): boolean {
   try {
+    if (isSameInPlace(held, own)) return true
     const steps = stepsOf(held, own)
     return steps !== null && jumpsAreSame(held, own, steps)
   } catch (problem) {
     if (problem instanceof ClassFormatProblem) return false // nothing of the kind was ever installed
     throw problem
   }
+}
+
+/** Whether each instruction is the same where it lies, as in nearly all methods: then jumps and switches are, byte by byte. */
+function isSameInPlace(held: Uint8Array, own: Uint8Array): boolean {
+  if (held.length !== own.length) return false
+  for (let at = 0; at < own.length; ) {
+    const wanted = own[at]!
+    const found = held[at]!
+    const isSame =
+      found === wanted || found === BREAKPOINT || (found > BREAKPOINT && HAS_OTHER_FORMS.has(wanted))
+    if (!isSame) return false
+    const length = instructionLength(own, at)
+    for (let i = POOL_OPERAND_END[wanted]!; i < length; i++) if (held[at + i] !== own[at + i]) return false
+    at += length
+  }
+  return true
 }
 
 /** Walks both at once. @returns null if they part */

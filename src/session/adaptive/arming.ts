@@ -25,8 +25,9 @@ export interface ArmLimits {
   readonly largestClass: number
   /** Of all class files together. */
   readonly classBytes: number
-  /** Of a method's code. */
+  /** Of a method's code, but for methods that may be short. */
   readonly leastCode: number
+  readonly mayBeShort: (method: MethodTarget) => boolean
 }
 
 export class Arming {
@@ -208,11 +209,11 @@ export class Arming {
       sum += file.length
       taken.set(id, parseClassFile(file))
     }
-    const isTaken = ({ classId, methodIndex }: MethodTarget): boolean => {
-      const file = taken.get(classId)
-      const method = file?.methods[methodIndex]
+    const isTaken = (target: MethodTarget): boolean => {
+      const file = taken.get(target.classId)
+      const method = file?.methods[target.methodIndex]
       if (file === undefined || method?.code === undefined) return false
-      return parseCode(file, method).bytecode.length >= limits.leastCode
+      return limits.mayBeShort(target) || parseCode(file, method).bytecode.length >= limits.leastCode
     }
     const instrument = revelation.instrument.filter(isTaken)
     const others = new Set(revelation.instrument.filter((it) => !isTaken(it)).map(({ id }) => id))

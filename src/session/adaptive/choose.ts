@@ -39,8 +39,11 @@ const SELF_OF_SHARE = 0.1
 const NEVER =
   /^(?:java|javax|jdk|sun|com\.sun)\.|\$\$|\$Proxy\d|^(?:io\.opentelemetry\.javaagent|co\.elastic\.apm|datadog\.trace|com\.newrelic|com\.dynatrace|net\.bytebuddy)\./
 
+/** What javac makes for other classes of the same file: it passes on. */
+const ACCESS = /^access\$\d+$/
+
 export function mayBeTimed({ class: className, method }: Pick<MethodName, 'class' | 'method'>): boolean {
-  return className !== '' && !NEVER.test(className) && !method.startsWith('<') && !method.includes('$')
+  return className !== '' && !NEVER.test(className) && !method.startsWith('<') && !ACCESS.test(method)
 }
 
 /** What the samples of a picture say of methods that may be timed, the largest share first. */
@@ -85,11 +88,17 @@ export function seenMethods(
   return seen.sort((a, b) => b.share - a.share)
 }
 
-/** Packages of the user's own code: those that share the first two names of a root's, or the first where it has no more. */
+/** Such as com, org, io: it says nothing alone. */
+const DOMAIN = /^(?:[a-z]{2,3}|info)$/
+
+/**
+ * Packages of the user's own code: those that share the first name of a root's, as `kafka`, or the first two where that is a domain,
+ * as `org.keycloak`.
+ */
 export function ownBy(rootClasses: readonly string[]): (className: string) => boolean {
   const prefixes = rootClasses.map((it) => {
     const packages = it.split('.').slice(0, -1)
-    return packages.length === 0 ? null : `${packages.slice(0, 2).join('.')}.`
+    return packages.length === 0 ? null : `${packages.slice(0, DOMAIN.test(packages[0]!) ? 2 : 1).join('.')}.`
   })
   return (className) =>
     prefixes.some((it) => (it === null ? !className.includes('.') : className.startsWith(it)))

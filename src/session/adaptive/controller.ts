@@ -8,6 +8,7 @@ import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Tree } from '../../cct/tree.ts'
+import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
@@ -32,8 +33,12 @@ const COLD_MS = 10_000
 /** Methods are only counted for so long, at least, and at most. */
 const SETTLE_MS = 1_000
 const LONGEST_SETTLE_MS = 60_000
-/** Methods with less code are inlined where they are called, and would not be with probes. */
+/**
+ * Methods with less code are inlined where they are called, and would not be with probes. One that holds so much of the time calls
+ * what takes long: a call more does not matter.
+ */
 const LEAST_CODE = 36
+const MUCH = 0.03
 const LARGEST_CLASS = 1 << 20
 /** Part of the time of the roots that probes may cost. */
 const BUDGET = 0.05
@@ -265,6 +270,7 @@ export class Controller {
     )
     const limits = {
       ...{ largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE, leastCode: LEAST_CODE },
+      mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
     }
     const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
     debug.reveal?.(`adaptive: ${ids.length} methods of ${chosen.size} classes are counted`)
@@ -382,8 +388,12 @@ export class Controller {
 
   #shareOf(seen: readonly Seen[], id: number): number {
     const { class: className, method } = this.#engine.names.of(id)
-    return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
+    return shareOf(seen, className, method)
   }
+}
+
+function shareOf(seen: readonly Seen[], className: string, method: string): number {
+  return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
 }
 
 function callsByMethod({ count, method, metrics }: Tree): Float64Array {

@@ -340,16 +340,17 @@ export function sessionFigures(requests, session, bare, { counters, processes })
  * @property {number} warmupMs
  * @property {{waitMs: number}} events
  * @property {Record<'instrumentedMethods' | 'calledMethods' | 'redefinitions' | 'redefinedClasses' | 'longestPauseMs', number>} instrumentation
- * @property {readonly {calls: number, countedCalls?: number}[]} merged
+ * @property {readonly (Row & {countedCalls?: number})[]} merged
  * @property {{ms: number, refusedClasses: number}} [detach]
  * @property {{rowsFromMs: number, pauses: readonly {predictedMs: number | null, measuredMs: number | null}[]}} [stacks]
  *
  * @typedef {object} ProfileFacts
  * @property {Window} recorded  from when on calls are in rows
+ * @property {number} rowsFromMs  when that was, since recording began
  * @property {number} rootCalls  in rows of the merged tree
  * @property {number} darkCalls  of the root, left out of the rows on purpose
  * @property {readonly Pause[]} pauses
- * @property {readonly Sample[]} samples
+ * @property {number | null} ownTimed  of the time with a frame of the application below the root, the part whose innermost one is in a timed row
  * @property {number} warmupMs
  * @property {number} instrumentedMethods
  * @property {number} calledMethods
@@ -364,30 +365,34 @@ export function sessionFigures(requests, session, bare, { counters, processes })
  * @property {number} predictedMs  as it was told before anything was armed
  * @property {number} measuredMs  how long the target stood still
  *
- * @typedef {object} Sample
- * @property {number} atMs  from the start of recording
- * @property {boolean} isOwn  it has a frame of the application below the root (of Kafka: a `kafka.` frame)
- * @property {boolean} isTimed  the innermost of these is in a timed row with calls
+ * @typedef {object} Row  of a tree
+ * @property {string} class
+ * @property {number} calls
+ * @property {number} selfNs
+ * @property {'timed' | 'sampled'} [known]
+ * @property {readonly Row[]} children
  */
 
 /**
- * No key of the file tells dark calls or single samples yet: there are none of them, and the row of samples prints `–`.
+ * No key of the file tells dark calls: there are none of them.
  *
  * @param {ProfileJson} json
+ * @param {string} own  what names of the application's classes begin with
  * @returns {ProfileFacts}
  */
-export function profileFacts(json) {
+export function profileFacts(json, own) {
   const { startedAt, durationMs, warmupMs, events, instrumentation, merged, detach, stacks } = json
   const begin = Date.parse(startedAt)
   return {
     // Rows may begin later than the recording: then root calls before are in none.
     recorded: { begin: begin + (stacks?.rowsFromMs ?? 0), end: begin + durationMs },
+    rowsFromMs: stacks?.rowsFromMs ?? 0,
     rootCalls: merged.reduce((sum, { calls, countedCalls = 0 }) => sum + calls + countedCalls, 0),
     darkCalls: 0,
     pauses: (stacks?.pauses ?? []).flatMap(({ predictedMs, measuredMs }) =>
       predictedMs === null || measuredMs === null ? [] : [{ predictedMs, measuredMs }],
     ),
-    samples: [],
+    ownTimed: ownTimed(merged, own),
     warmupMs,
     instrumentedMethods: instrumentation.instrumentedMethods,
     calledMethods: instrumentation.calledMethods,
@@ -430,13 +435,28 @@ export function worstPrediction(pauses) {
 }
 
 /**
- * The share of the samples of the application whose innermost frame of it is in a timed row with calls.
+ * Of the time of rows with a frame of the application at or above them, below their root: the part whose innermost one is timed, and has
+ * calls. Rows have shares of samples, so that is the part of the samples since rows are what they are.
  *
- * @param {readonly Sample[]} samples
- * @param {number} fromMs  earlier ones are left out
+ * @param {readonly Row[]} roots
+ * @param {string} own  what names of the application's classes begin with
  * @returns {number | null} null without any
  */
-export function samplesInTimedRows(samples, fromMs) {
-  const own = samples.filter(({ atMs, isOwn }) => isOwn && atMs >= fromMs)
-  return own.length === 0 ? null : own.filter(({ isTimed }) => isTimed).length / own.length
+export function ownTimed(roots, own) {
+  let whole = 0
+  let timed = 0
+  const left = roots.flatMap(({ children }) =>
+    children.map((row) => ({ row, isTimed: /** @type {boolean | null} */ (null) })),
+  )
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { row } = next
+    const isTimed = row.class.startsWith(own) ? row.known === 'timed' && row.calls > 0 : next.isTimed
+    if (isTimed !== null) {
+      const self = Math.max(0, row.selfNs)
+      whole += self
+      if (isTimed) timed += self
+    }
+    for (const child of row.children) left.push({ row: child, isTimed })
+  }
+  return whole === 0 ? null : timed / whole
 }

@@ -3,16 +3,17 @@ import {
   bareFigures,
   median,
   othersIn,
+  ownTimed,
   p50BySecond,
   parseLoad,
   parseSent,
   profileFacts,
   quantile,
+  type Row,
   requestsSent,
   requestsTo,
   rootCallsInRows,
   safepointsIn,
-  samplesInTimedRows,
   sessionFigures,
   settledFrom,
   throughput,
@@ -186,19 +187,25 @@ describe('a session', () => {
 
 describe('a profile', () => {
   it('tells what was recorded when, and how many root calls are in rows', () => {
-    const facts = profileFacts({
-      ...{ startedAt: '1970-01-01T00:00:01.000Z', durationMs: 500, warmupMs: 20, events: { waitMs: 3 } },
-      instrumentation: {
-        ...{
-          instrumentedMethods: 5,
-          calledMethods: 4,
-          redefinitions: 3,
-          redefinedClasses: 2,
-          longestPauseMs: 1,
+    const facts = profileFacts(
+      {
+        ...{ startedAt: '1970-01-01T00:00:01.000Z', durationMs: 500, warmupMs: 20, events: { waitMs: 3 } },
+        instrumentation: {
+          ...{
+            instrumentedMethods: 5,
+            calledMethods: 4,
+            redefinitions: 3,
+            redefinedClasses: 2,
+            longestPauseMs: 1,
+          },
         },
+        merged: [
+          { class: 'a.B', calls: 7, selfNs: 1, children: [] },
+          { class: 'a.B', calls: 2, countedCalls: 30, selfNs: 1, children: [] },
+        ],
       },
-      merged: [{ calls: 7 }, { calls: 2, countedCalls: 30 }],
-    })
+      'a.',
+    )
     expect(facts).toMatchObject({ recorded: { begin: 1000, end: 1500 }, rootCalls: 39, restoredMs: null })
   })
 
@@ -219,14 +226,16 @@ describe('a profile', () => {
     expect(worstPrediction([])).toBeNull()
   })
 
-  it('is judged by samples of the application that are late enough', () => {
-    const samples = [
-      { atMs: 100, isOwn: true, isTimed: false },
-      { atMs: 20_000, isOwn: false, isTimed: false },
-      { atMs: 20_000, isOwn: true, isTimed: true },
-      { atMs: 20_000, isOwn: true, isTimed: false },
+  it('is judged by the time whose innermost frame of the application is timed', () => {
+    const row = (name: string, known: 'timed' | 'sampled', selfNs: number, ...children: Row[]): Row => ({
+      ...{ class: name, calls: known === 'timed' ? 1 : 0, known, selfNs, children },
+    })
+    const library = row('java.util.HashMap', 'sampled', 30)
+    const tree = [
+      row('own.Root', 'timed', 1_000, row('own.A', 'timed', 20, library), row('lib.B', 'timed', 500)),
+      row('own.Root', 'timed', 0, row('own.C', 'sampled', 10, library)),
     ]
-    expect(samplesInTimedRows(samples, 15_000)).toBe(0.5)
-    expect(samplesInTimedRows([], 15_000)).toBeNull()
+    expect(ownTimed(tree, 'own.')).toBeCloseTo(50 / 90)
+    expect(ownTimed([row('own.Root', 'timed', 5)], 'own.')).toBeNull()
   })
 })

@@ -123,7 +123,7 @@ async function oneRun(name, server, jdk, root, directory) {
   }
   const seen = []
   for (const session of life.sessions) {
-    const profile = await readProfile(session.file)
+    const profile = await readProfile(session.file, server.own)
     seen.push({
       ...{ root: session.root, figures: sessionFigures(requests, session, bare, life), profile },
       counted: profile === null ? null : counted(session.root, profile.recorded),
@@ -137,12 +137,12 @@ async function oneRun(name, server, jdk, root, directory) {
 }
 
 /** Null if no profile was written, or none that can be read. */
-async function readProfile(file) {
+async function readProfile(file, own) {
   if (!existsSync(file)) return null
   const json = `${file}.json`
   try {
     await promisify(execFile)(process.execPath, [cli, 'export', file, '--format', 'json', '--out', json])
-    return profileFacts(JSON.parse(readFileSync(json, 'utf8')))
+    return profileFacts(JSON.parse(readFileSync(json, 'utf8')), own)
   } catch (problem) {
     say(`${file}: ${problem.message}`)
     return null

@@ -36,6 +36,7 @@ const boot = {
   title: `Spring Boot ${BOOT_VERSION}`,
   rate: 20,
   install: installBoot,
+  own: 'orders.',
   roots: {
     narrow: 'orders.ShopController.history',
     high: 'org.apache.catalina.connector.CoyoteAdapter.service',
@@ -70,6 +71,7 @@ const keycloak = {
   title: `Keycloak ${KEYCLOAK_VERSION}`,
   rate: 15,
   install: installKeycloak,
+  own: 'org.keycloak.',
   roots: {
     narrow: 'org.keycloak.protocol.oidc.endpoints.TokenEndpoint.processGrantRequest',
     high: 'org.jboss.resteasy.reactive.server.handlers.InvocationHandler.handle',
@@ -112,6 +114,7 @@ const kafka = {
   title: `Kafka ${KAFKA_VERSION}`,
   rate: 100,
   install: installKafka,
+  own: 'kafka.',
   roots: {
     narrow: 'kafka.server.KafkaApis.handleProduceRequest',
     high: 'kafka.server.KafkaApis.handle',

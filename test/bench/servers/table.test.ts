@@ -15,19 +15,22 @@ const good: SessionFigures = {
     code: 0,
   },
 }
-const profile = profileFacts({
-  ...{ startedAt: '1970-01-01T00:00:00.000Z', durationMs: 60_000, warmupMs: 0, events: { waitMs: 0 } },
-  instrumentation: {
-    ...{
-      instrumentedMethods: 1,
-      calledMethods: 1,
-      redefinitions: 1,
-      redefinedClasses: 1,
-      longestPauseMs: 50,
+const profile = profileFacts(
+  {
+    ...{ startedAt: '1970-01-01T00:00:00.000Z', durationMs: 60_000, warmupMs: 0, events: { waitMs: 0 } },
+    instrumentation: {
+      ...{
+        instrumentedMethods: 1,
+        calledMethods: 1,
+        redefinitions: 1,
+        redefinedClasses: 1,
+        longestPauseMs: 50,
+      },
     },
+    merged: [{ class: 'a.B', calls: 480, selfNs: 1, children: [] }],
   },
-  merged: [{ calls: 480 }],
-})
+  'a.',
+)
 
 function run(more: Partial<SessionFigures> = {}, sessions = 1): Run {
   const session = (index: number) => ({

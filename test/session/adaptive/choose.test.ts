@@ -54,7 +54,9 @@ describe('which methods are timed', () => {
     ['com.acme.Order$$SpringCGLIB$$0.process', false],
     ['jdk.proxy2.$Proxy81.find', false],
     ['io.opentelemetry.javaagent.instrumentation.Advice.enter', false],
-    ['com.acme.Order.lambda$process$0', false],
+    ['com.acme.Order.lambda$process$0', true],
+    ['kafka.cluster.Partition.$anonfun$append$1', true],
+    ['com.acme.Order.access$100', false],
     ['com.acme.Order.<init>', false],
     ['com.acme.Order$Line.price', true],
     ['.(other methods)', false],
@@ -71,7 +73,8 @@ describe("a user's own code", () => {
     expect(isOwn('org.springframework.web.Filter')).toBe(false)
   })
 
-  it('shares one where a root has no more', () => {
+  it('shares one where that is no domain', () => {
+    expect(ownBy(['kafka.server.KafkaApis'])('kafka.log.Log')).toBe(true)
     expect(ownBy(['kafka.Server'])('kafka.log.Log')).toBe(true)
   })
 
