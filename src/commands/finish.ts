@@ -2,7 +2,7 @@
 
 import { restoredText } from '../profile/detach-facts.ts'
 import type { Profile } from '../profile/profile.ts'
-import { narrowedText } from '../profile/text.ts'
+import { narrowedText, nothingText } from '../profile/text.ts'
 import { inOneLine, type RootProblem, RootRefused } from '../reveal/errors.ts'
 import type { Session, SessionStatus } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
@@ -34,7 +34,7 @@ async function silence(session: Session, profile: Profile): Promise<string[]> {
   const said = [
     ...(profile.events.count > 0 || !isKnown
       ? []
-      : [session.timesRegions ? 'no region was executed' : 'no root was called']),
+      : [nothingText(session.timesRegions ? 'region' : 'root', profile.instrumentation.gaps)]),
     ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
   ]
   // What is wrong with lines of a region is told by itself.

@@ -96,9 +96,16 @@ export class RootNeverLoaded extends JfluidError {
 export class RootNeverCalled extends JfluidError {
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  constructor(pid: number, roots: readonly string[]) {
-    super(`no root was called: ${roots.join(', ')}`)
-    this.hint = `Name a method that the program calls; jfluid roots ${pid} looks for some.`
+  /** @param gaps  first calls that went on before there was an answer: one of a root may be among them */
+  constructor(pid: number, roots: readonly string[], gaps = 0) {
+    const names = roots.join(', ')
+    super(
+      gaps > 0 ? `no call of a root was recorded (gaps: ${gaps}): ${names}` : `no root was called: ${names}`,
+    )
+    this.hint =
+      gaps > 0
+        ? 'It may have been called before it had probes: record once more.'
+        : `Name a method that the program calls; jfluid roots ${pid} looks for some.`
   }
 }
 
@@ -128,6 +135,7 @@ export function outcome(
   session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> & {
     regionProblems?: Session['regionProblems']
     rootsInVain?: Session['rootsInVain']
+    gaps?: Session['gaps']
     detachFacts?: Session['detachFacts']
   },
   signal: NodeJS.Signals | null,
@@ -145,7 +153,7 @@ export function outcome(
   const root = session.rootReport().find((it) => it.armed)
   if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
   const inVain = session.rootsInVain ?? []
-  if (inVain.length > 0) return new RootNeverCalled(session.pid, inVain)
+  if (inVain.length > 0) return new RootNeverCalled(session.pid, inVain, session.gaps)
   const filters = session.filterReport().filter((it) => it.classes === 0)
   return filters.length > 0 ? new NoClassMatched(filters) : null
 }

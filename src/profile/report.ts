@@ -42,6 +42,7 @@ import {
   count,
   cut,
   narrowedText,
+  nothingText,
   pad,
   percent,
   plural,
@@ -115,7 +116,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
     return
   }
   if (profile.merged.count === 0) {
-    yield `\nNothing was recorded: ${isWholeJvm(profile) ? 'no sample was taken' : isSampledByJvm(profile) ? 'no sample was inside the root' : 'no root was called'}.\n`
+    yield `\nNothing was recorded: ${isWholeJvm(profile) ? 'no sample was taken' : isSampledByJvm(profile) ? 'no sample was inside the root' : nothingText('root', profile.instrumentation.gaps)}.\n`
     return
   }
   const threads = o.threads ? profile.threads.filter(({ tree }) => tree.count > 0) : []

@@ -53,6 +53,12 @@ export function count(value: number, width = 13): string {
   return full.length <= width ? full : shortCount(value)
 }
 
+/** Why there is nothing: with gaps it is not known that nothing was called. */
+export function nothingText(what: 'root' | 'region', gaps: number): string {
+  if (gaps > 0) return `no call of a ${what} was recorded (gaps: ${count(gaps)})`
+  return what === 'root' ? 'no root was called' : 'no region was executed'
+}
+
 /** "1 gap", "2 gaps". */
 export function plural(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`

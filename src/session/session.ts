@@ -73,6 +73,7 @@ export class Session {
   #changed: Promise<void> = Promise.resolve()
   #generation = 0
   #rootsInVain: readonly string[] = []
+  #gaps = 0
   #wasReset = false
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `detach`. */
@@ -329,6 +330,11 @@ export class Session {
     return this.#rootsInVain
   }
 
+  /** Once there is a profile: calls that may have been missed. */
+  get gaps(): number {
+    return this.#gaps
+  }
+
   /** Whether regions are timed, and no calls recorded. */
   get timesRegions(): boolean {
     return this.#engine.regionTable !== null
@@ -476,6 +482,7 @@ export class Session {
       ...{ snapshot, stats, regions, trace, span, isTruncated },
       rowsFromMs: recording.controller?.rowsFromMs ?? 0,
     })
+    this.#gaps = profile.instrumentation.gaps
     return facts === null ? profile : { ...profile, detach: facts }
   }
 

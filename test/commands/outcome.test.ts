@@ -11,6 +11,7 @@ const DETACHED: Ending = { how: 'detached' }
 const silent = (exitCode = 75): Ending => ({ how: 'by itself', reason: 'we were silent', exitCode })
 
 interface Facts {
+  gaps?: number
   ending?: Ending
   armed?: boolean
   problem?: RootProblem | null
@@ -27,10 +28,12 @@ const session = ({
   near = [],
   idle = false,
   rootsInVain = [],
+  gaps = 0,
   detachFacts,
 }: Facts = {}) => ({
   pid: 4711,
   rootsInVain,
+  gaps,
   detachFacts: detachFacts ?? null,
   ending,
   rootReport: () => [
@@ -85,6 +88,9 @@ describe('a recording that is over ends with', () => {
     const problem = outcome(session({ rootsInVain: ['A.b', 'A.c'] }), null, null)
     assert.equal(problem?.message, 'no root was called: A.b, A.c')
     assert.equal(problem?.hint, 'Name a method that the program calls; jfluid roots 4711 looks for some.')
+    const missed = outcome(session({ rootsInVain: ['A.b'], gaps: 2 }), null, null)
+    assert.equal(missed?.message, 'no call of a root was recorded (gaps: 2): A.b')
+    assert.equal(missed?.hint, 'It may have been called before it had probes: record once more.')
   })
 
   it('84 when classes may not have their code back', () => {

@@ -168,7 +168,7 @@ export class Controller {
 
   async #time(pattern: RootPattern): Promise<number> {
     const { arming, door, installation } = this.#engine
-    if (this.#stopped || arming === null) throw new CannotTime('the session has ended', 'Begin another one.')
+    if (arming === null) throw new CannotTime('the session has ended', 'Begin another one.')
     if (!arming.hasProbes(pattern)) {
       const left = await door.metaspaceLeft()
       if (left <= FREE_METASPACE)
@@ -352,6 +352,7 @@ export class Controller {
     recorder.newRows(clock.nowTicks)
     inside?.newRows(clock.nowTicks)
     this.#rowsFromMs = this.#span.durationMs
+    this.#lookedAt = 0
     this.#before = null
   }
 
