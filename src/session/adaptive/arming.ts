@@ -10,7 +10,7 @@ import type { Revelation } from '../../reveal/revealer.ts'
 import { MODE_TIME } from '../../wire/messages.ts'
 import type { Installation, Workshop } from '../code/installation.ts'
 import type { ClassFinder } from './classes.ts'
-import { type JvmSize, predictedPauseMs, refittedSlowness } from './pause.ts'
+import { classesWithin, type JvmSize, predictedPauseMs, refittedSlowness } from './pause.ts'
 
 export interface Armed {
   /** Of methods that had no probes before. */
@@ -75,6 +75,14 @@ export class Arming {
     const size = await this.#size()
     // Where the JVM does not tell what it has compiled, a redefinition takes as long as the one before.
     return predictedPauseMs(size, classes, this.#slowness) ?? this.#pauses.at(-1)?.measuredMs ?? null
+  }
+
+  /** How many classes, of so many, a redefinition may have that stops the JVM for no longer than that, in ms; 0 where that cannot be told. */
+  async classesWithin(ms: number, classes: number): Promise<number> {
+    const size = await this.#size()
+    if (size.compiledMethods !== null) return classesWithin(ms, size, classes, this.#slowness)
+    const longMs = await this.predict(classes)
+    return longMs !== null && longMs <= ms ? classes : 0
   }
 
   /** Does what is one redefinition, of which it was said how long it would stop the JVM. */

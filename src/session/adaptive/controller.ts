@@ -248,8 +248,9 @@ export class Controller {
     arming: Arming,
   ): Promise<void> {
     const { door } = this.#engine
-    const pauseMs = await arming.predict(chosen.size)
-    if (pauseMs === null || pauseMs > LONGEST_PAUSE_MS) {
+    const most = await arming.classesWithin(LONGEST_PAUSE_MS, chosen.size)
+    const pauseMs = await arming.predict(Math.max(1, most))
+    if (most === 0) {
       const howLong = pauseMs === null ? 'an unknown time' : `about ${Math.round(pauseMs)} ms`
       this.#holdWithout(
         `only the root is timed: to time more methods the JVM would stand still for ${howLong} (--time Foo.bar does it)`,
@@ -265,18 +266,18 @@ export class Controller {
       return
     }
     if (this.#stopped) return
-    const patterns = [...chosen].flatMap(([className, methods]) =>
-      methods.map((it) => exactly(className, it)),
-    )
+    // The most valuable ones come first.
+    const taken = [...chosen].slice(0, most)
+    const patterns = taken.flatMap(([className, methods]) => methods.map((it) => exactly(className, it)))
     const limits = {
       ...{ largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE, leastCode: LEAST_CODE },
       mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
     }
     const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
-    debug.reveal?.(`adaptive: ${ids.length} methods of ${chosen.size} classes are counted`)
+    debug.reveal?.(`adaptive: ${ids.length} methods of ${taken.length} classes are counted`)
     if (ids.length === 0) {
       // None was put in, and nothing redefined: what is below these may do.
-      for (const [className, methods] of chosen)
+      for (const [className, methods] of taken)
         for (const it of methods) this.#useless.add(`${className}.${it}`)
       return
     }

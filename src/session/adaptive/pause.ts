@@ -35,6 +35,14 @@ export function predictedPauseMs(
   )
 }
 
+/** How many classes, of so many, one redefinition may have: as many as it will stop the JVM for no longer than that, in ms. */
+export function classesWithin(ms: number, jvm: JvmSize, classes: number, slowness: number): number {
+  const least = predictedPauseMs(jvm, 0, slowness)
+  if (least === null) return 0
+  const fitting = Math.floor((ms - least) / (slowness * MS_A_REDEFINED_CLASS))
+  return Math.max(0, Math.min(fitting, classes))
+}
+
 /** Half way, as factors go, to the slowness by which a pause that has been measured would have been predicted. */
 export function refittedSlowness(slowness: number, predictedMs: number, measuredMs: number): number {
   const fitted = slowness * Math.sqrt(measuredMs / predictedMs)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Counted, tooDense, worthTiming } from '../../../src/session/adaptive/decide.ts'
-import { predictedPauseMs, refittedSlowness } from '../../../src/session/adaptive/pause.ts'
+import { classesWithin, predictedPauseMs, refittedSlowness } from '../../../src/session/adaptive/pause.ts'
 
 /** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
 const COSTS = { nsPerCall: 50, rootNsPerSecond: 500e6, budget: 0.05 }
@@ -53,6 +53,15 @@ describe('how long a redefinition stops a JVM', () => {
   it('is as much longer as the memory of the machine is slower', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
     expect(predictedPauseMs(server, 1, 2.6)).toBeCloseTo(120.3, 1)
+  })
+
+  it('leaves so many classes to a redefinition that is not to be longer', () => {
+    const server = { compiledMethods: 11_768, loadedClasses: 16_400 }
+    expect(classesWithin(125, server, 40, 1)).toBe(40)
+    // 46.1 ms, and 0.2 for each class, 2.5 times.
+    expect(classesWithin(125, server, 40, 2.5)).toBe(19)
+    expect(classesWithin(125, server, 40, 3)).toBe(0)
+    expect(classesWithin(125, { ...server, compiledMethods: null }, 40, 1)).toBe(0)
   })
 
   it('is predicted half way to what the latest one took', () => {
