@@ -178,6 +178,12 @@ export class Arming {
     return named.length > 0 && named.every(({ id }) => this.#workshop.instrumenter.has(id))
   }
 
+  /** Whether they have exact times now. */
+  areTimed(pattern: RootPattern): boolean {
+    const named = this.#named(pattern)
+    return named.length > 0 && named.every(({ id }) => this.isTimed(id))
+  }
+
   /**
    * Gives methods exact times, from the next call of a root on: however short they are, as they were asked for by name.
    *

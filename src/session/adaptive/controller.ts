@@ -144,9 +144,13 @@ export class Controller {
   /**
    * How long the JVM will stand still so that methods have exact times, in ms: 0 if they have probes already, null if that cannot be
    * told.
+   *
+   * @throws CannotTime: they have exact times already
    */
   async pauseToTime(pattern: RootPattern): Promise<number | null> {
     const { arming } = this.#engine
+    if (arming?.areTimed(pattern) === true)
+      throw new CannotTime(`${pattern.text} has them already`, 'Its row tells how often it was called.')
     if (arming === null || arming.hasProbes(pattern)) return 0
     return await arming.predict(1)
   }
