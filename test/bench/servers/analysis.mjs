@@ -434,6 +434,9 @@ export function worstPrediction(pauses) {
   return worst === undefined ? null : worst.predictedMs / worst.measuredMs
 }
 
+/** Proxies, which lie in a package of the application where what they stand for is not public. */
+const GENERATED = /\$\$|\$Proxy\d/
+
 /**
  * Of the time of rows with a frame of the application at or above them, below their root: the part whose innermost one is timed, and has
  * calls. Rows have shares of samples, so that is the part of the samples since rows are what they are.
@@ -450,7 +453,8 @@ export function ownTimed(roots, own) {
   )
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const { row } = next
-    const isTimed = row.class.startsWith(own) ? row.known === 'timed' && row.calls > 0 : next.isTimed
+    const isOwn = row.class.startsWith(own) && !GENERATED.test(row.class)
+    const isTimed = isOwn ? row.known === 'timed' && row.calls > 0 : next.isTimed
     if (isTimed !== null) {
       const self = Math.max(0, row.selfNs)
       whole += self

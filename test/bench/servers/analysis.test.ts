@@ -237,5 +237,7 @@ describe('a profile', () => {
     ]
     expect(ownTimed(tree, 'own.')).toBeCloseTo(50 / 90)
     expect(ownTimed([row('own.Root', 'timed', 5)], 'own.')).toBeNull()
+    const proxied = row('own.A', 'timed', 5, row('own.$Proxy7', 'sampled', 5))
+    expect(ownTimed([row('own.Root', 'timed', 5, proxied)], 'own.')).toBe(1)
   })
 })
