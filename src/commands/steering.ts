@@ -69,10 +69,10 @@ function counted(methods: number): string {
 }
 
 function standsStillText(pauseMs: number | null): string {
-  if (pauseMs === null) return 'the JVM stands still, for an unknown time'
+  if (pauseMs === null) return 'stops the JVM for an unknown time'
   return pauseMs === 0
-    ? 'the JVM goes on'
-    : `the JVM stands still for about ${Math.max(1, Math.round(pauseMs))} ms`
+    ? 'does not stop the JVM'
+    : `stops the JVM for about ${Math.max(1, Math.round(pauseMs))} ms`
 }
 
 /** A method, its class or its package as it is steered by; null if it is none. */

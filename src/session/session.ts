@@ -47,8 +47,8 @@ export interface SessionStatus {
     readonly windows: readonly { readonly atMs: number; readonly part: number }[]
   }
   /**
-   * With scheme adaptive: stacks of threads inside roots, how late the sampler woke at most, and the processor time that stacks and
-   * probes have cost the target.
+   * With scheme adaptive: stacks of threads inside roots, how late the sampler woke at most, and how long stacks and
+   * probes have taken in the target.
    */
   readonly stacks?: { readonly samples: number; readonly longestStallMs: number; readonly costMs: number }
   /** What there is to say while nothing has been recorded. */
@@ -234,7 +234,7 @@ export class Session {
   /**
    * With scheme adaptive: gives a method below the roots exact times. Rows begin at zero; times of the roots go on.
    *
-   * @param text  as --time has it
+   * @param text  as --time has it, with the class in full
    * @returns how many methods that are
    * @throws BadPattern, CannotTime: nothing has changed then
    */
@@ -247,7 +247,7 @@ export class Session {
     if (controller === null)
       throw new CannotTime(
         `scheme ${this.scheme} has no rows that are only sampled`,
-        'All methods that it reaches are timed.',
+        'Take --scheme adaptive, or --scheme b for all methods.',
       )
     if (this.#isChanging)
       throw new CannotTime('the roots are being changed', 'Try again when they have been.')

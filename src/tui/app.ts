@@ -225,8 +225,8 @@ export class LiveView extends Frame<Picture> implements Actions {
 
   askTime(): void {
     if (!this.goesOn) this.say('the session has ended: nothing more can be timed')
-    else if (this.#source.status().scheme !== 'adaptive')
-      this.say('with this scheme all methods that are reached have exact times')
+    else if (this.#steering() !== undefined && this.#source.status().scheme !== 'adaptive')
+      this.say('exact times for single rows are of --scheme adaptive')
     else this.#steering()?.askTime(this.#chosenMethod)
   }
 

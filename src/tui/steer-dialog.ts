@@ -220,8 +220,12 @@ export class SteerDialog {
         ]
       case 'time':
         return [
-          question('time', state.text, `exactly? ${state.cost ?? 'asking what that costs ...'}`, columns),
-          [run(' Enter', 'key'), run(' times it  ', 'dim'), ...escapeKey('does not')],
+          question('time', state.text, 'exactly?', columns),
+          [
+            ...[run(' Enter', 'key'), run(' times it  ', 'dim')],
+            ...[run(state.cost ?? 'asking what that costs ...'), run('  ')],
+            ...escapeKey('does not'),
+          ],
         ]
       case 'out':
         return [

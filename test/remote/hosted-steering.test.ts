@@ -108,7 +108,7 @@ it('exact times are asked for there, with what they cost first', async () => {
       return 1
     },
   })
-  expect(await session.steer('cost to time', 'a.B.d')).toBe('the JVM stands still for about 38 ms')
+  expect(await session.steer('cost to time', 'a.B.d')).toBe('stops the JVM for about 38 ms')
   expect(await session.steer('time', 'a.B.d')).toBe(
     'timed from now on, with rows from zero: 1 method of a.B.d',
   )

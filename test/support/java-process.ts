@@ -106,8 +106,10 @@ process.on('exit', () => {
 
 /** Of a test file, once it is over. */
 export async function endProcesses(): Promise<void> {
-  await Promise.all([...living].map((java) => java.kill()))
+  const ended = await Promise.allSettled([...living].map((java) => java.kill()))
   removeDirectories()
+  const failed = ended.find((it) => it.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
 }
 
 /** What a JVM removes when it ends by itself, but not when it is killed. */
@@ -180,6 +182,7 @@ export function startProcess(
   const exit = new Promise<JavaExit>((resolve) => {
     child.on('close', (code, signal) => {
       living.delete(java)
+      leaders.delete(pid) // another process may have its number later
       if (signal === 'SIGKILL') removeJvmFiles(pid)
       ended = { code, signal }
       resolve(ended)

@@ -160,13 +160,13 @@ describe('exact times', () => {
     screen.press('down +')
     assert.match(
       bottom(),
-      / time com\.acme\.shop\.Pricing\.priceOf\(int\) exactly\? asking what that costs \.\.\./,
+      / time com\.acme\.shop\.Pricing\.priceOf\(int\) exactly\?\n Enter times it {2}asking what that costs \.\.\. {2}Esc/,
     )
     screen.press('enter')
     assert.deepEqual(steering.told, ['cost com.acme.shop.Pricing.priceOf(int)'])
     await steering.finish()
     view.draw()
-    assert.match(bottom(), /exactly\? done: cost com/)
+    assert.match(bottom(), /exactly\?\n Enter times it {2}done: cost com/)
     screen.press('enter')
     assert.deepEqual(steering.told.slice(1), ['time com.acme.shop.Pricing.priceOf(int)'])
     await steering.finish()
@@ -187,9 +187,9 @@ describe('exact times', () => {
     )
   })
 
-  it('all methods have where another scheme reaches them', () => {
+  it('of single rows are for scheme adaptive', () => {
     screen.press('down +')
-    assert.match(bottom(), /with this scheme all methods that are reached have exact times/)
+    assert.match(bottom(), /exact times for single rows are of --scheme adaptive/)
     assert.deepEqual(steering.told, [])
   })
 })

@@ -5,7 +5,7 @@ import { type ClassFile, parseClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
 import type { PauseFact } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
-import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from '../../reveal/patterns.ts'
+import { matchesMethod, RANK_FULL, type RootPattern, rootRank } from '../../reveal/patterns.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
 import { MODE_TIME } from '../../wire/messages.ts'
 import type { Installation, Workshop } from '../code/installation.ts'
@@ -160,16 +160,15 @@ export class Arming {
     return armed
   }
 
-  /** Methods below the roots that have been revealed, of the class that a pattern names best. */
-  #named(pattern: RootPattern): MethodTarget[] {
-    const ranked = [...this.#workshop.revealer.methods()]
-      .filter((it) => !it.root && matchesMethod(pattern, it.name, it.descriptor))
-      .map((it) => ({ it, rank: rootRank(pattern, it.className) }))
-    const best = maxOf(
-      ranked.map(({ rank }) => rank),
-      RANK_NONE,
+  /** Methods that have been revealed, of the class of this name: in full, as another may end like it. */
+  #revealed(pattern: RootPattern): MethodTarget[] {
+    return [...this.#workshop.revealer.methods()].filter(
+      (it) => rootRank(pattern, it.className) === RANK_FULL && matchesMethod(pattern, it.name, it.descriptor),
     )
-    return best === RANK_NONE ? [] : ranked.filter(({ rank }) => rank === best).map(({ it }) => it)
+  }
+
+  #named(pattern: RootPattern): MethodTarget[] {
+    return this.#revealed(pattern).filter((it) => !it.root)
   }
 
   /** Whether exact times of these need no redefinition. */
@@ -178,10 +177,10 @@ export class Arming {
     return named.length > 0 && named.every(({ id }) => this.#workshop.instrumenter.has(id))
   }
 
-  /** Whether they have exact times now. */
+  /** Whether they have exact times now, as roots always do. */
   areTimed(pattern: RootPattern): boolean {
-    const named = this.#named(pattern)
-    return named.length > 0 && named.every(({ id }) => this.isTimed(id))
+    const revealed = this.#revealed(pattern)
+    return revealed.length > 0 && revealed.every(({ id, root }) => root || this.isTimed(id))
   }
 
   /**

@@ -7,6 +7,7 @@ import { INVALIDATES_LITTLE } from '../../attach/admission.ts'
 import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { isJdkName } from '../../base/jdk-names.ts'
 import type { Tree } from '../../cct/tree.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
@@ -45,8 +46,6 @@ const BUDGET = 0.05
 /** So many looks in a row find that they cost more, before methods are switched off. */
 const LOOKS = 2
 
-const NATIVE_HINT = 'Roots have exact times already; native and abstract methods have none.'
-
 /** Of all threads, each a safepoint. */
 const LOOKS_ELSEWHERE = 3
 const ELSEWHERE_MS = 1_000
@@ -61,6 +60,9 @@ export class CannotTime extends JfluidError {
     this.hint = hint
   }
 }
+
+const hasEnded = (): CannotTime => new CannotTime('the session has ended', 'Begin another one.')
+const dotted = (name: string): string => name.replaceAll('$', '.')
 
 type Phase = 'look' | 'settle' | 'hold'
 
@@ -145,12 +147,14 @@ export class Controller {
    * How long the JVM will stand still so that methods have exact times, in ms: 0 if they have probes already, null if that cannot be
    * told.
    *
-   * @throws CannotTime: they have exact times already
+   * @throws CannotTime: they have exact times already, or are of the JDK
    */
   async pauseToTime(pattern: RootPattern): Promise<number | null> {
-    const { arming } = this.#engine
+    const { arming, options } = this.#engine
     if (arming?.areTimed(pattern) === true)
       throw new CannotTime(`${pattern.text} has them already`, 'Its row tells how often it was called.')
+    if (!options.jdk && isJdkName(pattern.className))
+      throw new CannotTime(`${pattern.text} is of the JDK`, 'Begin a session with --jdk.')
     if (arming === null || arming.hasProbes(pattern)) return 0
     return await arming.predict(1)
   }
@@ -172,7 +176,7 @@ export class Controller {
 
   async #time(pattern: RootPattern): Promise<number> {
     const { arming, door, installation } = this.#engine
-    if (arming === null) throw new CannotTime('the session has ended', 'Begin another one.')
+    if (this.#stopped || arming === null) throw hasEnded()
     if (!arming.hasProbes(pattern)) {
       const left = await door.metaspaceLeft()
       if (left <= FREE_METASPACE)
@@ -182,12 +186,17 @@ export class Controller {
         )
     }
     const ids = await arming.time(pattern, await this.pauseToTime(pattern))
+    if (this.#stopped) throw hasEnded()
     if (ids.length === 0) {
-      const refused = [...installation.skipped].find(([name]) =>
-        name.startsWith(`${pattern.className}.${pattern.method}(`),
+      const wanted = dotted(`${pattern.className}.${pattern.method}`)
+      const refused = [...installation.skipped].find(
+        ([name]) => dotted(name.slice(0, name.indexOf('('))) === wanted,
       )
       throw refused === undefined
-        ? new CannotTime(`${pattern.text} is no method below the roots that can have probes`, NATIVE_HINT)
+        ? new CannotTime(
+            `${pattern.text} cannot have probes: no such method, native or abstract, or left out by --include or --exclude`,
+            'Time its caller instead.',
+          )
         : new CannotTime(`${pattern.text} cannot have probes: ${refused[1]}`, 'Time its caller instead.')
     }
     // They are the user's: nothing switches them off.
@@ -204,7 +213,7 @@ export class Controller {
     } catch (error) {
       if (!this.#stopped && !(error instanceof LinkLost)) {
         this.#engine.warnings.add(`no more methods are chosen to be timed: ${String(error)}`)
-        this.stop()
+        clearInterval(this.#timer)
       }
     }
   }
@@ -358,6 +367,7 @@ export class Controller {
     inside?.newRows(clock.nowTicks)
     this.#rowsFromMs = this.#span.durationMs
     this.#lookedAt = 0
+    this.#armedAt = null
     this.#before = null
   }
 

@@ -24,6 +24,9 @@ interface Sources {
   readonly targetState: TargetState
 }
 
+/** Between two readings of the JVM's time at safepoints: after longer ones a stall may not be told from others. */
+const LONGEST_BETWEEN_MS = 1_500
+
 /** A moment in which the target's threads may have stood still. */
 export interface Stall {
   readonly ms: number
@@ -32,14 +35,21 @@ export interface Stall {
   readonly safepointMs: number | null
 }
 
-/** @param redefinedTicks  when redefinitions began and ended */
+/**
+ * Most of it must have been for that.
+ *
+ * @param redefinedTicks  when redefinitions have stopped the threads, from when to when
+ */
 export function causeOf(
   { ms, atTicks, safepointMs }: Stall,
   ticksOf: (ms: number) => number,
   redefinedTicks: Iterable<readonly [from: number, to: number]>,
 ): StallCause | null {
   const began = atTicks - ticksOf(ms)
-  for (const [from, to] of redefinedTicks) if (from < atTicks && to > began) return 'redefinition'
+  let redefined = 0
+  for (const [from, to] of redefinedTicks)
+    redefined += Math.max(0, Math.min(to, atTicks) - Math.max(from, began))
+  if (redefined >= (atTicks - began) / 2) return 'redefinition'
   if (safepointMs === null) return null
   return safepointMs >= ms / 2 ? 'safepoint' : 'processor'
 }
@@ -62,6 +72,7 @@ export class Inside {
   #fromTicks = Number.NEGATIVE_INFINITY
   #longest: Stall | null = null
   #safepointNs: number | null = null
+  #readAt = Number.NEGATIVE_INFINITY
 
   constructor(from: Sources) {
     this.#from = from
@@ -92,9 +103,11 @@ export class Inside {
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
     const [before, now] = [this.#safepointNs, news.safepointNs]
+    const isRecent = performance.now() - this.#readAt < LONGEST_BETWEEN_MS
     this.#safepointNs = now
+    this.#readAt = performance.now()
     if (ms <= (this.#longest?.ms ?? 0)) return
-    const safepointMs = before === null || now === null ? null : (now - before) / 1e6
+    const safepointMs = before === null || now === null || !isRecent ? null : (now - before) / 1e6
     this.#longest = { ms, atTicks: news.longestLateAt, safepointMs }
   }
 
@@ -153,7 +166,10 @@ export class Inside {
     const { clock } = this.#from
     const stall = this.#longest ?? { ms: 0, atTicks: beginTicks, safepointMs: null }
     const ticksOf = (ms: number) => (ms * 1e6) / clock.nsPerTick
-    const redefined = swaps.map(({ ms, endTicks }) => [endTicks - ticksOf(ms), endTicks] as const)
+    // Threads stand still at the end of a redefinition.
+    const redefined = swaps.map(
+      ({ ms, pauseMs, endTicks }) => [endTicks - ticksOf(pauseMs ?? ms), endTicks] as const,
+    )
     return {
       ...{
         samples: this.#samplesBefore + this.#samples.count,

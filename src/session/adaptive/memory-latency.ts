@@ -11,9 +11,12 @@ const USUAL_NS = 75
 
 let known: number | null = null
 
-/** By how much this machine's memory is slower than usual, at least 1/2 and at most 8. Takes some 25 ms, once in a process. */
+/**
+ * By how much this machine's memory is slower than usual: at most 8, and at least 1, as a large cache that is shared may hold all that is
+ * read here. A pause that was measured says more. Takes some 25 ms, once in a process.
+ */
 export function memorySlowness(): number {
-  known ??= Math.min(Math.max(latencyNs() / USUAL_NS, 0.5), 8)
+  known ??= Math.min(Math.max(latencyNs() / USUAL_NS, 1), 8)
   return known
 }
 
