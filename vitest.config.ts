@@ -47,7 +47,7 @@ const WITHOUT_JAVA = {
 }
 
 const projects = [
-  // A process for many files: to load the sources anew for each takes a third of the lane.
+  // A process for many files: loading the sources again for each file takes a third of the lane.
   { name: 'unit', include: UNIT, exclude: [...JVM, ...FULL, ...ISOLATED], isolate: false, ...WITHOUT_JAVA },
   { name: 'unit isolated', include: ISOLATED, ...WITHOUT_JAVA },
   { name: 'smoke', include: SMOKE, globalSetup: FIXTURES, setupFiles: OWN, maxWorkers: 2 },

@@ -134,7 +134,7 @@ export class Controller {
   /** One thing after another: nothing else may be at work. */
   async #alone(work: () => Promise<void>): Promise<void> {
     const done = work()
-    const settled = done.catch(() => {}) // whoever has begun it is told
+    const settled = done.catch(() => {}) // the caller gets the error
     this.#work = settled
     try {
       await done
