@@ -39,12 +39,14 @@ export interface Stall {
  * Most of it must have been for that.
  *
  * @param redefinedTicks  when redefinitions have stopped the threads, from when to when
+ * @returns null where that is not known, or there was no stall
  */
 export function causeOf(
   { ms, atTicks, safepointMs }: Stall,
   ticksOf: (ms: number) => number,
   redefinedTicks: Iterable<readonly [from: number, to: number]>,
 ): StallCause | null {
+  if (ms === 0) return null
   const began = atTicks - ticksOf(ms)
   let redefined = 0
   for (const [from, to] of redefinedTicks)
@@ -116,7 +118,7 @@ export class Inside {
     return this.#longest?.ms ?? 0
   }
 
-  /** Processor time of the target that taking stacks has cost since the latest reset. */
+  /** How long taking stacks has taken in the target since the latest reset. */
   get costMs(): number {
     return ((this.#news?.costNs ?? 0) - (this.#before?.costNs ?? 0)) / 1e6
   }

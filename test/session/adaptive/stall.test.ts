@@ -18,3 +18,7 @@ it('another one was for a safepoint, if the JVM has stopped for most of it', () 
   expect(cause(19)).toBe('processor')
   expect(cause(null)).toBe(null)
 })
+
+it('no stall was for nothing', () => {
+  expect(causeOf({ ms: 0, atTicks: 1_000, safepointMs: 0 }, (ms) => ms * 2, [])).toBe(null)
+})
