@@ -60,9 +60,10 @@ export function sceneLines(scene: Scene): Line[] {
 function statusLines(scene: Scene): Line[] {
   const { columns, model, status } = scene
   const wide = columns >= 100
-  // A thread's name needs the room of two words, and so does a budget.
+  // A thread's name needs the room of two words, and so do a budget and what stacks cost.
   const calls = model.calls.title(model.slow, wide)
-  const short = !wide && (model.thread !== undefined || calls !== '' || status.overhead !== undefined)
+  const costs = status.overhead ?? status.stacks
+  const short = !wide && (model.thread !== undefined || calls !== '' || costs !== undefined)
   const isFile = status.phase === 'file'
   const second = [
     run(isFile ? ` ${status.mode} ` : '', 'dim'),
