@@ -27,7 +27,9 @@ export interface MethodInfo {
   readonly index: number
   readonly access: number
   readonly name: string
+  readonly nameIndex: number
   readonly descriptor: string
+  readonly descriptorIndex: number
   readonly attributes: readonly AttributeRef[]
   /** The Code attribute; abstract and native methods have none. */
   readonly code: AttributeRef | undefined
@@ -89,8 +91,10 @@ export function parseClassFile(bytes: Uint8Array): ClassFile {
 
 function readMethod(reader: Reader, pool: ConstantPool, index: number): MethodInfo {
   const access = reader.u2()
-  const name = pool.utf8(reader.u2())
-  const descriptor = pool.utf8(reader.u2())
+  const nameIndex = reader.u2()
+  const name = pool.utf8(nameIndex)
+  const descriptorIndex = reader.u2()
+  const descriptor = pool.utf8(descriptorIndex)
   const attributes = readAttributes(reader, pool)
   let code: AttributeRef | undefined
   for (const attribute of attributes) {
@@ -98,7 +102,7 @@ function readMethod(reader: Reader, pool: ConstantPool, index: number): MethodIn
     if (code !== undefined) throw new ClassFormatProblem(`${name}${descriptor} has two Code attributes`)
     code = attribute
   }
-  return { index, access, name, descriptor, attributes, code }
+  return { index, access, name, nameIndex, descriptor, descriptorIndex, attributes, code }
 }
 
 /** The attribute table at the reader's position: that of a class, a member or a Code attribute. */

@@ -7,12 +7,12 @@
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ClassFormatProblem, parseClassFile } from '../classfile/class-file.ts'
-import { parseCode } from '../classfile/code.ts'
+import { ClassFormatProblem, type MethodInfo, parseClassFile } from '../classfile/class-file.ts'
+import { type Code, parseCode } from '../classfile/code.ts'
 import { type CodeFacts, type DetachFacts, MOST_DIFFERENT } from '../profile/detach-facts.ts'
 import { Memory, type MemoryPort } from '../vmstructs/memory.ts'
 import { MethodCounts } from '../vmstructs/method-counts.ts'
-import { HeldCodes, isOriginal } from '../vmstructs/original-code.ts'
+import { type HeldCode, HeldCodes, isOriginal } from '../vmstructs/original-code.ts'
 import { readStructs } from '../vmstructs/structs.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { Engine } from './engine.ts'
@@ -72,16 +72,20 @@ export async function compareCode(
     if (at > 0 && performance.now() > until)
       return { ...facts, unchecked: `there was no time for more than ${at} of ${classes.length}` }
     const some = known.slice(at, at + CLASSES_AT_ONCE)
-    const places = await methods.addresses(some.map((it) => it.id))
-    const held = await codes.of([...places.values()].flatMap((it) => [...it.values()]))
-    let i = 0
+    const places = new Map(
+      (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
+    )
+    const held = await codes.of([...places.values()].flat())
+    let next = 0
     for (const { id, name, bytes } of some) {
-      const inJvm = places.get(id)
-      if (inJvm === undefined || inJvm.size === 0) continue // unloaded
-      const code = new Map([...inJvm.keys()].map((selector) => [selector, held[i++] ?? null]))
-      const { methods: count, different } = differences(bytes, code)
+      const addresses = places.get(id) ?? []
+      if (addresses.length === 0) continue // unloaded
+      const own = withCode(bytes)
+      const inJvm = held.slice(next, next + addresses.length)
+      next += addresses.length
+      const different = isSameByIndex(own, inJvm) ? [] : await differences(access, id, own)
       facts.checkedClasses++
-      facts.checkedMethods += count
+      facts.checkedMethods += own.length
       if (different.length === 0) facts.originalClasses++
       for (const it of different)
         if (facts.different.length < MOST_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
@@ -90,22 +94,44 @@ export async function compareCode(
   return facts
 }
 
-/** @returns how many methods were compared, and which differ */
-function differences(
-  bytes: Uint8Array,
-  held: ReadonlyMap<string, Parameters<typeof isOriginal>[0] | null>,
-): { methods: number; different: string[] } {
+interface OwnMethod {
+  readonly method: MethodInfo
+  readonly code: Code
+}
+
+function withCode(bytes: Uint8Array): OwnMethod[] {
   const file = parseClassFile(bytes)
-  const different: string[] = []
-  let methods = 0
-  for (const method of file.methods) {
-    if (method.code === undefined) continue
-    methods++
-    const code = held.get(method.name + method.descriptor) ?? null
-    if (code === null || !isOriginal(code, parseCode(file, method)))
-      different.push(method.name + method.descriptor)
-  }
-  return { methods, different }
+  return file.methods.flatMap((method) =>
+    method.code === undefined ? [] : [{ method, code: parseCode(file, method) }],
+  )
+}
+
+/**
+ * Whether all code is what it was, where methods are told apart by where the pool has their names: it keeps the order of the class
+ * file unless somebody else has redefined the class, and names cost three times as many reads.
+ */
+function isSameByIndex(own: readonly OwnMethod[], held: readonly (HeldCode | null)[]): boolean {
+  const key = (name: number, descriptor: number) => name * (1 << 16) + descriptor
+  const byIndex = new Map(held.map((it) => [it && key(it.nameIndex, it.descriptorIndex), it]))
+  return own.every(({ method, code }) => {
+    const it = byIndex.get(key(method.nameIndex, method.descriptorIndex)) ?? null
+    return it !== null && isOriginal(it, code)
+  })
+}
+
+/** @returns which methods differ, by name */
+async function differences(
+  { codes, methods }: CodeAccess,
+  id: number,
+  own: readonly OwnMethod[],
+): Promise<string[]> {
+  const places = (await methods.addresses([id])).get(id)
+  const selectors = own.map(({ method }) => method.name + method.descriptor)
+  const held = await codes.oneByOne(selectors.map((it) => places?.get(it) ?? 0))
+  return selectors.filter((_, i) => {
+    const it = held[i] ?? null
+    return it === null || !isOriginal(it, own[i]!.code)
+  })
 }
 
 /** One detach, looked at from its begin to its end. */

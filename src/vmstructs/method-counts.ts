@@ -105,7 +105,7 @@ export class MethodCounts {
    *          counted. A class that is missing could not be read
    */
   async of(classIds: readonly number[]): Promise<Map<number, Map<string, number>>> {
-    const places = await this.#places(classIds)
+    const places = await this.places(classIds)
     const counts = await this.calls(places.flatMap((it) => it.methods))
     const run = new Map(places.map(({ classId }) => [classId, new Map<string, number>()]))
     const found: { classId: number; address: number; calls: number }[] = []
@@ -124,7 +124,7 @@ export class MethodCounts {
 
   /** Addresses of all methods of these classes, by `name(descriptor)`, by class number. */
   async addresses(classIds: readonly number[]): Promise<Map<number, Map<string, number>>> {
-    const places = await this.#places(classIds)
+    const places = await this.places(classIds)
     const names = await this.#names(places.flatMap((it) => it.methods))
     let i = 0
     return new Map(
@@ -142,7 +142,7 @@ export class MethodCounts {
 
   /** What classes declare, by `name(descriptor)`, by class number. */
   async tables(classIds: readonly number[]): Promise<Map<number, Map<string, DeclaredMethod>>> {
-    const places = await this.#places(classIds)
+    const places = await this.places(classIds)
     const all = places.flatMap((it) => it.methods)
     const names = await this.#names(all)
     const flags = await this.memory.gather(
@@ -205,7 +205,9 @@ export class MethodCounts {
   }
 
   /** Addresses of the methods of each class that can be read, in the JVM's order. */
-  async #places(classIds: readonly number[]): Promise<{ classId: number; methods: number[] }[]> {
+  async places(
+    classIds: readonly number[],
+  ): Promise<{ readonly classId: number; readonly methods: readonly number[] }[]> {
     const { layout: at, memory } = this
     const mirrors = new Pieces(await this.port.mirrorWords(at.klassInMirror, classIds), 8)
     const klasses = classIds.map((_, i) => mirrors.word(i))

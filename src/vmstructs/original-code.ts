@@ -15,51 +15,53 @@ import { instructionLength, switchOperands } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
 import { ClassFormatProblem } from '../classfile/problem.ts'
 import { s2At, s4At } from '../classfile/reader.ts'
-import type { Memory } from './memory.ts'
+import type { Memory, Pieces } from './memory.ts'
 import type { Structs } from './structs.ts'
 
 /** Code as it lies in the JVM. */
 export interface HeldCode {
+  /** In the pool that the class has in the JVM. */
+  readonly nameIndex: number
+  readonly descriptorIndex: number
   readonly maxStack: number
   readonly maxLocals: number
   readonly bytecode: Uint8Array
 }
 
-/** Methods of like size are read together, up to so many bytes too much of each. */
+/** Read with what goes before the code: most methods have no more. */
+const FIRST_BYTES = 128
+/** Longer methods of like size are read together, up to so many bytes too much of each. */
 const GRAIN = 64
+
+interface Layout {
+  readonly constMethod: number
+  readonly nameIndex: number
+  readonly descriptorIndex: number
+  readonly codeSize: number
+  readonly maxStack: number
+  readonly maxLocals: number
+  /** Bytes before the code. */
+  readonly header: number
+}
 
 export class HeldCodes {
   private constructor(
     private readonly memory: Memory,
-    private readonly at: {
-      readonly constMethod: number
-      readonly codeSize: number
-      readonly maxStack: number
-      readonly maxLocals: number
-      /** Bytes before the code. */
-      readonly header: number
-    },
+    private readonly at: Layout,
   ) {}
 
   /** @returns null if this JVM keeps its data in a way that is not known here */
   static open(memory: Memory, structs: Structs): HeldCodes | null {
-    const [constMethod, codeSize, maxStack, maxLocals, header] = [
-      structs.offset('Method._constMethod'),
-      structs.offset('ConstMethod._code_size'),
-      structs.offset('ConstMethod._max_stack'),
-      structs.offset('ConstMethod._max_locals'),
-      structs.sizeOf('ConstMethod'),
-    ]
-    if (
-      constMethod === undefined ||
-      codeSize === undefined ||
-      maxStack === undefined ||
-      maxLocals === undefined ||
-      header === undefined ||
-      Math.max(codeSize, maxStack, maxLocals) + 2 > header
-    )
-      return null
-    return new HeldCodes(memory, { constMethod, codeSize, maxStack, maxLocals, header })
+    const at = {
+      constMethod: structs.offset('Method._constMethod'),
+      nameIndex: structs.offset('ConstMethod._name_index'),
+      descriptorIndex: structs.offset('ConstMethod._signature_index'),
+      codeSize: structs.offset('ConstMethod._code_size'),
+      maxStack: structs.offset('ConstMethod._max_stack'),
+      maxLocals: structs.offset('ConstMethod._max_locals'),
+      header: structs.sizeOf('ConstMethod'),
+    }
+    return isComplete(at) ? new HeldCodes(memory, at) : null
   }
 
   /**
@@ -73,41 +75,57 @@ export class HeldCodes {
       8,
     )
     const places = methods.map((_, i) => pointers.word(i))
-    const heads = await memory.gather(places, at.header)
+    const heads = await memory.gather(places, at.header + FIRST_BYTES)
     const sizes = places.map((_, i) => heads.u16(i, at.codeSize))
-    const bySize = new Map<number, number[]>()
-    places.forEach((place, i) => {
-      if (place === 0) return
-      const like = Math.ceil(sizes[i]! / GRAIN) * GRAIN
-      const known = bySize.get(like)
-      if (known) known.push(i)
-      else bySize.set(like, [i])
-    })
-    const found: (HeldCode | null)[] = places.map(() => null)
-    for (const [size, indices] of bySize) {
-      const codes =
-        size === 0
-          ? null
-          : await memory.gather(
-              indices.map((i) => places[i]! + at.header),
-              size,
-            )
-      for (const [k, i] of indices.entries()) {
-        // What lies behind the last one may not be there to be read.
-        const whole = codes?.slice(k, 0, sizes[i]!) ?? new Uint8Array()
-        const bytecode =
-          whole.some((byte) => byte !== 0) || whole.length === 0
-            ? whole
-            : await this.#alone(places[i]!, sizes[i]!)
-        found[i] = { maxStack: heads.u16(i, at.maxStack), maxLocals: heads.u16(i, at.maxLocals), bytecode }
+    const bytecodes: Uint8Array[] = []
+    const longer = new Map<number, number[]>()
+    sizes.forEach((size, i) => {
+      if (size <= FIRST_BYTES) {
+        bytecodes[i] = heads.slice(i, at.header, size)
+        return
       }
+      const like = Math.ceil(size / GRAIN) * GRAIN
+      const known = longer.get(like)
+      if (known) known.push(i)
+      else longer.set(like, [i])
+    })
+    for (const [size, indices] of longer) {
+      const codes = await memory.gather(
+        indices.map((i) => places[i]! + at.header),
+        size,
+      )
+      for (const [k, i] of indices.entries()) bytecodes[i] = codes.slice(k, 0, sizes[i]!)
+    }
+    return places.map((place, i) => (place === 0 ? null : this.#held(heads, i, bytecodes[i]!)))
+  }
+
+  /** The same by a read of its own for each: of code that ends where the memory does, others are cut off. */
+  async oneByOne(methods: readonly number[]): Promise<(HeldCode | null)[]> {
+    const { at, memory } = this
+    const found: (HeldCode | null)[] = []
+    for (const method of methods) {
+      const place = method === 0 ? 0 : (await memory.read(method + at.constMethod, 8)).word(0)
+      const head = await memory.read(place, at.header)
+      const size = head.u16(0, at.codeSize)
+      const code = await memory.read(place + at.header, size)
+      found.push(place === 0 ? null : this.#held(head, 0, code.slice(0, 0, size)))
     }
     return found
   }
 
-  async #alone(place: number, size: number): Promise<Uint8Array> {
-    return (await this.memory.read(place + this.at.header, size)).slice(0, 0, size)
+  #held(heads: Pieces, i: number, bytecode: Uint8Array): HeldCode {
+    const { at } = this
+    return {
+      ...{ nameIndex: heads.u16(i, at.nameIndex), descriptorIndex: heads.u16(i, at.descriptorIndex) },
+      ...{ maxStack: heads.u16(i, at.maxStack), maxLocals: heads.u16(i, at.maxLocals), bytecode },
+    }
   }
+}
+
+function isComplete(at: { readonly [field in keyof Layout]: number | undefined }): at is Layout {
+  const { constMethod, header, ...fields } = at
+  if (constMethod === undefined || header === undefined) return false
+  return Object.values(fields).every((it) => it !== undefined && it + 2 <= header)
 }
 
 /** Whether it is the method's own code, but for what the JVM itself does to code. */

@@ -7,7 +7,11 @@ import { isOriginal } from '../../src/vmstructs/original-code.ts'
 function same(own: readonly number[][], held: readonly number[][], maxLocals = 2): boolean {
   const code = { maxStack: 3, maxLocals: 2, handlers: [], attributes: [] }
   const bytes = (of: readonly number[][]): Uint8Array => Uint8Array.from(of.flat())
-  return isOriginal({ maxStack: 3, maxLocals, bytecode: bytes(held) }, { ...code, bytecode: bytes(own) })
+  const indices = { nameIndex: 1, descriptorIndex: 2 }
+  return isOriginal(
+    { ...indices, maxStack: 3, maxLocals, bytecode: bytes(held) },
+    { ...code, bytecode: bytes(own) },
+  )
 }
 
 // JVMS 6.5. What is above 202 is a number of HotSpot's own, another one in each version.
