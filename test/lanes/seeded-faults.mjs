@@ -36,8 +36,8 @@ export const SEEDED_FAULTS = [
   {
     name: 'a method that throws has no exit probe',
     file: 'src/instrument/method.ts',
-    find: 'const { exit, thrown = exit, resume } = probes\n',
-    put: 'const { exit, thrown = [], resume } = probes\n',
+    find: 'const handlers = thrown.length === 0 ? [] :',
+    put: 'const handlers = thrown.length >= 0 ? [] :',
     by: /^test\/instrument\/method\.test\.ts > a method with probes > .* when something is thrown/,
   },
   {
