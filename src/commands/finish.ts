@@ -11,18 +11,22 @@ import { filterText } from './outcome.ts'
 export interface Finished {
   readonly profile: Profile
   readonly report: DetachReport | null
+  /** Resolves when the recorder has been let go of, as it is in any case. */
+  readonly closed: Promise<void>
 }
 
-/** Detaches and returns the finished profile; the recorder is let go of whatever happens. */
+/** Detaches and returns the finished profile. */
 export async function finish(session: Session): Promise<Finished> {
+  let made: Omit<Finished, 'closed'>
   try {
-    const report = await session.detach()
-    const profile = await session.profile()
+    const [report, profile] = await Promise.all([session.detach(), session.profile()])
     const warnings = [...profile.warnings, ...(await silence(session, profile)), ...idleFilters(session)]
-    return { profile: { ...profile, warnings }, report }
-  } finally {
+    made = { profile: { ...profile, warnings }, report }
+  } catch (error) {
     await session.close()
+    throw error
   }
+  return { ...made, closed: session.close() }
 }
 
 /** A profile without a call deserves a reason, and a root without a class or a method too. */

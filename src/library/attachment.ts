@@ -173,7 +173,8 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
 
   async #detach(): Promise<Profile> {
     clearInterval(this.#timer)
-    const { profile } = await finish(this.#session)
+    const { profile, closed } = await finish(this.#session)
+    await closed
     return profile
   }
 

@@ -51,6 +51,14 @@ export class SessionEnd {
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `detach`. */
   readonly ended: Promise<string>
+  /** Null until reading what is left has begun. */
+  #rest: Promise<void> | null = null
+  #hasRead: () => void = () => {}
+  /** Resolves when all that was recorded has been read, or cannot be: `detach` may go on for longer. */
+  readonly recorded: Promise<void>
+  #hasLeft: () => void = () => {}
+  /** Resolves when `detach` has ended, or failed. */
+  readonly left: Promise<void>
 
   constructor(engine: Engine, pulse: Pulse, span: Span) {
     this.#engine = engine
@@ -59,6 +67,12 @@ export class SessionEnd {
     this.#target = engine.process === null ? undefined : readTargetProcess(engine.process)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
+    })
+    this.recorded = new Promise((resolve) => {
+      this.#hasRead = resolve
+    })
+    this.left = new Promise((resolve) => {
+      this.#hasLeft = resolve
     })
   }
 
@@ -153,7 +167,17 @@ export class SessionEnd {
   async detach(isLast = true): Promise<DetachReport | null> {
     if (this.#isStopping) return this.#report
     this.#isStopping = true
-    const { agent, budget, door, installation, options, recorder, turns } = this.#engine
+    try {
+      await this.#detach(isLast)
+    } finally {
+      this.#hasRead()
+      this.#hasLeft()
+    }
+    return this.#report
+  }
+
+  async #detach(isLast: boolean): Promise<void> {
+    const { agent, budget, door, turns } = this.#engine
     debug.end?.(isLast ? 'detach begins' : 'detach begins, another recording follows')
     this.#pulse.stop()
     budget?.stop()
@@ -168,11 +192,22 @@ export class SessionEnd {
     } finally {
       agent.close() // whatever has gone wrong: the agent leaves once it sees us gone
     }
+    await this.#readTheRest()
+  }
+
+  /** Once the target writes nothing any more. */
+  #readTheRest(): Promise<void> {
+    this.#rest ??= this.#readAll()
+    return this.#rest
+  }
+
+  async #readAll(): Promise<void> {
+    const { installation, options, recorder } = this.#engine
     installation.settle()
     const isWhole = await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
     debug.end?.(`the recorder has read ${isWhole ? 'all events' : 'the events that have come'}`)
     if (!isWhole) this.#noteMissing()
-    return this.#report
+    this.#hasRead()
   }
 
   async #leave(proof: Proof | null): Promise<void> {
@@ -186,6 +221,8 @@ export class SessionEnd {
       await answerInTime(rareWatch.lastLook(), pid)
       const restored = proof === null ? null : await answerInTime(agent.restore(), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
+      // While the target is looked at; a failure is seen at the end of the detach. What comes over a network comes until then.
+      if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       await proof?.restored()
       this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {
         // An agent that waits in vain for us to look (we may have been stopped) goes by itself: it has given all back.

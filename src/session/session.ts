@@ -69,6 +69,8 @@ export class Session {
   #isChanging = false
   /** Asked for while it records. */
   #slow: 'p99' | number | undefined
+  /** `detach` has been called. */
+  #isLeaving = false
   /** Settles when what is being changed has been. */
   #changed: Promise<void> = Promise.resolve()
   #generation = 0
@@ -456,22 +458,26 @@ export class Session {
    * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
    */
   async detach(): Promise<DetachReport | null> {
+    this.#isLeaving = true
     await this.#changed
     return await this.#recording.end.detach()
   }
 
-  /** The finished profile. Call after `detach`. */
-  profile(): Promise<Profile> {
-    return this.#profileOf(this.#recording)
+  /** The finished profile, once `detach` has been called: much of it is made while the target is looked at. */
+  async profile(): Promise<Profile> {
+    await this.#changed
+    return await this.#profileOf(this.#recording, this.#isLeaving)
   }
 
-  /** Of a recording that has ended. */
-  async #profileOf(recording: Recording): Promise<Profile> {
+  /** Of a recording that has ended, or is about to. */
+  async #profileOf(recording: Recording, isEnding = recording.end.isStopping): Promise<Profile> {
     const { end, engine, span } = recording
+    if (isEnding) await end.recorded
     const snapshot = await this.#snapshotOf(recording, true, 'everything')
     const regions = this.timesRegions ? await this.regions() : undefined
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
+    if (isEnding) await end.left
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
     // What came before a reset is not known any more.
     if (stats.events === 0 && !this.#wasReset && recordsCalls(engine.options))
