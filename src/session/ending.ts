@@ -219,7 +219,7 @@ export class SessionEnd {
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
       await answerInTime(rareWatch.lastLook(), pid)
-      const restored = proof === null ? null : await answerInTime(agent.restore(), pid, patienceMs)
+      const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
       // While the target is looked at; a failure is seen at the end of the detach. What comes over a network comes until then.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
@@ -256,6 +256,12 @@ export class SessionEnd {
         throw error
       }
     }
+  }
+
+  #restore(proof: Proof): Promise<DetachReport> {
+    const answer = this.#engine.agent.restore()
+    proof.restores()
+    return answer
   }
 
   /** Of a buffer that comes over a network. What the JVM's end cuts off is told as that. */

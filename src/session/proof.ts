@@ -55,10 +55,15 @@ export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
   return methods && codes && { methods, codes }
 }
 
-/** Compares the code that the JVM holds with what it was. Not for a target that has gone. */
+/**
+ * Compares the code that the JVM holds with what it was. Not for a target that has gone.
+ *
+ * @param ownOf  methods with code of a class file
+ */
 export async function compareCode(
   opened: Promise<CodeAccess | null>,
   classes: readonly ClassBefore[],
+  ownOf: (bytes: Uint8Array) => readonly OwnMethod[] = withCode,
 ): Promise<CodeFacts> {
   if (classes.length === 0) return NOTHING
   const until = performance.now() + CODE_MS
@@ -80,7 +85,7 @@ export async function compareCode(
     for (const { id, name, bytes } of some) {
       const addresses = places.get(id) ?? []
       if (addresses.length === 0) continue // unloaded
-      const own = withCode(bytes)
+      const own = ownOf(bytes)
       const inJvm = held.slice(next, next + addresses.length)
       next += addresses.length
       const different = isSameByIndex(own, inJvm) ? [] : await differences(access, id, own)
@@ -99,6 +104,7 @@ interface OwnMethod {
   readonly code: Code
 }
 
+/** @throws ClassFormatProblem */
 function withCode(bytes: Uint8Array): OwnMethod[] {
   const file = parseClassFile(bytes)
   return file.methods.flatMap((method) =>
@@ -141,10 +147,22 @@ export class Proof {
   /** While the agent was there, and so no other client's: first, and at its last. */
   readonly #before: (Remains | null)[]
   #code: CodeFacts = NOTHING
+  /** By class file: what was parsed while the target was restored. */
+  readonly #own = new Map<Uint8Array, readonly OwnMethod[]>()
 
   constructor(engine: Engine) {
     this.#engine = engine
     this.#before = [remainsOf(engine.process)]
+  }
+
+  /** While the target gets its code back: what that is compared with is parsed. */
+  restores(): void {
+    try {
+      for (const { bytes } of this.#engine.instrumenter.classesBefore().slice(0, CLASSES_AT_ONCE))
+        if (bytes !== null) this.#own.set(bytes, withCode(bytes))
+    } catch (error) {
+      if (!(error instanceof ClassFormatProblem)) throw error // met again, and told, when it is compared
+    }
   }
 
   /** The target has its code back, and the agent is still there. */
@@ -155,7 +173,11 @@ export class Proof {
       const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
       this.#code = await within(
         ANSWER_MS,
-        compareCode(this.#engine.openCode(), instrumenter.classesBefore()),
+        compareCode(
+          this.#engine.openCode(),
+          instrumenter.classesBefore(),
+          (bytes) => this.#own.get(bytes) ?? withCode(bytes),
+        ),
         late,
       )
     } catch (error) {

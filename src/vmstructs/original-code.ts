@@ -30,8 +30,6 @@ export interface HeldCode {
 
 /** Read with what goes before the code: most methods have no more. */
 const FIRST_BYTES = 128
-/** Longer methods of like size are read together, up to so many bytes too much of each. */
-const GRAIN = 64
 
 interface Layout {
   readonly constMethod: number
@@ -78,24 +76,26 @@ export class HeldCodes {
     const heads = await memory.gather(places, at.header + FIRST_BYTES)
     const sizes = places.map((_, i) => heads.u16(i, at.codeSize))
     const bytecodes: Uint8Array[] = []
+    // Longer ones of like size are read together, up to twice as much.
     const longer = new Map<number, number[]>()
     sizes.forEach((size, i) => {
       if (size <= FIRST_BYTES) {
         bytecodes[i] = heads.slice(i, at.header, size)
         return
       }
-      const like = Math.ceil(size / GRAIN) * GRAIN
+      const like = 2 ** Math.ceil(Math.log2(size))
       const known = longer.get(like)
       if (known) known.push(i)
       else longer.set(like, [i])
     })
-    for (const [size, indices] of longer) {
+    const read = async ([size, indices]: readonly [number, readonly number[]]): Promise<void> => {
       const codes = await memory.gather(
         indices.map((i) => places[i]! + at.header),
         size,
       )
       for (const [k, i] of indices.entries()) bytecodes[i] = codes.slice(k, 0, sizes[i]!)
     }
+    await Promise.all([...longer].map(read))
     return places.map((place, i) => (place === 0 ? null : this.#held(heads, i, bytecodes[i]!)))
   }
 
