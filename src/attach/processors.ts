@@ -15,18 +15,40 @@ export interface Processors {
   readonly most: number
 }
 
+/** A process that keeps a larger part of its processors in use has none to spare. */
+const BUSY = 0.7
+
+/** "1.9 of 2" */
+export function usedText({ used, most }: Processors): string {
+  return `${used.toFixed(1)} of ${Number(most.toFixed(1))}`
+}
+
+export function isBusy({ used, most }: Processors): boolean {
+  return used > BUSY * most
+}
+
 /** @returns undefined where it has gone, or is not ours to see */
 export async function readProcessors(pid: number, ms: number): Promise<Processors | undefined> {
-  const [before, begun] = [readCpuMs(pid), performance.now()]
+  const read = processorsFromNow(pid)
   await sleep(ms)
-  const [after, ended] = [readCpuMs(pid), performance.now()]
-  if (before === undefined || after === undefined) return undefined
+  return read()
+}
+
+/** @returns tells what has been in use since; undefined where the process has gone, or is not ours to see */
+export function processorsFromNow(pid: number): () => Processors | undefined {
+  const [before, begun] = [readCpuMs(pid), performance.now()]
+  return () => {
+    const [after, ended] = [readCpuMs(pid), performance.now()]
+    if (before === undefined || after === undefined) return undefined
+    return { used: Math.max(0, after - before) / (ended - begun), most: processorsOf(pid) }
+  }
+}
+
+/** That a process may use. */
+function processorsOf(pid: number): number {
   const groups = controlGroups(textOf(`/proc/${pid}/cgroup`), 'cpu').map(processorsOfGroup)
   const allowed = listed(/^Cpus_allowed_list:\s*(\S+)/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? '')
-  return {
-    used: Math.max(0, after - before) / (ended - begun),
-    most: Math.min(allowed || availableParallelism(), minOf(groups)),
-  }
+  return Math.min(allowed || availableParallelism(), minOf(groups))
 }
 
 /** By its quota; infinite without one. */

@@ -49,3 +49,6 @@ export abstract class JfluidError extends Error {
     return this.constructor.name
   }
 }
+
+/** What a user may want all the same: asked for on a terminal, or by `--yes`. Nothing has been changed. */
+export abstract class NeedsConsent extends JfluidError {}

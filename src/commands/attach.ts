@@ -75,7 +75,7 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
       async (request) => {
         // The JVM loads its agent while what is needed behind the door is read.
         const [door, { Session }, { view }] = await Promise.all([
-          way.open(onPhase),
+          way.open(onPhase, request),
           import('../session/session.ts'),
           import('./session-view.ts'),
         ])

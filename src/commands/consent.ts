@@ -1,14 +1,14 @@
-// Before much of a program is changed, its user is asked.
+// Before a program is harmed, its user is asked.
 
 import { createInterface } from 'node:readline/promises'
-import { TooManyMethods } from '../session/limits.ts'
+import { NeedsConsent } from '../base/errors.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 
 /**
- * Starts a session, and asks on a terminal whether to start it all the same where it would change much of the program.
+ * Starts a session, and asks on a terminal whether to start it all the same where that would harm the program.
  *
  * @param before  what is on the terminal's last line goes
- * @throws TooManyMethods without a terminal, or where the answer is no
+ * @throws TooManyMethods, BusyBeforeFlush without a terminal, or where the answer is no
  */
 export async function withConsent<T>(
   request: SessionRequest,
@@ -18,7 +18,7 @@ export async function withConsent<T>(
   try {
     return await start(request)
   } catch (problem) {
-    if (!(problem instanceof TooManyMethods) || !(process.stdin.isTTY && process.stderr.isTTY)) throw problem
+    if (!(problem instanceof NeedsConsent) || !(process.stdin.isTTY && process.stderr.isTTY)) throw problem
     before()
     if (!(await isWanted(`${problem.message}. ${problem.hint}\nGo on? [y/N] `))) throw problem
     const { mostMethods: _, ...unlimited } = request

@@ -9,7 +9,7 @@ import type { Profile } from '../profile/profile.ts'
 import { together } from '../profile/together.ts'
 import { attachDoor } from '../session/doors/door.ts'
 import type { Session } from '../session/session.ts'
-import type { SessionRequest } from '../session/session-options.ts'
+import { asksFirst, type SessionRequest } from '../session/session-options.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { EndedBySignal, outcome } from './outcome.ts'
@@ -115,7 +115,12 @@ export class Group {
       for (const jvm of next) {
         if (stop.signal !== null) return
         try {
-          const session = await startUnless(stop.fired, await attachDoor(jvm.pid), options, () => {})
+          const session = await startUnless(
+            stop.fired,
+            await attachDoor(jvm.pid, asksFirst(options)),
+            options,
+            () => {},
+          )
           if (session !== null) members.push({ jvm, session, place: places?.of(jvm) ?? null })
         } catch (error) {
           if (!(error instanceof JfluidError)) throw error

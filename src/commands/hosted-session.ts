@@ -10,6 +10,7 @@ import { Pace } from '../remote/pace.ts'
 import { BEFORE, FINISHED, PIECE_BYTES } from '../remote/protocol.ts'
 import { attachDoor } from '../session/doors/door.ts'
 import { Session } from '../session/session.ts'
+import { asksFirst } from '../session/session-options.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { describeDetach, type Finished, finish } from './finish.ts'
 import { HostedView } from './hosted-view.ts'
@@ -152,7 +153,7 @@ export class HostedSession implements Hosted {
     checkRemoteFlags(flags)
     const options = await commandOptions(flags)
     const pid = await (this.#pid ?? Promise.reject(new Error('no JVM has been asked for')))
-    return await Session.start(await attachDoor(pid), options)
+    return await Session.start(await attachDoor(pid, asksFirst(options)), options)
   }
 
   #session(): Promise<Session> {

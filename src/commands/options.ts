@@ -311,7 +311,7 @@ export function withSessionFlags(command: Command): Command {
     )
     .option(
       '--yes',
-      'schemes a and b may instrument more than 2000 methods, which stops a large program for seconds',
+      'do not ask: schemes a and b may instrument more than 2000 methods, and a busy JVM may discard its compiled code',
     )
     .option('--include <pattern>', 'only classes that match, as com.foo.**; repeatable', collect)
     .option('--exclude <pattern>', 'no classes that match; repeatable', collect)

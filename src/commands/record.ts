@@ -83,7 +83,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
       options,
       async (request) => {
         // The JVM loads its agent while the session's code is read.
-        const [door, { startUnless }] = await Promise.all([way.open(onPhase), import('./start.ts')])
+        const [door, { startUnless }] = await Promise.all([way.open(onPhase, request), import('./start.ts')])
         return await startUnless(stop.fired, door, request, onPhase)
       },
       () => progress.close(),

@@ -3,6 +3,7 @@
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { textOf } from '../session/doors/debugger-address.ts'
 import { attachDoor, type OpenDoor } from '../session/doors/door.ts'
+import { asksFirst, type SessionRequest } from '../session/session-options.ts'
 import type { JdwpFlag, SessionFlags } from './options.ts'
 import { jvmFor, type WaitFlags } from './wait-for.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
@@ -29,7 +30,8 @@ export interface WayIn {
   readonly name: string
   /** For names of files: its process, or its port. */
   readonly number: number
-  open(onPhase: (phase: string) => void): Promise<OpenDoor>
+  /** @throws BusyBeforeFlush, where the request is to be asked about */
+  open(onPhase: (phase: string) => void, request: SessionRequest): Promise<OpenDoor>
 }
 
 /**
@@ -55,5 +57,5 @@ export async function wayIn(pidText: string | undefined, flags: JdwpFlag & WaitF
     return { name: textOf(jdwp), number: jdwp.port, open }
   }
   const pid = await jvmFor(pidText, flags)
-  return { name: String(pid), number: pid, open: () => attachDoor(pid) }
+  return { name: String(pid), number: pid, open: (_, request) => attachDoor(pid, asksFirst(request)) }
 }

@@ -1,6 +1,6 @@
 // What may be done to a JVM without asking.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_USAGE, NeedsConsent } from '../base/errors.ts'
 import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
 
@@ -15,7 +15,7 @@ export const FREE_METASPACE = 16 << 20
 export const MOST_METHODS = 2_000
 
 /** Schemes a and b are asked for, or implied, where they would change much of the program. */
-export class TooManyMethods extends JfluidError {
+export class TooManyMethods extends NeedsConsent {
   readonly exitCode = EX_USAGE
   readonly hint: string
   /**

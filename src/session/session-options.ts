@@ -83,6 +83,12 @@ export function needsAllCalls(request: SessionRequest): string | null {
   return rare === 'watch' ? '--rare watch' : null
 }
 
+/** Whether the user is to be asked before a JVM throws its compiled code away: a scheme by its name, or `--yes`, has said so. */
+export function asksFirst(request: SessionRequest): boolean {
+  const { mostMethods, scheme } = request
+  return mostMethods !== undefined && scheme !== 'a' && scheme !== 'b' && needsAllCalls(request) === null
+}
+
 export function modeOf({ mode }: SessionRequest): Mode {
   return mode ?? 'exact'
 }

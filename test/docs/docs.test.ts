@@ -145,7 +145,9 @@ describe('errors', () => {
     .filter(({ path }) => path.endsWith('.ts'))
     .flatMap(({ path, text }) =>
       [
-        ...text.matchAll(/^(?:export )?class (\w+) extends (?:Jfluid|Attach|AgentLoad)Error \{[\s\S]*?^\}/gm),
+        ...text.matchAll(
+          /^(?:export )?class (\w+) extends (?:(?:Jfluid|Attach|AgentLoad)Error|NeedsConsent) \{[\s\S]*?^\}/gm,
+        ),
       ].map(([body, name]) => ({
         name: name!,
         file: text,

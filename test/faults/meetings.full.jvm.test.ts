@@ -54,7 +54,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
       const second = startClient(witness, { duration: '200ms' })
       // What it does first is to be started; then it is about to attach.
       await Promise.race([stderrLine(second.process, /^attaching/), second.process.exit])
-      await sleep(chance.between(0, 60))
+      await sleep(chance.between(0, 150))
       first.process.child.kill('SIGINT')
       const wrong = [...(await verdict(first, KEPT)), ...(await verdict(second, { ...KEPT, ...REFUSED }))]
       const { code } = await second.process.exit

@@ -20,7 +20,7 @@ import { tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { booleanFlag } from '../../attach/java-command.ts'
 import { describeJvm, type Jvm } from '../../attach/jvms.ts'
 import { metaspaceLimit } from '../../attach/metaspace.ts'
-import type { Processors } from '../../attach/processors.ts'
+import { isBusy, type Processors, usedText } from '../../attach/processors.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
 import { thousands } from '../../base/thousands.ts'
@@ -93,8 +93,6 @@ const VIRTUAL_THREADS = 21
 const CLASSES_OF_ROOT = 2
 /** The last with a security manager. */
 export const LAST_MANAGER = 23
-/** A process that uses more of its processors has none to spare for code that must be compiled again. */
-const BUSY = 0.7
 const MIB = 1 << 20
 
 /** @returns undefined when there is no such process */
@@ -419,9 +417,8 @@ function metaspace({ facts: { perf } }: Evidence): Finding[] {
 
 function processors({ circumstances: { options }, processors }: Evidence, feature: number | null): Finding[] {
   if (processors === undefined) return []
-  const { used, most } = processors
-  const text = `${used.toFixed(1)} of ${Number(most.toFixed(1))} in use`
-  if (used <= BUSY * most) return [ok('processors', text)]
+  const text = `${usedText(processors)} in use`
+  if (!isBusy(processors)) return [ok('processors', text)]
   const flushes = feature !== null && feature < INVALIDATES_LITTLE && !options.some(isOwnAgent)
   return [
     note(

@@ -24,10 +24,12 @@ import {
   systemProperties,
 } from '../../attach/command.ts'
 import { compiledCount, compiledMethods } from '../../attach/compiled-methods.ts'
+import { refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { refuseWithoutHeap } from '../../attach/heap-room.ts'
 import { findPerfData, tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { leftOfMetaspace, refuseWithoutMetaspace } from '../../attach/metaspace.ts'
+import { processorsFromNow } from '../../attach/processors.ts'
 import { readRegular } from '../../attach/regular-file.ts'
 import { openTmp } from '../../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../../attach/target-process.ts'
@@ -146,8 +148,14 @@ export interface OpenDoor {
   }
 }
 
-/** Attaches to a running JVM (report, section 3). One that does not see our jar is given a copy, which is removed with the directory. */
-export async function attachDoor(pid: number): Promise<OpenDoor> {
+/**
+ * Attaches to a running JVM (report, section 3). One that does not see our jar is given a copy, which is removed with the directory.
+ *
+ * @param asks  what would make its requests wait for seconds is refused, see `asksFirst`
+ * @throws BusyBeforeFlush, AttachError and others, before anything is changed
+ */
+export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
+  const processors = processorsFromNow(pid)
   const built = agentJar()
   const connection = await openAttachSocket(pid)
   await refuseWithoutMetaspace(connection)
@@ -174,6 +182,7 @@ export async function attachDoor(pid: number): Promise<OpenDoor> {
         `agent of an earlier session: ${answer}; the JVM ${isSeen ? `can read ${jar.path}` : 'cannot read our jar, and gets a copy'}`,
       )
       if (!woken) {
+        if (asks) await refuseBusyBeforeFlush(connection, processors())
         const copy = isSeen ? null : readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
         try {

@@ -1,0 +1,60 @@
+// What the first redefinition in a JVM's life does to its compiled code. Before JDK 23 HotSpot does not know what depends on a class
+// until somebody may redefine classes, and so throws all of it away then (JDK-8324241): requests wait until methods are compiled again,
+// some seconds where processors are free for that, and for how long is not known where they are not.
+
+import { debug } from '../base/debug.ts'
+import { EX_TEMPFAIL, NeedsConsent } from '../base/errors.ts'
+import { thousands } from '../base/thousands.ts'
+import { featureOf, INVALIDATES_LITTLE } from './admission.ts'
+import { attachCommand } from './command.ts'
+import { compiledCount } from './compiled-methods.ts'
+import type { AttachConnection } from './handshake.ts'
+import { isBusy, type Processors, readProcessors, usedText } from './processors.ts'
+
+const TIMEOUT_MS = 2_000
+/**
+ * A JVM that used less of its processors while we attached is not looked at for longer: a user waits for that. That time is some tens of
+ * ms in which we use processors ourselves, and so a busy JVM gets half of them.
+ */
+const MAY_BE_BUSY = 0.25
+const LOOK_MS = 250
+/** Where fewer methods are compiled, they are compiled again at once. */
+const MUCH_CODE = 1_000
+
+export class BusyBeforeFlush extends NeedsConsent {
+  readonly exitCode = EX_TEMPFAIL
+  readonly hint =
+    'To only look, without it: --mode sample without --root. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'
+  constructor(pid: number, processors: Processors, compiled: number, feature: number) {
+    super(
+      `JVM ${pid} keeps ${usedText(processors)} processors busy, and its first redefinition discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
+    )
+  }
+}
+
+/**
+ * For a JVM without an agent of ours, before one is loaded.
+ *
+ * @param seen  what it has used of its processors since we began
+ * @throws BusyBeforeFlush
+ */
+export async function refuseBusyBeforeFlush(
+  connection: AttachConnection,
+  seen: Processors | undefined,
+): Promise<void> {
+  debug.attach?.(`processors in use: ${seen === undefined ? 'unknown' : usedText(seen)}`)
+  if (seen === undefined || seen.used < MAY_BE_BUSY * seen.most) return
+  const { pid } = connection.target
+  const processors = await readProcessors(pid, LOOK_MS)
+  if (processors === undefined || !isBusy(processors)) return
+  const compiled = (await compiledCount(connection)) ?? 0
+  const feature = await featureBehind(connection)
+  if (compiled < MUCH_CODE || feature === null || feature >= INVALIDATES_LITTLE) return
+  throw new BusyBeforeFlush(pid, processors, compiled, feature)
+}
+
+/** By `VM.version`: a line about the VM, then "JDK 17.0.15". */
+async function featureBehind(connection: AttachConnection): Promise<number | null> {
+  const { code, text } = await attachCommand(connection, 'jcmd', ['VM.version'], { timeoutMs: TIMEOUT_MS })
+  return code === 0 ? featureOf(/^JDK (\S+)/m.exec(text)?.[1]) : null
+}
