@@ -55,7 +55,7 @@ const DISKS: readonly Disk[] = [
     name: '/tmp read-only',
     ...{ before: `${SHM}; ${TMP}`, spoil: READ_ONLY('/tmp'), mend: WRITABLE('/tmp') },
     // HotSpot binds its attach socket in /tmp: without it nobody gets in.
-    ...{ fresh: 75, again: 73, says: /did not answer|could not be written \(EROFS\)/ },
+    ...{ fresh: 78, again: 73, says: /its \/tmp is read-only|could not be written \(EROFS\)/ },
   },
   {
     name: 'both full',
