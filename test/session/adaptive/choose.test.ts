@@ -49,6 +49,13 @@ describe('which methods are timed', () => {
     expect([...chooseMethods([chain, parts], { classes: 1 }).keys()]).toEqual(['a.Service'])
   })
 
+  it('are none of a library that only pass on', () => {
+    const chain = { self: 0, branches: 1 }
+    const own = seen('a.Service.call', 0.5, chain)
+    const map = seen('scala.collection.mutable.HashMap.map', 0.5, { ...chain, isOwn: false })
+    expect([...chooseMethods([own, map]).keys()]).toEqual(['a.Service'])
+  })
+
   it.each([
     ['java.util.HashMap.get', false],
     ['com.acme.Order$$SpringCGLIB$$0.process', false],
