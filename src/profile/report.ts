@@ -342,6 +342,8 @@ export function reportFacts(profile: Profile): [string, string][] {
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const isSampled = profile.mode === 'sample'
   const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
+  // Scheme adaptive never waits: what is measured is how long threads take to change chunks.
+  const waited = profile.scheme === 'adaptive' ? 'threads changed chunks for' : 'threads waited'
   const ofRoots: [string, string][] = [
     ...(jvms === undefined
       ? [
@@ -374,8 +376,7 @@ export function reportFacts(profile: Profile): [string, string][] {
     ],
     [
       'overhead',
-      `${shortCount(events.count)} events, threads waited ${span(events.waitMs)} ` +
-        `(${percent(events.waitMs, busyMs)} %)`,
+      `${shortCount(events.count)} events, ${waited} ${span(events.waitMs)} (${percent(events.waitMs, busyMs)} %)`,
     ],
   ]
   if (profile.rootCalls !== undefined && profile.rootCalls.count > 0)

@@ -70,6 +70,11 @@ Hot methods, by self time, 3 of 6
     )
   })
 
+  it('does not say of scheme adaptive that threads waited', () => {
+    const text = reportText({ ...order, scheme: 'adaptive' })
+    assert.match(text, /^overhead {2}2\.00k events, threads changed chunks for 2 ms \(0\.0 %\)$/m)
+  })
+
   it('shows negative time as ~0', () => {
     assert.match(
       reportText(order, { minPercent: -1 }),
