@@ -2,20 +2,27 @@
 // its terminals back when it ends, and where one fails it aborts: with a core dump, and another status than ours. What is
 // closed it leaves alone.
 
-import { closeSync, fstatSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 const STREAMS = [0, 1, 2]
+const NOTHING = '/dev/null'
 
 /** To be called when nothing more is read or written. */
-export function closeLostTerminals(): void {
-  for (const stream of STREAMS) if (isLost(stream)) closeSync(stream)
+export function closeLostTerminals(streams = STREAMS): void {
+  for (const stream of streams) {
+    if (!isLost(stream)) continue
+    closeSync(stream)
+    // Takes its number. Where another thread's next file got it, Node.js would abort when that is closed (uv__close, core.c).
+    openSync(NOTHING, 'r+')
+  }
 }
 
-/** A device that is no terminal any more, or was none: nobody misses /dev/null either. */
+/** A device that is no terminal any more. */
 function isLost(stream: number): boolean {
   try {
-    return fstatSync(stream).isCharacterDevice() && !isatty(stream)
+    const it = fstatSync(stream)
+    return it.isCharacterDevice() && it.rdev !== statSync(NOTHING).rdev && !isatty(stream)
   } catch {
     return false // it is closed
   }
