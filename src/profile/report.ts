@@ -342,6 +342,9 @@ export function reportFacts(profile: Profile): [string, string][] {
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const isSampled = profile.mode === 'sample'
   const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
+  // Where rows begin later than the recording, as with scheme adaptive, only those that ended are known.
+  const began = profile.stacks?.rowsFromMs ?? 0
+  const allCalls = began > 0 ? Math.max(rootCalls, profile.rootCalls?.count ?? 0) : rootCalls
   // Scheme adaptive never waits: what is measured is how long threads take to change chunks.
   const waited = profile.scheme === 'adaptive' ? 'threads changed chunks for' : 'threads waited'
   const ofRoots: [string, string][] = [
@@ -363,7 +366,8 @@ export function reportFacts(profile: Profile): [string, string][] {
     ],
     [
       isSampled ? 'seen' : 'calls',
-      `${count(rootCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, part)}` +
+      `${count(allCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, part)}` +
+        (allCalls > rootCalls ? `; ${count(rootCalls)} of them are in rows` : '') +
         (profile.followedTasks === undefined
           ? ''
           : `; ${plural(profile.followedTasks, 'task')} followed, ${plural(threads, part)} in all`),
