@@ -5,7 +5,7 @@
 import { debug } from '../base/debug.ts'
 import { EX_TEMPFAIL, NeedsConsent } from '../base/errors.ts'
 import { thousands } from '../base/thousands.ts'
-import { featureOf, INVALIDATES_LITTLE } from './admission.ts'
+import { AttachError, featureOf, INVALIDATES_LITTLE } from './admission.ts'
 import { attachCommand } from './command.ts'
 import { compiledCount } from './compiled-methods.ts'
 import type { AttachConnection } from './handshake.ts'
@@ -33,28 +33,36 @@ export class BusyBeforeFlush extends NeedsConsent {
 }
 
 /**
- * For a JVM without an agent of ours, before one is loaded.
+ * For a JVM in which no agent has been, which may have redefined something: before one is loaded.
  *
  * @param seen  what it has used of its processors since we began
- * @throws BusyBeforeFlush
+ * @throws BusyBeforeFlush. What cannot be told is no reason to ask
  */
 export async function refuseBusyBeforeFlush(
   connection: AttachConnection,
   seen: Processors | undefined,
 ): Promise<void> {
+  const { pid, hasJavaAgent } = connection.target
   debug.attach?.(`processors in use: ${seen === undefined ? 'unknown' : usedText(seen)}`)
-  if (seen === undefined || seen.used < MAY_BE_BUSY * seen.most) return
-  const { pid } = connection.target
-  const processors = await readProcessors(pid, LOOK_MS)
-  if (processors === undefined || !isBusy(processors)) return
-  const compiled = (await compiledCount(connection)) ?? 0
+  if (hasJavaAgent !== false || seen === undefined || seen.used < MAY_BE_BUSY * seen.most) return
   const feature = await featureBehind(connection)
-  if (compiled < MUCH_CODE || feature === null || feature >= INVALIDATES_LITTLE) return
-  throw new BusyBeforeFlush(pid, processors, compiled, feature)
+  if (feature === null || feature >= INVALIDATES_LITTLE) return
+  const compiled = await compiledCount(connection)
+  if (compiled === null || compiled < MUCH_CODE) return
+  const processors = await readProcessors(pid, LOOK_MS)
+  if (processors !== undefined && isBusy(processors))
+    throw new BusyBeforeFlush(pid, processors, compiled, feature)
 }
 
-/** By `VM.version`: a line about the VM, then "JDK 17.0.15". */
+/** By `VM.version`: a line about the VM, then "JDK 17.0.15". @returns null where the JVM does not tell in time */
 async function featureBehind(connection: AttachConnection): Promise<number | null> {
-  const { code, text } = await attachCommand(connection, 'jcmd', ['VM.version'], { timeoutMs: TIMEOUT_MS })
-  return code === 0 ? featureOf(/^JDK (\S+)/m.exec(text)?.[1]) : null
+  try {
+    const options = { timeoutMs: TIMEOUT_MS }
+    const { code, text } = await attachCommand(connection, 'jcmd', ['VM.version'], options)
+    return code === 0 ? featureOf(/^JDK (\S+)/m.exec(text)?.[1]) : null
+  } catch (problem) {
+    if (!(problem instanceof AttachError)) throw problem
+    debug.attach?.(`its version: ${problem.message}`)
+    return null
+  }
 }

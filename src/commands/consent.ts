@@ -1,6 +1,7 @@
 // Before a program is harmed, its user is asked.
 
 import { createInterface } from 'node:readline/promises'
+import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { NeedsConsent } from '../base/errors.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 
@@ -21,9 +22,15 @@ export async function withConsent<T>(
     if (!(problem instanceof NeedsConsent) || !(process.stdin.isTTY && process.stderr.isTTY)) throw problem
     before()
     if (!(await isWanted(`${problem.message}. ${problem.hint}\nGo on? [y/N] `))) throw problem
-    const { mostMethods: _, ...unlimited } = request
-    return await start(unlimited)
+    return await withConsent(consented(request, problem), start, before)
   }
+}
+
+/** What else there may be to ask about still is. */
+function consented(request: SessionRequest, problem: NeedsConsent): SessionRequest {
+  if (problem instanceof BusyBeforeFlush) return { ...request, mayFlush: true }
+  const { mostMethods: _, ...unlimited } = request
+  return unlimited
 }
 
 async function isWanted(question: string): Promise<boolean> {

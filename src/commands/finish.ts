@@ -19,7 +19,10 @@ export interface Finished {
 export async function finish(session: Session): Promise<Finished> {
   let made: Omit<Finished, 'closed'>
   try {
-    const [report, profile] = await Promise.all([session.detach(), session.profile()])
+    const [detached, recorded] = await Promise.allSettled([session.detach(), session.profile()])
+    if (detached.status === 'rejected') throw detached.reason
+    if (recorded.status === 'rejected') throw recorded.reason
+    const [report, profile] = [detached.value, recorded.value]
     const warnings = [...profile.warnings, ...(await silence(session, profile)), ...idleFilters(session)]
     made = { profile: { ...profile, warnings }, report }
   } catch (error) {

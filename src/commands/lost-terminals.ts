@@ -7,14 +7,17 @@ import { isatty } from 'node:tty'
 
 const STREAMS = [0, 1, 2]
 const NOTHING = '/dev/null'
+/** Undefined where there is none, as in some changed roots. */
+const NOTHING_DEVICE = statSync(NOTHING, { throwIfNoEntry: false })?.rdev
 
 /** To be called when nothing more is read or written. */
 export function closeLostTerminals(streams = STREAMS): void {
   for (const stream of streams) {
     if (!isLost(stream)) continue
     closeSync(stream)
-    // Takes its number. Where another thread's next file got it, Node.js would abort when that is closed (uv__close, core.c).
-    openSync(NOTHING, 'r+')
+    // The lowest free number, so that of the terminal: where a file of another thread gets it, Node.js aborts when that is closed
+    // (uv__close in core.c). Between these two lines one still can.
+    if (NOTHING_DEVICE !== undefined) openSync(NOTHING, 'r+')
   }
 }
 
@@ -22,7 +25,7 @@ export function closeLostTerminals(streams = STREAMS): void {
 function isLost(stream: number): boolean {
   try {
     const it = fstatSync(stream)
-    return it.isCharacterDevice() && it.rdev !== statSync(NOTHING).rdev && !isatty(stream)
+    return it.isCharacterDevice() && it.rdev !== NOTHING_DEVICE && !isatty(stream)
   } catch {
     return false // it is closed
   }

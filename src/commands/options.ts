@@ -541,7 +541,7 @@ export function sessionOptions(flags: SessionFlags): SessionRequest {
   if (flags.root === undefined || flags.root.length === 0) throw new NoRoot()
   return {
     scheme: flags.scheme,
-    ...(flags.yes !== true && { mostMethods: MOST_METHODS }),
+    ...(flags.yes === true ? { mayFlush: true } : { mostMethods: MOST_METHODS }),
     roots: flags.root.map(parseRoot),
     ...(flags.time !== undefined && { timed: flags.time.map(parseOther) }),
     include: (flags.include ?? []).map((p) => parseClassPattern('include', p)),

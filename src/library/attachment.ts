@@ -11,6 +11,7 @@ import { checkRemovedOptions } from '../commands/removed-options.ts'
 import type { Profile } from '../profile/profile.ts'
 import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
+import { asksFirst } from '../session/session-options.ts'
 
 /**
  * As the options of `jfluid attach` are called, in camel case: `root`, `region`, `mode`, `scheme`, `include`, `exclude`, `jdk`,
@@ -70,7 +71,8 @@ export async function attach(pid: number, options: AttachOptions): Promise<Attac
   const { onPhase = () => {}, ...given } = options
   const session = await commandOptions(flagsOf(given))
   onPhase(`attaching to ${pid}`)
-  return new Attachment(await Session.start(await attachDoor(parsePid(`${pid}`)), session, onPhase))
+  const door = await attachDoor(parsePid(`${pid}`), asksFirst(session))
+  return new Attachment(await Session.start(door, session, onPhase))
 }
 
 function flagsOf({ root, region, include, exclude, ...rest }: Omit<AttachOptions, 'onPhase'>): SessionFlags {

@@ -342,11 +342,11 @@ export function reportFacts(profile: Profile): [string, string][] {
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const isSampled = profile.mode === 'sample'
   const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
-  // Where rows begin later than the recording, as with scheme adaptive, only those that ended are known.
+  // Rows may begin later than the recording. Of all calls those that ended are known.
   const began = profile.stacks?.rowsFromMs ?? 0
   const allCalls = began > 0 ? Math.max(rootCalls, profile.rootCalls?.count ?? 0) : rootCalls
-  // Scheme adaptive never waits: what is measured is how long threads take to change chunks.
-  const waited = profile.scheme === 'adaptive' ? 'threads changed chunks for' : 'threads waited'
+  // Scheme adaptive never waits: what is measured is how long threads take to go on in another chunk of the buffer.
+  const waited = profile.scheme === 'adaptive' ? 'handing them over took' : 'threads waited'
   const ofRoots: [string, string][] = [
     ...(jvms === undefined
       ? [
@@ -366,8 +366,8 @@ export function reportFacts(profile: Profile): [string, string][] {
     ],
     [
       isSampled ? 'seen' : 'calls',
-      `${count(allCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'} in ${plural(callers, part)}` +
-        (allCalls > rootCalls ? `; ${count(rootCalls)} of them are in rows` : '') +
+      `${count(allCalls)}${isSampled ? ' calls' : ''} of ${roots.length === 1 ? 'the root' : 'roots'}` +
+        `${allCalls > rootCalls ? `, of which rows have ${count(rootCalls)},` : ''} in ${plural(callers, part)}` +
         (profile.followedTasks === undefined
           ? ''
           : `; ${plural(profile.followedTasks, 'task')} followed, ${plural(threads, part)} in all`),

@@ -170,6 +170,7 @@ export class SessionEnd {
     try {
       await this.#detach(isLast)
     } finally {
+      await this.#rest?.catch(() => {}) // where that has failed, so has the detach, with the same error
       this.#hasRead()
       this.#hasLeft()
     }
@@ -221,7 +222,7 @@ export class SessionEnd {
       await answerInTime(rareWatch.lastLook(), pid)
       const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
-      // While the target is looked at; a failure is seen at the end of the detach. What comes over a network comes until then.
+      // While the target is looked at. A failure is thrown at the end of the detach. What comes over a network is not all there before.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       await proof?.restored()
       this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {

@@ -82,15 +82,19 @@ export async function compareCode(
     )
     const held = await codes.of([...places.values()].flat())
     let next = 0
+    const suspects: Suspect[] = []
     for (const { id, name, bytes } of some) {
       const addresses = places.get(id) ?? []
       if (addresses.length === 0) continue // unloaded
       const own = ownOf(bytes)
       const inJvm = held.slice(next, next + addresses.length)
       next += addresses.length
-      const different = isSameByIndex(own, inJvm) ? [] : await differences(access, id, own)
       facts.checkedClasses++
       facts.checkedMethods += own.length
+      if (isSameByIndex(own, inJvm)) facts.originalClasses++
+      else suspects.push({ id, name, own })
+    }
+    for (const { name, different } of await differences(access, suspects, until)) {
       if (different.length === 0) facts.originalClasses++
       for (const it of different)
         if (facts.different.length < MOST_DIFFERENT) facts.different.push(`${sourceName(name)}.${it}`)
@@ -99,7 +103,15 @@ export async function compareCode(
   return facts
 }
 
-interface OwnMethod {
+/** A class of which some code seems to be another. */
+interface Suspect {
+  readonly id: number
+  /** Internal. */
+  readonly name: string
+  readonly own: readonly OwnMethod[]
+}
+
+export interface OwnMethod {
   readonly method: MethodInfo
   readonly code: Code
 }
@@ -116,28 +128,44 @@ function withCode(bytes: Uint8Array): OwnMethod[] {
  * Whether all code is what it was, where methods are told apart by where the pool has their names: it keeps the order of the class
  * file unless somebody else has redefined the class, and names cost three times as many reads.
  */
-function isSameByIndex(own: readonly OwnMethod[], held: readonly (HeldCode | null)[]): boolean {
+export function isSameByIndex(own: readonly OwnMethod[], held: readonly (HeldCode | null)[]): boolean {
   const key = (name: number, descriptor: number) => name * (1 << 16) + descriptor
   const byIndex = new Map(held.map((it) => [it && key(it.nameIndex, it.descriptorIndex), it]))
   return own.every(({ method, code }) => {
-    const it = byIndex.get(key(method.nameIndex, method.descriptorIndex)) ?? null
-    return it !== null && isOriginal(it, code)
+    return isSame(byIndex.get(key(method.nameIndex, method.descriptorIndex)) ?? null, code)
   })
 }
 
-/** @returns which methods differ, by name */
+/**
+ * @param until  no method is read once more after that
+ * @returns which methods differ, by name
+ */
 async function differences(
   { codes, methods }: CodeAccess,
-  id: number,
-  own: readonly OwnMethod[],
-): Promise<string[]> {
-  const places = (await methods.addresses([id])).get(id)
-  const selectors = own.map(({ method }) => method.name + method.descriptor)
-  const held = await codes.oneByOne(selectors.map((it) => places?.get(it) ?? 0))
-  return selectors.filter((_, i) => {
-    const it = held[i] ?? null
-    return it === null || !isOriginal(it, own[i]!.code)
-  })
+  suspects: readonly Suspect[],
+  until: number,
+): Promise<{ readonly name: string; readonly different: readonly string[] }[]> {
+  if (suspects.length === 0) return []
+  const places = await methods.addresses(suspects.map(({ id }) => id))
+  const all = suspects.flatMap(({ id, own }, suspect) =>
+    own.map(({ method, code }) => {
+      const selector = method.name + method.descriptor
+      return { suspect, selector, code, address: places.get(id)?.get(selector) ?? 0 }
+    }),
+  )
+  const held = await codes.of(all.map(({ address }) => address))
+  const different: string[][] = suspects.map(() => [])
+  for (const [i, { suspect, selector, code, address }] of all.entries()) {
+    if (isSame(held[i] ?? null, code)) continue
+    // What was read together with more is cut off where memory ends.
+    if (performance.now() < until && isSame(await codes.alone(address), code)) continue
+    different[suspect]!.push(selector)
+  }
+  return suspects.map(({ name }, suspect) => ({ name, different: different[suspect]! }))
+}
+
+function isSame(held: HeldCode | null, code: Code): boolean {
+  return held !== null && isOriginal(held, code)
 }
 
 /** One detach, looked at from its begin to its end. */

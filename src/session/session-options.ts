@@ -33,6 +33,8 @@ export interface SessionRequest {
    * later, no more get some. Default: any number.
    */
   readonly mostMethods?: number
+  /** A busy JVM of which the first redefinition discards all compiled code is not refused. */
+  readonly mayFlush?: boolean
   readonly roots: readonly RootPattern[]
   /** Of scheme adaptive: methods below the roots that have exact times from the start. */
   readonly timed?: readonly RootPattern[]
@@ -83,10 +85,9 @@ export function needsAllCalls(request: SessionRequest): string | null {
   return rare === 'watch' ? '--rare watch' : null
 }
 
-/** Whether the user is to be asked before a JVM throws its compiled code away: a scheme by its name, or `--yes`, has said so. */
-export function asksFirst(request: SessionRequest): boolean {
-  const { mostMethods, scheme } = request
-  return mostMethods !== undefined && scheme !== 'a' && scheme !== 'b' && needsAllCalls(request) === null
+/** Whether the user is to be asked before a busy JVM throws its compiled code away. Schemes a and b by their names are for other programs. */
+export function asksFirst({ mayFlush, scheme }: SessionRequest): boolean {
+  return mayFlush !== true && scheme !== 'a' && scheme !== 'b'
 }
 
 export function modeOf({ mode }: SessionRequest): Mode {

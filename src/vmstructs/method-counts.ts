@@ -234,7 +234,7 @@ export class MethodCounts {
       if (like) like.push(it)
       else bySize.set(size, [it])
     }
-    const read = async ([size, like]: readonly [number, typeof places]): Promise<void> => {
+    for (const [size, like] of bySize) {
       const rows = await memory.gather(
         like.map((it) => it.array + at.arrayData),
         8 * size,
@@ -242,7 +242,6 @@ export class MethodCounts {
       for (const [i, { methods, length }] of like.entries())
         for (let k = 0; k < length; k++) methods.push(rows.word(i, 8 * k))
     }
-    await Promise.all([...bySize].map(read))
     return places
   }
 

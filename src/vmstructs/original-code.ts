@@ -88,29 +88,26 @@ export class HeldCodes {
       if (known) known.push(i)
       else longer.set(like, [i])
     })
-    const read = async ([size, indices]: readonly [number, readonly number[]]): Promise<void> => {
+    for (const [size, indices] of longer) {
       const codes = await memory.gather(
         indices.map((i) => places[i]! + at.header),
         size,
       )
       for (const [k, i] of indices.entries()) bytecodes[i] = codes.slice(k, 0, sizes[i]!)
     }
-    await Promise.all([...longer].map(read))
     return places.map((place, i) => (place === 0 ? null : this.#held(heads, i, bytecodes[i]!)))
   }
 
-  /** The same by a read of its own for each: of code that ends where the memory does, others are cut off. */
-  async oneByOne(methods: readonly number[]): Promise<(HeldCode | null)[]> {
+  /** The same of one, of which nothing is read that lies behind it. */
+  async alone(method: number): Promise<HeldCode | null> {
     const { at, memory } = this
-    const found: (HeldCode | null)[] = []
-    for (const method of methods) {
-      const place = method === 0 ? 0 : (await memory.read(method + at.constMethod, 8)).word(0)
-      const head = await memory.read(place, at.header)
-      const size = head.u16(0, at.codeSize)
-      const code = await memory.read(place + at.header, size)
-      found.push(place === 0 ? null : this.#held(head, 0, code.slice(0, 0, size)))
-    }
-    return found
+    if (method === 0) return null
+    const place = (await memory.read(method + at.constMethod, 8)).word(0)
+    if (place === 0) return null
+    const head = await memory.read(place, at.header)
+    const size = head.u16(0, at.codeSize)
+    const code = await memory.read(place + at.header, size)
+    return this.#held(head, 0, code.slice(0, 0, size))
   }
 
   #held(heads: Pieces, i: number, bytecode: Uint8Array): HeldCode {

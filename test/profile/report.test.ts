@@ -78,7 +78,7 @@ Hot methods, by self time, 3 of 6
     const times = { unit: 'ns', count: 10, total: 1e8, min: 1e6, mean: 1e7, max: 2e7, buckets: [] } as const
     const percentiles = { 50: 1e7, 90: 1e7, 95: 1e7, 99: 1e7, 99.9: 1e7 }
     const later = { ...order, stacks, rootCalls: { ...times, percentiles } }
-    assert.match(reportText(later), /^calls {5}10 of the root in 1 thread; 4 of them are in rows$/m)
+    assert.match(reportText(later), /^calls {5}10 of the root, of which rows have 4, in 1 thread$/m)
     assert.match(
       reportText({ ...later, stacks: { ...stacks, rowsFromMs: 0 } }),
       /^calls {5}4 of the root in 1 thread$/m,
@@ -87,7 +87,7 @@ Hot methods, by self time, 3 of 6
 
   it('does not say of scheme adaptive that threads waited', () => {
     const text = reportText({ ...order, scheme: 'adaptive' })
-    assert.match(text, /^overhead {2}2\.00k events, threads changed chunks for 2 ms \(0\.0 %\)$/m)
+    assert.match(text, /^overhead {2}2\.00k events, handing them over took 2 ms \(0\.0 %\)$/m)
   })
 
   it('shows negative time as ~0', () => {

@@ -113,7 +113,7 @@ export function chooseMethods(
   for (const it of seen) {
     if (it.share - it.sd < (it.isOwn ? LEAST_OWN : LEAST_OTHER)) continue
     const tells = it.branches > 1 || it.self >= SELF_OF_SHARE * it.share
-    // Such as collections: redefined, all code that has them inlined is compiled again, whatever it is for.
+    // A redefinition of collections, say, has all code compiled again in which they are inlined, whatever that is for.
     if (!tells && !it.isOwn) continue
     const value = it.share * (it.isOwn ? 1 : OTHERS_VALUE) * (tells ? 1 : CHAIN_INFO)
     const known = chosen.get(it.className) ?? { value: 0, methods: [] }

@@ -15,9 +15,6 @@ export interface RootTimes {
   readonly overMs: number
 }
 
-/** Bodies of lambda expressions. */
-const NUMBERED = /^lambda\$|\$anonfun\$/
-
 const LEAST_CALLS = 10
 /** Since recording began. */
 const LOOK_AFTER_MS = 5_000
@@ -30,8 +27,8 @@ export function returnsAtOnce({ calls, ns, overMs }: RootTimes): boolean {
 }
 
 /**
- * The user's own methods in which threads outside the roots compute, each as often as a thread does: outermost, as a root would be, and
- * none that javac has numbered if there is another. Threads that wait may be at rest, and are left out.
+ * The user's own methods in which threads outside the roots compute, innermost, each as often as a thread does. Threads that wait may be
+ * at rest, and are left out.
  *
  * @param roots  class with dots, and method
  * @param isOwn  whether a class is of the packages of the roots
@@ -48,8 +45,7 @@ export function workElsewhere(
       return it === undefined ? undefined : { className: it.class, method: it.method }
     }
     if (isInside || stateOf(RUNNABLE, frameAt) !== CPU) return []
-    const all = frames.filter((it) => isOwn(it.class) && mayBeTimed(it))
-    const own = all.findLast((it) => !NUMBERED.test(it.method)) ?? all.at(-1)
+    const own = frames.find((it) => isOwn(it.class) && mayBeTimed(it))
     return own === undefined ? [] : [`${own.class}.${own.method}`]
   })
 }
