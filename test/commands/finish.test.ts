@@ -1,0 +1,38 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { finish } from '../../src/commands/finish.ts'
+import type { Session } from '../../src/session/session.ts'
+
+/** @returns a session that ends so, and what was done, in order */
+function ending(
+  detach: () => Promise<null>,
+  profile: () => Promise<never>,
+): { session: Session; done: string[] } {
+  const done: string[] = []
+  const session = {
+    detach: async () => {
+      await turn()
+      done.push('detached')
+      return await detach()
+    },
+    profile,
+    close: async () => void done.push('closed'),
+  }
+  return { session: session as unknown as Session, done }
+}
+
+describe('the end of a session', () => {
+  const noProfile = () => Promise.reject(new Error('the recording thread ran out of memory'))
+
+  it('waits for the detach where there is no profile to be had', async () => {
+    const { session, done } = ending(() => Promise.resolve(null), noProfile)
+    await expect(finish(session)).rejects.toThrow('the recording thread ran out of memory')
+    expect(done).toEqual(['detached', 'closed'])
+  })
+
+  it('tells what went wrong in the detach first', async () => {
+    const { session, done } = ending(() => Promise.reject(new Error('the link is lost')), noProfile)
+    await expect(finish(session)).rejects.toThrow('the link is lost')
+    expect(done).toEqual(['detached', 'closed'])
+  })
+})
