@@ -1,5 +1,5 @@
 // A JVM that has no processor to spare for compiling its code again, before JDK 23: its user is asked before anything is done to it.
-// With the machine to itself, or it would not be busy.
+// With the machine to itself, or it would not be busy: jfluid looks at its use of processors for some tens of ms first.
 
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
