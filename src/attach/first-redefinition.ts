@@ -18,8 +18,13 @@ const TIMEOUT_MS = 2_000
  */
 const MAY_BE_BUSY = 0.25
 const LOOK_MS = 250
-/** Where fewer methods are compiled, they are compiled again at once. */
-const MUCH_CODE = 1_000
+/** Where fewer methods are compiled, as in a small program, they are compiled again at once. A Spring Boot service has 11,768. */
+const MUCH_CODE = 4_000
+
+/** Whether the first redefinition of a JVM discards so much that requests wait. Null: not known. */
+export function discardsMuch(feature: number | null, compiled: number | null): boolean {
+  return feature !== null && feature < INVALIDATES_LITTLE && compiled !== null && compiled >= MUCH_CODE
+}
 
 export class BusyBeforeFlush extends NeedsConsent {
   readonly exitCode = EX_TEMPFAIL
@@ -46,9 +51,8 @@ export async function refuseBusyBeforeFlush(
   debug.attach?.(`processors in use: ${seen === undefined ? 'unknown' : usedText(seen)}`)
   if (hasJavaAgent !== false || seen === undefined || seen.used < MAY_BE_BUSY * seen.most) return
   const feature = await featureBehind(connection)
-  if (feature === null || feature >= INVALIDATES_LITTLE) return
   const compiled = await compiledCount(connection)
-  if (compiled === null || compiled < MUCH_CODE) return
+  if (feature === null || compiled === null || !discardsMuch(feature, compiled)) return
   const processors = await readProcessors(pid, LOOK_MS)
   if (processors !== undefined && isBusy(processors))
     throw new BusyBeforeFlush(pid, processors, compiled, feature)
