@@ -222,7 +222,7 @@ export class SessionEnd {
       await answerInTime(rareWatch.lastLook(), pid)
       const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
-      // While the target is looked at. A failure is thrown at the end of the detach. What comes over a network is not all there before.
+      // While the target is looked at. A failure is thrown at the end of the detach. Over a network the last events arrive later.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       await proof?.restored()
       this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {

@@ -83,7 +83,7 @@ function linesOf({ count, method, parent, metrics }: Tree, nameOf: (id: number) 
     .sort((a, b) => (`${a.path} ${a.column}` < `${b.path} ${b.column}` ? -1 : 1))
 }
 
-/** What comes over is of whole nanoseconds, and so may be one off; all else is the same. */
+/** The wire carries whole nanoseconds, so times may differ by one; everything else is equal. */
 function expectSame(seen: readonly Line[], expected: readonly Line[]): void {
   const isTime = (column: string): boolean => column.endsWith('Ns')
   const known = (lines: readonly Line[]) =>
