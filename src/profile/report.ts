@@ -344,7 +344,9 @@ export function reportFacts(profile: Profile): [string, string][] {
   const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
   // Rows may begin later than the recording. Of all calls those that ended are known.
   const began = profile.stacks?.rowsFromMs ?? 0
-  const allCalls = began > 0 ? Math.max(rootCalls, profile.rootCalls?.count ?? 0) : rootCalls
+  const ended = began > 0 ? (profile.rootCalls?.count ?? 0) : 0
+  const { timedOneOf, rootCalls: counted } = profile.stacks ?? { timedOneOf: 1, rootCalls: 0 }
+  const allCalls = Math.max(rootCalls, ended, timedOneOf > 1 ? counted : 0)
   // Scheme adaptive never waits: what is measured is how long threads take to go on in another chunk of the buffer.
   const waited = profile.scheme === 'adaptive' ? 'handing them over took' : 'threads waited'
   const ofRoots: [string, string][] = [

@@ -41,6 +41,10 @@ export interface StackFacts {
   readonly pauses: readonly PauseFact[]
   /** Since when the rows of the trees count; how long calls of roots took is of all that was recorded. */
   readonly rowsFromMs: number
+  /** Calls of roots that began, counted in the target, since recording began or was last reset. */
+  readonly rootCalls: number
+  /** Of so many calls of the root one is timed, at random: rows, times and rates are of these. */
+  readonly timedOneOf: number
 }
 
 /** Lines of a report, by their labels. */
@@ -103,5 +107,8 @@ export function readStacks(value: unknown, checks: Checks): StackFacts {
     stallCause: STALL_CAUSES.find((it) => it === facts.stallCause) ?? null,
     pauses: checks.array(facts.pauses, 'stacks.pauses').map((each) => readPause(each, checks)),
     rowsFromMs: checks.number(facts.rowsFromMs, 'stacks.rowsFromMs'),
+    // Files of before it could be another.
+    rootCalls: facts.rootCalls === undefined ? 0 : checks.count(facts.rootCalls, 'stacks.rootCalls'),
+    timedOneOf: facts.timedOneOf === undefined ? 1 : checks.count(facts.timedOneOf, 'stacks.timedOneOf'),
   }
 }

@@ -69,7 +69,7 @@ export function shortCount(value: number): string {
   const units = ['', 'k', 'M', 'G', 'T', 'P']
   let unit = 0
   let rest = Math.abs(value)
-  while (unit < units.length - 1 && rest >= (unit === 0 ? 999.5 : 999.5)) {
+  while (unit < units.length - 1 && rest >= 999.5) {
     rest /= 1000
     unit++
   }

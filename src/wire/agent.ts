@@ -446,6 +446,11 @@ export class Agent {
     await this.request('modes', buffer(modes))
   }
 
+  /** Of so many calls of roots one is timed, at random, and the others are only counted: from the next call of each thread on. */
+  async timeOneOf(calls: number): Promise<void> {
+    await this.request('timeOneOf', calls)
+  }
+
   /** By method id, how often those that are only counted have been called. */
   async modeCounts(): Promise<Float64Array> {
     const content = bytes(await this.request('modeCounts'))

@@ -22,6 +22,8 @@ export interface InsideNews {
   readonly safepointNs: number | null
   /** Why no more stacks are taken; null while they are. */
   readonly failure: string | null
+  /** Calls of roots that began since the session began, on all threads. */
+  readonly rootCalls: number
 }
 
 const SAMPLE_BYTES = 32
@@ -44,6 +46,7 @@ export function insideNews(reply: unknown): InsideNews {
     longestLateAt: integer(v[9]),
     safepointNs: number(v[10]) < 0 ? null : number(v[10]),
     failure: v[11] === null ? null : string(v[11]),
+    rootCalls: count(v[12]),
   }
 }
 

@@ -18,9 +18,11 @@
 //   sampleInside [class, method, …] of the roots
 //                        → nil                  stacks of threads inside them are taken, from go on
 //   modes bytes          → nil                  by method id: off, counted or timed, from the next call of a root on
+//   timeOneOf calls      → nil                  of so many calls of roots one is timed, at random, and the others are only counted
 //   modeCounts           → eight bytes for each method id: calls that were only counted
 //   insideSamples        → [[[class, method], …], stacks, samples, ticks, taken, missed, dropped, ns that they took, longest delay of
-//                           a tick in ns, when that was in ticks]   since the last call; layouts: inside-news.ts
+//                           a tick in ns, when that was in ticks, ns at safepoints | -1, why no more are taken | nil, calls of
+//                           roots]   since the last call, or all; layouts: inside-news.ts
 //   classBytes ids       → [bytes | null, …]
 //   vmLibrary            → address of the JVM's library, 0 if unknown
 //   mirrorWords offset, ids → 8 bytes of each class's mirror

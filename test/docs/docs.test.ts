@@ -221,7 +221,14 @@ it('the documented keys of the JSON are those of an export', () => {
     },
     stacks: {
       ...{ samples: 1, missed: 1, dropped: 1, costMs: 1 },
-      ...{ longestStallMs: 1, stallAtMs: 1, stallCause: 'processor' as const, rowsFromMs: 1 },
+      ...{
+        longestStallMs: 1,
+        stallAtMs: 1,
+        stallCause: 'processor' as const,
+        rowsFromMs: 1,
+        rootCalls: 1,
+        timedOneOf: 1,
+      },
       pauses: [{ predictedMs: 1, measuredMs: 1, classes: 1 }],
     },
     regions: [REGION],

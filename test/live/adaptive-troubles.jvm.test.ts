@@ -171,26 +171,42 @@ forNewestJdk((jdk) => {
         ),
       ])
     })
-
-    it('in a hot loop: each call is either recorded or counted as a gap, which the report explains', async () => {
-      const java = await start(jdk, 'Ticker', ['4', 'empty'])
-      const before = await number(java, 'pause', /paused (\d+)\n/)
-      const session = await attached(java, 'fix.Ticker.work')
-      java.send('resume')
-      // Threads that waited for room would make the buffer last.
-      await until(async () => (await session.profileSoFar('it goes on')).instrumentation.gaps > 0)
-      const called = (await number(java, 'pause', /paused (\d+)\n/)) - before
-      const profile = await ended(session)
-      const { gaps } = profile.instrumentation
-      expect(profile.merged.metrics.calls![0]! + gaps).toBe(called)
-      expect(reportWarnings(profile)).toEqual([
-        expect.stringMatching(/^[\d,]+ gaps: calls of roots for which there was no room in the event buffer/),
-      ])
-    })
   })
 })
 
 forEachJdk((jdk) => {
+  it('a root in a hot loop: all its calls are counted, 1 of 64 is timed, and a warning says so', async () => {
+    const java = await start(jdk, 'Ticker', ['4', 'empty'])
+    const paused = async () => await number(java, 'pause', /paused (\d+)\n/)
+    const before = await paused()
+    const session = await attached(java, 'fix.Ticker.work')
+    java.send('resume')
+    await until(async () => (await session.status()).warnings.length > 0)
+    const braked = await paused()
+    // While the program is paused the recorder reads what is left in the buffer.
+    let rowsThen = -1
+    await until(async () => {
+      const before = rowsThen
+      rowsThen = (await session.profileSoFar('it goes on')).merged.metrics.calls?.[0] ?? 0
+      return rowsThen === before
+    })
+    java.send('resume')
+    const counted = async () => (await session.profileSoFar('it goes on')).stacks!.rootCalls
+    await until(async () => (await counted()) > braked - before + 5_000_000)
+    const called = await paused()
+    const profile = await ended(session)
+    const { rootCalls, timedOneOf } = profile.stacks!
+    expect([rootCalls, timedOneOf]).toEqual([called - before, 64])
+    const oneOf = (called - braked) / (profile.merged.metrics.calls![0]! - rowsThen)
+    expect(oneOf).toBeGreaterThan(60)
+    expect(oneOf).toBeLessThan(68)
+    expect(reportWarnings(profile)).toContainEqual(
+      expect.stringMatching(
+        /^the root is called [\d.]+[kM] times a second: 1 of 64 of its calls is timed, and rows, times and rates are of these$/,
+      ),
+    )
+  })
+
   describe('a redefinition that is refused', () => {
     it('of the root: nothing is recorded, and the error says why', async () => {
       const java = await startReshaping(jdk)

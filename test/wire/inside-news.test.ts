@@ -23,7 +23,7 @@ function samples(
 }
 
 const reply = (stacks: Uint8Array, taken: Uint8Array) => [
-  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null],
+  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null, 12],
 ]
 
 it('frames, stacks and samples are what the agent has written', () => {
@@ -43,6 +43,7 @@ it('frames, stacks and samples are what the agent has written', () => {
     costNs: 5e5,
     safepointNs: 3e6,
     failure: null,
+    rootCalls: 12,
   })
 })
 

@@ -9,6 +9,7 @@ import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import type { Tree } from '../../cct/tree.ts'
+import { shortCount } from '../../profile/text.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -20,7 +21,7 @@ import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
-import { type Costs, type Counted, tooDense, worthTiming } from './decide.ts'
+import { type Costs, type Counted, timedOneOf, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 
 const STEP_MS = 250
@@ -207,6 +208,7 @@ export class Controller {
 
   async #step(): Promise<void> {
     try {
+      await this.#brake()
       if (this.#phase === 'look') await this.#look()
       else if (this.#phase === 'settle') await this.#settle()
       else await this.#hold()
@@ -216,6 +218,18 @@ export class Controller {
         clearInterval(this.#timer)
       }
     }
+  }
+
+  /** A root that is called too often stays braked: what slowed it down may have been its probes. */
+  async #brake(): Promise<void> {
+    const { inside, warnings } = this.#engine
+    if (inside === null || inside.timedOneOf > 1) return
+    const { callsPerSecond } = inside
+    const oneOf = timedOneOf(callsPerSecond)
+    if (oneOf === 1) return
+    await inside.timeOneOf(oneOf)
+    warnings.add(hotRootText(callsPerSecond, oneOf))
+    this.#newRows()
   }
 
   async #look(): Promise<void> {
@@ -239,8 +253,9 @@ export class Controller {
 
   /** A root that hands its work to other threads has hardly any samples, and a user is told where these are. */
   async #lookElsewhere(): Promise<void> {
-    const { agent, revealer, warnings } = this.#engine
+    const { agent, inside, revealer, warnings } = this.#engine
     if (this.#looksElsewhere >= LOOKS_ELSEWHERE || performance.now() < this.#nextElsewhere) return
+    if (inside !== null && inside.timedOneOf > 1) return // a call that is only counted has no time
     const { rootCalls, rootNs } = await this.#lookNow('timed')
     const times = { calls: rootCalls, ns: rootNs, overMs: this.#span.durationMs }
     this.#nextElsewhere = performance.now() + ELSEWHERE_MS
@@ -418,6 +433,10 @@ function callsByMethod({ count, method, metrics }: Tree): Float64Array {
   const calls = new Float64Array(ids)
   for (let node = 0; node < count; node++) calls[method[node]!]! += metrics.calls?.[node] ?? 0
   return calls
+}
+
+function hotRootText(callsPerSecond: number, oneOf: number): string {
+  return `the root is called ${shortCount(callsPerSecond)} times a second: 1 of ${oneOf} of its calls is timed, and rows, times and rates are of these`
 }
 
 const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed(0)} MiB`

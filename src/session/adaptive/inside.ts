@@ -75,6 +75,8 @@ export class Inside {
   #longest: Stall | null = null
   #safepointNs: number | null = null
   #readAt = Number.NEGATIVE_INFINITY
+  #callsPerSecond = 0
+  #timedOneOf = 1
 
   constructor(from: Sources) {
     this.#from = from
@@ -100,14 +102,20 @@ export class Inside {
   async read(): Promise<void> {
     if (this.#others === 0) return
     const news = await this.#from.agent.insideSamples()
+    const readAt = performance.now()
+    const rootCallsBefore = this.#news?.rootCalls ?? 0
     this.#samples.add(news.batch, this.#fromTicks)
     this.#news = news
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
     const [before, now] = [this.#safepointNs, news.safepointNs]
-    const isRecent = performance.now() - this.#readAt < LONGEST_BETWEEN_MS
+    const betweenMs = readAt - this.#readAt
+    const isRecent = betweenMs < LONGEST_BETWEEN_MS
     this.#safepointNs = now
-    this.#readAt = performance.now()
+    this.#readAt = readAt
+    this.#callsPerSecond = isRecent
+      ? ((news.rootCalls - rootCallsBefore) * 1_000) / Math.max(1, betweenMs)
+      : 0
     if (ms <= (this.#longest?.ms ?? 0)) return
     const safepointMs = before === null || now === null || !isRecent ? null : (now - before) / 1e6
     this.#longest = { ms, atTicks: news.longestLateAt, safepointMs }
@@ -121,6 +129,22 @@ export class Inside {
   /** How long taking stacks has taken in the target since the latest reset. */
   get costMs(): number {
     return ((this.#news?.costNs ?? 0) - (this.#before?.costNs ?? 0)) / 1e6
+  }
+
+  /** Calls of roots from outside, between the last two readings; 0 until there are two. */
+  get callsPerSecond(): number {
+    return this.#callsPerSecond
+  }
+
+  /** Of so many calls of roots one is timed. */
+  get timedOneOf(): number {
+    return this.#timedOneOf
+  }
+
+  /** From now on. */
+  async timeOneOf(calls: number): Promise<void> {
+    await this.#from.agent.timeOneOf(calls)
+    this.#timedOneOf = calls
   }
 
   get samples(): number {
@@ -164,7 +188,8 @@ export class Inside {
     swaps: readonly Swap[],
     rowsFromMs: number,
   ): StackFacts {
-    const since = (name: 'missed' | 'dropped') => (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
+    const since = (name: 'missed' | 'dropped' | 'rootCalls') =>
+      (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
     const { clock } = this.#from
     const stall = this.#longest ?? { ms: 0, atTicks: beginTicks, safepointMs: null }
     const ticksOf = (ms: number) => (ms * 1e6) / clock.nsPerTick
@@ -181,6 +206,8 @@ export class Inside {
         longestStallMs: stall.ms,
         stallAtMs: Math.max(0, clock.toNs(stall.atTicks - beginTicks) / 1e6),
         stallCause: causeOf(stall, ticksOf, redefined),
+        rootCalls: since('rootCalls'),
+        timedOneOf: this.#timedOneOf,
       },
       pauses,
       rowsFromMs,

@@ -13,7 +13,7 @@ export interface JvmSize {
 const MS_A_COMPILED_METHOD = 2.8e-3
 const MS_A_LOADED_CLASS = 0.8e-3
 const MS_A_REDEFINED_CLASS = 0.2
-/** A single pause tells so much at most: one may have been short or long by chance. */
+/** A single pause tells so much at most: it may have been short or long by chance. */
 const LEAST_SLOWNESS = 0.5
 const MOST_SLOWNESS = 8
 
@@ -43,8 +43,8 @@ export function classesWithin(ms: number, jvm: JvmSize, classes: number, slownes
   return Math.max(0, Math.min(fitting, classes))
 }
 
-/** Half way, as factors go, to the slowness by which a pause that has been measured would have been predicted. */
+/** By which a pause that has been measured would have been predicted: of the same JVM and machine, a minute ago at most. */
 export function refittedSlowness(slowness: number, predictedMs: number, measuredMs: number): number {
-  const fitted = slowness * Math.sqrt(measuredMs / predictedMs)
+  const fitted = (slowness * measuredMs) / predictedMs
   return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Counted, tooDense, worthTiming } from '../../../src/session/adaptive/decide.ts'
+import { type Counted, timedOneOf, tooDense, worthTiming } from '../../../src/session/adaptive/decide.ts'
 import { classesWithin, predictedPauseMs, refittedSlowness } from '../../../src/session/adaptive/pause.ts'
 
 /** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
@@ -64,16 +64,22 @@ describe('how long a redefinition stops a JVM', () => {
     expect(classesWithin(125, { ...server, compiledMethods: null }, 40, 1)).toBe(0)
   })
 
-  it('is predicted half way to what the latest one took', () => {
+  it('is predicted by what the latest one took', () => {
     const jvm = { compiledMethods: 11_768, loadedClasses: 16_400 }
     const slowness = refittedSlowness(1, 50, 200)
-    expect(slowness).toBeCloseTo(2)
-    expect(predictedPauseMs(jvm, 1, slowness)).toBeCloseTo(92.5, 1)
-    expect(refittedSlowness(slowness, 100, 25)).toBeCloseTo(1)
+    expect(slowness).toBe(4)
+    expect(predictedPauseMs(jvm, 1, slowness)).toBeCloseTo(185, 0)
+    expect(refittedSlowness(slowness, 100, 25)).toBe(1)
   })
 
   it('is not predicted by a pause that was very long or short by chance', () => {
     expect(refittedSlowness(1, 50, 5000)).toBe(8)
     expect(refittedSlowness(1, 50, 1)).toBe(0.5)
   })
+})
+
+it('each call of a root is timed, and a few of one that is called too often', () => {
+  expect(timedOneOf(0)).toBe(1)
+  expect(timedOneOf(200_000)).toBe(1)
+  expect(timedOneOf(3e6)).toBe(64)
 })

@@ -347,17 +347,18 @@ final class InsideSampler extends GuestThread {
 
     /**
      * {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, nanoseconds that it took, longest
-     * delay of a tick in nanoseconds, when that was in session ticks, what is given, why no more are taken | null]}, the first three
+     * delay of a tick in nanoseconds, when that was in session ticks, what is given, why no more are taken | null, what is given]}, the first three
      * and the delay since the last call. A stack is
      * the number of the one above, 0 for none, and that of its frame, which count from 1 and 0. A sample is its thread (0: a virtual one),
      * its stack, its state as Thread.State has it, the number of the thread's call of a root (four bytes each), session ticks and its
      * weight in nanoseconds (eight bytes each).
      *
      * @param safepointNanos time at safepoints so far; -1 if unknown
+     * @param rootCalls calls of roots so far
      */
-    synchronized Object takeAll(long safepointNanos) {
+    synchronized Object takeAll(long safepointNanos, long rootCalls) {
         Object[] all = {newFrames, contentOf(newStacks), contentOf(samples), ticks, taken, missed, dropped, costNanos,
-            longestLateNanos, longestLateAt, safepointNanos, failure};
+            longestLateNanos, longestLateAt, safepointNanos, failure, rootCalls};
         newFrames = new ArrayList<>();
         sampleCount = 0;
         longestLateNanos = longestLateAt = 0;

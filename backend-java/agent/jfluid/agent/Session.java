@@ -455,8 +455,10 @@ final class Session extends GuestThread {
                 return null;
             }
             case "modes": JFluid1Modes.set(((byte[]) m[2]).clone()); return null;
+            case "timeOneOf": JFluid1Roots.timeOneOf(MessagePack.asInt(m[2])); return null;
             case "modeCounts": return packed(JFluid1Modes.counts());
-            case "insideSamples": return sampler == null ? null : sampler.takeAll(safepointNanos());
+            case "insideSamples":
+                return sampler == null ? null : sampler.takeAll(safepointNanos(), JFluid1Roots.calls());
             case "tellSites": JFluid1Sites.tellSites(); return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));

@@ -357,7 +357,7 @@ public final class JFluid1 {
             ti.nesting = nesting;
             return;
         }
-        if (open) {
+        if (open && (ti == null || !isUntimed(ti, id))) {
             enterGraph(ti, id);
         }
     }
@@ -381,6 +381,8 @@ public final class JFluid1 {
             if (left <= 0) {
                 ti.virtualActive = false;
             }
+        } else if (ti.untimed > 0) {
+            ti.untimed--;
         }
     }
 
@@ -402,6 +404,8 @@ public final class JFluid1 {
             if (ti.nesting <= 0) {
                 ti.virtualActive = false;
             }
+        } else if (ti.untimed > 0) {
+            ti.untimed--;
         }
         return thrown;
     }

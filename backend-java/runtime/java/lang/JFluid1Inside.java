@@ -97,12 +97,12 @@ public final class JFluid1Inside {
 
     /** Whether it is inside a root now. Read without a fence: a sampler that is a little late is no harm. */
     public static boolean isInside(ThreadInfo ti) {
-        return ti.active || ti.virtualActive;
+        return ti.active || ti.virtualActive || ti.untimed > 0;
     }
 
     /** Which of its calls of roots it is in, or was last: another number than that of its call before, or of the thread before. */
     public static int call(ThreadInfo ti) {
-        return ti.number << 8 ^ ti.rootCalls;
+        return ti.number << 8 ^ (int) ti.rootCalls;
     }
 
     /** The next thread of a chain of {@link #takeComers}, which is undone. */

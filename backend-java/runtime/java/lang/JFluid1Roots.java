@@ -16,6 +16,67 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 public final class JFluid1Roots {
     private JFluid1Roots() {}
 
+    /** Of so many calls of roots one is timed, at random; the others are only counted. Scheme adaptive only. */
+    private static int oneOf = 1;
+    /** Of threads that have ended. */
+    private static long ended;
+
+    static void begin() {
+        oneOf = 1;
+        ended = 0;
+    }
+
+    /** From the next call of each thread on. A thread that is inside a call that is only counted stays so until that ends. */
+    public static void timeOneOf(int calls) {
+        oneOf = calls;
+    }
+
+    /** Calls of roots from outside since the session began. Read while threads count. Agent's thread only. */
+    public static long calls() {
+        long sum = ended;
+        for (ThreadInfo head : table) {
+            for (ThreadInfo ti = head; ti != null; ti = ti.chain) {
+                sum += ti.rootCalls;
+            }
+        }
+        return sum;
+    }
+
+    /** The thread has ended. Agent's thread only. */
+    static void forget(ThreadInfo ti) {
+        ended += ti.rootCalls;
+        ti.rootCalls = 0; // it may be looked at once more
+    }
+
+    /** Start of a root, from outside or inside a call that is only counted: whether this one is, too. Allocates nothing. */
+    static boolean isUntimed(ThreadInfo ti, int id) {
+        if (ti.untimed > 0) {
+            ti.untimed++;
+            return true;
+        }
+        int of = oneOf;
+        if (of == 1 || ti.guard || isOfAnother(id)) {
+            return false;
+        }
+        if (--ti.untilTimed < 0) {
+            ti.untilTimed = callsBetween(ti, of);
+            return false;
+        }
+        ti.rootCalls++;
+        ti.untimed = 1;
+        return true;
+    }
+
+    /** At random, 0 to twice the mean: what the program does periodically is met as often as anything else. */
+    private static int callsBetween(ThreadInfo ti, int of) {
+        int x = ti.rootChance == 0 ? ti.number * 0x9E3779B9 | 1 : ti.rootChance;
+        x ^= x << 13; // Marsaglia's xorshift
+        x ^= x >>> 17;
+        x ^= x << 5;
+        ti.rootChance = x;
+        return (int) ((x & 0xFFFFFFFFL) * (2 * of - 1) >>> 32);
+    }
+
     /** Start of a root, from outside. Without room for it the call fails here, and the thread is not inside. */
     @DontInline
     static void enterGraph(ThreadInfo known, int id) {

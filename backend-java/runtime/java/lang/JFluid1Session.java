@@ -178,6 +178,7 @@ public final class JFluid1Session {
         JFluid1Nameless.begin();
         JFluid1Requests.forget();
         JFluid1Modes.begin();
+        JFluid1Roots.begin();
         counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = counters[COUNTER_KEEPERS] = 0;
         regionSession = 0;
         JFluid1Ring.begin(address, bytesPerChunk, chunkTotal, chunksAt);

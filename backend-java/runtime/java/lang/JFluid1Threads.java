@@ -34,7 +34,7 @@ public final class JFluid1Threads {
     private static final ThreadInfo[] NOBODY = table;
     static boolean virtualSeen;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 536;
+    private static final long THREAD_BYTES = 552;
     private static long threadsKnown;
 
     /**
@@ -52,7 +52,11 @@ public final class JFluid1Threads {
         boolean guard;
         int nesting;
         /** Calls of roots from outside, so far. */
-        int rootCalls;
+        long rootCalls;
+        /** Activations of roots in a call that is only counted, see {@link JFluid1Roots#oneOf}, and calls until the next that is timed. */
+        int untimed;
+        int untilTimed;
+        int rootChance;
         /** What the present call of a root goes by, see {@link JFluid1Modes}, and what it has counted. */
         byte[] modes = JFluid1Modes.NONE;
         int[] counts = JFluid1Modes.NO_COUNTS;
@@ -506,6 +510,7 @@ public final class JFluid1Threads {
         boolean over = t == null || !t.isAlive() && idle;
         if (over) {
             JFluid1Modes.forget(ti);
+            JFluid1Roots.forget(ti);
         }
         if (over && ti.keeps) {
             ti.keeps = false;

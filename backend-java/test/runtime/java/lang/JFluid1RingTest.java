@@ -42,6 +42,19 @@ final class JFluid1RingTest {
         }
     }
 
+    static void whereNoThreadWaitsEachCallOfARootIsWrittenOrAGap() {
+        try (TestSession session = new TestSession(10, 2)) {
+            session.ready(1);
+            JFluid1Ring.neverWait();
+            for (int i = 0; i < 100; i++) {
+                session.inside(() -> {});
+            }
+            int written = session.written().split("1>", -1).length - 1;
+            that(written > 0 && written < 100, written + " of 100 are written");
+            equal(100, written + JFluid1Session.gaps());
+        }
+    }
+
     static void theRingWrapsManyTimesAndLosesNothing() {
         for (int chunks : new int[] {2, 3, 5}) {
             try (TestSession session = new TestSession(10, chunks)) {

@@ -59,4 +59,76 @@ final class JFluid1RootsTest {
             equal("adjust root 1>0 suspend:0 resume:0 2>0 2<0 1<0", session.written());
         }
     }
+
+    private static void call(int id, Runnable inside) {
+        JFluid1.rootEntry(id);
+        inside.run();
+        JFluid1.rootExit(id);
+    }
+
+    /** Events of one call: the thread comes, enters, leaves. */
+    private static int timedCalls(TestSession session) {
+        return session.written().split("1>", -1).length - 1;
+    }
+
+    static void ofAHotRootFewCallsAreTimedAndAllAreCounted() {
+        try (TestSession session = new TestSession(4_000, 3, false)) {
+            session.ready(1, 2);
+            call(1, () -> {});
+            JFluid1Roots.timeOneOf(64);
+            for (int i = 0; i < 10_000; i++) {
+                // Another root inside is no call from outside, whether it is timed or not.
+                call(1, () -> call(2, () -> {}));
+            }
+            equal(10_001L, JFluid1Roots.calls());
+            int timed = timedCalls(session);
+            that(timed > 10_000 / 64 / 2 && timed < 10_000 / 64 * 2, timed + " of 10,000 are timed");
+        }
+    }
+
+    static void aCallThatIsOnlyCountedIsInsideUntilItsEndHoweverItEnds() {
+        try (TestSession session = new TestSession(1_000, 3, false)) {
+            session.ready(1, 2);
+            call(1, () -> {});
+            JFluid1Roots.timeOneOf(1_000_000);
+            call(1, () -> {}); // the first chance is used up
+            Throwable thrown = new RuntimeException("as it was");
+            call(1, () -> {
+                that(!session.self().active && JFluid1Inside.isInside(session.self()), "inside, and not timed");
+                JFluid1.rootEntry(2);
+                equal(thrown, JFluid1.rootThrown(thrown, 2));
+                that(JFluid1Inside.isInside(session.self()), "still inside");
+            });
+            that(!JFluid1Inside.isInside(session.self()), "outside");
+            equal(3L, JFluid1Roots.calls());
+        }
+    }
+
+    static void callsOfThreadsThatHaveEndedAreCounted() throws InterruptedException {
+        try (TestSession session = new TestSession(100, 3, false)) {
+            session.ready(1);
+            Thread other = new Thread(() -> call(1, () -> {}));
+            other.start();
+            other.join();
+            JFluid1Session.purge();
+            JFluid1Session.purge();
+            equal(1L, JFluid1Roots.calls());
+        }
+        try (TestSession session = new TestSession(100, 3, false)) {
+            equal(0L, JFluid1Roots.calls());
+        }
+    }
+
+    static void eachCallIsTimedInTheNextSession() {
+        try (TestSession session = new TestSession(100, 3, false)) {
+            JFluid1Roots.timeOneOf(64);
+        }
+        try (TestSession session = new TestSession(4_000, 3, false)) {
+            session.ready(1);
+            for (int i = 0; i < 200; i++) {
+                call(1, () -> {});
+            }
+            equal(200, timedCalls(session));
+        }
+    }
 }
