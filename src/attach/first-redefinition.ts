@@ -12,12 +12,12 @@ import type { AttachConnection } from './handshake.ts'
 import { isBusy, type Processors, readProcessors, usedText } from './processors.ts'
 
 const TIMEOUT_MS = 2_000
-/**
- * A JVM that used less of its processors while we attached is not looked at for longer: a user waits for that. That time is some tens of
- * ms in which we use processors ourselves, and so a busy JVM gets half of them.
- */
-const MAY_BE_BUSY = 0.25
+/** A JVM with so much to spare while we attached, what we used included, is not looked at for longer: a user waits for that. */
+const MUCH_TO_SPARE = 0.75
 const LOOK_MS = 250
+/** While our own modules are read, it has no processor that we use: then it is looked at again. */
+const MOST_OURS = 0.2
+const LOOKS = 3
 /** Where fewer methods are compiled, as in a small program, they are compiled again at once. A Spring Boot service has 11,768. */
 const MUCH_CODE = 4_000
 
@@ -29,10 +29,10 @@ export function discardsMuch(feature: number | null, compiled: number | null): b
 export class BusyBeforeFlush extends NeedsConsent {
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
-    'To only look, without it: --mode sample without --root. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'
+    'To only look, without it: --mode sample --sampler stacks. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'
   constructor(pid: number, processors: Processors, compiled: number, feature: number) {
     super(
-      `JVM ${pid} keeps ${usedText(processors)} processors busy, and its first redefinition discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
+      `JVM ${pid} has no processors to spare (it uses ${usedText(processors)}, and ${processors.idle.toFixed(1)} are idle), and its first redefinition discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
     )
   }
 }
@@ -49,13 +49,19 @@ export async function refuseBusyBeforeFlush(
 ): Promise<void> {
   const { pid, hasJavaAgent } = connection.target
   debug.attach?.(`processors in use: ${seen === undefined ? 'unknown' : usedText(seen)}`)
-  if (hasJavaAgent !== false || seen === undefined || seen.used < MAY_BE_BUSY * seen.most) return
+  if (hasJavaAgent !== false || seen === undefined || hasMuchToSpare(seen)) return
   const feature = await featureBehind(connection)
   const compiled = await compiledCount(connection)
   if (feature === null || compiled === null || !discardsMuch(feature, compiled)) return
-  const processors = await readProcessors(pid, LOOK_MS)
+  let processors = await readProcessors(pid, LOOK_MS)
+  for (let look = 1; look < LOOKS && (processors?.ours ?? 0) > MOST_OURS; look++)
+    processors = await readProcessors(pid, LOOK_MS)
   if (processors !== undefined && isBusy(processors))
     throw new BusyBeforeFlush(pid, processors, compiled, feature)
+}
+
+function hasMuchToSpare({ used, most, idle, ours }: Processors): boolean {
+  return Math.min(most - used, idle + ours) > MUCH_TO_SPARE * most
 }
 
 /** By `VM.version`: a line about the VM, then "JDK 17.0.15". @returns null where the JVM does not tell in time */

@@ -13,18 +13,29 @@ export interface Processors {
   readonly used: number
   /** That it may use. */
   readonly most: number
+  /** Of the machine; infinite where that is not told. */
+  readonly idle: number
+  /** That this process used meanwhile. */
+  readonly ours: number
 }
 
-/** A process that keeps a larger part of its processors in use has none to spare. */
-const BUSY = 0.7
+const MS_A_TICK = 10
+/** A process that can have no more than that of the processors that it may use has none to spare. */
+const SPARE = 0.3
 
 /** "1.9 of 2" */
 export function usedText({ used, most }: Processors): string {
   return `${used.toFixed(1)} of ${Number(most.toFixed(1))}`
 }
 
-export function isBusy({ used, most }: Processors): boolean {
-  return used > BUSY * most
+/** What it could have had besides. */
+function spareOf({ used, most, idle }: Processors): number {
+  return Math.min(most - used, idle)
+}
+
+/** Whether it has no processors to spare: by itself, or because others use them. */
+export function isBusy(processors: Processors): boolean {
+  return spareOf(processors) < SPARE * processors.most
 }
 
 /** @returns undefined where it has gone, or is not ours to see */
@@ -36,12 +47,25 @@ export async function readProcessors(pid: number, ms: number): Promise<Processor
 
 /** @returns tells what has been in use since; undefined where the process has gone, or is not ours to see */
 export function processorsFromNow(pid: number): () => Processors | undefined {
-  const [before, begun] = [readCpuMs(pid), performance.now()]
+  const [before, idle, ours, begun] = [readCpuMs(pid), idleMs(), process.cpuUsage(), performance.now()]
   return () => {
-    const [after, ended] = [readCpuMs(pid), performance.now()]
+    const [after, ms] = [readCpuMs(pid), performance.now() - begun]
     if (before === undefined || after === undefined) return undefined
-    return { used: Math.max(0, after - before) / (ended - begun), most: processorsOf(pid) }
+    const { user, system } = process.cpuUsage(ours)
+    const now = idleMs()
+    return {
+      used: Math.max(0, after - before) / ms,
+      most: processorsOf(pid),
+      idle: Number.isNaN(now) ? Number.POSITIVE_INFINITY : (now - idle) / ms,
+      ours: (user + system) / 1_000 / ms,
+    }
   }
+}
+
+/** For how long processors of the machine have been idle, all together; NaN where it does not tell. `man 5 proc`, /proc/stat, in USER_HZ. */
+function idleMs(): number {
+  const [, idle, waiting] = /^cpu +\d+ \d+ \d+ (\d+) (\d+)/.exec(textOf('/proc/stat')) ?? []
+  return (Number(idle) + Number(waiting)) * MS_A_TICK
 }
 
 /** That a process may use. */

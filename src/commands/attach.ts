@@ -10,6 +10,7 @@ import { withConsent } from './consent.ts'
 import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
+import { samplesInstead, whySampled } from './samples-instead.ts'
 import { say } from './say.ts'
 import type { view } from './session-view.ts'
 import { checkWait, type WaitFlags } from './wait-for.ts'
@@ -52,6 +53,7 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   const chooses = lacksRoot(flags) && problem === null
   // What does not go together is told before anybody looks for a root.
+  let calls = withoutSampler(flags)
   let options = await commandOptions(chooses ? { ...withoutSampler(flags), root: [ANY_ROOT] } : flags)
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
@@ -63,7 +65,8 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
     const { findRoot } = await import('./choose-root.ts')
     const root = await findRoot(way.number, flags.sampler)
     if (root === null) return
-    options = await commandOptions({ ...withoutSampler(flags), root: [root] })
+    calls = { ...calls, root: [root] }
+    options = await commandOptions(calls)
   }
   const progress = createProgress(process.stderr)
   progress.phase(`attaching to ${way.name}`)
@@ -82,7 +85,13 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
         return { session: await Session.start(door, request, onPhase), view }
       },
       () => progress.close(),
+      samplesInstead(calls) !== null,
     )
+  } catch (problem) {
+    const instead = whySampled(problem, calls)
+    if (instead === null) throw problem
+    const { attachWholeJvm } = await import('./whole-jvm.ts')
+    return await attachWholeJvm(pidText, instead.flags, instead.why)
   } finally {
     progress.close()
   }

@@ -9,20 +9,23 @@ import type { SessionRequest } from '../session/session-options.ts'
  * Starts a session, and asks on a terminal whether to start it all the same where that would harm the program.
  *
  * @param before  what is on the terminal's last line goes
+ * @param orStacks  a no to a flush leads to samples in place of calls
  * @throws TooManyMethods, BusyBeforeFlush without a terminal, or where the answer is no
  */
 export async function withConsent<T>(
   request: SessionRequest,
   start: (request: SessionRequest) => Promise<T>,
   before: () => void,
+  orStacks = false,
 ): Promise<T> {
   try {
     return await start(request)
   } catch (problem) {
     if (!(problem instanceof NeedsConsent) || !(process.stdin.isTTY && process.stderr.isTTY)) throw problem
     before()
-    if (!(await isWanted(`${problem.message}. ${problem.hint}\nGo on? [y/N] `))) throw problem
-    return await withConsent(consented(request, problem), start, before)
+    const answers = orStacks && problem instanceof BusyBeforeFlush ? '[y/N: stacks only]' : '[y/N]'
+    if (!(await isWanted(`${problem.message}. ${problem.hint}\nGo on? ${answers} `))) throw problem
+    return await withConsent(consented(request, problem), start, before, orStacks)
   }
 }
 

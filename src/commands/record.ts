@@ -13,6 +13,7 @@ import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
 import { outcome } from './outcome.ts'
+import { samplesInstead, whySampled } from './samples-instead.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import type { RecordingStream } from './stream/recording-stream.ts'
 import { checkWait, type WaitFlags } from './wait-for.ts'
@@ -68,6 +69,17 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     const { recordWholeJvm } = await import('./whole-jvm.ts')
     return await recordWholeJvm(pidText, flags)
   }
+  try {
+    await recordCalls(pidText, flags)
+  } catch (problem) {
+    const instead = flags.stream ? null : whySampled(problem, flags)
+    if (instead === null) throw problem
+    const { recordWholeJvm } = await import('./whole-jvm.ts')
+    await recordWholeJvm(pidText, instead.flags, instead.why)
+  }
+}
+
+async function recordCalls(pidText: string | undefined, flags: RecordFlags): Promise<void> {
   const options = await commandOptions(flags)
   const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
@@ -87,6 +99,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
         return await startUnless(stop.fired, door, request, onPhase)
       },
       () => progress.close(),
+      !flags.stream && samplesInstead(flags) !== null,
     )
     if (session === null) {
       progress.done(`interrupted before anything was recorded; the agent has left JVM ${way.name}`)

@@ -37,7 +37,12 @@ const LOOK_MS = 10
 /** From the look of a JVM until it records, if it does as told. */
 const OPTIONS_MS = 20_000
 
-export async function attachWholeJvm(pidText: string | undefined, flags: AttachFlags): Promise<void> {
+/** @param whySamples  if calls were asked for */
+export async function attachWholeJvm(
+  pidText: string | undefined,
+  flags: AttachFlags,
+  whySamples?: string,
+): Promise<void> {
   const samples = wholeJvmSampling(flags)
   const later: string[] = []
   const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
@@ -49,7 +54,7 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
   progress.phase(`attaching to ${pid}`)
   let session: JvmSampling
   try {
-    session = await JvmSampling.start(pid, { ...samples, onCost: (text) => progress.note(text) })
+    session = await JvmSampling.start(pid, { ...samples, whySamples, onCost: (text) => progress.note(text) })
   } finally {
     progress.close()
   }
@@ -59,7 +64,12 @@ export async function attachWholeJvm(pidText: string | undefined, flags: AttachF
   if (told !== null) throw told
 }
 
-export async function recordWholeJvm(pidText: string | undefined, flags: RecordFlags): Promise<void> {
+/** @param whySamples  if calls were asked for */
+export async function recordWholeJvm(
+  pidText: string | undefined,
+  flags: RecordFlags,
+  whySamples?: string,
+): Promise<void> {
   const samples = wholeJvmSampling(flags)
   const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
@@ -69,7 +79,12 @@ export async function recordWholeJvm(pidText: string | undefined, flags: RecordF
   const stop = stopSignal()
   try {
     progress.phase(`attaching to ${pid}`)
-    const session = await JvmSampling.start(pid, { ...samples, onCost: (text) => progress.note(text) })
+    if (whySamples !== undefined) progress.note(whySamples)
+    const session = await JvmSampling.start(pid, {
+      ...samples,
+      whySamples,
+      onCost: (text) => progress.note(text),
+    })
     place.guard(session)
     progress.phase('sampling')
     const ticker = setInterval(() => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { listed, readProcessors } from '../../src/attach/processors.ts'
+import { isBusy, listed, readProcessors } from '../../src/attach/processors.ts'
 
 it.each([
   ['0', 1],
@@ -17,6 +17,15 @@ it('a process that computes uses a processor', async () => {
   const processors = await looked
   expect(processors?.used).toBeGreaterThan(0.05)
   expect(processors?.most).toBeGreaterThan(0)
+})
+
+it.each([
+  [{ used: 1.5, most: 2, idle: 0.5 }, true],
+  [{ used: 1.2, most: 2, idle: 0.8 }, false],
+  [{ used: 0.4, most: 2, idle: 0.1 }, true], // others have the rest
+  [{ used: 0.9, most: 1, idle: 60 }, true], // a container with one of many
+])('a process of %j has no processors to spare: %s', (processors, expected) => {
+  expect(isBusy({ ...processors, ours: 0 })).toBe(expected)
 })
 
 it('nothing is known of a process that has gone', async () => {

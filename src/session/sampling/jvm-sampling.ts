@@ -69,6 +69,8 @@ export interface JvmSamplingOptions {
   readonly roots?: readonly RootPattern[]
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
+  /** Why it is samples, if calls were asked for: a warning of the profile. */
+  readonly whySamples?: string | undefined
   /** Once it is aborted, sampling does not begin any more. */
   readonly signal?: AbortSignal
   /** Told before something is done to the target that its users will notice. */
@@ -134,6 +136,7 @@ export class JvmSampling {
     this.#tree = tree
     this.#sampling = sampling
     this.#sampler = sampler
+    if (options.whySamples !== undefined) this.#warnings.add(options.whySamples)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
     })

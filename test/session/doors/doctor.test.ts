@@ -180,7 +180,10 @@ describe('a JVM that an attach would enter', () => {
 
   it('says how busy its processors are, and what that means where its code is to be compiled again', () => {
     const of = (used: number, version: string, options: string[] = []) =>
-      findingsOf({ ...evidence({ version, circumstances: { options } }), processors: { used, most: 2 } })
+      findingsOf({
+        ...evidence({ version, circumstances: { options } }),
+        processors: { used, most: 2, idle: 2 - used, ours: 0 },
+      })
         .filter((it) => it.check === 'processors')
         .map(({ level, text }) => `${level} ${text}`)
     expect(of(0.5, '17.0.1')).toEqual(['ok 0.5 of 2 in use'])

@@ -1,0 +1,74 @@
+// A JVM that uses all of its processors and has much compiled code, which the first redefinition in its life would discard (JDK 22 and
+// older): with the machine to itself, as it is looked at whether it is busy.
+
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { STATUS } from '../support/exit-codes.ts'
+import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forOldestJdk } from '../support/jdks.ts'
+import { jfluid, readProfileJson } from '../support/jfluid.ts'
+
+/** Compiles a class by the JDK's compiler, and so some thousand methods have run; then threads call the root without a pause. */
+const BUSY = `
+  package fix;
+  import javax.tools.*;
+  public class Busy {
+    static volatile double sink;
+    static void root() { sink = compute(); }
+    static double compute() {
+      double sum = 0;
+      for (long end = System.nanoTime() + 20_000_000L; System.nanoTime() < end; ) sum += Math.sqrt(sum + 1);
+      return sum;
+    }
+    public static void main(String[] args) {
+      JavaCompiler javac = ToolProvider.getSystemJavaCompiler();
+      JavaFileObject source = new SimpleJavaFileObject(java.net.URI.create("string:///T.java"), JavaFileObject.Kind.SOURCE) {
+        public CharSequence getCharContent(boolean ignore) {
+          return "class T { int f(java.util.List<String> l) { int n = 0; for (String s : l) n += s.length(); return n; } }";
+        }
+      };
+      javac.getTask(null, null, null, java.util.List.of("-proc:none", "-d", args[1]), null, java.util.List.of(source)).call();
+      for (int i = 0; i < Integer.parseInt(args[0]); i++) new Thread(() -> { while (true) root(); }).start();
+      System.out.println("ready");
+    }
+  }`
+
+// From 23 on little is discarded, and nothing is asked.
+forOldestJdk((jdk) => {
+  it.skipIf(jdk.version > 22)(
+    'it is not asked to compile all again: stacks inside the root are taken instead, --yes attaches, and more than stacks is an error',
+    {
+      timeout: 90_000,
+    },
+    async () => {
+      const dir = temporaryDirectory()
+      // Each method is compiled before it runs first.
+      const vm = ['-Xcomp', '-XX:TieredStopAtLevel=1', '-XX:ReservedCodeCacheSize=240m']
+      const classes = await compileJava(jdk, { 'fix/Busy': BUSY })
+      const java = startJava(jdk, [...vm, '-cp', classes, 'fix.Busy', `${availableParallelism() + 1}`, dir])
+      await java.line(/^ready/)
+      const record = async (...args: readonly string[]) => {
+        const file = join(dir, `${args.length}.jfluid`)
+        const asked = ['--root', 'fix.Busy.root', '--duration', '3s', '--out', file]
+        return { file, ...(await jfluid('record', `${java.pid}`, ...asked, ...args)) }
+      }
+      const why =
+        /JVM \d+ has no processors to spare \(it uses [\d.]+ of \d+, and [\d.]+ are idle\), and its first redefinition discards all of its [\d,]+ compiled methods \(JDK \d+\): requests would wait for seconds/
+
+      const timed = await record('--time', 'fix.Busy.compute')
+      expect([timed.code, timed.stderr]).toEqual([STATUS.notNow, expect.stringMatching(why)])
+
+      const { code, stderr, file } = await record()
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^stacks only, no call is counted: JVM /m)])
+      const { mode, sampling, roots, warnings, merged } = await readProfileJson(file)
+      expect([mode, sampling?.by, roots]).toEqual(['sample', 'stacks', ['fix.Busy.root']])
+      expect(warnings).toContainEqual(expect.stringMatching(why))
+      expect(merged[0]).toMatchObject({ class: 'fix.Busy', method: 'root' })
+
+      const attached = await record('--yes', '--scheme', 'adaptive')
+      expect([attached.code, attached.stderr]).toEqual([0, expect.stringContaining('nothing left')])
+      expect((await readProfileJson(attached.file)).merged[0]!.calls).toBeGreaterThan(0)
+    },
+  )
+})
