@@ -35,5 +35,16 @@ export function isOtherAgents(reason: string): boolean {
   return reason.includes('"attempted to ')
 }
 
+/** In the agent's words (RuntimeLink.java): for the moment, the JVM lacked something. */
+const NOT_NOW = [
+  'there is no thread to ask its class loader',
+  'there was no memory or stack to ask its class loader',
+]
+
+/** Whether the same may be taken at another time. */
+export function isNotNow(reason: string): boolean {
+  return NOT_NOW.some((it) => reason.includes(it))
+}
+
 export const OTHER_AGENT =
   'Another agent gives the class other members when it is loaded than when it is redefined (jfluid doctor names the agents)'

@@ -1,7 +1,7 @@
 // Errors of revelation: what a user can mistype in a root or a filter.
 
-import { EX_NOCODE, EX_NOROOT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
-import { isOtherAgents, OTHER_AGENT } from '../base/refusal.ts'
+import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { isNotNow, isOtherAgents, OTHER_AGENT } from '../base/refusal.ts'
 import type { RootOption } from './patterns.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
@@ -81,7 +81,7 @@ export class RootNeverInstrumented extends JfluidError {
 
 /** The root was to have probes, and has none: the JVM does not take them, or nothing can be made of its code. */
 export class RootRefused extends JfluidError {
-  readonly exitCode = EX_UNAVAILABLE
+  readonly exitCode: number
   readonly hint: string
   readonly reason: string
   /** @param methods  what the root means, each with why it has no probes */
@@ -91,9 +91,13 @@ export class RootRefused extends JfluidError {
     const because = `${name}: ${why}${more}`
     super(`${option} '${root}' could not be instrumented: ${because}`)
     this.reason = `could not be instrumented: ${because}`
-    this.hint = isOtherAgents(why)
-      ? `${OTHER_AGENT}: run the program without it, or name a method of another class, for example a caller.`
-      : 'Name another method, for example one that calls it.'
+    this.exitCode = isNotNow(why) ? EX_TEMPFAIL : EX_UNAVAILABLE
+    if (isOtherAgents(why))
+      this.hint = `${OTHER_AGENT}: run the program without it, or name a method of another class, for example a caller.`
+    else if (isNotNow(why))
+      this.hint =
+        'Raise the limits of the JVM (ulimit -u and pids.max for threads), or try again when it needs less.'
+    else this.hint = 'Name another method, for example one that calls it.'
   }
 }
 

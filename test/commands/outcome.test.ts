@@ -82,6 +82,13 @@ describe('a recording that is over ends with', () => {
     assert.equal(status({ ...everything, problem }), 69)
   })
 
+  it('75 when a root has none because the JVM lacks threads or memory for the moment', () => {
+    const why = 'its class was refused: there is no thread to ask its class loader'
+    const problem = new RootRefused('A.b', new Map([['A.b()', why]]))
+    assert.equal(status({ ...everything, problem }), 75)
+    assert.match(problem.hint, /^Raise the limits of the JVM \(.*, or try again /)
+  })
+
   it('83 when no root was called, unless a class never came', () => {
     assert.equal(status({ rootsInVain: ['A.b'], idle: true }), 83)
     assert.equal(status({ ...everything, rootsInVain: ['A.b'] }), 67)

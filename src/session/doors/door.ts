@@ -31,12 +31,21 @@ import { findPerfData, tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { leftOfMetaspace, refuseWithoutMetaspace } from '../../attach/metaspace.ts'
 import { processorsFromNow } from '../../attach/processors.ts'
 import { readRegular } from '../../attach/regular-file.ts'
+import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.ts'
 import { openTmp } from '../../attach/target-facts.ts'
 import { readTargetProcess, type TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
-import { AgentDidNotConnect, type Link, LinkServer, type Meeting, newToken, ranOut } from '../../wire/link.ts'
+import {
+  AgentDidNotConnect,
+  type Link,
+  LinkServer,
+  type Meeting,
+  newToken,
+  ranOut,
+  TargetRanOut,
+} from '../../wire/link.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { type StartJar, startJar } from './plain-jar.ts'
@@ -194,7 +203,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
             : error
         }
       }
-      const link = await connected(server, () => saidBy(dir, target.euid), pid)
+      const link = await connected(server, () => saidBy(dir, target.euid), target)
       return {
         link,
         pid,
@@ -475,13 +484,26 @@ function removeOurs(file: string, line: string, target: TargetProcess): void {
 }
 
 /** @param said why the agent could not start, null if it has not said anything */
-async function connected(server: LinkServer, said: () => string | null, pid: number): Promise<Link> {
+async function connected(
+  server: LinkServer,
+  said: () => string | null,
+  target: TargetProcess,
+): Promise<Link> {
   // agentmain() has returned by now, so an error has been written if there was one; perhaps after it had connected.
   const problem = said()
   const link = await server.accept(problem === null ? CONNECT_MS : 0)
   if (link !== null && problem === null) return link
   link?.close()
-  throw startProblem(pid, problem ?? said())
+  const reason = problem ?? said()
+  // It writes why it could not start into a file, for which there may be no descriptor.
+  throw (reason === null && shortOf(target)) || startProblem(target.pid, reason)
+}
+
+/** What an agent has not had that said nothing. */
+function shortOf(target: TargetProcess): TargetRanOut | null {
+  const { threads, descriptors } = readRoom(target)
+  const what = descriptors < DESCRIPTORS_NEEDED ? 'files' : threads < THREADS_NEEDED ? 'threads' : null
+  return what === null ? null : new TargetRanOut(what, `its agent did not connect within ${CONNECT_MS} ms`)
 }
 
 /** What the agent has written that could not start. The directory may be another user's: only a file of `owner` is believed. */
