@@ -36,9 +36,14 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
     const { code, text } = await run(connection, 'jcmd', [line])
     return code === 0 ? text : ''
   }
-  const max = Number(/MaxHeapSize=(\d+)/.exec(await ask('VM.flags'))?.[1] ?? Number.POSITIVE_INFINITY)
+  let max: number | undefined
   for (const until = performance.now() + PATIENCE_MS; ; ) {
-    const free = max - heapUsed(await ask('GC.heap_info'))
+    const info = await ask('GC.heap_info')
+    // Under load each question takes up to 100 ms of the time in which a user waits.
+    max ??=
+      heapMost(info) ??
+      Number(/MaxHeapSize=(\d+)/.exec(await ask('VM.flags'))?.[1] ?? Number.POSITIVE_INFINITY)
+    const free = max - heapUsed(info)
     if (free >= HEAP_NEEDED) return
     if (performance.now() >= until) throw new NoHeapLeft(connection.pid, free)
     await sleep(PAUSE_MS)
@@ -46,6 +51,20 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
 }
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, K: 1 << 10, M: 1 << 20, G: 1 << 30 }
+
+/**
+ * Bytes that the heap may have, where that is told with what is used: G1 by the addresses that are reserved for it, others in words.
+ * G1HeapSummary, ZCollectedHeap::print_on, ShenandoahHeap::print_on.
+ *
+ * @returns undefined for collectors with generations, of which each has its part
+ */
+export function heapMost(info: string): number | undefined {
+  const [, from, to] = /^\s*garbage-first heap .*\[0x([\da-f]+), 0x([\da-f]+)\)/m.exec(info) ?? []
+  if (from !== undefined && to !== undefined) return Number.parseInt(to, 16) - Number.parseInt(from, 16)
+  const [, most, unit] =
+    /\bmax capacity (\d+)([BKMG])|^\s*(\d+)([BKMG]) max,/m.exec(info)?.filter((it) => it !== undefined) ?? []
+  return most === undefined || unit === undefined ? undefined : Number(most) * UNITS[unit]!
+}
 
 /** Bytes, of all generations together: ` tenured generation   total 16384K, used 904K`, `64M max, 3M used`. 0 if nothing tells. */
 export function heapUsed(info: string): number {

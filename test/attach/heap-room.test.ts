@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'vitest'
-import { heapUsed } from '../../src/attach/heap-room.ts'
+import { heapMost, heapUsed } from '../../src/attach/heap-room.ts'
 
 it.each<[string, string, number]>([
   [
@@ -31,3 +31,20 @@ it.each<[string, string, number]>([
   ],
   ['one that is not known', ' heap of 64 MB', 0],
 ])('what is used of the heap, as %s tells it', (_, info, bytes) => assert.equal(heapUsed(info), bytes))
+
+it.each<[string, string, number | undefined]>([
+  ['SerialGC', ' def new generation   total 7424K, used 6604K [0x1, 0x2, 0x3)', undefined],
+  [
+    'G1',
+    ' garbage-first heap   total 24576K, used 21504K [0x00000000fb000000, 0x0000000100000000)',
+    80 << 20,
+  ],
+  [
+    'G1 of 25',
+    'garbage-first heap   total reserved 81920K, committed 24576K, used 2764K [0x00000000fb000000, 0x0000000100000000)',
+    80 << 20,
+  ],
+  ['ZGC', ' ZHeap           used 6M, capacity 32M, max capacity 64M', 64 << 20],
+  ['Shenandoah', 'Shenandoah Heap\n 81920K max, 64M soft max, 64M committed, 3M used', 80 << 20],
+  ['one that is not known', ' heap of 64 MB', undefined],
+])('what the heap may have, as %s tells it', (_, info, bytes) => assert.equal(heapMost(info), bytes))

@@ -167,8 +167,8 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
   const processors = processorsFromNow(pid)
   const built = agentJar()
   const connection = await openAttachSocket(pid)
-  await refuseWithoutMetaspace(connection)
-  await refuseWithoutHeap(connection)
+  // One after the other they are answered, but each answer is under way while the next question is.
+  await Promise.all([refuseWithoutMetaspace(connection), refuseWithoutHeap(connection)])
   await refuseSecurityManager(connection)
   const { target } = connection
   const owner = ownerFor(target)
