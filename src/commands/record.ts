@@ -1,5 +1,6 @@
 // jfluid record: attach without a screen, profile for a while, write the profile.
 
+import { debug } from '../base/debug.ts'
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { remoteAddress } from '../remote/address.ts'
@@ -30,9 +31,9 @@ export interface RecordFlags
   readonly stream?: boolean
 }
 
-/** Between two looks for the first call of the root; afterwards a line in so many of them. */
-const TICK_MS = 50
-const TICKS_A_LINE = 10
+/** Between two looks for the first call of the root, for which a user waits, and between two lines afterwards. */
+const FIRST_MS = 20
+const LINE_MS = 500
 
 /** A JVM is sampled without a session, whose snapshots a stream is made of. */
 export class StreamNeedsRoot extends JfluidError {
@@ -111,19 +112,17 @@ async function recordCalls(pidText: string | undefined, flags: RecordFlags): Pro
     for (const line of describeMatches(session)) progress.note(line)
     const quiet = tellMessages(session, (line) => progress.note(line))
     const begun = performance.now()
-    let ticks = 0
-    let hasBegun = false
+    let nextLine = begun
     const ticker = setInterval(async () => {
-      // The first call of the root is worth a look at once.
-      if (hasBegun && ++ticks % TICKS_A_LINE !== 0) return
+      if (performance.now() < nextLine) return
       const s = await session.status().catch(() => null)
       if (s === null) return
-      hasBegun ||= s.events > 0
+      if (s.events > 0) nextLine = performance.now() + LINE_MS
       const seconds = Math.round((performance.now() - begun) / 1000)
       progress.update(
         `${seconds}/${Math.round(durationMs / 1000)} s  ${s.events} events  ${s.instrumentedMethods} methods instrumented, ${s.calledMethods} called${s.stacks === undefined ? '' : `, ${s.stacks.samples} samples`}`,
       )
-    }, TICK_MS)
+    }, FIRST_MS)
     const timer = new Promise<string>((resolve) => {
       setTimeout(resolve, durationMs, 'the time is over').unref()
     })
@@ -139,6 +138,7 @@ async function recordCalls(pidText: string | undefined, flags: RecordFlags): Pro
     progress.done(describeDetach(session, report))
     for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
     const put = await place.put(profile, (text) => progress.phase(text), stop)
+    debug.end?.('the profile has been put')
     if (put.path !== null || put.store !== null) await stream?.ended(profile, why, put.path)
     if (put.problem !== null) throw put.problem
     for (const line of put.lines) progress.note(line)

@@ -73,6 +73,7 @@ class Beginning {
   async run(recording: () => void): Promise<void> {
     const { agent, byHand, classLoads, installation, options, rareWatch, recorder, revealer, turns } =
       this.#engine
+    this.#engine.timeRoots()
     this.#onPhase('reading classes')
     // Before the first redefinition, which may discard what has been compiled.
     const past = await this.#targetPast()

@@ -31,7 +31,7 @@ import type { RegionTable } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
 import { MOST_METHODS } from './limits.ts'
 import { Names } from './names.ts'
-import type { Prepared } from './preparation.ts'
+import { NO_CALIBRATION, type Prepared } from './preparation.ts'
 import { type CodeAccess, openCode } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
@@ -39,6 +39,9 @@ import { firstMethodOf, type SessionOptions, timesRoots } from './session-option
 import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
+
+/** Calls that are timed take 2 µs and more, of which some nanoseconds are nothing; a user waits for the first one. */
+const SHORT_CALIBRATION_MS = 40
 
 const NO_MORE_METHODS = `${thousands(MOST_METHODS)} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
 
@@ -52,7 +55,7 @@ export class Engine {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  readonly calibration: MeasuredCalibration
+  #calibration: MeasuredCalibration | null
   /** Null unless regions are timed. */
   readonly regionTable: RegionTable | null
   /** Numbers of call sites; null unless these are told. */
@@ -95,7 +98,7 @@ export class Engine {
     this.main = mainOf(facts.command, target?.commandLine ?? []) ?? ''
     this.recorder = recorder
     this.clock = clock
-    this.calibration = calibration
+    this.#calibration = calibration
     if (prepared.why !== null) this.warnings.add(prepared.why)
     this.regionTable = regionTable
     this.sites = options.callSites === true ? new SiteNumbers(options.jdk) : null
@@ -137,7 +140,7 @@ export class Engine {
         : new Budget(
             workshop,
             this.installation,
-            { ...calibration, ticksOfCount: prepared.ticksOfCount },
+            { ...this.calibration, ticksOfCount: prepared.ticksOfCount },
             options.maxOverhead,
           )
     const { installation, budget } = this
@@ -150,6 +153,16 @@ export class Engine {
         ? null
         : new Arming(workshop, this.installation, finder, () => this.#size(), memorySlowness())
     this.names = new Names(this)
+  }
+
+  /** What probes cost. Before a session of scheme adaptive has begun to record, nothing. */
+  get calibration(): MeasuredCalibration {
+    return this.#calibration ?? NO_CALIBRATION
+  }
+
+  /** Where that has not been done. The agent does it before what it is asked from now on. */
+  async calibrate(): Promise<void> {
+    this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_MS)
   }
 
   /** Where the JVM has the code of methods, for the proof at the end. Asked before the end, that has less to wait for. */

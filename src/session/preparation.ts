@@ -34,12 +34,10 @@ import {
 } from './session-options.ts'
 
 const CALIBRATION_MS = 80
-/** Under scheme adaptive calls that are timed take 2 µs and more, of which some nanoseconds are nothing; a user waits for the first one. */
-const SHORT_CALIBRATION_MS = 40
 /** By then it is seen that a link is closed that is. */
 const CLOSED_MS = 1000
 
-const NO_CALIBRATION: MeasuredCalibration = {
+export const NO_CALIBRATION: MeasuredCalibration = {
   ...{ innerTicks: 0, outerTicks: 0 },
   spread: { innerTicks: 0, outerTicks: 0 },
 }
@@ -70,7 +68,8 @@ export interface Prepared {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  readonly calibration: MeasuredCalibration
+  /** Null where scheme adaptive is taken at once: its beginning calibrates. */
+  readonly calibration: MeasuredCalibration | null
   /** What a call costs that is only counted; 0 unless there is a budget. */
   readonly ticksOfCount: number
   /** Null unless regions are timed. */
@@ -109,30 +108,32 @@ export class Preparation {
     const door = this.#door
     const options = this.#options
     const agent = this.#agent
-    const facts = await this.#heard(agent.hello())
+    const { elsewhere } = door
+    const greeted = this.#heard(agent.hello())
+    // While the agent answers there is much to do here.
+    const opened = elsewhere === undefined ? this.#openRing(join(door.inside, RING)) : null
+    opened?.catch(() => {}) // it is waited for below, if the agent answers
+    const facts = await greeted
     // Not its command: arguments may be secrets.
     debug.attach?.(
       `agent ${facts.build.slice(0, 12)} in process ${facts.pid}: ${facts.vm} ${facts.version}, clock ${facts.clock}`,
     )
-    const { elsewhere } = this.#door
-    const { recorder: opening, configured } = await (elsewhere === undefined
-      ? this.#shareRing(facts)
-      : this.#mirrorRing(elsewhere))
+    const isAdaptive = adaptiveAtOnce(options, facts.loadedClasses) !== null
+    const answered = opened === null ? this.#mirrorRing(elsewhere!) : this.#shareRing(facts, opened)
+    if (isAdaptive) void turnOfTheLoop().then(memorySlowness)
+    const { recorder: opening, configured } = await answered
     if (options.sampling !== undefined) await agent.sampling(options.sampling)
     if (options.callSites === true) await agent.tellSites()
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
     if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
-    const { calibration, regionTable } = await this.#calibrate(
-      onPhase,
-      adaptiveAtOnce(options, facts.loadedClasses) !== null,
-    )
+    const { calibration, regionTable } = await this.#calibrate(onPhase, isAdaptive)
     const recorder = await opening
     const ticksOfCount =
       this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
     const clock = new TargetClock(configured.clock, facts.clock)
     const { pausesKnown } = configured
     debug.attach?.(
-      `prepared: t_I ${calibration.innerTicks.toFixed(1)}, t_O ${calibration.outerTicks.toFixed(1)} ticks, pauses ${pausesKnown ? 'known' : 'unknown'}, buffer ${elsewhere === undefined ? 'shared' : 'sent over TCP'}`,
+      `prepared: t_I ${calibration?.innerTicks.toFixed(1) ?? '?'}, t_O ${calibration?.outerTicks.toFixed(1) ?? '?'} ticks, pauses ${pausesKnown ? 'known' : 'unknown'}, buffer ${elsewhere === undefined ? 'shared' : 'sent over TCP'}`,
     )
     onPhase('looking for the root')
     const { scheme, why, listed } = await chooseScheme(options, {
@@ -179,24 +180,25 @@ export class Preparation {
     }
   }
 
-  /** Once its recorder is there, too, both sides have it open. */
-  async #shareRing(facts: AgentFacts) {
-    const door = this.#door
-    const perf = door.perf(door.pid ?? facts.pid)
-    const ring = join(door.inside, RING)
-    const { owner } = door
+  /** Makes the buffer, and a recorder that has opened it. Nothing is written into it before `go`. */
+  async #openRing(ring: string): Promise<Recorder> {
+    const { acting, dir, owner } = this.#door
     try {
-      const layout = { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, name: join(door.dir, RING) }
-      door.acting(() => createRing(ring, { ...layout, ...(owner && { owner }) }))
+      const layout = { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, name: join(dir, RING) }
+      acting(() => createRing(ring, { ...layout, ...(owner && { owner }) }))
+      return await this.#startRecorder(ring)
     } catch (error) {
-      await this.#whyNoRing(error, ring)
+      return await this.#whyNoRing(error, ring)
     }
-    // The recorder opens it while the target calibrates, which writes nothing into it.
-    const opened = this.#startRecorder(ring).catch((error: unknown) => this.#whyNoRing(error, ring))
-    const configured = this.#configure(join(door.dir, RING), perf)
+  }
+
+  /** Once its recorder is there, too, both sides have it open. */
+  async #shareRing(facts: AgentFacts, opened: Promise<Recorder>) {
+    const door = this.#door
+    const configured = this.#configure(join(door.dir, RING), door.perf(door.pid ?? facts.pid))
     const recorder = Promise.all([opened, configured]).then(([it]) => {
       // However we end, no file stays.
-      rmSync(ring, { force: true })
+      rmSync(join(door.inside, RING), { force: true })
       door.leave()
       return it
     })
@@ -267,12 +269,8 @@ export class Preparation {
       return { calibration, regionTable: new RegionTable(regions, session) }
     }
     if (this.#counts) return { calibration: NO_CALIBRATION, regionTable: null }
+    if (isAdaptive) return { calibration: null, regionTable: null }
     onPhase('calibrating')
-    const [calibration] = await Promise.all([
-      this.#agent.calibrate(isAdaptive ? SHORT_CALIBRATION_MS : CALIBRATION_MS),
-      // Once the question is out there is nothing to do but wait.
-      isAdaptive && turnOfTheLoop().then(memorySlowness),
-    ])
-    return { calibration, regionTable: null }
+    return { calibration: await this.#agent.calibrate(CALIBRATION_MS), regionTable: null }
   }
 }

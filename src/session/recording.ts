@@ -93,7 +93,6 @@ export class Recording {
     recorder.onScarce = () => void agent.reclaim().catch(() => {})
     this.end.listen()
     new Questions(this.engine, this.span).listen((reason) => this.end.byAgent(reason))
-    this.engine.timeRoots()
     const isAdaptive = this.engine.options.scheme === 'adaptive'
     const begin = isAdaptive ? beginAtRoots : beginBelowRoots
     await begin(this.engine, this.pulse, onPhase, () => {

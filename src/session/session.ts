@@ -4,6 +4,7 @@
 // what is done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
 // in `session-profile.ts`. Roots that are changed while it runs are a recording after another: `changed-roots.ts`.
 
+import { debug } from '../base/debug.ts'
 import type { Scheme } from '../base/scheme.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
@@ -477,6 +478,7 @@ export class Session {
     const regions = this.timesRegions ? await this.regions() : undefined
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
+    debug.end?.(`the trees have been made: ${snapshot.merged.count} rows, ${snapshot.threads.length} threads`)
     if (isEnding) await end.left
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
     // What came before a reset is not known any more.

@@ -18,6 +18,7 @@ class FakeEngine {
   readonly door = { woken: true }
   readonly byHand = { watchesJdk: false }
   readonly regionTable = null
+  readonly timeRoots = () => {}
   readonly agent = { enable: async () => {}, watch: async () => {}, go: async () => {} }
   readonly turns = new Turns((error) => expect.fail(String(error)))
   readonly classes = { bootClasses: new Map([[HANDLE_MEMBER_CLASS, 1]]) }

@@ -29,8 +29,7 @@ export async function beginAtRoots(
 ): Promise<void> {
   const { agent, arming, inside, installation, options, revealer, turns, warnings } = engine
   onPhase('looking for the root')
-  await agent.neverWait()
-  await agent.enable()
+  await Promise.all([agent.neverWait(), agent.enable()])
   await turns.enqueue(async () => {
     await installation.refreshClasses()
     const roots = await rootsOf(engine)
@@ -48,9 +47,14 @@ export async function beginAtRoots(
     // A redefinition is timed in ticks of which the length must be known.
     await pulse.readStatus()
     await hideHandleMembers(engine)
+    // While the agent calibrates the classes are rewritten.
+    const calibrated = engine.calibrate()
+    calibrated.catch(() => {}) // it is waited for below
     // A class that is still to come brings what goes in first along.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
+    await calibrated
+    engine.timeRoots()
     if (timed !== null) await arming?.switchTo([[timed.revelation.instrument.map(({ id }) => id), MODE_TIME]])
     await checkRefused(engine)
     await inside?.begin()

@@ -150,9 +150,12 @@ export class Instrumenter {
     const results: RedefineResult[] = []
     let wanted: readonly Task[] = tasks
     let readyIds = ready
+    let isReady: Promise<void> | undefined
     if (this.options.readyFirst === true && ready.length > 0) {
       for (const { id } of tasks) this.highestId = Math.max(this.highestId, id)
-      await this.agent.ready(ready, this.highestId)
+      // The agent may have more to do before that: it is rewritten meanwhile.
+      isReady = this.agent.ready(ready, this.highestId)
+      isReady.catch(() => {}) // it is waited for below
       readyIds = []
     }
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -165,6 +168,7 @@ export class Instrumenter {
         const letGo = i === parts.length - 1 && !unseen ? readyIds : []
         if (bodies.length === 0 && letGo.length === 0) continue
         this.options.onTasks?.(part)
+        await isReady
         const result = await this.agent.redefineMethods(bodies, letGo, this.highestId)
         results.push(result)
         append(again, await this.takeRefusals(result, byClass, attempt === 0, results, refusals))
@@ -173,6 +177,7 @@ export class Instrumenter {
       wanted = again
       readyIds = []
     }
+    await isReady
     for (const { task } of refusals) this.moved.get(task.classId)?.delete(task.name + task.descriptor)
     return { refusals, results }
   }
