@@ -117,13 +117,17 @@ function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): num
   return mode === 'sample' || mode === 'alloc' ? 0 : openCalls
 }
 
+const NOTHING_FOLLOWED =
+  'no task was followed: the roots handed none to an executor of the JDK, and started no thread'
+
 /** What only the end shows. */
 export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   const { options, regionTable } = engine
   const regions = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
   const warnings = [...regions, ...overflowWarnings(overflowsOf(engine, stats))]
-  const { orphans, purged, collapsed } = stats
+  const { events, followed, orphans, purged, collapsed } = stats
   const openCalls = openCallsOf(options, stats)
+  if (options.followThreads === true && followed === 0 && events > 0) warnings.push(NOTHING_FOLLOWED)
   if (orphans > 0)
     warnings.push(`${orphans} tasks began whose submission was lost: what they called stands for itself`)
   if (purged > 0)

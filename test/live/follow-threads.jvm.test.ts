@@ -229,6 +229,17 @@ describe('on the newest JDK', () => {
     expect(profile.followedTasks).toBe(0)
   })
 
+  it('a root that hands nothing over: a warning says so', async () => {
+    const recording = startRecording(java.pid, '--root', 'fix.Hands.work', '--follow-threads')
+    await recording.started
+    await run(java, 'submit', 10)
+    const { followedTasks, warnings } = await recording.stop()
+    expect([followedTasks, warnings]).toEqual([
+      0,
+      ['no task was followed: the roots handed none to an executor of the JDK, and started no thread'],
+    ])
+  })
+
   it('with its pool instrumented as well, a periodic task does not make the tree deeper', async () => {
     const pool = ['--jdk', '--yes', '--include', 'fix.**', '--include', 'java.util.concurrent.Scheduled*']
     const recording = startRecording(java.pid, '--root', 'fix.Hands.periodic', ...pool, '--follow-threads')

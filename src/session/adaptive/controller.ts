@@ -25,8 +25,10 @@ import { type Costs, type Counted, timedOneOf, tooDense, worthTiming } from './d
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 
 const STEP_MS = 250
-/** Before the first batch. */
+/** Before the first batch. A root that is called a few times a second gives two or three samples in a second, and a user waits. */
 const LEAST_SAMPLES = 40
+const LEAST_LATER = 20
+const LATER_MS = 8_000
 const LEAST_CALLS = 10
 /** So much more of them, before there is another look. */
 const MORE_SAMPLES = 1.2
@@ -235,12 +237,14 @@ export class Controller {
   async #look(): Promise<void> {
     const { arming, facts, door, inside, names, revealer } = this.#engine
     if (inside === null || arming === null) return
-    if (inside.samples < LEAST_SAMPLES) await this.#lookElsewhere()
-    if (inside.samples < LEAST_SAMPLES || inside.calls < LEAST_CALLS) return
+    const { durationMs } = this.#span
+    const least = durationMs < LATER_MS ? LEAST_SAMPLES : LEAST_LATER
+    if (inside.samples < least) await this.#lookElsewhere()
+    if (inside.samples < least || inside.calls < LEAST_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
     // Until then samples are of code that is interpreted, because the first redefinition has dropped what was compiled.
     const isCold = facts.feature < INVALIDATES_LITTLE && !door.woken
-    if (isCold && this.#span.durationMs < COLD_MS) return
+    if (isCold && durationMs < COLD_MS) return
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = (await pictureOf(this.#engine, this.#span, false)).merged
