@@ -30,9 +30,14 @@ export class BusyBeforeFlush extends NeedsConsent {
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
     'To only look, without it: --mode sample --sampler stacks. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'
-  constructor(pid: number, processors: Processors, compiled: number, feature: number) {
+  constructor(
+    readonly pid: number,
+    processors: Processors,
+    compiled: number,
+    feature: number,
+  ) {
     super(
-      `JVM ${pid} has no processors to spare (it uses ${usedText(processors)}, and ${processors.idle.toFixed(1)} are idle), and its first redefinition discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
+      `JVM ${pid} has no processors to spare (it uses ${usedText(processors)}), and its first redefinition discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
     )
   }
 }

@@ -20,12 +20,14 @@ export interface Processors {
 }
 
 const MS_A_TICK = 10
-/** A process that can have no more than that of the processors that it may use has none to spare. */
+/** A process that can have no more than that part of the processors that it may use has none to spare, nor more than so many. */
 const SPARE = 0.3
+const SPARE_MOST = 2
 
-/** "1.9 of 2" */
-export function usedText({ used, most }: Processors): string {
-  return `${used.toFixed(1)} of ${Number(most.toFixed(1))}`
+/** "1.9 of 2, and 0.1 are idle" */
+export function usedText({ used, most, idle }: Processors): string {
+  const others = Number.isFinite(idle) ? `, and ${idle.toFixed(1)} are idle` : ''
+  return `${used.toFixed(1)} of ${Number(most.toFixed(1))}${others}`
 }
 
 /** What it could have had besides. */
@@ -35,7 +37,7 @@ function spareOf({ used, most, idle }: Processors): number {
 
 /** Whether it has no processors to spare: by itself, or because others use them. */
 export function isBusy(processors: Processors): boolean {
-  return spareOf(processors) < SPARE * processors.most
+  return spareOf(processors) < Math.min(SPARE * processors.most, SPARE_MOST)
 }
 
 /** @returns undefined where it has gone, or is not ours to see */

@@ -91,7 +91,7 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
     const instead = whySampled(problem, calls)
     if (instead === null) throw problem
     const { attachWholeJvm } = await import('./whole-jvm.ts')
-    return await attachWholeJvm(pidText, instead.flags, instead.why)
+    return await attachWholeJvm(instead.pid, instead.flags, instead.why)
   } finally {
     progress.close()
   }

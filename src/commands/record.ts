@@ -31,8 +31,9 @@ export interface RecordFlags
   readonly stream?: boolean
 }
 
-/** Between two looks for the first call of the root, for which a user waits, and between two lines afterwards. */
+/** Between two looks for the first call of the root, for which a user waits that long. */
 const FIRST_MS = 20
+const FIRST_LOOKS_MS = 3_000
 const LINE_MS = 500
 
 /** A JVM is sampled without a session, whose snapshots a stream is made of. */
@@ -74,10 +75,14 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     await recordCalls(pidText, flags)
   } catch (problem) {
     const instead = flags.stream ? null : whySampled(problem, flags)
-    if (instead === null) throw problem
+    if (instead === null) {
+      keepStatus()
+      throw problem
+    }
     const { recordWholeJvm } = await import('./whole-jvm.ts')
-    await recordWholeJvm(pidText, instead.flags, instead.why)
+    return await recordWholeJvm(instead.pid, instead.flags, instead.why)
   }
+  keepStatus()
 }
 
 async function recordCalls(pidText: string | undefined, flags: RecordFlags): Promise<void> {
@@ -115,9 +120,12 @@ async function recordCalls(pidText: string | undefined, flags: RecordFlags): Pro
     let nextLine = begun
     const ticker = setInterval(async () => {
       if (performance.now() < nextLine) return
+      nextLine = Number.POSITIVE_INFINITY // one look at a time
       const s = await session.status().catch(() => null)
+      const now = performance.now()
+      const waits = s?.events === 0 && now - begun < FIRST_LOOKS_MS
+      nextLine = now + (waits ? 0 : LINE_MS)
       if (s === null) return
-      if (s.events > 0) nextLine = performance.now() + LINE_MS
       const seconds = Math.round((performance.now() - begun) / 1000)
       progress.update(
         `${seconds}/${Math.round(durationMs / 1000)} s  ${s.events} events  ${s.instrumentedMethods} methods instrumented, ${s.calledMethods} called${s.stacks === undefined ? '' : `, ${s.stacks.samples} samples`}`,
@@ -145,7 +153,6 @@ async function recordCalls(pidText: string | undefined, flags: RecordFlags): Pro
     const problem = outcome(session, signal, keptIn(put))
     if (problem !== null) throw problem
   } finally {
-    keepStatus()
     stop.dispose()
     progress.close()
   }

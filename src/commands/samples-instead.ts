@@ -2,14 +2,18 @@
 
 import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { JfluidError } from '../base/errors.ts'
+import { asksOnTerminal, StacksWanted } from './consent.ts'
 import type { SessionFlags } from './options.ts'
+import type { WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** The same with stacks in place of calls; null where more is asked for than stacks tell. */
-export function samplesInstead<T extends SessionFlags>(flags: T): T | null {
+export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T | null {
   if ((flags.mode ?? 'exact') !== 'exact' || flags.region !== undefined || flags.sampler !== undefined)
     return null
-  const sampled = { ...flags, mode: 'sample', sampler: 'stacks' }
+  // The JVM is known by now.
+  const { waitFor: _for, waitTimeout: _timeout, ...now } = flags
+  const sampled = { ...now, mode: 'sample', sampler: 'stacks' } as T
   try {
     wholeJvmSampling(sampled)
   } catch (problem) {
@@ -19,13 +23,22 @@ export function samplesInstead<T extends SessionFlags>(flags: T): T | null {
   return sampled
 }
 
-/** What a user is told who gets these; null for other problems, and where there are none. */
-export function whySampled<T extends SessionFlags>(
+export interface SampledInstead<T> {
+  readonly pid: string
+  readonly flags: T
+  /** For the user. */
+  readonly why: string
+}
+
+/** @returns null for other problems, for a user who was asked and did not want them, and where there are none */
+export function whySampled<T extends SessionFlags & WaitFlags>(
   problem: unknown,
   flags: T,
-): { readonly flags: T; readonly why: string } | null {
-  const sampled = problem instanceof BusyBeforeFlush ? samplesInstead(flags) : null
+): SampledInstead<T> | null {
+  const busy = problem instanceof StacksWanted ? problem.because : problem
+  if (!(busy instanceof BusyBeforeFlush) || (busy === problem && asksOnTerminal())) return null
+  const sampled = samplesInstead(flags)
   if (sampled === null) return null
-  const { message } = problem as BusyBeforeFlush
-  return { flags: sampled, why: `stacks only, no call is counted: ${message} (--yes attaches all the same)` }
+  const why = `stacks only, no call is counted: ${busy.message} (--yes attaches all the same)`
+  return { pid: `${busy.pid}`, flags: sampled, why }
 }

@@ -68,9 +68,14 @@ export function stackLines(facts: StackFacts, durationMs: number): [string, stri
   ]
 }
 
-function rowsLine({ rowsFromMs }: StackFacts): [string, string][] {
+function rowsLine({ rowsFromMs, timedOneOf }: StackFacts): [string, string][] {
   if (rowsFromMs === 0) return []
-  return [['rows', `of what came ${span(rowsFromMs)} after the start, when methods began to be timed`]]
+  return [
+    [
+      'rows',
+      `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when methods began to be timed'}`,
+    ],
+  ]
 }
 
 function pausesLine({ pauses }: StackFacts): [string, string][] {

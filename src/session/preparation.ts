@@ -82,6 +82,9 @@ export interface Prepared {
   readonly listed: LoadedClasses | null
 }
 
+/** The problem is why the buffer could not be made. */
+type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem: unknown }
+
 /** The agent, too, waits no longer for us (Session.MUTE_NANOS). */
 const FIRST_ANSWERS_MS = 10_000
 
@@ -110,24 +113,23 @@ export class Preparation {
     const agent = this.#agent
     const { elsewhere } = door
     const greeted = this.#heard(agent.hello())
-    // While the agent answers there is much to do here.
-    const opened = elsewhere === undefined ? this.#openRing(join(door.inside, RING)) : null
-    opened?.catch(() => {}) // it is waited for below, if the agent answers
+    // While the agent answers, the buffer is made, and the recorder opens it.
+    const opening = elsewhere === undefined ? this.#openRing(join(door.inside, RING)) : null
     const facts = await greeted
     // Not its command: arguments may be secrets.
     debug.attach?.(
       `agent ${facts.build.slice(0, 12)} in process ${facts.pid}: ${facts.vm} ${facts.version}, clock ${facts.clock}`,
     )
     const isAdaptive = adaptiveAtOnce(options, facts.loadedClasses) !== null
-    const answered = opened === null ? this.#mirrorRing(elsewhere!) : this.#shareRing(facts, opened)
+    const answered = opening === null ? this.#mirrorRing(elsewhere!) : this.#shareRing(facts, opening)
     if (isAdaptive) void turnOfTheLoop().then(memorySlowness)
-    const { recorder: opening, configured } = await answered
+    const { recorder: opened, configured } = await answered
     if (options.sampling !== undefined) await agent.sampling(options.sampling)
     if (options.callSites === true) await agent.tellSites()
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
     if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
     const { calibration, regionTable } = await this.#calibrate(onPhase, isAdaptive)
-    const recorder = await opening
+    const recorder = await opened
     const ticksOfCount =
       this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
     const clock = new TargetClock(configured.clock, facts.clock)
@@ -180,21 +182,25 @@ export class Preparation {
     }
   }
 
-  /** Makes the buffer, and a recorder that has opened it. Nothing is written into it before `go`. */
-  async #openRing(ring: string): Promise<Recorder> {
+  /** Makes the buffer, and a recorder that opens it. Nothing is written into it before `go`. */
+  #openRing(ring: string): OpeningRing {
     const { acting, dir, owner } = this.#door
     try {
       const layout = { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, name: join(dir, RING) }
       acting(() => createRing(ring, { ...layout, ...(owner && { owner }) }))
-      return await this.#startRecorder(ring)
-    } catch (error) {
-      return await this.#whyNoRing(error, ring)
+    } catch (problem) {
+      return { problem }
     }
+    const recorder = this.#startRecorder(ring).catch((error: unknown) => this.#whyNoRing(error, ring))
+    recorder.catch(() => {}) // it is waited for once the agent has answered
+    return { recorder }
   }
 
   /** Once its recorder is there, too, both sides have it open. */
-  async #shareRing(facts: AgentFacts, opened: Promise<Recorder>) {
+  async #shareRing(facts: AgentFacts, ring: OpeningRing) {
     const door = this.#door
+    if ('problem' in ring) return await this.#whyNoRing(ring.problem, join(door.inside, RING))
+    const { recorder: opened } = ring
     const configured = this.#configure(join(door.dir, RING), door.perf(door.pid ?? facts.pid))
     const recorder = Promise.all([opened, configured]).then(([it]) => {
       // However we end, no file stays.

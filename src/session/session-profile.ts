@@ -127,7 +127,8 @@ export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   const warnings = [...regions, ...overflowWarnings(overflowsOf(engine, stats))]
   const { events, followed, orphans, purged, collapsed } = stats
   const openCalls = openCallsOf(options, stats)
-  if (options.followThreads === true && followed === 0 && events > 0) warnings.push(NOTHING_FOLLOWED)
+  if (options.followThreads === true && followed + orphans === 0 && events > 0)
+    warnings.push(NOTHING_FOLLOWED)
   if (orphans > 0)
     warnings.push(`${orphans} tasks began whose submission was lost: what they called stands for itself`)
   if (purged > 0)

@@ -24,6 +24,8 @@ export interface InsideNews {
   readonly failure: string | null
   /** Calls of roots that began since the session began, on all threads. */
   readonly rootCalls: number
+  /** When these were counted, in session ticks. */
+  readonly atTicks: number
 }
 
 const SAMPLE_BYTES = 32
@@ -47,6 +49,7 @@ export function insideNews(reply: unknown): InsideNews {
     safepointNs: number(v[10]) < 0 ? null : number(v[10]),
     failure: v[11] === null ? null : string(v[11]),
     rootCalls: count(v[12]),
+    atTicks: integer(v[13]),
   }
 }
 

@@ -22,7 +22,7 @@
 //   modeCounts           → eight bytes for each method id: calls that were only counted
 //   insideSamples        → [[[class, method], …], stacks, samples, ticks, taken, missed, dropped, ns that they took, longest delay of
 //                           a tick in ns, when that was in ticks, ns at safepoints | -1, why no more are taken | nil, calls of
-//                           roots]   since the last call, or all; layouts: inside-news.ts
+//                           roots, ticks now]   since the last call, or all; layouts: inside-news.ts
 //   classBytes ids       → [bytes | null, …]
 //   vmLibrary            → address of the JVM's library, 0 if unknown
 //   mirrorWords offset, ids → 8 bytes of each class's mirror

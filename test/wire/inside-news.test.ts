@@ -23,7 +23,7 @@ function samples(
 }
 
 const reply = (stacks: Uint8Array, taken: Uint8Array) => [
-  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null, 12],
+  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null, 12, 99],
 ]
 
 it('frames, stacks and samples are what the agent has written', () => {
@@ -44,6 +44,7 @@ it('frames, stacks and samples are what the agent has written', () => {
     safepointNs: 3e6,
     failure: null,
     rootCalls: 12,
+    atTicks: 99,
   })
 })
 

@@ -21,14 +21,11 @@ import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
-import { type Costs, type Counted, timedOneOf, tooDense, worthTiming } from './decide.ts'
+import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 
 const STEP_MS = 250
-/** Before the first batch. A root that is called a few times a second gives two or three samples in a second, and a user waits. */
-const LEAST_SAMPLES = 40
-const LEAST_LATER = 20
-const LATER_MS = 8_000
+/** Before the first batch. */
 const LEAST_CALLS = 10
 /** So much more of them, before there is another look. */
 const MORE_SAMPLES = 1.2
@@ -224,13 +221,14 @@ export class Controller {
 
   /** A root that is called too often stays braked: what slowed it down may have been its probes. */
   async #brake(): Promise<void> {
-    const { inside, warnings } = this.#engine
-    if (inside === null || inside.timedOneOf > 1) return
+    const { inside, options, warnings } = this.#engine
+    // A constructor that ends by its super() tells no end: its thread would count nothing more.
+    if (inside === null || inside.timedOneOf > 1 || options.roots.some((it) => it.method === '<init>')) return
     const { callsPerSecond } = inside
-    const oneOf = timedOneOf(callsPerSecond)
+    const oneOf = callsForOneTimed(callsPerSecond)
     if (oneOf === 1) return
     await inside.timeOneOf(oneOf)
-    warnings.add(hotRootText(callsPerSecond, oneOf))
+    warnings.add(hotRootText(options.roots.length, callsPerSecond, oneOf))
     this.#newRows()
   }
 
@@ -238,7 +236,7 @@ export class Controller {
     const { arming, facts, door, inside, names, revealer } = this.#engine
     if (inside === null || arming === null) return
     const { durationMs } = this.#span
-    const least = durationMs < LATER_MS ? LEAST_SAMPLES : LEAST_LATER
+    const least = samplesNeeded(durationMs)
     if (inside.samples < least) await this.#lookElsewhere()
     if (inside.samples < least || inside.calls < LEAST_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
@@ -439,8 +437,9 @@ function callsByMethod({ count, method, metrics }: Tree): Float64Array {
   return calls
 }
 
-function hotRootText(callsPerSecond: number, oneOf: number): string {
-  return `the root is called ${shortCount(callsPerSecond)} times a second: 1 of ${oneOf} of its calls is timed, and rows, times and rates are of these`
+function hotRootText(roots: number, callsPerSecond: number, oneOf: number): string {
+  const [which, whose] = roots === 1 ? ['the root is', 'its'] : ['the roots are', 'their']
+  return `${which} called ${shortCount(callsPerSecond)} times a second, which probes slow down: 1 of ${oneOf} of ${whose} calls is timed, and rows, times and rates are of these (a caller is a better root)`
 }
 
 const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed(0)} MiB`

@@ -30,8 +30,13 @@ const TIMED_OF_HOT = 64
  * @param callsPerSecond  of roots, from outside
  * @returns of how many calls of roots one is timed
  */
-export function timedOneOf(callsPerSecond: number): number {
+export function callsForOneTimed(callsPerSecond: number): number {
   return callsPerSecond > HOT_ROOT ? TIMED_OF_HOT : 1
+}
+
+/** Before methods are chosen. A root that is called a few times a second gives two or three samples in a second, and a user waits. */
+export function samplesNeeded(recordedMs: number): number {
+  return recordedMs < 8_000 ? 40 : 20
 }
 
 /** Below that, a method is what the compilers inline: its probes would cost it more than they tell. */

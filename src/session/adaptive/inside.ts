@@ -1,5 +1,6 @@
 // What threads do inside the roots, between calls that are timed: the agent's samples, and the picture that they make of a tree.
 
+import { minOf } from '../../base/arrays.ts'
 import { InsideSamples } from '../../cct/inside-samples.ts'
 import { withSamples } from '../../cct/picture.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
@@ -56,6 +57,12 @@ export function causeOf(
   return safepointMs >= ms / 2 ? 'safepoint' : 'processor'
 }
 
+/** Calls of roots a second, by the target's clock: what the client is late does not count. */
+function rateBetween(a: InsideNews, b: InsideNews, clock: TargetClock): number {
+  const seconds = clock.toNs(b.atTicks - a.atTicks) / 1e9
+  return seconds <= 0 ? 0 : (b.rootCalls - a.rootCalls) / seconds
+}
+
 export class Inside {
   readonly #from: Sources
   readonly #samples = new InsideSamples()
@@ -75,7 +82,8 @@ export class Inside {
   #longest: Stall | null = null
   #safepointNs: number | null = null
   #readAt = Number.NEGATIVE_INFINITY
-  #callsPerSecond = 0
+  /** Calls of roots a second, before the latest two readings. */
+  #rates: readonly number[] = []
   #timedOneOf = 1
 
   constructor(from: Sources) {
@@ -103,19 +111,16 @@ export class Inside {
     if (this.#others === 0) return
     const news = await this.#from.agent.insideSamples()
     const readAt = performance.now()
-    const rootCallsBefore = this.#news?.rootCalls ?? 0
+    const last = this.#news
     this.#samples.add(news.batch, this.#fromTicks)
     this.#news = news
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
     const [before, now] = [this.#safepointNs, news.safepointNs]
-    const betweenMs = readAt - this.#readAt
-    const isRecent = betweenMs < LONGEST_BETWEEN_MS
+    const isRecent = readAt - this.#readAt < LONGEST_BETWEEN_MS
     this.#safepointNs = now
     this.#readAt = readAt
-    this.#callsPerSecond = isRecent
-      ? ((news.rootCalls - rootCallsBefore) * 1_000) / Math.max(1, betweenMs)
-      : 0
+    this.#rates = last === null ? [] : [rateBetween(last, news, this.#from.clock), ...this.#rates.slice(0, 1)]
     if (ms <= (this.#longest?.ms ?? 0)) return
     const safepointMs = before === null || now === null || !isRecent ? null : (now - before) / 1e6
     this.#longest = { ms, atTicks: news.longestLateAt, safepointMs }
@@ -131,9 +136,9 @@ export class Inside {
     return ((this.#news?.costNs ?? 0) - (this.#before?.costNs ?? 0)) / 1e6
   }
 
-  /** Calls of roots from outside, between the last two readings; 0 until there are two. */
+  /** Calls of roots from outside: the lower of the latest two rates, so that a burst is none. 0 until there are two. */
   get callsPerSecond(): number {
-    return this.#callsPerSecond
+    return this.#rates.length < 2 ? 0 : minOf(this.#rates)
   }
 
   /** Of so many calls of roots one is timed. */

@@ -43,7 +43,7 @@ export function classesWithin(ms: number, jvm: JvmSize, classes: number, slownes
   return Math.max(0, Math.min(fitting, classes))
 }
 
-/** By which a pause that has been measured would have been predicted: of the same JVM and machine, a minute ago at most. */
+/** By which a pause of this JVM that has been measured would have been predicted. */
 export function refittedSlowness(slowness: number, predictedMs: number, measuredMs: number): number {
   const fitted = (slowness * measuredMs) / predictedMs
   return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)

@@ -153,7 +153,7 @@ export class Instrumenter {
     let isReady: Promise<void> | undefined
     if (this.options.readyFirst === true && ready.length > 0) {
       for (const { id } of tasks) this.highestId = Math.max(this.highestId, id)
-      // The agent may have more to do before that: it is rewritten meanwhile.
+      // The agent may have more to do before that: the classes are rewritten meanwhile.
       isReady = this.agent.ready(ready, this.highestId)
       isReady.catch(() => {}) // it is waited for below
       readyIds = []

@@ -417,14 +417,16 @@ function metaspace({ facts: { perf } }: Evidence): Finding[] {
 
 function processors({ circumstances: { options }, processors }: Evidence, feature: number | null): Finding[] {
   if (processors === undefined) return []
-  const text = `${usedText(processors)} in use`
+  const text = `it uses ${usedText(processors)}`
   if (!isBusy(processors)) return [ok('processors', text)]
   const flushes = feature !== null && feature < INVALIDATES_LITTLE && !options.some(isOwnAgent)
   return [
     note(
       'processors',
       flushes ? `${text}: while its code is compiled again, requests wait` : `${text}: samples come late`,
-      flushes ? 'Attach when it has less to do, or start it with $(jfluid agent-path).' : undefined,
+      flushes
+        ? 'attach and record take stacks only, unless --yes: attach when it has less to do, or start it with $(jfluid agent-path).'
+        : undefined,
     ),
   ]
 }

@@ -167,7 +167,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
   const processors = processorsFromNow(pid)
   const built = agentJar()
   const connection = await openAttachSocket(pid)
-  // One after the other they are answered, but each answer is under way while the next question is.
+  // The JVM answers one after the other, but the second question need not wait for the first answer.
   await Promise.all([refuseWithoutMetaspace(connection), refuseWithoutHeap(connection)])
   await refuseSecurityManager(connection)
   const { target } = connection
@@ -496,7 +496,8 @@ async function connected(
   link?.close()
   const reason = problem ?? said()
   // It writes why it could not start into a file, for which there may be no descriptor.
-  throw (reason === null && shortOf(target)) || startProblem(target.pid, reason)
+  const short = reason === null ? shortOf(target) : null
+  throw short ?? startProblem(target.pid, reason)
 }
 
 /** What an agent has not had that said nothing. */

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Counted, timedOneOf, tooDense, worthTiming } from '../../../src/session/adaptive/decide.ts'
+import {
+  type Counted,
+  callsForOneTimed,
+  samplesNeeded,
+  tooDense,
+  worthTiming,
+} from '../../../src/session/adaptive/decide.ts'
 import { classesWithin, predictedPauseMs, refittedSlowness } from '../../../src/session/adaptive/pause.ts'
 
 /** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
@@ -79,7 +85,12 @@ describe('how long a redefinition stops a JVM', () => {
 })
 
 it('each call of a root is timed, and a few of one that is called too often', () => {
-  expect(timedOneOf(0)).toBe(1)
-  expect(timedOneOf(200_000)).toBe(1)
-  expect(timedOneOf(3e6)).toBe(64)
+  expect(callsForOneTimed(0)).toBe(1)
+  expect(callsForOneTimed(200_000)).toBe(1)
+  expect(callsForOneTimed(3e6)).toBe(64)
+})
+
+it('methods are chosen by 40 samples, and by 20 where they come slowly', () => {
+  expect(samplesNeeded(3_000)).toBe(40)
+  expect(samplesNeeded(8_000)).toBe(20)
 })

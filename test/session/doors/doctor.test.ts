@@ -186,13 +186,13 @@ describe('a JVM that an attach would enter', () => {
       })
         .filter((it) => it.check === 'processors')
         .map(({ level, text }) => `${level} ${text}`)
-    expect(of(0.5, '17.0.1')).toEqual(['ok 0.5 of 2 in use'])
+    expect(of(0.5, '17.0.1')).toEqual(['ok it uses 0.5 of 2, and 1.5 are idle'])
     expect(of(1.9, '17.0.1')).toEqual([
-      'note 1.9 of 2 in use: while its code is compiled again, requests wait',
+      'note it uses 1.9 of 2, and 0.1 are idle: while its code is compiled again, requests wait',
     ])
-    expect(of(1.9, '25.0.1')).toEqual(['note 1.9 of 2 in use: samples come late'])
+    expect(of(1.9, '25.0.1')).toEqual(['note it uses 1.9 of 2, and 0.1 are idle: samples come late'])
     expect(of(1.9, '17.0.1', ['-javaagent:/opt/jfluid-agent.jar'])).toEqual([
-      'note 1.9 of 2 in use: samples come late',
+      'note it uses 1.9 of 2, and 0.1 are idle: samples come late',
     ])
     expect(only('processors', {})).toEqual([])
   })

@@ -347,7 +347,8 @@ final class InsideSampler extends GuestThread {
 
     /**
      * {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, nanoseconds that it took, longest
-     * delay of a tick in nanoseconds, when that was in session ticks, what is given, why no more are taken | null, what is given]}, the first three
+     * delay of a tick in nanoseconds, when that was in session ticks, time at safepoints, why no more are taken | null, calls of
+     * roots, session ticks now]}, the first three
      * and the delay since the last call. A stack is
      * the number of the one above, 0 for none, and that of its frame, which count from 1 and 0. A sample is its thread (0: a virtual one),
      * its stack, its state as Thread.State has it, the number of the thread's call of a root (four bytes each), session ticks and its
@@ -358,7 +359,8 @@ final class InsideSampler extends GuestThread {
      */
     synchronized Object takeAll(long safepointNanos, long rootCalls) {
         Object[] all = {newFrames, contentOf(newStacks), contentOf(samples), ticks, taken, missed, dropped, costNanos,
-            longestLateNanos, longestLateAt, safepointNanos, failure, rootCalls};
+            longestLateNanos, longestLateAt, safepointNanos, failure, rootCalls,
+            JFluid1Session.ticks() - JFluid1Session.startTicks()};
         newFrames = new ArrayList<>();
         sampleCount = 0;
         longestLateNanos = longestLateAt = 0;

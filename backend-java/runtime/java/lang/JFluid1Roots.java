@@ -55,7 +55,7 @@ public final class JFluid1Roots {
             return true;
         }
         int of = oneOf;
-        if (of == 1 || ti.guard || isOfAnother(id)) {
+        if (of == 1 || ti.guard || isOfAnother(id) || isOurs(Thread.currentThread())) {
             return false;
         }
         if (--ti.untilTimed < 0) {
@@ -65,6 +65,13 @@ public final class JFluid1Roots {
         ti.rootCalls++;
         ti.untimed = 1;
         return true;
+    }
+
+    /** The first call of a thread that has just been registered: of threads with one call each, one of so many is timed, too. */
+    private static boolean isUntimedFrom(ThreadInfo ti, int id) {
+        int of = oneOf;
+        ti.untilTimed = of == 1 ? 0 : callsBetween(ti, of) % of;
+        return isUntimed(ti, id);
     }
 
     /** At random, 0 to twice the mean: what the program does periodically is met as often as anything else. */
@@ -96,6 +103,9 @@ public final class JFluid1Roots {
             }
             if (ti == null) {
                 ti = register(Thread.currentThread());
+                if (ti != null && isUntimedFrom(ti, id)) {
+                    return;
+                }
             }
             if (ti == null || ti.guard) {
                 return;

@@ -104,6 +104,21 @@ final class JFluid1RootsTest {
         }
     }
 
+    static void ofThreadsWithOneCallEachFewAreTimed() throws InterruptedException {
+        try (TestSession session = new TestSession(100, 250, false)) {
+            session.ready(1);
+            JFluid1Roots.timeOneOf(4);
+            int[] timed = {0};
+            for (int i = 0; i < 200; i++) {
+                Thread one = new Thread(() -> call(1, () -> timed[0] += session.self().active ? 1 : 0));
+                one.start();
+                one.join();
+            }
+            equal(200L, JFluid1Roots.calls());
+            that(timed[0] > 20 && timed[0] < 90, timed[0] + " of 200 are timed");
+        }
+    }
+
     static void callsOfThreadsThatHaveEndedAreCounted() throws InterruptedException {
         try (TestSession session = new TestSession(100, 3, false)) {
             session.ready(1);
