@@ -2,7 +2,6 @@
 
 import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { JfluidError } from '../base/errors.ts'
-import { asksOnTerminal, StacksWanted } from './consent.ts'
 import type { SessionFlags } from './options.ts'
 import type { WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
@@ -30,15 +29,14 @@ export interface SampledInstead<T> {
   readonly why: string
 }
 
-/** @returns null for other problems, for a user who was asked and did not want them, and where there are none */
+/** @returns null for other problems, and where stacks will not do */
 export function whySampled<T extends SessionFlags & WaitFlags>(
   problem: unknown,
   flags: T,
 ): SampledInstead<T> | null {
-  const busy = problem instanceof StacksWanted ? problem.because : problem
-  if (!(busy instanceof BusyBeforeFlush) || (busy === problem && asksOnTerminal())) return null
-  const sampled = samplesInstead(flags)
+  const sampled = problem instanceof BusyBeforeFlush ? samplesInstead(flags) : null
   if (sampled === null) return null
-  const why = `stacks only, no call is counted: ${busy.message} (--yes attaches all the same)`
-  return { pid: `${busy.pid}`, flags: sampled, why }
+  const { message, pid } = problem as BusyBeforeFlush
+  const why = `stacks only, no call is counted: ${message} (--yes attaches all the same)`
+  return { pid: `${pid}`, flags: sampled, why }
 }
