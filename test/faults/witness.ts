@@ -7,6 +7,7 @@ import { JdwpTarget } from '../../src/jdwp-client/target.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { liveCode, probed } from '../live/live-code.ts'
 import { added, descriptors, filesOf, mappedFiles, threadNames, until } from '../live/remains.ts'
+import { STATUS } from '../support/exit-codes.ts'
 import { type JavaOptions, type JavaProcess, readableByAll, startJava } from '../support/java-process.ts'
 import type { Jdk } from '../support/jdks.ts'
 import { callsByMethod, startRecording } from '../support/jfluid.ts'
@@ -125,7 +126,11 @@ export class Witness {
     const recording = startRecording(this.pid, '--root', 'fix.Witness.root')
     this.#clients.push(recording.process.pid)
     await recording.started
-    await recording.end()
+    recording.process.child.kill('SIGINT')
+    const { code } = await recording.process.exit
+    // Whether the root was called meanwhile does not matter.
+    if (code !== 0 && code !== STATUS.rootNeverCalled)
+      throw new Error(`jfluid record ended with ${code}:\n${recording.process.stderr()}`)
     this.#settled = await this.#look()
     await this.state()
   }
