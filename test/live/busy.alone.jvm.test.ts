@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forOldestJdk } from '../support/jdks.ts'
+import { forJdks } from '../support/jdks.ts'
 import { jfluid, readProfileJson } from '../support/jfluid.ts'
 
 /** Compiles a class by the JDK's compiler, and so some thousand methods have run; then threads call the root without a pause. */
@@ -34,41 +34,36 @@ const BUSY = `
     }
   }`
 
-// From 23 on little is discarded, and nothing is asked.
-forOldestJdk((jdk) => {
-  it.skipIf(jdk.version > 22)(
-    'it is not asked to compile all again: stacks inside the root are taken instead, --yes attaches, and more than stacks is an error',
-    {
-      timeout: 90_000,
-    },
-    async () => {
-      const dir = temporaryDirectory()
-      // Each method is compiled before it runs first.
-      const vm = ['-Xcomp', '-XX:TieredStopAtLevel=1', '-XX:ReservedCodeCacheSize=240m']
-      const classes = await compileJava(jdk, { 'fix/Busy': BUSY })
-      const java = startJava(jdk, [...vm, '-cp', classes, 'fix.Busy', `${availableParallelism() + 1}`, dir])
-      await java.line(/^ready/)
-      const record = async (...args: readonly string[]) => {
-        const file = join(dir, `${args.length}.jfluid`)
-        const asked = ['--root', 'fix.Busy.root', '--duration', '3s', '--out', file]
-        return { file, ...(await jfluid('record', `${java.pid}`, ...asked, ...args)) }
-      }
-      const why =
-        /JVM \d+ has no processors to spare \(it uses [\d.]+ of \d+, and [\d.]+ are idle\), and its first redefinition discards all of its [\d,]+ compiled methods \(JDK \d+\): requests would wait for seconds/
+forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded' }, (jdk) => {
+  it('it is not asked to compile all again: stacks inside the root are taken instead, --yes attaches, and more than stacks is an error', {
+    timeout: 90_000,
+  }, async () => {
+    const dir = temporaryDirectory()
+    // Each method is compiled before it runs first.
+    const vm = ['-Xcomp', '-XX:TieredStopAtLevel=1', '-XX:ReservedCodeCacheSize=240m']
+    const classes = await compileJava(jdk, { 'fix/Busy': BUSY })
+    const java = startJava(jdk, [...vm, '-cp', classes, 'fix.Busy', `${availableParallelism() + 1}`, dir])
+    await java.line(/^ready/)
+    const record = async (...args: readonly string[]) => {
+      const file = join(dir, `${args.length}.jfluid`)
+      const asked = ['--root', 'fix.Busy.root', '--duration', '3s', '--out', file]
+      return { file, ...(await jfluid('record', `${java.pid}`, ...asked, ...args)) }
+    }
+    const why =
+      /JVM \d+ has no processors to spare \(it uses [\d.]+ of \d+, and [\d.]+ are idle\), and its first redefinition discards all of its [\d,]+ compiled methods \(JDK \d+\): requests would wait for seconds/
 
-      const timed = await record('--time', 'fix.Busy.compute')
-      expect([timed.code, timed.stderr]).toEqual([STATUS.notNow, expect.stringMatching(why)])
+    const timed = await record('--time', 'fix.Busy.compute')
+    expect([timed.code, timed.stderr]).toEqual([STATUS.notNow, expect.stringMatching(why)])
 
-      const { code, stderr, file } = await record()
-      expect([code, stderr]).toEqual([0, expect.stringMatching(/^stacks only, no call is counted: JVM /m)])
-      const { mode, sampling, roots, warnings, merged } = await readProfileJson(file)
-      expect([mode, sampling?.by, roots]).toEqual(['sample', 'stacks', ['fix.Busy.root']])
-      expect(warnings).toContainEqual(expect.stringMatching(why))
-      expect(merged[0]).toMatchObject({ class: 'fix.Busy', method: 'root' })
+    const { code, stderr, file } = await record()
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^stacks only, no call is counted: JVM /m)])
+    const { mode, sampling, roots, warnings, merged } = await readProfileJson(file)
+    expect([mode, sampling?.by, roots]).toEqual(['sample', 'stacks', ['fix.Busy.root']])
+    expect(warnings).toContainEqual(expect.stringMatching(why))
+    expect(merged[0]).toMatchObject({ class: 'fix.Busy', method: 'root' })
 
-      const attached = await record('--yes', '--scheme', 'adaptive')
-      expect([attached.code, attached.stderr]).toEqual([0, expect.stringContaining('nothing left')])
-      expect((await readProfileJson(attached.file)).merged[0]!.calls).toBeGreaterThan(0)
-    },
-  )
+    const attached = await record('--yes', '--scheme', 'adaptive')
+    expect([attached.code, attached.stderr]).toEqual([0, expect.stringContaining('nothing left')])
+    expect((await readProfileJson(attached.file)).merged[0]!.calls).toBeGreaterThan(0)
+  })
 })
