@@ -220,9 +220,13 @@ export class SessionEnd {
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
       await answerInTime(rareWatch.lastLook(), pid)
+      // The trees are made while the target gets its code back. A failure is thrown at the end of the detach. Over a network the last
+      // events arrive later.
+      const isQuiet = await answerInTime(agent.stop(), pid)
+      debug.end?.(`recording has ended; ${isQuiet ? 'no thread is' : 'a thread may be'} in a probe`)
+      if (isQuiet && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
-      // While the target is looked at. A failure is thrown at the end of the detach. Over a network the last events arrive later.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       await proof?.restored()
       this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {

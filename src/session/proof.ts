@@ -1,22 +1,24 @@
 // Proof of detach: what jfluid promises of a target that it has left is looked at, not assumed.
 //
-// - The code of every method of the classes that had probes is read where the JVM keeps it and compared with the bytes from before
-//   (vmstructs/original-code.ts), while the agent is still there to read it. No redefinition, no pause.
+// - The code of every method that had probes is read where the JVM keeps it and compared with the bytes from before
+//   (vmstructs/original-code.ts), while the agent is still there to read it. No redefinition, no pause. The other methods of its class
+//   never had other code: a class of 1,000 methods would take a tenth of a second.
 // - Then the agent goes, and Linux is asked what of ours is left (remains.ts): threads, mappings, descriptors, files. That its
 //   end of the socket has closed says our own end.
 
 import { existsSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { ClassFormatProblem, type MethodInfo, parseClassFile } from '../classfile/class-file.ts'
 import { type Code, parseCode } from '../classfile/code.ts'
 import { type CodeFacts, type DetachFacts, MOST_DIFFERENT } from '../profile/detach-facts.ts'
 import { Memory, type MemoryPort } from '../vmstructs/memory.ts'
 import { MethodCounts } from '../vmstructs/method-counts.ts'
-import { type HeldCode, HeldCodes, isOriginal } from '../vmstructs/original-code.ts'
+import { type HeldCode, HeldCodes, isOriginal, nameKey } from '../vmstructs/original-code.ts'
 import { readStructs } from '../vmstructs/structs.ts'
 import type { DetachReport } from '../wire/messages.ts'
+import type { ClassBefore } from './code/instrumenter.ts'
 import type { Engine } from './engine.ts'
-import { GONE_MS, leftOf, type Remains, remainsOf, threadsGone } from './remains.ts'
+import { GONE_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
 /** Code is compared for so long; what is left then is said to be unchecked. */
@@ -24,15 +26,6 @@ const CODE_MS = 500
 const CLASSES_AT_ONCE = 200
 /** An answer of the agent may be late where there is no processor to be had. */
 const ANSWER_MS = 3_000
-
-/** A class that had probes, and its bytes from before. */
-export interface ClassBefore {
-  readonly id: number
-  /** Internal. */
-  readonly name: string
-  /** Null where they are no longer kept. */
-  readonly bytes: Uint8Array | null
-}
 
 const NOTHING: CodeFacts = {
   ...{ checkedClasses: 0, checkedMethods: 0, originalClasses: 0 },
@@ -58,40 +51,44 @@ export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
 /**
  * Compares the code that the JVM holds with what it was. Not for a target that has gone.
  *
- * @param ownOf  methods with code of a class file
+ * @param ownOf  the methods that had probes, as the class file has them
  */
 export async function compareCode(
   opened: Promise<CodeAccess | null>,
   classes: readonly ClassBefore[],
-  ownOf: (bytes: Uint8Array) => readonly OwnMethod[] = withCode,
+  ownOf: (it: KnownClass) => readonly OwnMethod[] = probedMethods,
 ): Promise<CodeFacts> {
   if (classes.length === 0) return NOTHING
   const until = performance.now() + CODE_MS
   const access = await opened
   if (access === null) return { ...NOTHING, unchecked: 'this JVM does not show its code' }
   const { methods, codes } = access
-  const known = classes.flatMap(({ bytes, ...it }) => (bytes === null ? [] : [{ ...it, bytes }]))
+  const all = known(classes)
   const facts = { ...NOTHING, different: [] as string[] }
-  if (known.length < classes.length) facts.unchecked = 'of some classes the old code was not kept'
-  for (let at = 0; at < known.length; at += CLASSES_AT_ONCE) {
+  if (all.length < classes.length) facts.unchecked = 'of some classes the old code was not kept'
+  for (let at = 0; at < all.length; at += CLASSES_AT_ONCE) {
     if (at > 0 && performance.now() > until)
       return { ...facts, unchecked: `there was no time for more than ${at} of ${classes.length}` }
-    const some = known.slice(at, at + CLASSES_AT_ONCE)
+    const some = all.slice(at, at + CLASSES_AT_ONCE)
     const places = new Map(
       (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
     )
-    const held = await codes.of([...places.values()].flat())
-    let next = 0
+    // One without any has been unloaded.
+    const there = some.flatMap((it) => {
+      const addresses = places.get(it.id) ?? []
+      return addresses.length === 0 ? [] : [{ ...it, addresses, own: ownOf(it) }]
+    })
+    const inJvm = await codes.named(
+      there.map(({ addresses, own }) => ({
+        methods: addresses,
+        names: new Set(own.map(({ method }) => nameKey(method.nameIndex, method.descriptorIndex))),
+      })),
+    )
     const suspects: Suspect[] = []
-    for (const { id, name, bytes } of some) {
-      const addresses = places.get(id) ?? []
-      if (addresses.length === 0) continue // unloaded
-      const own = ownOf(bytes)
-      const inJvm = held.slice(next, next + addresses.length)
-      next += addresses.length
+    for (const [i, { id, name, own }] of there.entries()) {
       facts.checkedClasses++
       facts.checkedMethods += own.length
-      if (isSameByIndex(own, inJvm)) facts.originalClasses++
+      if (isSameByIndex(own, inJvm[i]!)) facts.originalClasses++
       else suspects.push({ id, name, own })
     }
     for (const { name, different } of await differences(access, suspects, until)) {
@@ -116,11 +113,18 @@ export interface OwnMethod {
   readonly code: Code
 }
 
+/** Of which the bytes from before are known. */
+type KnownClass = ClassBefore & { readonly bytes: Uint8Array }
+
+function known(classes: readonly ClassBefore[]): KnownClass[] {
+  return classes.flatMap(({ bytes, ...it }) => (bytes === null ? [] : [{ ...it, bytes }]))
+}
+
 /** @throws ClassFormatProblem */
-function withCode(bytes: Uint8Array): OwnMethod[] {
+function probedMethods({ bytes, probed }: KnownClass): OwnMethod[] {
   const file = parseClassFile(bytes)
   return file.methods.flatMap((method) =>
-    method.code === undefined ? [] : [{ method, code: parseCode(file, method) }],
+    probed.has(method.name + method.descriptor) ? [{ method, code: parseCode(file, method) }] : [],
   )
 }
 
@@ -128,12 +132,10 @@ function withCode(bytes: Uint8Array): OwnMethod[] {
  * Whether all code is what it was, where methods are told apart by where the pool has their names: it keeps the order of the class
  * file unless somebody else has redefined the class, and names cost three times as many reads.
  */
-export function isSameByIndex(own: readonly OwnMethod[], held: readonly (HeldCode | null)[]): boolean {
-  const key = (name: number, descriptor: number) => name * (1 << 16) + descriptor
-  const byIndex = new Map(held.map((it) => [it && key(it.nameIndex, it.descriptorIndex), it]))
-  return own.every(({ method, code }) => {
-    return isSame(byIndex.get(key(method.nameIndex, method.descriptorIndex)) ?? null, code)
-  })
+export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<number, HeldCode>): boolean {
+  return own.every(({ method, code }) =>
+    isSame(held.get(nameKey(method.nameIndex, method.descriptorIndex)) ?? null, code),
+  )
 }
 
 /**
@@ -172,22 +174,22 @@ function isSame(held: HeldCode | null, code: Code): boolean {
 export class Proof {
   readonly #engine: Engine
   readonly #begun = performance.now()
-  /** While the agent was there, and so no other client's: first, and at its last. */
-  readonly #before: (Remains | null)[]
+  /** While the agent was there, and so no other client's: while it gave classes their code, and at its last. */
+  readonly #before: (Remains | null)[] = []
   #code: CodeFacts = NOTHING
-  /** By class file: what was parsed while the target was restored. */
-  readonly #own = new Map<Uint8Array, readonly OwnMethod[]>()
+  /** By class: what was parsed while the target was restored. */
+  readonly #own = new Map<number, readonly OwnMethod[]>()
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#before = [remainsOf(engine.process)]
   }
 
   /** While the target gets its code back: what that is compared with is parsed. */
   restores(): void {
+    this.#before.push(remainsOf(this.#engine.process))
     try {
-      for (const { bytes } of this.#engine.instrumenter.classesBefore().slice(0, CLASSES_AT_ONCE))
-        if (bytes !== null) this.#own.set(bytes, withCode(bytes))
+      for (const it of known(this.#engine.instrumenter.classesBefore()).slice(0, CLASSES_AT_ONCE))
+        this.#own.set(it.id, probedMethods(it))
     } catch (error) {
       if (!(error instanceof ClassFormatProblem)) throw error // met again, and told, when it is compared
     }
@@ -195,24 +197,34 @@ export class Proof {
 
   /** The target has its code back, and the agent is still there. */
   async restored(): Promise<void> {
-    const { instrumenter, process } = this.#engine
-    this.#before.push(remainsOf(process)) // it may have begun threads to give classes their code
+    const { instrumenter } = this.#engine
     try {
       const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
-      this.#code = await within(
+      const comparing = within(
         ANSWER_MS,
         compareCode(
           this.#engine.openCode(),
           instrumenter.classesBefore(),
-          (bytes) => this.#own.get(bytes) ?? withCode(bytes),
+          (it) => this.#own.get(it.id) ?? probedMethods(it),
         ),
         late,
       )
+      await turnOfTheLoop() // the agent is asked first
+      this.#lookAtThreads()
+      this.#code = await comparing
     } catch (error) {
       // The detach goes on: what could not be looked at is said.
       const problem = error instanceof ClassFormatProblem ? `unreadable: ${error.message}` : String(error)
       this.#code = { ...NOTHING, unchecked: problem }
     }
+  }
+
+  /** It may have begun some to give classes their code. */
+  #lookAtThreads(): void {
+    const { process } = this.#engine
+    const [first] = this.#before
+    if (process === null || !first) return
+    this.#before.push({ ...first, threads: [...(ourThreads(process)?.keys() ?? [])] })
   }
 
   /** The agent has been told to go. @returns null if the target has gone itself */

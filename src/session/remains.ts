@@ -48,15 +48,10 @@ export function remainsOf(pid: number | null): Remains | null {
   if (target === undefined) return null
   const traces: Trace[] = []
   const unseen: string[] = []
-  const threads: number[] = []
-  const tasks = attempt(() => readdirSync(`/proc/${pid}/task`))
-  if (tasks === null) unseen.push('threads')
-  for (const id of tasks ?? []) {
-    const name = attempt(() => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trimEnd())
-    if (name?.startsWith('jfluid-') !== true) continue
-    threads.push(Number(id))
-    traces.push({ what: `thread ${name}`, of: Number(id) })
-  }
+  const ours = ourThreads(pid)
+  if (ours === null) unseen.push('threads')
+  const threads = [...(ours ?? new Map<number, string>()).keys()]
+  for (const [id, name] of ours ?? []) traces.push({ what: `thread ${name}`, of: id })
   const maps = attempt(() => readFileSync(`/proc/${pid}/maps`, 'utf8'))
   if (maps === null) unseen.push('mappings')
   for (const line of (maps ?? '').split('\n')) {
@@ -87,6 +82,18 @@ export function remainsOf(pid: number | null): Remains | null {
     traces.push({ what: `file ${launch}`, of: null })
   const sessions = traces.flatMap(({ of }) => (typeof of === 'string' ? [of] : []))
   return { traces, threads, sessions: [...new Set(sessions)], counterFiles, unseen }
+}
+
+/** @returns names by kernel id; null if they may not be looked at, or the process has gone */
+export function ourThreads(pid: number): Map<number, string> | null {
+  const tasks = attempt(() => readdirSync(`/proc/${pid}/task`))
+  if (tasks === null) return null
+  const ours = new Map<number, string>()
+  for (const id of tasks) {
+    const name = attempt(() => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trimEnd())
+    if (name?.startsWith('jfluid-') === true) ours.set(Number(id), name)
+  }
+  return ours
 }
 
 /** As a user reads them, each once. */

@@ -226,22 +226,14 @@ export class MethodCounts {
       if (arrays[i] === 0 || length < 0 || length > MOST_METHODS) return
       places.push({ classId, methods: [], array: arrays[i], length })
     })
-    // Arrays of like lengths are read together, each whole.
-    const bySize = new Map<number, typeof places>()
-    for (const it of places) {
-      const size = 2 ** Math.ceil(Math.log2(Math.max(4, it.length)))
-      const like = bySize.get(size)
-      if (like) like.push(it)
-      else bySize.set(size, [it])
-    }
-    for (const [size, like] of bySize) {
-      const rows = await memory.gather(
-        like.map((it) => it.array + at.arrayData),
-        8 * size,
-      )
-      for (const [i, { methods, length }] of like.entries())
-        for (let k = 0; k < length; k++) methods.push(rows.word(i, 8 * k))
-    }
+    // Word by word: arrays have many lengths, and each length would be a question of its own.
+    const words = await memory.gather(
+      places.flatMap(({ array, length }) => Array.from({ length }, (_, k) => array + at.arrayData + 8 * k)),
+      8,
+    )
+    let next = 0
+    for (const { methods, length } of places)
+      for (let k = 0; k < length; k++) methods.push(words.word(next++))
     return places
   }
 

@@ -10,12 +10,13 @@
 // redefinition makes an `ldc` whose index no longer fits an `ldc_w`, which moves what comes behind it: so jumps are compared by
 // the number of the instruction they go to.
 
+import { maxOf, minOf } from '../base/arrays.ts'
 import type { Code } from '../classfile/code.ts'
 import { instructionLength, switchOperands } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
 import { ClassFormatProblem } from '../classfile/problem.ts'
 import { s2At, s4At } from '../classfile/reader.ts'
-import type { Memory, Pieces } from './memory.ts'
+import type { Memory } from './memory.ts'
 import type { Structs } from './structs.ts'
 
 /** Code as it lies in the JVM. */
@@ -28,9 +29,6 @@ export interface HeldCode {
   readonly bytecode: Uint8Array
 }
 
-/** Read with what goes before the code: most methods have no more. */
-const FIRST_BYTES = 128
-
 interface Layout {
   readonly constMethod: number
   readonly nameIndex: number
@@ -41,6 +39,22 @@ interface Layout {
   /** Bytes before the code. */
   readonly header: number
 }
+
+/** A name and a descriptor, as the pool of their class numbers them. */
+export function nameKey(nameIndex: number, descriptorIndex: number): number {
+  return nameIndex * (1 << 16) + descriptorIndex
+}
+
+/** What goes before the code of one method. */
+interface Head extends Omit<HeldCode, 'bytecode'> {
+  /** Where it is. */
+  readonly place: number
+  /** Bytes of the code. */
+  readonly size: number
+}
+
+/** Codes of fewer bytes are read together. */
+const LEAST_BYTES = 128
 
 export class HeldCodes {
   private constructor(
@@ -67,56 +81,92 @@ export class HeldCodes {
    * @returns null where nothing could be read; no bytecode of a method that has none
    */
   async of(methods: readonly number[]): Promise<(HeldCode | null)[]> {
+    const heads = await this.#heads(methods)
+    const codes = await this.#codes(heads)
+    return heads.map((it, i) => (it.place === 0 ? null : heldCode(it, codes[i]!)))
+  }
+
+  /**
+   * The code of some methods of each class.
+   *
+   * @param classes  addresses of all its methods, and a `nameKey` of each that is wanted
+   * @returns for each class, by `nameKey`, those that could be read
+   */
+  async named(
+    classes: readonly { readonly methods: readonly number[]; readonly names: ReadonlySet<number> }[],
+  ): Promise<Map<number, HeldCode>[]> {
+    const heads = await this.#heads(classes.flatMap((it) => it.methods))
+    const wanted: { readonly of: number; readonly head: Head }[] = []
+    let next = 0
+    for (const [of, { methods, names }] of classes.entries())
+      for (const _ of methods) {
+        const head = heads[next++]!
+        if (head.place !== 0 && names.has(keyOf(head))) wanted.push({ of, head })
+      }
+    const codes = await this.#codes(wanted.map((it) => it.head))
+    const found = classes.map(() => new Map<number, HeldCode>())
+    for (const [i, { of, head }] of wanted.entries()) found[of]!.set(keyOf(head), heldCode(head, codes[i]!))
+    return found
+  }
+
+  /** The same as `of` for one, of which nothing is read that lies behind it. */
+  async alone(method: number): Promise<HeldCode | null> {
+    const [head] = await this.#heads([method])
+    if (head === undefined || head.place === 0) return null
+    const code = await this.memory.read(head.place + this.at.header, head.size)
+    return heldCode(head, code.slice(0, 0, head.size))
+  }
+
+  async #heads(methods: readonly number[]): Promise<Head[]> {
     const { at, memory } = this
+    const { constMethod, header: _, ...fields } = at
+    const first = minOf(Object.values(fields))
     const pointers = await memory.gather(
-      methods.map((it) => it && it + at.constMethod),
+      methods.map((it) => it && it + constMethod),
       8,
     )
     const places = methods.map((_, i) => pointers.word(i))
-    const heads = await memory.gather(places, at.header + FIRST_BYTES)
-    const sizes = places.map((_, i) => heads.u16(i, at.codeSize))
-    const bytecodes: Uint8Array[] = []
-    // Longer ones of like size are read together, up to twice as much.
-    const longer = new Map<number, number[]>()
-    sizes.forEach((size, i) => {
-      if (size <= FIRST_BYTES) {
-        bytecodes[i] = heads.slice(i, at.header, size)
-        return
-      }
-      const like = 2 ** Math.ceil(Math.log2(size))
-      const known = longer.get(like)
+    const heads = await memory.gather(
+      places.map((it) => it && it + first),
+      maxOf(Object.values(fields)) - first + 2,
+    )
+    return places.map((place, i) => ({
+      place,
+      size: heads.u16(i, at.codeSize - first),
+      nameIndex: heads.u16(i, at.nameIndex - first),
+      descriptorIndex: heads.u16(i, at.descriptorIndex - first),
+      maxStack: heads.u16(i, at.maxStack - first),
+      maxLocals: heads.u16(i, at.maxLocals - first),
+    }))
+  }
+
+  /** Those of like size are read together, up to twice as much. */
+  async #codes(heads: readonly Head[]): Promise<Uint8Array[]> {
+    const codes: Uint8Array[] = []
+    const bySize = new Map<number, number[]>()
+    for (const [i, { size }] of heads.entries()) {
+      const like = 2 ** Math.ceil(Math.log2(Math.max(size, LEAST_BYTES)))
+      const known = bySize.get(like)
       if (known) known.push(i)
-      else longer.set(like, [i])
-    })
-    for (const [size, indices] of longer) {
-      const codes = await memory.gather(
-        indices.map((i) => places[i]! + at.header),
-        size,
+      else bySize.set(like, [i])
+    }
+    for (const [length, indices] of bySize) {
+      const read = await this.memory.gather(
+        indices.map((i) => heads[i]!.place && heads[i]!.place + this.at.header),
+        length,
       )
-      for (const [k, i] of indices.entries()) bytecodes[i] = codes.slice(k, 0, sizes[i]!)
+      for (const [k, i] of indices.entries()) codes[i] = read.slice(k, 0, heads[i]!.size)
     }
-    return places.map((place, i) => (place === 0 ? null : this.#held(heads, i, bytecodes[i]!)))
+    return codes
   }
+}
 
-  /** The same of one, of which nothing is read that lies behind it. */
-  async alone(method: number): Promise<HeldCode | null> {
-    const { at, memory } = this
-    if (method === 0) return null
-    const place = (await memory.read(method + at.constMethod, 8)).word(0)
-    if (place === 0) return null
-    const head = await memory.read(place, at.header)
-    const size = head.u16(0, at.codeSize)
-    const code = await memory.read(place + at.header, size)
-    return this.#held(head, 0, code.slice(0, 0, size))
-  }
+function keyOf({ nameIndex, descriptorIndex }: Head): number {
+  return nameKey(nameIndex, descriptorIndex)
+}
 
-  #held(heads: Pieces, i: number, bytecode: Uint8Array): HeldCode {
-    const { at } = this
-    return {
-      ...{ nameIndex: heads.u16(i, at.nameIndex), descriptorIndex: heads.u16(i, at.descriptorIndex) },
-      ...{ maxStack: heads.u16(i, at.maxStack), maxLocals: heads.u16(i, at.maxLocals), bytecode },
-    }
-  }
+function heldCode({ nameIndex, descriptorIndex, maxStack, maxLocals }: Head, bytecode: Uint8Array): HeldCode {
+  return { nameIndex, descriptorIndex, maxStack, maxLocals, bytecode }
 }
 
 function isComplete(at: { readonly [field in keyof Layout]: number | undefined }): at is Layout {

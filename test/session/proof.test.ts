@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isSameByIndex, type OwnMethod } from '../../src/session/proof.ts'
-import type { HeldCode } from '../../src/vmstructs/original-code.ts'
+import { type HeldCode, nameKey } from '../../src/vmstructs/original-code.ts'
 
 // JVMS 6.5
 const [ICONST_0, ICONST_1, IRETURN] = [3, 4, 172]
@@ -29,23 +29,23 @@ const held = (nameIndex: number, ...bytecode: number[]): HeldCode => ({
   bytecode: Uint8Array.from(bytecode),
 })
 
+function named(...codes: HeldCode[]): Map<number, HeldCode> {
+  return new Map(codes.map((it) => [nameKey(it.nameIndex, it.descriptorIndex), it]))
+}
+
 describe('code is compared by where the pool has the name of its method', () => {
   const methods = [own(5, ICONST_0, IRETURN), own(6, ICONST_1, IRETURN)]
 
   it('in whatever order the JVM has its methods', () => {
-    const abstract = held(7)
-    expect(isSameByIndex(methods, [held(6, ICONST_1, IRETURN), abstract, held(5, ICONST_0, IRETURN)])).toBe(
-      true,
-    )
+    expect(isSameByIndex(methods, named(held(6, ICONST_1, IRETURN), held(5, ICONST_0, IRETURN)))).toBe(true)
   })
 
   it.each([
     ['another method has it', [held(6, ICONST_0, IRETURN), held(5, ICONST_1, IRETURN)]],
     ['the pool has it elsewhere', [held(15, ICONST_0, IRETURN), held(16, ICONST_1, IRETURN)]],
     ['it is missing', [held(5, ICONST_0, IRETURN)]],
-    ['it could not be read', [held(5, ICONST_0, IRETURN), null]],
     ['it has changed', [held(5, ICONST_0, IRETURN), held(6, ICONST_0, IRETURN)]],
   ])('and is not the same where %s', (_, inJvm) => {
-    expect(isSameByIndex(methods, inJvm)).toBe(false)
+    expect(isSameByIndex(methods, named(...inJvm))).toBe(false)
   })
 })

@@ -63,6 +63,17 @@ export interface Refusal {
   readonly reason: string
 }
 
+/** A class that has probes, and its bytes from before. */
+export interface ClassBefore {
+  readonly id: number
+  /** Internal. */
+  readonly name: string
+  /** Null where they are no longer kept. */
+  readonly bytes: Uint8Array | null
+  /** The methods with probes, by `name(descriptor)`. */
+  readonly probed: ReadonlySet<string>
+}
+
 export interface InstrumenterOptions {
   /** The JVM takes code for this class as it comes: we check its types before. All classes unless given. */
   readonly unverified?: (classId: number) => boolean
@@ -114,11 +125,14 @@ export class Instrumenter {
     return this.installed.size + this.unloadedClasses
   }
 
-  /** Classes that have probes, as they were before. */
-  classesBefore(): { readonly id: number; readonly name: string; readonly bytes: Uint8Array | null }[] {
-    return [...this.installed].flatMap(([id, [task]]) =>
-      task === undefined ? [] : [{ id, name: task.className, bytes: this.bytes.get(id) ?? null }],
-    )
+  /** Classes that have probes, as they were before, and which of their methods have some. */
+  classesBefore(): ClassBefore[] {
+    return [...this.installed].flatMap(([id, tasks]) => {
+      const [task] = tasks
+      if (task === undefined) return []
+      const probed = new Set(tasks.map(({ name, descriptor }) => name + descriptor))
+      return [{ id, name: task.className, bytes: this.bytes.get(id) ?? null, probed }]
+    })
   }
 
   /** Class bytes as a retransformation sees them; null where the JVM shows none. One batch. */

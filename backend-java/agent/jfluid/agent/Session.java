@@ -53,10 +53,10 @@ final class Session extends GuestThread {
      * names and frames, and the redefinition may wait for that hook.
      */
     private static final Set<String> WHILE_SWAPPING =
-            Set.of("loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "restore", "detach");
-    /** What may still be asked once every method has its own code back. */
-    private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
-            "mirrorWords", "peek", "loadHook", "reflected", "names", "frames");
+            Set.of("loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "stop", "restore", "detach");
+    /** What may still be asked once nothing is recorded any more. */
+    private static final Set<String> WHILE_LEAVING = Set.of("stop", "restore", "detach", "status", "loadedClasses",
+            "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected", "names", "frames");
 
     /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
@@ -89,6 +89,8 @@ final class Session extends GuestThread {
     private Allocations allocations;
     private boolean detached;
     private volatile boolean left;
+    /** A System.nanoTime(). */
+    private long leftAt;
     /** What {@link #leave} has answered. */
     private volatile Object report;
     private volatile Dismissal dismissal;
@@ -486,6 +488,7 @@ final class Session extends GuestThread {
                 }
                 return null;
             }
+            case "stop": return stopRecording();
             case "restore": return leave();
             case "detach": detached = true; return leave();
             default: throw new IOException("unknown command " + op);
@@ -977,20 +980,10 @@ final class Session extends GuestThread {
 
     // ---- the end ----
 
-    /**
-     * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
-     * only then let go of the mapping. Does not end before the application has its code: where the heap is
-     * full, that may pass. Whoever calls it again gets the same answer.
-     *
-     * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released, what a
-     *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
-     */
-    private Object leave() {
-        if (left || hotSwap == null) {
-            return report;
-        }
+    /** Methods keep their probes, which do nothing from here on. */
+    private void endRecording() {
         left = true;
-        long t0 = System.nanoTime();
+        leftAt = System.nanoTime();
         watching = hearsChanges = false;
         JFluid1Session.disable(); // whoever waits for an answer goes on, and lets a redefinition end
         if (timer != null) {
@@ -1001,6 +994,35 @@ final class Session extends GuestThread {
         }
         if (sampling) {
             JFluid1Samples.end();
+        }
+    }
+
+    /** @return whether no thread is in a probe any more, so that all events are written */
+    private boolean stopRecording() {
+        if (!left) {
+            endRecording();
+        }
+        try {
+            return ring == null || ring.isLeft(Ring.GLANCE_NANOS);
+        } catch (OutOfMemoryError full) {
+            return false; // it is looked again once the methods have their own code
+        }
+    }
+
+    /**
+     * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
+     * only then let go of the mapping. Does not end before the application has its code: where the heap is
+     * full, that may pass. Whoever calls it again gets the same answer.
+     *
+     * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released, what a
+     *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
+     */
+    private Object leave() {
+        if (report != null || hotSwap == null) {
+            return report;
+        }
+        if (!left) {
+            endRecording();
         }
         if (swapping != null && !swapping.ends() && hotSwap.abandon(swapping.swap)) {
             swapping = null;
@@ -1021,7 +1043,7 @@ final class Session extends GuestThread {
             Pause.nanos(pause);
             restored = restore();
         }
-        double millis = (System.nanoTime() - t0) / 1e6;
+        double millis = (System.nanoTime() - leftAt) / 1e6;
         if (profiling != null) {
             profiling.end(released);
         }
