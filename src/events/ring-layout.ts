@@ -15,11 +15,12 @@
 //        4     4  u32   chunkBytes    client; multiple of 4096
 //        8     4  u32   chunkCount    client
 //       12     4  u32   chunksOffset  client
-//       16     4  u32   heartbeat     client, +1 at every poll; a target that waits and sees it
-//                                     stand still for 250 ms ends the session by itself,
-//                                     unless the next three say that it wants a processor
-//       20     4  u32   ended         target, once it has stopped recording by itself: 1, 2 if the
-//                                     client got no processor, 3 if the agent was told to leave
+//       16     4  u32   heartbeat     client, +1 at every poll; threads of a target that see it stand
+//                                     still for 250 ms do not wait until it moves again, unless
+//                                     the next three say that it wants a processor (2 s)
+//       20     4  u32   ended         target, once it has stopped recording by itself: 1 if the
+//                                     client was stopped, 2 if nothing came from it for 10 s,
+//                                     3 if the agent was told to leave
 //       24     4  u32   starving      target, +1 each time a thread found no free chunk
 //       28     4  u32   readerProcess client, pid of the process whose heart beats
 //       32     4  u32   readerThread  client, thread id of the one that makes it beat
@@ -54,8 +55,10 @@ export const RING_READER_SINCE = 36
 export const RING_GAPS = 40
 export const RING_STATES = 4096
 
-export const ENDED_SILENT = 1
-export const ENDED_STARVED = 2
+/** The client was stopped, or killed. */
+export const ENDED_STOPPED = 1
+/** Nothing came from the client for 10 s. */
+export const ENDED_SILENT = 2
 /** Somebody else than the client has told the agent to leave. */
 export const ENDED_DISMISSED = 3
 

@@ -170,7 +170,7 @@ export interface Ring {
   beat(): void
   /** Says whose heart beats: where it stands still, the target can see whether that thread wants a processor. */
   sign(reader: RingReaderThread): void
-  /** 0, or why the target has stopped recording by itself: ENDED_SILENT and its like. */
+  /** 0, or why the target has stopped recording by itself: ENDED_STOPPED and its like. */
   ended(): number
   /** How often a thread found no free chunk. */
   starving(): number

@@ -3,7 +3,7 @@
 import { readTargetProcess, stillRuns, type TargetProcess } from '../attach/target-process.ts'
 import { debug, msText, some } from '../base/debug.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
-import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STARVED } from '../events/ring-layout.ts'
+import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STOPPED } from '../events/ring-layout.ts'
 import type { DetachFacts } from '../profile/detach-facts.ts'
 import { CLOSED_BY_US, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
@@ -17,8 +17,8 @@ import type { Span } from './span.ts'
 
 /** Why the target ends a session, see isLost() of its runtime. The agent says the same, if it can. */
 const WHY_ENDED = new Map([
-  [ENDED_SILENT, 'the client did not answer for 250 ms'],
-  [ENDED_STARVED, 'the client got no processor for 2 s'],
+  [ENDED_STOPPED, 'the client was stopped or killed'],
+  [ENDED_SILENT, 'the client did not answer for 10 s'],
   [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
 ])
 

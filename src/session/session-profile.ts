@@ -125,12 +125,16 @@ export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   const { options, regionTable } = engine
   const regions = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
   const warnings = [...regions, ...overflowWarnings(overflowsOf(engine, stats))]
-  const { events, followed, orphans, purged, collapsed } = stats
+  const { events, followed, orphans, purged, collapsed, gaps, silentMs } = stats
   const openCalls = openCallsOf(options, stats)
   if (options.followThreads === true && followed + orphans === 0 && events > 0)
     warnings.push(NOTHING_FOLLOWED)
   if (orphans > 0)
     warnings.push(`${orphans} tasks began whose submission was lost: what they called stands for itself`)
+  if (silentMs > 0 && gaps > 0)
+    warnings.push(
+      `the client read no events for ${Math.round(silentMs)} ms in all, as it was busy or got no processor: calls in that time may be missing`,
+    )
   if (purged > 0)
     warnings.push(
       `the tree of samples has grown too large: ${purged} contexts with the fewest samples are part of their callers now`,

@@ -9,9 +9,9 @@ import { temporaryDirectory } from '../support/java-process.ts'
  * had most of the second that it has for a client that lives: ASLEEP_MS.
  */
 export const STOPPED_ASLEEP_MS = 400
-/** What happens in a client, by its environment: FAULT, and FAULT_MS after its start or after it has said FAULT_SAID, or once the file FAULT_AT is there. */
+/** What happens in a client, by its environment: FAULT, and FAULT_MS after its start or after it has said FAULT_SAID, or once the file FAULT_AT is there: then FAULT_AT-over is, once it is over. */
 const FAULTS = `
-const { existsSync } = require('node:fs')
+const { existsSync, writeFileSync } = require('node:fs')
 const { isMainThread } = require('node:worker_threads')
 const { FAULT, FAULT_MS, FAULT_AT, FAULT_SAID } = process.env
 const hog = []
@@ -20,6 +20,7 @@ const faults = {
   'aborts': () => process.abort(),
   'stops': () => process.kill(process.pid, 'SIGSTOP'),
   'hangs': () => { for (const end = Date.now() + 60_000; Date.now() < end; ); },
+  'sleeps': () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(process.env.FAULT_SLEEP_MS)),
   'runs out of memory': () => setInterval(() => { for (let i = 0; i < 1e5; i++) hog.push({ i }) }, 1),
 }
 const [where, what] = FAULT.split(': ')
@@ -40,19 +41,19 @@ if (isMainThread === (where === 'main thread')) {
       if (!existsSync(FAULT_AT)) return
       clearInterval(look)
       faults[what]()
+      writeFileSync(FAULT_AT + '-over', '')
     }, 5)
   }
 }
 `
-const faulty = join(temporaryDirectory('jfluid-faults-'), 'faults.cjs')
-writeFileSync(faulty, FAULTS)
-
 /** The environment of a client to which this happens. */
 export function withFault(
   fault: string,
-  when: { FAULT_MS?: string; FAULT_AT?: string; FAULT_SAID?: string },
+  when: { FAULT_MS?: string; FAULT_AT?: string; FAULT_SAID?: string; FAULT_SLEEP_MS?: string },
   options = '',
 ): Record<string, string> {
+  const faulty = join(temporaryDirectory('jfluid-faults-'), 'faults.cjs')
+  writeFileSync(faulty, FAULTS)
   return { FAULT: fault, ...when, NODE_OPTIONS: `--require ${faulty} ${options}` }
 }
 

@@ -33,7 +33,7 @@ import type { Witness } from './witness.ts'
 /** What a client that is told to end says, or one that the target has left. */
 const LAST_WORDS: Readonly<Record<number, RegExp>> = {
   0: /^profile written to /m,
-  [STATUS.notNow]: /^jfluid: .*the client did not answer for 250 ms$/m,
+  [STATUS.notNow]: /^jfluid: .*the client was stopped or killed$/m,
   [STATUS.clientInterrupted]: /^interrupted before anything was recorded/m,
 }
 

@@ -1,32 +1,91 @@
 // A target thread that waits for a client whose heart stands still: what it sees of the thread that should make
-// it beat decides. No client is in the way: the test signs the buffer with a process of its own making.
+// it beat decides how long it waits; the session goes on. No client is in the way: the test signs the buffer with a process of its own making.
 
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { forEachJdk } from '../support/jdks.ts'
-import { asleep, busy, open } from './silent-client-target.ts'
+import { withFault } from '../faults/clients-with-faults.ts'
+import { compileJava, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
+import { readProfileJson, stderrLine } from '../support/jfluid.ts'
+import { gap, PULSE } from './pulse.ts'
+import { until } from './remains.ts'
+import { asleep, busy, open, type Silence } from './silent-client-target.ts'
+
+const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+
+/** Of some calls: a busy machine makes one long. */
+async function fastest(silence: Silence): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let calls = 0; calls < 5; calls++) least = Math.min(least, await silence.call())
+  return least
+}
 
 forEachJdk((jdk) => {
-  it('a client that sleeps is given up after 250 ms, and the target goes on', async () => {
+  it('a client that sleeps is waited for once, for 250 ms', async () => {
     const silence = await open(jdk, asleep())
-    const ms = await silence.call()
-    expect(await silence.ended).toBe('the client did not answer for 250 ms')
-    expect(ms).toBeGreaterThan(240)
+    expect(await silence.call()).toBeGreaterThan(240)
+    expect(await fastest(silence)).toBeLessThan(100)
+    expect(await silence.agent.status()).toMatchObject({ gaps: expect.any(Number) })
+    expect(silence.over).toBe(false)
   })
 
-  it('one that wants a processor is not, until it has got none for 2 s', { timeout: 60_000 }, async () => {
+  it('one that wants a processor is waited for until it has got none for 2 s', {
+    timeout: 60_000,
+  }, async () => {
     const silence = await open(jdk, busy())
     let waited = 0
-    for (let calls = 0; !silence.over && calls < 10; calls++) {
-      waited += await silence.call()
-      await silence.agent.status().catch(() => {}) // what the agent had to say before is here
+    let latest = Number.POSITIVE_INFINITY
+    for (let calls = 0; latest > 100 && calls < 10; calls++) {
+      latest = await silence.call()
+      waited += latest
     }
-    expect(await silence.ended).toBe('the client got no processor for 2 s')
+    expect(latest).toBeLessThan(100)
     expect(waited).toBeGreaterThan(1900)
+    await silence.agent.status()
+    expect(silence.over).toBe(false)
+  })
+
+  it('a client that reads nothing for 2 s goes on: what it missed is a gap, and no thread waits for 2 s', {
+    timeout: 60_000,
+  }, async () => {
+    const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Pulse': PULSE }), 'fix.Pulse', '2'])
+    await java.line(/ready/)
+    const dir = temporaryDirectory('jfluid-slow-')
+    const [now, file] = [join(dir, 'now'), join(dir, 'p.jfluid')]
+    const env = withFault('recording thread: sleeps', { FAULT_AT: now, FAULT_SLEEP_MS: '2000' })
+    const options = ['--root', 'fix.Pulse.root', '--scheme', 'b', '--duration', '10m', '--out', file]
+    const client = startProcess(process.execPath, [cli, 'record', String(java.pid), ...options], { env })
+    await stderrLine(client, /^recording/)
+    for (let i = 0; i < 2; i++) await until(async () => (await gap(java)) > 0)
+    writeFileSync(now, '')
+    await until(() => existsSync(`${now}-over`))
+    expect(await gap(java)).toBeLessThan(1500)
+    client.child.kill('SIGINT')
+    expect((await client.exit).code).toBe(0)
+    const { truncated, instrumentation, warnings, events } = await readProfileJson(file)
+    expect(truncated).toBe(false)
+    expect(events.count).toBeGreaterThan(0)
+    expect(instrumentation.gaps).toBeGreaterThan(0)
+    const said = /^the client read no events for (\d+) ms in all/.exec(warnings.join('\n'))
+    expect(Number(said?.[1])).toBeGreaterThan(1900)
+    await java.kill()
   })
 
   it('another process with its number is no client', async () => {
     const silence = await open(jdk, busy(), 1)
-    await silence.call()
-    expect(await silence.ended).toBe('the client did not answer for 250 ms')
+    expect(await silence.call()).toBeLessThan(1000)
+    expect(await fastest(silence)).toBeLessThan(100)
+  })
+})
+
+// How it is counted does not depend on the JDK.
+forNewestJdk((jdk) => {
+  it('a client that says nothing for 10 s is left', { timeout: 60_000 }, async () => {
+    const silence = await open(jdk, asleep())
+    const begun = performance.now()
+    expect(await silence.ended).toBe('the client did not answer for 10 s')
+    expect(performance.now() - begun).toBeGreaterThan(9_000)
   })
 })

@@ -3,7 +3,7 @@
 // A round reads a bounded number of chunks, so an answer never waits long; events are read while one is made, too.
 // As long as chunks fill fast or few are free the next round follows at once; otherwise in 2 ms: 500 wake-ups a
 // second. Every round and every chunk moves the heartbeat on: a target that waits for us and sees it stand still for
-// 250 ms ends the session by itself, unless this thread wants a processor and gets none. So after an error it stands.
+// 250 ms waits no longer, unless this thread wants a processor and gets none. So after an error it stands.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -42,6 +42,8 @@ const REST_MS = 2
 const SCARCE_EVERY_MS = 50
 /** The debug log has each round and answer that takes longer. */
 const LONG_MS = 5
+/** Without a beat for so long, threads of the target no longer wait for this one (JFluid1Client.PATIENCE_NANOS). */
+const LONG_SILENCE_MS = 250
 /** Between two lines of rates in the debug log. */
 const RATES_EVERY_MS = 1000
 /** Of the course, what a live view may show. */
@@ -65,6 +67,8 @@ class RecordingThread {
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
   #running = true
+  #beatAt = performance.now()
+  #silentMs = 0
   #ended = 0
   #scarceAt = Number.NEGATIVE_INFINITY
   #eventsBeforeReset = 0
@@ -331,6 +335,7 @@ class RecordingThread {
       disordered: this.#reader.disordered,
       mapped: this.#ring.mapped,
       ended: this.#ring.ended(),
+      silentMs: this.#silentMs,
     }
   }
 
@@ -380,7 +385,11 @@ class RecordingThread {
   }
 
   #beat(): void {
-    if (this.#running) this.#ring.beat()
+    if (!this.#running) return
+    this.#ring.beat()
+    const now = performance.now()
+    if (now - this.#beatAt > LONG_SILENCE_MS) this.#silentMs += now - this.#beatAt
+    this.#beatAt = now
   }
 
   #break(error: unknown): void {

@@ -100,8 +100,10 @@ export interface RecorderStats {
   readonly disordered: number
   /** Whether the buffer is mapped, or read as a file. */
   readonly mapped: boolean
-  /** 0, or why the target has stopped recording by itself: ENDED_SILENT and its like. */
+  /** 0, or why the target has stopped recording by itself: ENDED_STOPPED and its like. */
   readonly ended: number
+  /** How long it has read nothing, in all, of times of 250 ms and more. */
+  readonly silentMs: number
 }
 
 /** What the worker is started with. */
@@ -187,7 +189,7 @@ interface Waiting {
 export class Recorder {
   /** Few chunks are free and some are idle: the agent could take those back. At most 20 times a second. */
   onScarce: () => void = () => {}
-  /** The target has stopped recording by itself: ENDED_SILENT and its like. */
+  /** The target has stopped recording by itself: ENDED_STOPPED and its like. */
   onEnded: (why: number) => void = () => {}
   /** Recording has ended with an error; snapshots of what came before can still be taken. */
   onError: (error: Error) => void = () => {}

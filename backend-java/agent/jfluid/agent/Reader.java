@@ -28,6 +28,9 @@ final class Reader {
     /** One that is stopped is waited for as long in all as any that is silent: the first look comes that much later. */
     private static final long STOPPED_NANOS = JFluid1Client.PATIENCE_NANOS - JFluid1Client.DOUBT_NANOS;
 
+    /** A session without a word of the client, and without a beat of its heart, ends after so long. */
+    static final int SILENT_SECONDS = 10;
+
     private static final Unsafe U = Unsafe.getUnsafe();
 
     private final long ring;
@@ -66,22 +69,25 @@ final class Reader {
         String[] fields = fields();
         if (fields == null ? hasVanished()
                            : isDying(fields) || isStopped(fields) && now - silentSince > STOPPED_NANOS) {
-            JFluid1Client.abandon();
+            JFluid1Client.abandon(JFluid1Layout.ENDED_STOPPED);
             return;
         }
         boolean starving = mirrored || wantsProcessor(fields);
         boolean excused = starving && now - silentSince < JFluid1Client.STARVING_NANOS;
-        JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now, starving);
+        JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now);
     }
 
-    /**
-     * Whether the client has been stopped (SIGSTOP, a debugger) since before the last time this was asked, and still is. Nothing of
-     * the target may have to wait for it, and its probes would stay as long as nothing has.
-     */
-    boolean hasStopped() {
-        boolean beats = beat() != seenBeat;
-        seenBeat = beat();
-        if (beats || process() == 0) {
+    /** Whether the client's heart has moved since this was last asked. */
+    boolean beats() {
+        int beat = beat();
+        boolean moved = beat != seenBeat;
+        seenBeat = beat;
+        return moved;
+    }
+
+    /** Whether the client is stopped (SIGSTOP, a debugger). */
+    boolean isStopped() {
+        if (process() == 0) {
             return false;
         }
         String[] fields = fields();
@@ -111,9 +117,9 @@ final class Reader {
         if (mirrored) {
             return "nothing came from the client for some seconds";
         }
-        return header(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STARVED
-                ? "the client got no processor for " + JFluid1Client.STARVING_NANOS / 1_000_000_000L + " s"
-                : "the client did not answer for " + JFluid1Client.PATIENCE_NANOS / 1_000_000L + " ms";
+        return header(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STOPPED
+                ? "the client was stopped or killed"
+                : "the client did not answer for " + SILENT_SECONDS + " s";
     }
 
     boolean wantsProcessor() {

@@ -30,8 +30,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class Session extends GuestThread {
     private static final long IDLE_MILLIS = 1000;
-    /** So often it is looked whether the client has been stopped. */
-    private static final long STOPPED_LOOK_MILLIS = 500;
+    /** So often it is looked whether the client lives. */
+    private static final long CLIENT_LOOK_MILLIS = 500;
+    /** By looks, not by the clock: time in which the machine sleeps, or the JVM is stopped, does not count. */
+    private static final int SILENT_LOOKS = (int) (Reader.SILENT_SECONDS * 1000 / CLIENT_LOOK_MILLIS);
     /** A client that has its answer to "restore" may look at what the JVM has now: so long between two things it says. */
     private static final long LOOKING_NANOS = 10_000_000_000L;
     /**
@@ -102,6 +104,8 @@ final class Session extends GuestThread {
     /** Each try to restore costs the application a collection of all its heap. */
     private boolean noMetaspace;
     private long lookedAt = System.nanoTime();
+    /** Since when neither a word of the client came nor a beat of its heart. */
+    private int silentLooks;
     /** Why the session is to end; null while it goes on. */
     private String problem;
     /** What threads inside the load hook ask, by thread id. */
@@ -242,7 +246,7 @@ final class Session extends GuestThread {
             });
             long heardAt = System.nanoTime();
             while (!detached) {
-                link.await(dismissal != null ? DISMISSAL_LOOK_MILLIS : recording ? STOPPED_LOOK_MILLIS : IDLE_MILLIS);
+                link.await(dismissal != null ? DISMISSAL_LOOK_MILLIS : recording ? CLIENT_LOOK_MILLIS : IDLE_MILLIS);
                 boolean heard = false;
                 if (swapping != null && !swapping.isRunning()) {
                     concludeSwapping();
@@ -270,14 +274,14 @@ final class Session extends GuestThread {
                     sendQuietly(new Object[] {0, "ended", "somebody has ended it by jfluid detach"});
                     break;
                 }
-                if (recording && !left && dismissal == null && hasStopped()) {
-                    JFluid1Client.abandon();
+                if (recording && !left && dismissal == null) {
+                    lookAtClient(heard);
                 }
                 if (!left && ring != null && ring.isUnheard()) {
                     if (!recording) {
                         break;
                     }
-                    JFluid1Client.abandon();
+                    JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
                 }
                 if (problem != null) {
                     sendQuietly(new Object[] {0, "ended", problem});
@@ -312,14 +316,29 @@ final class Session extends GuestThread {
         }
     }
 
-    /** Looked at now and then only: the loop turns with each message. */
-    private boolean hasStopped() {
+    /**
+     * Ends the session of a client that is stopped, or has hung for long: nothing of the target may have to wait for it, and its
+     * probes would stay as long as nothing has. Looks now and then only, as the loop turns with each message.
+     *
+     * @param heard whether the client has just said something
+     */
+    private void lookAtClient(boolean heard) {
+        if (heard) {
+            silentLooks = 0;
+        }
         long now = System.nanoTime();
-        if (!JFluid1Session.isEnabled() || now - lookedAt < STOPPED_LOOK_MILLIS * 1_000_000L) {
-            return false;
+        if (!JFluid1Session.isEnabled() || now - lookedAt < CLIENT_LOOK_MILLIS * 1_000_000L) {
+            return;
         }
         lookedAt = now;
-        return ring.reader().hasStopped();
+        Reader reader = ring.reader();
+        if (reader.beats()) {
+            silentLooks = 0;
+        } else if (reader.isStopped()) {
+            JFluid1Client.abandon(JFluid1Layout.ENDED_STOPPED);
+        } else if (++silentLooks > SILENT_LOOKS) {
+            JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
+        }
     }
 
     /** A thread of the target that waits for the client wonders whether it lives. */

@@ -14,7 +14,10 @@ public final class JFluid1Client {
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** No thread of the target waits longer than this for a client that shows no sign of life. */
+    /**
+     * No thread of the target waits longer than this for a client that shows no sign of life; then none does until it shows one, and
+     * what cannot be recorded meanwhile is a gap.
+     */
     public static final long PATIENCE_NANOS = 250_000_000L;
     /** Unless it wants a processor and gets none: then no longer than this. */
     public static final long STARVING_NANOS = 2_000_000_000L;
@@ -49,7 +52,9 @@ public final class JFluid1Client {
     private static volatile boolean doubted;
     /** When the agent has last answered a doubt. */
     private static long answeredAt;
-    private static boolean starved;
+    /** Where its heart stood when it had been waited for in vain. */
+    private static volatile int silentBeat;
+    private static volatile boolean silent;
     /** Waits, one after the other, that the client has let pass without a word: see patienceLeft(). */
     private static volatile int inVain;
     private static volatile long inVainSince;
@@ -57,7 +62,8 @@ public final class JFluid1Client {
     static void begin(Runnable wake) {
         waker = wake;
         inVain = 0;
-        excuse(System.nanoTime(), false);
+        silent = false;
+        excuse(System.nanoTime());
     }
 
     static void end() {
@@ -65,8 +71,8 @@ public final class JFluid1Client {
     }
 
     /**
-     * How long to wait for the client. A client whose heart stands still for {@link #PATIENCE_NANOS} ends
-     * the session. While a redefinition runs, the agent may be waiting for a lock that the waiting thread
+     * How long to wait for the client. One whose heart stands still for {@link #PATIENCE_NANOS} is waited for
+     * no longer. While a redefinition runs, the agent may be waiting for a lock that the waiting thread
      * holds (class initialisation, a class loader): the first thread in a load hook whose patience ends says
      * so for all of them, until that redefinition is over.
      */
@@ -98,7 +104,7 @@ public final class JFluid1Client {
         }
 
         boolean isOver() {
-            if (jammed && mayHoldLocks) {
+            if (jammed && mayHoldLocks || isSilent()) {
                 return true;
             }
             long now = System.nanoTime();
@@ -108,7 +114,7 @@ public final class JFluid1Client {
             beat = seen;
             lastLook = now;
             if (isLost(silence, lastBeat, now)) {
-                abandon();
+                isSilentSince(seen);
                 return true;
             }
             if (now - since <= longest) {
@@ -144,6 +150,21 @@ public final class JFluid1Client {
         if (inVain != 0) {
             inVain = 0;
         }
+    }
+
+    /** Whether no thread waits for the client, since its heart stands still. */
+    static boolean isSilent() {
+        if (!silent) {
+            return false;
+        }
+        silent = heartbeat() == silentBeat;
+        return silent;
+    }
+
+    /** It has been waited for in vain. */
+    static void isSilentSince(int beat) {
+        silentBeat = beat;
+        silent = true;
     }
 
     /** As much silence of the client, at most, is one look after a pause. */
@@ -186,7 +207,7 @@ public final class JFluid1Client {
     }
 
     /**
-     * Whether a client that has been silent for so long hangs. One that wants a processor and gets none is
+     * Whether a client that has been silent for so long is to be waited for no longer. One that wants a processor and gets none is
      * excused by the agent, who looks at it in time: on an overloaded machine a scheduler that shares processors
      * between sessions first lets a thread that seldom runs wait for more than a second. One that has died the agent
      * does not let us wait for: it ends the session itself.
@@ -219,11 +240,9 @@ public final class JFluid1Client {
     }
 
     /**
-     * @param until a System.nanoTime(): no silence ends the session before
-     * @param wanting whether the client wants a processor
+     * @param until a System.nanoTime(): the client is waited for until then, however silent it is
      */
-    public static void excuse(long until, boolean wanting) {
-        starved = wanting;
+    public static void excuse(long until) {
         answeredAt = System.nanoTime();
         excusedUntil = until;
         doubted = false;
@@ -245,10 +264,14 @@ public final class JFluid1Client {
         }
     }
 
-    /** The client does not answer: stop recording. The agent sees it and un-instruments. */
-    public static void abandon() {
+    /**
+     * The client will not come back: stop recording. The agent sees it and un-instruments.
+     *
+     * @param why ENDED_STOPPED or ENDED_SILENT
+     */
+    public static void abandon(int why) {
         enabled = open = false;
-        U.putIntVolatile(null, ring + RING_ENDED, starved ? ENDED_STARVED : ENDED_SILENT);
+        U.putIntVolatile(null, ring + RING_ENDED, why);
         wakeAgent();
     }
 }

@@ -16,8 +16,8 @@ public final class JFluid1Layout {
     public static final int RING_READER_SINCE = 36;
     public static final int RING_GAPS = 40;
     public static final int RING_STATES = 4096;
-    static final int ENDED_SILENT = 1;
-    public static final int ENDED_STARVED = 2;
+    public static final int ENDED_STOPPED = 1;
+    public static final int ENDED_SILENT = 2;
     public static final int ENDED_DISMISSED = 3;
     public static final int CHUNK_FREE = 0;
     static final int CHUNK_BUSY = 1;

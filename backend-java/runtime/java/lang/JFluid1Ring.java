@@ -217,7 +217,7 @@ public final class JFluid1Ring {
     /**
      * Makes sure that `words` events fit into the writer's chunk, taking a new one if they do not. When
      * no chunk is free the thread waits for the client and records the wait, so nothing is lost and
-     * nothing is charged. If {@link JFluid1Client#isLost} says that the client has died or hangs, the session ends.
+     * nothing is charged. If {@link JFluid1Client#isLost} says that the client hangs, nobody waits until it is heard again.
      *
      * @param ti       the thread that will write: the writer itself, or a virtual thread on it
      * With more threads inside roots than chunks the client has nothing to give back: then the wait is
@@ -238,7 +238,7 @@ public final class JFluid1Ring {
             w.chunk = -1;
             w.next = w.limit = 0;
         }
-        if (neverWaits) {
+        if (neverWaits || isSilent()) {
             long now = System.nanoTime();
             if (fullUntil - now > 0 || !claim(w)) {
                 if (fullUntil - now <= 0) {
@@ -296,10 +296,11 @@ public final class JFluid1Ring {
                 lastBeat = seen == beat ? lastBeat : now;
                 beat = seen;
                 lastLook = now;
-                if (isLost(silence, lastBeat, now)) {
-                    abandon();
+                if (!claimed && isLost(silence, lastBeat, now)) {
+                    isSilentSince(seen);
                 }
-                if (!claimed && (now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull())) {
+                if (!claimed
+                        && (isSilent() || now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull())) {
                     gap();
                     break;
                 }

@@ -90,26 +90,28 @@ final class ReaderTest {
             that(Client.becomes(reader::wantsProcessor), "it works");
             U.putInt(client.ring + JFluid1Layout.RING_READER_SINCE, 1);
             that(!reader.wantsProcessor(), "it has begun at another time");
-            that(!reader.hasStopped(), "of another nothing is known");
+            that(!reader.isStopped(), "of another nothing is known");
         }
     }
 
-    static void aClientWithAHeartbeatIsNotStopped() throws Exception {
+    static void aHeartbeatIsSeenOnce() throws Exception {
         try (Client client = new Client()) {
             Reader reader = new Reader(client.ring, false);
             U.putInt(client.ring + JFluid1Layout.RING_HEARTBEAT, 5);
             equal(5, reader.beat());
-            that(!reader.hasStopped(), "the first look");
-            that(!reader.hasStopped(), "it only waits");
+            that(reader.beats(), "the first look");
+            that(!reader.beats(), "it has not moved since");
+            that(!reader.isStopped(), "it only waits");
         }
     }
 
     static void theReasonOfAnEndIsInTheRing() throws Exception {
         try (Client client = new Client()) {
             Reader reader = new Reader(client.ring, false);
-            equal("the client did not answer for 250 ms", reader.whyEnded());
-            U.putInt(client.ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_STARVED);
-            equal("the client got no processor for 2 s", reader.whyEnded());
+            U.putInt(client.ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_STOPPED);
+            equal("the client was stopped or killed", reader.whyEnded());
+            U.putInt(client.ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_SILENT);
+            equal("the client did not answer for 10 s", reader.whyEnded());
             equal("nothing came from the client for some seconds", new Reader(client.ring, true).whyEnded());
             reader.tellDismissed();
             equal(JFluid1Layout.ENDED_DISMISSED, U.getInt(client.ring + JFluid1Layout.RING_ENDED));

@@ -49,7 +49,7 @@ final class TestSession implements AutoCloseable {
         if (JFluid1Client.isDoubted()) {
             // A client whose thread gets no processor for its heartbeat is excused, as by the agent; a silent one is not.
             long excused = living == null ? 0 : 500_000_000L;
-            JFluid1Client.excuse(System.nanoTime() + excused, living != null);
+            JFluid1Client.excuse(System.nanoTime() + excused);
         }
         if (!answers) {
             return;
