@@ -4,6 +4,7 @@
 import { EX_IOERR, EX_NOMATCH, EX_NOROOT, EX_NOTCALLED, EX_NOTRESTORED, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { keptProbes } from '../profile/detach-facts.ts'
+import type { Profile } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { Ending } from '../session/ending.ts'
@@ -106,6 +107,27 @@ export class RootNeverCalled extends JfluidError {
       gaps > 0
         ? 'It may have been called before it had probes: record once more.'
         : `Name a method that the program calls; jfluid roots ${pid} looks for some.`
+  }
+}
+
+/** A JVM that was sampled had no thread to show, or none inside the roots. */
+export class NothingSampled extends JfluidError {
+  readonly exitCode = EX_NOTCALLED
+  readonly hint: string
+  constructor(pid: number, { roots, sampling }: Pick<Profile, 'roots' | 'sampling'>) {
+    const { outside = 0, dumps } = sampling ?? {}
+    const looks =
+      dumps === undefined ? '' : dumps === 1 ? ' in 1 dump of threads' : ` in ${dumps} dumps of threads`
+    const isInside = roots.length > 0 && outside > 0
+    super(
+      isInside
+        ? `no thread was found inside ${roots.join(', ')}${looks}`
+        : `no thread was found running Java code${looks}`,
+    )
+    const asked = roots.map((root) => `--root ${shellWord(root)}`).join(' ')
+    this.hint = isInside
+      ? `Sample for longer. Whether the JVM has such a method says: jfluid doctor ${pid} ${asked}`
+      : 'Sample while the program has something to do.'
   }
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NoSuchProcess } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import { parseDuration } from '../base/duration.ts'
+import type { JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Profile } from '../profile/profile.ts'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
@@ -18,7 +19,7 @@ import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import type { AttachFlags } from './attach.ts'
 import { Destination, keptIn } from './destination.ts'
 import { sessionKeeper } from './keeper.ts'
-import { outcome } from './outcome.ts'
+import { NothingSampled, outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
 import type { RecordFlags } from './record.ts'
@@ -60,7 +61,9 @@ export async function attachWholeJvm(
   }
   const left = await view(session, place)
   for (const line of later) say(line)
-  const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
+  const { how, profile } = left
+  const ended = outcome(session, how === 'quit' ? null : how, flags.out ?? null)
+  const told = orNothing(ended, session.pid, profile)
   if (told !== null) throw told
 }
 
@@ -108,7 +111,7 @@ export async function recordWholeJvm(
     const put = await place.put(profile, (text) => progress.phase(text), stop)
     if (put.problem !== null) throw put.problem
     for (const line of put.lines) progress.note(line)
-    const problem = outcome(session, signal, keptIn(put))
+    const problem = orNothing(outcome(session, signal, keptIn(put)), session.pid, profile)
     if (problem !== null) throw problem
   } finally {
     keepStatus()
@@ -246,7 +249,7 @@ async function view(
   session: JvmSampling,
   place: ProfilePlace | null,
   onLeft: () => void = () => {},
-): Promise<Leave> {
+): Promise<{ readonly how: Leave; readonly profile: Profile }> {
   const signals = endingSignals()
   const screen = await openScreen()
   const stop = stopSignal(signals) // a closed terminal is told twice, see attach.ts
@@ -265,7 +268,7 @@ async function view(
     await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
     say(describeLeaving(session))
     if (place !== null) say(`profile written to ${place.path}`)
-    return left
+    return { how: left, profile }
   } finally {
     stop.dispose()
   }
@@ -275,19 +278,13 @@ async function finish(session: JvmSampling): Promise<Profile> {
   await session.leave()
   const profile = session.profile()
   if (profile.events.count > 0) return profile
-  const { outside = 0 } = profile.sampling ?? {}
-  const why =
-    outside === 0
-      ? 'no thread was found running Java code'
-      : `no thread was found inside ${profile.roots.join(', ')}${adviceOn(session, profile)}`
-  return { ...profile, warnings: [...profile.warnings, why] }
+  const { message, hint } = new NothingSampled(session.pid, profile)
+  return { ...profile, warnings: [...profile.warnings, `${message}. ${hint}`] }
 }
 
-/** Nobody has looked whether there is such a method. */
-function adviceOn({ pid, ending }: JvmSampling, { roots }: Profile): string {
-  if (ending?.how !== 'detached') return ''
-  const asked = roots.map((root) => `--root ${shellWord(root)}`).join(' ')
-  return `; whether the JVM has such a method: jfluid doctor ${pid} ${asked}`
+/** @param how  what is to be told otherwise; null if there is nothing */
+function orNothing(how: JfluidError | null, pid: number, profile: Profile): JfluidError | null {
+  return how === null && profile.events.count === 0 ? new NothingSampled(pid, profile) : how
 }
 
 function describeLeaving({ pid, ending, sampling }: JvmSampling): string {

@@ -58,14 +58,19 @@ const repositories = (pid: number): string[] =>
 describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
   let java: JavaProcess
   let connection: AttachConnection
-  const record = async (duration: string, ...flags: string[]): Promise<JsonProfile> => {
+  const recordUntil = async (
+    status: number,
+    duration: string,
+    ...flags: string[]
+  ): Promise<{ profile: JsonProfile; stderr: string }> => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
     // The recorder takes samples all the time, and dumps are few.
     const work = flags.includes('stacks') ? 'from the start' : 'while it records'
     const ran = await recordAtWork(java, work, duration, ...BY_RECORDER, '--out', file, ...flags)
-    expect(ran.code, ran.stderr).toBe(0)
-    return readProfileJson(file)
+    expect(ran.code, ran.stderr).toBe(status)
+    return { profile: await readProfileJson(file), stderr: ran.stderr }
   }
+  const record = async (...words: [string, ...string[]]) => (await recordUntil(0, ...words)).profile
 
   beforeAll(async () => {
     java = await startAtRest(jdk)
@@ -134,8 +139,12 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
   })
 
-  it('a root that no thread was in is an empty profile that says so', async () => {
-    const profile = await record('1s', '--sampler', 'stacks', '--root', 'Sampled.nowhere')
+  it('a root that no thread was in is an error with its reason, and the profile is kept', async () => {
+    const asked = ['--sampler', 'stacks', '--root', 'Sampled.nowhere'] as const
+    const { profile, stderr } = await recordUntil(STATUS.rootNeverCalled, '1s', ...asked)
+    expect(stderr).toMatch(
+      /^jfluid: no thread was found inside Sampled\.nowhere in \d+ dumps? of threads\n {2}Sample for longer\. .*: jfluid doctor \d+ --root Sampled\.nowhere$/m,
+    )
     expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
     expect(profile.sampling!.outside).toBeGreaterThan(0)
     expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
@@ -245,22 +254,12 @@ it('without a flight recorder there is an error with advice, and dumps', async (
   const classes = await compileFixture(jdk, 'Sampled')
   const java = startJava(jdk, ['-XX:-FlightRecorder', '-cp', classes, 'fix.Sampled'])
   await java.line(/^ready/)
-  java.send('r')
   const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
   const ran = await jfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', file)
   expect(ran.code).toBe(78)
   expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
-  const dumps = await jfluid(
-    'record',
-    `${java.pid}`,
-    ...BY_RECORDER,
-    '--sampler',
-    'stacks',
-    '--duration',
-    '500ms',
-    '--out',
-    file,
-  )
+  const byDumps = [...SAMPLE, '--sampler', 'stacks', '--out', file]
+  const dumps = await recordAtWork(java, 'from the start', '1s', ...byDumps)
   expect(dumps.code, dumps.stderr).toBe(0)
 })
 
