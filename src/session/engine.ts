@@ -32,7 +32,7 @@ import type { OpenDoor } from './doors/door.ts'
 import { MOST_METHODS } from './limits.ts'
 import { Names } from './names.ts'
 import { NO_CALIBRATION, type Prepared } from './preparation.ts'
-import { type CodeAccess, openCode } from './proof.ts'
+import { type CodeAccess, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
 import { firstMethodOf, type SessionOptions, timesRoots } from './session-options.ts'
@@ -56,6 +56,9 @@ export class Engine {
   readonly recorder: Recorder
   readonly clock: TargetClock
   #calibration: MeasuredCalibration | null
+  #calibrating: Promise<void> | undefined
+  /** Whether the comparison of code has seen probes while they were there; null where nobody has looked. */
+  seesProbes: boolean | null = null
   /** Null unless regions are timed. */
   readonly regionTable: RegionTable | null
   /** Numbers of call sites; null unless these are told. */
@@ -161,7 +164,12 @@ export class Engine {
   }
 
   /** Where that has not been done. The agent does it before what it is asked from now on. */
-  async calibrate(): Promise<void> {
+  calibrate(): Promise<void> {
+    this.#calibrating ??= this.#calibrate()
+    return this.#calibrating
+  }
+
+  async #calibrate(): Promise<void> {
     this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_MS)
   }
 
@@ -172,6 +180,11 @@ export class Engine {
       this.#code.catch(() => {}) // the proof tells
     }
     return this.#code
+  }
+
+  /** Looks whether the proof at the end will be one. */
+  async rehearseProof(): Promise<void> {
+    this.seesProbes = await seesProbes(this.openCode(), this.instrumenter.classesBefore())
   }
 
   async #size(): Promise<JvmSize> {

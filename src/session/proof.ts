@@ -116,6 +116,20 @@ export interface OwnMethod {
 /** Of which the bytes from before are known. */
 type KnownClass = ClassBefore & { readonly bytes: Uint8Array }
 
+/**
+ * Compares while there are probes, which it has to see. Code that has run once runs faster at the end, when the user waits.
+ *
+ * @returns false if it sees none: then it proves nothing on this JVM. Null where it could not look
+ */
+export async function seesProbes(
+  opened: Promise<CodeAccess | null>,
+  classes: readonly ClassBefore[],
+): Promise<boolean | null> {
+  const facts = await compareCode(opened, classes.slice(0, CLASSES_AT_ONCE)).catch(() => null) // met again, and told, at the end
+  if (facts === null || facts.checkedClasses === 0) return null
+  return facts.originalClasses < facts.checkedClasses
+}
+
 function known(classes: readonly ClassBefore[]): KnownClass[] {
   return classes.flatMap(({ bytes, ...it }) => (bytes === null ? [] : [{ ...it, bytes }]))
 }
@@ -212,6 +226,8 @@ export class Proof {
       await turnOfTheLoop() // the agent is asked first
       this.#lookAtThreads()
       this.#code = await comparing
+      if (this.#engine.seesProbes === false)
+        this.#code = { ...NOTHING, unchecked: 'the comparison saw none of the probes while they were there' }
     } catch (error) {
       // The detach goes on: what could not be looked at is said.
       const problem = error instanceof ClassFormatProblem ? `unreadable: ${error.message}` : String(error)

@@ -10,6 +10,8 @@ import { stopOf } from './stopped-target.ts'
 const STATUS_MS = 500
 /** A target that says nothing for so long may be stopped. */
 const SILENT_MS = 900
+/** The first call has been shown by then, and no batch of methods has been chosen. */
+const REHEARSAL_TICK = 4
 /** Every so many of them, methods that were left alone are looked at. */
 const RARE_TICKS = 4
 /** Every so many of them, classes of roots are looked for that have not been loaded. */
@@ -85,6 +87,7 @@ export class Pulse {
         this.#note = null
       })
       if (++this.#ticks === 1) void this.#engine.openCode()
+      if (this.#ticks === REHEARSAL_TICK && this.#controller !== null) void this.#engine.rehearseProof()
       if (this.#ticks % ROOT_TICKS === 0) this.#findRoots()
       if (this.#ticks % RARE_TICKS === 0) rareWatch.look().catch(() => {}) // the turns have told
       const stats = await recorder.stats()

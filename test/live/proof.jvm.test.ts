@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { commandOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
-import { compareCode, openCode } from '../../src/session/proof.ts'
+import { compareCode, openCode, seesProbes } from '../../src/session/proof.ts'
 import { named, remainsOf } from '../../src/session/remains.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
@@ -125,6 +125,13 @@ forOldestJdk((jdk) => {
     )
     expect(during.different).not.toContain('fix.Witness.main([Ljava/lang/String;)V') // nothing of it has changed
     expect(during.originalClasses).toBe(0)
+    const before = instrumenter.classesBefore()
+    expect(await seesProbes(openCode(agent), before)).toBe(true)
+    // Of a method that has none, it sees none: that is what keeps the proof from being believed.
+    const main = new Set(['main([Ljava/lang/String;)V'])
+    const without = before.filter(({ name }) => name === 'fix/Witness').map((it) => ({ ...it, probed: main }))
+    expect(await seesProbes(openCode(agent), without)).toBe(false)
+    expect(await seesProbes(openCode(agent), [])).toBe(null)
     const there = named(remainsOf(java.pid)!.traces)
     expect(there).toContain('thread jfluid-agent')
     expect(there.filter((it) => it.startsWith('mapping'))).toHaveLength(1)

@@ -70,11 +70,15 @@ export class Arming {
     this.#finder.wantAll()
   }
 
+  /** Of the JVM now. */
+  async size(): Promise<JvmSize> {
+    return await this.#size()
+  }
+
   /** How long a redefinition of so many classes will stop the JVM, in ms; null where that cannot be told. */
-  async predict(classes: number): Promise<number | null> {
-    const size = await this.#size()
+  async predict(classes: number, size = this.#size()): Promise<number | null> {
     // Where the JVM does not tell what it has compiled, a redefinition takes as long as the one before.
-    return predictedPauseMs(size, classes, this.#slowness) ?? this.#pauses.at(-1)?.measuredMs ?? null
+    return predictedPauseMs(await size, classes, this.#slowness) ?? this.#pauses.at(-1)?.measuredMs ?? null
   }
 
   /** How many classes, of so many, a redefinition may have that stops the JVM for no longer than that, in ms; 0 where that cannot be told. */

@@ -27,8 +27,10 @@ export async function beginAtRoots(
   onPhase: (phase: string) => void,
   recording: () => void,
 ): Promise<void> {
-  const { agent, arming, inside, installation, options, revealer, turns, warnings } = engine
+  const { agent, arming, inside, installation, instrumenter, options, revealer, turns, warnings } = engine
   onPhase('looking for the root')
+  const size = arming?.size()
+  size?.catch(() => {}) // it is waited for below
   await Promise.all([agent.neverWait(), agent.enable()])
   await turns.enqueue(async () => {
     await installation.refreshClasses()
@@ -42,22 +44,25 @@ export async function beginAtRoots(
       warnings.add(`--time ${text}: no class of that name with such a method has been loaded`)
     const revelations = timed === null ? [roots] : [roots, timed.revelation]
     const classes = new Set(revelations.flatMap((it) => it.instrument.map(({ classId }) => classId)))
-    const pauseMs = (await arming?.predict(classes.size + HANDLE_CLASSES)) ?? null
+    const [pauseMs = null] = await Promise.all([
+      arming?.predict(classes.size + HANDLE_CLASSES, size),
+      // A redefinition is timed in ticks of which the length must be known.
+      pulse.readStatus(),
+      hideHandleMembers(engine),
+    ])
     onPhase(instrumentingPhase(engine) + pauseText(pauseMs))
-    // A redefinition is timed in ticks of which the length must be known.
-    await pulse.readStatus()
-    await hideHandleMembers(engine)
-    // While the agent calibrates the classes are rewritten.
-    const calibrated = engine.calibrate()
-    calibrated.catch(() => {}) // it is waited for below
+    // A user waits for the first call: what takes the agent some time is done while the classes are rewritten, or redefined.
+    const sampling = inside?.begin()
+    sampling?.catch(() => {}) // it is waited for below
+    instrumenter.whileRedefining = () => void engine.calibrate().catch(() => {}) // the same
     // A class that is still to come brings what goes in first along.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
-    await calibrated
+    await engine.calibrate()
     engine.timeRoots()
     if (timed !== null) await arming?.switchTo([[timed.revelation.instrument.map(({ id }) => id), MODE_TIME]])
     await checkRefused(engine)
-    await inside?.begin()
+    await sampling
     await agent.go()
     recording()
   })
