@@ -99,7 +99,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
       ...(selection !== undefined && {
         ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },
         ...(baseline.callSites && { callSites: true }),
-        ...{ rare: selection.rare, followThreads: baseline.followedTasks !== undefined },
+        followThreads: baseline.followedTasks !== undefined,
       }),
     }
     const status = await run(command, { ...flags, record: file, autosave: 'off', outputToStderr: true })

@@ -58,16 +58,6 @@ export class AliveDiffers extends JfluidError {
   }
 }
 
-export class RareNeedsSchemeB extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out.'
-  constructor() {
-    super(
-      '--rare watch chooses among the methods that scheme B looks ahead to, and does not go with --scheme a',
-    )
-  }
-}
-
 export class NotAdaptive extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave it out, or take --scheme b.'
@@ -180,7 +170,6 @@ export interface SessionFlags {
   readonly exclude?: readonly string[]
   readonly jdk?: boolean
   readonly followThreads?: boolean
-  readonly rare?: 'arm' | 'watch'
   readonly mode?: Mode
   readonly waits?: boolean
   readonly bba?: string
@@ -317,12 +306,6 @@ export function withSessionFlags(command: Command): Command {
     .option('--exclude <pattern>', 'no classes that match; repeatable', collect)
     .option('--jdk', 'instrument JDK classes too')
     .option(
-      '--rare <arm|watch>',
-      'methods that have run seldom or never: probes in case they run, or only once they have',
-      rare,
-      'arm',
-    )
-    .option(
       '--profiler <jar>',
       'a profiling agent of your own, called by the threads of the JVM: for --mode bytecodes',
     )
@@ -384,12 +367,6 @@ function contexts(value: string): number {
   throw new InvalidArgumentError(`It is a whole number from ${LEAST_CONTEXTS} to ${MOST_CONTEXTS}.`)
 }
 
-function rare(value: string): 'arm' | 'watch' {
-  const lower = value.toLowerCase()
-  if (lower === 'arm' || lower === 'watch') return lower
-  throw new InvalidArgumentError('It is arm or watch.')
-}
-
 /** Ns, or p99. */
 function slow(text: string): 'p99' | number {
   if (text.toLowerCase() === 'p99') return 'p99'
@@ -423,7 +400,7 @@ export function count(value: string): number {
 /**
  * All options, with the block analysis that --bba names.
  *
- * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, RareNeedsSchemeB, WaitsNeedTime,
+ * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, WaitsNeedTime,
  * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionRequest> {
@@ -439,7 +416,6 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
   }
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.reproducible && flags.liveness) throw new AliveDiffers()
-  if (options.rare === 'watch' && options.scheme === 'a') throw new RareNeedsSchemeB()
   checkScheme(options)
   if (flags.profiler !== undefined) {
     const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
@@ -463,17 +439,11 @@ function checkSlow(threshold: 'p99' | number, mode: Mode): void {
 
 /** @throws BudgetNeedsTimes, BudgetNotWith */
 function checkBudget(options: SessionRequest): void {
-  const { mode = 'exact', waits, followThreads, rare, callSites } = options
+  const { mode = 'exact', waits, followThreads, callSites } = options
   if (mode !== 'exact') throw new BudgetNeedsTimes(mode)
   if (waits) throw new BudgetNotWith('--waits', 'a method without probes would not tell that it waits')
   if (followThreads) {
     throw new BudgetNotWith('--follow-threads', 'a method without probes would not tell what it hands over')
-  }
-  if (rare === 'watch') {
-    throw new BudgetNotWith(
-      '--rare watch',
-      'methods that run without probes look like the first calls that are watched for',
-    )
   }
   if (callSites)
     throw new BudgetNotWith('--call-sites', 'a method without probes does not tell where it calls')
@@ -517,7 +487,6 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionRe
     ['--include', flags.include !== undefined],
     ['--exclude', flags.exclude !== undefined],
     ['--jdk', flags.jdk === true],
-    ['--rare watch', flags.rare === 'watch'],
     ['--profiler', flags.profiler !== undefined],
     ['--reproducible', flags.reproducible === true],
     ['--follow-threads', flags.followThreads === true],
@@ -548,7 +517,6 @@ export function sessionOptions(flags: SessionFlags): SessionRequest {
     exclude: (flags.exclude ?? []).map((p) => parseClassPattern('exclude', p)),
     jdk: flags.jdk === true,
     followThreads: flags.followThreads === true,
-    rare: flags.rare ?? 'arm',
     mode: flags.mode ?? 'exact',
     waits: flags.waits === true,
     ...(flags.sampleEvery !== undefined && { sampleEvery: flags.sampleEvery }),

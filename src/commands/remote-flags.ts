@@ -51,7 +51,6 @@ const RULES: { readonly [name in keyof Required<SessionFlags>]: Rule } = {
   exclude: texts,
   jdk: flag,
   followThreads: flag,
-  rare: oneOf(['arm', 'watch']),
   mode: oneOf(MODES),
   waits: flag,
   bba: text,

@@ -34,6 +34,12 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
     why: 'no number was better than its default, which is always used now',
     instead: 'Leave it out, or take --scheme a, which instruments all that is reachable at once.',
   },
+  {
+    option: '--rare',
+    why: 'scheme adaptive leaves methods that hardly run alone, too, and changes far fewer classes',
+    instead:
+      'Leave --rare arm out, as schemes a and b do nothing else; in place of --rare watch take --scheme adaptive, which auto takes in large programs.',
+  },
 ]
 
 export class OptionRemoved extends JfluidError {

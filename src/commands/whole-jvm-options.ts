@@ -64,7 +64,6 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
     ['--exclude', flags.exclude !== undefined],
     ['--jdk', flags.jdk === true],
     ['--follow-threads', flags.followThreads === true],
-    ['--rare watch', flags.rare === 'watch'],
     ['--waits', flags.waits === true],
     ['--max-overhead', flags.maxOverhead !== undefined],
     ['--slow', flags.slow !== undefined],

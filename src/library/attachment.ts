@@ -15,7 +15,7 @@ import { asksFirst } from '../session/session-options.ts'
 
 /**
  * As the options of `jfluid attach` are called, in camel case: `root`, `region`, `mode`, `scheme`, `include`, `exclude`, `jdk`,
- * `followThreads`, `rare`, `waits`, `bba`, `profiler`, `every`, `random`, `callSites`, `maxOverhead` (a part: 0.05 is 5 %),
+ * `followThreads`, `waits`, `bba`, `profiler`, `every`, `random`, `callSites`, `maxOverhead` (a part: 0.05 is 5 %),
  * `sampleEvery`, `liveness`.
  */
 export interface AttachOptions

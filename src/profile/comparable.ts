@@ -31,8 +31,8 @@ function dueText({ every, unit, by }: Sampling): string {
 
 /** Which methods have probes: what is not instrumented is counted for nobody. */
 export function choiceOf({ selection, followedTasks }: Profile): string {
-  const { include = [], exclude = [], jdk = false, rare = 'arm' } = selection ?? {}
-  return JSON.stringify([[...include].sort(), [...exclude].sort(), jdk, rare, followedTasks !== undefined])
+  const { include = [], exclude = [], jdk = false } = selection ?? {}
+  return JSON.stringify([[...include].sort(), [...exclude].sort(), jdk, followedTasks !== undefined])
 }
 
 /** Of the root's cost, from before the last redefinition had settled: above this it is said. */
@@ -71,7 +71,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
     (before.followedTasks !== undefined) === (after.followedTasks !== undefined) &&
     choiceOf(before) !== choiceOf(after)
   ) {
-    remarks.push('the two chose methods in different ways: --include, --exclude, --jdk or --rare')
+    remarks.push('the two chose methods in different ways: --include, --exclude or --jdk')
   }
   append(remarks, foldRemarks(before, after))
   for (const [which, profile] of [

@@ -514,7 +514,6 @@ class Reader {
       include: this.#strings(selection.include, 'selection.include'),
       exclude: this.#strings(selection.exclude, 'selection.exclude'),
       jdk: selection.jdk === true,
-      rare: this.#oneOf(selection.rare, ['arm', 'watch'], 'selection.rare'),
       ...(selection.byHand !== undefined && {
         byHand: this.#array(selection.byHand, 'selection.byHand').map((each) => this.#handChange(each)),
       }),

@@ -102,7 +102,6 @@ export interface Profile {
     readonly include: readonly string[]
     readonly exclude: readonly string[]
     readonly jdk: boolean
-    readonly rare: 'arm' | 'watch'
     /** Oldest first; absent if there were none. */
     readonly byHand?: readonly HandChange[]
   }

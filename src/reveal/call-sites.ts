@@ -51,21 +51,13 @@ export interface LambdaSite {
   readonly handles: readonly Site[]
 }
 
-/** A call, or what an invokedynamic calls at once. */
-export interface Call {
-  readonly bci: number
-  readonly site: Site
-}
-
 export interface MethodBody {
   /** Each distinct site once, in order of appearance. Handles of lambdas included. */
   readonly sites: readonly Site[]
-  /** Each call of a method by its name. */
-  readonly calls: readonly Call[]
   readonly lambdas: readonly LambdaSite[]
 }
 
-export const NO_BODY: MethodBody = { sites: [], calls: [], lambdas: [] }
+export const NO_BODY: MethodBody = { sites: [], lambdas: [] }
 
 /** Identity of a site within one class loader. */
 export function siteKey(site: Site): string {
@@ -91,15 +83,10 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
   const { pool } = classFile
   const { bytecode } = parseCode(classFile, method)
   const sites = new Map<string, Site>()
-  const calls: Call[] = []
   const lambdas: LambdaSite[] = []
   const add = (site: Site) => {
     const key = siteKey(site)
     if (!sites.has(key)) sites.set(key, site)
-  }
-  const call = (bci: number, site: Site) => {
-    add(site)
-    calls.push({ bci, site })
   }
   const init = (owner: string) => {
     if (owner !== classFile.name && !owner.startsWith('[')) add({ kind: 'init', owner })
@@ -182,18 +169,18 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
       case INVOKEVIRTUAL:
       case INVOKEINTERFACE: {
         const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
-        call(bci, { kind: 'virtual', owner, name, descriptor })
+        add({ kind: 'virtual', owner, name, descriptor })
         break
       }
       case INVOKESTATIC: {
         const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
         init(owner)
-        call(bci, { kind: 'exact', owner, name, descriptor })
+        add({ kind: 'exact', owner, name, descriptor })
         break
       }
       case INVOKESPECIAL: {
         const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
-        call(bci, { kind: 'exact', owner, name, descriptor })
+        add({ kind: 'exact', owner, name, descriptor })
         // Throwable's constructors call fillInStackTrace() on what is being constructed. The
         // constructors of exceptions count as leaves, so the one callback is spelled out here.
         if (name === '<init>' && owner === classFile.superName && THROWABLE.test(owner)) {
@@ -225,7 +212,7 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
       }
     }
   })
-  return { sites: [...sites.values()], calls, lambdas }
+  return { sites: [...sites.values()], lambdas }
 }
 
 /** Internal names of the parameters that are objects; arrays have Object's own toString(). */

@@ -179,14 +179,10 @@ export class Linker {
     return sink.complete ? finish(sink) : null
   }
 
-  /**
-   * Handles of the lambdas that a hidden class may be the proxy of; null while they are wanted.
-   *
-   * @param anyHost  also of those in classes that are not followed
-   */
-  lambdaHandles(proxy: ClassNode, anyHost = false): readonly LoadedSite[] | null {
+  /** Handles of the lambdas that a hidden class may be the proxy of; null while they are wanted. */
+  lambdaHandles(proxy: ClassNode): readonly LoadedSite[] | null {
     const host = this.#lambdaHost(proxy)
-    if (host === undefined || (!anyHost && this.closed(host))) return []
+    if (host === undefined || this.closed(host)) return []
     if (!this.mirrors.hasLambdas(host.id) && !this.mirrors.hasFile(host.id)) {
       this.wantedFiles.add(host.id)
       return null

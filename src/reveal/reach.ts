@@ -34,7 +34,6 @@ import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf, OBJECT_SELECTORS } from './le
 import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
 import type { MethodIds, MethodTarget } from './method-ids.ts'
 import type { Mirror, MirrorMethod } from './mirror.ts'
-import type { RareMethod, Rarity } from './past.ts'
 import { jdkUpcalls, upcalls } from './upcalls.ts'
 
 export interface Skipped {
@@ -45,6 +44,9 @@ export interface Skipped {
   readonly descriptor: string
   readonly reason: string
 }
+
+/** A method that has been reached and has no id. */
+type WithoutId = Omit<MethodTarget, 'id' | 'root'>
 
 /** Internal name of the class. */
 export type MethodFilter = (className: string, name: string, descriptor: string) => boolean
@@ -84,21 +86,13 @@ export class Reach {
   fresh: MethodTarget[] = []
   /** Skipped since the session was last told. */
   skipped: Skipped[] = []
-  /** Left alone since the session was last told: they have run seldom or never. */
-  leftAlone: RareMethod[] = []
-  #rarity: Rarity | null = null
   /** Some of the JDK is read and some is not, which may call what the former declares. */
   #isPartOfJdkRead = false
   /** Of a class of which only methods that are added by hand are included. */
   readonly #isAdded: MethodFilter
   /** Those that the user leaves out, while the session runs. */
   #isLeftOut: MethodFilter = () => false
-  readonly #leftOut = new Map<string, RareMethod>()
-  readonly #woken = new Set<string>()
-  /** Left alone and not woken yet. */
-  readonly #asleep = new Map<string, RareMethod>()
-  /** Classes behind the gate that have been passed over, since none of their methods would get probes now. */
-  readonly #dormant = new Set<ClassNode>()
+  readonly #leftOut = new Map<string, WithoutId>()
   #isFull = false
   #passThrough: MethodRef[] = []
   /** What methods that were not passed through have led to. */
@@ -165,12 +159,6 @@ export class Reach {
       this.#leftOut.set(place, { classId: node.id, methodIndex, className: node.name, name, descriptor })
       return null
     }
-    if (!root && this.#isLeftAlone(ref)) {
-      const rare = { classId: node.id, methodIndex, className: node.name, name, descriptor }
-      this.#asleep.set(place, rare)
-      this.leftAlone.push(rare)
-      return null
-    }
     if (!root && this.ids.size >= this.mostMethods) {
       this.#isFull = true
       return null
@@ -233,54 +221,8 @@ export class Reach {
     this.#swept = GATE_CLOSED // what it may call back was passed over before
   }
 
-  /** From now on, methods that are rare are left alone until they are woken. */
-  leaveRareAlone(rarity: Rarity): void {
-    this.#rarity = rarity
-  }
-
-  /** An initialiser runs once: what is missed of it is all. */
-  #isLeftAlone(ref: MethodRef): boolean {
-    const { node, method } = ref
-    if (this.#rarity === null || method.name === '<clinit>' || node.added) return false
-    return this.#rarity.isRare(node.id, method) && !this.#woken.has(placeOf(ref))
-  }
-
-  #isDormant(node: ClassNode): boolean {
-    return this.#rarity?.isDormant(node.id) === true
-  }
-
-  get hasDormant(): boolean {
-    return this.#dormant.size > 0
-  }
-
-  /** It has been reached, and waits to be woken. */
-  isAsleep(ref: MethodRef): boolean {
-    return this.#asleep.has(placeOf(ref))
-  }
-
-  /** Those of the methods, by class number and selector, that wait to be woken. */
-  sleepersAt(places: Iterable<{ readonly classId: number; readonly selector: string }>): RareMethod[] {
-    const sleepers: RareMethod[] = []
-    for (const { classId, selector } of places) {
-      const method = this.linker.mirrors.get(classId)?.bySelector.get(selector)
-      const rare = method && this.#asleep.get(`${classId}:${method.index}`)
-      if (rare !== undefined) sleepers.push(rare)
-    }
-    return sleepers
-  }
-
-  /** Takes methods that were left alone. */
-  wake(methods: readonly RareMethod[]): MethodTarget[] {
-    for (const { classId, methodIndex } of methods) {
-      const place = `${classId}:${methodIndex}`
-      this.#woken.add(place)
-      this.#asleep.delete(place)
-    }
-    return this.#takeAgain(methods)
-  }
-
   /** Of what was decided before, and has no id. */
-  #takeAgain(methods: readonly RareMethod[]): MethodTarget[] {
+  #takeAgain(methods: readonly WithoutId[]): MethodTarget[] {
     const taken: MethodTarget[] = []
     for (const { classId, methodIndex } of methods) {
       const node = this.linker.hierarchy.get(classId)
@@ -291,13 +233,6 @@ export class Reach {
       if (target !== null) taken.push(target)
     }
     return taken
-  }
-
-  /** Looks behind the gate into classes that were passed over: what they have is left alone, so that it is watched. */
-  async lookIntoDormant(atMost: number): Promise<void> {
-    const nodes = [...this.#dormant].slice(0, atMost)
-    for (const node of nodes) this.#dormant.delete(node)
-    if (nodes.length > 0) await this.reach(await this.#sweep(nodes, true))
   }
 
   /** Whether it could be a root. Changes nothing. */
@@ -609,14 +544,12 @@ export class Reach {
 
   /** Forgets what is remembered for code that is gone: sites seen from these loaders, and the classes. */
   unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
-    for (const node of this.#dormant) if (classes.has(node.id)) this.#dormant.delete(node)
     for (const id of classes) {
       this.#dispatched.delete(id)
       this.#families.delete(id)
       const methods = this.linker.mirrors.get(id)?.methods ?? []
       for (const { index } of methods) {
         this.#decided.delete(`${id}:${index}`)
-        this.#asleep.delete(`${id}:${index}`)
         this.#leftOut.delete(`${id}:${index}`)
       }
     }
@@ -744,10 +677,9 @@ export class Reach {
    * Takes what the open gate admits in these classes: followed methods that override a method of
    * a supertype behind the gate, also those inherited by a class that adds that type.
    *
-   * @param dormant  also in classes that may be passed over
    * @returns handles of lambdas behind excluded functional interfaces
    */
-  async #sweep(nodes: readonly ClassNode[], dormant = false): Promise<LoadedSite[]> {
+  async #sweep(nodes: readonly ClassNode[]): Promise<LoadedSite[]> {
     const level = this.#gate
     if (level === GATE_CLOSED) return []
     const { hierarchy, mirrors } = this.linker
@@ -769,10 +701,6 @@ export class Reach {
         continue
       }
       const declaring = [node, ...ancestors].filter((it) => it.followed && (it.flags & CLASS_HIDDEN) === 0)
-      if (!dormant && declaring.length > 0 && declaring.every((it) => this.#isDormant(it))) {
-        this.#dormant.add(node)
-        continue
-      }
       for (const it of declaring) tables.add(it.id)
       for (const it of types) if (it.name !== OBJECT) tables.add(it.id)
       candidates.push({ node, types, declaring })

@@ -19,7 +19,7 @@ import {
   CLASS_UNINITIALISED,
   type ClassInfo,
 } from '../base/class-info.ts'
-import { debug, some } from '../base/debug.ts'
+import { debug } from '../base/debug.ts'
 import type { Scheme } from '../base/scheme.ts'
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import { type Chosen, touches } from './chosen.ts'
@@ -32,8 +32,7 @@ import { type Boldness, boldness, LOOK_AHEAD, lookAhead, readyAmong } from './la
 import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
-import { type Evidence, ObservedCalls, type Place } from './observed.ts'
-import { NO_PAST, type Past, type RareMethod, type Rarity } from './past.ts'
+import { NO_PAST, type Past } from './past.ts'
 import {
   type ClassPattern,
   matchesClass,
@@ -129,7 +128,6 @@ export class Revealer {
   #reflectionTold = false
   /** Where it is known, nothing need be guessed. */
   #past: Past = NO_PAST
-  #observed: ObservedCalls | null = null
   /** First invocations that led to new methods. */
   #steps = 0
   /** Scheme B: methods taken with callees that are not dealt with, oldest first. */
@@ -295,38 +293,6 @@ export class Revealer {
     return found.length > 0
   }
 
-  /** Methods of the roots, if each has one; and all classes. */
-  forRarity(): { roots: MethodTarget[]; classIds: number[] } {
-    const all = this.rootProgress().every((it) => it.ids.size > 0)
-    const roots = all ? [...this.#ids].filter((it) => it.root) : []
-    return { roots, classIds: [...this.#hierarchy.nodes()].map((it) => it.id) }
-  }
-
-  /** From now on, methods that are rare are left alone. */
-  leaveRareAlone(rarity: Rarity): void {
-    this.#reach.leaveRareAlone(rarity)
-  }
-
-  /** Follows what the JVM has seen the roots lead to; `again` goes on with that. */
-  async observe(evidence: Evidence): Promise<ObservedCalls> {
-    const observed = new ObservedCalls(this.#mirrors, this.#reach.linker, evidence)
-    this.#observed = observed
-    await observed.from([...this.#ids].filter((it) => it.root).map(placeOf))
-    this.#mirrors.trim()
-    return observed
-  }
-
-  /**
-   * What calls have been seen to lead to since they were looked at last, of what had been left alone.
-   *
-   * @param classIds  callers are looked for in these; in all unless given
-   */
-  async observeAgain(classIds?: ReadonlySet<number>): Promise<RareMethod[]> {
-    const places = (await this.#observed?.again(classIds)) ?? []
-    this.#mirrors.trim()
-    return this.#reach.sleepersAt(places)
-  }
-
   /** Before `start`: these methods are left out. */
   beginLeftOut(isLeftOut: MethodFilter): void {
     this.#reach.leaveOut(isLeftOut)
@@ -429,63 +395,6 @@ export class Revealer {
     return false
   }
 
-  /** Methods that have been reached and left alone since the last call. */
-  takeLeftAlone(): RareMethod[] {
-    const methods = this.#reach.leftAlone
-    this.#reach.leftAlone = []
-    return methods
-  }
-
-  /** Methods that were left alone have run: they get their probes, and what they call is found. */
-  async wake(methods: readonly RareMethod[]): Promise<Revelation> {
-    const entered: number[] = []
-    const cause = () => `rare methods have run: ${some(methods, methodText)}`
-    return await this.#answer(
-      cause,
-      async () => {
-        await this.#wake(methods, entered)
-      },
-      entered,
-    )
-  }
-
-  /** Profiles do not show what is called by reflection. What is rare is noticed when it runs; the rest is woken here. */
-  async #wakeUsual(sites: readonly LoadedSite[], entered: number[]): Promise<void> {
-    if (this.#observed === null) return
-    const targets = (await this.#reach.linkAll(sites)).flatMap((it) => it.targets)
-    const places = targets.map(({ node, method }) => ({
-      classId: node.id,
-      selector: method.name + method.descriptor,
-    }))
-    const usual = this.#reach.sleepersAt(places.filter((it) => this.#observed?.isUsual(it)))
-    await this.#wake(usual, entered)
-  }
-
-  /** These run, and what they have been seen to lead to may run as well. */
-  async #wake(methods: readonly RareMethod[], entered: number[]): Promise<void> {
-    const places = (await this.#observed?.from(methods.map(placeOf))) ?? []
-    const all = new Set([...methods, ...this.#reach.sleepersAt(places)])
-    await this.#enter(this.#reach.wake([...all]), entered)
-  }
-
-  /** A method of which nothing was known runs, and leads to others. */
-  async #observeFrom(target: MethodTarget, entered: number[]): Promise<void> {
-    if (this.#observed === null || this.#observed.has(target.classId, placeOf(target).selector)) return
-    const places = await this.#observed.from([placeOf(target)])
-    await this.#enter(this.#reach.wake(this.#reach.sleepersAt(places)), entered)
-  }
-
-  /** There are classes where nothing would get probes, and which have not been looked into. */
-  get hasDormant(): boolean {
-    return this.#reach.hasDormant
-  }
-
-  /** Looks for methods to watch in some of those classes. */
-  async lookIntoDormant(): Promise<Revelation> {
-    const cause = () => 'classes that were passed over as dormant'
-    return await this.#answer(cause, () => this.#reach.lookIntoDormant(CLASSES_A_STEP))
-  }
-
   /**
    * Takes what these methods call, and what is called behind it by methods that are known to run.
    *
@@ -526,7 +435,6 @@ export class Revealer {
         entered.push(methodId)
         if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
         await this.#enter([target], entered)
-        await this.#observeFrom(target, entered)
         const cautious = this.#past.isKnown ? KNOWING_STEPS : 0
         const bold = this.#boldness(Math.max(0, this.#steps - cautious))
         await lookAhead(this.#reach, bold, this.#backlog)
@@ -569,27 +477,21 @@ export class Revealer {
 
   /** A method is about to be invoked by reflection. Nothing is revealed if it is excluded. */
   async reflectiveTarget(classId: number, name: string, descriptor: string): Promise<Revelation> {
-    const entered: number[] = []
     const cause = () => `${name}${descriptor} of class ${classId} is called by reflection or a handle`
-    return await this.#answer(
-      cause,
-      async () => {
-        const node = this.#hierarchy.get(classId)
-        if (node === undefined) {
-          this.#gaps++
-          return
-        }
-        const member = { owner: node.name, name, descriptor }
-        const sites: LoadedSite[] = [
-          { site: { kind: name === '<init>' ? 'exact' : 'virtual', ...member }, loader: node.loader },
-          { site: { kind: 'init', owner: node.name }, loader: node.loader },
-        ]
-        await this.#reach.reach(sites.filter((it) => !this.#reach.isReached(it)))
-        await this.#reach.expand([])
-        await this.#wakeUsual(sites, entered)
-      },
-      entered,
-    )
+    return await this.#answer(cause, async () => {
+      const node = this.#hierarchy.get(classId)
+      if (node === undefined) {
+        this.#gaps++
+        return
+      }
+      const member = { owner: node.name, name, descriptor }
+      const sites: LoadedSite[] = [
+        { site: { kind: name === '<init>' ? 'exact' : 'virtual', ...member }, loader: node.loader },
+        { site: { kind: 'init', owner: node.name }, loader: node.loader },
+      ]
+      await this.#reach.reach(sites.filter((it) => !this.#reach.isReached(it)))
+      await this.#reach.expand([])
+    })
   }
 
   /**
@@ -627,7 +529,7 @@ export class Revealer {
           const ref = { node, method }
           const target = this.#ids.find(id, method.index)
           const waits = this.#options.scheme === 'b' && target !== undefined && !this.#invoked.has(target.id)
-          if (this.#reach.isDecided(ref) && !waits && !this.#reach.isAsleep(ref)) again.push(ref)
+          if (this.#reach.isDecided(ref) && !waits) again.push(ref)
         }
       }
       if (again.length > 0) await this.#reach.expand(again)
@@ -655,7 +557,6 @@ export class Revealer {
   unloaded(classes: readonly number[], loaders: readonly number[]): void {
     const gone = new Set(classes)
     this.#reach.unloaded(gone, new Set(loaders))
-    this.#observed?.unloaded(gone)
     this.#backlog = this.#backlog.filter((it) => !gone.has(it.node.id))
     for (const node of this.#appeared) if (gone.has(node.id)) this.#appeared.delete(node)
     for (const id of gone) this.#mirrors.drop(id)
@@ -810,7 +711,7 @@ export class Revealer {
         await this.#reach.expandPassed()
         instrument = this.#reach.fresh
         this.#reach.fresh = []
-        const settled = new Set(readyAmong(this.#reach, instrument).filter((id) => this.#isFollowed(id)))
+        const settled = new Set(readyAmong(this.#reach, instrument))
         append(ready, settled)
         for (const it of instrument) {
           const ref = settled.has(it.id) ? null : this.#reach.refOf(it)
@@ -829,11 +730,6 @@ export class Revealer {
       this.#mirrors.trim()
       this.#analysisMs += performance.now() - started
     }
-  }
-
-  /** What it calls may be asleep, and of a method that nobody follows only its first invocation tells that. */
-  #isFollowed(methodId: number): boolean {
-    return this.#observed === null || this.#observed.follows(placeOf(this.#ids.get(methodId)))
   }
 
   #decideInclusion(node: ClassNode): void {
@@ -864,18 +760,6 @@ const KNOWING_STEPS = 24
 const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
 
 const PROXY = /\$Proxy\d+$/
-
-function placeOf({
-  classId,
-  name,
-  descriptor,
-}: {
-  classId: number
-  name: string
-  descriptor: string
-}): Place {
-  return { classId, selector: name + descriptor }
-}
 
 function asRoot({ node, method }: MethodRef): MethodTarget {
   const { index: methodIndex, name, descriptor } = method

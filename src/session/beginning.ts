@@ -14,9 +14,6 @@ import type { Pulse } from './pulse.ts'
 import { looksAhead, modeOf, tellsWaits } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
 
-/** Methods that are known before the first call. */
-const LARGE_ROOT = 5_000
-
 /** Of schemes a and b. */
 export async function beginBelowRoots(
   engine: Engine,
@@ -71,8 +68,7 @@ class Beginning {
    * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed. RootRefused
    */
   async run(recording: () => void): Promise<void> {
-    const { agent, byHand, classLoads, installation, options, rareWatch, recorder, revealer, turns } =
-      this.#engine
+    const { agent, byHand, classLoads, installation, options, recorder, revealer, turns } = this.#engine
     this.#engine.timeRoots()
     this.#onPhase('reading classes')
     // Before the first redefinition, which may discard what has been compiled.
@@ -88,24 +84,17 @@ class Beginning {
       await classLoads.beforeRecording(async () => {
         // A redefinition is timed in ticks of which the length must be known.
         await this.#pulse.readStatus()
-        await this.#leaveRareAlone()
         await hideHandleMembers(this.#engine)
-        // After that: what a class has done is forgotten when it is redefined.
         if (options.followThreads) await this.#installHandOvers()
         if (tellsWaits(options)) await this.#installWaits()
-        const ahead = await this.#aheadOfRoots(rareWatch.past ?? past)
-        for await (const recent of rareWatch.recent()) ahead.push(recent)
-        this.#adviseWatch()
-        await installation.begin([...ahead, roots])
+        await installation.begin([...(await this.#aheadOfRoots(past)), roots])
       })
       await installation.catchUp()
       await checkRefused(this.#engine)
-      await rareWatch.settle()
       if (this.#engine.regionTable !== null) recorder.reset()
       await agent.go()
       recording()
     })
-    rareWatch.lookFurther().catch(() => {}) // the turns have told
   }
 
   #foundText(): string {
@@ -122,23 +111,6 @@ class Beginning {
     if (regionTable === null) return
     const bytes = await instrumenter.classBytes(instrument.map((it) => it.classId))
     regionTable.check(instrument, bytes)
-  }
-
-  async #leaveRareAlone(): Promise<void> {
-    const { options, rareWatch, warnings } = this.#engine
-    if (options.rare !== 'watch') return
-    const why = looksAhead(options) ? await rareWatch.begin() : 'it takes scheme B'
-    if (why !== null) warnings.add(`--rare watch had no effect: ${why}`)
-  }
-
-  /** On a busy server such a root takes half a minute to be ready, and its service with it. */
-  #adviseWatch(): void {
-    const { options, revealer } = this.#engine
-    const { instrumentedMethods } = revealer.counters
-    if (!looksAhead(options) || options.rare === 'watch' || instrumentedMethods < LARGE_ROOT) return
-    this.#onPhase(
-      `instrumenting ${instrumentedMethods} methods that may be called; --rare watch takes those that are`,
-    )
   }
 
   /**

@@ -212,14 +212,13 @@ export class SessionEnd {
   }
 
   async #leave(proof: Proof | null): Promise<void> {
-    const { agent, door, pid, rareWatch, turns, warnings } = this.#engine
+    const { agent, door, pid, turns, warnings } = this.#engine
     const patienceMs = door.elsewhere === undefined ? undefined : FAR_DETACH_MS
     try {
       await answerInTime(turns.idle(), pid)
       debug.end?.('questions of the target are answered')
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
-      await answerInTime(rareWatch.lastLook(), pid)
       // The trees are made while the target gets its code back. A failure is thrown at the end of the detach. Over a network the last
       // events arrive later.
       const isQuiet = await answerInTime(agent.stop(), pid)

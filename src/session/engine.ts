@@ -25,7 +25,6 @@ import { ClassLoads } from './code/class-loads.ts'
 import { Installation, type Workshop } from './code/installation.ts'
 import { Instrumenter } from './code/instrumenter.ts'
 import { nameInTarget } from './code/names-in-target.ts'
-import { RareWatch } from './code/rare-watch.ts'
 import { recipeOf } from './code/recipe.ts'
 import type { RegionTable } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
@@ -70,7 +69,6 @@ export class Engine {
   readonly installation: Installation
   readonly classLoads: ClassLoads
   readonly rootWatch: RootWatch
-  readonly rareWatch: RareWatch
   /** Null unless asked for. */
   readonly budget: Budget | null
   readonly byHand: ByHand
@@ -136,7 +134,6 @@ export class Engine {
       ...{ agent, listClasses, recorder, clock, classes, turns, instrumenter, revealer },
     }
     this.installation = new Installation(workshop)
-    this.rareWatch = new RareWatch(workshop, this.installation)
     this.budget =
       options.maxOverhead === undefined
         ? null
@@ -224,7 +221,6 @@ export class Engine {
       ...this.targetState.warnings,
       ...this.installation.warnings,
       ...(this.revealer.isFull ? [NO_MORE_METHODS] : []),
-      ...this.rareWatch.warnings,
       ...this.byHand.warnings,
       ...(this.inside?.warnings ?? []),
     ]
@@ -236,7 +232,6 @@ export class Engine {
     const gone = new Set(classes)
     this.classLoads.unloaded(gone)
     this.installation.unloaded(gone)
-    this.rareWatch.unloaded(gone)
     for (const id of gone) this.instrumenter.classUnloaded(id)
     this.classes.unloaded(gone, loaders, (id) => this.revealer.hasMethodsOf(id))
   }

@@ -12,7 +12,7 @@ import { ClassFormatProblem, type MethodInfo, parseClassFile } from '../classfil
 import { type Code, parseCode } from '../classfile/code.ts'
 import { type CodeFacts, type DetachFacts, MOST_DIFFERENT } from '../profile/detach-facts.ts'
 import { Memory, type MemoryPort } from '../vmstructs/memory.ts'
-import { MethodCounts } from '../vmstructs/method-counts.ts'
+import { MethodPlaces } from '../vmstructs/method-places.ts'
 import { type HeldCode, HeldCodes, isOriginal, nameKey } from '../vmstructs/original-code.ts'
 import { readStructs } from '../vmstructs/structs.ts'
 import type { DetachReport } from '../wire/messages.ts'
@@ -34,7 +34,7 @@ const NOTHING: CodeFacts = {
 
 /** Where a JVM has its methods and their code: that stays where it is. */
 export interface CodeAccess {
-  readonly methods: MethodCounts
+  readonly methods: MethodPlaces
   readonly codes: HeldCodes
 }
 
@@ -43,7 +43,7 @@ export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
   const library = await port.vmLibrary()
   const memory = new Memory(port)
   const structs = library === 0 ? null : await readStructs(memory, library)
-  const methods = structs && (await MethodCounts.open(memory, port, structs))
+  const methods = structs && (await MethodPlaces.open(memory, port, structs))
   const codes = structs && HeldCodes.open(memory, structs)
   return methods && codes && { methods, codes }
 }

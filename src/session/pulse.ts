@@ -1,5 +1,4 @@
-// What is done twice a second while a session records: the target's status is read, and roots and methods that were left
-// alone are looked at.
+// What is done twice a second while a session records: the target's status is read, and roots are looked at.
 
 import { LinkLost } from '../wire/link.ts'
 import type { Controller } from './adaptive/controller.ts'
@@ -12,9 +11,7 @@ const STATUS_MS = 500
 const SILENT_MS = 900
 /** The first call has been shown by then, and no batch of methods has been chosen. */
 const REHEARSAL_TICK = 4
-/** Every so many of them, methods that were left alone are looked at. */
-const RARE_TICKS = 4
-/** Every so many of them, classes of roots are looked for that have not been loaded. */
+/** Every so many statuses, classes of roots are looked for that have not been loaded. */
 const ROOT_TICKS = 2
 /** And others, once each root has one. */
 const MORE_ROOTS_TICKS = 20
@@ -74,7 +71,7 @@ export class Pulse {
 
   async #tick(): Promise<void> {
     if (this.#stopped) return
-    const { options, rareWatch, recorder, rootWatch, warnings } = this.#engine
+    const { options, recorder, rootWatch, warnings } = this.#engine
     if (this.#askedAt !== null) {
       // One question at a time: a target that is stopped would have hundreds to answer when it goes on.
       this.#note = performance.now() - this.#askedAt < SILENT_MS ? null : this.#silence()
@@ -89,7 +86,6 @@ export class Pulse {
       if (++this.#ticks === 1) void this.#engine.openCode()
       if (this.#ticks === REHEARSAL_TICK && this.#controller !== null) void this.#engine.rehearseProof()
       if (this.#ticks % ROOT_TICKS === 0) this.#findRoots()
-      if (this.#ticks % RARE_TICKS === 0) rareWatch.look().catch(() => {}) // the turns have told
       const stats = await recorder.stats()
       if (stats.events > 0) this.#hasRecorded = true
       if (stats.collapsed > 0) warnings.add(collapsedWarning(options))

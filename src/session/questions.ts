@@ -72,12 +72,11 @@ export class Questions {
     if (unprobed && !this.#lost.has(classId)) this.#lost.set(classId, this.#span.durationMs)
     this.#changed.add(classId)
     if (this.#changed.size > 1) return
-    const { installation, instrumenter, rareWatch, revealer, turns } = this.#engine
+    const { installation, instrumenter, revealer, turns } = this.#engine
     void turns.enqueue(async () => {
       await installation.refreshClasses()
       const ids = [...this.#changed]
       this.#changed.clear()
-      rareWatch.redefined(new Set(ids))
       const tasks = instrumenter.takeBack(ids)
       await installation.install(tasks, [])
       await installation.apply([await turns.ask(() => revealer.classesChanged(ids))])

@@ -45,11 +45,6 @@ export interface SessionRequest {
   readonly jdk: boolean
   /** Work that is handed to other threads inside the root is part of it. */
   readonly followThreads?: boolean
-  /**
-   * What becomes of methods that have run seldom or never in a JVM whose roots run often. `arm`: probes, in case;
-   * `watch`: none before they run, which costs their first calls.
-   */
-  readonly rare?: 'arm' | 'watch'
   /** The overhead is held below that, by taking probes out of methods: 0.05 is 5 %. Of exact time. */
   readonly maxOverhead?: number
   /** So many calls of roots are kept event by event. Of exact time, without `callSites`. */
@@ -73,7 +68,7 @@ export interface SessionOptions extends SessionRequest {
  * @returns the option, as it is typed; null if nothing does
  */
 export function needsAllCalls(request: SessionRequest): string | null {
-  const { callSites, followThreads, maxOverhead, rare, regions, trace, waits } = request
+  const { callSites, followThreads, maxOverhead, regions, trace, waits } = request
   const mode = modeOf(request)
   if (regions !== undefined) return '--region'
   if (mode !== 'exact') return `--mode ${mode}`
@@ -81,8 +76,7 @@ export function needsAllCalls(request: SessionRequest): string | null {
   if (callSites) return '--call-sites'
   if (trace !== undefined) return '--trace'
   if (followThreads) return '--follow-threads'
-  if (maxOverhead !== undefined) return '--max-overhead'
-  return rare === 'watch' ? '--rare watch' : null
+  return maxOverhead === undefined ? null : '--max-overhead'
 }
 
 /** Whether the user is to be asked before a busy JVM throws its compiled code away. Schemes a and b by their names are for other programs. */

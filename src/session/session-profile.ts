@@ -30,19 +30,7 @@ export interface Recorded {
 }
 
 export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
-  const {
-    arming,
-    budget,
-    byHand,
-    clock,
-    facts,
-    inside,
-    installation,
-    names,
-    options,
-    rareWatch,
-    targetState,
-  } = engine
+  const { arming, budget, byHand, clock, facts, inside, installation, names, options, targetState } = engine
   const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
   const openCalls = openCallsOf(options, stats)
@@ -69,7 +57,6 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
       include: options.include.map((it) => it.text),
       exclude: options.exclude.map((it) => it.text),
       jdk: options.jdk,
-      rare: options.rare ?? 'arm',
       ...(byHand.changes.length > 0 && { byHand: byHand.changes }),
     },
     startedAt: span.startedAt.toISOString(),
@@ -78,7 +65,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     instrumentation: instrumentationFacts(engine, stats),
     warmupMs: Math.max(0, installation.settledAt - span.begun),
     truncated: recorded.isTruncated,
-    warnings: [...engine.allWarnings(), ...rareWatch.lastWarnings],
+    warnings: engine.allWarnings(),
     events: { count: stats.events, waitMs: clock.toNs(stats.waitTicks) / 1e6 },
     kept: targetState.kept,
     ...(engine.sites !== null && { callSites: true as const }),
@@ -161,7 +148,7 @@ function calibrationFacts({ calibration, clock, facts, options }: Engine): Profi
 }
 
 function instrumentationFacts(engine: Engine, stats: RecorderStats): Profile['instrumentation'] {
-  const { installation, instrumenter, rareWatch, revealer, targetState } = engine
+  const { installation, instrumenter, revealer, targetState } = engine
   const { longestPauseMs } = installation
   const { counters } = revealer
   return {
@@ -173,7 +160,7 @@ function instrumentationFacts(engine: Engine, stats: RecorderStats): Profile['in
     ...(longestPauseMs !== null && { longestPauseMs }),
     analysisMs: counters.analysisMs,
     skipped: skippedMethods(engine),
-    gaps: Math.max(targetState.gaps, stats.gaps) + counters.gaps + installation.lateClasses + rareWatch.gaps,
+    gaps: Math.max(targetState.gaps, stats.gaps) + counters.gaps + installation.lateClasses,
     healed: stats.healed,
     overflows: overflowsOf(engine, stats),
   }

@@ -3,8 +3,6 @@
 // What lies there is believed up to a point only: it may be that of a JVM which is not laid out as was thought, was freed a moment
 // ago, or is hostile. A length that comes from there costs neither side more than a bound.
 
-import { EX_PROTOCOL, JfluidError } from '../base/errors.ts'
-
 /** What the layers above need of the agent. */
 export interface MemoryPort {
   /** Address at which the JVM's library begins; 0 if unknown. */
@@ -20,15 +18,14 @@ const HIGHEST = 2 ** 52
 /** Of one request, so that neither side needs much memory at once, and others get their turn (1 to 2 µs a place). */
 const ANSWER_BYTES = 4 << 20
 const PLACES = 16_384
-/** Of one question, in all: those about all classes of a large server take a tenth of it. */
+/** Of one question, in all. */
 const MOST_BYTES = 256 << 20
 /** Of a C string. */
 const LONGEST_STRING = 128
 
-/** The JVM's own data say what cannot be. */
-export class VmNotUnderstood extends JfluidError {
-  readonly exitCode = EX_PROTOCOL
-  readonly hint = 'Leave --rare watch out, which is what needs them, and report the version of that JVM.'
+/** The JVM's own data say what cannot be. A detach tells that its code could not be looked at. */
+export class VmNotUnderstood extends Error {
+  override readonly name = 'VmNotUnderstood'
   constructor(problem: string) {
     super(`what the JVM shows of its own data makes no sense: ${problem}`)
   }

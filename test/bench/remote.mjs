@@ -33,7 +33,7 @@ export async function remote(jdks) {
       const where = `tcp://127.0.0.1:${/:(\d+);/.exec(said)[1]}/${java.pid}`
       const caller = await RemoteSession.reach(remoteAddress(where))
       await RemoteSession.find(caller, String(java.pid))
-      const flags = { root: ['fix.Broad.root'], scheme: 'b', rare: 'arm', mode: 'exact' }
+      const flags = { root: ['fix.Broad.root'], scheme: 'b', mode: 'exact' }
       const source = remoteSource(await RemoteSession.start(caller, java.pid, flags))
       console.log(`\n${jdk.name}, ${SECONDS} s each`)
       console.log('  of 111,111       pictures/s    kB/s  most in 1 s  behind   CPU here %  proxy %')

@@ -45,10 +45,7 @@ async function classesOn(jdk, libraries) {
 async function onJdk(jdk, libraries) {
   const classPath = await classesOn(jdk, libraries)
   for (const root of ROOTS)
-    for (const rare of ['arm', 'watch'])
-      await session(jdk, classPath, root, ['--rare', rare], (figures) =>
-        print(jdk, `${root} --rare ${rare}`, figures),
-      )
+    await session(jdk, classPath, root, ['--scheme', 'b', '--yes'], (figures) => print(jdk, root, figures))
 }
 
 /** One JVM, warmed up and in use, recorded once. */

@@ -22,7 +22,6 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--include': { values: ['', '*.*.', 'a..b'] },
   '--time': { values: ['', 'work', 'A.b(', 'A..b', 'A.b)'], with: ['--scheme', 'adaptive'] },
   '--exclude': { values: ['', '*.*.', 'a..b'] },
-  '--rare': { values: ['', 'sometimes'] },
   '--max-overhead': { values: ['', '0%', '-1%', '5 apples'] },
   '--duration': { values: ['', '0s', '-1s', '10', '1 s'] },
   '--all': { values: ['', ' '] },

@@ -40,7 +40,7 @@ function hostile(more: Partial<Profile> = {}): Profile {
     methodNames: plain.methodNames.map((_, id) => ({ ...evil, class: `${EVIL}${id}` })),
     threads: [{ ...thread, tree: plain.merged }],
     selection: {
-      ...{ include: [EVIL], exclude: [EVIL], jdk: false, rare: 'arm' },
+      ...{ include: [EVIL], exclude: [EVIL], jdk: false },
       byHand: [{ what: 'exclude', text: EVIL, atMs: 1, methods: 1 }],
     },
     instrumentation: { ...plain.instrumentation, skipped: [{ method: EVIL, reason: EVIL }] },

@@ -17,7 +17,6 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--sample-every 9': { sampleEvery: 9 },
   '--liveness': { liveness: true },
   '--scheme a': { scheme: 'a' },
-  '--rare watch': { rare: 'watch' },
   '--profiler x.jar': { profiler: 'x.jar' },
   '--max-overhead 5%': { maxOverhead: 0.05 },
   '--slow p99': { slow: 'p99' },
@@ -32,7 +31,7 @@ const NAMES = Object.keys(OPTIONS)
 
 /** The message of what is refused, null if it is taken. */
 async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): Promise<string | null> {
-  const plain: SessionFlags = { scheme: 'b', rare: 'arm', mode }
+  const plain: SessionFlags = { scheme: 'b', mode }
   const flags: SessionFlags = Object.assign({}, plain, ...given)
   try {
     if (isSampledByJvm(flags)) wholeJvmSampling(flags)
@@ -47,15 +46,14 @@ async function refusal(mode: Mode, ...given: readonly Partial<SessionFlags>[]): 
 }
 
 const ROOT = { root: ['fix.Ticker.work'] }
-const ALL = ['--scheme a', '--rare watch', '--max-contexts 5000']
-const NEVER = ['--scheme a with --rare watch']
+const ALL = ['--scheme a', '--max-contexts 5000']
 
 interface Taken {
   readonly mode: Mode
   readonly given?: Partial<SessionFlags>
   /** What goes with it, beside `ALL`, */
   readonly options: readonly string[]
-  /** and not together, beside `NEVER`. */
+  /** and not together. */
   readonly apart?: readonly string[]
 }
 
@@ -68,7 +66,6 @@ const TAKEN: readonly Taken[] = [
     ],
     apart: [
       '--waits with --max-overhead 5%',
-      '--rare watch with --max-overhead 5%',
       '--max-overhead 5% with --call-sites',
       '--max-overhead 5% with --follow-threads',
       '--call-sites with --trace 3',
@@ -99,7 +96,7 @@ const TAKEN: readonly Taken[] = [
     options: ['--every 1ms', '--every 500bc', '--call-sites', '--sampler jfr'],
     apart: [
       '--every 500bc with --sampler jfr',
-      ...['--call-sites', '--scheme a', '--rare watch'].map((it) => `--sampler jfr with ${it}`),
+      ...['--call-sites', '--scheme a'].map((it) => `--sampler jfr with ${it}`),
       '--sampler jfr with --max-contexts 5000',
     ],
   },
@@ -132,7 +129,7 @@ describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, options, apart 
     expect(new Set(taken)).toEqual(new Set([...ALL, ...options]))
     const found: string[] = []
     for (const pair of pairs(taken)) if ((await refused(...pair)) !== null) found.push(pair.join(' with '))
-    expect(new Set(found)).toEqual(new Set([...NEVER, ...apart]))
+    expect(new Set(found)).toEqual(new Set(apart))
   })
 
   it('says of any other two what is at fault', async () => {

@@ -28,7 +28,6 @@ describe('--max-overhead', () => {
     [{ mode: 'sample' }, /not for --mode sample/],
     [{ waits: true }, /does not go with --waits: /],
     [{ followThreads: true }, /does not go with --follow-threads: /],
-    [{ rare: 'watch' }, /does not go with --rare watch: /],
   ] as const)('does not go with %j', async (flags, message) => {
     const error = await commandOptions({ ...FLAGS, ...flags, maxOverhead: 0.05 }).catch((it: unknown) => it)
     assert.ok(error instanceof JfluidError)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { commandOptions, type SessionFlags } from '../../src/commands/options.ts'
 
-const plain: SessionFlags = { scheme: 'b', mode: 'exact', rare: 'arm' }
+const plain: SessionFlags = { scheme: 'b', mode: 'exact' }
 
 describe('--region', () => {
   it('takes the methods as roots that lead nowhere', async () => {
@@ -30,7 +30,6 @@ describe('--region', () => {
     ['--include', { include: ['x'] }],
     ['--exclude', { exclude: ['x'] }],
     ['--jdk', { jdk: true }],
-    ['--rare watch', { rare: 'watch' }],
     ['--profiler', { profiler: 'x.jar' }],
     ['--reproducible', { reproducible: true }],
     ['--follow-threads', { followThreads: true }],

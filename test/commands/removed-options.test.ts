@@ -110,6 +110,6 @@ it('programs that use the library are told the same', async () => {
 it('all else is taken as before', () => {
   const command = withSessionFlags(new Command()).exitOverride()
   expect(command.parse(['--root', 'a.B.c'], { from: 'user' }).opts()).toEqual({
-    ...{ root: ['a.B.c'], mode: 'exact', scheme: 'auto', rare: 'arm' },
+    ...{ root: ['a.B.c'], mode: 'exact', scheme: 'auto' },
   })
 })

@@ -4,7 +4,7 @@ import type { SessionFlags } from '../../src/commands/options.ts'
 import { samplesInstead, whySampled } from '../../src/commands/samples-instead.ts'
 
 const flags = (given: Partial<SessionFlags>): SessionFlags => ({
-  ...{ scheme: 'auto', rare: 'arm', mode: 'exact', root: ['A.b'] },
+  ...{ scheme: 'auto', mode: 'exact', root: ['A.b'] },
   ...given,
 })
 

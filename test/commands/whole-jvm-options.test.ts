@@ -10,7 +10,7 @@ import {
 } from '../../src/commands/whole-jvm-options.ts'
 
 const flags = (given: Partial<SessionFlags>): SessionFlags => ({
-  ...{ scheme: 'b', rare: 'arm', mode: 'sample' },
+  ...{ scheme: 'b', mode: 'sample' },
   ...given,
 })
 
@@ -45,7 +45,6 @@ describe('--mode sample without a root, or with --sampler', () => {
     [{ include: ['a.*'] }, '--include'],
     [{ exclude: ['a.*'] }, '--exclude'],
     [{ followThreads: true }, '--follow-threads'],
-    [{ rare: 'watch' }, '--rare watch'],
     [{ waits: true }, '--waits'],
     [{ random: 1 }, '--random'],
     [{ sampleEvery: 2 }, '--sample-every'],

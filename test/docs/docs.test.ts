@@ -234,7 +234,7 @@ it('the documented keys of the JSON are those of an export', () => {
     regions: [REGION],
     ...TIMED,
     selection: {
-      ...{ include: [], exclude: [], jdk: false, rare: 'arm' as const },
+      ...{ include: [], exclude: [], jdk: false },
       byHand: [{ what: 'exclude' as const, text: 'a.B', atMs: 1, methods: 1 }],
     },
     trace: { asked: 1, calls: [callOf('main> 0 work> 1 work< 4 main< 5', new Methods())] },

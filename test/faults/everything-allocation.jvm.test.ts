@@ -87,7 +87,6 @@ const MODES: readonly (readonly [name: string, flags: readonly string[]])[] = [
   ['followed threads', [...METHOD, '--follow-threads']],
   ['slow calls', [...METHOD, '--slow', 'p99']],
   ['traces', [...METHOD, '--trace', '5']],
-  ['rare calls', [...METHOD, '--rare', 'watch']],
 ]
 
 /** How many bytes the calling thread took. */

@@ -28,7 +28,6 @@ export const MODES = [
   ['--max-overhead', '5'],
   ['--slow', 'p99'],
   ['--trace', '3'],
-  ['--rare', 'watch'],
   ['--region', 'every.Main.part'],
 ] as const
 

@@ -33,7 +33,7 @@ forEachJdk((jdk) => {
     const caller = await RemoteSession.reach(remoteAddress(`ssh://there/${java.pid}`)!)
     onTestFinished(async () => void (await caller.leave()))
     await RemoteSession.find(caller, String(java.pid))
-    const plain = { scheme: 'b', rare: 'arm' } as const
+    const plain = { scheme: 'b' } as const
     const session = await RemoteSession.start(caller, java.pid, {
       ...plain,
       root: ['fix.KnownTree.task'],

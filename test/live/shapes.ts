@@ -32,9 +32,7 @@ const FACTS = {
     ...{ gaps: 'number', healed: 'number' },
     overflows: [{ method: 'string', errors: 'number' }],
   },
-  selection: {
-    ...{ include: ['string'], exclude: ['string'], jdk: 'boolean', rare: 'string' },
-  },
+  selection: { include: ['string'], exclude: ['string'], jdk: 'boolean' },
   ...{ openCalls: 'number' },
   detach: {
     ...{ ms: 'number', proofMs: 'number', restoredClasses: 'number', refusedClasses: 'number' },

@@ -242,7 +242,7 @@ describe('the page', () => {
       'after: the session ended before it was asked to',
     ])
     assert.deepEqual(remarksOf(before, before), [])
-    const selection = { include: ['a.*'], exclude: [], jdk: false, rare: 'arm' as const }
+    const selection = { include: ['a.*'], exclude: [], jdk: false }
     assert.match(remarksOf(before, { ...before, selection })[0]!, /chose methods in different ways/)
   })
 

@@ -29,7 +29,9 @@ function nodesOf(roots: readonly JsonNode[]): JsonNode[] {
 }
 
 /** What was of options that have been removed: it is not read. */
-const REMOVED: ReadonlySet<string> = new Set(['errorBars', 'selfErrorNs', 'errorNs', 'proof', 'lookAhead'])
+const REMOVED: ReadonlySet<string> = new Set([
+  ...['errorBars', 'selfErrorNs', 'errorNs', 'proof', 'lookAhead', 'rare'],
+])
 
 /** Where the old one has something that the new one has not, or has otherwise. */
 function missing(old: unknown, now: unknown, where = ''): string[] {

@@ -29,7 +29,6 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--liveness'],
   ['--scheme', 'a', 'B', 'adaptive'],
   ['--jdk'],
-  ['--rare', 'arm', 'watch'],
   ['--profiler', 'a.jar'],
   ['--max-overhead', '0.000001%', '1000%'],
   ['--slow', 'p99', '1ns', '999999999m'],

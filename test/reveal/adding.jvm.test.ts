@@ -90,13 +90,6 @@ describe('what is added', () => {
     expect(await target.load('Later')).toBe('Later.get')
   })
 
-  it('is not left alone because it is rare', async () => {
-    const target = await entered('Main.run')
-    target.leaveRareAlone('Main.run', 'Main.end')
-    expect(await target.add('Util')).toBe('Util.help')
-    expect(target.leftAlone()).toBe('')
-  })
-
   it('and not any more is left out as before', async () => {
     const target = await entered('Main.run')
     await target.add('Util')

@@ -224,65 +224,6 @@ describe('scheme B (paper, section 6.2)', () => {
   })
 })
 
-describe('what runs seldom or never', () => {
-  it('is left alone, and told, where what runs often gets probes', async () => {
-    const target = new Target({ program: known })
-    await target.start()
-    target.leaveRareAlone('Main.pass', 'Often.go')
-    expect(await target.rootsWillRun(['Main.pass', 'Often.go'])).toBe('Main.pass Often.go')
-    expect(target.leftAlone()).toBe('Deep.deep Seldom.go')
-    expect(target.leftAlone()).toBe('')
-    // Nothing asks any more: all there is to find is found.
-    for (const it of ['Main.run', 'Main.pass', 'Often.go']) expect(target.isReady(it), it).toBe(true)
-  })
-
-  it('gets probes when it has run, and what it calls is looked at as ever', async () => {
-    const target = new Target({ program: known })
-    await target.start()
-    target.leaveRareAlone('Main.pass', 'Often.go')
-    await target.rootsWillRun(['Main.pass', 'Often.go'])
-    target.leftAlone()
-    expect(await target.wake('Seldom.go')).toBe('Seldom.go')
-    expect(target.isReady('Seldom.go')).toBe(true)
-    expect(target.leftAlone()).toBe('Deep.other')
-    expect(await target.wake('Seldom.go')).toBe('')
-  })
-
-  it('is looked ahead of by no step', async () => {
-    const target = new Target({ program: chain, root: 'Main.run', lookAhead: 9 })
-    await target.start()
-    target.leaveRareAlone('Main.a')
-    await target.invoke('Main.run')
-    expect(target.taken).toEqual(['Main.run', 'Main.a'])
-    expect(target.leftAlone()).not.toBe('')
-  })
-
-  it('is not known of a class that has been loaded since', async () => {
-    const target = new Target({ program: shapes, late: 'Square Cube' })
-    await target.start()
-    target.leaveRareAlone()
-    await target.invoke('Main.run')
-    expect(target.taken).toEqual(['Main.run'])
-    expect(target.leftAlone()).not.toBe('')
-    expect(await target.load('Square')).toContain('Square.')
-  })
-
-  it('is looked for later in classes behind the gate where nothing would get probes', async () => {
-    const target = new Target({ program: gate, root: 'Main.item' })
-    await target.start()
-    target.leaveRareAlone('Task.run')
-    expect(await target.invoke('Main.item')).toBe('Task.run')
-    const first = target.leftAlone().split(' ')
-    expect(first).not.toContain('Worker.run')
-    const fetched = target.fetched.length
-    expect(await target.lookIntoDormant()).toBe('')
-    expect(target.fetched.length).toBeGreaterThan(fetched)
-    expect(target.leftAlone()).toContain('Worker.run')
-    expect(await target.lookIntoDormant()).toBe('')
-    expect(target.leftAlone()).toBe('')
-  })
-})
-
 describe('what is known to run', () => {
   const ran = ['Main.pass', 'Often.go', 'Deep.deep']
 

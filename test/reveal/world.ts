@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../src/base/class-info.ts'
-import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { type Chosen, chosenOf } from '../../src/reveal/chosen.ts'
 import type { Past } from '../../src/reveal/past.ts'
 import { parseClassPattern, parseRoot } from '../../src/reveal/patterns.ts'
@@ -200,67 +199,6 @@ export class Target {
     const names: string[] = []
     for await (const step of this.revealer.rootsWillRun(past(ran))) names.push(this.#note(step))
     return names.join(' ').split(' ').filter(Boolean).sort().join(' ')
-  }
-
-  /**
-   * From now on, all methods of loaded classes are rare but these: `Main.run`. Classes that `late` names are not known.
-   *
-   * @param usual  of a class without any, nothing would get probes
-   */
-  leaveRareAlone(...usual: string[]): void {
-    const known = new Set(this.#ids.values())
-    this.revealer.leaveRareAlone({
-      isRare: (id, { name }) => known.has(id) && !usual.includes(short({ className: this.#names[id], name })),
-      isDormant: (id) =>
-        known.has(id) && !usual.some((it) => this.full(it.split('.')[0]) === this.#names[id]),
-    })
-  }
-
-  /** From now on, these methods are rare: given the class and the selector. */
-  leaveAlone(isRare: (classId: number, selector: string) => boolean): void {
-    this.revealer.leaveRareAlone({
-      isRare: (id, { name, descriptor }) => isRare(id, name + descriptor),
-      isDormant: () => false,
-    })
-  }
-
-  /** What calls have been seen to lead to since, and what it leads to, gets probes. */
-  async observeAgain(): Promise<string> {
-    return this.#note(await this.revealer.wake(await this.revealer.observeAgain()))
-  }
-
-  /** Internal name. */
-  classOf(id: number): string {
-    return this.#names[id]
-  }
-
-  nameOf({ classId, selector }: { classId: number; selector: string }): string {
-    return short({ className: this.#names[classId], name: selector.slice(0, selector.indexOf('(')) })
-  }
-
-  /** Methods that have been left alone since the last call, in order. */
-  leftAlone(): string {
-    return this.revealer.takeLeftAlone().map(short).sort().join(' ')
-  }
-
-  /** A method that was left alone has run. */
-  async wake(method: string): Promise<string> {
-    const [className, name] = method.split('.')
-    const classId = this.#ids.get(`${this.full(className)}@${APP}`)
-    if (classId === undefined) throw new Error(`no class ${className}`)
-    const file = parseClassFile(this.bytes(this.full(className))!)
-    const methods = file.methods.filter((it) => it.name === name)
-    return this.#note(
-      await this.revealer.wake(
-        methods.map((it) => ({ classId, methodIndex: it.index, className, name, descriptor: it.descriptor })),
-      ),
-    )
-  }
-
-  async lookIntoDormant(): Promise<string> {
-    const names: string[] = []
-    while (this.revealer.hasDormant) names.push(this.#note(await this.revealer.lookIntoDormant()))
-    return names.filter(Boolean).join(' ')
   }
 
   /** First invocation of a method taken before: `Main.run`. */

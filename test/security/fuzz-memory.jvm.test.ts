@@ -5,9 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
 import { parseCode } from '../../src/classfile/code.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
-import { CallProfiles } from '../../src/vmstructs/call-profiles.ts'
 import { Memory, type MemoryPort, VmNotUnderstood } from '../../src/vmstructs/memory.ts'
-import { MethodCounts } from '../../src/vmstructs/method-counts.ts'
+import { MethodPlaces } from '../../src/vmstructs/method-places.ts'
 import { type HeldCode, HeldCodes, isOriginal } from '../../src/vmstructs/original-code.ts'
 import { readStructs, type Structs } from '../../src/vmstructs/structs.ts'
 import { Agent } from '../../src/wire/agent.ts'
@@ -17,7 +16,7 @@ import { startJava } from '../support/java-process.ts'
 import { newest } from '../support/jdks.ts'
 import { inputs, LONG_MS, mutated, seedOf, tryInputs } from './mutate.ts'
 
-/** Of the JDK, which have run often: some of their methods have a profile. */
+/** Of the JDK. */
 const CLASSES = [
   'String',
   'StringLatin1',
@@ -125,14 +124,9 @@ function recorder(port: MemoryPort) {
 /** All that is ever asked. @returns how many methods were read; 0 where nothing is known of the JVM */
 async function readAll(port: MemoryPort, structs: Structs, ids: readonly number[]): Promise<number> {
   const memory = new Memory(port)
-  const counts = await MethodCounts.open(memory, port, structs)
-  if (counts === null) return 0
-  const tables = await counts.tables(ids)
-  await counts.of(ids)
-  const klasses = await counts.klasses(ids)
-  const methods = [...tables.values()].flatMap((it) => [...it.values()].map(({ address }) => address))
-  const profiles = await CallProfiles.open(memory, structs, methods)
-  await profiles?.of(methods, (klass) => klasses.get(klass))
+  const places = await MethodPlaces.open(memory, port, structs)
+  if (places === null) return 0
+  const methods = [...(await places.addresses(ids)).values()].flatMap((it) => [...it.values()])
   await HeldCodes.open(memory, structs)?.of(methods)
   return methods.length
 }
@@ -235,7 +229,7 @@ describe('the memory of a JVM', { timeout: LONG_MS }, () => {
 /** Code of class files beside that which the JVM holds. */
 async function codes(agent: Agent, source: MemoryPort, structs: Structs, ids: readonly number[]) {
   const memory = new Memory(source)
-  const places = await (await MethodCounts.open(memory, source, structs))!.addresses(ids)
+  const places = await (await MethodPlaces.open(memory, source, structs))!.addresses(ids)
   const held = HeldCodes.open(memory, structs)!
   const bytes = await agent.classBytes(ids)
   const found: { code: ReturnType<typeof parseCode>; held: HeldCode }[] = []

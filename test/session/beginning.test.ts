@@ -26,12 +26,7 @@ class FakeEngine {
   readonly classLoads = { beforeRecording: (prepare: () => Promise<void>) => prepare() }
   readonly revealer = {
     start: async () => ({ instrument: [], ready: [], skipped: [], reflection: false }),
-    counters: { instrumentedMethods: 0 },
     rootProgress: () => [],
-  }
-  readonly rareWatch = {
-    ...{ past: undefined, recent: async function* () {} },
-    ...{ settle: async () => {}, lookFurther: async () => {} },
   }
   readonly installation = {
     ...{ refreshClasses: async () => {}, begin: async () => {}, catchUp: async () => {} },

@@ -70,12 +70,11 @@ describe('all calls are needed', () => {
     [{ trace: 3 }, '--trace'],
     [{ followThreads: true }, '--follow-threads'],
     [{ maxOverhead: 0.05 }, '--max-overhead'],
-    [{ rare: 'watch' }, '--rare watch'],
   ] as const)('by %j', (more, option) => {
     expect(needsAllCalls(request(more))).toBe(option)
   })
 
   it('by nothing else', () => {
-    expect(needsAllCalls(request({ mode: 'exact', rare: 'arm', jdk: true }))).toBeNull()
+    expect(needsAllCalls(request({ mode: 'exact', jdk: true }))).toBeNull()
   })
 })

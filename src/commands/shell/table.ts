@@ -39,7 +39,6 @@ export interface CommandRow {
 /** Values of options whose parser tells them in words; a test gives each to the parser. */
 const FEW: { readonly [option: string]: readonly string[] } = {
   '--scheme': ['a', 'b'],
-  '--rare': ['arm', 'watch'],
   '--bba': ['default', 'precise'],
 }
 

@@ -43,11 +43,6 @@ export interface Workshop {
   readonly turns: Turns
 }
 
-export interface AroundSwap {
-  before(classIds: ReadonlySet<number>): Promise<void>
-  after(classIds: ReadonlySet<number>): void
-}
-
 export class Installation {
   readonly #workshop: Workshop
   readonly #skipped = new Map<string, string>()
@@ -74,9 +69,6 @@ export class Installation {
 
   /** Asked before each list of the loaded classes, and what it returns is told which have been defined since the one before. */
   listing: () => (classIds: ReadonlySet<number>) => void = () => () => {}
-
-  /** Told of the classes of each redefinition. */
-  aroundSwap: AroundSwap = { before: () => Promise.resolve(), after: () => {} }
 
   constructor(workshop: Workshop) {
     this.#workshop = workshop
@@ -220,14 +212,7 @@ export class Installation {
   async #install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
     if (tasks.length === 0 && ready.length === 0) return
     const { instrumenter } = this.#workshop
-    const classIds = new Set(tasks.map((t) => t.classId))
-    if (classIds.size > 0) await this.aroundSwap.before(classIds)
-    const { refusals, results } = await instrumenter.install(tasks, ready).catch((error: unknown) => {
-      this.aroundSwap.after(classIds) // some of them may be in
-      throw error
-    })
-    const refused = new Set(refusals.map(({ task }) => task))
-    this.aroundSwap.after(new Set(tasks.filter((t) => !refused.has(t)).map((t) => t.classId)))
+    const { refusals, results } = await instrumenter.install(tasks, ready)
     await this.noteRefused(refusals)
     for (const r of results) {
       this.noteSwap(r)
@@ -268,20 +253,14 @@ export class Installation {
     keep: (refused: readonly Task[]) => void,
   ): Promise<{ refused: number[]; pauseMs: number }> {
     const { instrumenter } = this.#workshop
-    const classIds = new Set(tasks.map((t) => t.classId))
-    if (classIds.size === 0) return { refused: [], pauseMs: 0 }
-    await this.aroundSwap.before(classIds)
-    try {
-      const { refusals, results } = await instrumenter.install(tasks, [])
-      const refused = refusals.map(({ task }) => task)
-      keep(refused)
-      for (const r of results) this.noteSwap(r)
-      if (results.some((r) => r.loadedClasses)) await this.refreshClasses()
-      const pauseMs = results.reduce((sum, { pauseNs }) => sum + (pauseNs ?? 0) / 1e6, 0)
-      return { refused: refused.map(({ id }) => id), pauseMs }
-    } finally {
-      this.aroundSwap.after(classIds)
-    }
+    if (tasks.length === 0) return { refused: [], pauseMs: 0 }
+    const { refusals, results } = await instrumenter.install(tasks, [])
+    const refused = refusals.map(({ task }) => task)
+    keep(refused)
+    for (const r of results) this.noteSwap(r)
+    if (results.some((r) => r.loadedClasses)) await this.refreshClasses()
+    const pauseMs = results.reduce((sum, { pauseNs }) => sum + (pauseNs ?? 0) / 1e6, 0)
+    return { refused: refused.map(({ id }) => id), pauseMs }
   }
 
   /**
