@@ -27,7 +27,7 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
     option: '--proof',
     why: 'the time of a root call varies too much to show whether a session left something behind',
     instead:
-      'Leave it out: every detach compares the code of all classes that had probes with the code from before, and says so.',
+      'Leave it out: every detach compares the code of all methods that had probes with the code from before, and says so.',
   },
   {
     option: '--look-ahead',
