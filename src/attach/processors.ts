@@ -13,7 +13,7 @@ export interface Processors {
   readonly used: number
   /** That it may use. */
   readonly most: number
-  /** Of the machine; infinite where that is not told. */
+  /** Of those that it may run on; infinite where that is not told. */
   readonly idle: number
   /** That this process used meanwhile. */
   readonly ours: number
@@ -49,31 +49,53 @@ export async function readProcessors(pid: number, ms: number): Promise<Processor
 
 /** @returns tells what has been in use since; undefined where the process has gone, or is not ours to see */
 export function processorsFromNow(pid: number): () => Processors | undefined {
-  const [before, idle, ours, begun] = [readCpuMs(pid), idleMs(), process.cpuUsage(), performance.now()]
+  const allowed = allowedOf(pid)
+  const idleNow = (): number => idleMs(textOf('/proc/stat'), allowed)
+  const [before, idle, ours, begun] = [readCpuMs(pid), idleNow(), process.cpuUsage(), performance.now()]
   return () => {
     const [after, ms] = [readCpuMs(pid), performance.now() - begun]
     if (before === undefined || after === undefined) return undefined
     const { user, system } = process.cpuUsage(ours)
-    const now = idleMs()
+    const now = idleNow()
     return {
       used: Math.max(0, after - before) / ms,
-      most: processorsOf(pid),
+      most: processorsOf(pid, allowed.size),
       idle: Number.isNaN(now) ? Number.POSITIVE_INFINITY : (now - idle) / ms,
       ours: (user + system) / 1_000 / ms,
     }
   }
 }
 
-/** For how long processors of the machine have been idle, all together; NaN where it does not tell. `man 5 proc`, /proc/stat, in USER_HZ. */
-function idleMs(): number {
-  const [, idle, waiting] = /^cpu +\d+ \d+ \d+ (\d+) (\d+)/.exec(textOf('/proc/stat')) ?? []
-  return (Number(idle) + Number(waiting)) * MS_A_TICK
+/**
+ * For how long processors have been idle, all together. `man 5 proc`, /proc/stat, in USER_HZ.
+ *
+ * @param stat     its text
+ * @param numbers  of the processors; all of the machine where it tells of none of them
+ * @returns NaN where it does not tell
+ */
+export function idleMs(stat: string, numbers: ReadonlySet<number>): number {
+  let all = Number.NaN
+  let some = 0
+  let isTold = false
+  for (const [, number, idle, waiting] of stat.matchAll(/^cpu(\d*) +\d+ \d+ \d+ (\d+) (\d+)/gm)) {
+    const ms = (Number(idle) + Number(waiting)) * MS_A_TICK
+    if (number === '') all = ms
+    else if (numbers.has(Number(number))) {
+      some += ms
+      isTold = true
+    }
+  }
+  return isTold ? some : all
 }
 
-/** That a process may use. */
-function processorsOf(pid: number): number {
+/** Numbers of those that a process may run on; none where that is not told. */
+function allowedOf(pid: number): ReadonlySet<number> {
+  return listed(/^Cpus_allowed_list:\s*(\S+)/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? '')
+}
+
+/** As many as a process may use. */
+function processorsOf(pid: number, allowed: number): number {
   const groups = controlGroups(textOf(`/proc/${pid}/cgroup`), 'cpu').map(processorsOfGroup)
-  const allowed = listed(/^Cpus_allowed_list:\s*(\S+)/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? '')
   return Math.min(allowed || availableParallelism(), minOf(groups))
 }
 
@@ -85,13 +107,14 @@ function processorsOfGroup(group: string): number {
   return part > 0 ? part : Number.POSITIVE_INFINITY
 }
 
-/** How many numbers are in "0-3,8". */
-export function listed(ranges: string): number {
-  return ranges
-    .split(',')
-    .filter(Boolean)
-    .map((it) => it.split('-').map(Number))
-    .reduce((sum, [first = 0, last = first]) => sum + last - first + 1, 0)
+/** The numbers in "0-3,8". */
+export function listed(ranges: string): Set<number> {
+  const numbers = new Set<number>()
+  for (const range of ranges.split(',').filter(Boolean)) {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    for (let number = first; number <= last; number++) numbers.add(number)
+  }
+  return numbers
 }
 
 function textOf(path: string): string {

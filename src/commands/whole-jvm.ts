@@ -63,7 +63,7 @@ export async function attachWholeJvm(
   for (const line of later) say(line)
   const { how, profile } = left
   const ended = outcome(session, how === 'quit' ? null : how, flags.out ?? null)
-  const told = orNothing(ended, session.pid, profile)
+  const told = orNothing(ended, session, profile)
   if (told !== null) throw told
 }
 
@@ -111,7 +111,7 @@ export async function recordWholeJvm(
     const put = await place.put(profile, (text) => progress.phase(text), stop)
     if (put.problem !== null) throw put.problem
     for (const line of put.lines) progress.note(line)
-    const problem = orNothing(outcome(session, signal, keptIn(put)), session.pid, profile)
+    const problem = orNothing(outcome(session, signal, keptIn(put)), session, profile)
     if (problem !== null) throw problem
   } finally {
     keepStatus()
@@ -277,14 +277,14 @@ async function view(
 async function finish(session: JvmSampling): Promise<Profile> {
   await session.leave()
   const profile = session.profile()
-  if (profile.events.count > 0) return profile
+  if (!session.foundNothing) return profile
   const { message, hint } = new NothingSampled(session.pid, profile)
   return { ...profile, warnings: [...profile.warnings, `${message}. ${hint}`] }
 }
 
 /** @param how  what is to be told otherwise; null if there is nothing */
-function orNothing(how: JfluidError | null, pid: number, profile: Profile): JfluidError | null {
-  return how === null && profile.events.count === 0 ? new NothingSampled(pid, profile) : how
+function orNothing(how: JfluidError | null, session: JvmSampling, profile: Profile): JfluidError | null {
+  return how === null && session.foundNothing ? new NothingSampled(session.pid, profile) : how
 }
 
 function describeLeaving({ pid, ending, sampling }: JvmSampling): string {

@@ -19,7 +19,7 @@
 //                                     still for 250 ms do not wait until it moves again, unless
 //                                     the next three say that it wants a processor (2 s)
 //       20     4  u32   ended         target, once it has stopped recording by itself: 1 if the
-//                                     client was stopped, 2 if nothing came from it for 10 s,
+//                                     client was stopped or killed, 2 if nothing came from it for 10 s,
 //                                     3 if the agent was told to leave
 //       24     4  u32   starving      target, +1 each time a thread found no free chunk
 //       28     4  u32   readerProcess client, pid of the process whose heart beats

@@ -21,7 +21,7 @@ export interface DetachFacts {
   readonly lambdaClasses: number
 }
 
-/** The code of all methods of classes that had probes, as the JVM holds it now, beside what it was before. */
+/** The code of all methods that had probes, as the JVM holds it now, beside what it was before. */
 export interface CodeFacts {
   readonly checkedClasses: number
   readonly checkedMethods: number

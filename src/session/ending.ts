@@ -15,7 +15,7 @@ import type { Pulse } from './pulse.ts'
 import { tellsTime } from './session-options.ts'
 import type { Span } from './span.ts'
 
-/** Why the target ends a session, see isLost() of its runtime. The agent says the same, if it can. */
+/** Why the target ends a session, see lookAtClient() of its agent and Reader.listen(). It says the same, if it can. */
 const WHY_ENDED = new Map([
   [ENDED_STOPPED, 'the client was stopped or killed'],
   [ENDED_SILENT, 'the client did not answer for 10 s'],

@@ -73,10 +73,11 @@ export async function compareCode(
     const places = new Map(
       (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
     )
-    // One without any has been unloaded.
     const there = some.flatMap((it) => {
       const addresses = places.get(it.id) ?? []
-      return addresses.length === 0 ? [] : [{ ...it, addresses, own: ownOf(it) }]
+      if (addresses.length === 0) return [] // unloaded
+      const own = ownOf(it)
+      return own.length === 0 ? [] : [{ ...it, addresses, own }]
     })
     const inJvm = await codes.named(
       there.map(({ addresses, own }) => ({
@@ -226,11 +227,12 @@ export class Proof {
       await turnOfTheLoop() // the agent is asked first
       this.#lookAtThreads()
       this.#code = await comparing
-      if (this.#engine.seesProbes === false)
+      if (this.#engine.seesProbes === false && this.#code.different.length === 0)
         this.#code = { ...NOTHING, unchecked: 'the comparison saw none of the probes while they were there' }
     } catch (error) {
       // The detach goes on: what could not be looked at is said.
-      const problem = error instanceof ClassFormatProblem ? `unreadable: ${error.message}` : String(error)
+      const said = error instanceof Error ? error.message : String(error)
+      const problem = error instanceof ClassFormatProblem ? `unreadable: ${said}` : said
       this.#code = { ...NOTHING, unchecked: problem }
     }
   }

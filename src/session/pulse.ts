@@ -71,7 +71,7 @@ export class Pulse {
 
   async #tick(): Promise<void> {
     if (this.#stopped) return
-    const { options, recorder, rootWatch, warnings } = this.#engine
+    const { options, recorder, rootWatch, turns, warnings } = this.#engine
     if (this.#askedAt !== null) {
       // One question at a time: a target that is stopped would have hundreds to answer when it goes on.
       this.#note = performance.now() - this.#askedAt < SILENT_MS ? null : this.#silence()
@@ -84,7 +84,9 @@ export class Pulse {
         this.#note = null
       })
       if (++this.#ticks === 1) void this.#engine.openCode()
-      if (this.#ticks === REHEARSAL_TICK && this.#controller !== null) void this.#engine.rehearseProof()
+      // In a turn: a redefinition, or the end, waits for it.
+      if (this.#ticks === REHEARSAL_TICK && this.#controller !== null)
+        void turns.enqueue(() => this.#engine.rehearseProof())
       if (this.#ticks % ROOT_TICKS === 0) this.#findRoots()
       const stats = await recorder.stats()
       if (stats.events > 0) this.#hasRecorded = true

@@ -1,13 +1,32 @@
 import { expect, it } from 'vitest'
-import { isBusy, listed, readProcessors } from '../../src/attach/processors.ts'
+import { idleMs, isBusy, listed, readProcessors } from '../../src/attach/processors.ts'
 
 it.each([
-  ['0', 1],
-  ['0-3', 4],
-  ['0-3,8,10-11', 7],
-  ['', 0],
-])('the list %j names %i processors', (ranges, count) => {
-  expect(listed(ranges)).toBe(count)
+  ['0', [0]],
+  ['0-3', [0, 1, 2, 3]],
+  ['0-1,8,10-11', [0, 1, 8, 10, 11]],
+  ['', []],
+])('the list %j names the processors %j', (ranges, numbers) => {
+  expect([...listed(ranges)]).toEqual(numbers)
+})
+
+// proc(5): user, nice, system, idle, iowait; hundredths of a second.
+const STAT = `cpu  100 0 50 1700 30 0 9 0 0 0
+cpu0 60 0 20 500 10 0 5 0 0 0
+cpu1 30 0 20 500 10 0 3 0 0 0
+cpu10 10 0 10 700 10 0 1 0 0 0
+intr 12345`
+
+it.each([
+  ['those that a container may use', STAT, [1, 10], 12_200],
+  ['all of them where these are told of under other numbers', STAT, [5], 17_300],
+  ['all of them where it may use any', STAT, [], 17_300],
+])('idle are %s', (_, stat, numbers, ms) => {
+  expect(idleMs(stat, new Set(numbers))).toBe(ms)
+})
+
+it('of processors that are not told of nothing is known', () => {
+  expect(idleMs('', new Set([0]))).toBeNaN()
 })
 
 it('a process that computes uses a processor', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { describeDetach } from '../../src/commands/finish.ts'
-import { outcome } from '../../src/commands/outcome.ts'
+import { NothingSampled, outcome } from '../../src/commands/outcome.ts'
 import type { DetachFacts } from '../../src/profile/detach-facts.ts'
 import { AbstractOrNativeRoot, type RootProblem, RootRefused } from '../../src/reveal/errors.ts'
 import type { Ending } from '../../src/session/ending.ts'
@@ -140,5 +140,22 @@ describe('what is said of a target that had nothing to say at the end', () => {
     assert.equal(said(GONE), 'JVM 4711 has ended')
     assert.equal(said(silent()), 'the session with JVM 4711 had ended by itself')
     assert.equal(said({ how: 'target silent' }), 'left JVM 4711 without its answer')
+  })
+})
+
+describe('samples that found nothing are told', () => {
+  const sampling = { every: 1e7, unit: 'ns', by: 'stacks', samples: 0 } as const
+
+  it.each([
+    [[], 0, 12, 'no thread was found running Java code in 12 dumps of threads'],
+    [['a.B.c'], 90, 1, 'no thread was found inside a.B.c in 1 dump of threads'],
+    [['a.B.c'], 0, undefined, 'no thread was found running Java code'],
+  ])('with roots %j and %i samples elsewhere', (roots, outside, dumps, message) => {
+    const problem = new NothingSampled(42, {
+      roots,
+      sampling: { ...sampling, outside, ...(dumps !== undefined && { dumps }) },
+    })
+    assert.equal(problem.message, message)
+    assert.equal(problem.exitCode, 83)
   })
 })

@@ -109,7 +109,8 @@ forOldestJdk((jdk) => {
     const options = await commandOptions({ root: ['fix.Witness.root'], scheme: 'a' })
     const session = await Session.start(await attachDoor(java.pid), options)
     const { agent, instrumenter } = session.engine
-    const during = await compareCode(openCode(agent), instrumenter.classesBefore())
+    const opened = openCode(agent)
+    const during = await compareCode(opened, instrumenter.classesBefore())
     expect(during.different).toEqual(
       expect.arrayContaining(['fix.Witness.root(I)I', 'fix.Witness.mix(II)I', 'fix.Witness$1.of(I)I']),
     )
@@ -126,12 +127,12 @@ forOldestJdk((jdk) => {
     expect(during.different).not.toContain('fix.Witness.main([Ljava/lang/String;)V') // nothing of it has changed
     expect(during.originalClasses).toBe(0)
     const before = instrumenter.classesBefore()
-    expect(await seesProbes(openCode(agent), before)).toBe(true)
+    expect(await seesProbes(opened, before)).toBe(true)
     // Of a method that has none, it sees none: that is what keeps the proof from being believed.
     const main = new Set(['main([Ljava/lang/String;)V'])
     const without = before.filter(({ name }) => name === 'fix/Witness').map((it) => ({ ...it, probed: main }))
-    expect(await seesProbes(openCode(agent), without)).toBe(false)
-    expect(await seesProbes(openCode(agent), [])).toBe(null)
+    expect(await seesProbes(opened, without)).toBe(false)
+    expect(await seesProbes(opened, [])).toBe(null)
     const there = named(remainsOf(java.pid)!.traces)
     expect(there).toContain('thread jfluid-agent')
     expect(there.filter((it) => it.startsWith('mapping'))).toHaveLength(1)

@@ -27,7 +27,7 @@ forEachJdk((jdk) => {
     const silence = await open(jdk, asleep())
     expect(await silence.call()).toBeGreaterThan(240)
     expect(await fastest(silence)).toBeLessThan(100)
-    expect(await silence.agent.status()).toMatchObject({ gaps: expect.any(Number) })
+    expect((await silence.agent.status()).gaps).toBeGreaterThan(0)
     expect(silence.over).toBe(false)
   })
 

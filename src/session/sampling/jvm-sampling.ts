@@ -118,6 +118,7 @@ export class JvmSampling {
   #ending: Ending | null = null
   #truncated: string | null = null
   #stopped: Promise<void> | undefined
+  #wasReset = false
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `leave`. */
   readonly ended: Promise<string>
@@ -294,6 +295,11 @@ export class JvmSampling {
     }
   }
 
+  /** No sample was taken, not even one that was forgotten. */
+  get foundNothing(): boolean {
+    return this.#tree.samples === 0 && !this.#wasReset
+  }
+
   snapshot(perThread = true): Snapshot {
     return this.#tree.snapshot(perThread)
   }
@@ -306,6 +312,7 @@ export class JvmSampling {
   reset(): void {
     if (this.#ending !== null || this.#stopped !== undefined) return
     this.#tree.reset()
+    this.#wasReset = true
     this.#startedAt = new Date()
     this.#begun = performance.now()
   }

@@ -20,8 +20,8 @@ import jdk.internal.misc.Unsafe;
  */
 final class Feeder extends GuestThread {
     /**
-     * As long a client may be silent that nobody waits for: a network may be away for a moment, and the client draw a large
-     * picture. For whoever waits see {@link JFluid1Client#STARVING_NANOS}.
+     * As long a client may be silent: a network may be away for a moment, and the client draw a large picture. How long threads wait
+     * for it says {@link JFluid1Client#STARVING_NANOS}.
      */
     private static final long SILENT_NANOS = 5_000_000_000L;
     /** For what is left, as long as the client goes on asking: over a slow network a full buffer takes its time. */

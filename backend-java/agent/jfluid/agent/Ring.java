@@ -139,16 +139,17 @@ final class Ring {
     boolean letGo() {
         for (int tries = 1; tries <= TRIES; tries++) {
             try {
-                boolean left = isLeft(LEAVING_NANOS);
+                // Once nobody writes events, threads go on entering probes until the methods have their own code.
+                boolean gone = isLeft(LEAVING_NANOS) && nobodyInside(List.of(this), LEAVING_NANOS);
                 if (feeder != null) {
                     feeder.finish();
                 }
-                JFluid1Session.end(left);
-                if (left) {
+                JFluid1Session.end(gone);
+                if (gone) {
                     unmap();
                     releaseKept();
                 }
-                return left;
+                return gone;
             } catch (OutOfMemoryError full) {
                 Pause.nanos(100_000_000L);
             }
@@ -183,7 +184,7 @@ final class Ring {
     }
 
     /**
-     * Whether no thread is in a probe, and none will be. After {@link JFluid1Session#disable}.
+     * Whether no thread writes events, and none will. After {@link JFluid1Session#disable}.
      *
      * @param nanos as long each of two looks may take
      */

@@ -23,8 +23,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * One attach, from connect to detach: the daemon thread of the back end, which has a second one beside it
  * only while a redefinition runs. It executes the client's commands, passes on what the probes and the load hook ask, and guards the target: when the
- * client is gone, or stops answering while somebody waits for it, the session ends as if it had
- * detached.
+ * client is gone, is stopped, or says nothing for long, the session ends as if it had detached.
  *
  * The messages are drawn in src/wire/messages.ts.
  */
@@ -90,7 +89,10 @@ final class Session extends GuestThread {
     /** Null but where allocations are counted. */
     private Allocations allocations;
     private boolean detached;
+    /** Nothing is recorded any more. */
     private volatile boolean left;
+    /** {@link #leave} has begun. */
+    private boolean leaving;
     /** A System.nanoTime(). */
     private long leftAt;
     /** What {@link #leave} has answered. */
@@ -104,7 +106,7 @@ final class Session extends GuestThread {
     /** Each try to restore costs the application a collection of all its heap. */
     private boolean noMetaspace;
     private long lookedAt = System.nanoTime();
-    /** Since when neither a word of the client came nor a beat of its heart. */
+    /** So many looks in a row have found neither a word of the client nor a beat of its heart. */
     private int silentLooks;
     /** Why the session is to end; null while it goes on. */
     private String problem;
@@ -208,7 +210,7 @@ final class Session extends GuestThread {
         return now - it.since > SILENT_NANOS;
     }
 
-    /** Whether the target is being given its code back: it will be over soon, by itself. */
+    /** Whether nothing is recorded any more: as a rule it will be over soon, by itself. */
     boolean isLeaving() {
         return left;
     }
@@ -260,8 +262,8 @@ final class Session extends GuestThread {
                 hear();
                 if (heard) {
                     heardAt = System.nanoTime();
-                } else if (left && System.nanoTime() - heardAt > LOOKING_NANOS) {
-                    break; // the target is itself again: nothing is left to be done for a client that hangs
+                } else if (left && (System.nanoTime() - heardAt > LOOKING_NANOS || isStoppedBeforeRestoring())) {
+                    break; // what is left to be done is ours
                 }
                 if (dir == null && ring == null && !left && System.nanoTime() - heardAt > MUTE_NANOS) {
                     sendQuietly(new Object[] {0, "ended", "nothing came from the client for some seconds"});
@@ -339,6 +341,11 @@ final class Session extends GuestThread {
         } else if (++silentLooks > SILENT_LOOKS) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
         }
+    }
+
+    /** A client that has ended the recording, and is stopped before it has said the next: probes are still in. */
+    private boolean isStoppedBeforeRestoring() {
+        return !leaving && ring != null && ring.reader().isStopped();
     }
 
     /** A thread of the target that waits for the client wonders whether it lives. */
@@ -1016,7 +1023,7 @@ final class Session extends GuestThread {
         }
     }
 
-    /** @return whether no thread is in a probe any more, so that all events are written */
+    /** @return whether no thread writes events any more, so that all are written */
     private boolean stopRecording() {
         if (!left) {
             endRecording();
@@ -1037,9 +1044,10 @@ final class Session extends GuestThread {
      *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
      */
     private Object leave() {
-        if (report != null || hotSwap == null) {
+        if (leaving || hotSwap == null) {
             return report;
         }
+        leaving = true;
         if (!left) {
             endRecording();
         }

@@ -154,11 +154,7 @@ public final class JFluid1Client {
 
     /** Whether no thread waits for the client, since its heart stands still. */
     static boolean isSilent() {
-        if (!silent) {
-            return false;
-        }
-        silent = heartbeat() == silentBeat;
-        return silent;
+        return silent && heartbeat() == silentBeat;
     }
 
     /** It has been waited for in vain. */
@@ -265,13 +261,12 @@ public final class JFluid1Client {
     }
 
     /**
-     * The client will not come back: stop recording. The agent sees it and un-instruments.
+     * The client will not come back: stops recording. On the agent's thread, which then gives the classes their code.
      *
      * @param why ENDED_STOPPED or ENDED_SILENT
      */
     public static void abandon(int why) {
         enabled = open = false;
         U.putIntVolatile(null, ring + RING_ENDED, why);
-        wakeAgent();
     }
 }
