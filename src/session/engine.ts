@@ -55,7 +55,6 @@ export class Engine {
   readonly recorder: Recorder
   readonly clock: TargetClock
   #calibration: MeasuredCalibration | null
-  #calibrating: Promise<void> | undefined
   /** Whether the comparison of code has seen probes while they were there; null where nobody has looked. */
   seesProbes: boolean | null = null
   /** Null unless regions are timed. */
@@ -161,12 +160,7 @@ export class Engine {
   }
 
   /** Where that has not been done. The agent does it before what it is asked from now on. */
-  calibrate(): Promise<void> {
-    this.#calibrating ??= this.#calibrate()
-    return this.#calibrating
-  }
-
-  async #calibrate(): Promise<void> {
+  async calibrate(): Promise<void> {
     this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_MS)
   }
 

@@ -1,7 +1,6 @@
 // How a session of scheme adaptive begins: the roots get their probes, and nothing else is touched. No class is listed but those
 // of the roots' names, and no thread of the target asks or waits.
 
-import { INVALIDATES_LITTLE } from '../../attach/admission.ts'
 import { AbstractOrNativeRoot } from '../../reveal/errors.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
 import { MODE_TIME } from '../../wire/messages.ts'
@@ -28,8 +27,7 @@ export async function beginAtRoots(
   onPhase: (phase: string) => void,
   recording: () => void,
 ): Promise<void> {
-  const { agent, arming, facts, inside, installation, instrumenter, options, revealer, turns, warnings } =
-    engine
+  const { agent, arming, inside, installation, options, revealer, turns, warnings } = engine
   onPhase('looking for the root')
   const size = arming?.size()
   size?.catch(() => {}) // it is waited for below
@@ -53,22 +51,17 @@ export async function beginAtRoots(
       hideHandleMembers(engine),
     ])
     onPhase(instrumentingPhase(engine) + pauseText(pauseMs))
-    // A user waits for the first call: what takes the agent some time is done while the classes are rewritten, or redefined.
-    const sampling = inside?.begin()
-    sampling?.catch(() => {}) // it is waited for below
-    const calibrate = () => void engine.calibrate().catch(() => {}) // it is waited for below
-    // The first redefinition of an older JVM may discard the code that is calibrated.
-    if (facts.feature < INVALIDATES_LITTLE) calibrate()
-    else instrumenter.whileRedefining = calibrate
+    // While the agent calibrates the classes are rewritten.
+    const calibrated = engine.calibrate()
+    calibrated.catch(() => {}) // it is waited for below
     // A class that is still to come brings what goes in first along.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
-    await engine.calibrate()
+    await calibrated
     engine.timeRoots()
     if (timed !== null) await arming?.switchTo([[timed.revelation.instrument.map(({ id }) => id), MODE_TIME]])
     await checkRefused(engine)
-    await sampling
-    await inside?.rootsAre() // more may have turned up
+    await inside?.begin()
     await agent.go()
     recording()
   })

@@ -96,8 +96,6 @@ export class Instrumenter {
   private readonly hopeless = new Map<number, string>()
   /** By class, then by name and descriptor: new bytecode indices of calls, with the old ones. */
   private readonly moved = new Map<number, Map<string, ReadonlyMap<number, number>>>()
-  /** Done once, when the agent has been told to redefine classes, which takes a thread of its own. */
-  whileRedefining: (() => void) | null = null
   /** From when it is set on, `movedCalls` can tell. */
   tellsMovedCalls = false
   /** Of methods that are installed, and are not timed at the moment. */
@@ -185,10 +183,7 @@ export class Instrumenter {
         if (bodies.length === 0 && letGo.length === 0) continue
         this.options.onTasks?.(part)
         await isReady
-        const redefined = this.agent.redefineMethods(bodies, letGo, this.highestId)
-        this.whileRedefining?.()
-        this.whileRedefining = null
-        const result = await redefined
+        const result = await this.agent.redefineMethods(bodies, letGo, this.highestId)
         results.push(result)
         append(again, await this.takeRefusals(result, byClass, attempt === 0, results, refusals))
       }

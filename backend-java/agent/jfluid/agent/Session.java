@@ -50,11 +50,11 @@ final class Session extends GuestThread {
     /** While a redefinition runs that something has to wait for. */
     private static final long SWAPPING_LOOK_MILLIS = 10;
     /**
-     * What may be done while a redefinition runs. To calibrate takes the least of many times, so a pause is not in it. Class bytes: of others, else the JVM lets us wait. Answers to a load hook come behind
+     * What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. Answers to a load hook come behind
      * names and frames, and the redefinition may wait for that hook.
      */
-    private static final Set<String> WHILE_SWAPPING = Set.of("calibrate", "loadHook", "reflected", "names", "frames",
-            "classBytes", "reclaim", "stop", "restore", "detach");
+    private static final Set<String> WHILE_SWAPPING =
+            Set.of("loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "stop", "restore", "detach");
     /** What may still be asked once nothing is recorded any more. */
     private static final Set<String> WHILE_LEAVING = Set.of("stop", "restore", "detach", "status", "loadedClasses",
             "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected", "names", "frames");
