@@ -22,6 +22,8 @@ const WHY_ENDED = new Map([
   [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
 ])
 
+const SILENT_ELSEWHERE = 'nothing came from the client for some seconds'
+
 /**
  * How a session ended, and its target.
  *
@@ -114,7 +116,7 @@ export class SessionEnd {
   /** Hears of a target that ends the session, or itself. What its agent says of it goes to `byTarget`. */
   listen(): void {
     const { agent, recorder } = this.#engine
-    recorder.onEnded = (why) => this.byTarget(WHY_ENDED.get(why) ?? `code ${why}`)
+    recorder.onEnded = (why) => this.byTarget(this.#reasonOf(why) ?? `code ${why}`)
     recorder.onError = (error) => {
       this.byTarget(error.message, error instanceof JfluidError ? error.exitCode : undefined)
     }
@@ -287,10 +289,15 @@ export class SessionEnd {
     this.#lost(reason === LINK_CLOSED ? what : `${what} (${reason})`)
   }
 
+  /** @param why  as the target has written it into the buffer. A client elsewhere is given up sooner (Feeder.SILENT_NANOS) */
+  #reasonOf(why: number): string | undefined {
+    return why === ENDED_SILENT && this.#isElsewhere ? SILENT_ELSEWHERE : WHY_ENDED.get(why)
+  }
+
   /** Null if the JVM has ended. The agent's farewell is lost if we were just writing to it: the buffer may tell, too. */
   async #whyItEnded(lost: string): Promise<string | null> {
     const told = await this.#engine.recorder.stats().then(
-      (stats) => WHY_ENDED.get(stats.ended),
+      (stats) => this.#reasonOf(stats.ended),
       () => undefined,
     )
     return told ?? this.#farewell ?? (await whyLinkWasLost(this.#target, lost))
