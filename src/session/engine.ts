@@ -55,7 +55,7 @@ export class Engine {
   readonly recorder: Recorder
   readonly clock: TargetClock
   #calibration: MeasuredCalibration | null
-  /** Whether the comparison of code has seen probes while they were there; null where nobody has looked. */
+  /** Whether the comparison of code has seen probes while they were there; null before that was looked at. */
   seesProbes: boolean | null = null
   /** Null unless regions are timed. */
   readonly regionTable: RegionTable | null

@@ -157,7 +157,7 @@ describe('samples that found nothing are told', () => {
     })
     assert.equal(problem.message, message)
     assert.equal(problem.exitCode, 83)
-    // Nobody has looked whether there is such a method.
+    // A root is not looked for before samples are taken.
     assert.equal(problem.hint.includes('jfluid doctor 42'), roots.length > 0)
   })
 })

@@ -139,7 +139,7 @@ final class Ring {
     boolean letGo() {
         for (int tries = 1; tries <= TRIES; tries++) {
             try {
-                // Once nobody writes events, threads go on entering probes until the methods have their own code.
+                // When no thread writes events any more, threads go on entering probes until the methods have their own code.
                 boolean gone = isLeft(LEAVING_NANOS) && nobodyInside(List.of(this), LEAVING_NANOS);
                 if (feeder != null) {
                     feeder.finish();

@@ -217,7 +217,7 @@ public final class JFluid1Ring {
     /**
      * Makes sure that `words` events fit into the writer's chunk, taking a new one if they do not. When
      * no chunk is free the thread waits for the client and records the wait, so nothing is lost and
-     * nothing is charged. If {@link JFluid1Client#isLost} says that the client hangs, nobody waits until it is heard again.
+     * nothing is charged. If {@link JFluid1Client#isLost} says that the client hangs, no thread waits until it is heard again.
      *
      * @param ti       the thread that will write: the writer itself, or a virtual thread on it
      * With more threads inside roots than chunks the client has nothing to give back: then the wait is
