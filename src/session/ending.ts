@@ -224,7 +224,7 @@ export class SessionEnd {
       // The trees are made while the target gets its code back. A failure is thrown at the end of the detach. Over a network the last
       // events arrive later.
       const isQuiet = await answerInTime(agent.stop(), pid)
-      debug.end?.(`recording has ended; ${isQuiet ? 'no thread is' : 'a thread may be'} in a probe`)
+      debug.end?.(`recording has ended; ${isQuiet ? 'no thread writes' : 'a thread may still write'} events`)
       if (isQuiet && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))

@@ -413,7 +413,7 @@ export class Agent {
   /**
    * Ends the recording; methods keep their probes, which do nothing.
    *
-   * @returns whether no thread is in a probe any more, so that all events are written
+   * @returns whether no thread writes events any more, so that the buffer has all of them
    */
   async stop(): Promise<boolean> {
     return (await this.link.request('stop')) === true

@@ -52,7 +52,7 @@
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
 //   allocations every, whether objects are looked after
 //                        → nil                  the clock of events is what is allocated; one of so many is told
-//   stop                 → whether no thread is in a probe any more   nothing is recorded from here on
+//   stop                 → whether no thread writes events any more   nothing is recorded from here on
 //   restore              → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil,
 //                           lambda classes of those, whether the transformer has gone]   after `stop`, which it implies:
 //                           classes have their own code; memory can still be read

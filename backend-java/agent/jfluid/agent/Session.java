@@ -1038,7 +1038,7 @@ final class Session extends GuestThread {
     /**
      * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
      * only then let go of the mapping. Does not end before the application has its code: where the heap is
-     * full, that may pass. Whoever calls it again gets the same answer.
+     * full, it tries again until there is room. A second call does nothing, and returns the same.
      *
      * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released, what a
      *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
