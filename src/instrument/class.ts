@@ -28,6 +28,7 @@ import {
   regionBlock,
   runtimeBlock,
   VALUE_TYPES,
+  type ValueType,
   valueType,
 } from './runtime.ts'
 import { SAMPLE_SLOTS, type SampleTrigger } from './sampling.ts'
@@ -157,17 +158,22 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const returned = returnedClasses(classFile, recipe.tells)
   const handleMembers = name === HANDLE_MEMBER_CLASS
   if (recipe.tells === 'regions') return regionBlock(pool, returned, handleMembers)
-  const values = new Set(classFile.methods.map(({ descriptor }) => valueType(descriptor)))
   const isSwitched = recipe.tells === 'time' && recipe.switched === true
   const clock = isSwitched ? 'switched' : CLOCKS[recipe.tells]
   return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), clock, {
-    values: recipe.tells === 'samples' || isSwitched ? [] : VALUE_TYPES.filter((type) => values.has(type)),
+    values: recipe.tells === 'samples' || isSwitched ? [] : valuesOf(classFile),
     waitsOf: waitsOf(recipe) === undefined ? undefined : name,
     samples: recipe.tells === 'samples' ? recipe.due : undefined,
     sites: recipe.sites !== undefined,
     counts: recipe.tells === 'time' && recipe.mayCount === true,
     handleMembers,
   })
+}
+
+/** The types that methods of the class return. */
+function valuesOf({ methods }: ClassFile): readonly ValueType[] {
+  const values = new Set(methods.map(({ descriptor }) => valueType(descriptor)))
+  return VALUE_TYPES.filter((type) => values.has(type))
 }
 
 /** What is to be done to one method. */

@@ -518,15 +518,26 @@ class Block {
 
 /** The first index of each of our texts that the pool holds, compared as bytes: nothing is decoded. */
 function findTexts({ bytes, offsets, count }: ConstantPool, texts: readonly Wanted[]): Map<string, number> {
+  // By length: a pool has thousands of texts, few of them as long as one of ours.
+  const byLength = new Map<number, Wanted[]>()
+  for (const it of texts) {
+    const alike = byLength.get(it.bytes.length)
+    if (alike === undefined) byLength.set(it.bytes.length, [it])
+    else alike.push(it)
+  }
   const found = new Map<string, number>()
   for (let index = 1; index < count; index++) {
     const at = offsets[index]
     if (at === 0 || bytes[at] !== CONSTANT_UTF8) continue
-    const length = u2At(bytes, at + 1)
-    for (const { text, bytes: ours } of texts) {
-      if (ours.length !== length || found.has(text)) continue
-      if (ours.every((byte, i) => bytes[at + 3 + i] === byte)) found.set(text, index)
-    }
+    const alike = byLength.get(u2At(bytes, at + 1))
+    if (alike === undefined) continue
+    for (const { text, bytes: ours } of alike)
+      if (!found.has(text) && isAt(bytes, at + 3, ours)) found.set(text, index)
   }
   return found
+}
+
+function isAt(bytes: Uint8Array, at: number, ours: Uint8Array): boolean {
+  for (let i = 0; i < ours.length; i++) if (bytes[at + i] !== ours[i]) return false
+  return true
 }

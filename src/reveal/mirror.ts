@@ -5,12 +5,8 @@
 // are kept up to a budget, oldest dropped first, and asked for again in the rare case.
 
 import { hasAnnotation } from '../classfile/annotations.ts'
-import {
-  type ClassFile,
-  ClassFormatProblem,
-  type MethodInfo,
-  parseClassFile,
-} from '../classfile/class-file.ts'
+import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
+import { recentClassFile } from '../classfile/recent.ts'
 import { type LambdaSite, type MethodBody, NO_BODY, readBody, type Site } from './call-sites.ts'
 
 export interface MirrorMethod {
@@ -188,7 +184,7 @@ export function sitesOf(bytes: Uint8Array): { className: string; sites: Site[] }
 
 function parse(bytes: Uint8Array): ClassFile | null {
   try {
-    return parseClassFile(bytes)
+    return recentClassFile(bytes)
   } catch (problem) {
     if (problem instanceof ClassFormatProblem) return null
     throw problem

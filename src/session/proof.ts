@@ -8,8 +8,9 @@
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import { ClassFormatProblem, type MethodInfo, parseClassFile } from '../classfile/class-file.ts'
+import { ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { type Code, parseCode } from '../classfile/code.ts'
+import { recentClassFile } from '../classfile/recent.ts'
 import { type CodeFacts, type DetachFacts, MOST_DIFFERENT } from '../profile/detach-facts.ts'
 import { Memory, type MemoryPort } from '../vmstructs/memory.ts'
 import { MethodPlaces } from '../vmstructs/method-places.ts'
@@ -137,7 +138,7 @@ function known(classes: readonly ClassBefore[]): KnownClass[] {
 
 /** @throws ClassFormatProblem */
 function probedMethods({ bytes, probed }: KnownClass): OwnMethod[] {
-  const file = parseClassFile(bytes)
+  const file = recentClassFile(bytes)
   return file.methods.flatMap((method) =>
     probed.has(method.name + method.descriptor) ? [{ method, code: parseCode(file, method) }] : [],
   )

@@ -1,8 +1,9 @@
 // Methods below the roots that get exact times: which they are, and that they have them.
 
 import { maxOf } from '../../base/arrays.ts'
-import { type ClassFile, parseClassFile } from '../../classfile/class-file.ts'
+import type { ClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
+import { recentClassFile } from '../../classfile/recent.ts'
 import type { PauseFact } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import { matchesMethod, RANK_FULL, type RootPattern, rootRank } from '../../reveal/patterns.ts'
@@ -224,7 +225,7 @@ export class Arming {
       if (file === null || file.length > limits.largestClass || sum + file.length > limits.classBytes)
         continue
       sum += file.length
-      taken.set(id, parseClassFile(file))
+      taken.set(id, recentClassFile(file))
     }
     const isTaken = (target: MethodTarget): boolean => {
       const file = taken.get(target.classId)

@@ -1,6 +1,7 @@
 // How a session of scheme adaptive begins: the roots get their probes, and nothing else is touched. No class is listed but those
 // of the roots' names, and no thread of the target asks or waits.
 
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { AbstractOrNativeRoot } from '../../reveal/errors.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
 import { MODE_TIME } from '../../wire/messages.ts'
@@ -54,6 +55,7 @@ export async function beginAtRoots(
     // While the agent calibrates the classes are rewritten.
     const calibrated = engine.calibrate()
     calibrated.catch(() => {}) // it is waited for below
+    await turnOfTheLoop() // else this thread rewrites before it has sent that
     // A class that is still to come brings what goes in first along.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))

@@ -6,8 +6,9 @@ import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import { CLASS_GONE, classRefusal, hasOtherShape } from '../../base/refusal.ts'
 import type { FoldChange } from '../../cct/folding.ts'
-import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../classfile/class-file.ts'
+import { type ClassFile, ClassFormatProblem } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
+import { recentClassFile } from '../../classfile/recent.ts'
 import {
   EXACT_TIME,
   type InstrumentedClass,
@@ -498,7 +499,7 @@ export class Instrumenter {
   }
 
   private noteMoves(classId: number, base: Uint8Array, { bodies }: RewrittenBodies): void {
-    const classFile = parseClassFile(base)
+    const classFile = recentClassFile(base)
     const moved = this.moved.get(classId) ?? new Map<string, ReadonlyMap<number, number>>()
     this.moved.set(classId, moved)
     for (const { methodIndex, code } of bodies) {
@@ -588,7 +589,7 @@ function rewriteClass(
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
   let classFile: ClassFile
   try {
-    classFile = parseClassFile(base)
+    classFile = recentClassFile(base)
   } catch (error) {
     if (!(error instanceof ClassFormatProblem)) throw error
     for (const task of tasks) refusals.push({ task, reason: error.message })
