@@ -9,6 +9,7 @@ import { AttachError, featureOf, INVALIDATES_LITTLE } from './admission.ts'
 import { attachCommand } from './command.ts'
 import { compiledCount } from './compiled-methods.ts'
 import type { AttachConnection } from './handshake.ts'
+import { findPerfData } from './hsperfdata.ts'
 import { isBusy, type Processors, readProcessors, usedText } from './processors.ts'
 
 const TIMEOUT_MS = 2_000
@@ -55,7 +56,9 @@ export async function refuseBusyBeforeFlush(
   const { pid, hasJavaAgent } = connection.target
   debug.attach?.(`processors in use: ${seen === undefined ? 'unknown' : usedText(seen)}`)
   if (hasJavaAgent !== false || seen === undefined || hasMuchToSpare(seen)) return
-  const feature = await featureBehind(connection)
+  const told = findPerfData(connection.target)?.facts?.javaVersion
+  const feature = featureOf(told) ?? (await featureBehind(connection))
+  if (!discardsMuch(feature, MUCH_CODE)) return // however many there are
   const compiled = await compiledCount(connection)
   if (feature === null || compiled === null || !discardsMuch(feature, compiled)) return
   let processors = await readProcessors(pid, LOOK_MS)
