@@ -23,6 +23,7 @@ import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
 import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
+import { batchPauseMs } from './pause.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */
@@ -278,7 +279,8 @@ export class Controller {
     arming: Arming,
   ): Promise<void> {
     const { door } = this.#engine
-    const most = await arming.classesWithin(LONGEST_PAUSE_MS, chosen.size)
+    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, arming.pauses)
+    const most = await arming.classesWithin(longestMs, chosen.size)
     const pauseMs = await arming.predict(Math.max(1, most))
     if (most === 0) {
       const howLong = pauseMs === null ? 'an unknown time' : `about ${Math.round(pauseMs)} ms`

@@ -34,9 +34,13 @@ export function callsForOneTimed(callsPerSecond: number): number {
   return callsPerSecond > HOT_ROOT ? TIMED_OF_HOT : 1
 }
 
-/** Before methods are chosen. A root that is called a few times a second gives two or three samples in a second, and a user waits. */
+/**
+ * Before methods are chosen, which is done once: of 40 samples a call that is rare and takes long, or a method with 2 % of the time, has
+ * none or one. A root that is called a few times a second gives two or three in a second, and a user waits.
+ */
 export function samplesNeeded(recordedMs: number): number {
-  return recordedMs < 8_000 ? 40 : 20
+  if (recordedMs < 8_000) return 100
+  return recordedMs < 12_000 ? 40 : 20
 }
 
 /** Below that, a method is what the compilers inline: its probes would cost it more than they tell. */

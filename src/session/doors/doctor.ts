@@ -382,7 +382,11 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
   const least = predictedPauseMs({ loadedClasses, compiledMethods: 0 }, CLASSES_OF_ROOT, slowness) ?? 0
   return least <= LONGEST_PAUSE_MS
     ? ok('classes', text)
-    : note('classes', text, 'Under --scheme adaptive that is the root alone, and once more at the end.')
+    : note(
+        'classes',
+        text,
+        'Under --scheme adaptive it does so for the root, perhaps for methods below it, and at the end.',
+      )
 }
 
 /** How many of the methods that have been compiled are so still is not to be seen from outside: none of them, or all. */

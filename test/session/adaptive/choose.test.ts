@@ -26,7 +26,7 @@ describe('which methods are timed', () => {
       seen('a.Large.run', 0.5),
       seen('a.Unsure.run', 0.02, { sd: 0.016 }),
       seen('a.Small.run', 0.004),
-      seen('lib.Large.run', 0.2, { isOwn: false }),
+      seen('lib.Large.run', 0.2, { isOwn: false, self: 0, branches: 3 }),
       seen('lib.Small.run', 0.02, { isOwn: false }),
     ])
     expect([...chosen.keys()]).toEqual(['a.Large', 'lib.Large'])
@@ -54,6 +54,17 @@ describe('which methods are timed', () => {
     const own = seen('a.Service.call', 0.5, chain)
     const map = seen('scala.collection.mutable.HashMap.map', 0.5, { ...chain, isOwn: false })
     expect([...chooseMethods([own, map]).keys()]).toEqual(['a.Service'])
+  })
+
+  it('are none of a library class that computes itself, which would be interpreted for a while', () => {
+    const lib = { isOwn: false, branches: 3 }
+    const methods = [
+      seen('lib.Hash.fill', 0.4, { ...lib, self: 0.01 }),
+      seen('lib.Hash.round', 0.3, { ...lib, self: 0.3 }),
+      seen('lib.Driver.query', 0.3, { ...lib, self: 0.01 }),
+      seen('a.Hot.loop', 0.3, { self: 0.3 }),
+    ]
+    expect([...chooseMethods(methods).keys()]).toEqual(['a.Hot', 'lib.Driver'])
   })
 
   it.each([

@@ -6,7 +6,12 @@ import {
   tooDense,
   worthTiming,
 } from '../../../src/session/adaptive/decide.ts'
-import { classesWithin, predictedPauseMs, refittedSlowness } from '../../../src/session/adaptive/pause.ts'
+import {
+  batchPauseMs,
+  classesWithin,
+  predictedPauseMs,
+  refittedSlowness,
+} from '../../../src/session/adaptive/pause.ts'
 
 /** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
 const COSTS = { nsPerCall: 50, rootNsPerSecond: 500e6, budget: 0.05 }
@@ -70,16 +75,27 @@ describe('how long a redefinition stops a JVM', () => {
     expect(classesWithin(125, { ...server, compiledMethods: null }, 40, 1)).toBe(0)
   })
 
-  it('is predicted by what the latest one took', () => {
+  it('is predicted half way by what the latest one took', () => {
     const jvm = { compiledMethods: 11_768, loadedClasses: 16_400 }
     const slowness = refittedSlowness(1, 50, 200)
-    expect(slowness).toBe(4)
-    expect(predictedPauseMs(jvm, 1, slowness)).toBeCloseTo(185, 0)
+    expect(slowness).toBe(2)
+    expect(predictedPauseMs(jvm, 1, slowness)).toBeCloseTo(92.5, 1)
     expect(refittedSlowness(slowness, 100, 25)).toBe(1)
   })
 
+  it('may be as long for a batch as the JVM stops for the root anyway, and a little, but not twice what is never asked', () => {
+    const root = (predictedMs: number | null, measuredMs: number | null) => [
+      { predictedMs, measuredMs, classes: 1 },
+    ]
+    expect(batchPauseMs(125, [])).toBe(125)
+    expect(batchPauseMs(125, root(60, 80))).toBe(125)
+    expect(batchPauseMs(125, root(150, 120))).toBe(180)
+    expect(batchPauseMs(125, root(null, 150))).toBe(180)
+    expect(batchPauseMs(125, root(200, 900))).toBe(250)
+  })
+
   it('is not predicted by a pause that was very long or short by chance', () => {
-    expect(refittedSlowness(1, 50, 5000)).toBe(8)
+    expect(refittedSlowness(1, 50, 50_000)).toBe(8)
     expect(refittedSlowness(1, 50, 1)).toBe(0.5)
   })
 })
@@ -90,7 +106,8 @@ it('each call of a root is timed, and a few of one that is called too often', ()
   expect(callsForOneTimed(3e6)).toBe(64)
 })
 
-it('methods are chosen by 40 samples, and by 20 where they come slowly', () => {
-  expect(samplesNeeded(3_000)).toBe(40)
-  expect(samplesNeeded(8_000)).toBe(20)
+it('methods are chosen by 100 samples, and by fewer where they come slowly', () => {
+  expect(samplesNeeded(3_000)).toBe(100)
+  expect(samplesNeeded(8_000)).toBe(40)
+  expect(samplesNeeded(12_000)).toBe(20)
 })
