@@ -5,33 +5,51 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'rolldown'
 
 /**
- * Where what is read together begins: before a command is known, before the target is asked, and in the recorder's thread. What
- * they need is cut by who needs it, not by which other command does as well: that would be 60 files, while a user waits.
+ * Where what is read at once begins: before a command is known; before the target is asked, by `record` and `attach` alike; and in the
+ * recorder's thread. Modules that these need are cut by which of the three do, and not, as all others, by each command that does: that
+ * would be 60 files until the target is asked, while a user waits.
  */
-const STAGES = ['src/cli.ts', 'src/commands/record.ts', 'src/session/recorder/recorder-worker.ts'].map(file)
-/** What the recorder's thread needs alone lies in its own file. */
-const BEFORE_THE_TARGET = 0b011
+const STAGES = new Map([
+  ['cli', file('src/cli.ts')],
+  ['ask', file('src/commands/record.ts')],
+  ['recorder', file('src/session/recorder/recorder-worker.ts')],
+])
 
-/** By module: a bit for each stage that reads it at once. */
+/** By module: names of the stages that read it. */
 const readBy = new Map()
 
 const stages = {
   name: 'stages',
-  buildEnd() {
-    for (const [bit, begin] of STAGES.entries()) {
+  buildEnd(error) {
+    if (error) return
+    readBy.clear()
+    const begins = [...STAGES.values()]
+    for (const [stage, begin] of STAGES) {
       const seen = new Set([begin])
       for (const id of seen) {
-        readBy.set(id, (readBy.get(id) ?? 0) | (1 << bit))
-        for (const next of this.getModuleInfo(id)?.importedIds ?? []) seen.add(next)
+        const info = this.getModuleInfo(id)
+        if (id === begin && info === null) throw new Error(`${id} is no module: correct STAGES`)
+        if (info === null || info.isExternal) continue
+        readBy.set(id, [...(readBy.get(id) ?? []), stage])
+        for (const next of info.importedIds) {
+          // It would lie outside of the file of those that need it, and be read after them.
+          if (begins.includes(next)) throw new Error(`${id} imports ${next}, which is the beginning of a stage`)
+          seen.add(next)
+        }
       }
     }
   },
 }
 
-/** Null: as the bundler cuts it. A stage's own module stays outside, as others may wait for what it awaits. */
+/**
+ * The file that a module lies in; null: as the bundler cuts it.
+ *
+ * The beginnings stay outside: `cli.ts` ends with an await, and a command's file that imports one with that in it would wait for itself.
+ */
 function stageOf(id) {
-  const by = readBy.get(id) ?? 0
-  return (by & BEFORE_THE_TARGET) === 0 || STAGES.includes(id) ? null : `stage-${by.toString(2)}`
+  const stages = readBy.get(id) ?? []
+  const isForTheRecorderAlone = stages.join() === 'recorder'
+  return stages.length === 0 || isForTheRecorderAlone || [...STAGES.values()].includes(id) ? null : stages.join('+')
 }
 
 function file(path) {
@@ -48,6 +66,8 @@ export default defineConfig({
   },
   platform: 'node',
   external: /^[^./]/,
+  // What a module imports is read by all that read the module: files of stages import each other in one direction, so the order in which
+  // modules run needs no more care than that none relies on another's having run.
   preserveEntrySignatures: 'allow-extension',
   output: {
     dir: 'dist',

@@ -11,6 +11,7 @@ import { compiledCount } from './compiled-methods.ts'
 import type { AttachConnection } from './handshake.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { isBusy, type Processors, readProcessors, usedText } from './processors.ts'
+import type { TargetProcess } from './target-process.ts'
 
 const TIMEOUT_MS = 2_000
 /** A JVM with so much to spare while we attached, what we used included, is not looked at for longer: a user waits for that. */
@@ -56,11 +57,10 @@ export async function refuseBusyBeforeFlush(
   const { pid, hasJavaAgent } = connection.target
   debug.attach?.(`processors in use: ${seen === undefined ? 'unknown' : usedText(seen)}`)
   if (hasJavaAgent !== false || seen === undefined || hasMuchToSpare(seen)) return
-  const told = findPerfData(connection.target)?.facts?.javaVersion
-  const feature = featureOf(told) ?? (await featureBehind(connection))
-  if (!discardsMuch(feature, MUCH_CODE)) return // however many there are
+  const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
+  if (feature === null || feature >= INVALIDATES_LITTLE) return
   const compiled = await compiledCount(connection)
-  if (feature === null || compiled === null || !discardsMuch(feature, compiled)) return
+  if (compiled === null || !discardsMuch(feature, compiled)) return
   let processors = await readProcessors(pid, LOOK_MS)
   for (let look = 1; look < LOOKS && (processors?.ours ?? 0) > MOST_OURS; look++)
     processors = await readProcessors(pid, LOOK_MS)
@@ -70,6 +70,11 @@ export async function refuseBusyBeforeFlush(
 
 function hasMuchToSpare({ used, most, idle, ours }: Processors): boolean {
   return Math.min(most - used, idle + ours) > MUCH_TO_SPARE * most
+}
+
+/** By its counters, where they are surely its own and not those of an earlier JVM with its number. */
+function featureToldBy(target: TargetProcess): number | null {
+  return target.perfDataMapped === true ? featureOf(findPerfData(target)?.facts?.javaVersion) : null
 }
 
 /** By `VM.version`: a line about the VM, then "JDK 17.0.15". @returns null where the JVM does not tell in time */

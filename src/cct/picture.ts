@@ -43,6 +43,8 @@ export interface PictureParts {
   readonly methodOf: (className: string, method: string) => number
   /** The id of rows that stand for those with few samples. */
   readonly others: number
+  /** Rows have at least so many, for a reader: LEAST_SAMPLES unless given. */
+  readonly leastSamples?: number
 }
 
 /** Of what was seen. */
@@ -165,7 +167,7 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
     const isSampled = best >= tree.count && nodes.owner[best] === tree.parent[node]
     if (isSampled && most >= ONE_WAY * sumOf(by.values())) nodes.parent[node] = best
   }
-  return laidOut(withFew(nodes, tree.count, parts.others), tree, samples.calls)
+  return laidOut(withFew(nodes, tree.count, parts), tree, samples.calls)
 }
 
 function isSame(frame: FrameName, other: FrameName | undefined): boolean {
@@ -199,7 +201,7 @@ function timedChildren(
 function withFew(
   nodes: Nodes,
   timed: number,
-  others: number,
+  { others, leastSamples = LEAST_SAMPLES }: Pick<PictureParts, 'others' | 'leastSamples'>,
 ): { readonly nodes: Nodes; readonly into: Int32Array } {
   const { count, parent } = nodes
   const below = new Float64Array(count)
@@ -217,7 +219,7 @@ function withFew(
   const into = new Int32Array(count)
   for (const node of order) {
     const above = parent[node]!
-    if (node < timed || holds[node] === 1 || below[node]! >= LEAST_SAMPLES) into[node] = node
+    if (node < timed || holds[node] === 1 || below[node]! >= leastSamples) into[node] = node
     else if (above >= 0 && into[above] !== above) into[node] = into[above]!
     else into[node] = nodes.sampled(above, nodes.owner[node]!, others)
   }

@@ -1,9 +1,12 @@
-// Class files that were read a moment ago: what is revealed, chosen and rewritten reads a class at each of these steps, and a
-// large one takes 20 ms a time, for which a user waits.
+// Class files that were parsed a moment ago. Revealing, choosing and rewriting parse the same class one after the other, and a large one
+// takes 20 ms each time, for which a user waits.
 
 import { type ClassFile, parseClassFile } from './class-file.ts'
 
-/** Of class files, together: those of the methods that one redefinition of scheme adaptive takes, and more. */
+/**
+ * Bytes of class files whose structure is kept, together: twice what one batch of scheme adaptive may take (`MOST_METASPACE` /
+ * `METASPACE_A_BYTE`). The structure takes several times as much.
+ */
 const KEPT_BYTES = 4 << 20
 
 /** Oldest use first. */

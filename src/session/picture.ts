@@ -18,6 +18,12 @@ export async function pictureOf(
   return engine.inside === null ? snapshot : engine.inside.picture(snapshot)
 }
 
+/** With all rows that any sample has seen, all threads together. */
+export async function allRows(engine: Engine, span: Span): Promise<Tree> {
+  const snapshot = await recordedBy(engine, span, false)
+  return (engine.inside?.picture(snapshot, 1) ?? snapshot).merged
+}
+
 /** Only what has calls, all threads together. */
 export async function timedRows(engine: Engine, span: Span): Promise<Tree> {
   return (await recordedBy(engine, span, false)).merged

@@ -55,6 +55,8 @@ export interface Silence {
   /** Why the session ended. */
   readonly ended: Promise<string>
   over: boolean
+  /** The client's heart beats once. */
+  beat(): void
   /** Calls the root: the wall-clock time until it returned, in ms. */
   call(): Promise<number>
 }
@@ -79,7 +81,7 @@ export async function open(jdk: Jdk, reader: ChildProcess, startedOff = 0): Prom
   const ring = openRing(path)
   ring.sign({ process: pid, thread: pid, since })
   ring.beat()
-  ring.close()
+  onTestFinished(() => ring.close())
   rmSync(path)
   door.leave()
 
@@ -97,7 +99,7 @@ export async function open(jdk: Jdk, reader: ChildProcess, startedOff = 0): Prom
 
   let end: (reason: string) => void = () => {}
   const silence: Silence = {
-    ...{ java, agent, over: false },
+    ...{ java, agent, over: false, beat: () => ring.beat() },
     ended: new Promise((resolve) => {
       end = resolve
     }),

@@ -10,7 +10,7 @@ import { compileJava, startJava, startProcess, temporaryDirectory } from '../sup
 import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
 import { readProfileJson, stderrLine } from '../support/jfluid.ts'
 import { gap, PULSE } from './pulse.ts'
-import { until } from './remains.ts'
+import { liveObjects, threadDump, threadNames, until } from './remains.ts'
 import { asleep, busy, open, type Silence } from './silent-client-target.ts'
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
@@ -73,6 +73,18 @@ forEachJdk((jdk) => {
     await java.kill()
   })
 
+  it('a thread that waits for the client goes on when the recording ends, and is out of its probe by then', {
+    timeout: 30_000,
+  }, async () => {
+    const silence = await open(jdk, busy()) // which is waited for for 2 s
+    const call = silence.call()
+    await until(async () => /at java\.lang\.JFluid1/.test(await threadDump(silence.java.pid)))
+    const stopped = performance.now()
+    expect(await silence.agent.stop()).toBe(true)
+    await call
+    expect(performance.now() - stopped).toBeLessThan(1_000)
+  })
+
   it('another process with its number is no client', async () => {
     const silence = await open(jdk, busy(), 1)
     expect(await silence.call()).toBeLessThan(1000)
@@ -82,10 +94,23 @@ forEachJdk((jdk) => {
 
 // How it is counted does not depend on the JDK.
 forNewestJdk((jdk) => {
-  it('a client that says nothing for 10 s is left', { timeout: 60_000 }, async () => {
+  it('a client that says nothing is left 10 s after the last beat of its heart', {
+    timeout: 60_000,
+  }, async () => {
     const silence = await open(jdk, asleep())
     const begun = performance.now()
+    setTimeout(() => silence.beat(), 4_000)
     expect(await silence.ended).toBe('the client did not answer for 10 s')
-    expect(performance.now() - begun).toBeGreaterThan(9_000)
+    expect(performance.now() - begun).toBeGreaterThan(13_000)
+  })
+
+  it('a client that is stopped after the recording has ended, and before it asks for the code, is left', async () => {
+    const client = asleep()
+    const { agent, java } = await open(jdk, client)
+    expect(await agent.stop()).toBe(true)
+    client.kill('SIGSTOP')
+    await agent.closed
+    await until(async () => !(await threadNames(java.pid)).some((it) => /jfluid/i.test(it)))
+    expect(await liveObjects(java.pid, /^jfluid\.agent\.Session$/)).toEqual(new Map())
   })
 })

@@ -38,7 +38,7 @@ export class Arming {
 
   readonly #size: () => Promise<JvmSize>
   readonly #pauses: PauseFact[] = []
-  /** As the latest pause has shown it. */
+  /** Of this machine and JVM; each pause that is measured moves it half way. */
   #slowness: number
   /** By method id. */
   #modes = new Uint8Array()

@@ -12,9 +12,11 @@ import type { Pulse } from '../pulse.ts'
 /** Of the JDK: what method handles call is hidden there. */
 const HANDLE_CLASSES = 1
 
-/** Before it stands still: what a user would want to know. */
+/** Before it stands still, for the roots, perhaps for a batch, and at the end: what a user would want to know. */
 function pauseText(ms: number | null): string {
-  return ms !== null && ms >= 1 ? `; the JVM will stand still for about ${Math.round(ms)} ms` : ''
+  return ms !== null && ms >= 1
+    ? `; the JVM will stand still for about ${Math.round(ms)} ms, up to three times`
+    : ''
 }
 
 /**
@@ -55,7 +57,7 @@ export async function beginAtRoots(
     // While the agent calibrates the classes are rewritten.
     const calibrated = engine.calibrate()
     calibrated.catch(() => {}) // it is waited for below
-    await turnOfTheLoop() // else this thread rewrites before it has sent that
+    await turnOfTheLoop() // the request is written a few awaits later, and rewriting, which leaves no turn, would come first
     // A class that is still to come brings what goes in first along.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))

@@ -1,7 +1,7 @@
 // Which methods scheme adaptive gives exact times: those whose share of the root's time is sure, in as few classes as one
 // redefinition should touch. Pure.
 
-import { SAMPLED } from '../../cct/picture.ts'
+import { LEAST_SAMPLES, SAMPLED } from '../../cct/picture.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
 
 /** A method that samples have seen, and how much of the roots' time was at or below it. */
@@ -16,6 +16,8 @@ export interface Seen {
   readonly self: number
   /** Below it, so many rows begin that are not a chain of single calls. */
   readonly branches: number
+  /** What all methods of its class compute themselves, of the same time; 0 while fewer than three samples say so. */
+  readonly computing: number
   readonly isOwn: boolean
 }
 
@@ -29,14 +31,16 @@ export const USUAL_LIMITS: Limits = { classes: 40 }
 /** Of the roots' time, surely: of the user's own code, and of libraries. */
 const LEAST_OWN = 0.005
 const LEAST_OTHER = 0.03
+/** Times that, it may be unsure: a call that is rare and takes long has been seen once, and has a third of the samples. */
+const LARGE = 10
 /** A frame that passes on to one callee tells little. */
 const CHAIN_INFO = 0.2
 const OTHERS_VALUE = 0.3
 /** Itself, as a part of its share: more than passing on. */
 const SELF_OF_SHARE = 0.1
 /**
- * A redefined class is interpreted until it is compiled again, some thirty times as slow. One of a library that has more than that part
- * of the roots' time itself computes: its callers are timed instead. (Keycloak's password hash took 600 to 860 ms in place of 130.)
+ * A redefined class is interpreted until it is compiled again, some thirty times as slow. A library class that computes for more than
+ * that part of the roots' time keeps its code. (Keycloak's password hash took 600 to 860 ms in place of 130.)
  */
 const MOST_COMPUTING = 0.02
 
@@ -58,13 +62,23 @@ export function seenMethods(
   isOwn: (className: string) => boolean,
 ): Seen[] {
   const { count, method, parent, size, metrics } = tree
-  const { selfNs, totalNs, known, sdNs } = metrics
+  const { selfNs, totalNs, known, sdNs, cpuNs, samples } = metrics
   if (selfNs === undefined || totalNs === undefined || known === undefined) return []
   let whole = 0
   for (let top = 0; top < count; top += size[top]!) whole += totalNs[top]!
   if (whole <= 0) return []
   const children = new Int32Array(count)
-  for (let node = 0; node < count; node++) if (parent[node]! >= 0) children[parent[node]!]!++
+  // Without what is at or below their children.
+  const computes = Float64Array.from(cpuNs ?? totalNs)
+  const ends = Float64Array.from(samples ?? new Float64Array(count))
+  for (let node = 0; node < count; node++) {
+    const above = parent[node]!
+    if (above < 0) continue
+    children[above]!++
+    computes[above]! -= (cpuNs ?? totalNs)[node]!
+    ends[above]! -= samples?.[node] ?? 0
+  }
+  const classes = new Map<string, { computes: number; samples: number }>()
   const sums = new Map<
     number,
     { total: number; variance: number; self: number; branches: number; end: number }
@@ -72,6 +86,11 @@ export function seenMethods(
   for (let node = 0; node < count; node++) {
     if (known[node] !== SAMPLED) continue
     const id = method[node]!
+    const { class: className } = nameOf(id)
+    const own = classes.get(className) ?? { computes: 0, samples: 0 }
+    classes.set(className, own)
+    own.computes += computes[node]!
+    own.samples += ends[node]!
     const sum = sums.get(id) ?? { total: 0, variance: 0, self: 0, branches: 0, end: 0 }
     sums.set(id, sum)
     sum.self += selfNs[node]!
@@ -85,7 +104,9 @@ export function seenMethods(
   for (const [id, { total, variance, self, branches }] of sums) {
     const name = nameOf(id)
     if (!mayBeTimed(name)) continue
+    const own = classes.get(name.class)!
     seen.push({
+      computing: own.samples < LEAST_SAMPLES ? 0 : own.computes / whole,
       ...{ className: name.class, method: name.method, isOwn: isOwn(name.class) },
       ...{ share: total / whole, sd: Math.sqrt(variance) / whole, self: self / whole, branches },
     })
@@ -115,11 +136,10 @@ export function chooseMethods(
   { classes }: Limits = USUAL_LIMITS,
 ): ReadonlyMap<string, readonly string[]> {
   const chosen = new Map<string, { value: number; methods: string[] }>()
-  const selfOf = new Map<string, number>()
-  for (const { className, self } of seen) selfOf.set(className, (selfOf.get(className) ?? 0) + self)
   for (const it of seen) {
-    if (!it.isOwn && selfOf.get(it.className)! > MOST_COMPUTING) continue
-    if (it.share - it.sd < (it.isOwn ? LEAST_OWN : LEAST_OTHER)) continue
+    if (!it.isOwn && it.computing > MOST_COMPUTING) continue
+    const least = it.isOwn ? LEAST_OWN : LEAST_OTHER
+    if (it.share - it.sd < least && it.share < LARGE * least) continue
     const tells = it.branches > 1 || it.self >= SELF_OF_SHARE * it.share
     // A redefinition of collections, say, has all code compiled again in which they are inlined, whatever that is for.
     if (!tells && !it.isOwn) continue
@@ -130,5 +150,11 @@ export function chooseMethods(
     chosen.set(it.className, known)
   }
   const best = [...chosen].sort(([, a], [, b]) => b.value - a.value).slice(0, classes)
-  return new Map(best.map(([className, { methods }]) => [className, methods]))
+  const taken = new Map(best.map(([className, { methods }]) => [className, methods]))
+  // Of a class that is redefined anyway, all that has been seen of the user's code: it makes no pause longer.
+  for (const { className, method, isOwn } of seen) {
+    const methods = taken.get(className)
+    if (isOwn && methods?.includes(method) === false) methods.push(method)
+  }
+  return taken
 }

@@ -16,7 +16,7 @@ import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
 import type { Engine } from '../engine.ts'
 import { FREE_METASPACE, LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from '../limits.ts'
-import { pictureOf, timedRows } from '../picture.ts'
+import { allRows, timedRows } from '../picture.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import { type Arming, exactly } from './arming.ts'
@@ -246,7 +246,7 @@ export class Controller {
     if (isCold && durationMs < COLD_MS) return
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
-    const tree = (await pictureOf(this.#engine, this.#span, false)).merged
+    const tree = await allRows(this.#engine, this.#span)
     const seen = seenMethods(tree, (id) => names.of(id), ownBy(roots)).filter(
       (it) => !this.#useless.has(`${it.className}.${it.method}`),
     )
@@ -279,7 +279,7 @@ export class Controller {
     arming: Arming,
   ): Promise<void> {
     const { door } = this.#engine
-    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, arming.pauses)
+    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, arming.pauses[0])
     const most = await arming.classesWithin(longestMs, chosen.size)
     const pauseMs = await arming.predict(Math.max(1, most))
     if (most === 0) {

@@ -35,8 +35,9 @@ export function callsForOneTimed(callsPerSecond: number): number {
 }
 
 /**
- * Before methods are chosen, which is done once: of 40 samples a call that is rare and takes long, or a method with 2 % of the time, has
- * none or one. A root that is called a few times a second gives two or three in a second, and a user waits.
+ * Before methods are chosen, which is done once. Of 40 samples a call that is rare and takes long, or a method with 2 % of the time, has
+ * none or one. Where samples come slowly, 40 and then 20 have to do: a root that is called a few times a second gives two or three in a
+ * second, and a user waits.
  */
 export function samplesNeeded(recordedMs: number): number {
   if (recordedMs < 8_000) return 100

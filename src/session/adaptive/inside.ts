@@ -228,14 +228,19 @@ export class Inside {
     yield* this.#names
   }
 
-  /** The same with rows of what was sampled. */
-  picture(snapshot: Snapshot): Snapshot {
+  /**
+   * The same with rows of what was sampled.
+   *
+   * @param leastSamples  that a row has, where not as a reader wants it
+   */
+  picture(snapshot: Snapshot, leastSamples?: number): Snapshot {
     const timed = this.#timedIds()
     const parts = {
       samples: this.#samples,
       timed: (className: string, method: string) => timed.get(`${className}.${method}`),
       methodOf: (className: string, method: string) => this.#idOf(className, method),
       others: this.#others,
+      ...(leastSamples !== undefined && { leastSamples }),
     }
     const numbers = new Map<number, number>([[VIRTUAL_THREADS, VIRTUAL_THREADS]])
     for (const [number, { id }] of this.#from.targetState.threads) numbers.set(id, number)

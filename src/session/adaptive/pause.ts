@@ -3,7 +3,6 @@
 // Measured on servers (97 pauses on Keycloak and Kafka, JDK 17 and 25): the number of redefinitions costs, hardly that of their classes.
 // Machines differ by how long they wait for memory (memory-latency.ts).
 
-import { maxOf } from '../../base/arrays.ts'
 import type { PauseFact } from '../../profile/stack-facts.ts'
 
 /** What a redefinition has to walk. */
@@ -55,19 +54,19 @@ export function refittedSlowness(slowness: number, predictedMs: number, measured
   return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
 }
 
-/** A redefinition of 40 classes takes so much longer than one of the root's. */
+/** A redefinition of 40 classes takes at most a fifth longer than one of the root's. */
 const OF_A_BATCH = 1.2
 /** Times what may be done unasked in any case. */
 const MOST_UNASKED = 2
 
 /**
- * For how long a batch may stop the JVM unasked, in ms. The roots' own redefinition was announced, and the last one, which gives the code
- * back, takes as long: one more of that length makes no request wait longer than these do.
+ * How long a pause may be expected of a batch that nobody has asked for, in ms. The roots' redefinition was announced, and the last one,
+ * which gives the code back, takes about as long as the batch.
  *
  * @param unaskedMs  what may be done in any case
- * @param so  redefinitions of this session so far
+ * @param roots      the roots' redefinition; undefined where none was measured
  */
-export function batchPauseMs(unaskedMs: number, so: readonly PauseFact[]): number {
-  const anywayMs = so.map((it) => Math.max(it.predictedMs ?? 0, it.measuredMs ?? 0))
-  return Math.min(MOST_UNASKED * unaskedMs, Math.max(unaskedMs, OF_A_BATCH * maxOf(anywayMs, 0)))
+export function batchPauseMs(unaskedMs: number, roots: PauseFact | undefined): number {
+  const longMs = OF_A_BATCH * Math.max(roots?.predictedMs ?? 0, roots?.measuredMs ?? 0)
+  return Math.min(MOST_UNASKED * unaskedMs, Math.max(unaskedMs, longMs))
 }

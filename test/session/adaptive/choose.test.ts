@@ -17,7 +17,7 @@ function name(text: string): MethodName {
 
 function seen(text: string, share: number, more: Partial<Seen> = {}): Seen {
   const { class: className, method } = name(text)
-  return { className, method, share, sd: 0.001, self: share, branches: 0, isOwn: true, ...more }
+  return { className, method, share, sd: 0.001, self: share, branches: 0, computing: 0, isOwn: true, ...more }
 }
 
 describe('which methods are timed', () => {
@@ -26,10 +26,27 @@ describe('which methods are timed', () => {
       seen('a.Large.run', 0.5),
       seen('a.Unsure.run', 0.02, { sd: 0.016 }),
       seen('a.Small.run', 0.004),
+      seen('a.Once.run', 0.06, { sd: 0.06 }),
       seen('lib.Large.run', 0.2, { isOwn: false, self: 0, branches: 3 }),
       seen('lib.Small.run', 0.02, { isOwn: false }),
     ])
-    expect([...chosen.keys()]).toEqual(['a.Large', 'lib.Large'])
+    expect([...chosen.keys()]).toEqual(['a.Large', 'a.Once', 'lib.Large'])
+  })
+
+  it('are all that was seen in a class of the user that is redefined anyway', () => {
+    const chosen = chooseMethods([
+      seen('a.Large.run', 0.5),
+      seen('a.Large.once', 0.01, { sd: 0.01 }),
+      seen('a.Other.once', 0.01, { sd: 0.01 }),
+      seen('lib.Large.run', 0.2, { isOwn: false, self: 0, branches: 3 }),
+      seen('lib.Large.once', 0.01, { isOwn: false, self: 0, sd: 0.01 }),
+    ])
+    expect(chosen).toEqual(
+      new Map([
+        ['a.Large', ['run', 'once']],
+        ['lib.Large', ['run']],
+      ]),
+    )
   })
 
   it('are in as many classes as one redefinition may touch, the most valuable first', () => {
@@ -57,12 +74,12 @@ describe('which methods are timed', () => {
   })
 
   it('are none of a library class that computes itself, which would be interpreted for a while', () => {
-    const lib = { isOwn: false, branches: 3 }
+    const lib = { isOwn: false, self: 0.01, branches: 3 }
     const methods = [
-      seen('lib.Hash.fill', 0.4, { ...lib, self: 0.01 }),
-      seen('lib.Hash.round', 0.3, { ...lib, self: 0.3 }),
-      seen('lib.Driver.query', 0.3, { ...lib, self: 0.01 }),
-      seen('a.Hot.loop', 0.3, { self: 0.3 }),
+      seen('lib.Hash.fill', 0.4, { ...lib, computing: 0.31 }),
+      seen('lib.Hash.round', 0.3, { ...lib, computing: 0.31 }),
+      seen('lib.Driver.query', 0.3, { ...lib, computing: 0.02 }),
+      seen('a.Hot.loop', 0.3, { self: 0.3, computing: 0.3 }),
     ]
     expect([...chooseMethods(methods).keys()]).toEqual(['a.Hot', 'lib.Driver'])
   })
@@ -118,8 +135,48 @@ describe('what samples say of a method', () => {
         () => true,
       ),
     ).toEqual([
-      { className: 'a.Walk', method: 'visit', share: 0.7, sd: 0.03, self: 0.5, branches: 0, isOwn: true },
-      { className: 'a.Leaf', method: 'cost', share: 0.4, sd: 0.05, self: 0.4, branches: 0, isOwn: true },
+      {
+        className: 'a.Walk',
+        method: 'visit',
+        share: 0.7,
+        sd: 0.03,
+        self: 0.5,
+        branches: 0,
+        computing: 0,
+        isOwn: true,
+      },
+      {
+        className: 'a.Leaf',
+        method: 'cost',
+        share: 0.4,
+        sd: 0.05,
+        self: 0.4,
+        branches: 0,
+        computing: 0,
+        isOwn: true,
+      },
+    ])
+  })
+
+  it('tells what its class computes, with methods that are not timed, by three samples at least', () => {
+    const names = ['.', 'a.Root.run', 'lib.Hash.fill', 'lib.Hash.<init>', 'lib.Driver.query', 'lib.Rare.run']
+    const tree = inPreorder([1, 2, 3, 4, 5], [-1, 0, 1, 0, 0], {
+      selfNs: [10, 10, 20, 40, 20],
+      totalNs: [100, 30, 20, 40, 20],
+      cpuNs: [60, 30, 20, 0, 20],
+      samples: [10, 3, 2, 4, 2],
+      known: [TIMED, SAMPLED, SAMPLED, SAMPLED, SAMPLED],
+      sdNs: [0, 0, 0, 0, 0],
+    })
+    const seen = seenMethods(
+      tree,
+      (id) => name(names[id]!),
+      () => false,
+    )
+    expect(seen.map((it) => [it.className, it.computing])).toEqual([
+      ['lib.Driver', 0],
+      ['lib.Hash', 0.3],
+      ['lib.Rare', 0],
     ])
   })
 

@@ -1,0 +1,27 @@
+import { afterEach, expect, it } from 'vitest'
+import { INVALIDATES_LITTLE } from '../../src/attach/admission.ts'
+import { refuseBusyBeforeFlush } from '../../src/attach/first-redefinition.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { debug } from '../../src/base/debug.ts'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { WAITER } from './waiter.ts'
+
+afterEach(() => {
+  delete debug.attach
+})
+
+forEachJdk((jdk) => {
+  it('a JVM that is busy tells its version by its counters, and is asked what it has compiled only where that is discarded', async () => {
+    const java = startJava(jdk, ['-cp', await compileJava(jdk, WAITER), 'Waiter'])
+    await java.line(/^ready/)
+    const connection = await openAttachSocket(java.pid)
+    const asked: string[] = []
+    debug.attach = (text) => {
+      asked.push(...(/^command jcmd (\S+):/.exec(text)?.slice(1) ?? []))
+    }
+    await refuseBusyBeforeFlush(connection, { used: 2, most: 2, idle: 0, ours: 0 })
+    expect(asked).toEqual(jdk.version < INVALIDATES_LITTLE ? ['Compiler.codecache'] : [])
+    await java.kill()
+  })
+})

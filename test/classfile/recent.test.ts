@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { ClassFormatProblem } from '../../src/classfile/class-file.ts'
+import { recentClassFile } from '../../src/classfile/recent.ts'
+
+/** A class `A` without a superclass, with one attribute, of the same name, of so many bytes. */
+function classOf(attributeBytes: number): Uint8Array {
+  const head = [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52]
+  const pool = [0, 3, 1, 0, 1, 0x41, 7, 0, 1] // A; class A
+  const rest = [0, 0x21, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1]
+  const length = [24, 16, 8, 0].map((shift) => (attributeBytes >>> shift) & 0xff)
+  const bytes = new Uint8Array(head.length + pool.length + rest.length + length.length + attributeBytes)
+  bytes.set([...head, ...pool, ...rest, ...length])
+  return bytes
+}
+
+it('a class file is read once while it is recent', () => {
+  const bytes = classOf(10)
+  const file = recentClassFile(bytes)
+  expect(file.name).toBe('A')
+  expect(recentClassFile(bytes)).toBe(file)
+  expect(recentClassFile(classOf(10))).not.toBe(file)
+})
+
+it('the ones used longest ago are let go of, from 4 MiB on', () => {
+  const [old, used] = [classOf(10), classOf(20)]
+  const [oldFile, usedFile] = [recentClassFile(old), recentClassFile(used)]
+  recentClassFile(classOf(3 << 20))
+  expect(recentClassFile(used)).toBe(usedFile)
+  recentClassFile(classOf(1 << 20))
+  expect(recentClassFile(used)).toBe(usedFile)
+  expect(recentClassFile(old)).not.toBe(oldFile)
+})
+
+it('what is no class file is refused each time', () => {
+  const bytes = classOf(10).subarray(0, 20)
+  for (let i = 0; i < 2; i++) expect(() => recentClassFile(bytes)).toThrow(ClassFormatProblem)
+})

@@ -1,0 +1,25 @@
+// How many files of ours Node has to find, one after the other, while a user waits (rolldown.config.js cuts them).
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+const dist = fileURLToPath(new URL('../../dist', import.meta.url))
+
+/** A file, and all that it imports at once. */
+function readAtOnce(...begins: string[]): Set<string> {
+  const files = new Set(begins)
+  for (const file of files)
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) [^;]*?"(\.[^"]+)";$/gm))
+      files.add(join(dirname(file), path!))
+  return files
+}
+
+it('jfluid --version reads at most 8 files of ours, and a recording 20 until it asks the target', () => {
+  const cli = join(dist, 'cli.js')
+  const record = readdirSync(join(dist, 'chunks')).filter((it) => /^record-[\w-]{8}\.js$/.test(it))
+  expect(record).toHaveLength(1)
+  expect(readAtOnce(cli).size).toBeLessThanOrEqual(8)
+  expect(readAtOnce(cli, join(dist, 'chunks', record[0]!)).size).toBeLessThanOrEqual(20)
+})
