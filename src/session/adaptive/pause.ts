@@ -60,7 +60,7 @@ const OF_A_BATCH = 1.2
 const MOST_UNASKED = 2
 
 /**
- * How long a pause may be expected of a batch that nobody has asked for, in ms. The roots' redefinition was announced, and the last one,
+ * How long a pause may be expected of a batch that the user has not asked for, in ms. The roots' redefinition was announced, and the last one,
  * which gives the code back, takes about as long as the batch.
  *
  * @param unaskedMs  what may be done in any case
