@@ -221,13 +221,10 @@ export class SessionEnd {
       debug.end?.('questions of the target are answered')
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
-      // The trees are made while the target gets its code back. A failure is thrown at the end of the detach. Over a network the last
-      // events arrive later.
-      const isQuiet = await answerInTime(agent.stop(), pid)
-      debug.end?.(`recording has ended; ${isQuiet ? 'no thread writes' : 'a thread may still write'} events`)
-      if (isQuiet && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
+      // The trees are made while the code is compared, not while the target gets it back: the application, which waits for that, would
+      // wait longer. A failure is thrown at the end of the detach. Over a network the last events arrive later.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       await proof?.restored()
       this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {

@@ -410,16 +410,7 @@ export class Agent {
     return number(await this.link.request('reclaim'))
   }
 
-  /**
-   * Ends the recording; methods keep their probes, which do nothing.
-   *
-   * @returns whether no thread writes events any more, so that the buffer has all of them
-   */
-  async stop(): Promise<boolean> {
-    return (await this.link.request('stop')) === true
-  }
-
-  /** Ends the recording, if that has not been done, and gives the target its own code back. Memory can still be read, until `detach`. */
+  /** Ends the recording and gives the target its own code back. Memory can still be read, until `detach`. */
   async restore(): Promise<DetachReport> {
     return detachReport(await this.link.request('restore'))
   }

@@ -52,10 +52,9 @@
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
 //   allocations every, whether objects are looked after
 //                        → nil                  the clock of events is what is allocated; one of so many is told
-//   stop                 → whether no thread writes events any more   nothing is recorded from here on
 //   restore              → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil,
-//                           lambda classes of those, whether the transformer has gone]   after `stop`, which it implies:
-//                           classes have their own code; memory can still be read
+//                           lambda classes of those, whether the transformer has gone]   nothing is recorded
+//                           from here on, classes have their own code; memory can still be read
 //   detach               → as restore, which it implies; then the agent ends
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)

@@ -6,10 +6,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { agentProperties } from '../../src/attach/command.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
-import { commandOptions } from '../../src/commands/options.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
-import { attachDoor } from '../../src/session/doors/door.ts'
-import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, startProcess } from '../support/java-process.ts'
 import { forNewestJdk } from '../support/jdks.ts'
@@ -51,20 +48,6 @@ forNewestJdk((jdk) => {
     const { merged, warnings } = await readProfileJson(recording.file)
     expect(merged.map((it) => it.method)).toEqual(['work'])
     expect(warnings).toContain('the session ended by itself: the client was stopped or killed')
-    await jvm.dispose()
-  })
-
-  it('a client that goes between the end of the recording and the restoration: the target gets its own code back', async () => {
-    const { java, jvm } = await startDebuggable(jdk, args)
-    const options = await commandOptions({ root: ['fix.Ticker.work'], scheme: 'b' })
-    const session = await Session.start(await attachDoor(java.pid), options)
-    const { agent } = session.engine
-    expect(await agent.stop()).toBe(true)
-    expect(probed(await liveCode(jvm, 'Lfix/'))).not.toEqual([])
-    agent.close()
-    await until(async () => !(await threadNames(java.pid)).some((it) => /jfluid/.test(it)))
-    expect(probed(await liveCode(jvm, 'Lfix/'))).toEqual([])
-    await session.close()
     await jvm.dispose()
   })
 

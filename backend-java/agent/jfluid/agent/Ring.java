@@ -19,8 +19,8 @@ import jdk.internal.misc.Unsafe;
 final class Ring {
     /** How long threads get to leave the runtime. */
     private static final long LEAVING_NANOS = 2_000_000_000L;
-    /** How long to look where it is looked again later. */
-    static final long GLANCE_NANOS = 20_000_000L;
+    /** How long to look whether those of an earlier session have left. */
+    private static final long GLANCE_NANOS = 20_000_000L;
     /** A probe is never deeper in a stack: a few frames of ours, and those of a wake-up. */
     private static final int DEEPEST_FRAME = 12;
     private static final int TRIES = 20;
@@ -44,7 +44,6 @@ final class Ring {
     private Feeder feeder;
     /** The session's table of threads: which of them are in a slow path. */
     private Object threads;
-    private boolean left;
 
     private Ring(MappedByteBuffer mapping) {
         this.mapping = mapping;
@@ -139,8 +138,7 @@ final class Ring {
     boolean letGo() {
         for (int tries = 1; tries <= TRIES; tries++) {
             try {
-                // When no thread writes events any more, threads go on entering probes until the methods have their own code.
-                boolean gone = isLeft(LEAVING_NANOS) && nobodyInside(List.of(this), LEAVING_NANOS);
+                boolean gone = everybodyLeaves();
                 if (feeder != null) {
                     feeder.finish();
                 }
@@ -183,28 +181,19 @@ final class Ring {
         }
     }
 
-    /**
-     * Whether no thread writes events, and none will. After {@link JFluid1Session#disable}.
-     *
-     * @param nanos as long each of two looks may take
-     */
-    boolean isLeft(long nanos) {
-        left = left || everybodyLeaves(nanos);
-        return left;
-    }
-
-    private boolean everybodyLeaves(long nanos) {
+    /** Whether no thread writes events, and none will. */
+    private boolean everybodyLeaves() {
         // A thread that read `enabled` just before may have become active again just after disable():
         // once it is out, nobody can, and the second look is final. The stack of a virtual thread cannot
         // be looked at, so between the two it gets time to take the few steps to its guard.
-        if (!nobodyInside(List.of(this), nanos)) {
+        if (!nobodyInside(List.of(this), LEAVING_NANOS)) {
             return false;
         }
         JFluid1Session.disable();
         if (JFluid1Threads.sawVirtualThreads()) {
             Pause.nanos(50_000_000L);
         }
-        return nobodyInside(List.of(this), nanos);
+        return nobodyInside(List.of(this), LEAVING_NANOS);
     }
 
     /** Waits until no platform thread's stack shows a probe and no virtual one is in a slow path. */

@@ -54,10 +54,10 @@ final class Session extends GuestThread {
      * names and frames, and the redefinition may wait for that hook.
      */
     private static final Set<String> WHILE_SWAPPING =
-            Set.of("loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "stop", "restore", "detach");
+            Set.of("loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "restore", "detach");
     /** What may still be asked once nothing is recorded any more. */
-    private static final Set<String> WHILE_LEAVING = Set.of("stop", "restore", "detach", "status", "loadedClasses",
-            "vmLibrary", "mirrorWords", "peek", "loadHook", "reflected", "names", "frames");
+    private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
+            "mirrorWords", "peek", "loadHook", "reflected", "names", "frames");
 
     /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
@@ -89,12 +89,8 @@ final class Session extends GuestThread {
     /** Null but where allocations are counted. */
     private Allocations allocations;
     private boolean detached;
-    /** Nothing is recorded any more. */
+    /** {@link #leave} has begun: nothing is recorded any more. */
     private volatile boolean left;
-    /** {@link #leave} has begun. */
-    private boolean leaving;
-    /** A System.nanoTime(). */
-    private long leftAt;
     /** What {@link #leave} has answered. */
     private volatile Object report;
     private volatile Dismissal dismissal;
@@ -210,7 +206,7 @@ final class Session extends GuestThread {
         return now - it.since > SILENT_NANOS;
     }
 
-    /** Whether nothing is recorded any more: as a rule it will be over soon, by itself. */
+    /** Whether the classes are being given their code: it will be over soon, by itself. */
     boolean isLeaving() {
         return left;
     }
@@ -262,8 +258,8 @@ final class Session extends GuestThread {
                 hear();
                 if (heard) {
                     heardAt = System.nanoTime();
-                } else if (left && (System.nanoTime() - heardAt > LOOKING_NANOS || isStoppedBeforeRestoring())) {
-                    break; // what is left to be done is ours
+                } else if (left && System.nanoTime() - heardAt > LOOKING_NANOS) {
+                    break; // the methods have their own code: the client is not needed for the rest
                 }
                 if (dir == null && ring == null && !left && System.nanoTime() - heardAt > MUTE_NANOS) {
                     sendQuietly(new Object[] {0, "ended", "nothing came from the client for some seconds"});
@@ -341,11 +337,6 @@ final class Session extends GuestThread {
         } else if (++silentLooks > SILENT_LOOKS) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
         }
-    }
-
-    /** A client that has ended the recording, and is stopped before it has said the next: probes are still in. */
-    private boolean isStoppedBeforeRestoring() {
-        return !leaving && ring != null && ring.reader().isStopped();
     }
 
     /** A thread of the target that waits for the client wonders whether it lives. */
@@ -514,7 +505,6 @@ final class Session extends GuestThread {
                 }
                 return null;
             }
-            case "stop": return stopRecording();
             case "restore": return leave();
             case "detach": detached = true; return leave();
             default: throw new IOException("unknown command " + op);
@@ -1006,35 +996,6 @@ final class Session extends GuestThread {
 
     // ---- the end ----
 
-    /** Methods keep their probes, which do nothing from here on. */
-    private void endRecording() {
-        left = true;
-        leftAt = System.nanoTime();
-        watching = hearsChanges = false;
-        JFluid1Session.disable(); // whoever waits for an answer goes on, and lets a redefinition end
-        if (timer != null) {
-            timer.end();
-        }
-        if (sampler != null) {
-            sampler.end();
-        }
-        if (sampling) {
-            JFluid1Samples.end();
-        }
-    }
-
-    /** @return whether no thread writes events any more, so that all are written */
-    private boolean stopRecording() {
-        if (!left) {
-            endRecording();
-        }
-        try {
-            return ring == null || ring.isLeft(Ring.GLANCE_NANOS);
-        } catch (OutOfMemoryError full) {
-            return false; // it is looked again once the methods have their own code
-        }
-    }
-
     /**
      * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
      * only then let go of the mapping. Does not end before the application has its code: where the heap is
@@ -1044,12 +1005,21 @@ final class Session extends GuestThread {
      *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
      */
     private Object leave() {
-        if (leaving || hotSwap == null) {
+        if (left || hotSwap == null) {
             return report;
         }
-        leaving = true;
-        if (!left) {
-            endRecording();
+        left = true;
+        long begun = System.nanoTime();
+        watching = hearsChanges = false;
+        JFluid1Session.disable(); // a thread that waits for an answer goes on, and lets a redefinition end
+        if (timer != null) {
+            timer.end();
+        }
+        if (sampler != null) {
+            sampler.end();
+        }
+        if (sampling) {
+            JFluid1Samples.end();
         }
         if (swapping != null && !swapping.ends() && hotSwap.abandon(swapping.swap)) {
             swapping = null;
@@ -1070,7 +1040,7 @@ final class Session extends GuestThread {
             Pause.nanos(pause);
             restored = restore();
         }
-        double millis = (System.nanoTime() - leftAt) / 1e6;
+        double millis = (System.nanoTime() - begun) / 1e6;
         if (profiling != null) {
             profiling.end(released);
         }
