@@ -223,11 +223,12 @@ export class SessionEnd {
       this.#span.end()
       const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
-      // The trees are made while the code is compared, not while the target gets it back: the application, which waits for that, would
-      // wait longer. A failure is thrown at the end of the detach. Over a network the last events arrive later.
-      if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       await proof?.restored()
-      this.#report = await answerInTime(agent.detach(), pid, patienceMs).catch((error: unknown) => {
+      const going = answerInTime(agent.detach(), pid, patienceMs)
+      // The trees are made while the agent's thread ends, not while the target gets its code back: the application, which waits for
+      // that, would wait longer. A failure is thrown at the end of the detach. Over a network the last events arrive later.
+      if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
+      this.#report = await going.catch((error: unknown) => {
         // An agent that waits in vain for us to look (we may have been stopped) goes by itself: it has given all back.
         if (
           restored !== null &&
