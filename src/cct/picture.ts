@@ -43,7 +43,7 @@ export interface PictureParts {
   readonly methodOf: (className: string, method: string) => number
   /** The id of rows that stand for those with few samples. */
   readonly others: number
-  /** Rows have at least so many, for a reader: LEAST_SAMPLES unless given. */
+  /** Rows with fewer samples are put together: LEAST_SAMPLES unless given. */
   readonly leastSamples?: number
 }
 

@@ -26,6 +26,7 @@ export function recentClassFile(bytes: Uint8Array): ClassFile {
     return known
   }
   const fresh = parseClassFile(bytes)
+  if (bytes.length > KEPT_BYTES) return fresh
   recent.set(bytes, fresh)
   kept += bytes.length
   for (const [oldest] of recent) {
@@ -34,4 +35,10 @@ export function recentClassFile(bytes: Uint8Array): ClassFile {
     kept -= oldest.length
   }
   return fresh
+}
+
+/** Lets go of them: bytes may be part of a larger message. */
+export function forgetRecent(): void {
+  recent.clear()
+  kept = 0
 }

@@ -221,7 +221,8 @@ export class SessionEnd {
       debug.end?.('questions of the target are answered')
       await answerInTime(this.#pulse.readStatus(), pid)
       this.#span.end()
-      const restored = proof === null ? null : await answerInTime(this.#restore(proof), pid, patienceMs)
+      proof?.willRestore()
+      const restored = proof === null ? null : await answerInTime(agent.restore(), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
       await proof?.restored()
       const going = answerInTime(agent.detach(), pid, patienceMs)
@@ -260,12 +261,6 @@ export class SessionEnd {
         throw error
       }
     }
-  }
-
-  #restore(proof: Proof): Promise<DetachReport> {
-    const answer = this.#engine.agent.restore()
-    proof.restores()
-    return answer
   }
 
   /** Of a buffer that comes over a network. What the JVM's end cuts off is told as that. */

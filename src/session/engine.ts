@@ -1,6 +1,7 @@
 // All that a session is made of, joined once. What is done with it, and when, is in `beginning.ts`, `questions.ts`,
 // `pulse.ts` and `ending.ts`.
 
+import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import { isJdkName } from '../base/jdk-names.ts'
@@ -17,7 +18,7 @@ import { Arming } from './adaptive/arming.ts'
 import { ClassFinder } from './adaptive/classes.ts'
 import { Inside } from './adaptive/inside.ts'
 import { memorySlowness } from './adaptive/memory-latency.ts'
-import type { JvmSize } from './adaptive/pause.ts'
+import { compiledSince, type JvmSize } from './adaptive/pause.ts'
 import type { TargetClock } from './clock.ts'
 import { Budget } from './code/budget.ts'
 import { ByHand } from './code/by-hand.ts'
@@ -82,6 +83,8 @@ export class Engine {
   readonly main: string
   readonly #countTicks: number
   #code: Promise<CodeAccess | null> | undefined
+  /** Of the JVM, when it was last asked for its size before the first redefinition. */
+  #compilationsBefore: number | null = null
   /** What there is to warn of, but for what the parts know themselves: see `allWarnings`. */
   readonly warnings = new Set<string>()
 
@@ -179,7 +182,15 @@ export class Engine {
   }
 
   async #size(): Promise<JvmSize> {
-    return { compiledMethods: await this.door.compiled(), loadedClasses: this.facts.loadedClasses }
+    const { door, facts, installation } = this
+    const counted = await door.compiled()
+    const compilations = door.compilations?.() ?? null
+    if (installation.swaps.latest.length === 0) this.#compilationsBefore = compilations
+    const discards = facts.feature < INVALIDATES_LITTLE && !door.woken
+    const compiledMethods = discards
+      ? compiledSince({ counted, compilations, before: this.#compilationsBefore })
+      : counted
+    return { compiledMethods, loadedClasses: facts.loadedClasses }
   }
 
   /** As the door knows it, or the JVM. */

@@ -4,7 +4,7 @@ import { EX_USAGE, NeedsConsent } from '../base/errors.ts'
 import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
 
-/** For a redefinition, in ms: scheme b does none that is expected to take longer, adaptive only where the roots' does (`batchPauseMs`). */
+/** For a redefinition, in ms: scheme b does none that is expected to take longer, adaptive only if the roots' takes long (`batchPauseMs`). */
 export const LONGEST_PAUSE_MS = 125
 /** What a redefined class takes of metaspace, for each byte of its class file; and how much all may take in a session, in bytes. */
 export const METASPACE_A_BYTE = 4

@@ -190,18 +190,18 @@ function isSame(held: HeldCode | null, code: Code): boolean {
 export class Proof {
   readonly #engine: Engine
   readonly #begun = performance.now()
-  /** While the agent was there, and so no other client's: while it gave classes their code, and at its last. */
+  /** While the agent was there, and so no other client's: before and after it gave classes their code. */
   readonly #before: (Remains | null)[] = []
   #code: CodeFacts = NOTHING
-  /** By class: what was parsed while the target was restored. */
+  /** By class. */
   readonly #own = new Map<number, readonly OwnMethod[]>()
 
   constructor(engine: Engine) {
     this.#engine = engine
   }
 
-  /** While the target gets its code back: what that is compared with is parsed. */
-  restores(): void {
+  /** Parses what the code will be compared with: beside the restoration it would make that longer (decision 111). */
+  willRestore(): void {
     this.#before.push(remainsOf(this.#engine.process))
     try {
       for (const it of known(this.#engine.instrumenter.classesBefore()).slice(0, CLASSES_AT_ONCE))

@@ -9,6 +9,7 @@ import type { Scheme } from '../base/scheme.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
+import { forgetRecent } from '../classfile/recent.ts'
 import { type DetachFacts, detachWarnings } from '../profile/detach-facts.ts'
 import type { Mode, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
@@ -526,6 +527,7 @@ export class Session {
 
   /** Lets go of the recorder. */
   async close(): Promise<void> {
+    forgetRecent()
     await this.#engine.recorder.stop()
   }
 }

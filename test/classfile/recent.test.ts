@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ClassFormatProblem } from '../../src/classfile/class-file.ts'
-import { recentClassFile } from '../../src/classfile/recent.ts'
+import { forgetRecent, recentClassFile } from '../../src/classfile/recent.ts'
 
 /** A class `A` without a superclass, with one attribute, of the same name, of so many bytes. */
 function classOf(attributeBytes: number): Uint8Array {
@@ -29,6 +29,20 @@ it('the ones used longest ago are let go of, from 4 MiB on', () => {
   recentClassFile(classOf(1 << 20))
   expect(recentClassFile(used)).toBe(usedFile)
   expect(recentClassFile(old)).not.toBe(oldFile)
+})
+
+it('one of more than 4 MiB is not kept, and the others stay', () => {
+  const [bytes, large] = [classOf(10), classOf(4 << 20)]
+  const file = recentClassFile(bytes)
+  expect(recentClassFile(large) === recentClassFile(large)).toBe(false) // compares no 4 MiB
+  expect(recentClassFile(bytes)).toBe(file)
+})
+
+it('all can be let go of', () => {
+  const bytes = classOf(10)
+  const file = recentClassFile(bytes)
+  forgetRecent()
+  expect(recentClassFile(bytes)).not.toBe(file)
 })
 
 it('what is no class file is refused each time', () => {

@@ -77,12 +77,12 @@ forEachJdk((jdk) => {
     timeout: 30_000,
   }, async () => {
     const silence = await open(jdk, busy()) // which is waited for for 2 s
+    const begun = performance.now()
     const call = silence.call()
-    await until(async () => /at java\.lang\.JFluid1/.test(await threadDump(silence.java.pid)))
-    const stopped = performance.now()
+    await until(async () => /"main"[^"]*at java\.lang\.JFluid1/.test(await threadDump(silence.java.pid)))
     expect((await silence.agent.restore()).released).toBe(true)
     await call
-    expect(performance.now() - stopped).toBeLessThan(1_000)
+    expect(performance.now() - begun).toBeLessThan(1_900)
   })
 
   it('another process with its number is no client', async () => {

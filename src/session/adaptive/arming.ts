@@ -22,6 +22,8 @@ export interface Armed {
 
 /** In bytes. */
 export interface ArmLimits {
+  /** Of each loader its own. */
+  readonly classes: number
   /** Of a class file. */
   readonly largestClass: number
   /** Of all class files together. */
@@ -224,6 +226,7 @@ export class Arming {
       const file = files[i] ?? null
       if (file === null || file.length > limits.largestClass || sum + file.length > limits.classBytes)
         continue
+      if (taken.size === limits.classes) break
       sum += file.length
       taken.set(id, recentClassFile(file))
     }

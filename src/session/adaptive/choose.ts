@@ -1,5 +1,5 @@
-// Which methods scheme adaptive gives exact times: those whose share of the root's time is sure, in as few classes as one
-// redefinition should touch. Pure.
+// Which methods scheme adaptive gives exact times: those that surely have a share of the root's time, those that probably have a large
+// one, and the other methods of their classes that samples have seen; in as few classes as one redefinition should touch. Pure.
 
 import { LEAST_SAMPLES, SAMPLED } from '../../cct/picture.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
@@ -31,7 +31,10 @@ export const USUAL_LIMITS: Limits = { classes: 40 }
 /** Of the roots' time, surely: of the user's own code, and of libraries. */
 const LEAST_OWN = 0.005
 const LEAST_OTHER = 0.03
-/** Times that, it may be unsure: a call that is rare and takes long has been seen once, and has a third of the samples. */
+/**
+ * A method with so many times the least share is taken even if that is not sure: of a call that is rare and takes long, all samples are of
+ * one call, so that the standard deviation is as large as the share.
+ */
 const LARGE = 10
 /** A frame that passes on to one callee tells little. */
 const CHAIN_INFO = 0.2
@@ -64,19 +67,21 @@ export function seenMethods(
   const { count, method, parent, size, metrics } = tree
   const { selfNs, totalNs, known, sdNs, cpuNs, samples } = metrics
   if (selfNs === undefined || totalNs === undefined || known === undefined) return []
+  if (cpuNs === undefined || samples === undefined) return []
   let whole = 0
   for (let top = 0; top < count; top += size[top]!) whole += totalNs[top]!
   if (whole <= 0) return []
   const children = new Int32Array(count)
   // Without what is at or below their children.
-  const computes = Float64Array.from(cpuNs ?? totalNs)
-  const ends = Float64Array.from(samples ?? new Float64Array(count))
+  const computes = cpuNs.slice()
+  const ends = samples.slice()
   for (let node = 0; node < count; node++) {
     const above = parent[node]!
     if (above < 0) continue
     children[above]!++
-    computes[above]! -= (cpuNs ?? totalNs)[node]!
-    ends[above]! -= samples?.[node] ?? 0
+    computes[above]! -= cpuNs[node]!
+    // Those of a timed row are its own (laidOut() in cct/picture.ts).
+    if (known[node] === SAMPLED) ends[above]! -= samples[node]!
   }
   const classes = new Map<string, { computes: number; samples: number }>()
   const sums = new Map<

@@ -85,6 +85,8 @@ export class Controller {
   #stopped = false
   /** Samples at the latest look for a batch. */
   #lookedAt = 0
+  /** When rows had their first sample, in ms from the start of recording; null if they have none. */
+  #sampledFromMs: number | null = null
   /** Methods that get no probes: without code of their own, or with too little. */
   readonly #useless = new Set<string>()
   /** Ids of the batch, and what their shares were. */
@@ -122,6 +124,7 @@ export class Controller {
   reset(): void {
     this.#rowsFromMs = 0
     this.#lookedAt = 0
+    this.#sampledFromMs = null
     this.#before = null
     this.#armedAt = null
     this.#resets++
@@ -237,7 +240,8 @@ export class Controller {
     const { arming, facts, door, inside, names, revealer } = this.#engine
     if (inside === null || arming === null) return
     const { durationMs } = this.#span
-    const least = samplesNeeded(durationMs)
+    if (inside.samples > 0) this.#sampledFromMs ??= durationMs
+    const least = samplesNeeded(durationMs - (this.#sampledFromMs ?? durationMs))
     if (inside.samples < least) await this.#lookElsewhere()
     if (inside.samples < least || inside.calls < LEAST_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
@@ -302,7 +306,8 @@ export class Controller {
     const taken = [...chosen].slice(0, most)
     const patterns = taken.flatMap(([className, methods]) => methods.map((it) => exactly(className, it)))
     const limits = {
-      ...{ largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE, leastCode: LEAST_CODE },
+      ...{ classes: most, largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE },
+      leastCode: LEAST_CODE,
       mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
     }
     const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
@@ -386,6 +391,7 @@ export class Controller {
     inside?.newRows(clock.nowTicks)
     this.#rowsFromMs = this.#span.durationMs
     this.#lookedAt = 0
+    this.#sampledFromMs = null
     this.#armedAt = null
     this.#before = null
   }

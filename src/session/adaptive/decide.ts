@@ -38,10 +38,12 @@ export function callsForOneTimed(callsPerSecond: number): number {
  * Before methods are chosen, which is done once. Of 40 samples a call that is rare and takes long, or a method with 2 % of the time, has
  * none or one. Where samples come slowly, 40 and then 20 have to do: a root that is called a few times a second gives two or three in a
  * second, and a user waits.
+ *
+ * @param sampledMs  since the first sample
  */
-export function samplesNeeded(recordedMs: number): number {
-  if (recordedMs < 8_000) return 100
-  return recordedMs < 12_000 ? 40 : 20
+export function samplesNeeded(sampledMs: number): number {
+  if (sampledMs < 8_000) return 100
+  return sampledMs < 12_000 ? 40 : 20
 }
 
 /** Below that, a method is what the compilers inline: its probes would cost it more than they tell. */
@@ -49,7 +51,11 @@ const LEAST_NS = 2_000
 /** Where a budget is used to that part, it is held. */
 const AIM = 0.5
 
-/** @returns ids that are timed; the others are switched off */
+/**
+ * A method that was not called while it was counted is rare, and its probes cost nothing; `tooDense` looks at it later.
+ *
+ * @returns ids that are timed; the others are switched off
+ */
 export function worthTiming(
   counted: readonly Counted[],
   { nsPerCall, rootNsPerSecond, budget }: Costs,
@@ -58,8 +64,8 @@ export function worthTiming(
   const timed: number[] = []
   let spent = 0
   // What costs least for what it tells comes first.
-  const worth = ({ share, callsPerSecond }: Counted) => share / callsPerSecond
-  for (const it of counted.filter((each) => each.callsPerSecond > 0).sort((a, b) => worth(b) - worth(a))) {
+  const price = ({ share, callsPerSecond }: Counted) => callsPerSecond / share
+  for (const it of counted.filter((each) => each.share > 0).sort((a, b) => price(a) - price(b))) {
     const cost = it.callsPerSecond * nsPerCall
     if ((it.share * rootNsPerSecond) / it.callsPerSecond < LEAST_NS || spent + cost > most) continue
     spent += cost

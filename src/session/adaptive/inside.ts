@@ -231,7 +231,7 @@ export class Inside {
   /**
    * The same with rows of what was sampled.
    *
-   * @param leastSamples  that a row has, where not as a reader wants it
+   * @param leastSamples  rows with fewer are put together; default: LEAST_SAMPLES, below which a reader learns nothing from a row
    */
   picture(snapshot: Snapshot, leastSamples?: number): Snapshot {
     const timed = this.#timedIds()

@@ -12,6 +12,23 @@ export interface JvmSize {
   readonly loadedClasses: number
 }
 
+/**
+ * Compiled methods that a redefinition walks after one that has discarded all compiled code: those that were compiled since. HotSpot
+ * counts the others until it frees them. Before that redefinition it is all that are counted.
+ *
+ * @param it.counted  by `Compiler.codecache`
+ * @param it.before   compilations when that redefinition was to begin; null where that is not known
+ */
+export function compiledSince(it: {
+  readonly counted: number | null
+  readonly compilations: number | null
+  readonly before: number | null
+}): number | null {
+  const { counted, compilations, before } = it
+  if (counted === null || compilations === null || before === null || compilations === before) return counted
+  return Math.min(counted, compilations - before)
+}
+
 const MS_A_COMPILED_METHOD = 2.8e-3
 const MS_A_LOADED_CLASS = 0.8e-3
 const MS_A_REDEFINED_CLASS = 0.2
@@ -56,17 +73,18 @@ export function refittedSlowness(slowness: number, predictedMs: number, measured
 
 /** A redefinition of 40 classes takes at most a fifth longer than one of the root's. */
 const OF_A_BATCH = 1.2
-/** Times what may be done unasked in any case. */
-const MOST_UNASKED = 2
+/** @returns what a batch may be expected to take at most, in ms, however long the roots' redefinition took */
+export const longestBatchMs = (unaskedMs: number): number => 2 * unaskedMs
 
 /**
- * How long a pause may be expected of a batch that the user has not asked for, in ms. The roots' redefinition was announced, and the last one,
- * which gives the code back, takes about as long as the batch.
+ * How long a pause may be expected of a batch that the user has not asked for, in ms. The last redefinition, which gives the code back,
+ * takes about as long as the batch.
  *
  * @param unaskedMs  what may be done in any case
- * @param roots      the roots' redefinition; undefined where none was measured
+ * @param roots      the roots' redefinition; undefined where none was measured. If it was not announced, a batch may not take longer
  */
 export function batchPauseMs(unaskedMs: number, roots: PauseFact | undefined): number {
-  const longMs = OF_A_BATCH * Math.max(roots?.predictedMs ?? 0, roots?.measuredMs ?? 0)
-  return Math.min(MOST_UNASKED * unaskedMs, Math.max(unaskedMs, longMs))
+  if (roots === undefined || roots.predictedMs === null) return unaskedMs
+  const longMs = OF_A_BATCH * Math.max(roots.predictedMs, roots.measuredMs ?? 0)
+  return Math.min(longestBatchMs(unaskedMs), Math.max(unaskedMs, longMs))
 }

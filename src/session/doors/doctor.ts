@@ -25,7 +25,7 @@ import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
 import { thousands } from '../../base/thousands.ts'
 import { memorySlowness } from '../adaptive/memory-latency.ts'
-import { batchPauseMs, predictedPauseMs } from '../adaptive/pause.ts'
+import { longestBatchMs, predictedPauseMs } from '../adaptive/pause.ts'
 import { FREE_METASPACE, LONGEST_PAUSE_MS, MOST_METASPACE } from '../limits.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { usualSampler } from '../sampling/jvm-sampling.ts'
@@ -385,7 +385,7 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
     : note(
         'classes',
         text,
-        `Under --scheme adaptive it does so for the root and at the end, and for methods below the root where that is expected to take at most ${batchPauseMs(LONGEST_PAUSE_MS, { predictedMs: least, measuredMs: null, classes: CLASSES_OF_ROOT })} ms.`,
+        `Under --scheme adaptive it does so for the root and at the end, and for methods below the root where that is expected to take at most a fifth longer, and ${longestBatchMs(LONGEST_PAUSE_MS)} ms at most.`,
       )
 }
 

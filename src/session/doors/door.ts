@@ -143,6 +143,8 @@ export interface OpenDoor {
   executed(): Promise<ReadonlySet<string>>
   /** How many methods are compiled; null where that is not known. */
   compiled(): Promise<number | null>
+  /** How many methods the JVM has compiled since its start; null or undefined where that is not known. */
+  compilations?(): number | null
   /** Bytes of metaspace that are left; Infinity where it has no limit, or that is not known. */
   metaspaceLeft(): Promise<number>
   /** @param pid of the JVM */
@@ -214,6 +216,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         woken,
         executed: () => compiledMethods(connection),
         compiled: () => compiledCount(connection),
+        compilations: () => findPerfData(target)?.facts?.compilations ?? null,
         metaspaceLeft: () => leftOfMetaspace(connection),
         perf: () => perfCounter(target),
         leave: () => dir.remove(),

@@ -125,6 +125,8 @@ describe('what samples say of a method', () => {
     const tree = inPreorder([1, 2, 2, 3, 3], [-1, 0, 1, 2, 0], {
       selfNs: [10, 20, 30, 20, 20],
       totalNs: [100, 70, 50, 20, 20],
+      cpuNs: [0, 0, 0, 0, 0],
+      samples: [10, 70, 50, 20, 20],
       known: [TIMED, SAMPLED, SAMPLED, SAMPLED, SAMPLED],
       sdNs: [0, 3, 4, 3, 4],
     })
@@ -178,6 +180,24 @@ describe('what samples say of a method', () => {
       ['lib.Hash', 0.3],
       ['lib.Rare', 0],
     ])
+  })
+
+  it('tells what its class computes where a timed row is below, which has samples of its own', () => {
+    const names = ['.', 'a.Root.run', 'lib.Tx.invoke', 'a.Dao.query']
+    const tree = inPreorder([1, 2, 3], [-1, 0, 1], {
+      selfNs: [10, 30, 60],
+      totalNs: [100, 90, 60],
+      cpuNs: [100, 90, 60],
+      samples: [25, 20, 60],
+      known: [TIMED, SAMPLED, TIMED],
+      sdNs: [0, 0, 0],
+    })
+    const [tx] = seenMethods(
+      tree,
+      (id) => name(names[id]!),
+      () => false,
+    )
+    expect(tx).toMatchObject({ className: 'lib.Tx', computing: 0.3 })
   })
 
   it('is nothing where nothing was sampled', () => {

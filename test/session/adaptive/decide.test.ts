@@ -9,6 +9,7 @@ import {
 import {
   batchPauseMs,
   classesWithin,
+  compiledSince,
   predictedPauseMs,
   refittedSlowness,
 } from '../../../src/session/adaptive/pause.ts'
@@ -34,8 +35,12 @@ describe('which counted methods are timed', () => {
     expect(worthTiming(dense, COSTS)).toEqual([2, 3])
   })
 
-  it('none that has not been called', () => {
-    expect(worthTiming([counted(1, 0, 0.5)], COSTS)).toEqual([])
+  it('those that were not called meanwhile: they are rare', () => {
+    expect(worthTiming([counted(1, 50_000, 0.1), counted(2, 0, 0.02)], COSTS)).toEqual([2])
+  })
+
+  it('none without a share', () => {
+    expect(worthTiming([counted(1, 0, 0), counted(2, 100, 0)], COSTS)).toEqual([])
   })
 })
 
@@ -59,6 +64,14 @@ describe('how long a redefinition stops a JVM', () => {
 
   it('is not known where the JVM does not tell how many methods it has compiled', () => {
     expect(predictedPauseMs({ compiledMethods: null, loadedClasses: 16_400 }, 1, 1)).toBeNull()
+  })
+
+  it('depends on what was compiled since, where all compiled code has been discarded', () => {
+    expect(compiledSince({ counted: 12_000, compilations: 20_000, before: 20_000 })).toBe(12_000)
+    expect(compiledSince({ counted: 12_000, compilations: 23_000, before: 20_000 })).toBe(3_000)
+    expect(compiledSince({ counted: 2_000, compilations: 23_000, before: 20_000 })).toBe(2_000)
+    expect(compiledSince({ counted: 12_000, compilations: null, before: null })).toBe(12_000)
+    expect(compiledSince({ counted: null, compilations: 23_000, before: 20_000 })).toBeNull()
   })
 
   it('is as much longer as the memory of the machine is slower', () => {
@@ -91,7 +104,7 @@ describe('how long a redefinition stops a JVM', () => {
     expect(batchPauseMs(125, root(null, null))).toBe(125)
     expect(batchPauseMs(125, root(60, 80))).toBe(125)
     expect(batchPauseMs(125, root(150, 120))).toBe(180)
-    expect(batchPauseMs(125, root(null, 150))).toBe(180)
+    expect(batchPauseMs(125, root(null, 150))).toBe(125) // it was not announced
     expect(batchPauseMs(125, root(200, 900))).toBe(250)
   })
 
