@@ -16,7 +16,10 @@ export interface Seen {
   readonly self: number
   /** Below it, so many rows begin that are not a chain of single calls. */
   readonly branches: number
-  /** What all methods of its class compute themselves, of the same time; 0 while fewer than three samples say so. */
+  /**
+   * What all methods of its class, and of classes nested in the same one, compute themselves, of the same time: the compilers inline them into
+   * each other. 0 while fewer than three samples say so.
+   */
   readonly computing: number
   readonly isOwn: boolean
 }
@@ -58,6 +61,9 @@ export function mayBeTimed({ class: className, method }: Pick<MethodName, 'class
   return className !== '' && !NEVER.test(className) && !method.startsWith('<') && !ACCESS.test(method)
 }
 
+/** Without the names of nested classes. */
+const outermost = (className: string): string => className.replace(/(?<=[^.])\$.*/, '')
+
 /** What the samples of a picture say of methods that may be timed, the largest share first. */
 export function seenMethods(
   tree: Tree,
@@ -91,9 +97,9 @@ export function seenMethods(
   for (let node = 0; node < count; node++) {
     if (known[node] !== SAMPLED) continue
     const id = method[node]!
-    const { class: className } = nameOf(id)
-    const own = classes.get(className) ?? { computes: 0, samples: 0 }
-    classes.set(className, own)
+    const file = outermost(nameOf(id).class)
+    const own = classes.get(file) ?? { computes: 0, samples: 0 }
+    classes.set(file, own)
     own.computes += computes[node]!
     own.samples += ends[node]!
     const sum = sums.get(id) ?? { total: 0, variance: 0, self: 0, branches: 0, end: 0 }
@@ -109,7 +115,7 @@ export function seenMethods(
   for (const [id, { total, variance, self, branches }] of sums) {
     const name = nameOf(id)
     if (!mayBeTimed(name)) continue
-    const own = classes.get(name.class)!
+    const own = classes.get(outermost(name.class))!
     seen.push({
       computing: own.samples < LEAST_SAMPLES ? 0 : own.computes / whole,
       ...{ className: name.class, method: name.method, isOwn: isOwn(name.class) },

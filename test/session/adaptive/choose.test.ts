@@ -182,6 +182,29 @@ describe('what samples say of a method', () => {
     ])
   })
 
+  it('tells what classes compute that are nested in the same one', () => {
+    const names = ['.', 'a.Root.run', 'lib.Hash.fill', 'lib.Hash$Block.mix', 'lib.$Gen.run', 'lib.$Other.run']
+    const tree = inPreorder([1, 2, 3, 4, 5], [-1, 0, 1, 0, 0], {
+      selfNs: [0, 5, 75, 10, 10],
+      totalNs: [100, 80, 75, 10, 10],
+      cpuNs: [100, 80, 75, 10, 10],
+      samples: [0, 100, 94, 5, 5],
+      known: [TIMED, SAMPLED, SAMPLED, SAMPLED, SAMPLED],
+      sdNs: [0, 0, 0, 0, 0],
+    })
+    const seen = seenMethods(
+      tree,
+      (id) => name(names[id]!),
+      () => false,
+    )
+    expect(seen.map((it) => [it.className, it.computing])).toEqual([
+      ['lib.Hash', 0.8],
+      ['lib.Hash$Block', 0.8],
+      ['lib.$Gen', 0.1],
+      ['lib.$Other', 0.1],
+    ])
+  })
+
   it('tells what its class computes where a timed row is below, which has samples of its own', () => {
     const names = ['.', 'a.Root.run', 'lib.Tx.invoke', 'a.Dao.query']
     const tree = inPreorder([1, 2, 3], [-1, 0, 1], {
