@@ -160,22 +160,32 @@ describe('what samples say of a method', () => {
     ])
   })
 
+  /** What each class computes, the largest share first. */
+  function computing(
+    names: readonly string[],
+    parents: number[],
+    metrics: Readonly<Record<'totalNs' | 'cpuNs' | 'samples' | 'known', number[]>>,
+  ): (string | number)[][] {
+    const ids = names.map((_, i) => i + 1)
+    const zeros = names.map(() => 0)
+    const tree = inPreorder(ids, parents, { ...metrics, selfNs: zeros, sdNs: zeros })
+    const seen = seenMethods(
+      tree,
+      (id) => name(names[id - 1]!),
+      () => false,
+    )
+    return seen.map((it) => [it.className, it.computing])
+  }
+
   it('tells what its class computes, with methods that are not timed, by three samples at least', () => {
-    const names = ['.', 'a.Root.run', 'lib.Hash.fill', 'lib.Hash.<init>', 'lib.Driver.query', 'lib.Rare.run']
-    const tree = inPreorder([1, 2, 3, 4, 5], [-1, 0, 1, 0, 0], {
-      selfNs: [10, 10, 20, 40, 20],
+    const names = ['a.Root.run', 'lib.Hash.fill', 'lib.Hash.<init>', 'lib.Driver.query', 'lib.Rare.run']
+    const classes = computing(names, [-1, 0, 1, 0, 0], {
       totalNs: [100, 30, 20, 40, 20],
       cpuNs: [60, 30, 20, 0, 20],
       samples: [10, 3, 2, 4, 2],
       known: [TIMED, SAMPLED, SAMPLED, SAMPLED, SAMPLED],
-      sdNs: [0, 0, 0, 0, 0],
     })
-    const seen = seenMethods(
-      tree,
-      (id) => name(names[id]!),
-      () => false,
-    )
-    expect(seen.map((it) => [it.className, it.computing])).toEqual([
+    expect(classes).toEqual([
       ['lib.Driver', 0],
       ['lib.Hash', 0.3],
       ['lib.Rare', 0],
@@ -183,21 +193,14 @@ describe('what samples say of a method', () => {
   })
 
   it('tells what classes compute that are nested in the same one', () => {
-    const names = ['.', 'a.Root.run', 'lib.Hash.fill', 'lib.Hash$Block.mix', 'lib.$Gen.run', 'lib.$Other.run']
-    const tree = inPreorder([1, 2, 3, 4, 5], [-1, 0, 1, 0, 0], {
-      selfNs: [0, 5, 75, 10, 10],
+    const names = ['a.Root.run', 'lib.Hash.fill', 'lib.Hash$Block.mix', 'lib.$Gen.run', 'lib.$Other.run']
+    const classes = computing(names, [-1, 0, 1, 0, 0], {
       totalNs: [100, 80, 75, 10, 10],
       cpuNs: [100, 80, 75, 10, 10],
       samples: [0, 100, 94, 5, 5],
       known: [TIMED, SAMPLED, SAMPLED, SAMPLED, SAMPLED],
-      sdNs: [0, 0, 0, 0, 0],
     })
-    const seen = seenMethods(
-      tree,
-      (id) => name(names[id]!),
-      () => false,
-    )
-    expect(seen.map((it) => [it.className, it.computing])).toEqual([
+    expect(classes).toEqual([
       ['lib.Hash', 0.8],
       ['lib.Hash$Block', 0.8],
       ['lib.$Gen', 0.1],
@@ -206,21 +209,13 @@ describe('what samples say of a method', () => {
   })
 
   it('tells what its class computes where a timed row is below, which has samples of its own', () => {
-    const names = ['.', 'a.Root.run', 'lib.Tx.invoke', 'a.Dao.query']
-    const tree = inPreorder([1, 2, 3], [-1, 0, 1], {
-      selfNs: [10, 30, 60],
+    const classes = computing(['a.Root.run', 'lib.Tx.invoke', 'a.Dao.query'], [-1, 0, 1], {
       totalNs: [100, 90, 60],
       cpuNs: [100, 90, 60],
       samples: [25, 20, 60],
       known: [TIMED, SAMPLED, TIMED],
-      sdNs: [0, 0, 0],
     })
-    const [tx] = seenMethods(
-      tree,
-      (id) => name(names[id]!),
-      () => false,
-    )
-    expect(tx).toMatchObject({ className: 'lib.Tx', computing: 0.3 })
+    expect(classes).toEqual([['lib.Tx', 0.3]])
   })
 
   it('is nothing where nothing was sampled', () => {
