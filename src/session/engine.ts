@@ -186,10 +186,9 @@ export class Engine {
     const counted = await door.compiled()
     const compilations = door.compilations?.() ?? null
     if (installation.swaps.latest.length === 0) this.#compilationsBefore = compilations
-    const discards = facts.feature < INVALIDATES_LITTLE && !door.woken
-    const compiledMethods = discards
-      ? compiledSince({ counted, compilations, before: this.#compilationsBefore })
-      : counted
+    const before = this.#compilationsBefore
+    const compiledMethods =
+      facts.feature < INVALIDATES_LITTLE ? compiledSince({ counted, compilations, before }) : counted
     return { compiledMethods, loadedClasses: facts.loadedClasses }
   }
 

@@ -206,8 +206,8 @@ export class Proof {
     try {
       for (const it of known(this.#engine.instrumenter.classesBefore()).slice(0, CLASSES_AT_ONCE))
         this.#own.set(it.id, probedMethods(it))
-    } catch (error) {
-      if (!(error instanceof ClassFormatProblem)) throw error // met again, and told, when it is compared
+    } catch {
+      // Met again, and told, when it is compared.
     }
   }
 

@@ -62,7 +62,7 @@ export function mayBeTimed({ class: className, method }: Pick<MethodName, 'class
 }
 
 /** Without the names of nested classes. */
-const outermost = (className: string): string => className.replace(/(?<=[^.])\$.*/, '')
+const outermost = (className: string): string => className.replace(/(?<=[^.$])\$[^.]*$/, '')
 
 /** What the samples of a picture say of methods that may be timed, the largest share first. */
 export function seenMethods(

@@ -20,7 +20,7 @@ import { allRows, timedRows } from '../picture.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import { type Arming, exactly } from './arming.ts'
-import { chooseMethods, ownBy, type Seen, seenMethods } from './choose.ts'
+import { chooseMethods, ownBy, type Seen, seenMethods, USUAL_LIMITS } from './choose.ts'
 import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { batchPauseMs } from './pause.ts'
@@ -306,7 +306,8 @@ export class Controller {
     const taken = [...chosen].slice(0, most)
     const patterns = taken.flatMap(([className, methods]) => methods.map((it) => exactly(className, it)))
     const limits = {
-      ...{ classes: most, largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE },
+      classes: await arming.classesWithin(longestMs, USUAL_LIMITS.classes),
+      ...{ largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE },
       leastCode: LEAST_CODE,
       mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
     }
@@ -356,7 +357,12 @@ export class Controller {
     this.#phase = 'hold'
     // A method's row has either samples or calls: what came before is of other rows.
     if (timed.length > 0) this.#newRows()
-    else
+    const called = counted.filter((it) => it.callsPerSecond > 0)
+    if (timed.length > 0 && called.length > 0 && !called.some((it) => timed.includes(it.id)))
+      this.#engine.warnings.add(
+        'below the root only methods that are seldom called are timed: calls of all else are too many, or too short, to time them',
+      )
+    if (timed.length === 0)
       this.#engine.warnings.add(
         isCounted
           ? 'only the root is timed: calls of all else are too many, or too short, to time them'

@@ -52,7 +52,8 @@ const LEAST_NS = 2_000
 const AIM = 0.5
 
 /**
- * A method that was not called while it was counted is rare, and its probes cost nothing; `tooDense` looks at it later.
+ * A method that was not called while it was counted is timed: it is rare, as a rule, so that its probes cost nothing. If they cost much
+ * later, `tooDense` finds it.
  *
  * @returns ids that are timed; the others are switched off
  */

@@ -13,8 +13,10 @@ export interface JvmSize {
 }
 
 /**
- * Compiled methods that a redefinition walks after one that has discarded all compiled code: those that were compiled since. HotSpot
- * counts the others until it frees them. Before that redefinition it is all that are counted.
+ * Compiled methods that a redefinition walks after one that has discarded all compiled code. HotSpot counts what was discarded until it has
+ * freed it, so these are fewer than it counts, and more than were compiled since: half way, as factors go. (Of pauses on 17, what was
+ * expected by the count was 1.0 to 1.9 of what was measured, by what was compiled since 0.5 to 1.04.) Before that redefinition it is all
+ * that are counted.
  *
  * @param it.counted  by `Compiler.codecache`
  * @param it.before   compilations when that redefinition was to begin; null where that is not known
@@ -25,8 +27,8 @@ export function compiledSince(it: {
   readonly before: number | null
 }): number | null {
   const { counted, compilations, before } = it
-  if (counted === null || compilations === null || before === null || compilations === before) return counted
-  return Math.min(counted, compilations - before)
+  if (counted === null || compilations === null || before === null || compilations <= before) return counted
+  return Math.sqrt(counted * Math.min(counted, compilations - before))
 }
 
 const MS_A_COMPILED_METHOD = 2.8e-3

@@ -143,7 +143,10 @@ export interface OpenDoor {
   executed(): Promise<ReadonlySet<string>>
   /** How many methods are compiled; null where that is not known. */
   compiled(): Promise<number | null>
-  /** How many methods the JVM has compiled since its start; null or undefined where that is not known. */
+  /**
+   * How many methods the JVM has compiled since its start, where no agent has been in it before us, which may have redefined something;
+   * null or undefined elsewhere, and where that is not known.
+   */
   compilations?(): number | null
   /** Bytes of metaspace that are left; Infinity where it has no limit, or that is not known. */
   metaspaceLeft(): Promise<number>
@@ -216,7 +219,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         woken,
         executed: () => compiledMethods(connection),
         compiled: () => compiledCount(connection),
-        compilations: () => findPerfData(target)?.facts?.compilations ?? null,
+        compilations: () => compilationsOf(target),
         metaspaceLeft: () => leftOfMetaspace(connection),
         perf: () => perfCounter(target),
         leave: () => dir.remove(),
@@ -534,6 +537,11 @@ export function startProblem(pid: number, reason: string | null): JfluidError {
 function startedPerfCounter(pid: number): PerfCounter {
   const target = readTargetProcess(pid)
   return target === undefined ? { file: '', offset: 0 } : perfCounter(target)
+}
+
+function compilationsOf(target: TargetProcess): number | null {
+  if (target.hasJavaAgent !== false || target.perfDataMapped !== true) return null
+  return findPerfData(target)?.facts?.compilations ?? null
 }
 
 /** Where the target finds its own counter of time at safepoints; if we may not read that, pauses are not taken out, and the profile says so. */

@@ -68,8 +68,10 @@ describe('how long a redefinition stops a JVM', () => {
 
   it('depends on what was compiled since, where all compiled code has been discarded', () => {
     expect(compiledSince({ counted: 12_000, compilations: 20_000, before: 20_000 })).toBe(12_000)
-    expect(compiledSince({ counted: 12_000, compilations: 23_000, before: 20_000 })).toBe(3_000)
+    expect(compiledSince({ counted: 12_000, compilations: 23_000, before: 20_000 })).toBe(6_000)
     expect(compiledSince({ counted: 2_000, compilations: 23_000, before: 20_000 })).toBe(2_000)
+    expect(compiledSince({ counted: 12_000, compilations: 5_000, before: 20_000 })).toBe(12_000)
+    expect(compiledSince({ counted: 12_000, compilations: 5_000, before: null })).toBe(12_000)
     expect(compiledSince({ counted: 12_000, compilations: null, before: null })).toBe(12_000)
     expect(compiledSince({ counted: null, compilations: 23_000, before: 20_000 })).toBeNull()
   })
