@@ -10,22 +10,45 @@ import { attachCommand } from './command.ts'
 import { compiledCount } from './compiled-methods.ts'
 import type { AttachConnection } from './handshake.ts'
 import { findPerfData } from './hsperfdata.ts'
-import { isBusy, type Processors, readProcessors, usedText } from './processors.ts'
+import { type Processors, readProcessors, spareOf, usedText } from './processors.ts'
 import type { TargetProcess } from './target-process.ts'
 
 const TIMEOUT_MS = 2_000
-/** A JVM with so much to spare while we attached, what we used included, is not looked at for longer: a user waits for that. */
-const MUCH_TO_SPARE = 0.75
-const LOOK_MS = 250
-/** While our own modules are read, it has no processor that we use: then it is looked at again. */
-const MOST_OURS = 0.2
-const LOOKS = 3
 /** Where fewer methods are compiled, as in a small program, they are compiled again at once. A Spring Boot service has 11,768. */
 const MUCH_CODE = 4_000
+/**
+ * So many times the processor time requests take for some seconds, while their code is interpreted and compiled again. On two
+ * processors no request took longer than 0.4 s where a server used up to 0.24 (Kafka 0.19 and 0.24, Boot 0.21, Keycloak 0.21), and up
+ * to 0.4 (Boot, 0.34), 2.6 (Keycloak, 0.32) and 3.9 s (0.44) where it used more.
+ */
+const TIMES_AS_MUCH = 7
+const LOOK_MS = 100
+const LEAST_LOOKS = 3
+const MOST_LOOKS = 10
 
 /** Whether the first redefinition of a JVM discards so much that requests wait. Null: not known. */
 export function discardsMuch(feature: number | null, compiled: number | null): boolean {
   return feature !== null && feature < INVALIDATES_LITTLE && compiled !== null && compiled >= MUCH_CODE
+}
+
+/**
+ * What requests would need without compiled code, and cannot have, of the processors that the JVM may use: 0.5 is half of them; below 0
+ * they have enough.
+ */
+export function shortfall(processors: Processors): number {
+  return (processors.used * (TIMES_AS_MUCH - 1) - spareOf(processors)) / processors.most
+}
+
+/**
+ * @param shortfalls  in looks one after the other: requests come by chance, so they differ
+ * @returns whether processors would be short; null where the mean is no further from 0 than its standard deviation, and there may be another look
+ */
+export function isShort(shortfalls: readonly number[]): boolean | null {
+  const count = shortfalls.length
+  if (count < LEAST_LOOKS) return null
+  const mean = sum(shortfalls) / count
+  const variance = sum(shortfalls.map((it) => (it - mean) ** 2)) / (count - 1)
+  return count >= MOST_LOOKS || Math.abs(mean) > Math.sqrt(variance / count) ? mean > 0 : null
 }
 
 export class BusyBeforeFlush extends NeedsConsent {
@@ -39,7 +62,7 @@ export class BusyBeforeFlush extends NeedsConsent {
     feature: number,
   ) {
     super(
-      `JVM ${pid} has no processors to spare (it uses ${usedText(processors)}), and its first redefinition discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
+      `JVM ${pid} is too busy for its first redefinition (it uses ${usedText(processors)}), which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
     )
   }
 }
@@ -47,29 +70,44 @@ export class BusyBeforeFlush extends NeedsConsent {
 /**
  * For a JVM in which no agent has been, which may have redefined something: before one is loaded.
  *
- * @param seen  what it has used of its processors since we began
  * @throws BusyBeforeFlush. What cannot be told is no reason to ask
  */
-export async function refuseBusyBeforeFlush(
-  connection: AttachConnection,
-  seen: Processors | undefined,
-): Promise<void> {
+export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
   const { pid, hasJavaAgent } = connection.target
-  debug.attach?.(`processors in use: ${seen === undefined ? 'unknown' : usedText(seen)}`)
-  if (hasJavaAgent !== false || seen === undefined || hasMuchToSpare(seen)) return
+  if (hasJavaAgent !== false) return
   const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
   if (feature === null || feature >= INVALIDATES_LITTLE) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
-  let processors = await readProcessors(pid, LOOK_MS)
-  for (let look = 1; look < LOOKS && (processors?.ours ?? 0) > MOST_OURS; look++)
-    processors = await readProcessors(pid, LOOK_MS)
-  if (processors !== undefined && isBusy(processors))
-    throw new BusyBeforeFlush(pid, processors, compiled, feature)
+  const processors = await whereShort(pid)
+  if (processors !== null) throw new BusyBeforeFlush(pid, processors, compiled, feature)
 }
 
-function hasMuchToSpare({ used, most, idle, ours }: Processors): boolean {
-  return Math.min(most - used, idle + ours) > MUCH_TO_SPARE * most
+/** @returns what was in use if that leaves too little; null if not, or if it cannot be told */
+async function whereShort(pid: number): Promise<Processors | null> {
+  const looks: Processors[] = []
+  for (;;) {
+    const look = await readProcessors(pid, LOOK_MS)
+    if (look === undefined) return null
+    looks.push(look)
+    const short = isShort(looks.map(shortfall))
+    if (short === null) continue
+    const processors = meanOf(looks)
+    debug.attach?.(`processors in use: ${usedText(processors)}, after ${looks.length} looks; short: ${short}`)
+    return short ? processors : null
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, it) => all + it, 0)
+
+function meanOf(looks: readonly Processors[]): Processors {
+  const mean = (part: (it: Processors) => number): number => sum(looks.map(part)) / looks.length
+  return {
+    used: mean((it) => it.used),
+    most: mean((it) => it.most),
+    idle: mean((it) => it.idle),
+    ours: mean((it) => it.ours),
+  }
 }
 
 /** By its counters, where they are surely its own and not those of an earlier JVM with its number. */

@@ -30,9 +30,9 @@ export function usedText({ used, most, idle }: Processors): string {
   return `${used.toFixed(1)} of ${Number(most.toFixed(1))}${others}`
 }
 
-/** What it could have had besides. */
-function spareOf({ used, most, idle }: Processors): number {
-  return Math.min(most - used, idle)
+/** What it could have had besides. What we used is free again when it needs it. */
+export function spareOf({ used, most, idle, ours }: Processors): number {
+  return Math.min(most - used, idle + ours)
 }
 
 /** Whether it has no processors to spare: by itself, or because others use them. */
@@ -42,27 +42,19 @@ export function isBusy(processors: Processors): boolean {
 
 /** @returns undefined where it has gone, or is not ours to see */
 export async function readProcessors(pid: number, ms: number): Promise<Processors | undefined> {
-  const read = processorsFromNow(pid)
-  await sleep(ms)
-  return read()
-}
-
-/** @returns tells what has been in use since; undefined where the process has gone, or is not ours to see */
-export function processorsFromNow(pid: number): () => Processors | undefined {
   const allowed = allowedOf(pid)
   const idleNow = (): number => idleMs(textOf('/proc/stat'), allowed)
   const [before, idle, ours, begun] = [readCpuMs(pid), idleNow(), process.cpuUsage(), performance.now()]
-  return () => {
-    const [after, ms] = [readCpuMs(pid), performance.now() - begun]
-    if (before === undefined || after === undefined) return undefined
-    const { user, system } = process.cpuUsage(ours)
-    const now = idleNow()
-    return {
-      used: Math.max(0, after - before) / ms,
-      most: processorsOf(pid, allowed.size),
-      idle: Number.isNaN(now) ? Number.POSITIVE_INFINITY : (now - idle) / ms,
-      ours: (user + system) / 1_000 / ms,
-    }
+  await sleep(ms)
+  const [after, took] = [readCpuMs(pid), performance.now() - begun]
+  if (before === undefined || after === undefined) return undefined
+  const { user, system } = process.cpuUsage(ours)
+  const now = idleNow()
+  return {
+    used: Math.max(0, after - before) / took,
+    most: processorsOf(pid, allowed.size),
+    idle: Number.isNaN(now) ? Number.POSITIVE_INFINITY : (now - idle) / took,
+    ours: (user + system) / 1_000 / took,
   }
 }
 

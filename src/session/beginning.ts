@@ -36,7 +36,7 @@ export async function checkRefused({ regionTable, revealer, turns }: Engine): Pr
 export function instrumentingPhase({ door, facts, options }: Engine): string {
   const flushes = facts.feature < INVALIDATES_LITTLE && !door.woken && options.untilExit !== true
   return flushes
-    ? `instrumenting: once in its life, a JVM of JDK ${facts.feature} discards all its compiled code now`
+    ? `instrumenting: once in its life, a JVM of JDK ${facts.feature} discards all its compiled code now, and is slower for some seconds`
     : 'instrumenting'
 }
 

@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 forEachJdk((jdk) => {
-  it('a JVM that is busy tells its version by its counters, and is asked what it has compiled only where that is discarded', async () => {
+  it('a JVM tells its version by its counters, and is asked what it has compiled only where that is discarded', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, WAITER), 'Waiter'])
     await java.line(/^ready/)
     const connection = await openAttachSocket(java.pid)
@@ -20,7 +20,7 @@ forEachJdk((jdk) => {
     debug.attach = (text) => {
       asked.push(...(/^command jcmd (\S+):/.exec(text)?.slice(1) ?? []))
     }
-    await refuseBusyBeforeFlush(connection, { used: 2, most: 2, idle: 0, ours: 0 })
+    await refuseBusyBeforeFlush(connection)
     expect(asked).toEqual(jdk.version < INVALIDATES_LITTLE ? ['Compiler.codecache'] : [])
     await java.kill()
   })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { discardsMuch } from '../../src/attach/first-redefinition.ts'
+import { discardsMuch, isShort, shortfall } from '../../src/attach/first-redefinition.ts'
 
 it.each([
   [17, 11_768, true],
@@ -10,4 +10,24 @@ it.each([
   [17, null, false],
 ])('JDK %s with %s compiled methods: %s', (feature, compiled, expected) => {
   expect(discardsMuch(feature, compiled)).toBe(expected)
+})
+
+it.each([
+  [{ used: 0.24, most: 2, idle: 1.7, ours: 0 }, false], // Kafka with 400 requests a second: the longest took 0.24 s
+  [{ used: 0.32, most: 2, idle: 1.6, ours: 0 }, true], // Keycloak with 30 requests a second: 2.6 s
+  [{ used: 0.24, most: 2, idle: 0.9, ours: 0 }, true], // others use one processor
+  [{ used: 0.24, most: 2, idle: 0.7, ours: 1 }, false], // we do, for a moment
+  [{ used: 0.24, most: 1, idle: 60, ours: 0 }, true], // a container with one of many
+])('%j leaves too few processors to run without compiled code: %s', (processors, expected) => {
+  expect(shortfall(processors) > 0).toBe(expected)
+})
+
+it('it is looked at for as long as looks differ by more than what they tell, and not for ever', () => {
+  expect(isShort([-0.9, -0.9])).toBeNull() // two may be chance
+  expect(isShort([-0.9, -0.9, -0.9])).toBe(false)
+  expect(isShort([2, 1.5, 2])).toBe(true)
+  const unlike = [1.5, -1, -0.6, 1.2]
+  expect(isShort(unlike)).toBeNull()
+  expect(isShort([...unlike, ...unlike, 0.5, -0.1])).toBe(true)
+  expect(isShort([...unlike, ...unlike, -1.5, -1.5])).toBe(false)
 })

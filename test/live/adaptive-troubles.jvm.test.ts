@@ -304,7 +304,7 @@ forEachJdk((jdk) => {
     // From 23 on little is thrown away.
     const flush =
       jdk.version <= 22
-        ? `: once in its life, a JVM of JDK ${jdk.version} discards all its compiled code now`
+        ? `: once in its life, a JVM of JDK ${jdk.version} discards all its compiled code now, and is slower for some seconds`
         : ''
     expect(told).toMatch(
       new RegExp(`^instrumenting${flush}; the JVM will stand still for about \\d+ ms, up to three times$`),

@@ -16,6 +16,7 @@ import {
 } from '../../attach/admission.ts'
 import { type Circumstances, readCircumstances } from '../../attach/circumstances.ts'
 import { DynamicLoadingDisabled, InstrumentModuleMissing } from '../../attach/command.ts'
+import { discardsMuch, shortfall } from '../../attach/first-redefinition.ts'
 import { tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { booleanFlag } from '../../attach/java-command.ts'
 import { describeJvm, type Jvm } from '../../attach/jvms.ts'
@@ -419,20 +420,21 @@ function metaspace({ facts: { perf } }: Evidence): Finding[] {
   ]
 }
 
-function processors({ circumstances: { options }, processors }: Evidence, feature: number | null): Finding[] {
+function processors(evidence: Evidence, feature: number | null): Finding[] {
+  const { circumstances, facts, processors } = evidence
   if (processors === undefined) return []
   const text = `it uses ${usedText(processors)}`
-  if (!isBusy(processors)) return [ok('processors', text)]
-  const flushes = feature !== null && feature < INVALIDATES_LITTLE && !options.some(isOwnAgent)
-  return [
-    note(
-      'processors',
-      flushes ? `${text}: while its code is compiled again, requests wait` : `${text}: samples come late`,
-      flushes
-        ? 'attach and record take stacks only, unless --yes: attach when it has less to do, or start it with $(jfluid agent-path).'
-        : undefined,
-    ),
-  ]
+  const flushes =
+    discardsMuch(feature, facts.perf?.compilations ?? null) && !circumstances.options.some(isOwnAgent)
+  if (flushes && shortfall(processors) > 0)
+    return [
+      note(
+        'processors',
+        `${text}: while its code is compiled again, requests wait`,
+        'attach and record take stacks only, unless --yes: attach when it has less to do, or start it with $(jfluid agent-path).',
+      ),
+    ]
+  return isBusy(processors) ? [note('processors', `${text}: samples come late`)] : [ok('processors', text)]
 }
 
 const mib = (bytes: number): string => `${thousands(Math.round(bytes / MIB))} MiB`

@@ -29,7 +29,6 @@ import { type AttachConnection, openAttachSocket } from '../../attach/handshake.
 import { refuseWithoutHeap } from '../../attach/heap-room.ts'
 import { findPerfData, tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { leftOfMetaspace, refuseWithoutMetaspace } from '../../attach/metaspace.ts'
-import { processorsFromNow } from '../../attach/processors.ts'
 import { readRegular } from '../../attach/regular-file.ts'
 import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.ts'
 import { openTmp } from '../../attach/target-facts.ts'
@@ -169,7 +168,6 @@ export interface OpenDoor {
  * @throws BusyBeforeFlush, AttachError and others, before anything is changed
  */
 export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
-  const processors = processorsFromNow(pid)
   const built = agentJar()
   const connection = await openAttachSocket(pid)
   // The JVM answers one after the other, but the second question need not wait for the first answer.
@@ -196,7 +194,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         `agent of an earlier session: ${answer}; the JVM ${isSeen ? `can read ${jar.path}` : 'cannot read our jar, and gets a copy'}`,
       )
       if (!woken) {
-        if (asks) await refuseBusyBeforeFlush(connection, processors())
+        if (asks) await refuseBusyBeforeFlush(connection)
         const copy = isSeen ? null : readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
         try {

@@ -180,21 +180,27 @@ describe('a JVM that an attach would enter', () => {
   })
 
   it('says how busy its processors are, and what that means where its code is to be compiled again', () => {
-    const of = (used: number, version: string, options: string[] = []) =>
+    const perfOf = (compilations: number) => ({
+      ...{ complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
+      compilations,
+    })
+    const of = (used: number, version: string, options: string[] = [], compilations = 20_000) =>
       findingsOf({
-        ...evidence({ version, circumstances: { options } }),
+        ...evidence({ version, circumstances: { options }, facts: { perf: perfOf(compilations) } }),
         processors: { used, most: 2, idle: 2 - used, ours: 0 },
       })
         .filter((it) => it.check === 'processors')
         .map(({ level, text }) => `${level} ${text}`)
-    expect(of(0.5, '17.0.1')).toEqual(['ok it uses 0.5 of 2, and 1.5 are idle'])
-    expect(of(1.9, '17.0.1')).toEqual([
-      'note it uses 1.9 of 2, and 0.1 are idle: while its code is compiled again, requests wait',
+    expect(of(0.2, '17.0.1')).toEqual(['ok it uses 0.2 of 2, and 1.8 are idle'])
+    expect(of(0.4, '17.0.1')).toEqual([
+      'note it uses 0.4 of 2, and 1.6 are idle: while its code is compiled again, requests wait',
     ])
+    expect(of(0.4, '17.0.1', [], 1_500)).toEqual(['ok it uses 0.4 of 2, and 1.6 are idle'])
+    expect(of(0.4, '17.0.1', ['-javaagent:/opt/jfluid-agent.jar'])).toEqual([
+      'ok it uses 0.4 of 2, and 1.6 are idle',
+    ])
+    expect(of(0.4, '25.0.1')).toEqual(['ok it uses 0.4 of 2, and 1.6 are idle'])
     expect(of(1.9, '25.0.1')).toEqual(['note it uses 1.9 of 2, and 0.1 are idle: samples come late'])
-    expect(of(1.9, '17.0.1', ['-javaagent:/opt/jfluid-agent.jar'])).toEqual([
-      'note it uses 1.9 of 2, and 0.1 are idle: samples come late',
-    ])
     expect(only('processors', {})).toEqual([])
   })
 
