@@ -22,7 +22,7 @@ const MUCH_CODE = 4_000
  * to 0.4 (Boot, 0.34), 2.6 (Keycloak, 0.32) and 3.9 s (0.44) where it used more.
  */
 const TIMES_AS_MUCH = 7
-const LOOK_MS = 100
+export const BUSY_LOOK_MS = 100
 const LEAST_LOOKS = 3
 const MOST_LOOKS = 10
 
@@ -70,24 +70,28 @@ export class BusyBeforeFlush extends NeedsConsent {
 /**
  * For a JVM in which no agent has been, which may have redefined something: before one is loaded.
  *
+ * @param first  a look for BUSY_LOOK_MS that has been begun already
  * @throws BusyBeforeFlush. What cannot be told is no reason to ask
  */
-export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
+export async function refuseBusyBeforeFlush(
+  connection: AttachConnection,
+  first: Promise<Processors | undefined>,
+): Promise<void> {
   const { pid, hasJavaAgent } = connection.target
   if (hasJavaAgent !== false) return
   const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
   if (feature === null || feature >= INVALIDATES_LITTLE) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
-  const processors = await whereShort(pid)
+  const processors = await whereShort(pid, first)
   if (processors !== null) throw new BusyBeforeFlush(pid, processors, compiled, feature)
 }
 
 /** @returns what was in use if that leaves too little; null if not, or if it cannot be told */
-async function whereShort(pid: number): Promise<Processors | null> {
+async function whereShort(pid: number, first: Promise<Processors | undefined>): Promise<Processors | null> {
   const looks: Processors[] = []
   for (;;) {
-    const look = await readProcessors(pid, LOOK_MS)
+    const look = await (looks.length === 0 ? first : readProcessors(pid, BUSY_LOOK_MS))
     if (look === undefined) return null
     looks.push(look)
     const short = isShort(looks.map(shortfall))
