@@ -33,11 +33,26 @@ export async function checkRefused({ regionTable, revealer, turns }: Engine): Pr
 }
 
 /** A user deserves to be told before it happens. */
-export function instrumentingPhase({ door, facts, options }: Engine): string {
-  const flushes = facts.feature < INVALIDATES_LITTLE && !door.woken && options.untilExit !== true
-  return flushes
-    ? `instrumenting: once in its life, a JVM of JDK ${facts.feature} discards all its compiled code now, and is slower for some seconds`
-    : 'instrumenting'
+export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'options'>): string {
+  const { feature } = engine.facts
+  switch (firstRedefinition(engine)) {
+    case 'is over':
+      return 'instrumenting'
+    case 'may be over':
+      return `instrumenting: unless its other agent has redefined a class before, this JVM of JDK ${feature} discards all its compiled code now, and is slower for some seconds`
+    case 'is to come':
+      return `instrumenting: once in its life, a JVM of JDK ${feature} discards all its compiled code now, and is slower for some seconds`
+  }
+}
+
+/** Of a JVM whose first redefinition discards all compiled code, which was there when the session began. */
+export function firstRedefinition({
+  door,
+  facts,
+  options,
+}: Pick<Engine, 'door' | 'facts' | 'options'>): 'is to come' | 'may be over' | 'is over' {
+  if (facts.feature >= INVALIDATES_LITTLE || door.woken || options.untilExit === true) return 'is over'
+  return door.hadAgent === true ? 'may be over' : 'is to come'
 }
 
 /** Else calls through method handles would run code without probes. */

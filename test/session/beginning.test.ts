@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { HANDLE_MEMBER_CLASS } from '../../src/instrument/handle-members.ts'
-import { beginBelowRoots } from '../../src/session/beginning.ts'
+import { beginBelowRoots, instrumentingPhase } from '../../src/session/beginning.ts'
 import type { Task } from '../../src/session/code/instrumenter.ts'
 import type { Engine } from '../../src/session/engine.ts'
 import type { Pulse } from '../../src/session/pulse.ts'
@@ -82,4 +82,15 @@ it('a JDK that has none of them gets a warning', async () => {
   const { first, warnings } = await begin(['memberOf(Ljava/lang/Object;)Ljava/lang/Object;'])
   expect(first).toEqual([])
   expect([...warnings]).toEqual([WARNING])
+})
+
+it.each([
+  [17, {}, / once in its life, a JVM of JDK 17 discards all its compiled code now/],
+  [22, { hadAgent: false }, / once in its life, a JVM of JDK 22 /],
+  [17, { hadAgent: true }, / unless its other agent has redefined a class before, this JVM of JDK 17 discards /],
+  [17, { woken: true, hadAgent: true }, /^instrumenting$/], // ours, of an earlier session
+  [23, {}, /^instrumenting$/],
+])('JDK %s, %j: what a first redefinition does is told before it', (feature, door, told) => {
+  const engine = { facts: { feature }, door: { woken: false, ...door }, options: {} }
+  expect(instrumentingPhase(engine as unknown as Engine)).toMatch(told)
 })

@@ -3,7 +3,6 @@
 // redefinition but the first. While all go on, the densest are switched off where the probes cost too much.
 
 import { performance } from 'node:perf_hooks'
-import { INVALIDATES_LITTLE } from '../../attach/admission.ts'
 import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
@@ -14,6 +13,7 @@ import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
+import { firstRedefinition } from '../beginning.ts'
 import type { Engine } from '../engine.ts'
 import { FREE_METASPACE, LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from '../limits.ts'
 import { allRows, timedRows } from '../picture.ts'
@@ -237,7 +237,7 @@ export class Controller {
   }
 
   async #look(): Promise<void> {
-    const { arming, facts, door, inside, names, revealer } = this.#engine
+    const { arming, inside, names, revealer } = this.#engine
     if (inside === null || arming === null) return
     const { durationMs } = this.#span
     if (inside.samples > 0) this.#sampledFromMs ??= durationMs
@@ -246,8 +246,7 @@ export class Controller {
     if (inside.samples < least || inside.calls < LEAST_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
     // Until then samples are of code that is interpreted, because the first redefinition has dropped what was compiled.
-    const isCold = facts.feature < INVALIDATES_LITTLE && !door.woken
-    if (isCold && durationMs < COLD_MS) return
+    if (firstRedefinition(this.#engine) !== 'is over' && durationMs < COLD_MS) return
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = await allRows(this.#engine, this.#span)

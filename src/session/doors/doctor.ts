@@ -333,27 +333,36 @@ function buffer({ places: { buffer: place } }: Evidence): Finding {
   )
 }
 
-function redefinition({ circumstances: { options } }: Evidence, feature: number | null): Finding[] {
+function redefinition({ circumstances }: Evidence, feature: number | null): Finding[] {
   if (feature === null) return []
   // With an agent that may redefine from the start on, the compilers have noted down what depends on what.
-  if (feature >= INVALIDATES_LITTLE || options.some(isOwnAgent)) {
+  if (feature >= INVALIDATES_LITTLE || circumstances.options.some(isOwnAgent)) {
     return [ok('redefinition', 'the first discards only compiled code that depends on it')]
   }
+  const text = `the first in its life discards all compiled code: JDK ${feature} then runs slowly for some seconds (JDK-8324241)`
   return [
     note(
       'redefinition',
-      `the first in its life discards all compiled code: JDK ${feature} then runs slowly for some seconds (JDK-8324241)`,
+      hasJavaAgent(circumstances) ? `${text}. Its other agent may have redefined a class before` : text,
       'To only look, without it: --mode sample without --root.',
     ),
   ]
 }
 
-function otherAgents({ circumstances: { options, libraries } }: Evidence): Finding {
+/** Of agents in Java. */
+const AGENT_LIBRARY = 'libinstrument.so'
+
+/** One that was there from the start on, or was loaded later: it may have had classes redefined. */
+function hasJavaAgent({ libraries }: Circumstances): boolean {
+  return libraries?.has(AGENT_LIBRARY) === true
+}
+
+function otherAgents({ circumstances }: Evidence): Finding {
+  const { options, libraries } = circumstances
   const agents = options.filter((it) => /^-(?:javaagent|agentlib|agentpath):/.test(it))
   const named = agents.filter((it) => !isOwnAgent(it))
   // A Java agent that was loaded later shows by its library only.
-  const loaded =
-    libraries?.has('libinstrument.so') === true && !agents.some((it) => it.startsWith('-javaagent'))
+  const loaded = hasJavaAgent(circumstances) && !agents.some((it) => it.startsWith('-javaagent'))
   const debugged = libraries?.has('libjdwp.so') === true && !named.some((it) => it.includes('jdwp'))
   const texts = [
     ...named.map((it) => it.replace(/=.*$/s, '')),
@@ -380,8 +389,9 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
   const loadedClasses = perf.loadedClasses - (perf.unloadedClasses ?? 0)
   const scheme = whyLarge(loadedClasses) !== null ? ', so --scheme auto is adaptive' : ''
   const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops it for ${pauseText(loadedClasses, perf.compilations, slowness)}`
-  const least = predictedPauseMs({ loadedClasses, compiledMethods: 0 }, CLASSES_OF_ROOT, slowness) ?? 0
-  return least <= LONGEST_PAUSE_MS
+  const compiledMethods = perf.compilations ?? 0
+  const mostMs = predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0
+  return mostMs <= LONGEST_PAUSE_MS
     ? ok('classes', text)
     : note(
         'classes',
@@ -425,7 +435,8 @@ function processors(evidence: Evidence, feature: number | null): Finding[] {
   if (processors === undefined) return []
   const text = `it uses ${usedText(processors)}`
   const flushes =
-    discardsMuch(feature, facts.perf?.compilations ?? null) && !circumstances.options.some(isOwnAgent)
+    discardsMuch(feature, facts.perf?.compilations ?? null) &&
+    circumstances.libraries?.has(AGENT_LIBRARY) === false // as attach does
   if (flushes && shortfall(processors) > 0)
     return [
       note(

@@ -137,6 +137,8 @@ export interface OpenDoor {
   acting<T>(work: () => T): T
   /** Whether an agent was there already and had only to be woken. */
   readonly woken: boolean
+  /** Whether any agent in Java was there before, which may have redefined something; undefined where that is not to be seen. */
+  readonly hadAgent?: boolean | undefined
   /** Where the agent sends its event buffer to, if it shares no directory with us; `dir` and `inside` are empty then. */
   readonly elsewhere?: Meeting
   /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
@@ -217,6 +219,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         owner,
         acting,
         woken,
+        hadAgent: connection.target.hasJavaAgent,
         executed: () => compiledMethods(connection),
         compiled: () => compiledCount(connection),
         compilations: () => compilationsOf(target),

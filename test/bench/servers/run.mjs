@@ -10,7 +10,7 @@
 //   --bare-only                    only these
 //   --sessions 1                   in each life; of more, each has a root of its own (ten in turn), the first that of the cell
 //   --options '…'                  passed to `jfluid record`
-//   --agent idle                   the servers are started with `-javaagent:` of ours, which sleeps
+//   --agent idle|opentelemetry     the servers are started with `-javaagent:` of ours, which sleeps, or of OpenTelemetry, which traces requests
 //   --busy                         boot verifies a bcrypt password in each request, and 8 clients ask as fast as it answers
 //   --out <directory>              for logs, loads, profiles and results.json; a new one below the system's temporary directory unless given
 //
@@ -34,6 +34,7 @@ import {
 } from './analysis.mjs'
 import { live } from './life.mjs'
 import { SERVERS } from './servers.mjs'
+import { installOpenTelemetry } from './setup.mjs'
 import { bareTable, cellTable, summaryTable } from './table.mjs'
 
 function fail(problem) {
@@ -79,7 +80,8 @@ function count(name, least = 1) {
 for (const name of flags.server) {
   if (SERVERS[name] === undefined) fail(`no server '${name}': take ${Object.keys(SERVERS).join(', ')}`)
 }
-if (flags.agent !== undefined && flags.agent !== 'idle') fail('--agent takes idle only')
+if (flags.agent !== undefined && !['idle', 'opentelemetry'].includes(flags.agent))
+  fail('--agent takes idle or opentelemetry')
 if (flags.busy && flags.server.join() !== 'boot') fail('--busy is for --server boot only')
 
 const found = findJdks()
@@ -94,11 +96,19 @@ const plan = {
   seconds: count('seconds'),
   options: flags.options.split(' ').filter(Boolean),
   busy: flags.busy,
-  jvmOptions: flags.agent === 'idle' ? [`-javaagent:${join(project, 'dist/agent/jfluid-agent.jar')}`] : [],
+  jvmOptions: await agentOptions(),
 }
 const [runs, sessions] = [count('runs'), count('sessions')]
 const out = flags.out ?? mkdtempSync(join(tmpdir(), 'jfluid-servers-'))
 mkdirSync(out, { recursive: true })
+
+/** Of a tracing agent whatever it would send goes nowhere. */
+async function agentOptions() {
+  if (flags.agent === 'idle') return [`-javaagent:${join(project, 'dist/agent/jfluid-agent.jar')}`]
+  if (flags.agent !== 'opentelemetry') return []
+  const exporters = ['traces', 'metrics', 'logs'].map((it) => `-Dotel.${it}.exporter=none`)
+  return [`-javaagent:${await installOpenTelemetry(jdks[0])}`, ...exporters]
+}
 
 const say = (text) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
 

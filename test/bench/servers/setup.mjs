@@ -25,6 +25,9 @@ const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'jfl
 export const KEYCLOAK_VERSION = '26.5.6'
 const KEYCLOAK_SHA256 = '490189d9dff05272432d51f71a069462eeca97f2920a694d539a1e6c26a5a347'
 
+/** Of the tracing agent that servers are started with if asked for. */
+const OPENTELEMETRY_VERSION = '2.16.0'
+
 /** What Maven says of the versions; the poms have them. */
 export const BOOT_VERSION = versionIn(
   'boot/pom.xml',
@@ -77,6 +80,17 @@ export async function installKafka(jdk) {
     const options = ['--release', '17', '-cp', join(aside, 'lib/*'), '-d', join(aside, 'classes')]
     await promisify(execFile)(jdk.javac, [...options, join(HERE, 'kafka/KafkaLoad.java')])
   })
+}
+
+/** Path of the agent's jar. */
+export async function installOpenTelemetry(jdk) {
+  const name = `opentelemetry-javaagent-${OPENTELEMETRY_VERSION}`
+  const directory = await kept(name, async (aside) => {
+    const artifact = `-Dartifact=io.opentelemetry.javaagent:opentelemetry-javaagent:${OPENTELEMETRY_VERSION}`
+    await mvn(jdk, [artifact, '-Dtransitive=false', 'dependency:get'], aside)
+    await mvn(jdk, [artifact, `-DoutputDirectory=${aside}`, 'dependency:copy'], aside)
+  })
+  return join(directory, `${name}.jar`)
 }
 
 /** A directory of the cache, made aside and renamed, so that an interrupted set-up leaves nothing half made. */

@@ -118,6 +118,13 @@ describe('an agent that sleeps in it', () => {
       'note redefinition',
     ])
   })
+
+  it('of another program may have had the JVM discard its compiled code', () => {
+    const text = (...libraries: string[]) =>
+      only('redefinition', { version: '17.0.15', circumstances: { libraries: new Set(libraries) } })[0].text
+    expect(text('libjvm.so')).toMatch(/\(JDK-8324241\)$/)
+    expect(text('libjvm.so', 'libinstrument.so')).toMatch(/Its other agent may have redefined a class before$/)
+  })
 })
 
 describe('a JVM that an attach would enter', () => {
@@ -147,7 +154,10 @@ describe('a JVM that an attach would enter', () => {
         text: '20,000 loaded, so --scheme auto is adaptive; a redefinition stops it for 17 to 45 ms, by how much code is compiled',
       },
     ])
-    expect(only('classes', { facts: { perf }, memorySlowness: 2 })[0].text).toContain('for 33 to 89 ms')
+    const [slow] = only('classes', { facts: { perf }, memorySlowness: 2 })
+    expect([slow.level, slow.text]).toEqual(['ok', expect.stringContaining('for 33 to 89 ms')])
+    // The longest that it may be decides: 50 to 133 ms.
+    expect(only('classes', { facts: { perf }, memorySlowness: 3 })[0].level).toBe('note')
     const huge = { ...perf, loadedClasses: 200_000 }
     const [{ level, hint }] = only('classes', { facts: { perf: huge } })
     expect([level, hint]).toEqual(['note', expect.stringContaining('a fifth longer, and 250 ms at most')])
@@ -184,9 +194,14 @@ describe('a JVM that an attach would enter', () => {
       ...{ complete: true, attachSupported: true, loadedClasses: 2_000, unloadedClasses: 100 },
       compilations,
     })
-    const of = (used: number, version: string, options: string[] = [], compilations = 20_000) =>
+    const of = (
+      used: number,
+      version: string,
+      compilations = 20_000,
+      libraries: ReadonlySet<string> | undefined = new Set(['libjvm.so']),
+    ) =>
       findingsOf({
-        ...evidence({ version, circumstances: { options }, facts: { perf: perfOf(compilations) } }),
+        ...evidence({ version, circumstances: { libraries }, facts: { perf: perfOf(compilations) } }),
         processors: { used, most: 2, idle: 2 - used, ours: 0 },
       })
         .filter((it) => it.check === 'processors')
@@ -195,8 +210,9 @@ describe('a JVM that an attach would enter', () => {
     expect(of(0.4, '17.0.1')).toEqual([
       'note it uses 0.4 of 2, and 1.6 are idle: while its code is compiled again, requests wait',
     ])
-    expect(of(0.4, '17.0.1', [], 1_500)).toEqual(['ok it uses 0.4 of 2, and 1.6 are idle'])
-    expect(of(0.4, '17.0.1', ['-javaagent:/opt/jfluid-agent.jar'])).toEqual([
+    expect(of(0.4, '17.0.1', 1_500)).toEqual(['ok it uses 0.4 of 2, and 1.6 are idle'])
+    // Attach does not ask then: an agent in Java may have had that moment.
+    expect(of(0.4, '17.0.1', 20_000, new Set(['libjvm.so', 'libinstrument.so']))).toEqual([
       'ok it uses 0.4 of 2, and 1.6 are idle',
     ])
     expect(of(0.4, '25.0.1')).toEqual(['ok it uses 0.4 of 2, and 1.6 are idle'])
