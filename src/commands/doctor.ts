@@ -181,7 +181,12 @@ function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[
 const COSTS: ReadonlySet<Finding['check']> = new Set(['redefinition', 'classes', 'metaspace', 'processors'])
 
 /** @param name  as it is typed */
-export function verdict(name: string, findings: readonly Finding[], status: number, isUnasked: boolean): string {
+export function verdict(
+  name: string,
+  findings: readonly Finding[],
+  status: number,
+  isUnasked: boolean,
+): string {
   const problems = findings.filter((it) => it.level === 'problem').length
   const costs = findings.filter((it) => it.level === 'note' && COSTS.has(it.check)).map((it) => it.check)
   if (problems === 0 && costs.length === 0) return `\nOK: nothing known forbids jfluid attach ${name}\n`

@@ -10,7 +10,7 @@ import { attachDoor } from '../../src/session/doors/door.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { ask, type JavaProcess, startJava } from '../support/java-process.ts'
-import { forNewestJdk, type Jdk } from '../support/jdks.ts'
+import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { until } from './remains.ts'
 
 const CLIENTS = '8'
@@ -106,7 +106,7 @@ function expectAsTold(profile: Profile, told: Oracle): void {
     expect(Math.abs(found - is), `${state}: ${found} for ${is}`).toBeLessThan(MOST_OFF)
 }
 
-forNewestJdk((jdk) => {
+forEachJdk((jdk) => {
   const threads = jdk.version >= VIRTUAL_THREADS ? ', virtual threads among them' : ''
   it(`states are within 5 points of what a server has measured, and timed calls are all it has counted${threads}`, {
     timeout: 120_000,

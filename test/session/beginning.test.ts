@@ -87,7 +87,11 @@ it('a JDK that has none of them gets a warning', async () => {
 it.each([
   [17, {}, / once in its life, a JVM of JDK 17 discards all its compiled code now/],
   [22, { hadAgent: false }, / once in its life, a JVM of JDK 22 /],
-  [17, { hadAgent: true }, / unless its other agent has redefined a class before, this JVM of JDK 17 discards /],
+  [
+    17,
+    { hadAgent: true },
+    / unless its other agent has redefined a class before, this JVM of JDK 17 discards /,
+  ],
   [17, { woken: true, hadAgent: true }, /^instrumenting$/], // ours, of an earlier session
   [23, {}, /^instrumenting$/],
 ])('JDK %s, %j: what a first redefinition does is told before it', (feature, door, told) => {
