@@ -9,12 +9,12 @@ import { percentileOf } from '../regions/times.ts'
 /** Seconds that are kept, the latest: an hour. */
 export const MOST_SECONDS = 3600
 
-const COLUMNS = ['calls', 'p50', 'p95', 'max', 'events', 'wait', 'pauses', 'paused'] as const
+const COLUMNS = ['calls', 'mean', 'p50', 'p95', 'max', 'events', 'wait', 'pauses', 'paused'] as const
 type Column = (typeof COLUMNS)[number]
 
 /**
- * One value a second, oldest first; the last second is not over. Of root calls that ended in it: `calls`, how many, and `p50`,
- * `p95`, `max`, 0 where there were none. `events` told, `wait`: of threads of the target for us; `pauses`: redefinitions that
+ * One value a second, oldest first; the last second is not over. Of root calls that ended in it: `calls`, how many, and `mean`,
+ * `p50`, `p95`, `max`, 0 where there were none. `events` told, `wait`: of threads of the target for us; `pauses`: redefinitions that
  * stopped it, `paused` for how long. Times in ticks.
  */
 export interface CourseState extends Readonly<Record<Column, Float64Array>> {
@@ -99,9 +99,10 @@ export class Course {
     // Of a longer silence nothing is left to be written.
     if (histogram.count === 0) return
     const at = second % MOST_SECONDS
-    const { calls, p50, p95, max } = this.#columns
+    const { calls, mean, p50, p95, max } = this.#columns
     const state = { ...histogram, buckets: histogram.buckets() }
     calls[at] = histogram.count
+    mean[at] = histogram.sum / histogram.count
     p50[at] = percentileOf(state, 0.5)
     p95[at] = percentileOf(state, 0.95)
     max[at] = histogram.max

@@ -211,6 +211,8 @@ export interface CourseTimes {
   /** Absent where root calls are not timed. */
   readonly rootCalls?: {
     readonly calls: Float64Array
+    /** Absent in profiles of versions that did not keep it. */
+    readonly mean?: Float64Array
     readonly p50: Float64Array
     readonly p95: Float64Array
     readonly max: Float64Array
@@ -252,12 +254,14 @@ export function courseTimes(
 ): CourseTimes {
   const scaled = (values: Float64Array, scale: number) => values.map((it) => it * scale)
   const { first, calls, events } = state
-  const [p50, p95, max] = [state.p50, state.p95, state.max].map((it) =>
-    scaled(it, unit === 'ns' ? nsPerTick : 1),
-  ) as [Float64Array, Float64Array, Float64Array]
+  const scale = unit === 'ns' ? nsPerTick : 1
+  const ofCalls = {
+    ...{ calls, mean: scaled(state.mean, scale), p50: scaled(state.p50, scale) },
+    ...{ p95: scaled(state.p95, scale), max: scaled(state.max, scale) },
+  }
   return {
     first,
-    ...(unit !== null && { rootCalls: { calls, p50, p95, max } }),
+    ...(unit !== null && { rootCalls: ofCalls }),
     events,
     waitNs: scaled(state.wait, nsPerTick),
     pauses: state.pauses,

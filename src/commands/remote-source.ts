@@ -342,6 +342,7 @@ function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }:
     ...(calls !== null && {
       rootCalls: {
         calls: joined(old?.rootCalls?.calls, calls.calls ?? []),
+        mean: joined(old?.rootCalls?.mean, calls.mean ?? []),
         p50: joined(old?.rootCalls?.p50, calls.p50 ?? []),
         p95: joined(old?.rootCalls?.p95, calls.p95 ?? []),
         max: joined(old?.rootCalls?.max, calls.max ?? []),

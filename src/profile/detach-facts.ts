@@ -12,6 +12,8 @@ export interface DetachFacts {
   /** As the JVM said. */
   readonly restoredClasses: number
   readonly refusedClasses: number
+  /** How long the JVM stood still meanwhile, whatever for; null where it does not tell, and in files that do not. */
+  readonly pauseMs: number | null
   readonly code: CodeFacts
   /** What of jfluid is still in and around the target, besides what stays for ever (docs/target.md). */
   readonly left: readonly string[]
@@ -120,6 +122,7 @@ export function readDetach(value: unknown, checks: Checks): DetachFacts {
     proofMs: checks.number(facts.proofMs, 'detach.proofMs'),
     restoredClasses: checks.count(facts.restoredClasses, 'detach.restoredClasses'),
     refusedClasses: checks.count(facts.refusedClasses, 'detach.refusedClasses'),
+    pauseMs: typeof facts.pauseMs === 'number' ? checks.number(facts.pauseMs, 'detach.pauseMs') : null,
     code: {
       checkedClasses: checks.count(code.checkedClasses, 'detach.code.checkedClasses'),
       checkedMethods: checks.count(code.checkedMethods, 'detach.code.checkedMethods'),

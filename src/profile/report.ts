@@ -406,7 +406,7 @@ export function reportFacts(profile: Profile): [string, string][] {
     if (profile.sampling !== undefined) append(facts, samplingFacts(profile.sampling))
   }
   if (tellsWaits(profile.merged)) facts.push(['waiting', waitingText(profile.merged)])
-  if (profile.stacks !== undefined) append(facts, stackLines(profile.stacks, profile.durationMs))
+  if (profile.stacks !== undefined) append(facts, stackLines(profile.stacks, profile))
   const states = rootStatesText(profile.merged)
   if (states !== null) facts.push(['time', states])
   if (kept !== undefined) {

@@ -26,6 +26,7 @@ export function readCourse(value: unknown, checks: Checks): CourseTimes {
     ...(calls !== undefined && {
       rootCalls: {
         ...{ calls: column(calls, 'calls'), p50: column(calls, 'p50') },
+        ...(calls.mean !== undefined && { mean: column(calls, 'mean') }),
         ...{ p95: column(calls, 'p95'), max: column(calls, 'max') },
       },
     }),
@@ -63,7 +64,9 @@ export function courseJson({ first, rootCalls, events, waitNs, pauses, pauseNs }
     firstSecond: first,
     seconds: Array.from(events, (it, i) => ({
       ...(rootCalls !== undefined && {
-        ...{ calls: rootCalls.calls[i], p50: rootCalls.p50[i] },
+        calls: rootCalls.calls[i],
+        ...(rootCalls.mean !== undefined && { mean: rootCalls.mean[i] }),
+        p50: rootCalls.p50[i],
         ...{ p95: rootCalls.p95[i], max: rootCalls.max[i] },
       }),
       ...{ events: it, waitNs: waitNs[i], pauses: pauses[i], pauseNs: pauseNs[i] },
@@ -74,6 +77,31 @@ export function courseJson({ first, rootCalls, events, waitNs, pauses, pauseNs }
 /** A time, or a number of bytecodes. */
 export function callCost(value: number, unit: RootCallTimes['unit'], glyphs: BarGlyphs = BARS): string {
   return unit === 'ns' ? time(Math.max(0, value), glyphs) : `${count(Math.round(value), 9)} bc`
+}
+
+/** Root calls that ended before a second, and the others: how many, and what one of them took on average; 0 without any. */
+export interface CallsApart {
+  readonly before: { readonly count: number; readonly mean: number }
+  readonly later: { readonly count: number; readonly mean: number }
+}
+
+/**
+ * @param seconds  from the start of recording
+ * @returns null where the course does not tell: it keeps the latest hour, and in old files no averages
+ */
+export function callsApart(all: RootCallTimes, course: CourseTimes, seconds: number): CallsApart | null {
+  const { first, rootCalls } = course
+  if (rootCalls?.mean === undefined || seconds < first) return null
+  let [count, total] = [0, 0]
+  for (let i = seconds - first; i < rootCalls.calls.length; i++) {
+    count += rootCalls.calls[i]!
+    total += rootCalls.calls[i]! * rootCalls.mean[i]!
+  }
+  const part = (calls: number, sum: number) => ({
+    count: calls,
+    mean: calls > 0 ? Math.max(0, sum) / calls : 0,
+  })
+  return { before: part(Math.max(0, all.count - count), all.total - total), later: part(count, total) }
 }
 
 /** "p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms a call; 4,252 ended". */

@@ -1,7 +1,10 @@
 // Of the stacks that scheme adaptive takes of threads inside roots: how many, what that has cost in the target, and how long its
 // threads may have stood still.
 
+import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { Checks } from './checks.ts'
+import type { DetachFacts } from './detach-facts.ts'
+import { callCost, callsApart } from './root-calls.ts'
 import { count, percent, plural, span } from './text.ts'
 
 /** How long the JVM stood still for a redefinition, as it was said before, and as it was. In ms, null where that is not known. */
@@ -12,15 +15,18 @@ export interface PauseFact {
 }
 
 /**
- * `redefinition`: one of jfluid's. `safepoint`: the JVM stopped its threads for something else, such as a garbage collection.
- * `processor`: it did not, so no processor was free, or the container had used up its share.
+ * `redefinition`: one of jfluid's. `collection`: the JVM stopped its threads for a garbage collection. `safepoint`: it stopped them for
+ * something else; where its collections are not known, perhaps for one. `throttled`: it did not, and its control group had used up its
+ * share of the processors. `processor`: neither, so no processor was free.
  */
-export const STALL_CAUSES = ['redefinition', 'safepoint', 'processor'] as const
+export const STALL_CAUSES = ['redefinition', 'collection', 'safepoint', 'throttled', 'processor'] as const
 export type StallCause = (typeof STALL_CAUSES)[number]
 
 const CAUSE_TEXT: Readonly<Record<StallCause, string>> = {
   redefinition: 'for a redefinition',
-  safepoint: 'for a safepoint of the JVM, such as a garbage collection',
+  collection: 'for a garbage collection',
+  safepoint: 'for a safepoint of the JVM',
+  throttled: 'as the cgroup of the JVM had used up its processor quota',
   processor: 'for want of a processor',
 }
 
@@ -37,18 +43,33 @@ export interface StackFacts {
   readonly stallAtMs: number
   /** What it was for, most of it; null where that is not known. */
   readonly stallCause: StallCause | null
-  /** Of each redefinition but the last, which gives classes their own code back. */
+  /** Of each redefinition but the last, which gives classes their own code back: `DetachFacts` has it. */
   readonly pauses: readonly PauseFact[]
   /** Since when the rows of the trees count; how long calls of roots took is of all that was recorded. */
   readonly rowsFromMs: number
+  /**
+   * Until then code that redefinitions had discarded is taken to have been compiled again, from the start of recording; null in files
+   * that do not tell.
+   */
+  readonly coldUntilMs: number | null
   /** Calls of roots that began, counted in the target, since recording began or was last reset. */
   readonly rootCalls: number
   /** Of so many calls of the root one is timed, at random: rows, times and rates are of these. */
   readonly timedOneOf: number
 }
 
+/** What else lines of stacks are made of. */
+export interface AroundStacks {
+  readonly durationMs: number
+  /** What was seen at the end. */
+  readonly detach?: DetachFacts
+  readonly rootCalls?: RootCallTimes
+  readonly course?: CourseTimes
+}
+
 /** Lines of a report, by their labels. */
-export function stackLines(facts: StackFacts, durationMs: number): [string, string][] {
+export function stackLines(facts: StackFacts, around: AroundStacks): [string, string][] {
+  const { durationMs } = around
   const { samples, missed, dropped, costMs, longestStallMs, stallAtMs, stallCause } = facts
   const lost = [
     ...(missed > 0 ? [`${count(missed)} missed`] : []),
@@ -60,7 +81,8 @@ export function stackLines(facts: StackFacts, durationMs: number): [string, stri
       `${[plural(samples, 'stack'), ...lost].join(', ')}; they took ${span(costMs)} (${percent(costMs, durationMs)} % of a processor)`,
     ],
     ...rowsLine(facts),
-    ...pausesLine(facts),
+    ...warmUpLine(facts, around),
+    ...pausesLine(facts, around.detach),
     [
       'stalls',
       `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${span(stallAtMs)} after the start${stallCause === null ? '' : `, ${CAUSE_TEXT[stallCause]}`}`,
@@ -78,14 +100,38 @@ function rowsLine({ rowsFromMs, timedOneOf }: StackFacts): [string, string][] {
   ]
 }
 
-function pausesLine({ pauses }: StackFacts): [string, string][] {
+/** Calls of roots while code was compiled again, apart from the others. */
+function warmUpLine({ coldUntilMs }: StackFacts, around: AroundStacks): [string, string][] {
+  const { rootCalls, course, durationMs } = around
+  if (coldUntilMs === null || coldUntilMs === 0 || rootCalls === undefined || course === undefined) return []
+  const seconds = Math.ceil(coldUntilMs / 1_000)
+  const calls = callsApart(rootCalls, course, seconds)
+  if (calls === null || calls.before.count === 0) return []
+  const { before, later } = calls
+  const mean = (ms: number): string => `${callCost(ms, rootCalls.unit)} on average`
+  const until = seconds * 1_000 < durationMs ? `${span(seconds * 1_000)} after the start` : 'the end'
+  return [
+    [
+      'warm-up',
+      `until ${until}, while the JVM compiled again what redefinitions had discarded, ${count(before.count)} root calls ended, ${mean(before.mean)}; later ${later.count === 0 ? 'none' : `${count(later.count)}, ${mean(later.mean)}`}`,
+    ],
+  ]
+}
+
+const classesText = (classes: number): string => (classes === 1 ? '1 class' : `${count(classes)} classes`)
+
+function pausesLine({ pauses }: StackFacts, detach: DetachFacts | undefined): [string, string][] {
   const texts = pauses.flatMap(({ predictedMs, measuredMs, classes }) =>
     measuredMs === null
       ? []
       : [
-          `${span(measuredMs)} for ${classes === 1 ? '1 class' : `${count(classes)} classes`}${predictedMs === null ? '' : ` (${span(predictedMs)} expected)`}`,
+          `${span(measuredMs)} for ${classesText(classes)}${predictedMs === null ? '' : ` (${span(predictedMs)} expected)`}`,
         ],
   )
+  if (typeof detach?.pauseMs === 'number' && detach.restoredClasses > 0)
+    texts.push(
+      `${span(detach.pauseMs)} at the end, to give ${classesText(detach.restoredClasses)} the code back`,
+    )
   return texts.length === 0 ? [] : [['pauses', texts.join(', ')]]
 }
 
@@ -112,6 +158,8 @@ export function readStacks(value: unknown, checks: Checks): StackFacts {
     stallCause: STALL_CAUSES.find((it) => it === facts.stallCause) ?? null,
     pauses: checks.array(facts.pauses, 'stacks.pauses').map((each) => readPause(each, checks)),
     rowsFromMs: checks.number(facts.rowsFromMs, 'stacks.rowsFromMs'),
+    coldUntilMs:
+      facts.coldUntilMs === undefined ? null : checks.number(facts.coldUntilMs, 'stacks.coldUntilMs'),
     // Files of before it could be another.
     rootCalls: facts.rootCalls === undefined ? 0 : checks.count(facts.rootCalls, 'stacks.rootCalls'),
     timedOneOf: facts.timedOneOf === undefined ? 1 : checks.count(facts.timedOneOf, 'stacks.timedOneOf'),

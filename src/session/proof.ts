@@ -271,6 +271,7 @@ export class Proof {
       proofMs: performance.now() - this.#begun,
       restoredClasses: report.restoredClasses,
       refusedClasses: report.refusedClasses,
+      pauseMs: report.pauseMs,
       code: this.#code,
       left,
       unseen: after.unseen,

@@ -530,6 +530,7 @@ function detachReport(reply: unknown): DetachReport {
     restoredClasses: count(v[0]),
     refusedClasses: count(v[1]),
     ms: number(v[2]),
+    pauseMs: number(v[7]) < 0 ? null : number(v[7]) / 1e6,
     released: v[3] === true,
     ...(typeof v[4] === 'string' && { profilerFailure: v[4] }),
     lambdaClasses: count(v[5]),

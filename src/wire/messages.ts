@@ -53,7 +53,7 @@
 //   allocations every, whether objects are looked after
 //                        → nil                  the clock of events is what is allocated; one of so many is told
 //   restore              → [classes restored, classes refused, ms, mapping released, what the profiler has thrown | nil,
-//                           lambda classes of those, whether the transformer has gone]   nothing is recorded
+//                           lambda classes of those, whether the transformer has gone, safepoint ns | -1]   nothing is recorded
 //                           from here on, classes have their own code; memory can still be read
 //   detach               → as restore, which it implies; then the agent ends
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
@@ -178,6 +178,8 @@ export interface DetachReport {
   readonly restoredClasses: number
   readonly refusedClasses: number
   readonly ms: number
+  /** Time the JVM spent at safepoints while classes got their code back; null if it keeps no such counter. */
+  readonly pauseMs: number | null
   /** False if a thread would not leave the runtime: then the target keeps the mapping. */
   readonly released: boolean
   /** What a profiler of the user's has thrown. */

@@ -73,6 +73,20 @@ describe('a jvmstat file', () => {
     })
   })
 
+  it.each<[string, Record<string, bigint | string>, number | undefined]>([
+    ['all collectors together', { '0.time': 3_000n, '2.time': 500n, '2.lastEntryTime': 9n }, 7_000],
+    [
+      'none that counts what it does while threads run',
+      { '0.name': 'Shenandoah partial', '0.time': 3n },
+      undefined,
+    ],
+    ['none', {}, undefined],
+  ])('has the time in collections of %s', (_, counters, ns) => {
+    const named = Object.entries(counters).map(([name, value]) => [`sun.gc.collector.${name}`, value])
+    const file = perfFile({ 'sun.os.hrt.frequency': 500_000_000n, ...Object.fromEntries(named) })
+    assert.equal(perfFacts(parsePerfData(file)).collectionNs, ns)
+  })
+
   it.each<[string, (file: Buffer) => Buffer]>([
     ['an empty file', () => Buffer.alloc(0)],
     ['a cut prologue', (file) => file.subarray(0, 31)],

@@ -159,6 +159,7 @@ describe('the course of a recording', () => {
     const times = courseTimes(course.state(), 'ns', 2)
     assert.equal(times.first, 0)
     assert.deepEqual([...times.rootCalls!.calls], [2, 1, 0, 0])
+    assert.deepEqual([...times.rootCalls!.mean!], [40, 200, 0, 0])
     assert.deepEqual([...times.rootCalls!.p50], [20, 200, 0, 0])
     assert.deepEqual([...times.rootCalls!.p95], [60, 200, 0, 0])
     assert.deepEqual([...times.rootCalls!.max], [60, 200, 0, 0])

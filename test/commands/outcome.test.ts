@@ -102,7 +102,15 @@ describe('a recording that is over ends with', () => {
 
   it('84 when classes may not have their code back', () => {
     const code = { checkedClasses: 3, checkedMethods: 9, originalClasses: 3, different: [], unchecked: '' }
-    const facts = { ms: 1, proofMs: 2, restoredClasses: 2, left: [], unseen: [], lambdaClasses: 0 }
+    const facts = {
+      ms: 1,
+      proofMs: 2,
+      pauseMs: 1,
+      restoredClasses: 2,
+      left: [],
+      unseen: [],
+      lambdaClasses: 0,
+    }
     const left = (refusedClasses: number, originalClasses = 3) => ({
       detachFacts: { ...facts, refusedClasses, code: { ...code, originalClasses } },
     })

@@ -212,7 +212,7 @@ it('the documented keys of the JSON are those of an export', () => {
     },
     calibration: { ...profile.calibration, innerSpreadNs: 1, outerSpreadNs: 1 },
     detach: {
-      ...{ ms: 1, proofMs: 1, restoredClasses: 1, refusedClasses: 0, lambdaClasses: 0 },
+      ...{ ms: 1, proofMs: 1, restoredClasses: 1, refusedClasses: 0, pauseMs: 1, lambdaClasses: 0 },
       code: {
         ...{ checkedClasses: 1, checkedMethods: 1, originalClasses: 0, unchecked: 'no time' },
         different: ['a.B.c()V'],
@@ -226,6 +226,7 @@ it('the documented keys of the JSON are those of an export', () => {
         stallAtMs: 1,
         stallCause: 'processor' as const,
         rowsFromMs: 1,
+        coldUntilMs: 1,
         rootCalls: 1,
         timedOneOf: 1,
       },

@@ -36,6 +36,7 @@ const FACTS = {
   ...{ openCalls: 'number' },
   detach: {
     ...{ ms: 'number', proofMs: 'number', restoredClasses: 'number', refusedClasses: 'number' },
+    pauseMs: 'number',
     code: {
       ...{ checkedClasses: 'number', checkedMethods: 'number', originalClasses: 'number' },
       ...{ different: ['string'], unchecked: 'string' },
@@ -52,7 +53,7 @@ const FACTS = {
     firstSecond: 'number',
     seconds: [
       {
-        ...{ calls: 'number', p50: 'number', p95: 'number', max: 'number' },
+        ...{ calls: 'number', mean: 'number', p50: 'number', p95: 'number', max: 'number' },
         ...{ events: 'number', waitNs: 'number', pauses: 'number', pauseNs: 'number' },
       },
     ],

@@ -6,7 +6,7 @@ import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
 import { profileOf } from './trees.ts'
 
 const GOOD: DetachFacts = {
-  ...{ ms: 12.5, proofMs: 30, restoredClasses: 42, refusedClasses: 0, lambdaClasses: 3 },
+  ...{ ms: 12.5, proofMs: 30, restoredClasses: 42, refusedClasses: 0, pauseMs: 8.5, lambdaClasses: 3 },
   code: { checkedClasses: 42, checkedMethods: 300, originalClasses: 42, different: [], unchecked: '' },
   ...{ left: [], unseen: [] },
 }

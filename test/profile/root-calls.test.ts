@@ -59,7 +59,7 @@ describe('root calls of a profile', () => {
     }
     assert.deepEqual([rootCalls.count, rootCalls.buckets, course.firstSecond], [4252, undefined, 7])
     assert.deepEqual(course.seconds[1], {
-      ...{ calls: 52, p50: 5e6, p95: 20e6, max: 180e6 },
+      ...{ calls: 52, mean: 6e6, p50: 5e6, p95: 20e6, max: 180e6 },
       ...{ events: 1000, waitNs: 1e6, pauses: 2, pauseNs: 30e6 },
     })
   })

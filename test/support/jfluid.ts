@@ -220,6 +220,7 @@ export interface JsonProfile {
     seconds: {
       calls?: number
       p50?: number
+      mean?: number
       p95?: number
       max?: number
       events: number

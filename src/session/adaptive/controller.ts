@@ -23,15 +23,13 @@ import { type Arming, exactly } from './arming.ts'
 import { chooseMethods, ownBy, type Seen, seenMethods, USUAL_LIMITS } from './choose.ts'
 import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
-import { batchPauseMs } from './pause.ts'
+import { batchPauseMs, COLD_MS } from './pause.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */
 const LEAST_CALLS = 10
 /** So much more of them, before there is another look. */
 const MORE_SAMPLES = 1.2
-/** The program's code is interpreted for so long where its first redefinition has dropped what was compiled. */
-const COLD_MS = 10_000
 /** Methods are only counted for so long, at least, and at most. */
 const SETTLE_MS = 1_000
 const LONGEST_SETTLE_MS = 60_000

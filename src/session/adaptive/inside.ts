@@ -1,5 +1,6 @@
 // What threads do inside the roots, between calls that are timed: the agent's samples, and the picture that they make of a tree.
 
+import { StopCounters, type StopTimes } from '../../attach/stops.ts'
 import { minOf } from '../../base/arrays.ts'
 import { InsideSamples } from '../../cct/inside-samples.ts'
 import { withSamples } from '../../cct/picture.ts'
@@ -12,6 +13,7 @@ import type { TargetClock } from '../clock.ts'
 import type { Swap } from '../code/swaps.ts'
 import { sourceName } from '../target-classes.ts'
 import type { TargetState } from '../target-state.ts'
+import { COLD_MS } from './pause.ts'
 
 const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
 
@@ -23,6 +25,8 @@ interface Sources {
   readonly revealer: Revealer
   readonly clock: TargetClock
   readonly targetState: TargetState
+  /** The JVM's; null if it is none of this machine. */
+  readonly process: number | null
 }
 
 /** Between two readings of the JVM's time at safepoints: after longer ones a stall may not be told from others. */
@@ -34,7 +38,13 @@ export interface Stall {
   readonly atTicks: number
   /** Most of it that can have been at safepoints; null where the JVM does not tell. */
   readonly safepointMs: number | null
+  /** The same in garbage collections. */
+  readonly collectionMs: number | null
+  /** The same without its share of the processors, by the kernel. */
+  readonly throttledMs: number | null
 }
+
+const NO_STALL = { ms: 0, safepointMs: null, collectionMs: null, throttledMs: null }
 
 /**
  * Most of it must have been for that.
@@ -43,7 +53,7 @@ export interface Stall {
  * @returns null where that is not known, or there was no stall
  */
 export function causeOf(
-  { ms, atTicks, safepointMs }: Stall,
+  { ms, atTicks, safepointMs, collectionMs, throttledMs }: Stall,
   ticksOf: (ms: number) => number,
   redefinedTicks: Iterable<readonly [from: number, to: number]>,
 ): StallCause | null {
@@ -54,7 +64,13 @@ export function causeOf(
     redefined += Math.max(0, Math.min(to, atTicks) - Math.max(from, began))
   if (redefined >= (atTicks - began) / 2) return 'redefinition'
   if (safepointMs === null) return null
-  return safepointMs >= ms / 2 ? 'safepoint' : 'processor'
+  if (safepointMs >= ms / 2) return (collectionMs ?? 0) >= ms / 2 ? 'collection' : 'safepoint'
+  return (throttledMs ?? 0) >= ms / 2 ? 'throttled' : 'processor'
+}
+
+/** How much of that there was between two readings, in ms. */
+function msBetween(before: number | null | undefined, now: number | null | undefined): number | null {
+  return typeof before !== 'number' || typeof now !== 'number' ? null : (now - before) / 1e6
 }
 
 /** Calls of roots a second, by the target's clock: what the client is late does not count. */
@@ -81,6 +97,9 @@ export class Inside {
   #fromTicks = Number.NEGATIVE_INFINITY
   #longest: Stall | null = null
   #safepointNs: number | null = null
+  readonly #stops: StopCounters | null
+  /** Read before the latest news were asked for, so that what ended meanwhile is in the next ones, too. */
+  #stopTimes: StopTimes | null = null
   #readAt = Number.NEGATIVE_INFINITY
   /** Calls of roots a second, before the latest two readings. */
   #rates: readonly number[] = []
@@ -88,6 +107,7 @@ export class Inside {
 
   constructor(from: Sources) {
     this.#from = from
+    this.#stops = from.process === null ? null : new StopCounters(from.process)
   }
 
   /** Before `go`. */
@@ -109,6 +129,7 @@ export class Inside {
   /** Takes what has been sampled since the last time. */
   async read(): Promise<void> {
     if (this.#others === 0) return
+    const asked = this.#stops?.read() ?? null
     const news = await this.#from.agent.insideSamples()
     const readAt = performance.now()
     const last = this.#news
@@ -118,12 +139,19 @@ export class Inside {
     const ms = news.longestLateNs / 1e6
     const [before, now] = [this.#safepointNs, news.safepointNs]
     const isRecent = readAt - this.#readAt < LONGEST_BETWEEN_MS
+    const stopsBefore = this.#stopTimes
     this.#safepointNs = now
+    this.#stopTimes = asked
     this.#readAt = readAt
     this.#rates = last === null ? [] : [rateBetween(last, news, this.#from.clock), ...this.#rates.slice(0, 1)]
     if (ms <= (this.#longest?.ms ?? 0)) return
-    const safepointMs = before === null || now === null || !isRecent ? null : (now - before) / 1e6
-    this.#longest = { ms, atTicks: news.longestLateAt, safepointMs }
+    const stops = this.#stops?.read()
+    this.#longest = {
+      ...{ ms, atTicks: news.longestLateAt },
+      safepointMs: isRecent ? msBetween(before, now) : null,
+      collectionMs: isRecent ? msBetween(stopsBefore?.collectionNs, stops?.collectionNs) : null,
+      throttledMs: isRecent ? msBetween(stopsBefore?.throttledNs, stops?.throttledNs) : null,
+    }
   }
 
   /** How late the sampler's thread woke at most: so long the program's threads may have stood still. */
@@ -196,7 +224,7 @@ export class Inside {
     const since = (name: 'missed' | 'dropped' | 'rootCalls') =>
       (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
     const { clock } = this.#from
-    const stall = this.#longest ?? { ms: 0, atTicks: beginTicks, safepointMs: null }
+    const stall = this.#longest ?? { ...NO_STALL, atTicks: beginTicks }
     const ticksOf = (ms: number) => (ms * 1e6) / clock.nsPerTick
     // Threads stand still at the end of a redefinition.
     const redefined = swaps.map(
@@ -216,6 +244,10 @@ export class Inside {
       },
       pauses,
       rowsFromMs,
+      coldUntilMs: Math.max(
+        0,
+        clock.toNs((swaps.at(-1)?.endTicks ?? beginTicks) - beginTicks) / 1e6 + COLD_MS,
+      ),
     }
   }
 

@@ -5,6 +5,9 @@
 
 import type { PauseFact } from '../../profile/stack-facts.ts'
 
+/** Code that a redefinition has discarded is taken to be compiled again after so long. */
+export const COLD_MS = 10_000
+
 /** What a redefinition has to walk. */
 export interface JvmSize {
   /** Null where the JVM does not tell. */

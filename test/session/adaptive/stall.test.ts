@@ -1,9 +1,19 @@
 import { expect, it } from 'vitest'
-import { causeOf } from '../../../src/session/adaptive/inside.ts'
+import { causeOf, type Stall } from '../../../src/session/adaptive/inside.ts'
+
+type Stops = Partial<Pick<Stall, 'collectionMs' | 'throttledMs'>>
+
+const stall = (ms: number, safepointMs: number | null, stops: Stops = {}): Stall => ({
+  ...{ ms, atTicks: 1_000, safepointMs, collectionMs: null, throttledMs: null },
+  ...stops,
+})
 
 /** Ticks of half a millisecond; a stall of 40 ms ends at 1,000. */
 const cause = (safepointMs: number | null, ...redefined: [from: number, to: number][]) =>
-  causeOf({ ms: 40, atTicks: 1_000, safepointMs }, (ms) => ms * 2, redefined)
+  causeOf(stall(40, safepointMs), (ms) => ms * 2, redefined)
+
+const causeBeside = (safepointMs: number | null, stops: Stops) =>
+  causeOf(stall(40, safepointMs, stops), (ms) => ms * 2, [])
 
 it('a stall was for a redefinition if threads stood still for that in most of it', () => {
   expect(cause(40, [930, 990])).toBe('redefinition')
@@ -19,6 +29,24 @@ it('another one was for a safepoint, if the JVM has stopped for most of it', () 
   expect(cause(null)).toBe(null)
 })
 
+it('of these it was for a collection, if the JVM has collected for most of it', () => {
+  expect(causeBeside(20, { collectionMs: 20 })).toBe('collection')
+  expect(causeBeside(40, { collectionMs: 19 })).toBe('safepoint')
+  expect(causeBeside(19, { collectionMs: 40 })).toBe('processor')
+  expect(causeBeside(null, { collectionMs: 40 })).toBe(null)
+  expect(
+    causeOf(stall(40, 40, { collectionMs: 40 }), (ms) => ms * 2, [[930, 990]]),
+    'of a redefinition',
+  ).toBe('redefinition')
+})
+
+it('without a safepoint it was for a quota, if the kernel has throttled the JVM for most of it', () => {
+  expect(causeBeside(19, { throttledMs: 20 })).toBe('throttled')
+  expect(causeBeside(19, { throttledMs: 19 })).toBe('processor')
+  expect(causeBeside(20, { throttledMs: 40 })).toBe('safepoint')
+  expect(causeBeside(null, { throttledMs: 40 })).toBe(null)
+})
+
 it('no stall was for nothing', () => {
-  expect(causeOf({ ms: 0, atTicks: 1_000, safepointMs: 0 }, (ms) => ms * 2, [])).toBe(null)
+  expect(causeOf(stall(0, 0), (ms) => ms * 2, [])).toBe(null)
 })

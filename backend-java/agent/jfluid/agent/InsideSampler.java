@@ -112,8 +112,9 @@ final class InsideSampler extends GuestThread {
                 break;
             }
             try {
+                boolean room = hasRoom(); // it waits for the lock of the heap, which a collection holds
                 late(System.nanoTime() - due);
-                if (hasRoom()) {
+                if (room) {
                     tick();
                 } else {
                     drop();

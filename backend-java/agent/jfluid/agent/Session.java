@@ -1028,6 +1028,7 @@ final class Session extends GuestThread {
         }
         int[] restored = null;
         boolean released = true;
+        long stopped = safepointNanos();
         try {
             for (int tries = 0; restored == null && !noMetaspace && tries < RESTORE_TRIES; tries++) {
                 restored = restore();
@@ -1041,11 +1042,15 @@ final class Session extends GuestThread {
             restored = restore();
         }
         double millis = (System.nanoTime() - begun) / 1e6;
+        if (stopped >= 0) {
+            stopped = safepointNanos() - stopped;
+        }
         if (profiling != null) {
             profiling.end(released);
         }
         String failure = profiling == null ? null : profiling.failure();
-        report = new Object[] {restored[0], restored[1], millis, released, failure, restored[2], hotSwap.close()};
+        boolean closed = hotSwap.close();
+        report = new Object[] {restored[0], restored[1], millis, released, failure, restored[2], closed, stopped};
         return report;
     }
 

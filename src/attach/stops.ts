@@ -1,0 +1,66 @@
+// What stops all threads of a JVM besides its safepoints as such: garbage collections, by the JVM's own counters, and the kernel, which
+// throttles a control group that has used up its share of the processors (Documentation/scheduler/sched-bwc.rst).
+
+import { readFileSync } from 'node:fs'
+import { controlGroups } from './control-groups.ts'
+import { collectionTime, findPerfData, MAXIMUM_BYTES } from './hsperfdata.ts'
+import { readRegular } from './regular-file.ts'
+import { readTargetProcess } from './target-process.ts'
+
+/** Times since some moment that stays the same; null where nobody tells. */
+export interface StopTimes {
+  /** In collections that stop all threads. Counted when a collection ends. */
+  readonly collectionNs: number | null
+  /** Of each processor apart, so it may be more than the time that has passed. */
+  readonly throttledNs: number | null
+}
+
+export class StopCounters {
+  readonly #perf: { readonly path: string; readonly owner: number } | null
+  /** `cpu.stat` of the groups that have a quota, or had one. */
+  readonly #stats: readonly string[]
+
+  constructor(pid: number) {
+    const target = readTargetProcess(pid)
+    const path = target === undefined ? undefined : findPerfData(target)?.path
+    this.#perf = target === undefined || path === undefined ? null : { path, owner: target.euid }
+    this.#stats = controlGroups(textOf(`/proc/${pid}/cgroup`), 'cpu')
+      .map((it) => `${it}/cpu.stat`)
+      .filter((it) => throttledNs(textOf(it)) !== null)
+  }
+
+  read(): StopTimes {
+    const throttled = this.#stats.map((it) => throttledNs(textOf(it)) ?? 0)
+    return {
+      collectionNs: this.#collectionNs(),
+      throttledNs: throttled.length === 0 ? null : throttled.reduce((sum, ns) => sum + ns, 0),
+    }
+  }
+
+  #collectionNs(): number | null {
+    if (this.#perf === null) return null
+    const { path, owner } = this.#perf
+    try {
+      const bytes = readRegular(path, { owner, mostBytes: MAXIMUM_BYTES })
+      return bytes === undefined ? null : (collectionTime(bytes) ?? null)
+    } catch {
+      return null // gone, or not ours to read
+    }
+  }
+}
+
+/** @param stat  the text of a group's `cpu.stat` */
+export function throttledNs(stat: string): number | null {
+  const [, us] = /^throttled_usec (\d+)$/m.exec(stat) ?? [] // version 2
+  const [, ns] = /^throttled_time (\d+)$/m.exec(stat) ?? [] // version 1
+  if (us !== undefined) return Number(us) * 1e3
+  return ns === undefined ? null : Number(ns)
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // none there, or not ours to read
+  }
+}

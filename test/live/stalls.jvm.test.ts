@@ -1,0 +1,118 @@
+// Scheme adaptive: what the longest stall of the target was for, what its pauses were, and calls while its code was compiled again.
+
+import { accessSync, constants, existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { expect, it, onTestFinished } from 'vitest'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { reportText } from '../../src/profile/report.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forEachJdk, newest } from '../support/jdks.ts'
+import { itOnlyIf } from '../support/only-if.ts'
+import { until } from './remains.ts'
+
+/** Root: Stalls.work, called on and on. The line `collect` has five million objects collected. */
+const STALLS = {
+  'Stalls.java': `
+import java.util.Scanner;
+
+public class Stalls {
+    static Object list;
+    static volatile double sum;
+
+    static void work() {
+        for (int i = 0; i < 100_000; i++) sum += Math.sqrt(i);
+    }
+
+    public static void main(String[] args) {
+        Thread worker = new Thread(() -> { for (;;) work(); });
+        worker.setDaemon(true);
+        worker.start();
+        for (int i = 0; i < 5_000_000; i++) list = new Object[] {list};
+        System.out.println("ready");
+        Scanner in = new Scanner(System.in);
+        while (in.hasNextLine() && in.nextLine().equals("collect")) {
+            System.gc();
+            System.out.println("collected");
+        }
+    }
+}`,
+}
+
+const OPTIONS = ['-XX:+UseSerialGC', '-Xms600m', '-Xmx600m']
+
+async function sessionOf(pid: number): Promise<Session> {
+  const session = await Session.start(
+    await attachDoor(pid),
+    sessionOptions({ root: ['Stalls.work'], scheme: 'adaptive' }),
+  )
+  // Of a stall the cause is known where the JVM's counters were read before it, too.
+  await until(async () => ((await session.status()).stacks?.samples ?? 0) > 5)
+  await session.reset() // forgets what an attach may do to a busy machine
+  return session
+}
+
+const hasStalled = async (session: Session): Promise<boolean> =>
+  ((await session.status()).stacks?.longestStallMs ?? 0) > 40
+
+async function profileOf(session: Session) {
+  await session.detach()
+  const profile = await session.profile()
+  await session.close()
+  return { ...profile, ...(session.detachFacts !== null && { detach: session.detachFacts }) }
+}
+
+forEachJdk((jdk) => {
+  it('the longest stall was for a garbage collection, by the counters of the JVM', async () => {
+    const java = startJava(jdk, [...OPTIONS, '-cp', await compileJava(jdk, STALLS), 'Stalls'])
+    await java.line(/ready/)
+    const session = await sessionOf(java.pid)
+    // One in which the sampling thread is just taking a stack is not seen.
+    let collections = 0
+    await until(async () => {
+      java.send('collect')
+      await java.line(/collected/, ++collections)
+      return await hasStalled(session)
+    })
+    const profile = await profileOf(session)
+    expect(profile.stacks?.stallCause).toBe('collection')
+    expect(profile.stacks!.coldUntilMs).toBeGreaterThan(5_000)
+    expect(profile.detach?.pauseMs).toBeGreaterThan(0)
+    const text = reportText(profile, { width: 200 })
+    expect(text).toMatch(/^stalls .* late, .* after the start, for a garbage collection$/m)
+    expect(text).toMatch(/^pauses .* at the end, to give \d+ class(?:es)? the code back$/m)
+    expect(text).toMatch(/^warm-up {3}until the end, .* [\d,]+ root calls ended, .* on average; later none$/m)
+  })
+})
+
+const CPU = '/sys/fs/cgroup/cpu'
+
+function quotasCanBeSet(): boolean {
+  try {
+    accessSync(CPU, constants.W_OK)
+    return existsSync(`${CPU}/cpu.cfs_quota_us`)
+  } catch {
+    return false
+  }
+}
+
+itOnlyIf(quotasCanBeSet(), 'no control group with a quota of processors can be made (version 1, as root)')(
+  'the longest stall was for a quota of processors that had been used up',
+  async () => {
+    const java = startJava(newest, [...OPTIONS, '-cp', await compileJava(newest, STALLS), 'Stalls'])
+    await java.line(/ready/)
+    const group = `${CPU}/jfluid-test-${java.pid}`
+    mkdirSync(group)
+    onTestFinished(async () => {
+      await java.kill()
+      rmdirSync(group)
+    })
+    writeFileSync(`${group}/cgroup.procs`, `${java.pid}`)
+    const session = await sessionOf(java.pid)
+    writeFileSync(`${group}/cpu.cfs_quota_us`, '20000')
+    await until(() => hasStalled(session))
+    writeFileSync(`${group}/cpu.cfs_quota_us`, '-1')
+    const { stacks } = await profileOf(session)
+    expect(stacks?.stallCause).toBe('throttled')
+  },
+)

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import type { CourseTimes, RootCallTimes } from '../../src/cct/root-calls.ts'
+import type { DetachFacts } from '../../src/profile/detach-facts.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import { reportText } from '../../src/profile/report.ts'
+import { STALL_CAUSES, type StackFacts, stackLines } from '../../src/profile/stack-facts.ts'
+import { TIMED } from './root-calls.ts'
+import { profileOf } from './trees.ts'
+
+const FACTS: StackFacts = {
+  ...{ samples: 4_252, missed: 0, dropped: 0, costMs: 180 },
+  ...{ longestStallMs: 231.4, stallAtMs: 6_480, stallCause: 'collection' },
+  pauses: [],
+  ...{ rowsFromMs: 0, coldUntilMs: null, rootCalls: 500, timedOneOf: 1 },
+}
+
+const DETACH: DetachFacts = {
+  ...{ ms: 12.5, proofMs: 30, restoredClasses: 42, refusedClasses: 0, pauseMs: 48.2, lambdaClasses: 3 },
+  code: { checkedClasses: 42, checkedMethods: 99, originalClasses: 42, different: [], unchecked: '' },
+  ...{ left: [], unseen: [] },
+}
+
+/** Seconds of calls that take so many ms each. */
+function timesOf(first: number, ...seconds: [calls: number, mean: number][]) {
+  const calls = Float64Array.from(seconds, ([it]) => it)
+  const mean = Float64Array.from(seconds, ([, ms]) => ms * 1e6)
+  const zeros = new Float64Array(seconds.length)
+  const count = seconds.reduce((sum, [it]) => sum + it, 0)
+  const total = seconds.reduce((sum, [it, ms]) => sum + it * ms * 1e6, 0)
+  const course: CourseTimes = {
+    first,
+    rootCalls: { calls, mean, p50: mean, p95: mean, max: mean },
+    ...{ events: zeros, waitNs: zeros, pauses: zeros, pauseNs: zeros },
+  }
+  const rootCalls: RootCallTimes = { ...TIMED.rootCalls, count, total }
+  return { course, rootCalls }
+}
+
+const linesOf = (facts: Partial<StackFacts>, around: object = {}) =>
+  Object.fromEntries(stackLines({ ...FACTS, ...facts }, { durationMs: 60_000, ...around }))
+
+describe('lines of a report about stacks', () => {
+  it('tell how many there are, what was lost, and what they have cost in the target', () => {
+    expect(linesOf({}).samples).toBe('4,252 stacks; they took 180 ms (0.3 % of a processor)')
+    expect(linesOf({ samples: 1, missed: 3, dropped: 1_200 }).samples).toBe(
+      '1 stack, 3 missed, 1,200 without room; they took 180 ms (0.3 % of a processor)',
+    )
+  })
+
+  it.each([
+    ['redefinition', ', for a redefinition'],
+    ['collection', ', for a garbage collection'],
+    ['safepoint', ', for a safepoint of the JVM'],
+    ['throttled', ', as the cgroup of the JVM had used up its processor quota'],
+    ['processor', ', for want of a processor'],
+    [null, ''],
+  ] as const)('tell the longest stall, when it was and that it was for: %s', (stallCause, text) => {
+    expect(linesOf({ stallCause }).stalls).toBe(
+      `a thread of the JVM that sleeps woke at most 231 ms late, 6.5 s after the start${text}`,
+    )
+  })
+
+  it('tell pauses as they were expected and measured, and the one at the end', () => {
+    expect(linesOf({})).not.toHaveProperty('pauses')
+    const pauses = [
+      { predictedMs: 80, measuredMs: 95.4, classes: 1 },
+      { predictedMs: null, measuredMs: 110, classes: 1_234 },
+      { predictedMs: 50, measuredMs: null, classes: 2 },
+    ]
+    expect(linesOf({ pauses }).pauses).toBe('95 ms for 1 class (80 ms expected), 110 ms for 1,234 classes')
+    expect(linesOf({ pauses: pauses.slice(0, 1) }, { detach: DETACH }).pauses).toBe(
+      '95 ms for 1 class (80 ms expected), 48 ms at the end, to give 42 classes the code back',
+    )
+    expect(linesOf({}, { detach: { ...DETACH, pauseMs: null } })).not.toHaveProperty('pauses')
+    expect(linesOf({}, { detach: { ...DETACH, restoredClasses: 0 } })).not.toHaveProperty('pauses')
+  })
+})
+
+describe('calls of roots while code was compiled again', () => {
+  const times = timesOf(0, [10, 6], [20, 4.5], [100, 1.5], [300, 1.5])
+
+  it('are a line of their own, with those that came later', () => {
+    expect(linesOf({ coldUntilMs: 1_400 }, times)['warm-up']).toBe(
+      'until 2.0 s after the start, while the JVM compiled again what redefinitions had discarded, 30 root calls ended, 5.00 ms on average; later 400, 1.50 ms on average',
+    )
+  })
+
+  it('are all calls where the recording has ended by then', () => {
+    expect(linesOf({ coldUntilMs: 10_000 }, { ...times, durationMs: 4_000 })['warm-up']).toBe(
+      'until the end, while the JVM compiled again what redefinitions had discarded, 430 root calls ended, 1.74 ms on average; later none',
+    )
+  })
+
+  it.each([
+    ['the course begins later', 3_000, timesOf(7, [10, 6], [20, 4.5])],
+    ['there was none', 2_000, timesOf(0, [0, 0], [0, 0], [3, 1])],
+    ['that was over when recording began', 0, times],
+    ['an old file does not tell', null, times],
+    [
+      'an old file has no averages',
+      2_000,
+      { ...times, course: { ...times.course, rootCalls: TIMED.course.rootCalls, first: 0 } },
+    ],
+  ])('are not told where %s', (why, coldUntilMs, around) => {
+    const calls = { ...around.course.rootCalls! }
+    if (why.includes('averages')) delete calls.mean
+    const course = { ...around.course, rootCalls: calls }
+    expect(linesOf({ coldUntilMs }, { ...around, course })).not.toHaveProperty('warm-up')
+  })
+})
+
+describe('a file', () => {
+  const profile = profileOf('main 500x 10ns', { ...TIMED, stacks: FACTS, detach: DETACH })
+
+  it.each(STALL_CAUSES)('has a stall that was for: %s', (stallCause) => {
+    const stacks = { ...FACTS, stallCause, coldUntilMs: 12_000 }
+    expect(decodeProfile(encodeProfile({ ...profile, stacks }), 'p')).toEqual({ ...profile, stacks })
+  })
+
+  it('of a version that did not know them has neither warm-up nor the last pause', () => {
+    const { coldUntilMs: _, ...stacks } = FACTS
+    const { pauseMs: __, ...detach } = DETACH
+    const { mean: ___, ...rootCalls } = TIMED.course.rootCalls!
+    const old = { ...profile, stacks, detach, course: { ...TIMED.course, rootCalls } }
+    const read = decodeProfile(encodeProfile(old as typeof profile), 'p')
+    expect(read).toEqual({ ...profile, detach: { ...DETACH, pauseMs: null }, course: old.course })
+    expect(reportText(read)).not.toMatch(/warm-up|at the end/)
+  })
+})

@@ -1,0 +1,43 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { LiveView } from '../../src/tui/app.ts'
+import { Methods, treeOf } from '../profile/trees.ts'
+import { FakeScreen, FakeSource } from './fake-screen.ts'
+
+describe('stacks in the status line of the live view', () => {
+  let source: FakeSource
+  beforeEach(() => {
+    const methods = new Methods()
+    source = new FakeSource(methods, treeOf('Shop.order 3x 2000000ns', methods))
+  })
+
+  async function shown(stacks: NonNullable<FakeSource['facts']['stacks']>, columns: number) {
+    source.facts = { scheme: 'adaptive', instrumentedMethods: 12, calledMethods: 9, stacks }
+    const screen = new FakeScreen(columns, 24)
+    await new LiveView(source, screen).refresh()
+    expect(screen.widest).toBeLessThanOrEqual(columns)
+    return screen
+  }
+
+  it('are how many there are, what they and the probes cost, and the longest stall', async () => {
+    const screen = await shown({ samples: 12_345, costPercent: 1.26, longestStallMs: 48.4 }, 80)
+    expect(screen.text).toMatch(
+      /^ scheme ADAPTIVE {2}12\/9 methods {2}12\.3k samples {2}cost 1\.3 % {2}stall 48 ms$/m,
+    )
+    expect(screen.styled('warning')).not.toContain('ms')
+  })
+
+  it('warn of a stall that requests notice', async () => {
+    const stalls = async (longestStallMs: number) =>
+      (await shown({ samples: 1, costPercent: 0, longestStallMs }, 80)).styled('warning')
+    expect(await stalls(149)).not.toContain('149 ms')
+    expect(await stalls(150)).toContain('150 ms')
+  })
+
+  it('have more room on a wide screen, and no cost while that is not known', async () => {
+    const screen = await shown({ samples: 812, longestStallMs: 3 }, 120)
+    expect(screen.text).toMatch(
+      /^ scheme ADAPTIVE {2}12 instrumented, 9 called {2}812 samples {2}stall 3 ms /m,
+    )
+    expect(screen.text).not.toContain('cost')
+  })
+})
