@@ -51,7 +51,9 @@ export function keptProbes(facts: Pick<DetachFacts, 'code' | 'refusedClasses'> |
 
 /** As far as that was looked at. */
 function isAllOriginal(facts: DetachFacts): boolean {
-  return keptProbes(facts) === 0 && facts.code.unchecked === ''
+  const { checkedClasses, unchecked } = facts.code
+  const isLookedAt = checkedClasses > 0 || facts.restoredClasses + facts.refusedClasses === 0
+  return keptProbes(facts) === 0 && isLookedAt && unchecked === ''
 }
 
 /**

@@ -29,6 +29,10 @@ describe('the line', () => {
       withCode({ checkedClasses: 0, originalClasses: 0, unchecked: 'this JVM does not show its code' }),
     ],
     [
+      'restored: 42 classes, not looked at: none of their methods is to be seen, nothing else left',
+      withCode({ checkedClasses: 0, originalClasses: 0 }),
+    ],
+    [
       'restored: 2,000 of 18,000 classes looked at, all original, nothing else left',
       withCode(
         { checkedClasses: 2000, originalClasses: 2000, unchecked: 'there was no time' },
