@@ -1,30 +1,50 @@
-// Scheme adaptive and what threads do: call the root by reflection, die inside it, or stand still because the whole process does.
+// Scheme adaptive and what threads do: call the root by reflection, die inside it, be more than there is room for, or
+// stand still because the whole process does.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
-import { callsByMethod, startRecording } from '../support/jfluid.ts'
+import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
 
 const CALLS = 4000
 const THREADS = 150
+/** Each thread that is inside has one of the ring's 512 chunks, so that these are more than there is room for. */
+const THRONG = 600
+const CHUNKS = 512
+/** A thread that does wait for a chunk gives up after that time. */
+const WAIT_MS = 250
+/** Calls that "before" and "after" wait for: 100 ms, and the sampler's clock ticks every 5. */
+const MORE = 100
 
 /**
  * "reflected": the root is called by Method.invoke, as controllers are, CALLS times. It has been before the program is ready, so that
  * what calls it is compiled. "died": each of THREADS threads, and where there are any as many virtual ones, ends by an exception that
- * comes out of the root. "go": another thread calls it without end.
+ * comes out of the root. "throng": THRONG threads are inside at once, and enter one after the other; the answer is the sum of the times
+ * that it took them to enter. "go": another thread calls it without end; "before" and "after" are answered after MORE of its calls.
  */
 const PROGRAM = `
   package fix;
   import java.lang.reflect.Method;
   import java.util.ArrayList;
   import java.util.List;
+  import java.util.concurrent.CountDownLatch;
+  import java.util.concurrent.Semaphore;
   import java.util.concurrent.atomic.AtomicInteger;
   public class Reached {
     static volatile int sink;
     static final AtomicInteger uncaught = new AtomicInteger();
+    static final Semaphore inside = new Semaphore(0);
+    static final CountDownLatch leave = new CountDownLatch(1);
+    static volatile long enteringNanos, from;
+    static volatile int going;
     public static int root(int how) throws Exception { return below(how); }
     static int below(int how) throws Exception {
+      if (how == 3) {
+        enteringNanos += System.nanoTime() - from;
+        inside.release();
+        leave.await();
+      }
       if (how == 1) Thread.sleep(1);
       if (how == 1) throw new IllegalStateException("out of the root");
       if (how == 2) Thread.sleep(1);
@@ -57,6 +77,18 @@ const PROGRAM = `
       for (Thread it : threads) it.join();
       return threads.size();
     }
+    static long throng() throws Exception {
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < ${THRONG}; i++) {
+        Thread one = new Thread(null, () -> { from = System.nanoTime(); work(3); }, "throng", 128 << 10);
+        one.start();
+        threads.add(one);
+        inside.acquire();
+      }
+      leave.countDown();
+      for (Thread it : threads) it.join();
+      return enteringNanos / 1_000_000;
+    }
     public static void main(String[] args) throws Exception {
       Thread.setDefaultUncaughtExceptionHandler((thread, problem) -> uncaught.incrementAndGet());
       reflected(20_000);
@@ -66,8 +98,14 @@ const PROGRAM = `
         switch (line) {
           case "reflected": reflected(${CALLS}); System.out.println("called"); break;
           case "died": int begun = died(); System.out.println("died " + begun + " " + uncaught.get()); break;
+          case "throng": System.out.println("entered " + throng()); break;
+          case "before":
+          case "after":
+            for (int from = going; going < from + ${MORE}; ) Thread.sleep(1);
+            System.out.println(line);
+            break;
           default:
-            Thread thread = new Thread(() -> { while (true) work(2); });
+            Thread thread = new Thread(() -> { while (true) { work(2); going++; } });
             thread.setDaemon(true);
             thread.start();
         }
@@ -110,16 +148,40 @@ forEachJdk((jdk) => {
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })
 
+  it('more threads inside than there is room for: none waits, and each call is in a row or a gap, which is said', async () => {
+    const { java, recording } = await start(jdk)
+    java.send('throng')
+    const [, enteringMs] = /^entered (\d+)/m.exec(await java.line(/^entered /)) ?? []
+    expect(Number(enteringMs)).toBeLessThan(((THRONG - CHUNKS) * WAIT_MS) / 4)
+    const profile = await recording.stop()
+    const { gaps } = profile.instrumentation
+    expect(gaps).toBeGreaterThanOrEqual(THRONG - CHUNKS)
+    expect((callsByMethod(profile).get(ROOT) ?? 0) + gaps).toBe(THRONG)
+    expect(profile.stacks).toMatchObject({ rootCalls: THRONG })
+    expect((await jfluid('report', recording.file)).stdout.replace(/\s+/g, ' ')).toContain(
+      `${gaps} gaps: calls of roots for which there was no room in the event buffer`,
+    )
+    expect(profile.openCalls).toBe(0)
+    expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
+  })
+
   it('a process that is suspended goes on afterwards, and the report says for how long it stood still', async () => {
     const { java, recording } = await start(jdk)
     java.send('go')
+    java.send('before')
+    await java.line(/^before/)
     const stalledMs = 1500
     process.kill(java.pid, 'SIGSTOP')
     await sleep(stalledMs) // the time is the point
     process.kill(java.pid, 'SIGCONT')
+    java.send('after') // by its answer the sampler's clock has ticked: it tells the stall
+    await java.line(/^after/)
     const profile = await recording.stop()
     expect(profile.stacks!.longestStallMs).toBeGreaterThan(stalledMs * 0.9)
     expect(profile.stacks!.longestStallMs).toBeLessThan(stalledMs * 2)
+    expect((await jfluid('report', recording.file)).stdout).toMatch(
+      /^stalls +a thread of the JVM that sleeps woke at most [12]\.\d+ s late/m,
+    )
     expect(profile.merged[0]!.calls).toBeGreaterThan(0)
     expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
   })

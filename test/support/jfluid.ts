@@ -172,6 +172,15 @@ export interface JsonProfile {
   truncated: boolean
   warnings: string[]
   events: { count: number; waitMs: number }
+  openCalls: number
+  /** With scheme adaptive. */
+  stacks?: {
+    samples: number
+    missed: number
+    dropped: number
+    rootCalls: number
+    longestStallMs: number
+  }
   overhead?: {
     budget: number
     windows: { atMs: number; part: number; counted: number; folded: number }[]

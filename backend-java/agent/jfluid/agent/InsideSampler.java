@@ -33,10 +33,10 @@ final class InsideSampler extends GuestThread {
     /** In place of the numbers of virtual threads, which share one tree. */
     private static final int VIRTUAL = 0;
     private static final int MOST_THREADS = 1 << 16;
-    private static final int MOST_FRAMES = 1 << 16;
-    private static final int MOST_STACKS = 1 << 18;
+    static final int MOST_FRAMES = 1 << 16;
+    static final int MOST_STACKS = 1 << 18;
     /** Samples that the client has not asked for. */
-    private static final int MOST_SAMPLES = 1 << 14;
+    static final int MOST_SAMPLES = 1 << 14;
     /** Of a row in the maps: an entry, its key and its number. */
     private static final long FRAME_BYTES = 32 + 24 + 16 + 8;
     private static final long STACK_BYTES = 32 + 24 + 16 + 8;
@@ -70,7 +70,8 @@ final class InsideSampler extends GuestThread {
     private final boolean stopsOnlyOne = JFluid1Inside.stopsOnlyOne();
     /** By root, its class and its method. */
     private volatile String[] roots;
-    private final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
+    /** All that have been inside and live. */
+    final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
     private final List<JFluid1Threads.ThreadInfo> inside = new ArrayList<>();
     /** What a tick would cost, on average, if each took stacks; those without a thread inside cost nothing. */
     private double tickNanos = FIRST_NANOS;
@@ -226,7 +227,7 @@ final class InsideSampler extends GuestThread {
     }
 
     /** Which threads are inside now. */
-    private void lookRound() {
+    void lookRound() {
         for (JFluid1Threads.ThreadInfo ti = JFluid1Inside.takeComers(); ti != null;) {
             JFluid1Threads.ThreadInfo next = JFluid1Inside.next(ti);
             if (threads.size() < MOST_THREADS) {
@@ -251,7 +252,7 @@ final class InsideSampler extends GuestThread {
         threads.subList(kept, threads.size()).clear();
     }
 
-    private synchronized void take(JFluid1Threads.ThreadInfo ti, StackTraceElement[] trace, int state, double weight) {
+    synchronized void take(JFluid1Threads.ThreadInfo ti, StackTraceElement[] trace, int state, double weight) {
         int root = trace == null ? -1 : outermostRoot(trace);
         if (root < 0) {
             missed++; // it has left meanwhile, or cannot be looked at
