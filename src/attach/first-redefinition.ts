@@ -17,12 +17,12 @@ const TIMEOUT_MS = 2_000
 /** Where fewer methods are compiled, as in a small program, they are compiled again at once. A Spring Boot service has 11,768. */
 const MUCH_CODE = 4_000
 /**
- * So many times the processor time requests take for some seconds, while their code is interpreted and compiled again. On two
- * processors no request took longer than 0.4 s where a server used up to 0.24 (Kafka 0.19 and 0.24, Boot 0.21, Keycloak 0.21), and up
- * to 0.4 (Boot, 0.34), 2.6 (Keycloak, 0.32) and 3.9 s (0.44) where it used more.
+ * So many times the processor time requests take for some seconds, while their code is interpreted and compiled again. A compromise:
+ * after first redefinitions on stock servers that used up to 0.31 of two processors, no request took longer than 0.42 s, but for three
+ * of Keycloak's (0.7, 0.9, 1.1 s); where they used 0.32 to 0.44, the longest took 0.4 to 3.9 s.
  */
 const TIMES_AS_MUCH = 7
-export const BUSY_LOOK_MS = 100
+const LOOK_MS = 100
 const LEAST_LOOKS = 3
 const MOST_LOOKS = 10
 
@@ -31,17 +31,14 @@ export function discardsMuch(feature: number | null, compiled: number | null): b
   return feature !== null && feature < INVALIDATES_LITTLE && compiled !== null && compiled >= MUCH_CODE
 }
 
-/**
- * What requests would need without compiled code, and cannot have, of the processors that the JVM may use: 0.5 is half of them; below 0
- * they have enough.
- */
+/** What requests would need without compiled code, and cannot have, in processors; below 0 they have enough. */
 export function shortfall(processors: Processors): number {
-  return (processors.used * (TIMES_AS_MUCH - 1) - spareOf(processors)) / processors.most
+  return processors.used * (TIMES_AS_MUCH - 1) - spareOf(processors)
 }
 
 /**
  * @param shortfalls  in looks one after the other: requests come by chance, so they differ
- * @returns whether processors would be short; null where the mean is no further from 0 than its standard deviation, and there may be another look
+ * @returns whether processors would be short; null where the mean is no further from 0 than its standard error, and there may be another look
  */
 export function isShort(shortfalls: readonly number[]): boolean | null {
   const count = shortfalls.length
@@ -61,8 +58,12 @@ export class BusyBeforeFlush extends NeedsConsent {
     compiled: number,
     feature: number,
   ) {
+    const { used } = processors
+    const [uses, needs, has] = [used, used * TIMES_AS_MUCH, used + spareOf(processors)].map((it) =>
+      it.toFixed(2),
+    )
     super(
-      `JVM ${pid} is too busy for its first redefinition (it uses ${usedText(processors)}), which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): requests would wait for seconds`,
+      `JVM ${pid} is too busy for its first redefinition, which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): it uses ${uses} processors, would need about ${needs} until they are compiled again, and can have ${has}, so requests would wait for seconds`,
     )
   }
 }
@@ -70,28 +71,24 @@ export class BusyBeforeFlush extends NeedsConsent {
 /**
  * For a JVM in which no agent has been, which may have redefined something: before one is loaded.
  *
- * @param first  a look for BUSY_LOOK_MS that has been begun already
  * @throws BusyBeforeFlush. What cannot be told is no reason to ask
  */
-export async function refuseBusyBeforeFlush(
-  connection: AttachConnection,
-  first: Promise<Processors | undefined>,
-): Promise<void> {
+export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
   const { pid, hasJavaAgent } = connection.target
   if (hasJavaAgent !== false) return
   const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
   if (feature === null || feature >= INVALIDATES_LITTLE) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
-  const processors = await whereShort(pid, first)
+  const processors = await whereShort(pid)
   if (processors !== null) throw new BusyBeforeFlush(pid, processors, compiled, feature)
 }
 
 /** @returns what was in use if that leaves too little; null if not, or if it cannot be told */
-async function whereShort(pid: number, first: Promise<Processors | undefined>): Promise<Processors | null> {
+async function whereShort(pid: number): Promise<Processors | null> {
   const looks: Processors[] = []
   for (;;) {
-    const look = await (looks.length === 0 ? first : readProcessors(pid, BUSY_LOOK_MS))
+    const look = await readProcessors(pid, LOOK_MS)
     if (look === undefined) return null
     looks.push(look)
     const short = isShort(looks.map(shortfall))

@@ -1,8 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { INVALIDATES_LITTLE } from '../../src/attach/admission.ts'
-import { BUSY_LOOK_MS, refuseBusyBeforeFlush } from '../../src/attach/first-redefinition.ts'
+import { refuseBusyBeforeFlush } from '../../src/attach/first-redefinition.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
-import { readProcessors } from '../../src/attach/processors.ts'
 import { debug } from '../../src/base/debug.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
@@ -21,7 +20,7 @@ forEachJdk((jdk) => {
     debug.attach = (text) => {
       asked.push(...(/^command jcmd (\S+):/.exec(text)?.slice(1) ?? []))
     }
-    await refuseBusyBeforeFlush(connection, readProcessors(java.pid, BUSY_LOOK_MS))
+    await refuseBusyBeforeFlush(connection)
     expect(asked).toEqual(jdk.version < INVALIDATES_LITTLE ? ['Compiler.codecache'] : [])
     await java.kill()
   })

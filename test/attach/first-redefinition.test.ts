@@ -26,6 +26,7 @@ it('it is looked at for as long as looks differ by more than what they tell, and
   expect(isShort([-0.9, -0.9])).toBeNull() // two may be chance
   expect(isShort([-0.9, -0.9, -0.9])).toBe(false)
   expect(isShort([2, 1.5, 2])).toBe(true)
+  expect(isShort([-1, -1, 0.4])).toBe(false) // further off than the error of their mean, and not than they differ
   const unlike = [1.5, -1, -0.6, 1.2]
   expect(isShort(unlike)).toBeNull()
   expect(isShort([...unlike, ...unlike, 0.5, -0.1])).toBe(true)

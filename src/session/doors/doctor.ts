@@ -343,7 +343,7 @@ function redefinition({ circumstances }: Evidence, feature: number | null): Find
   return [
     note(
       'redefinition',
-      hasJavaAgent(circumstances) ? `${text}. Its other agent may have redefined a class before` : text,
+      hasJavaAgent(circumstances) ? `${text}. An agent in it may have redefined a class before` : text,
       'To only look, without it: --mode sample without --root.',
     ),
   ]
@@ -435,14 +435,14 @@ function processors(evidence: Evidence, feature: number | null): Finding[] {
   if (processors === undefined) return []
   const text = `it uses ${usedText(processors)}`
   const flushes =
-    discardsMuch(feature, facts.perf?.compilations ?? null) &&
+    discardsMuch(feature, facts.perf?.compilations ?? Number.POSITIVE_INFINITY) &&
     circumstances.libraries?.has(AGENT_LIBRARY) === false // as attach does
   if (flushes && shortfall(processors) > 0)
     return [
       note(
         'processors',
         `${text}: while its code is compiled again, requests wait`,
-        'attach and record take stacks only, unless --yes: attach when it has less to do, or start it with $(jfluid agent-path).',
+        'attach and record may take stacks only, unless --yes: attach when it has less to do, or start it with $(jfluid agent-path).',
       ),
     ]
   return isBusy(processors) ? [note('processors', `${text}: samples come late`)] : [ok('processors', text)]

@@ -24,12 +24,11 @@ import {
   systemProperties,
 } from '../../attach/command.ts'
 import { compiledCount, compiledMethods } from '../../attach/compiled-methods.ts'
-import { BUSY_LOOK_MS, refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
+import { refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
 import { refuseWithoutHeap } from '../../attach/heap-room.ts'
 import { findPerfData, tellsAllOptions } from '../../attach/hsperfdata.ts'
 import { leftOfMetaspace, refuseWithoutMetaspace } from '../../attach/metaspace.ts'
-import { readProcessors } from '../../attach/processors.ts'
 import { readRegular } from '../../attach/regular-file.ts'
 import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.ts'
 import { openTmp } from '../../attach/target-facts.ts'
@@ -171,7 +170,6 @@ export interface OpenDoor {
  * @throws BusyBeforeFlush, AttachError and others, before anything is changed
  */
 export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
-  const look = readProcessors(pid, BUSY_LOOK_MS)
   const built = agentJar()
   const connection = await openAttachSocket(pid)
   // The JVM answers one after the other, but the second question need not wait for the first answer.
@@ -198,7 +196,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         `agent of an earlier session: ${answer}; the JVM ${isSeen ? `can read ${jar.path}` : 'cannot read our jar, and gets a copy'}`,
       )
       if (!woken) {
-        if (asks) await refuseBusyBeforeFlush(connection, look)
+        if (asks) await refuseBusyBeforeFlush(connection)
         const copy = isSeen ? null : readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
         try {
