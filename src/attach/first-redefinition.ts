@@ -69,13 +69,12 @@ export class BusyBeforeFlush extends NeedsConsent {
 }
 
 /**
- * For a JVM in which no agent has been, which may have redefined something: before one is loaded.
+ * For a JVM in which no agent has been that may have redefined something: before one is loaded, or before ours does it.
  *
  * @throws BusyBeforeFlush. What cannot be told is no reason to ask
  */
 export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
-  const { pid, hasJavaAgent } = connection.target
-  if (hasJavaAgent !== false) return
+  const { pid } = connection.target
   const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
   if (feature === null || feature >= INVALIDATES_LITTLE) return
   const compiled = await compiledCount(connection)

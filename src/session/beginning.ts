@@ -1,7 +1,6 @@
 // How a session begins: what there is to instrument is found, and put in, and threads are let into the roots. In a server
 // this is by far its largest step.
 
-import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import { debug, some } from '../base/debug.ts'
 import { RootRefused } from '../reveal/errors.ts'
 import { NO_PAST, type Past } from '../reveal/past.ts'
@@ -10,6 +9,7 @@ import { handOverTasks } from './code/hand-over-points.ts'
 import { handleTasks } from './code/handle-points.ts'
 import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
+import { firstRedefinition } from './first-redefinition.ts'
 import type { Pulse } from './pulse.ts'
 import { looksAhead, modeOf, tellsWaits } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
@@ -39,20 +39,10 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
     case 'is over':
       return 'instrumenting'
     case 'may be over':
-      return `instrumenting: unless its other agent has redefined a class before, this JVM of JDK ${feature} discards all its compiled code now, and is slower for some seconds`
+      return `instrumenting: unless an agent in it has redefined a class before, this JVM of JDK ${feature} discards all its compiled code now, and is slower for some seconds`
     case 'is to come':
       return `instrumenting: once in its life, a JVM of JDK ${feature} discards all its compiled code now, and is slower for some seconds`
   }
-}
-
-/** Of a JVM whose first redefinition discards all compiled code, which was there when the session began. */
-export function firstRedefinition({
-  door,
-  facts,
-  options,
-}: Pick<Engine, 'door' | 'facts' | 'options'>): 'is to come' | 'may be over' | 'is over' {
-  if (facts.feature >= INVALIDATES_LITTLE || door.woken || options.untilExit === true) return 'is over'
-  return door.hadAgent === true ? 'may be over' : 'is to come'
 }
 
 /** Else calls through method handles would run code without probes. */

@@ -18,6 +18,7 @@ import { FOLLOWED_CLASSES } from './code/hand-over-points.ts'
 import { RegionTable } from './code/regions.ts'
 import type { OpenDoor, PerfCounter } from './doors/door.ts'
 import { RING } from './doors/session-directory.ts'
+import { firstRedefinition } from './first-redefinition.ts'
 import { answerInTime, TargetSilent } from './patience.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './recorder/buffer-size.ts'
 import { mostContexts } from './recorder/context-bound.ts'
@@ -141,6 +142,7 @@ export class Preparation {
     const { scheme, why, listed } = await chooseScheme(options, {
       ...{ agent, door, loadedClasses: facts.loadedClasses },
     })
+    if (firstRedefinition({ door, facts, options }) === 'is to come') await door.refuseBusy?.()
     return {
       door,
       options: { ...options, scheme },

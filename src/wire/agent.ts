@@ -189,6 +189,7 @@ export class Agent {
       command: string(v[5]),
       pid: count(v[6]),
       loadedClasses: count(v[7]),
+      keepsCode: v[8] === true,
     }
   }
 

@@ -6,7 +6,7 @@
 //   agent → client   [0, event, …arguments]
 //
 // Commands (arguments → value):
-//   hello                → [build, clock, feature, version, vm, command, pid, loaded classes, arrays included]
+//   hello                → [build, clock, feature, version, vm, command, pid, loaded classes, arrays included, keeps code]
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
 //             [class name, …] where work changes hands, if threads are followed,
 //             whether events tell what was executed, and not the time, whether waits are told apart
@@ -154,6 +154,11 @@ export interface AgentFacts {
   readonly pid: number
   /** Arrays included. */
   readonly loadedClasses: number
+  /**
+   * Whether the JVM has had its first redefinition, by a session of ours, or this agent was there from the start on: then no redefinition
+   * discards code that does not depend on it.
+   */
+  readonly keepsCode: boolean
 }
 
 export interface RedefineResult {

@@ -312,4 +312,19 @@ forEachJdk((jdk) => {
     expect(said.indexOf(told!)).toBeLessThan(said.indexOf('recording'))
     await recording.end()
   })
+
+  it('the first redefinition: an agent that has only looked has not had it, and one that has is believed', async () => {
+    const java = await start(jdk, 'Ticker', ['1', 'sleep'])
+    expect((await jfluid('doctor', `${java.pid}`, '--root', 'fix.Ticker.work')).code).toBe(0)
+    const told = async () => {
+      const recording = record(java, '--root', 'fix.Ticker.work')
+      await recording.started
+      await recording.stop()
+      return recording.process.stderr()
+    }
+    const once = expect.stringMatching(/^instrumenting: .* discards all its compiled code now/m)
+    if (jdk.version <= 22) expect(await told()).toEqual(once)
+    else expect(await told()).not.toEqual(once)
+    expect(await told()).not.toEqual(once)
+  })
 })

@@ -13,7 +13,7 @@ import { assemble } from '../instrument/assembler.ts'
 class FakeEngine {
   readonly warnings = new Set<string>()
   readonly first: Task[] = []
-  readonly facts = { feature: 99 }
+  readonly facts = { feature: 99, keepsCode: false }
   readonly options = { scheme: 'a', include: [], exclude: [] }
   readonly door = { woken: true }
   readonly byHand = { watchesJdk: false }
@@ -90,11 +90,13 @@ it.each([
   [
     17,
     { hadAgent: true },
-    / unless its other agent has redefined a class before, this JVM of JDK 17 discards /,
+    / unless an agent in it has redefined a class before, this JVM of JDK 17 discards /,
   ],
-  [17, { woken: true, hadAgent: true }, /^instrumenting$/], // ours, of an earlier session
+  [17, { woken: true, hadAgent: true }, / once in its life, a JVM of JDK 17 /], // ours, which has only looked
+  [17, { woken: true, hadAgent: true, keepsCode: true }, /^instrumenting$/],
   [23, {}, /^instrumenting$/],
-])('JDK %s, %j: what a first redefinition does is told before it', (feature, door, told) => {
-  const engine = { facts: { feature }, door: { woken: false, ...door }, options: {} }
+])('JDK %s, %j: what a first redefinition does is told before it', (feature, given, told) => {
+  const { keepsCode = false, ...door } = given as { keepsCode?: boolean }
+  const engine = { facts: { feature, keepsCode }, door: { woken: false, ...door }, options: {} }
   expect(instrumentingPhase(engine as unknown as Engine)).toMatch(told)
 })

@@ -138,6 +138,12 @@ export interface OpenDoor {
   readonly woken: boolean
   /** Whether any agent in Java was there before, which may have redefined something; undefined where that is not to be seen. */
   readonly hadAgent?: boolean | undefined
+  /**
+   * Where the agent was there: to be asked before the first redefinition, if that is still to come.
+   *
+   * @throws BusyBeforeFlush
+   */
+  refuseBusy?(): Promise<void>
   /** Where the agent sends its event buffer to, if it shares no directory with us; `dir` and `inside` are empty then. */
   readonly elsewhere?: Meeting
   /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
@@ -196,7 +202,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         `agent of an earlier session: ${answer}; the JVM ${isSeen ? `can read ${jar.path}` : 'cannot read our jar, and gets a copy'}`,
       )
       if (!woken) {
-        if (asks) await refuseBusyBeforeFlush(connection)
+        if (asks && connection.target.hasJavaAgent === false) await refuseBusyBeforeFlush(connection)
         const copy = isSeen ? null : readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
         try {
@@ -218,6 +224,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         acting,
         woken,
         hadAgent: connection.target.hasJavaAgent,
+        ...(asks && woken && { refuseBusy: () => refuseBusyBeforeFlush(connection) }),
         executed: () => compiledMethods(connection),
         compiled: () => compiledCount(connection),
         compilations: () => compilationsOf(target),

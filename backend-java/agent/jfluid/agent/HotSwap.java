@@ -30,6 +30,9 @@ import jdk.internal.misc.Unsafe;
  * in the load hook: it has a thread of its own, for as long as it runs.
  */
 final class HotSwap {
+    /** Whether a session in this JVM, this one or an earlier one, has had a class redefined. */
+    static volatile boolean hasRedefined;
+
     /** Decides about a class that is being loaded. Runs on the loading thread. */
     interface LoadHook {
         /**
@@ -516,6 +519,7 @@ final class HotSwap {
             }
             try {
                 instrumentation.retransformClasses(all);
+                hasRedefined = true;
             } finally {
                 if (swap != null) {
                     swap.leave();

@@ -19,6 +19,9 @@ import java.util.function.Function;
  * {@code JFluid1.Wake}.
  */
 public final class Main {
+    /** Whether this agent was there before main(): then the compilers have noted down from the start what depends on what. */
+    static volatile boolean atStart;
+
     private Main() {}
 
     /** Longer than a detach takes that waits for threads inside probes. */
@@ -49,6 +52,7 @@ public final class Main {
     /** Called by {@code jfluid.Boot} before main(): waits until the client has given the word. */
     public static void launchAtStart(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
+        atStart = true;
         prepare(options, instrumentation, runtime);
         Session session = begin(options);
         if (!session.awaitGo(10, TimeUnit.SECONDS)) {
@@ -63,6 +67,7 @@ public final class Main {
      */
     public static void sleep(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
+        atStart = true;
         if (runtimeInThisJvm() == null) {
             prepare("build=" + text(runtime, "build"), instrumentation, runtime);
         }

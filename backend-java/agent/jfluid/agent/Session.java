@@ -521,6 +521,7 @@ final class Session extends GuestThread {
             System.getProperty("sun.java.command", ""),
             ProcessHandle.current().pid(),
             ClassTable.loaded(instrumentation).length,
+            Main.atStart || HotSwap.hasRedefined,
         };
     }
 
