@@ -63,7 +63,7 @@ export class BusyBeforeFlush extends NeedsConsent {
       it.toFixed(2),
     )
     super(
-      `JVM ${pid} is too busy for its first redefinition, which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): it uses ${uses} processors, would need about ${needs} until they are compiled again, and can have ${has}, so requests would wait for seconds`,
+      `JVM ${pid} is too busy for its first redefinition, which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): it uses ${uses} processors, would need about ${needs} until these are compiled again, and can have ${has}, so requests would wait for seconds`,
     )
   }
 }
@@ -79,15 +79,18 @@ export async function refuseBusyBeforeFlush(connection: AttachConnection): Promi
   if (feature === null || feature >= INVALIDATES_LITTLE) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
-  const processors = await whereShort(pid)
+  const processors = await whereShort(() => readProcessors(pid, LOOK_MS))
   if (processors !== null) throw new BusyBeforeFlush(pid, processors, compiled, feature)
 }
 
-/** @returns what was in use if that leaves too little; null if not, or if it cannot be told */
-async function whereShort(pid: number): Promise<Processors | null> {
+/**
+ * @param looked  takes some time; undefined where the process has gone, or is not ours to see
+ * @returns what was in use, on average, if that leaves too little; null if not, or if it cannot be told
+ */
+export async function whereShort(looked: () => Promise<Processors | undefined>): Promise<Processors | null> {
   const looks: Processors[] = []
   for (;;) {
-    const look = await readProcessors(pid, LOOK_MS)
+    const look = await looked()
     if (look === undefined) return null
     looks.push(look)
     const short = isShort(looks.map(shortfall))

@@ -17,7 +17,7 @@ export interface StopTimes {
 
 export class StopCounters {
   readonly #perf: { readonly path: string; readonly owner: number } | null
-  /** `cpu.stat` of the groups that have a quota, or had one. */
+  /** `cpu.stat` of the groups that tell for how long they were throttled. */
   readonly #stats: readonly string[]
 
   constructor(pid: number) {

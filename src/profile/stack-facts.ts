@@ -101,7 +101,7 @@ function rowsLine({ rowsFromMs, timedOneOf }: StackFacts): [string, string][] {
 }
 
 /** Calls of roots while code was compiled again, apart from the others. */
-function warmUpLine({ coldUntilMs }: StackFacts, around: AroundStacks): [string, string][] {
+function warmUpLine({ coldUntilMs, timedOneOf }: StackFacts, around: AroundStacks): [string, string][] {
   const { rootCalls, course, durationMs } = around
   if (coldUntilMs === null || coldUntilMs === 0 || rootCalls === undefined || course === undefined) return []
   const seconds = Math.ceil(coldUntilMs / 1_000)
@@ -113,7 +113,7 @@ function warmUpLine({ coldUntilMs }: StackFacts, around: AroundStacks): [string,
   return [
     [
       'warm-up',
-      `until ${until}, while the JVM compiled again what redefinitions had discarded, ${count(before.count)} root calls ended, ${mean(before.mean)}; later ${later.count === 0 ? 'none' : `${count(later.count)}, ${mean(later.mean)}`}`,
+      `until ${until}, while the JVM compiled again what redefinitions had discarded, ${count(before.count)} ${timedOneOf > 1 ? 'timed ' : ''}root calls ended, ${mean(before.mean)}; later ${later.count === 0 ? 'none' : `${count(later.count)}, ${mean(later.mean)}`}`,
     ],
   ]
 }
@@ -159,7 +159,9 @@ export function readStacks(value: unknown, checks: Checks): StackFacts {
     pauses: checks.array(facts.pauses, 'stacks.pauses').map((each) => readPause(each, checks)),
     rowsFromMs: checks.number(facts.rowsFromMs, 'stacks.rowsFromMs'),
     coldUntilMs:
-      facts.coldUntilMs === undefined ? null : checks.number(facts.coldUntilMs, 'stacks.coldUntilMs'),
+      facts.coldUntilMs === undefined || facts.coldUntilMs === null
+        ? null
+        : checks.number(facts.coldUntilMs, 'stacks.coldUntilMs'),
     // Files of before it could be another.
     rootCalls: facts.rootCalls === undefined ? 0 : checks.count(facts.rootCalls, 'stacks.rootCalls'),
     timedOneOf: facts.timedOneOf === undefined ? 1 : checks.count(facts.timedOneOf, 'stacks.timedOneOf'),

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { discardsMuch, isShort, shortfall } from '../../src/attach/first-redefinition.ts'
+import { describe, expect, it } from 'vitest'
+import { discardsMuch, isShort, shortfall, whereShort } from '../../src/attach/first-redefinition.ts'
 
 it.each([
   [17, 11_768, true],
@@ -31,4 +31,35 @@ it('it is looked at for as long as looks differ by more than what they tell, and
   expect(isShort(unlike)).toBeNull()
   expect(isShort([...unlike, ...unlike, 0.5, -0.1])).toBe(true)
   expect(isShort([...unlike, ...unlike, -1.5, -1.5])).toBe(false)
+})
+
+describe('looks at the processors', () => {
+  const using = (used: number) => ({ used, most: 2, idle: 2 - used, ours: 0 })
+  const looks = (...each: readonly (number | undefined)[]) => {
+    const left = [...each]
+    const looked = async () => {
+      const used = left.shift()
+      return used === undefined ? undefined : using(used)
+    }
+    return { left, found: whereShort(looked) }
+  }
+
+  it('end when it is clear', async () => {
+    const { left, found } = looks(0.1, 0.12, 0.1, 2, 2)
+    expect([await found, left]).toEqual([null, [2, 2]])
+  })
+
+  it('end with the tenth, and tell the mean of all', async () => {
+    const unclear = [0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 9]
+    const { left, found } = looks(...unclear)
+    const short = await found
+    expect(left).toEqual([9])
+    expect(short!.used).toBeCloseTo(0.3)
+    expect(short!.idle).toBeCloseTo(1.7)
+  })
+
+  it('end with the process', async () => {
+    const { left, found } = looks(2, undefined, 2)
+    expect([await found, left]).toEqual([null, [2]])
+  })
 })

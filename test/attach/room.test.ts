@@ -37,6 +37,10 @@ describe('control groups that may limit threads', () => {
       ['/sys/fs/cgroup/pids/docker/1f', '/sys/fs/cgroup/pids/docker', '/sys/fs/cgroup/pids'],
     )
   })
+
+  it('are none of another container: ours would not limit it', () => {
+    assert.deepEqual(controlGroups('0::/../5e\n', 'pids'), [])
+  })
 })
 
 describe('what is left of them', () => {

@@ -478,6 +478,7 @@ forEachJdk((jdk) => {
     )
     expect(invoked.value).toEqual({ tag: 'INT', value: 4 }) // 6 - 2
     await the(jvm.resume(again.set))
+    expect(await again.answer).toMatch(/^returned /)
   })
 
   async function threadNamed(name: string): Promise<ThreadId> {

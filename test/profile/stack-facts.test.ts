@@ -85,6 +85,12 @@ describe('calls of roots while code was compiled again', () => {
     )
   })
 
+  it('are said to be of timed calls where not all are', () => {
+    expect(linesOf({ coldUntilMs: 1_400, timedOneOf: 64 }, times)['warm-up']).toContain(
+      '30 timed root calls ended',
+    )
+  })
+
   it('are all calls where the recording has ended by then', () => {
     expect(linesOf({ coldUntilMs: 10_000 }, { ...times, durationMs: 4_000 })['warm-up']).toBe(
       'until the end, while the JVM compiled again what redefinitions had discarded, 430 root calls ended, 1.74 ms on average; later none',
@@ -113,8 +119,10 @@ describe('a file', () => {
   const profile = profileOf('main 500x 10ns', { ...TIMED, stacks: FACTS, detach: DETACH })
 
   it.each(STALL_CAUSES)('has a stall that was for: %s', (stallCause) => {
-    const stacks = { ...FACTS, stallCause, coldUntilMs: 12_000 }
-    expect(decodeProfile(encodeProfile({ ...profile, stacks }), 'p')).toEqual({ ...profile, stacks })
+    for (const coldUntilMs of [12_000, null]) {
+      const stacks = { ...FACTS, stallCause, coldUntilMs }
+      expect(decodeProfile(encodeProfile({ ...profile, stacks }), 'p')).toEqual({ ...profile, stacks })
+    }
   })
 
   it('of a version that did not know them has neither warm-up nor the last pause', () => {

@@ -138,7 +138,7 @@ export class Inside {
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
     const [before, now] = [this.#safepointNs, news.safepointNs]
-    const isRecent = readAt - this.#readAt < LONGEST_BETWEEN_MS
+    const isRecent = readAt - this.#readAt < LONGEST_BETWEEN_MS + ms // the agent does not answer while it stands still
     const stopsBefore = this.#stopTimes
     this.#safepointNs = now
     this.#stopTimes = asked

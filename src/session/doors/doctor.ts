@@ -436,7 +436,7 @@ function processors(evidence: Evidence, feature: number | null): Finding[] {
   const text = `it uses ${usedText(processors)}`
   const flushes =
     discardsMuch(feature, facts.perf?.compilations ?? Number.POSITIVE_INFINITY) &&
-    circumstances.libraries?.has(AGENT_LIBRARY) === false // as attach does
+    circumstances.libraries?.has(AGENT_LIBRARY) === false // as attach does, but for our own agent asleep, of which is not seen from outside what it has done
   if (flushes && shortfall(processors) > 0)
     return [
       note(

@@ -266,6 +266,7 @@ class NearEntry implements Entry {
         owner: ownerFor(target),
         acting: (work) => actingAs(userToBe(target), work),
         woken: this.#woken,
+        hadAgent: target.hasJavaAgent,
         executed: () => Promise.resolve(new Set()), // what has been compiled only the attach mechanism tells
         compiled: () => Promise.resolve(null),
         metaspaceLeft: () => Promise.resolve(Number.POSITIVE_INFINITY),
