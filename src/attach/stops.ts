@@ -7,7 +7,7 @@ import { collectionTime, findPerfData, MAXIMUM_BYTES } from './hsperfdata.ts'
 import { readRegular } from './regular-file.ts'
 import { readTargetProcess } from './target-process.ts'
 
-/** Times since some moment that stays the same; null where nobody tells. */
+/** Totals that only grow: the difference of two readings is what there was between them. Null where the system does not have them. */
 export interface StopTimes {
   /** In collections that stop all threads. Counted when a collection ends. */
   readonly collectionNs: number | null
