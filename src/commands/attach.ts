@@ -63,10 +63,10 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   preloadRecorder()
   if (chooses) {
     const { findRoot } = await import('./choose-root.ts')
-    const root = await findRoot(way.number, flags.sampler)
-    if (root === null) return
-    calls = { ...calls, root: [root] }
-    options = await commandOptions(calls)
+    const found = await findRoot(way.number, flags.sampler)
+    if (found === null) return
+    calls = { ...calls, root: [found.root] }
+    options = { ...(await commandOptions(calls)), seen: found.seen }
   }
   const progress = createProgress(process.stderr)
   progress.phase(`attaching to ${way.name}`)

@@ -3,9 +3,11 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { JfluidError } from '../base/errors.ts'
 import { parseRoot } from '../reveal/patterns.ts'
+import type { Seen } from '../session/adaptive/choose.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
 import { isUsableRoot, rootText } from '../session/roots/root-names.ts'
 import { type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
+import { seenBelow } from '../session/roots/seen-below.ts'
 import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
 import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
@@ -18,15 +20,37 @@ import { samplerNamed } from './whole-jvm-options.ts'
 /** Methods that may never return, at the end of the list. */
 const STAYS = 10
 
+export interface RootFound {
+  /** For --root. */
+  readonly root: string
+  /** Methods below it by the samples that it was chosen by; empty where they are too few. */
+  readonly seen: readonly Seen[]
+}
+
 /**
  * Nothing has been changed in the JVM when this resolves.
  *
  * @returns null if the user left without one; the exit status is set then
  */
-export async function findRoot(pid: number, sampler?: string): Promise<string | null> {
+export async function findRoot(pid: number, sampler?: string): Promise<RootFound | null> {
+  const found = await searched(pid, sampler)
+  if ('left' in found) return leave(pid, found.left)
+  try {
+    if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
+    const { left, root } = await chosenOn(choiceOf(found))
+    return root === null ? leave(pid, left) : { root, seen: await seenAt(root, found) }
+  } finally {
+    await found.finish()
+  }
+}
+
+/** @returns how the user left, or what was found, of which sampling goes on */
+async function searched(
+  pid: number,
+  sampler: string | undefined,
+): Promise<FoundRoots | { readonly left: Chosen['left'] }> {
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
-  let choice: RootChoice
   try {
     const found = await searchRoots(pid, {
       ...USUAL_DURATION,
@@ -36,20 +60,25 @@ export async function findRoot(pid: number, sampler?: string): Promise<string | 
       onProgress: (text) => progress.update(text),
       stop: stop.fired,
       withNames: true,
+      goesOn: true,
     })
     if (found === null || stop.signal !== null) {
       progress.close()
-      return leave(pid, await stop.fired)
+      await found?.finish()
+      return { left: await stop.fired }
     }
-    if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
-    choice = choiceOf(found)
-    for (const line of costOf(found)) progress.note(line)
+    for (const line of costOf(found)) progress.note(`${line}; so it goes on while you choose`)
+    return found
   } finally {
     stop.dispose()
     progress.close()
   }
-  const { left, root } = await chosenOn(choice)
-  return root ?? leave(pid, left)
+}
+
+async function seenAt(root: string, { finish, methodName, sampling }: FoundRoots): Promise<readonly Seen[]> {
+  const { snapshot, durationMs } = await finish()
+  // The flight recorder's samples are of processor time, and tell no share of the time of calls.
+  return sampling.by === 'stacks' ? seenBelow(snapshot, methodName, parseRoot(root), durationMs) : []
 }
 
 async function chosenOn(choice: RootChoice): Promise<Chosen> {

@@ -98,7 +98,8 @@ export async function beginAnew(
       engine.byHand.takeOver(byHand, rootNames(request)),
     )
   try {
-    return { recording: await start({ ...request, roots }), problem: null }
+    // What was seen before was below other roots.
+    return { recording: await start({ ...request, roots, seen: [] }), problem: null }
   } catch (problem) {
     try {
       return { recording: await start(request), problem }

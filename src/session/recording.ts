@@ -93,12 +93,15 @@ export class Recording {
     recorder.onScarce = () => void agent.reclaim().catch(() => {})
     this.end.listen()
     new Questions(this.engine, this.span).listen((reason) => this.end.byAgent(reason))
-    const isAdaptive = this.engine.options.scheme === 'adaptive'
-    const begin = isAdaptive ? beginAtRoots : beginBelowRoots
-    await begin(this.engine, this.pulse, onPhase, () => {
+    const { scheme, seen = [] } = this.engine.options
+    const recording = () => {
       this.span.begin()
       this.engine.recorder.courseBegins()
-    })
+    }
+    if (scheme === 'adaptive') {
+      const counted = await beginAtRoots(this.engine, this.pulse, onPhase, recording)
+      if (counted.length > 0) this.controller?.armed(counted, seen)
+    } else await beginBelowRoots(this.engine, this.pulse, onPhase, recording)
     budget?.start()
     await rootWatch.look()
     this.pulse.start()

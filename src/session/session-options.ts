@@ -8,6 +8,7 @@ import type { BlockCounting } from '../instrument/counting.ts'
 import { isTimed, type Mode, type Sampling } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
+import type { Seen } from './adaptive/choose.ts'
 
 /** What is asked for. */
 export interface SessionRequest {
@@ -38,6 +39,8 @@ export interface SessionRequest {
   readonly roots: readonly RootPattern[]
   /** Of scheme adaptive: methods below the roots that have exact times from the start. */
   readonly timed?: readonly RootPattern[]
+  /** Of scheme adaptive: methods below the roots by samples from before, of which the first batch is chosen. It goes in with the roots. */
+  readonly seen?: readonly Seen[]
   /** Times these and records no calls; the roots are then their methods, the scheme b. */
   readonly regions?: readonly RegionPattern[]
   readonly include: readonly ClassPattern[]

@@ -121,6 +121,15 @@ export class Arming {
     return await turns.ask(() => revealer.takeNamed(patterns))
   }
 
+  /** The same within limits: what is beyond them gets no probes. */
+  async revealWithin(
+    patterns: readonly RootPattern[],
+    limits: ArmLimits,
+  ): Promise<{ revelation: Revelation; missing: RootPattern[] }> {
+    const { revelation, missing } = await this.reveal(patterns)
+    return { revelation: await this.#within(revelation, limits), missing }
+  }
+
   /** Methods tell what their modes say, from the next call of a root on; those that are switched off tell nothing from now on. */
   async switchTo(changes: readonly (readonly [ids: readonly number[], mode: number])[]): Promise<void> {
     const highest = maxOf(
@@ -157,8 +166,7 @@ export class Arming {
     await turns.request(async () => {
       this.#finder.want(patterns)
       await this.#installation.refreshClasses()
-      const { revelation: whole, missing } = await this.reveal(patterns)
-      const revelation = await this.#within(whole, limits)
+      const { revelation, missing } = await this.revealWithin(patterns, limits)
       await this.redefine(predictedMs, () => this.#installation.apply([revelation]))
       const ids = revelation.instrument.map(({ id }) => id)
       await this.switchTo([[ids, mode]])

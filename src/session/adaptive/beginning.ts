@@ -4,24 +4,30 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { AbstractOrNativeRoot } from '../../reveal/errors.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
-import { MODE_TIME } from '../../wire/messages.ts'
+import { MODE_COUNT, MODE_TIME } from '../../wire/messages.ts'
 import { checkRefused, hideHandleMembers, instrumentingPhase } from '../beginning.ts'
 import type { Engine } from '../engine.ts'
+import { LONGEST_PAUSE_MS } from '../limits.ts'
 import type { Pulse } from '../pulse.ts'
+import { batchOf, patternsOf } from './batch.ts'
+import { batchPauseMs, type JvmSize } from './pause.ts'
 
 /** Of the JDK: what method handles call is hidden there. */
 const HANDLE_CLASSES = 1
 
-/** Before it stands still, for the roots, perhaps for a batch, and at the end: what a user would want to know. */
-function pauseText(ms: number | null): string {
-  return ms !== null && ms >= 1
-    ? `; the JVM will stand still for about ${Math.round(ms)} ms, up to three times`
-    : ''
+/**
+ * Before it stands still, for the roots, perhaps for a batch, and at the end: what a user would want to know.
+ *
+ * @param times  that it will, at most
+ */
+function pauseText(ms: number | null, times: 'twice' | 'up to three times'): string {
+  return ms !== null && ms >= 1 ? `; the JVM will stand still for about ${Math.round(ms)} ms, ${times}` : ''
 }
 
 /**
  * @param onPhase    told what is being done, for progress
  * @param recording  called when the target has been told to record
+ * @returns ids of the batch, if it went in with the roots: their probes count. Empty if there is none yet
  * @throws RootNotFound and other errors of the revealer, before anything is changed. RootRefused
  */
 export async function beginAtRoots(
@@ -29,13 +35,15 @@ export async function beginAtRoots(
   pulse: Pulse,
   onPhase: (phase: string) => void,
   recording: () => void,
-): Promise<void> {
+): Promise<readonly number[]> {
   const { agent, arming, inside, installation, options, revealer, turns, warnings } = engine
   onPhase('looking for the root')
   const size = arming?.size()
   size?.catch(() => {}) // it is waited for below
+  let counted: readonly number[] = []
   await Promise.all([agent.neverWait(), agent.enable()])
   await turns.enqueue(async () => {
+    arming?.want(patternsOf(options.seen ?? []))
     await installation.refreshClasses()
     const roots = await rootsOf(engine)
     if (revealer.rootProgress().every((it) => it.ids.size === 0)) {
@@ -45,15 +53,16 @@ export async function beginAtRoots(
     const timed = (await arming?.reveal(options.timed ?? [])) ?? null
     for (const { text } of timed?.missing ?? [])
       warnings.add(`--time ${text}: no class of that name with such a method has been loaded`)
-    const revelations = timed === null ? [roots] : [roots, timed.revelation]
-    const classes = new Set(revelations.flatMap((it) => it.instrument.map(({ classId }) => classId)))
+    const asked = timed === null ? [roots] : [roots, timed.revelation]
+    const batch = await firstBatch(engine, asked, size)
+    const revelations = batch === null ? asked : [...asked, batch]
     const [pauseMs = null] = await Promise.all([
-      arming?.predict(classes.size + HANDLE_CLASSES, size),
+      arming?.predict(classesOf(revelations) + HANDLE_CLASSES, size),
       // A redefinition is timed in ticks of which the length must be known.
       pulse.readStatus(),
       hideHandleMembers(engine),
     ])
-    onPhase(instrumentingPhase(engine) + pauseText(pauseMs))
+    onPhase(instrumentingPhase(engine) + pauseText(pauseMs, batch === null ? 'up to three times' : 'twice'))
     // While the agent calibrates the classes are rewritten.
     const calibrated = engine.calibrate()
     calibrated.catch(() => {}) // it is waited for below
@@ -63,12 +72,47 @@ export async function beginAtRoots(
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
     await calibrated
     engine.timeRoots()
-    if (timed !== null) await arming?.switchTo([[timed.revelation.instrument.map(({ id }) => id), MODE_TIME]])
+    counted = idsOf(batch)
+    if (timed !== null || batch !== null)
+      await arming?.switchTo([
+        [counted, MODE_COUNT],
+        [idsOf(timed?.revelation), MODE_TIME],
+      ])
     await checkRefused(engine)
     await inside?.begin()
     await agent.go()
     recording()
   })
+  return counted
+}
+
+function classesOf(revelations: readonly Revelation[]): number {
+  return new Set(revelations.flatMap((it) => it.instrument.map(({ classId }) => classId))).size
+}
+
+function idsOf(revelation: Revelation | null | undefined): number[] {
+  return revelation?.instrument.map(({ id }) => id) ?? []
+}
+
+/**
+ * What goes in with the roots: the JVM stands still for these anyway.
+ *
+ * @param asked  what else goes in
+ * @returns null if samples from before choose nothing, or it would take too long or too much; what there is later is tried again then
+ */
+async function firstBatch(
+  { arming, door, options }: Engine,
+  asked: readonly Revelation[],
+  size: Promise<JvmSize> | undefined,
+): Promise<Revelation | null> {
+  const { seen = [] } = options
+  if (arming === null || seen.length === 0) return null
+  const classes = classesOf(asked)
+  const roots = { predictedMs: await arming.predict(classes, size), measuredMs: null, classes }
+  const batch = await batchOf(seen, batchPauseMs(LONGEST_PAUSE_MS, roots), arming, door)
+  if (batch === null || 'why' in batch) return null
+  const { revelation } = await arming.revealWithin(batch.patterns, batch.limits)
+  return revelation.instrument.length === 0 ? null : revelation
 }
 
 /** An error of an abstract root names what implements it, of which nothing has been heard yet. */

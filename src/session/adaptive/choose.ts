@@ -3,6 +3,7 @@
 
 import { LEAST_SAMPLES, SAMPLED } from '../../cct/picture.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
+import { isOfApplication } from '../roots/root-names.ts'
 
 /** A method that samples have seen, and how much of the roots' time was at or below it. */
 export interface Seen {
@@ -125,14 +126,22 @@ export function seenMethods(
   return seen.sort((a, b) => b.share - a.share)
 }
 
+/** @returns 0 of a method that has not been seen */
+export function shareOf(seen: readonly Seen[], className: string, method: string): number {
+  return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
+}
+
 /** Such as com, org, io: it says nothing alone. */
 const DOMAIN = /^(?:[a-z]{2,3}|info)$/
 
 /**
  * Packages of the user's own code: those that share the first name of a root's, as `kafka`, or the first two where that is a domain,
- * as `org.keycloak`.
+ * as `org.keycloak`. Below a root of a framework, such as what calls all controllers, it is all that is of no framework.
  */
 export function ownBy(rootClasses: readonly string[]): (className: string) => boolean {
+  const isApplication = (className: string) =>
+    isOfApplication({ class: className, method: '', descriptor: '', loader: '' })
+  if (!rootClasses.some(isApplication)) return isApplication
   const prefixes = rootClasses.map((it) => {
     const packages = it.split('.').slice(0, -1)
     return packages.length === 0 ? null : `${packages.slice(0, DOMAIN.test(packages[0]!) ? 2 : 1).join('.')}.`

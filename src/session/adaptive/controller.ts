@@ -9,18 +9,18 @@ import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { shortCount } from '../../profile/text.ts'
-import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
 import type { Engine } from '../engine.ts'
 import { firstRedefinition } from '../first-redefinition.ts'
-import { FREE_METASPACE, LONGEST_PAUSE_MS, METASPACE_A_BYTE, MOST_METASPACE } from '../limits.ts'
+import { FREE_METASPACE, LONGEST_PAUSE_MS } from '../limits.ts'
 import { allRows, timedRows } from '../picture.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
-import { type Arming, exactly } from './arming.ts'
-import { chooseMethods, ownBy, type Seen, seenMethods, USUAL_LIMITS } from './choose.ts'
+import type { Arming } from './arming.ts'
+import { batchOf, mib } from './batch.ts'
+import { ownBy, type Seen, seenMethods, shareOf } from './choose.ts'
 import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { batchPauseMs, COLD_MS } from './pause.ts'
@@ -33,13 +33,6 @@ const MORE_SAMPLES = 1.2
 /** Methods are only counted for so long, at least, and at most. */
 const SETTLE_MS = 1_000
 const LONGEST_SETTLE_MS = 60_000
-/**
- * Methods with less code are inlined where they are called, and would not be with probes. One that holds so much of the time calls
- * what takes long: a call more does not matter.
- */
-const LEAST_CODE = 36
-const MUCH = 0.03
-const LARGEST_CLASS = 1 << 20
 /** Part of the time of the roots that probes may cost. */
 const BUDGET = 0.05
 /** So many looks in a row find that they cost more, before methods are switched off. */
@@ -251,8 +244,7 @@ export class Controller {
     const seen = seenMethods(tree, (id) => names.of(id), ownBy(roots)).filter(
       (it) => !this.#useless.has(`${it.className}.${it.method}`),
     )
-    const chosen = chooseMethods(seen)
-    if (chosen.size > 0) await this.#arm(chosen, seen, arming)
+    await this.#arm(seen, arming)
   }
 
   /** A root that hands its work to other threads has hardly any samples, and a user is told where these are. */
@@ -274,49 +266,31 @@ export class Controller {
       warnings.add(elsewhereText(times, this.#elsewhere))
   }
 
-  async #arm(
-    chosen: ReadonlyMap<string, readonly string[]>,
-    seen: readonly Seen[],
-    arming: Arming,
-  ): Promise<void> {
-    const { door } = this.#engine
+  async #arm(seen: readonly Seen[], arming: Arming): Promise<void> {
     const longestMs = batchPauseMs(LONGEST_PAUSE_MS, arming.pauses[0])
-    const most = await arming.classesWithin(longestMs, chosen.size)
-    const pauseMs = await arming.predict(Math.max(1, most))
-    if (most === 0) {
-      const howLong = pauseMs === null ? 'an unknown time' : `about ${Math.round(pauseMs)} ms`
-      this.#holdWithout(
-        `only the root is timed: to time more methods the JVM would stand still for ${howLong} (--time Foo.bar does it)`,
-      )
+    const batch = await batchOf(seen, longestMs, arming, this.#engine.door)
+    if (batch === null || this.#stopped) return
+    if ('why' in batch) {
+      this.#holdWithout(batch.why)
       return
     }
-    const left = await door.metaspaceLeft()
-    const room = Math.min(MOST_METASPACE, left - FREE_METASPACE)
-    if (room <= 0) {
-      this.#holdWithout(
-        `only the root is timed: ${mib(left)} of the metaspace are left, and ${mib(FREE_METASPACE)} stay free`,
-      )
-      return
-    }
-    if (this.#stopped) return
-    // The most valuable ones come first.
-    const taken = [...chosen].slice(0, most)
-    const patterns = taken.flatMap(([className, methods]) => methods.map((it) => exactly(className, it)))
-    const limits = {
-      classes: await arming.classesWithin(longestMs, USUAL_LIMITS.classes),
-      ...{ largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE },
-      leastCode: LEAST_CODE,
-      mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
-    }
+    const { patterns, limits, pauseMs } = batch
     const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
-    debug.reveal?.(`adaptive: ${ids.length} methods of ${taken.length} classes are counted`)
-    if (ids.length === 0) {
-      // None was put in, and nothing redefined: what is below these may do.
-      for (const [className, methods] of taken)
-        for (const it of methods) this.#useless.add(`${className}.${it}`)
-      return
-    }
-    this.#batch = new Map(ids.map((id) => [id, this.#shareOf(seen, id)]))
+    debug.reveal?.(`adaptive: ${ids.length} of ${patterns.length} methods are counted`)
+    // None was put in, and nothing redefined: what is below these may do.
+    if (ids.length === 0) for (const { text } of patterns) this.#useless.add(text)
+    else this.armed(ids, seen)
+  }
+
+  /** The batch has its probes, which count. Also before the start. */
+  armed(ids: readonly number[], seen: readonly Seen[]): void {
+    const { names } = this.#engine
+    this.#batch = new Map(
+      ids.map((id) => {
+        const { class: className, method } = names.of(id)
+        return [id, shareOf(seen, className, method)]
+      }),
+    )
     this.#phase = 'settle'
   }
 
@@ -429,15 +403,6 @@ export class Controller {
     const counts = which === 'timed' ? callsByMethod(tree) : await this.#engine.agent.modeCounts()
     return { atMs: performance.now(), counts, rootNs, rootCalls }
   }
-
-  #shareOf(seen: readonly Seen[], id: number): number {
-    const { class: className, method } = this.#engine.names.of(id)
-    return shareOf(seen, className, method)
-  }
-}
-
-function shareOf(seen: readonly Seen[], className: string, method: string): number {
-  return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
 }
 
 function callsByMethod({ count, method, metrics }: Tree): Float64Array {
@@ -452,5 +417,3 @@ function hotRootText(roots: number, callsPerSecond: number, oneOf: number): stri
   const [which, whose] = roots === 1 ? ['the root is', 'its'] : ['the roots are', 'their']
   return `${which} called ${shortCount(callsPerSecond)} times a second, which probes slow down: 1 of ${oneOf} of ${whose} calls is timed, and rows, times and rates are of these (a caller is a better root)`
 }
-
-const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed(0)} MiB`

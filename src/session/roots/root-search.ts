@@ -15,6 +15,7 @@ const DUMPS = 4
 /** A share of a tenth is right to within a half with so many. */
 export const FEW_SAMPLES = 40
 const LOOK_MS = 100
+const GOES_ON_MS = 60_000
 
 export interface RootSearchOptions {
   readonly durationMs: number
@@ -32,6 +33,8 @@ export interface RootSearchOptions {
   readonly stop?: Promise<unknown>
   /** Whether names of classes and methods are wanted, too. */
   readonly withNames?: boolean
+  /** Whether dumps of threads go on, for a minute, until `finish`: what is below a root is seen better the longer its user looks. */
+  readonly goesOn?: boolean
 }
 
 export interface FoundRoots {
@@ -47,6 +50,8 @@ export interface FoundRoots {
   /** The JVM has gone meanwhile. */
   readonly hasEnded: boolean
   methodName(id: number): MethodName
+  /** Ends what goes on. @returns all that has been sampled */
+  finish(): Promise<{ readonly snapshot: Snapshot; readonly durationMs: number }>
 }
 
 /**
@@ -103,29 +108,40 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     }
   } catch (error) {
     // It has ended, perhaps, which the session knows better; without looks, samples alone must do.
-    if (!isOver && session.status().phase !== 'ended' && looks.count === 0) throw error
+    if (!isOver && session.status().phase !== 'ended' && looks.count === 0) {
+      await session.leave()
+      throw error
+    }
   } finally {
     clearInterval(ticker)
-    await session.leave()
   }
   const sampledMs = performance.now() - startedAt
+  if (options.goesOn === true && session.sampling.by === 'stacks' && !isOver)
+    setTimeout(() => void session.leave(), GOES_ON_MS).unref()
+  else await session.leave()
+  const { sampling } = session
   const hasEnded = session.ending?.how === 'target ended'
   // Once it has been sampled: a JVM that has just begun has compiled more of its methods by then.
   const wantsNames = options.withNames === true && !signal.aborted && !hasEnded
-  const names = wantsNames ? await namesIn(connection, signal) : NO_NAMES
   const snapshot = session.snapshot()
+  let names = NO_NAMES
+  try {
+    if (wantsNames) names = await namesIn(connection, signal)
+  } catch (error) {
+    await session.leave()
+    throw error
+  }
   const methodName = (id: number): MethodName => session.methodName(id)
   return {
-    pid,
+    ...{ pid, sampling, snapshot, names, hasEnded, methodName },
     target: session.target,
-    sampling: session.sampling,
     durationMs: sampledMs,
-    snapshot,
-    names,
     candidates: rootCandidates(snapshot, methodName, looks),
     warnings: session.status().warnings,
-    hasEnded,
-    methodName,
+    async finish() {
+      await session.leave()
+      return { snapshot: session.snapshot(false), durationMs: session.status().elapsedMs }
+    },
   }
 }
 

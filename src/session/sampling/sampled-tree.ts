@@ -168,7 +168,7 @@ export class SampledTree {
 }
 
 /** With wildcards, as --root has it: nothing of the JDK, and no hidden class, unless it is named. */
-function isRoot(root: RootPattern, it: MethodName): boolean {
+export function isRoot(root: RootPattern, it: MethodName): boolean {
   const { class: name, method, descriptor } = it
   if (root.className.includes('*') && (isOfImage(it) || /\$\$Lambda/.test(name))) return false
   return rootRank(root, name.replaceAll('.', '/')) > RANK_NONE && matchesMethod(root, method, descriptor)

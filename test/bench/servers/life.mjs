@@ -5,6 +5,7 @@ import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cli, loadAverage } from '../support.mjs'
+import { Picking } from './picked.mjs'
 import { descendantRunning, Running, remove, temporaryDirectory, untilUp } from './processes.mjs'
 import { prepareServer } from './servers.mjs'
 import { TerminalLines } from './terminal-lines.mjs'
@@ -18,6 +19,7 @@ const REST_S = 15
 /** A client that does not end by itself is a finding, and must not stop the bench. */
 const CLIENT_LATE_S = 120
 const COLUMNS = 200
+const ROWS = 50
 
 /**
  * @typedef {object} Plan
@@ -26,7 +28,8 @@ const COLUMNS = 200
  * @property {number} bareRuns
  * @property {number} seconds  of each recording
  * @property {readonly string[]} roots  one session each
- * @property {readonly string[]} options  passed on to `jfluid record`
+ * @property {readonly string[]} options  passed on to jfluid
+ * @property {boolean} picked  roots are chosen in the picker of `jfluid attach`; else `jfluid record` has them
  * @property {readonly string[]} jvmOptions
  * @property {boolean} busy
  * @property {string} directory  for everything that is written
@@ -136,22 +139,50 @@ const linesOf = (file) => readFileSync(file, 'utf8').trimEnd().split('\n')
 /** @returns {Promise<SessionMarks>} */
 async function session(root, { jvm, watch, plan, tag, tell }) {
   const file = join(plan.directory, `${tag}.jfluid`)
-  const words = ['record', String(jvm), '--root', root, '--duration', `${plan.seconds}s`, '--out', file]
+  const words = plan.picked
+    ? ['attach', String(jvm), '--out', file]
+    : ['record', String(jvm), '--root', root, '--duration', `${plan.seconds}s`, '--out', file]
   const command = [process.execPath, cli, ...words, ...plan.options].map(quoted).join(' ')
   const terminal = createWriteStream(join(plan.directory, `${tag}.terminal`))
   const lines = new TerminalLines()
   const marks = { recording: null, firstCall: null, ending: null, says: [] }
   const take = (told) => note(marks, told, tell)
   const before = watch.now()
-  const begin = Date.now()
+  let begin = Date.now()
+  let over
+  const picking = plan.picked
+    ? new Picking(root, {
+        ...{ columns: COLUMNS, rows: ROWS },
+        press: (keys) => client.type(keys),
+        reached(mark) {
+          if (mark === 'begin') {
+            begin = Date.now()
+            return
+          }
+          marks.recording = marks.firstCall = Date.now()
+          over = setTimeout(() => {
+            marks.ending = Date.now()
+            client.type('q')
+          }, plan.seconds * 1000)
+        },
+      })
+    : null
   // A terminal of the kernel's, as a user has one; the client is what `script` starts.
-  const client = new Running(['script', '-qefc', `stty cols ${COLUMNS}; exec ${command}`, '/dev/null'], {
-    env: { TERM: 'xterm-256color' },
-    onOutput(text) {
-      terminal.write(text)
-      for (const told of lines.take(text)) take(told)
+  const client = new Running(
+    ['script', '-qefc', `stty cols ${COLUMNS} rows ${ROWS}; exec ${command}`, '/dev/null'],
+    {
+      env: { TERM: 'xterm-256color', LC_ALL: 'C.UTF-8' },
+      typed: plan.picked,
+      onOutput(text) {
+        terminal.write(text)
+        if (picking !== null) {
+          picking.take(text)
+          return
+        }
+        for (const told of lines.take(text)) take(told)
+      },
     },
-  })
+  )
   const finding = setInterval(() => {
     watch.client ??= descendantRunning(client.pid, basename(process.execPath))
   }, 50)
@@ -166,6 +197,7 @@ async function session(root, { jvm, watch, plan, tag, tell }) {
   const exit = Date.now()
   clearInterval(finding)
   clearTimeout(late)
+  clearTimeout(over)
   watch.client = null
   for (const told of lines.end()) take(told)
   terminal.end()

@@ -58,10 +58,10 @@ export class Running {
 
   /**
    * @param {readonly string[]} command
-   * @param {{cwd?: string, env?: Record<string, string>, log?: string, onOutput?: (text: string) => void}} options
-   *   `log`: the file that its output goes to; `onOutput` gets what it writes to stdout instead
+   * @param {{cwd?: string, env?: Record<string, string>, log?: string, onOutput?: (text: string) => void, typed?: boolean}} options
+   *   `log`: the file that its output goes to; `onOutput` gets what it writes to stdout instead; `typed`: it reads what `type` writes
    */
-  constructor([program, ...args], { cwd, env, log, onOutput } = {}) {
+  constructor([program, ...args], { cwd, env, log, onOutput, typed = false } = {}) {
     const inherited = { ...process.env }
     delete inherited.JAVA_TOOL_OPTIONS
     delete inherited.JDK_JAVA_OPTIONS
@@ -70,7 +70,7 @@ export class Running {
       cwd,
       env: { ...inherited, ...env },
       detached: true,
-      stdio: ['ignore', onOutput === undefined ? to : 'pipe', to],
+      stdio: [typed ? 'pipe' : 'ignore', onOutput === undefined ? to : 'pipe', to],
     })
     if (log !== undefined) closeSync(to)
     if (onOutput !== undefined) this.#child.stdout.setEncoding('utf8').on('data', onOutput)
@@ -91,6 +91,10 @@ export class Running {
 
   get pid() {
     return this.#child.pid
+  }
+
+  type(keys) {
+    this.#child.stdin.write(keys)
   }
 
   /** Asks it to end, the whole group if it does not. */

@@ -9,7 +9,8 @@
 //   --bare 3                       runs with nothing attached in each life
 //   --bare-only                    only these
 //   --sessions 1                   in each life; of more, each has a root of its own (ten in turn), the first that of the cell
-//   --options '…'                  passed to `jfluid record`
+//   --options '…'                  passed to jfluid
+//   --picked                       the root is chosen in the picker of `jfluid attach`, from samples; else `jfluid record --root`
 //   --agent idle|opentelemetry     the servers are started with `-javaagent:` of ours, which sleeps, or of OpenTelemetry, which traces requests
 //   --busy                         boot verifies a bcrypt password in each request, and 8 clients ask as fast as it answers
 //   --out <directory>              for logs, loads, profiles and results.json; a new one below the system's temporary directory unless given
@@ -55,6 +56,7 @@ const OPTIONS = {
   options: { type: 'string', default: '' },
   agent: { type: 'string' },
   busy: { type: 'boolean', default: false },
+  picked: { type: 'boolean', default: false },
   out: { type: 'string' },
 }
 
@@ -96,6 +98,7 @@ const plan = {
   seconds: count('seconds'),
   options: flags.options.split(' ').filter(Boolean),
   busy: flags.busy,
+  picked: flags.picked,
   jvmOptions: await agentOptions(),
 }
 const [runs, sessions] = [count('runs'), count('sessions')]
@@ -177,6 +180,7 @@ for (const name of flags.server) {
         plan.options.join(' '),
         flags.agent === 'idle' ? 'idle agent' : '',
         flags.busy ? 'busy' : '',
+        flags.picked ? 'picked' : '',
       ]
       const what = [`${server.title}, JDK ${jdk.version}`, ...(flags['bare-only'] ? [] : [root])]
       const title = [...what, ...extra.filter(Boolean)].join(', ')

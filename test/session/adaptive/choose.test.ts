@@ -108,6 +108,14 @@ describe("a user's own code", () => {
     expect(isOwn('org.springframework.web.Filter')).toBe(false)
   })
 
+  it('is what is of no framework below a root of one', () => {
+    const isOwn = ownBy(['org.jboss.resteasy.reactive.server.handlers.InvocationHandler'])
+    expect(isOwn('org.keycloak.services.Urls')).toBe(true)
+    expect(isOwn('org.jboss.resteasy.reactive.server.core.Deployment')).toBe(false)
+    expect(ownBy(['org.apache.catalina.connector.CoyoteAdapter', 'com.acme.Shop'])('com.acme.Tax')).toBe(true)
+    expect(ownBy(['org.apache.catalina.connector.CoyoteAdapter', 'com.acme.Shop'])('orders.Tax')).toBe(false)
+  })
+
   it('shares one where that is no domain', () => {
     expect(ownBy(['kafka.server.KafkaApis'])('kafka.log.Log')).toBe(true)
     expect(ownBy(['kafka.Server'])('kafka.log.Log')).toBe(true)

@@ -1,0 +1,77 @@
+// Which methods get probes with one redefinition, of those that samples have chosen, and how many of them.
+
+import type { MethodTarget } from '../../reveal/method-ids.ts'
+import type { RootPattern } from '../../reveal/patterns.ts'
+import type { OpenDoor } from '../doors/door.ts'
+import { FREE_METASPACE, METASPACE_A_BYTE, MOST_METASPACE } from '../limits.ts'
+import { sourceName } from '../target-classes.ts'
+import { type Arming, type ArmLimits, exactly } from './arming.ts'
+import { chooseMethods, type Seen, shareOf, USUAL_LIMITS } from './choose.ts'
+
+/**
+ * Methods with less code are inlined where they are called, and would not be with probes. One that holds so much of the time calls
+ * what takes long: a call more does not matter.
+ */
+const LEAST_CODE = 36
+const MUCH = 0.03
+const LARGEST_CLASS = 1 << 20
+
+export interface Batch {
+  readonly patterns: readonly RootPattern[]
+  readonly limits: ArmLimits
+  /** How long the JVM will stand still for it, in ms. */
+  readonly pauseMs: number | null
+}
+
+/** Why methods get no probes. */
+export interface NoBatch {
+  readonly why: string
+}
+
+/** @param seen  of which it is chosen */
+export function patternsOf(seen: readonly Seen[]): RootPattern[] {
+  return [...chooseMethods(seen)].flatMap(([className, methods]) =>
+    methods.map((it) => exactly(className, it)),
+  )
+}
+
+/**
+ * @param seen       of which it is chosen; nothing may be worth it
+ * @param longestMs  that the JVM may stand still
+ * @returns null if none of them is worth it
+ */
+export async function batchOf(
+  seen: readonly Seen[],
+  longestMs: number,
+  arming: Arming,
+  door: OpenDoor,
+): Promise<Batch | NoBatch | null> {
+  const chosen = chooseMethods(seen)
+  if (chosen.size === 0) return null
+  const classes = await arming.classesWithin(longestMs, USUAL_LIMITS.classes)
+  const most = Math.min(classes, chosen.size)
+  const pauseMs = await arming.predict(Math.max(1, most))
+  if (most === 0) {
+    const howLong = pauseMs === null ? 'an unknown time' : `about ${Math.round(pauseMs)} ms`
+    return {
+      why: `only the root is timed: to time more methods the JVM would stand still for ${howLong} (--time Foo.bar does it)`,
+    }
+  }
+  const left = await door.metaspaceLeft()
+  const room = Math.min(MOST_METASPACE, left - FREE_METASPACE)
+  if (room <= 0)
+    return {
+      why: `only the root is timed: ${mib(left)} of the metaspace are left, and ${mib(FREE_METASPACE)} stay free`,
+    }
+  // The most valuable ones come first.
+  const patterns = [...chosen]
+    .slice(0, most)
+    .flatMap(([className, methods]) => methods.map((it) => exactly(className, it)))
+  const limits = {
+    ...{ classes, largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE, leastCode: LEAST_CODE },
+    mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
+  }
+  return { patterns, limits, pauseMs }
+}
+
+export const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed(0)} MiB`

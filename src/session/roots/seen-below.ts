@@ -1,0 +1,72 @@
+// What the samples that a root was chosen by tell of the methods below it: where they are enough, the root and the methods that are
+// timed below it go into the JVM with one redefinition. Pure.
+
+import { inPreorder } from '../../cct/lay-out.ts'
+import { SAMPLED, TIMED } from '../../cct/picture.ts'
+import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
+import type { RootPattern } from '../../reveal/patterns.ts'
+import { ownBy, type Seen, seenMethods } from '../adaptive/choose.ts'
+import { samplesNeeded } from '../adaptive/decide.ts'
+import { isRoot } from '../sampling/sampled-tree.ts'
+
+/** Times that the root was seen to begin: samples of one call are one observation. */
+const LEAST_CALLS = 10
+
+/**
+ * @param snapshot    of samples of all threads, by wall clock
+ * @param durationMs  of sampling
+ * @returns methods below the root, the largest share first; empty where samples are too few to choose by
+ */
+export function seenBelow(
+  { merged }: Snapshot,
+  nameOf: (id: number) => MethodName,
+  root: RootPattern,
+  durationMs: number,
+): readonly Seen[] {
+  const { count, method, size, metrics } = merged
+  const { calls, totalSamples } = metrics
+  if (calls === undefined || totalSamples === undefined) return []
+  const roots: number[] = []
+  const classes = new Set<string>()
+  let samples = 0
+  let began = 0
+  for (let node = 0; node < count; ) {
+    const name = nameOf(method[node]!)
+    if (!isRoot(root, name)) {
+      node++
+      continue
+    }
+    roots.push(node)
+    classes.add(name.class)
+    samples += totalSamples[node]!
+    began += calls[node]!
+    node += size[node]! // outermost activations
+  }
+  if (samples < samplesNeeded(durationMs) || began < LEAST_CALLS) return []
+  const below = pictureBelow(merged, roots, (id) => isRoot(root, nameOf(id)), began)
+  return seenMethods(below, nameOf, ownBy([...classes]))
+}
+
+/** The picture that scheme adaptive would have, if each sample were a nanosecond: samples are taken of threads that compute, and of others. */
+function pictureBelow(
+  { method, parent, size, metrics }: Tree,
+  roots: readonly number[],
+  isTimed: (id: number) => boolean,
+  calls: number,
+): Tree {
+  const nodes = roots.flatMap((root) => Array.from({ length: size[root]! }, (_, i) => root + i))
+  const at = new Map(nodes.map((node, i) => [node, i]))
+  const ids = nodes.map((node) => method[node]!)
+  const total = nodes.map((node) => metrics.totalSamples![node]!)
+  const whole = roots.reduce((sum, root) => sum + metrics.totalSamples![root]!, 0)
+  const parents = nodes.map((node) => at.get(parent[node]!) ?? -1)
+  return inPreorder(ids, parents, {
+    totalNs: total,
+    selfNs: nodes.map((node) => metrics.selfSamples?.[node] ?? 0),
+    sdNs: total.map((it) => Math.sqrt((it * (whole - it)) / calls)),
+    // What waits has frames of the JDK below it, so that it computes nothing itself.
+    cpuNs: total,
+    samples: total,
+    known: ids.map((id) => (isTimed(id) ? TIMED : SAMPLED)),
+  })
+}

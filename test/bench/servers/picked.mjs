@@ -1,0 +1,70 @@
+// A session whose root is chosen in the picker of `jfluid attach`: its keys are pressed when the screen shows what they are for, and
+// the root is confirmed after as long as somebody may look.
+
+import headless from '@xterm/headless'
+
+/**
+ * @typedef {object} Step
+ * @property {(lines: readonly string[]) => boolean} when  what is on the screen
+ * @property {string} keys
+ * @property {number} [afterMs]  before they are pressed
+ * @property {'begin' | 'firstCall'} [mark]
+ */
+
+const LOOKING_MS = 10_000
+
+/** @returns {Step[]} */
+function stepsTo(root) {
+  const row = new RegExp(`[\\d.]+(?:ns|µs|ms|s) .*${root.replaceAll(/[.$]/g, '\\$&')}\\s*$`)
+  return [
+    { when: (lines) => lines[0]?.includes('choose a root') === true, keys: 'r' },
+    { when: (lines) => lines[2]?.startsWith(' root: ') === true, keys: root, afterMs: LOOKING_MS },
+    { when: (lines) => lines[2]?.includes(root) === true, keys: '\r' },
+    {
+      when: (lines) => lines.some((it) => it.includes(`attach with root ${root}`)),
+      keys: '\r',
+      mark: 'begin',
+    },
+    { when: (lines) => lines.some((it) => row.test(it)), keys: '', mark: 'firstCall' },
+  ]
+}
+
+export class Picking {
+  #steps
+  #emulator
+  #press
+  #reached
+
+  /**
+   * @param {string} root
+   * @param {{columns: number, rows: number, press: (keys: string) => void, reached: (mark: string) => void}} how
+   */
+  constructor(root, { columns, rows, press, reached }) {
+    this.#steps = stepsTo(root)
+    this.#emulator = new headless.Terminal({ cols: columns, rows, allowProposedApi: true })
+    this.#press = press
+    this.#reached = reached
+  }
+
+  take(text) {
+    this.#emulator.write(text, () => this.#look())
+  }
+
+  #look() {
+    const [step] = this.#steps
+    if (step === undefined || !step.when(this.#screen())) return
+    this.#steps.shift()
+    setTimeout(() => {
+      if (step.mark !== undefined) this.#reached(step.mark)
+      if (step.keys !== '') this.#press(step.keys)
+    }, step.afterMs ?? 0)
+  }
+
+  #screen() {
+    const { active } = this.#emulator.buffer
+    return Array.from(
+      { length: this.#emulator.rows },
+      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? '',
+    )
+  }
+}
