@@ -113,6 +113,7 @@ function choiceOf(found: FoundRoots): RootChoice {
     methods: [...methods],
     classes: names.classes,
     methodName: found.methodName,
+    samplesNow: found.samplesNow,
     rootOf: (name) => (isUsableRoot(name) ? rootText(name) : null),
     problemOf,
   }

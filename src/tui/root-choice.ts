@@ -31,6 +31,8 @@ export interface RootChoice {
   readonly methods: readonly string[]
   readonly classes: readonly string[]
   methodName(id: number): MethodName
+  /** With those since `snapshot`, which choose what is timed below the root. */
+  samplesNow(): number
   /** What --root would be for a method of the tree; null if it cannot be one. */
   rootOf(name: MethodName): string | null
   /** Why a text cannot be a root; null if it can. */

@@ -27,6 +27,7 @@ export interface ChooserScene extends Scene {
   readonly choice: {
     readonly rows: readonly ChooserRow[]
     readonly samples: number
+    readonly samplesNow: number
     readonly threads: number
   }
   readonly page: ChooserPage
@@ -66,11 +67,12 @@ const TITLES: Readonly<Record<ChooserPage, string>> = {
   name: 'by name',
 }
 
-function lookedAt({ columns, choice: { samples, threads }, page }: ChooserScene): Line {
+function lookedAt({ columns, choice: { samples, samplesNow, threads }, page }: ChooserScene): Line {
   const views = Object.entries(TITLES).map(
     ([name, title]): Run => (name === page ? run(` ${title} `, 'title') : run(` ${title} `, 'dim')),
   )
-  const looked = [run(` whole JVM  ${count(samples)} samples of ${count(threads)} threads`, 'dim')]
+  const more = samplesNow > samples ? `, ${count(samplesNow)} by now` : ` of ${count(threads)} threads`
+  const looked = [run(` whole JVM  ${count(samples)} samples${more}`, 'dim')]
   return between(looked, views, columns)
 }
 

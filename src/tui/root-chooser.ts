@@ -85,7 +85,10 @@ export class RootChooser extends Frame<null> implements ChooserActions {
       model: this.#model,
       nameOf: (id) => this.#choice.methodName(id),
       isCandidate: (id) => marked.has(this.#choice.rootOf(this.#choice.methodName(id)) ?? ''),
-      choice: { rows, samples: snapshot.events, threads: snapshot.threads.length },
+      choice: {
+        ...{ rows, samples: snapshot.events, threads: snapshot.threads.length },
+        samplesNow: this.#choice.samplesNow(),
+      },
       page: this.#page,
       selected: this.#selected,
       first: this.#first,

@@ -1,11 +1,14 @@
 // attach without --root, on a terminal: some seconds of sampling, a choice, and then the session as with --root.
 
+import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { readThreadNames } from '../../src/attach/target-process.ts'
+import { TIMED } from '../../src/cct/picture.ts'
+import { readProfile } from '../../src/profile/file.ts'
 import { candidateNames } from '../../src/session/roots/candidate-names.ts'
-import { compileShop } from '../fixtures/fixtures.ts'
-import { type JavaProcess, startJava } from '../support/java-process.ts'
-import { forNewestJdk } from '../support/jdks.ts'
+import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
+import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
 import { jfluid } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
 import { until } from './remains.ts'
@@ -63,5 +66,39 @@ forNewestJdk((jdk) => {
     const { code, stderr } = await jfluid('attach', `${java.pid}`)
     expect(code).toBe(64)
     expect(stderr).toContain('no root method was given')
+  })
+})
+
+forEachJdk((jdk) => {
+  it('methods below a root that is picked are timed by the redefinition of the root', {
+    timeout: 60_000,
+  }, async () => {
+    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Waiting'), 'fix.Waiting'])
+    await java.line(/^ready/)
+    const file = join(temporaryDirectory(), 'picked.jfluid')
+    const terminal = Terminal.jfluid(['attach', `${java.pid}`, '--scheme', 'adaptive', '--out', file])
+    await terminal.until((lines) => lines[0]?.includes('choose a root'))
+    terminal.send('r')
+    await terminal.until((lines) => lines[2]?.startsWith(' root: '))
+    terminal.send('fix.Waiting.request')
+    // Half of them are in the root, and a hundred of these will do at any time.
+    await terminal.until(
+      (lines) => Number(/([\d,]+) by now/.exec(lines[1] ?? '')?.[1]?.replace(',', '')) > 240,
+    )
+    terminal.send('\r')
+    await terminal.until((lines) => lines.at(-2)?.includes('attach with root fix.Waiting.request'))
+    terminal.send('\r')
+    // Calls, their time for each, and no more "sampled".
+    await terminal.until((lines) => lines.some((it) => /[\d,]+ +[\d.]+ms +fix\.Waiting\.update/.test(it)))
+    terminal.send('q')
+    expect((await terminal.exit).code).toBe(0)
+
+    const { merged, methodNames, stacks } = await readProfile(file)
+    const timed = Array.from({ length: merged.count }, (_, node) => node)
+      .filter((node) => merged.metrics.known![node] === TIMED && merged.metrics.calls![node]! > 0)
+      .map((node) => methodNames[merged.method[node]!]!.method)
+    expect(timed.sort()).toEqual(['query', 'request', 'update'])
+    // A second one could only have been for a batch.
+    expect(stacks?.pauses).toHaveLength(1)
   })
 })

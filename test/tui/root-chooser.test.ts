@@ -30,6 +30,7 @@ function choiceOf(change: Partial<RootChoice> = {}): RootChoice {
     methods: METHODS,
     classes: ['shop.Orders', 'shop.Journal'],
     methodName: (id) => methods.names[id],
+    samplesNow: () => 101,
     rootOf: (name) => (name.class.startsWith('java.') ? null : `${name.class}.${name.method}`),
     problemOf: (text) => (text.includes('.') ? null : 'it names no class'),
     ...change,
@@ -60,6 +61,13 @@ describe('choosing a root', () => {
       '   100.0      1      2        2  shop.Worker.loop  never seen to return',
     ])
     expect(detail()).toBe('in worker-1, worker-2')
+  })
+
+  it('tells how many samples there are by now, while they are taken', async () => {
+    await open(80, { samplesNow: () => 1234 })
+    expect(screen.text.split('\n')[1]).toBe(
+      ' whole JVM  101 samples, 1,234 by now         candidates  sampled tree  by name',
+    )
   })
 
   it('takes what Enter points at, once it is confirmed', async () => {

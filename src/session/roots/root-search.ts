@@ -50,6 +50,8 @@ export interface FoundRoots {
   /** The JVM has gone meanwhile. */
   readonly hasEnded: boolean
   methodName(id: number): MethodName
+  /** While it goes on. */
+  samplesNow(): number
   /** Ends what goes on. @returns all that has been sampled */
   finish(): Promise<{ readonly snapshot: Snapshot; readonly durationMs: number }>
 }
@@ -138,6 +140,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     durationMs: sampledMs,
     candidates: rootCandidates(snapshot, methodName, looks),
     warnings: session.status().warnings,
+    samplesNow: () => session.status().samples,
     async finish() {
       await session.leave()
       return { snapshot: session.snapshot(false), durationMs: session.status().elapsedMs }
