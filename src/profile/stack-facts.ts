@@ -16,17 +16,27 @@ export interface PauseFact {
 
 /**
  * `redefinition`: one of jfluid's. `collection`: the JVM stopped its threads for a garbage collection. `safepoint`: it stopped them for
- * something else; where its collections are not known, perhaps for one. `throttled`: it did not, and its control group had used up its
- * share of the processors. `processor`: neither, so no processor was free.
+ * something else; where its collections are not known, perhaps for one. `stacks`: jfluid took stacks of threads inside roots. `throttled`: it did not, and its control group had used up its
+ * share of the processors. `suspended`: the process did not run, and did not wait for a processor. `processor`: none of these, so no
+ * processor was free.
  */
-export const STALL_CAUSES = ['redefinition', 'collection', 'safepoint', 'throttled', 'processor'] as const
+export const STALL_CAUSES = [
+  'redefinition',
+  'collection',
+  'safepoint',
+  'stacks',
+  'throttled',
+  'suspended',
+  'processor',
+] as const
 export type StallCause = (typeof STALL_CAUSES)[number]
 
-const CAUSE_TEXT: Readonly<Record<StallCause, string>> = {
+const CAUSE_TEXT: Readonly<Record<Exclude<StallCause, 'stacks'>, string>> = {
   redefinition: 'for a redefinition',
   collection: 'for a garbage collection',
   safepoint: 'for a safepoint of the JVM',
   throttled: 'as the cgroup of the JVM had used up its processor quota',
+  suspended: 'as the process was suspended',
   processor: 'for want of a processor',
 }
 
@@ -38,11 +48,13 @@ export interface StackFacts {
   readonly dropped: number
   /** What taking them has cost. */
   readonly costMs: number
-  /** How late the sampler's thread woke at most, and when, since recording began. */
+  /** How late the sampler's thread woke at most, or for how long it took stacks if that was longer; and when, since recording began. */
   readonly longestStallMs: number
   readonly stallAtMs: number
   /** What it was for, most of it; null where that is not known. */
   readonly stallCause: StallCause | null
+  /** For how long the process was suspended, in all: that time is in no row and in no call. */
+  readonly suspendedMs: number
   /** Of each redefinition but the last, which gives classes their own code back: `DetachFacts` has it. */
   readonly pauses: readonly PauseFact[]
   /** Since when the rows of the trees count; how long calls of roots took is of all that was recorded. */
@@ -70,7 +82,7 @@ export interface AroundStacks {
 /** Lines of a report, by their labels. */
 export function stackLines(facts: StackFacts, around: AroundStacks): [string, string][] {
   const { durationMs } = around
-  const { samples, missed, dropped, costMs, longestStallMs, stallAtMs, stallCause } = facts
+  const { samples, missed, dropped, costMs, suspendedMs } = facts
   const lost = [
     ...(missed > 0 ? [`${count(missed)} missed`] : []),
     ...(dropped > 0 ? [`${count(dropped)} without room`] : []),
@@ -83,11 +95,24 @@ export function stackLines(facts: StackFacts, around: AroundStacks): [string, st
     ...rowsLine(facts),
     ...warmUpLine(facts, around),
     ...pausesLine(facts, around.detach),
-    [
-      'stalls',
-      `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${span(stallAtMs)} after the start${stallCause === null ? '' : `, ${CAUSE_TEXT[stallCause]}`}`,
-    ],
+    ['stalls', stallText(facts)],
+    ...(suspendedMs > 0
+      ? ([
+          [
+            'suspended',
+            `the process did not run for ${span(suspendedMs)} in all, which is left out of rows and of calls`,
+          ],
+        ] satisfies [string, string][])
+      : []),
   ]
+}
+
+function stallText({ longestStallMs, stallAtMs, stallCause }: StackFacts): string {
+  const at = `${span(stallAtMs)} after the start`
+  if (stallCause === 'stacks')
+    return `taking stacks took at most ${span(longestStallMs)}, ${at}, while threads may have stood still`
+  const cause = stallCause === null ? '' : `, ${CAUSE_TEXT[stallCause]}`
+  return `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${at}${cause}`
 }
 
 function rowsLine({ rowsFromMs, timedOneOf }: StackFacts): [string, string][] {
@@ -156,6 +181,7 @@ export function readStacks(value: unknown, checks: Checks): StackFacts {
     longestStallMs: checks.number(facts.longestStallMs, 'stacks.longestStallMs'),
     stallAtMs: checks.number(facts.stallAtMs, 'stacks.stallAtMs'),
     stallCause: STALL_CAUSES.find((it) => it === facts.stallCause) ?? null,
+    suspendedMs: facts.suspendedMs === undefined ? 0 : checks.number(facts.suspendedMs, 'stacks.suspendedMs'),
     pauses: checks.array(facts.pauses, 'stacks.pauses').map((each) => readPause(each, checks)),
     rowsFromMs: checks.number(facts.rowsFromMs, 'stacks.rowsFromMs'),
     coldUntilMs:

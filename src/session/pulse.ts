@@ -58,11 +58,12 @@ export class Pulse {
   }
 
   async readStatus(): Promise<void> {
-    const { agent, clock, inside, recorder, targetState, turns } = this.#engine
+    const { agent, clock, inside, installation, recorder, targetState, turns } = this.#engine
     const status = await agent.status()
     clock.update(status.clock)
     targetState.take(status)
-    await inside?.read()
+    const suspended = (await inside?.read(installation.swaps.latest)) ?? null
+    if (suspended !== null) recorder.pause(suspended[0], suspended[1])
     if (status.survivors !== null) recorder.survivors(status.survivors)
     const { unloaded } = status
     if (unloaded.classes.length + unloaded.loaders.length > 0)

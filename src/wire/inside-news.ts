@@ -15,9 +15,14 @@ export interface InsideNews {
   readonly dropped: number
   /** What taking stacks has cost in the target. */
   readonly costNs: number
-  /** Of the ticks since the last call, how late the latest came, and when in session ticks; the program's threads may have stood still. */
+  /**
+   * Of the ticks since the last call, how late the latest came or for how long the slowest took stacks, which is longer, and when in
+   * session ticks; the program's threads may have stood still.
+   */
   readonly longestLateNs: number
   readonly longestLateAt: number
+  /** It took stacks. */
+  readonly longestTaking: boolean
   /** All time that the JVM has spent at safepoints; null where it does not tell. */
   readonly safepointNs: number | null
   /** Why no more stacks are taken; null while they are. */
@@ -50,6 +55,7 @@ export function insideNews(reply: unknown): InsideNews {
     failure: v[11] === null ? null : string(v[11]),
     rootCalls: count(v[12]),
     atTicks: integer(v[13]),
+    longestTaking: v[14] === true,
   }
 }
 

@@ -225,6 +225,7 @@ it('the documented keys of the JSON are those of an export', () => {
         longestStallMs: 1,
         stallAtMs: 1,
         stallCause: 'processor' as const,
+        suspendedMs: 0,
         rowsFromMs: 1,
         coldUntilMs: 1,
         rootCalls: 1,

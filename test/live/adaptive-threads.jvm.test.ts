@@ -3,9 +3,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { reportText } from '../../src/profile/report.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk, type Jdk } from '../support/jdks.ts'
 import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
+import { until } from './remains.ts'
 
 const CALLS = 4000
 const THREADS = 150
@@ -166,23 +171,45 @@ forEachJdk((jdk) => {
   })
 
   it('a process that is suspended goes on afterwards, and the report says for how long it stood still', async () => {
-    const { java, recording } = await start(jdk)
+    const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Reached': PROGRAM }), 'fix.Reached'])
+    await java.line(/^ready/)
     java.send('go')
-    java.send('before')
-    await java.line(/^before/)
+    const options = sessionOptions({ root: ['fix.Reached.root'], scheme: 'adaptive' })
+    const session = await Session.start(await attachDoor(java.pid), options)
+    // Counters have been read before it, too.
+    await until(async () => ((await session.status()).stacks?.samples ?? 0) > 5)
+    await session.reset() // forgets what an attach may do to a busy machine
     const stalledMs = 1500
-    process.kill(java.pid, 'SIGSTOP')
-    await sleep(stalledMs) // the time is the point
-    process.kill(java.pid, 'SIGCONT')
-    java.send('after') // by its answer the sampler's clock has ticked: it tells the stall
-    await java.line(/^after/)
-    const profile = await recording.stop()
+    let times = 0
+    // One in a hundred comes while stacks are taken, and is called that.
+    await until(async () => {
+      java.send('before')
+      await java.line(/^before/, ++times)
+      process.kill(java.pid, 'SIGSTOP')
+      await sleep(stalledMs) // the time is the point
+      process.kill(java.pid, 'SIGCONT')
+      java.send('after') // by its answer the sampler's clock has ticked: it tells the stall
+      await java.line(/^after/, times)
+      const { stacks } = await session.profileSoFar('it goes on')
+      if (stacks?.stallCause !== 'stacks') return true
+      await session.reset()
+      return false
+    })
+    await session.detach()
+    const profile = await session.profile()
+    await session.close()
     expect(profile.stacks!.longestStallMs).toBeGreaterThan(stalledMs * 0.9)
     expect(profile.stacks!.longestStallMs).toBeLessThan(stalledMs * 2)
-    expect((await jfluid('report', recording.file)).stdout).toMatch(
-      /^stalls +a thread of the JVM that sleeps woke at most [12]\.\d+ s late/m,
+    expect(profile.stacks!.stallCause).toBe('suspended')
+    expect(profile.stacks!.suspendedMs).toBe(profile.stacks!.longestStallMs)
+    // The calls that were under way have none of that time.
+    expect(profile.rootCalls!.max).toBeLessThan(stalledMs * 1e6 * 0.5)
+    const text = reportText(profile, { width: 200 })
+    expect(text).toMatch(
+      /^stalls +a thread of the JVM that sleeps woke at most [12]\.\d+ s late.* as the process was suspended$/m,
     )
-    expect(profile.merged[0]!.calls).toBeGreaterThan(0)
-    expect(profile.detach).toMatchObject({ left: [], refusedClasses: 0 })
+    expect(text).toMatch(/^suspended +the process did not run for [12]\.\d+ s in all/m)
+    expect(profile.merged.metrics.calls![0]).toBeGreaterThan(0)
+    expect(session.detachFacts).toMatchObject({ left: [], refusedClasses: 0 })
   })
 })

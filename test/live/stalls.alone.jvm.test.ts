@@ -68,7 +68,7 @@ forEachJdk((jdk) => {
     const java = startJava(jdk, [...OPTIONS, '-cp', await compileJava(jdk, STALLS), 'Stalls'])
     await java.line(/ready/)
     const session = await sessionOf(java.pid)
-    // One in which the sampling thread is just taking a stack is not seen.
+    // One may be too short to be told from others.
     let collections = 0
     await until(async () => {
       java.send('collect')

@@ -72,7 +72,16 @@ Hot methods, by self time, 3 of 6
 
   it('tells all calls of a root, and how many of them are in rows that began later', () => {
     const stacks = {
-      ...{ samples: 0, missed: 0, dropped: 0, costMs: 0, longestStallMs: 0, stallAtMs: 0, stallCause: null },
+      ...{
+        samples: 0,
+        missed: 0,
+        dropped: 0,
+        costMs: 0,
+        longestStallMs: 0,
+        stallAtMs: 0,
+        stallCause: null,
+        suspendedMs: 0,
+      },
       ...{ pauses: [], rowsFromMs: 6_000, coldUntilMs: null, rootCalls: 300, timedOneOf: 1 },
     }
     const times = { unit: 'ns', count: 10, total: 1e8, min: 1e6, mean: 1e7, max: 2e7, buckets: [] } as const

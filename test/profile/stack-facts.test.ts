@@ -9,7 +9,7 @@ import { profileOf } from './trees.ts'
 
 const FACTS: StackFacts = {
   ...{ samples: 4_252, missed: 0, dropped: 0, costMs: 180 },
-  ...{ longestStallMs: 231.4, stallAtMs: 6_480, stallCause: 'collection' },
+  ...{ longestStallMs: 231.4, stallAtMs: 6_480, stallCause: 'collection', suspendedMs: 0 },
   pauses: [],
   ...{ rowsFromMs: 0, coldUntilMs: null, rootCalls: 500, timedOneOf: 1 },
 }
@@ -52,11 +52,25 @@ describe('lines of a report about stacks', () => {
     ['collection', ', for a garbage collection'],
     ['safepoint', ', for a safepoint of the JVM'],
     ['throttled', ', as the cgroup of the JVM had used up its processor quota'],
+    ['suspended', ', as the process was suspended'],
     ['processor', ', for want of a processor'],
     [null, ''],
   ] as const)('tell the longest stall, when it was and that it was for: %s', (stallCause, text) => {
     expect(linesOf({ stallCause }).stalls).toBe(
       `a thread of the JVM that sleeps woke at most 231 ms late, 6.5 s after the start${text}`,
+    )
+  })
+
+  it('tell how long stacks took, if that was the longest', () => {
+    expect(linesOf({ stallCause: 'stacks' }).stalls).toBe(
+      'taking stacks took at most 231 ms, 6.5 s after the start, while threads may have stood still',
+    )
+  })
+
+  it('tell for how long the process was suspended, if it was', () => {
+    expect(linesOf({})).not.toHaveProperty('suspended')
+    expect(linesOf({ suspendedMs: 3_100 }).suspended).toBe(
+      'the process did not run for 3.1 s in all, which is left out of rows and of calls',
     )
   })
 

@@ -180,6 +180,8 @@ export interface JsonProfile {
     dropped: number
     rootCalls: number
     longestStallMs: number
+    stallCause: string | null
+    suspendedMs: number
   }
   overhead?: {
     budget: number

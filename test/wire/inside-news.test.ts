@@ -23,7 +23,7 @@ function samples(
 }
 
 const reply = (stacks: Uint8Array, taken: Uint8Array) => [
-  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null, 12, 99],
+  ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null, 12, 99, true],
 ]
 
 it('frames, stacks and samples are what the agent has written', () => {
@@ -45,6 +45,7 @@ it('frames, stacks and samples are what the agent has written', () => {
     failure: null,
     rootCalls: 12,
     atTicks: 99,
+    longestTaking: true,
   })
 })
 

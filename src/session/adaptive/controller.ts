@@ -8,7 +8,7 @@ import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import type { Tree } from '../../cct/tree.ts'
-import { shortCount } from '../../profile/text.ts'
+import { shortCount, span } from '../../profile/text.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
@@ -23,7 +23,7 @@ import { batchOf, mib } from './batch.ts'
 import { ownBy, type Seen, seenMethods, shareOf } from './choose.ts'
 import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
-import { batchPauseMs, COLD_MS } from './pause.ts'
+import { batchPauseMs, COLD_MS, tookTooLong } from './pause.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */
@@ -267,7 +267,15 @@ export class Controller {
   }
 
   async #arm(seen: readonly Seen[], arming: Arming): Promise<void> {
-    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, arming.pauses[0])
+    const [roots] = arming.pauses
+    if (roots !== undefined && tookTooLong(roots, LONGEST_PAUSE_MS)) {
+      const [took, expected] = [roots.measuredMs, roots.predictedMs].map((it) => span(it ?? 0))
+      this.#holdWithout(
+        `only the root is timed: the JVM stood still for ${took} when the root got its probes, where ${expected} were expected (--time Foo.bar times more)`,
+      )
+      return
+    }
+    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, roots)
     const batch = await batchOf(seen, longestMs, arming, this.#engine.door)
     if (batch === null || this.#stopped) return
     if ('why' in batch) {

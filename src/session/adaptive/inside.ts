@@ -36,15 +36,31 @@ const LONGEST_BETWEEN_MS = 1_500
 export interface Stall {
   readonly ms: number
   readonly atTicks: number
+  /** Stacks were taken meanwhile. */
+  readonly taking: boolean
   /** Most of it that can have been at safepoints; null where the JVM does not tell. */
   readonly safepointMs: number | null
   /** The same in garbage collections. */
   readonly collectionMs: number | null
   /** The same without its share of the processors, by the kernel. */
   readonly throttledMs: number | null
+  /** For so long its thread was ready, and had no processor; null where the kernel does not tell. */
+  readonly readyMs: number | null
 }
 
-const NO_STALL = { ms: 0, safepointMs: null, collectionMs: null, throttledMs: null }
+const NO_STALL = {
+  ms: 0,
+  taking: false,
+  safepointMs: null,
+  collectionMs: null,
+  throttledMs: null,
+  readyMs: null,
+}
+
+/** Shorter ones may be a thread that the kernel was slow to wake. */
+const SUSPENDED_MS = 1_000
+/** Of the sampling thread, as the agent has it. */
+const SAMPLER_THREAD = 'jfluid-sampler'
 
 /**
  * Most of it must have been for that.
@@ -53,7 +69,7 @@ const NO_STALL = { ms: 0, safepointMs: null, collectionMs: null, throttledMs: nu
  * @returns null where that is not known, or there was no stall
  */
 export function causeOf(
-  { ms, atTicks, safepointMs, collectionMs, throttledMs }: Stall,
+  { ms, atTicks, taking, safepointMs, collectionMs, throttledMs, readyMs }: Stall,
   ticksOf: (ms: number) => number,
   redefinedTicks: Iterable<readonly [from: number, to: number]>,
 ): StallCause | null {
@@ -63,9 +79,14 @@ export function causeOf(
   for (const [from, to] of redefinedTicks)
     redefined += Math.max(0, Math.min(to, atTicks) - Math.max(from, began))
   if (redefined >= (atTicks - began) / 2) return 'redefinition'
-  if (safepointMs === null) return null
-  if (safepointMs >= ms / 2) return (collectionMs ?? 0) >= ms / 2 ? 'collection' : 'safepoint'
-  return (throttledMs ?? 0) >= ms / 2 ? 'throttled' : 'processor'
+  if (safepointMs === null) return taking ? 'stacks' : null
+  if (safepointMs >= ms / 2) {
+    if ((collectionMs ?? 0) >= ms / 2) return 'collection'
+    return taking ? 'stacks' : 'safepoint'
+  }
+  if ((throttledMs ?? 0) >= ms / 2) return 'throttled'
+  if (taking) return 'stacks'
+  return ms >= SUSPENDED_MS && readyMs !== null && readyMs < ms / 2 ? 'suspended' : 'processor'
 }
 
 /** How much of that there was between two readings, in ms. */
@@ -96,6 +117,7 @@ export class Inside {
   #failure: string | null = null
   #fromTicks = Number.NEGATIVE_INFINITY
   #longest: Stall | null = null
+  #suspendedMs = 0
   #safepointNs: number | null = null
   readonly #stops: StopCounters | null
   /** Read before the latest news were asked for, so that what ended meanwhile is in the next ones, too. */
@@ -107,7 +129,7 @@ export class Inside {
 
   constructor(from: Sources) {
     this.#from = from
-    this.#stops = from.process === null ? null : new StopCounters(from.process)
+    this.#stops = from.process === null ? null : new StopCounters(from.process, SAMPLER_THREAD)
   }
 
   /** Before `go`. */
@@ -126,9 +148,14 @@ export class Inside {
     await agent.sampleInside(roots.map((it) => ({ className: sourceName(it.className), method: it.name })))
   }
 
-  /** Takes what has been sampled since the last time. */
-  async read(): Promise<void> {
-    if (this.#others === 0) return
+  /**
+   * Takes what has been sampled since the last time.
+   *
+   * @param swaps  all redefinitions
+   * @returns when the process was suspended meanwhile, in ticks; null if it was not
+   */
+  async read(swaps: readonly Swap[]): Promise<readonly [from: number, to: number] | null> {
+    if (this.#others === 0) return null
     const asked = this.#stops?.read() ?? null
     const news = await this.#from.agent.insideSamples()
     const readAt = performance.now()
@@ -144,17 +171,35 @@ export class Inside {
     this.#stopTimes = asked
     this.#readAt = readAt
     this.#rates = last === null ? [] : [rateBetween(last, news, this.#from.clock), ...this.#rates.slice(0, 1)]
-    if (ms <= (this.#longest?.ms ?? 0)) return
+    if (ms <= Math.min(this.#longest?.ms ?? 0, SUSPENDED_MS)) return null
     const stops = this.#stops?.read()
-    this.#longest = {
-      ...{ ms, atTicks: news.longestLateAt },
+    const stall = {
+      ...{ ms, atTicks: news.longestLateAt, taking: news.longestTaking },
       safepointMs: isRecent ? msBetween(before, now) : null,
       collectionMs: isRecent ? msBetween(stopsBefore?.collectionNs, stops?.collectionNs) : null,
       throttledMs: isRecent ? msBetween(stopsBefore?.throttledNs, stops?.throttledNs) : null,
+      readyMs: isRecent ? msBetween(stopsBefore?.readyNs, stops?.readyNs) : null,
     }
+    if (ms > (this.#longest?.ms ?? 0)) this.#longest = stall
+    if (this.#causeOf(stall, swaps) !== 'suspended') return null
+    this.#suspendedMs += ms
+    return [stall.atTicks - this.#ticksOf(ms), stall.atTicks]
   }
 
-  /** How late the sampler's thread woke at most: so long the program's threads may have stood still. */
+  #ticksOf(ms: number): number {
+    return (ms * 1e6) / this.#from.clock.nsPerTick
+  }
+
+  #causeOf(stall: Stall, swaps: readonly Swap[]): StallCause | null {
+    const ticksOf = (ms: number) => this.#ticksOf(ms)
+    // Threads stand still at the end of a redefinition.
+    const redefined = swaps.map(
+      ({ ms, pauseMs, endTicks }) => [endTicks - ticksOf(pauseMs ?? ms), endTicks] as const,
+    )
+    return causeOf(stall, ticksOf, redefined)
+  }
+
+  /** How late the sampler's thread woke at most, or for how long it took stacks: so long the program's threads may have stood still. */
   get longestStallMs(): number {
     return this.#longest?.ms ?? 0
   }
@@ -207,6 +252,7 @@ export class Inside {
     this.#samplesBefore = 0
     this.#before = this.#news
     this.#longest = null
+    this.#suspendedMs = 0
   }
 
   /**
@@ -225,11 +271,6 @@ export class Inside {
       (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
     const { clock } = this.#from
     const stall = this.#longest ?? { ...NO_STALL, atTicks: beginTicks }
-    const ticksOf = (ms: number) => (ms * 1e6) / clock.nsPerTick
-    // Threads stand still at the end of a redefinition.
-    const redefined = swaps.map(
-      ({ ms, pauseMs, endTicks }) => [endTicks - ticksOf(pauseMs ?? ms), endTicks] as const,
-    )
     return {
       ...{
         samples: this.#samplesBefore + this.#samples.count,
@@ -238,7 +279,8 @@ export class Inside {
         costMs: this.costMs,
         longestStallMs: stall.ms,
         stallAtMs: Math.max(0, clock.toNs(stall.atTicks - beginTicks) / 1e6),
-        stallCause: causeOf(stall, ticksOf, redefined),
+        stallCause: this.#causeOf(stall, swaps),
+        suspendedMs: this.#suspendedMs,
         rootCalls: since('rootCalls'),
         timedOneOf: this.#timedOneOf,
       },

@@ -76,6 +76,19 @@ export function refittedSlowness(slowness: number, predictedMs: number, measured
   return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
 }
 
+/** So many times what was expected, and nobody knows what another one takes. */
+const FAR_OFF = 3
+
+/**
+ * Whether a redefinition stopped the JVM for so much longer than was said that no other may follow, but the one that gives the code back.
+ *
+ * @param unaskedMs  what may be done in any case
+ */
+export function tookTooLong({ predictedMs, measuredMs }: PauseFact, unaskedMs: number): boolean {
+  if (predictedMs === null || measuredMs === null) return false
+  return measuredMs > Math.max(unaskedMs, FAR_OFF * predictedMs)
+}
+
 /** A redefinition of 40 classes takes at most a fifth longer than one of the root's. */
 const OF_A_BATCH = 1.2
 /** @returns what a batch may be expected to take at most, in ms, however long the roots' redefinition took */

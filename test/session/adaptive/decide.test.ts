@@ -12,6 +12,7 @@ import {
   compiledSince,
   predictedPauseMs,
   refittedSlowness,
+  tookTooLong,
 } from '../../../src/session/adaptive/pause.ts'
 
 /** Of roots in which threads spend half a second each second; a call with probes costs 50 ns. */
@@ -108,6 +109,16 @@ describe('how long a redefinition stops a JVM', () => {
     expect(batchPauseMs(125, root(150, 120))).toBe(180)
     expect(batchPauseMs(125, root(null, 150))).toBe(125) // it was not announced
     expect(batchPauseMs(125, root(200, 900))).toBe(250)
+  })
+
+  it('is the last that nobody asked for if it took three times what was expected', () => {
+    const after = (predictedMs: number | null, measuredMs: number | null) =>
+      tookTooLong({ predictedMs, measuredMs, classes: 1 }, 125)
+    expect(after(50, 150)).toBe(false)
+    expect(after(50, 151)).toBe(true)
+    expect(after(2, 125), 'which may be done in any case').toBe(false)
+    expect(after(null, 900)).toBe(false)
+    expect(after(50, null)).toBe(false)
   })
 
   it('is not predicted by a pause that was very long or short by chance', () => {

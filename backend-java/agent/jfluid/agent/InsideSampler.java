@@ -91,6 +91,8 @@ final class InsideSampler extends GuestThread {
     private long costNanos;
     private long longestLateNanos;
     private long longestLateAt;
+    /** Stacks were taken meanwhile; else it woke so late. */
+    private boolean longestTaking;
     /** Why no more stacks are taken; null while they are. */
     private String failure;
 
@@ -114,7 +116,7 @@ final class InsideSampler extends GuestThread {
             }
             try {
                 boolean room = hasRoom(); // it waits for the lock of the heap, which a collection holds
-                late(System.nanoTime() - due);
+                late(System.nanoTime() - due, false);
                 if (room) {
                     tick();
                 } else {
@@ -133,10 +135,14 @@ final class InsideSampler extends GuestThread {
         failure = failed.getClass().getName();
     }
 
-    private synchronized void late(long nanos) {
-        ticks++;
+    /** @param taking stacks */
+    private synchronized void late(long nanos, boolean taking) {
+        if (!taking) {
+            ticks++;
+        }
         if (nanos > longestLateNanos) {
             longestLateNanos = nanos;
+            longestTaking = taking;
             longestLateAt = JFluid1Session.ticks() - JFluid1Session.startTicks();
         }
     }
@@ -176,6 +182,9 @@ final class InsideSampler extends GuestThread {
             }
         }
         long nanos = System.nanoTime() - begin;
+        if (most > 0) {
+            late(nanos, true);
+        }
         long charged = stopsOnlyOne || most == 0 ? nanos : Math.max(nanos, SAFEPOINT_NANOS);
         costs(nanos, Math.min(charged, Math.max(1, most) * DEAREST_NANOS), probability);
     }
@@ -349,8 +358,8 @@ final class InsideSampler extends GuestThread {
 
     /**
      * {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, nanoseconds that it took, longest
-     * delay of a tick in nanoseconds, when that was in session ticks, time at safepoints, why no more are taken | null, calls of
-     * roots, session ticks now]}, the first three
+     * delay of a tick or time for its stacks in nanoseconds, when that was in session ticks, time at safepoints, why no more are taken |
+     * null, calls of roots, session ticks now, whether the longest was for stacks]}, the first three
      * and the delay since the last call. A stack is
      * the number of the one above, 0 for none, and that of its frame, which count from 1 and 0. A sample is its thread (0: a virtual one),
      * its stack, its state as Thread.State has it, the number of the thread's call of a root (four bytes each), session ticks and its
@@ -362,7 +371,7 @@ final class InsideSampler extends GuestThread {
     synchronized Object takeAll(long safepointNanos, long rootCalls) {
         Object[] all = {newFrames, contentOf(newStacks), contentOf(samples), ticks, taken, missed, dropped, costNanos,
             longestLateNanos, longestLateAt, safepointNanos, failure, rootCalls,
-            JFluid1Session.ticks() - JFluid1Session.startTicks()};
+            JFluid1Session.ticks() - JFluid1Session.startTicks(), longestTaking};
         newFrames = new ArrayList<>();
         sampleCount = 0;
         longestLateNanos = longestLateAt = 0;
