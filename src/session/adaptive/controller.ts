@@ -23,7 +23,7 @@ import { batchOf, mib } from './batch.ts'
 import { ownBy, type Seen, seenMethods, shareOf } from './choose.ts'
 import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
-import { batchPauseMs, COLD_MS, tookTooLong } from './pause.ts'
+import { batchPauseMs, COLD_MS, COLDEST_MS, tookTooLong } from './pause.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */
@@ -91,6 +91,8 @@ export class Controller {
   #nextElsewhere = 0
   #resets = 0
   #rowsFromMs = 0
+  /** The first seconds are over. */
+  #isWarmer = false
 
   constructor(engine: Engine, span: Span) {
     this.#engine = engine
@@ -203,6 +205,7 @@ export class Controller {
   async #step(): Promise<void> {
     try {
       await this.#brake()
+      this.#afterColdest()
       if (this.#phase === 'look') await this.#look()
       else if (this.#phase === 'settle') await this.#settle()
       else await this.#hold()
@@ -227,6 +230,13 @@ export class Controller {
     this.#newRows()
   }
 
+  /** Where the first redefinition has dropped what was compiled, what came until then is of the interpreter. */
+  #afterColdest(): void {
+    if (this.#isWarmer || this.#span.durationMs < COLDEST_MS) return
+    this.#isWarmer = true
+    if (firstRedefinition(this.#engine) !== 'is over') this.#newRows(this.#sampledFromMs)
+  }
+
   async #look(): Promise<void> {
     const { arming, inside, names, revealer } = this.#engine
     if (inside === null || arming === null) return
@@ -236,7 +246,7 @@ export class Controller {
     if (inside.samples < least) await this.#lookElsewhere()
     if (inside.samples < least || inside.calls < LEAST_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
-    // Until then samples are of code that is interpreted, because the first redefinition has dropped what was compiled.
+    // Until then some code is still interpreted, because the first redefinition has dropped what was compiled.
     if (firstRedefinition(this.#engine) !== 'is over' && durationMs < COLD_MS) return
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
@@ -369,14 +379,15 @@ export class Controller {
     this.#newRows()
   }
 
-  #newRows(): void {
+  /** @param sampledFromMs  when the samples began that there have been; default: they begin with the rows */
+  #newRows(sampledFromMs: number | null = null): void {
     if (this.#stopped) return // the last picture is about to be made
     const { clock, inside, recorder } = this.#engine
     recorder.newRows(clock.nowTicks)
     inside?.newRows(clock.nowTicks)
     this.#rowsFromMs = this.#span.durationMs
     this.#lookedAt = 0
-    this.#sampledFromMs = null
+    this.#sampledFromMs = sampledFromMs
     this.#armedAt = null
     this.#before = null
   }

@@ -7,6 +7,8 @@ import type { PauseFact } from '../../profile/stack-facts.ts'
 
 /** Code that a redefinition has discarded is taken to be compiled again after so long. */
 export const COLD_MS = 10_000
+/** Until then most of it is interpreted: samples say more of the interpreter than of the program. */
+export const COLDEST_MS = 5_000
 
 /** What a redefinition has to walk. */
 export interface JvmSize {

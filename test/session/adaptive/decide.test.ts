@@ -112,13 +112,13 @@ describe('how long a redefinition stops a JVM', () => {
   })
 
   it('is the last that nobody asked for if it took three times what was expected', () => {
-    const after = (predictedMs: number | null, measuredMs: number | null) =>
+    const isLast = (predictedMs: number | null, measuredMs: number | null) =>
       tookTooLong({ predictedMs, measuredMs, classes: 1 }, 125)
-    expect(after(50, 150)).toBe(false)
-    expect(after(50, 151)).toBe(true)
-    expect(after(2, 125), 'which may be done in any case').toBe(false)
-    expect(after(null, 900)).toBe(false)
-    expect(after(50, null)).toBe(false)
+    expect(isLast(50, 150)).toBe(false)
+    expect(isLast(50, 151)).toBe(true)
+    expect(isLast(2, 125), 'which may be done in any case').toBe(false)
+    expect(isLast(null, 900)).toBe(false)
+    expect(isLast(50, null)).toBe(false)
   })
 
   it('is not predicted by a pause that was very long or short by chance', () => {
