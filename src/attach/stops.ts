@@ -1,12 +1,11 @@
 // What stops all threads of a JVM besides its safepoints as such: garbage collections, by the JVM's own counters, and the kernel, which
-// throttles a control group that has used up its share of the processors (Documentation/scheduler/sched-bwc.rst), and tells of a thread
-// for how long it was ready and had no processor (Documentation/scheduler/sched-stats.rst): one that is suspended is not ready.
+// throttles a control group that has used up its share of the processors (Documentation/scheduler/sched-bwc.rst).
 
 import { readFileSync } from 'node:fs'
 import { controlGroups } from './control-groups.ts'
 import { collectionTime, findPerfData, MAXIMUM_BYTES } from './hsperfdata.ts'
 import { readRegular } from './regular-file.ts'
-import { readTargetProcess, threadNamed } from './target-process.ts'
+import { readTargetProcess } from './target-process.ts'
 
 /** Totals that only grow: the difference of two readings is what there was between them. Null where the system does not have them. */
 export interface StopTimes {
@@ -14,23 +13,14 @@ export interface StopTimes {
   readonly collectionNs: number | null
   /** Of each processor apart, so it may be more than the time that has passed. */
   readonly throttledNs: number | null
-  /** For which the thread was ready, and had no processor. */
-  readonly readyNs: number | null
 }
 
 export class StopCounters {
   readonly #perf: { readonly path: string; readonly owner: number } | null
   /** `cpu.stat` of the groups that tell for how long they were throttled. */
   readonly #stats: readonly string[]
-  readonly #pid: number
-  readonly #thread: string
-  /** Its `schedstat`; null while there is no such thread. */
-  #schedule: string | null = null
 
-  /** @param thread  name of the one that has to wait for a processor */
-  constructor(pid: number, thread: string) {
-    this.#pid = pid
-    this.#thread = thread
+  constructor(pid: number) {
     const target = readTargetProcess(pid)
     const path = target === undefined ? undefined : findPerfData(target)?.path
     this.#perf = target === undefined || path === undefined ? null : { path, owner: target.euid }
@@ -44,15 +34,7 @@ export class StopCounters {
     return {
       collectionNs: this.#collectionNs(),
       throttledNs: throttled.length === 0 ? null : throttled.reduce((sum, ns) => sum + ns, 0),
-      readyNs: this.#readyNs(),
     }
-  }
-
-  #readyNs(): number | null {
-    const id = this.#schedule === null ? threadNamed(this.#pid, this.#thread) : undefined
-    if (id !== undefined) this.#schedule = `/proc/${this.#pid}/task/${id}/schedstat`
-    const [, ns] = /^\d+ (\d+) \d+$/m.exec(this.#schedule === null ? '' : textOf(this.#schedule)) ?? []
-    return ns === undefined ? null : Number(ns)
   }
 
   #collectionNs(): number | null {

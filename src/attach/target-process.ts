@@ -295,17 +295,6 @@ export function readThreadNames(pid: number): Set<string> {
   return new Set(threads.map((thread) => (readProc(pid, `task/${thread}/comm`) ?? '').trimEnd()))
 }
 
-/** The id of a thread, by its name as the kernel keeps it: of at most 15 bytes. */
-export function threadNamed(pid: number, name: string): string | undefined {
-  try {
-    return readdirSync(`/proc/${pid}/task`).find(
-      (thread) => readProc(pid, `task/${thread}/comm`)?.trimEnd() === name,
-    )
-  } catch {
-    return undefined // it has ended
-  }
-}
-
 /** True while `process` (and not another one with its pid) runs. */
 export function stillRuns({ pid, startTicks }: Pick<TargetProcess, 'pid' | 'startTicks'>): boolean {
   const stat = readProc(pid, 'stat')

@@ -25,8 +25,11 @@ export interface DumpedThread {
   readonly frames: readonly string[]
 }
 
-export async function dumpThreads(connection: AttachConnection): Promise<DumpedThread[]> {
-  const { text } = await attachCommand(connection, 'threaddump')
+export async function dumpThreads(
+  connection: AttachConnection,
+  signal?: AbortSignal,
+): Promise<DumpedThread[]> {
+  const { text } = await attachCommand(connection, 'threaddump', [], signal === undefined ? {} : { signal })
   return parseThreadDump(text)
 }
 

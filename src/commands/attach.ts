@@ -3,6 +3,7 @@
 import { remoteAddress } from '../remote/address.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import type { Session } from '../session/session.ts'
+import { needsAllCalls } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { preloadScreen, terminalProblem } from '../tui/screen.ts'
 import { type AllFlag, checkAll } from './all.ts'
@@ -63,7 +64,9 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   preloadRecorder()
   if (chooses) {
     const { findRoot } = await import('./choose-root.ts')
-    const found = await findRoot(way.number, flags.sampler)
+    const isAdaptive =
+      options.scheme === 'adaptive' || (options.scheme === 'auto' && needsAllCalls(options) === null)
+    const found = await findRoot(way.number, flags.sampler, isAdaptive)
     if (found === null) return
     calls = { ...calls, root: [found.root] }
     options = { ...(await commandOptions(calls)), seen: found.seen }

@@ -30,10 +30,15 @@ export interface RootFound {
 /**
  * Nothing has been changed in the JVM when this resolves.
  *
+ * @param isAdaptive  the session may be of scheme adaptive, for which sampling goes on
  * @returns null if the user left without one; the exit status is set then
  */
-export async function findRoot(pid: number, sampler?: string): Promise<RootFound | null> {
-  const found = await searched(pid, sampler)
+export async function findRoot(
+  pid: number,
+  sampler: string | undefined,
+  isAdaptive: boolean,
+): Promise<RootFound | null> {
+  const found = await searched(pid, sampler, isAdaptive)
   if ('left' in found) return leave(pid, found.left)
   try {
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
@@ -48,6 +53,7 @@ export async function findRoot(pid: number, sampler?: string): Promise<RootFound
 async function searched(
   pid: number,
   sampler: string | undefined,
+  goesOn: boolean,
 ): Promise<FoundRoots | { readonly left: Chosen['left'] }> {
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
@@ -60,14 +66,15 @@ async function searched(
       onProgress: (text) => progress.update(text),
       stop: stop.fired,
       withNames: true,
-      goesOn: true,
+      goesOn,
     })
     if (found === null || stop.signal !== null) {
       progress.close()
       await found?.finish()
       return { left: await stop.fired }
     }
-    for (const line of costOf(found)) progress.note(`${line}; so it goes on while you choose`)
+    for (const line of costOf(found))
+      progress.note(found.goesOn ? `${line}; dumps go on while you choose, for a minute` : line)
     return found
   } finally {
     stop.dispose()
@@ -114,6 +121,7 @@ function choiceOf(found: FoundRoots): RootChoice {
     classes: names.classes,
     methodName: found.methodName,
     samplesNow: found.samplesNow,
+    ended: found.ended,
     rootOf: (name) => (isUsableRoot(name) ? rootText(name) : null),
     problemOf,
   }

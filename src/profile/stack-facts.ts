@@ -17,7 +17,7 @@ export interface PauseFact {
 /**
  * `redefinition`: one of jfluid's. `collection`: the JVM stopped its threads for a garbage collection. `safepoint`: it stopped them for
  * something else; where its collections are not known, perhaps for one. `stacks`: jfluid took stacks of threads inside roots. `throttled`: it did not, and its control group had used up its
- * share of the processors. `suspended`: the process did not run, and did not wait for a processor. `processor`: none of these, so no
+ * share of the processors. `suspended`: the process was seen to be stopped. `processor`: none of these, so no
  * processor was free.
  */
 export const STALL_CAUSES = [
@@ -120,7 +120,7 @@ function rowsLine({ rowsFromMs, timedOneOf }: StackFacts): [string, string][] {
   return [
     [
       'rows',
-      `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when they began anew: what is timed had changed, or discarded code was compiled again'}`,
+      `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when methods began to be timed'}`,
     ],
   ]
 }

@@ -28,6 +28,8 @@ export class Pulse {
   /** When a status was asked for that has not come; null if none is due. */
   #askedAt: number | null = null
   #note: string | null = null
+  /** The process was seen to be stopped since it last gave its status. */
+  #wasStopped = false
 
   /** @param controller  goes on and ends with it */
   constructor(engine: Engine, controller: Controller | null) {
@@ -62,7 +64,8 @@ export class Pulse {
     const status = await agent.status()
     clock.update(status.clock)
     targetState.take(status)
-    const suspended = (await inside?.read(installation.swaps.latest)) ?? null
+    const suspended = (await inside?.read(installation.swaps.latest, this.#wasStopped)) ?? null
+    this.#wasStopped = false
     if (suspended !== null) recorder.pause(suspended[0], suspended[1])
     if (status.survivors !== null) recorder.survivors(status.survivors)
     const { unloaded } = status
@@ -75,7 +78,9 @@ export class Pulse {
     const { options, recorder, rootWatch, turns, warnings } = this.#engine
     if (this.#askedAt !== null) {
       // One question at a time: a target that is stopped would have hundreds to answer when it goes on.
-      this.#note = performance.now() - this.#askedAt < SILENT_MS ? null : this.#silence()
+      const silence = this.#silence()
+      if (silence !== null) this.#wasStopped = true
+      this.#note = performance.now() - this.#askedAt < SILENT_MS ? null : silence
       return
     }
     this.#askedAt = performance.now()

@@ -283,11 +283,11 @@ export class RootChooser extends Frame<null> implements ChooserActions {
   }
 }
 
-function sourceOf({ pid, mainClass, jdk, durationMs, warnings, methodName }: RootChoice): FrameSource {
+function sourceOf({ pid, mainClass, jdk, durationMs, warnings, methodName, ended }: RootChoice): FrameSource {
   const status: LiveStatus = {
     ...{ pid, mainClass, jdk, scheme: 'b', mode: 'sample', roots: [], phase: 'starting', warnings },
     ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
     elapsedMs: durationMs,
   }
-  return { status: () => status, methodName, reset: () => {}, ended: new Promise(() => {}) }
+  return { status: () => status, methodName, reset: () => {}, ended }
 }

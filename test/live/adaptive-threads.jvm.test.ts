@@ -180,28 +180,20 @@ forEachJdk((jdk) => {
     await until(async () => ((await session.status()).stacks?.samples ?? 0) > 5)
     await session.reset() // forgets what an attach may do to a busy machine
     const stalledMs = 1500
-    let times = 0
-    // One in a hundred comes while stacks are taken, and is called that.
-    await until(async () => {
-      java.send('before')
-      await java.line(/^before/, ++times)
-      process.kill(java.pid, 'SIGSTOP')
-      await sleep(stalledMs) // the time is the point
-      process.kill(java.pid, 'SIGCONT')
-      java.send('after') // by its answer the sampler's clock has ticked: it tells the stall
-      await java.line(/^after/, times)
-      const { stacks } = await session.profileSoFar('it goes on')
-      if (stacks?.stallCause !== 'stacks') return true
-      await session.reset()
-      return false
-    })
+    java.send('before')
+    await java.line(/^before/)
+    process.kill(java.pid, 'SIGSTOP')
+    await sleep(stalledMs) // the time is the point
+    process.kill(java.pid, 'SIGCONT')
+    java.send('after') // by its answer the sampler's clock has ticked: it tells the stall
+    await java.line(/^after/)
     await session.detach()
     const profile = await session.profile()
     await session.close()
     expect(profile.stacks!.longestStallMs).toBeGreaterThan(stalledMs * 0.9)
     expect(profile.stacks!.longestStallMs).toBeLessThan(stalledMs * 2)
     expect(profile.stacks!.stallCause).toBe('suspended')
-    expect(profile.stacks!.suspendedMs).toBe(profile.stacks!.longestStallMs)
+    expect(profile.stacks!.suspendedMs).toBeGreaterThanOrEqual(profile.stacks!.longestStallMs)
     // The calls that were under way have none of that time.
     expect(profile.rootCalls!.max).toBeLessThan(stalledMs * 1e6 * 0.5)
     const text = reportText(profile, { width: 200 })

@@ -5,6 +5,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { readThreadNames } from '../../src/attach/target-process.ts'
 import { TIMED } from '../../src/cct/picture.ts'
 import { readProfile } from '../../src/profile/file.ts'
+import { agentJar } from '../../src/session/doors/agent-jar.ts'
 import { candidateNames } from '../../src/session/roots/candidate-names.ts'
 import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
@@ -73,7 +74,9 @@ forEachJdk((jdk) => {
   it('methods below a root that is picked are timed by the redefinition of the root', {
     timeout: 60_000,
   }, async () => {
-    const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Waiting'), 'fix.Waiting'])
+    // Where the first redefinition discards all compiled code, methods are timed after ten seconds; not with an agent at start.
+    const agent = `-javaagent:${agentJar().path}`
+    const java = startJava(jdk, [agent, '-cp', await compileFixture(jdk, 'Waiting'), 'fix.Waiting'])
     await java.line(/^ready/)
     const file = join(temporaryDirectory(), 'picked.jfluid')
     const terminal = Terminal.jfluid(['attach', `${java.pid}`, '--scheme', 'adaptive', '--out', file])
@@ -83,7 +86,7 @@ forEachJdk((jdk) => {
     terminal.send('fix.Waiting.request')
     // Half of them are in the root, and a hundred of these will do at any time.
     await terminal.until(
-      (lines) => Number(/([\d,]+) by now/.exec(lines[1] ?? '')?.[1]?.replace(',', '')) > 240,
+      (lines) => Number(/([\d,]+) by now/.exec(lines[1] ?? '')?.[1]?.replaceAll(',', '')) > 240,
     )
     terminal.send('\r')
     await terminal.until((lines) => lines.at(-2)?.includes('attach with root fix.Waiting.request'))

@@ -31,6 +31,7 @@ function choiceOf(change: Partial<RootChoice> = {}): RootChoice {
     classes: ['shop.Orders', 'shop.Journal'],
     methodName: (id) => methods.names[id],
     samplesNow: () => 101,
+    ended: new Promise(() => {}),
     rootOf: (name) => (name.class.startsWith('java.') ? null : `${name.class}.${name.method}`),
     problemOf: (text) => (text.includes('.') ? null : 'it names no class'),
     ...change,

@@ -38,6 +38,7 @@ export function patternsOf(seen: readonly Seen[]): RootPattern[] {
 /**
  * @param seen       of which it is chosen; nothing may be worth it
  * @param longestMs  that the JVM may stand still
+ * @param beside     classes that the same redefinition has besides
  * @returns null if none of them is worth it
  */
 export async function batchOf(
@@ -45,10 +46,12 @@ export async function batchOf(
   longestMs: number,
   arming: Arming,
   door: OpenDoor,
+  beside = 0,
 ): Promise<Batch | NoBatch | null> {
   const chosen = chooseMethods(seen)
   if (chosen.size === 0) return null
-  const classes = await arming.classesWithin(longestMs, USUAL_LIMITS.classes)
+  const fitting = await arming.classesWithin(longestMs, USUAL_LIMITS.classes + beside)
+  const classes = Math.max(0, fitting - beside)
   const most = Math.min(classes, chosen.size)
   const pauseMs = await arming.predict(Math.max(1, most))
   if (most === 0) {

@@ -2,15 +2,17 @@
 // of the roots' names, and no thread of the target asks or waits.
 
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { debug } from '../../base/debug.ts'
 import { AbstractOrNativeRoot } from '../../reveal/errors.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
+import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_TIME } from '../../wire/messages.ts'
 import { checkRefused, hideHandleMembers, instrumentingPhase } from '../beginning.ts'
 import type { Engine } from '../engine.ts'
 import { LONGEST_PAUSE_MS } from '../limits.ts'
 import type { Pulse } from '../pulse.ts'
-import { batchOf, patternsOf } from './batch.ts'
-import { batchPauseMs, type JvmSize } from './pause.ts'
+import { type Batch, batchOf, type NoBatch, patternsOf } from './batch.ts'
+import { type JvmSize, withRootsMs } from './pause.ts'
 
 /** Of the JDK: what method handles call is hidden there. */
 const HANDLE_CLASSES = 1
@@ -107,9 +109,16 @@ async function firstBatch(
 ): Promise<Revelation | null> {
   const { seen = [] } = options
   if (arming === null || seen.length === 0) return null
-  const classes = classesOf(asked)
-  const roots = { predictedMs: await arming.predict(classes, size), measuredMs: null, classes }
-  const batch = await batchOf(seen, batchPauseMs(LONGEST_PAUSE_MS, roots), arming, door)
+  const beside = classesOf(asked) + HANDLE_CLASSES
+  const longestMs = withRootsMs(LONGEST_PAUSE_MS, await arming.predict(beside, size))
+  let batch: Batch | NoBatch | null
+  try {
+    batch = await batchOf(seen, longestMs, arming, door, beside)
+  } catch (error) {
+    if (error instanceof LinkLost) throw error
+    debug.reveal?.(`adaptive: no batch with the roots: ${String(error)}`) // the controller tries again
+    return null
+  }
   if (batch === null || 'why' in batch) return null
   const { revelation } = await arming.revealWithin(batch.patterns, batch.limits)
   return revelation.instrument.length === 0 ? null : revelation

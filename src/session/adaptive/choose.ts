@@ -136,18 +136,19 @@ const DOMAIN = /^(?:[a-z]{2,3}|info)$/
 
 /**
  * Packages of the user's own code: those that share the first name of a root's, as `kafka`, or the first two where that is a domain,
- * as `org.keycloak`. Below a root of a framework, such as what calls all controllers, it is all that is of no framework.
+ * as `org.keycloak`. Below a root of a framework, such as what calls all controllers, it is all that is of no framework, too.
  */
 export function ownBy(rootClasses: readonly string[]): (className: string) => boolean {
   const isApplication = (className: string) =>
     isOfApplication({ class: className, method: '', descriptor: '', loader: '' })
-  if (!rootClasses.some(isApplication)) return isApplication
+  const isOfFramework = !rootClasses.some(isApplication)
   const prefixes = rootClasses.map((it) => {
     const packages = it.split('.').slice(0, -1)
     return packages.length === 0 ? null : `${packages.slice(0, DOMAIN.test(packages[0]!) ? 2 : 1).join('.')}.`
   })
   return (className) =>
-    prefixes.some((it) => (it === null ? !className.includes('.') : className.startsWith(it)))
+    prefixes.some((it) => (it === null ? !className.includes('.') : className.startsWith(it))) ||
+    (isOfFramework && isApplication(className))
 }
 
 /** @returns methods by class, the most valuable classes first; empty if nothing is sure enough yet */

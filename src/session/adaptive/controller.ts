@@ -23,7 +23,7 @@ import { batchOf, mib } from './batch.ts'
 import { ownBy, type Seen, seenMethods, shareOf } from './choose.ts'
 import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
-import { batchPauseMs, COLD_MS, COLDEST_MS, tookTooLong } from './pause.ts'
+import { batchPauseMs, COLD_MS, tookTooLong } from './pause.ts'
 
 const STEP_MS = 250
 /** Before the first batch. */
@@ -91,8 +91,6 @@ export class Controller {
   #nextElsewhere = 0
   #resets = 0
   #rowsFromMs = 0
-  /** The first seconds are over. */
-  #isWarmer = false
 
   constructor(engine: Engine, span: Span) {
     this.#engine = engine
@@ -205,7 +203,6 @@ export class Controller {
   async #step(): Promise<void> {
     try {
       await this.#brake()
-      this.#afterColdest()
       if (this.#phase === 'look') await this.#look()
       else if (this.#phase === 'settle') await this.#settle()
       else await this.#hold()
@@ -230,11 +227,9 @@ export class Controller {
     this.#newRows()
   }
 
-  /** Where the first redefinition has dropped what was compiled, what came until then is of the interpreter. */
-  #afterColdest(): void {
-    if (this.#isWarmer || this.#span.durationMs < COLDEST_MS) return
-    this.#isWarmer = true
-    if (firstRedefinition(this.#engine) !== 'is over') this.#newRows(this.#sampledFromMs)
+  /** Until then some code is still interpreted, because the first redefinition has dropped what was compiled. */
+  get #isCold(): boolean {
+    return firstRedefinition(this.#engine) !== 'is over' && this.#span.durationMs < COLD_MS
   }
 
   async #look(): Promise<void> {
@@ -246,8 +241,7 @@ export class Controller {
     if (inside.samples < least) await this.#lookElsewhere()
     if (inside.samples < least || inside.calls < LEAST_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
-    // Until then some code is still interpreted, because the first redefinition has dropped what was compiled.
-    if (firstRedefinition(this.#engine) !== 'is over' && durationMs < COLD_MS) return
+    if (this.#isCold) return
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = await allRows(this.#engine, this.#span)
@@ -277,15 +271,15 @@ export class Controller {
   }
 
   async #arm(seen: readonly Seen[], arming: Arming): Promise<void> {
-    const [roots] = arming.pauses
-    if (roots !== undefined && tookTooLong(roots, LONGEST_PAUSE_MS)) {
-      const [took, expected] = [roots.measuredMs, roots.predictedMs].map((it) => span(it ?? 0))
+    const [first] = arming.pauses
+    if (first !== undefined && tookTooLong(first, LONGEST_PAUSE_MS)) {
+      const [took, expected] = [first.measuredMs, first.predictedMs].map((it) => span(it ?? 0))
       this.#holdWithout(
-        `only the root is timed: the JVM stood still for ${took} when the root got its probes, where ${expected} were expected (--time Foo.bar times more)`,
+        `only the root is timed: the first redefinition stopped the JVM for ${took}, where ${expected} were expected (--time Foo.bar times more)`,
       )
       return
     }
-    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, roots)
+    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, first)
     const batch = await batchOf(seen, longestMs, arming, this.#engine.door)
     if (batch === null || this.#stopped) return
     if ('why' in batch) {
@@ -320,7 +314,8 @@ export class Controller {
 
   async #settle(): Promise<void> {
     const { arming } = this.#engine
-    if (arming === null) return
+    // A batch that went in with the roots: calls of interpreted code are fewer than later, and each takes longer.
+    if (arming === null || this.#isCold) return
     const before = this.#armedAt
     if (before !== null && performance.now() - before.atMs < SETTLE_MS) return
     const resets = this.#resets
@@ -379,15 +374,14 @@ export class Controller {
     this.#newRows()
   }
 
-  /** @param sampledFromMs  when the samples began that there have been; default: they begin with the rows */
-  #newRows(sampledFromMs: number | null = null): void {
+  #newRows(): void {
     if (this.#stopped) return // the last picture is about to be made
     const { clock, inside, recorder } = this.#engine
     recorder.newRows(clock.nowTicks)
     inside?.newRows(clock.nowTicks)
     this.#rowsFromMs = this.#span.durationMs
     this.#lookedAt = 0
-    this.#sampledFromMs = sampledFromMs
+    this.#sampledFromMs = null
     this.#armedAt = null
     this.#before = null
   }

@@ -43,7 +43,7 @@ export function callsForOneTimed(callsPerSecond: number): number {
  */
 export function samplesNeeded(sampledMs: number): number {
   if (sampledMs < 8_000) return 100
-  return sampledMs < 12_000 ? 40 : 20
+  return sampledMs < 11_000 ? 40 : 20
 }
 
 /** Below that, a method is what the compilers inline: its probes would cost it more than they tell. */

@@ -44,23 +44,17 @@ export interface Stall {
   readonly collectionMs: number | null
   /** The same without its share of the processors, by the kernel. */
   readonly throttledMs: number | null
-  /** For so long its thread was ready, and had no processor; null where the kernel does not tell. */
-  readonly readyMs: number | null
+  /** The process was seen to be stopped meanwhile. */
+  readonly stopped: boolean
 }
 
 const NO_STALL = {
-  ms: 0,
-  taking: false,
-  safepointMs: null,
-  collectionMs: null,
-  throttledMs: null,
-  readyMs: null,
+  ...{ ms: 0, taking: false, stopped: false },
+  ...{ safepointMs: null, collectionMs: null, throttledMs: null },
 }
 
-/** Shorter ones may be a thread that the kernel was slow to wake. */
+/** In a shorter one the process may have been stopped for a part of it. */
 const SUSPENDED_MS = 1_000
-/** Of the sampling thread, as the agent has it. */
-const SAMPLER_THREAD = 'jfluid-sampler'
 
 /**
  * Most of it must have been for that.
@@ -69,7 +63,7 @@ const SAMPLER_THREAD = 'jfluid-sampler'
  * @returns null where that is not known, or there was no stall
  */
 export function causeOf(
-  { ms, atTicks, taking, safepointMs, collectionMs, throttledMs, readyMs }: Stall,
+  { ms, atTicks, taking, stopped, safepointMs, collectionMs, throttledMs }: Stall,
   ticksOf: (ms: number) => number,
   redefinedTicks: Iterable<readonly [from: number, to: number]>,
 ): StallCause | null {
@@ -79,14 +73,14 @@ export function causeOf(
   for (const [from, to] of redefinedTicks)
     redefined += Math.max(0, Math.min(to, atTicks) - Math.max(from, began))
   if (redefined >= (atTicks - began) / 2) return 'redefinition'
+  if (stopped && ms >= SUSPENDED_MS) return 'suspended'
   if (safepointMs === null) return taking ? 'stacks' : null
   if (safepointMs >= ms / 2) {
     if ((collectionMs ?? 0) >= ms / 2) return 'collection'
     return taking ? 'stacks' : 'safepoint'
   }
   if ((throttledMs ?? 0) >= ms / 2) return 'throttled'
-  if (taking) return 'stacks'
-  return ms >= SUSPENDED_MS && readyMs !== null && readyMs < ms / 2 ? 'suspended' : 'processor'
+  return taking ? 'stacks' : 'processor'
 }
 
 /** How much of that there was between two readings, in ms. */
@@ -129,7 +123,7 @@ export class Inside {
 
   constructor(from: Sources) {
     this.#from = from
-    this.#stops = from.process === null ? null : new StopCounters(from.process, SAMPLER_THREAD)
+    this.#stops = from.process === null ? null : new StopCounters(from.process)
   }
 
   /** Before `go`. */
@@ -151,10 +145,11 @@ export class Inside {
   /**
    * Takes what has been sampled since the last time.
    *
-   * @param swaps  all redefinitions
+   * @param swaps    all redefinitions
+   * @param stopped  the process was seen to be stopped since the last time
    * @returns when the process was suspended meanwhile, in ticks; null if it was not
    */
-  async read(swaps: readonly Swap[]): Promise<readonly [from: number, to: number] | null> {
+  async read(swaps: readonly Swap[], stopped: boolean): Promise<readonly [from: number, to: number] | null> {
     if (this.#others === 0) return null
     const asked = this.#stops?.read() ?? null
     const news = await this.#from.agent.insideSamples()
@@ -174,11 +169,10 @@ export class Inside {
     if (ms <= Math.min(this.#longest?.ms ?? 0, SUSPENDED_MS)) return null
     const stops = this.#stops?.read()
     const stall = {
-      ...{ ms, atTicks: news.longestLateAt, taking: news.longestTaking },
+      ...{ ms, atTicks: news.longestLateAt, taking: news.longestTaking, stopped },
       safepointMs: isRecent ? msBetween(before, now) : null,
       collectionMs: isRecent ? msBetween(stopsBefore?.collectionNs, stops?.collectionNs) : null,
       throttledMs: isRecent ? msBetween(stopsBefore?.throttledNs, stops?.throttledNs) : null,
-      readyMs: isRecent ? msBetween(stopsBefore?.readyNs, stops?.readyNs) : null,
     }
     if (ms > (this.#longest?.ms ?? 0)) this.#longest = stall
     if (this.#causeOf(stall, swaps) !== 'suspended') return null

@@ -7,8 +7,6 @@ import type { PauseFact } from '../../profile/stack-facts.ts'
 
 /** Code that a redefinition has discarded is taken to be compiled again after so long. */
 export const COLD_MS = 10_000
-/** Until then most of it is interpreted: samples say more of the interpreter than of the program. */
-export const COLDEST_MS = 5_000
 
 /** What a redefinition has to walk. */
 export interface JvmSize {
@@ -82,7 +80,7 @@ export function refittedSlowness(slowness: number, predictedMs: number, measured
 const FAR_OFF = 3
 
 /**
- * Whether a redefinition stopped the JVM for so much longer than was said that no other may follow, but the one that gives the code back.
+ * Whether the first redefinition stopped the JVM for so much longer than was said that no batch may follow.
  *
  * @param unaskedMs  what may be done in any case
  */
@@ -107,4 +105,9 @@ export function batchPauseMs(unaskedMs: number, roots: PauseFact | undefined): n
   if (roots === undefined || roots.predictedMs === null) return unaskedMs
   const longMs = OF_A_BATCH * Math.max(roots.predictedMs, roots.measuredMs ?? 0)
   return Math.min(longestBatchMs(unaskedMs), Math.max(unaskedMs, longMs))
+}
+
+/** The same of a batch and the roots together, which stop the JVM anyway: however long that is, the batch may make it a fifth longer. */
+export function withRootsMs(unaskedMs: number, rootsMs: number | null): number {
+  return Math.max(unaskedMs, OF_A_BATCH * (rootsMs ?? 0))
 }

@@ -50,7 +50,10 @@ export interface FoundRoots {
   /** The JVM has gone meanwhile. */
   readonly hasEnded: boolean
   methodName(id: number): MethodName
-  /** While it goes on. */
+  /** Sampling goes on. */
+  readonly goesOn: boolean
+  /** Resolves with the reason when that ends otherwise than by `finish`. */
+  readonly ended: Promise<string>
   samplesNow(): number
   /** Ends what goes on. @returns all that has been sampled */
   finish(): Promise<{ readonly snapshot: Snapshot; readonly durationMs: number }>
@@ -118,9 +121,9 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     clearInterval(ticker)
   }
   const sampledMs = performance.now() - startedAt
-  if (options.goesOn === true && session.sampling.by === 'stacks' && !isOver)
-    setTimeout(() => void session.leave(), GOES_ON_MS).unref()
-  else await session.leave()
+  const goesOn = options.goesOn === true && session.sampling.by === 'stacks' && !isOver
+  const ending = goesOn ? setTimeout(() => void session.leave(), GOES_ON_MS) : undefined
+  if (!goesOn) await session.leave()
   const { sampling } = session
   const hasEnded = session.ending?.how === 'target ended'
   // Once it has been sampled: a JVM that has just begun has compiled more of its methods by then.
@@ -130,6 +133,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   try {
     if (wantsNames) names = await namesIn(connection, signal)
   } catch (error) {
+    clearTimeout(ending)
     await session.leave()
     throw error
   }
@@ -141,7 +145,10 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     candidates: rootCandidates(snapshot, methodName, looks),
     warnings: session.status().warnings,
     samplesNow: () => session.status().samples,
+    goesOn,
+    ended: session.ended,
     async finish() {
+      clearTimeout(ending)
       await session.leave()
       return { snapshot: session.snapshot(false), durationMs: session.status().elapsedMs }
     },

@@ -64,7 +64,7 @@ function pictureBelow(
     totalNs: total,
     selfNs: nodes.map((node) => metrics.selfSamples?.[node] ?? 0),
     sdNs: total.map((it) => Math.sqrt((it * (whole - it)) / calls)),
-    // What waits has frames of the JDK below it, so that it computes nothing itself.
+    // A class that waits in native code of its own counts as one that computes: it is left alone.
     cpuNs: total,
     samples: total,
     known: ids.map((id) => (isTimed(id) ? TIMED : SAMPLED)),

@@ -18,6 +18,8 @@ const MOST_COST = 0.01
 /** So many dumps say what the next will cost. */
 const LATEST = 15
 const UNKNOWN_ID = -1
+/** For the dump that is under way when sampling ends. */
+const LAST_MS = 1_000
 
 /**
  * When the next dump is due, ms after the last was: by their median, since a collection may have been counted with one.
@@ -46,6 +48,7 @@ export class ThreadDumps implements Sampler {
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
   #stopped = false
+  readonly #abort = new AbortController()
   #problem: unknown
   #late = 0
   #dumps = 0
@@ -92,7 +95,7 @@ export class ThreadDumps implements Sampler {
   async #dump(): Promise<void> {
     const before = this.#safepointMs()
     this.#lastAt = performance.now()
-    const threads = await dumpThreads(this.#connection)
+    const threads = await dumpThreads(this.#connection, this.#abort.signal)
     const after = this.#safepointMs()
     const ms = before === undefined || after === undefined ? performance.now() - this.#lastAt : after - before
     this.#stoppedMs += ms
@@ -146,7 +149,10 @@ export class ThreadDumps implements Sampler {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
+    // A JVM that is stopped does not answer.
+    const late = setTimeout(() => this.#abort.abort(), LAST_MS)
     await this.#running
+    clearTimeout(late)
   }
 
   /** What dumps have cost so far, and how often they came. */

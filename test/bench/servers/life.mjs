@@ -188,7 +188,8 @@ async function session(root, { jvm, watch, plan, tag, tell }) {
   }, 50)
   const late = setTimeout(
     () => {
-      tell(`the client has not ended after ${plan.seconds + CLIENT_LATE_S} s: killed`)
+      const at = picking === null ? '' : `, waiting for ${picking.waitsFor}`
+      tell(`the client has not ended after ${plan.seconds + CLIENT_LATE_S} s${at}: killed`)
       void client.end('SIGTERM')
     },
     (plan.seconds + CLIENT_LATE_S) * 1000,

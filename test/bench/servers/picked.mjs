@@ -6,6 +6,7 @@ import headless from '@xterm/headless'
 /**
  * @typedef {object} Step
  * @property {(lines: readonly string[]) => boolean} when  what is on the screen
+ * @property {string} what  it waits for
  * @property {string} keys
  * @property {number} [afterMs]  before they are pressed
  * @property {'begin' | 'firstCall'} [mark]
@@ -17,15 +18,26 @@ const LOOKING_MS = 10_000
 function stepsTo(root) {
   const row = new RegExp(`[\\d.]+(?:ns|µs|ms|s) .*${root.replaceAll(/[.$]/g, '\\$&')}\\s*$`)
   return [
-    { when: (lines) => lines[0]?.includes('choose a root') === true, keys: 'r' },
-    { when: (lines) => lines[2]?.startsWith(' root: ') === true, keys: root, afterMs: LOOKING_MS },
-    { when: (lines) => lines[2]?.includes(root) === true, keys: '\r' },
+    { what: 'the picker', when: (lines) => lines[0]?.includes('choose a root') === true, keys: 'r' },
     {
+      what: 'its field',
+      when: (lines) => lines[2]?.startsWith(' root: ') === true,
+      keys: root,
+      afterMs: LOOKING_MS,
+    },
+    { what: 'the name', when: (lines) => lines[2]?.includes(root) === true, keys: '\r' },
+    {
+      what: 'the question',
       when: (lines) => lines.some((it) => it.includes(`attach with root ${root}`)),
       keys: '\r',
       mark: 'begin',
     },
-    { when: (lines) => lines.some((it) => row.test(it)), keys: '', mark: 'firstCall' },
+    {
+      what: 'a call of the root',
+      when: (lines) => lines.some((it) => row.test(it)),
+      keys: '',
+      mark: 'firstCall',
+    },
   ]
 }
 
@@ -48,6 +60,11 @@ export class Picking {
 
   take(text) {
     this.#emulator.write(text, () => this.#look())
+  }
+
+  /** What it waits for; null if nothing more. */
+  get waitsFor() {
+    return this.#steps[0]?.what ?? null
   }
 
   #look() {

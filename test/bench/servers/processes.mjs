@@ -74,6 +74,7 @@ export class Running {
     })
     if (log !== undefined) closeSync(to)
     if (onOutput !== undefined) this.#child.stdout.setEncoding('utf8').on('data', onOutput)
+    this.#child.stdin?.on('error', () => {}) // it ends just now
     living.add(this)
     this.ended = new Promise((resolve, reject) => {
       this.#child.on('error', reject)
@@ -93,8 +94,9 @@ export class Running {
     return this.#child.pid
   }
 
+  /** Of one that has ended nobody reads it. */
   type(keys) {
-    this.#child.stdin.write(keys)
+    if (this.how === null) this.#child.stdin.write(keys)
   }
 
   /** Asks it to end, the whole group if it does not. */

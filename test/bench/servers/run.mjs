@@ -10,7 +10,8 @@
 //   --bare-only                    only these
 //   --sessions 1                   in each life; of more, each has a root of its own (ten in turn), the first that of the cell
 //   --options '…'                  passed to jfluid
-//   --picked                       the root is chosen in the picker of `jfluid attach`, from samples; else `jfluid record --root`
+//   --picked                       the root is chosen in the picker of `jfluid attach`, from samples; else `jfluid record --root`. What it says
+//                                  beside its screen is not in the results, and recording begins with the first call there
 //   --agent idle|opentelemetry     the servers are started with `-javaagent:` of ours, which sleeps, or of OpenTelemetry, which traces requests
 //   --busy                         boot verifies a bcrypt password in each request, and 8 clients ask as fast as it answers
 //   --out <directory>              for logs, loads, profiles and results.json; a new one below the system's temporary directory unless given

@@ -108,10 +108,11 @@ describe("a user's own code", () => {
     expect(isOwn('org.springframework.web.Filter')).toBe(false)
   })
 
-  it('is what is of no framework below a root of one', () => {
+  it('is what is of no framework, too, below a root of one', () => {
     const isOwn = ownBy(['org.jboss.resteasy.reactive.server.handlers.InvocationHandler'])
     expect(isOwn('org.keycloak.services.Urls')).toBe(true)
-    expect(isOwn('org.jboss.resteasy.reactive.server.core.Deployment')).toBe(false)
+    expect(isOwn('org.jboss.resteasy.reactive.server.core.Deployment')).toBe(true)
+    expect(isOwn('org.infinispan.Cache')).toBe(false)
     expect(ownBy(['org.apache.catalina.connector.CoyoteAdapter', 'com.acme.Shop'])('com.acme.Tax')).toBe(true)
     expect(ownBy(['org.apache.catalina.connector.CoyoteAdapter', 'com.acme.Shop'])('orders.Tax')).toBe(false)
   })

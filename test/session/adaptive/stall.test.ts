@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import { causeOf, type Stall } from '../../../src/session/adaptive/inside.ts'
 
-type Stops = Partial<Pick<Stall, 'taking' | 'collectionMs' | 'throttledMs' | 'readyMs'>>
+type Stops = Partial<Pick<Stall, 'taking' | 'stopped' | 'collectionMs' | 'throttledMs'>>
 
 const stall = (ms: number, safepointMs: number | null, stops: Stops = {}): Stall => ({
-  ...{ ms, atTicks: 1_000, taking: false, safepointMs, collectionMs: null, throttledMs: null, readyMs: null },
+  ...{ ms, atTicks: 1_000, taking: false, stopped: false },
+  ...{ safepointMs, collectionMs: null, throttledMs: null },
   ...stops,
 })
 
@@ -47,13 +48,13 @@ it('without a safepoint it was for a quota, if the kernel has throttled the JVM 
   expect(causeBeside(null, { throttledMs: 40 })).toBe(null)
 })
 
-it('in a long one the process was suspended, if the thread has not waited for a processor for most of it', () => {
+it('in a long one the process was suspended, if it was seen to be stopped', () => {
   const long = (stops: Stops, ms = 1_500) => causeOf(stall(ms, 3, stops), (each) => each * 2, [])
-  expect(long({ readyMs: 749 })).toBe('suspended')
-  expect(long({ readyMs: 750 })).toBe('processor')
-  expect(long({ readyMs: 0 }, 999)).toBe('processor')
-  expect(long({ readyMs: null }), 'where the kernel does not tell').toBe('processor')
-  expect(long({ readyMs: 0, throttledMs: 750 })).toBe('throttled')
+  expect(long({ stopped: true })).toBe('suspended')
+  expect(long({ stopped: true, taking: true })).toBe('suspended')
+  expect(long({ stopped: false }), 'a thread may wait for a page, or for a safepoint').toBe('processor')
+  expect(long({ stopped: true }, 999)).toBe('processor')
+  expect(causeOf(stall(1_500, null, { stopped: true }), (ms) => ms * 2, [])).toBe('suspended')
 })
 
 it('stacks were taken meanwhile, and nothing else was the cause', () => {
@@ -63,8 +64,6 @@ it('stacks were taken meanwhile, and nothing else was the cause', () => {
   expect(causeBeside(20, { taking: true, collectionMs: 20 })).toBe('collection')
   expect(causeBeside(0, { taking: true, throttledMs: 20 })).toBe('throttled')
   expect(causeOf(stall(40, 40, { taking: true }), (ms) => ms * 2, [[930, 990]])).toBe('redefinition')
-  // It may have waited for the thread of which it takes the stack.
-  expect(causeOf(stall(1_500, 0, { taking: true, readyMs: 0 }), (ms) => ms * 2, [])).toBe('stacks')
 })
 
 it('no stall was for nothing', () => {
