@@ -76,7 +76,7 @@ export function refittedSlowness(slowness: number, predictedMs: number, measured
   return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
 }
 
-/** So many times what was expected, and nobody knows what another one takes. */
+/** After one that took so many times what was expected, the next cannot be expected either. */
 const FAR_OFF = 3
 
 /**

@@ -94,7 +94,7 @@ export class Running {
     return this.#child.pid
   }
 
-  /** Of one that has ended nobody reads it. */
+  /** Does nothing once the process has ended. */
   type(keys) {
     if (this.how === null) this.#child.stdin.write(keys)
   }
