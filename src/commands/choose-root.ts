@@ -6,7 +6,7 @@ import { parseRoot } from '../reveal/patterns.ts'
 import type { Seen } from '../session/adaptive/choose.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
 import { isUsableRoot, rootText } from '../session/roots/root-names.ts'
-import { type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
+import { type AllSamples, type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
 import { seenBelow } from '../session/roots/seen-below.ts'
 import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
@@ -43,7 +43,9 @@ export async function findRoot(
   try {
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
     const { left, root } = await chosenOn(choiceOf(found))
-    return root === null ? leave(pid, left) : { root, seen: await seenAt(root, found) }
+    const all = await found.finish()
+    if (all.hasEnded && left === 'quit') throw new NoSuchProcess(pid, 'has ended')
+    return root === null ? leave(pid, left) : { root, seen: seenAt(root, found, all) }
   } finally {
     await found.finish()
   }
@@ -82,8 +84,11 @@ async function searched(
   }
 }
 
-async function seenAt(root: string, { finish, methodName, sampling }: FoundRoots): Promise<readonly Seen[]> {
-  const { snapshot, durationMs } = await finish()
+function seenAt(
+  root: string,
+  { methodName, sampling }: FoundRoots,
+  { snapshot, durationMs }: AllSamples,
+): readonly Seen[] {
   // The flight recorder's samples are of processor time, and tell no share of the time of calls.
   return sampling.by === 'stacks' ? seenBelow(snapshot, methodName, parseRoot(root), durationMs) : []
 }

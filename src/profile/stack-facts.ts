@@ -16,9 +16,9 @@ export interface PauseFact {
 
 /**
  * `redefinition`: one of jfluid's. `collection`: the JVM stopped its threads for a garbage collection. `safepoint`: it stopped them for
- * something else; where its collections are not known, perhaps for one. `stacks`: jfluid took stacks of threads inside roots. `throttled`: it did not, and its control group had used up its
- * share of the processors. `suspended`: the process was seen to be stopped. `processor`: none of these, so no
- * processor was free.
+ * something else; where its collections are not known, perhaps for one. `stacks`: jfluid took stacks of threads inside roots.
+ * `throttled`: it did not, and its control group had used up its share of the processors. `suspended`: the process was seen to be
+ * stopped. `processor`: none of these, so no processor was free.
  */
 export const STALL_CAUSES = [
   'redefinition',

@@ -33,7 +33,7 @@ export interface RootChoice {
   methodName(id: number): MethodName
   /** With those since `snapshot`, which choose what is timed below the root. */
   samplesNow(): number
-  /** Resolves with a reason when no more are taken because the JVM has ended. */
+  /** Resolves when no more are taken because the JVM has ended: there is nothing to attach to. */
   readonly ended: Promise<string>
   /** What --root would be for a method of the tree; null if it cannot be one. */
   rootOf(name: MethodName): string | null

@@ -26,6 +26,7 @@ export interface Chosen {
 
 export async function chooseRoot(choice: RootChoice, screen: Screen): Promise<Chosen> {
   const chooser = new RootChooser(choice, screen)
+  void choice.ended.then(() => chooser.quit())
   const left = await chooser.run()
   return { left, root: left === 'quit' ? chooser.chosen : null }
 }
@@ -283,11 +284,11 @@ export class RootChooser extends Frame<null> implements ChooserActions {
   }
 }
 
-function sourceOf({ pid, mainClass, jdk, durationMs, warnings, methodName, ended }: RootChoice): FrameSource {
+function sourceOf({ pid, mainClass, jdk, durationMs, warnings, methodName }: RootChoice): FrameSource {
   const status: LiveStatus = {
     ...{ pid, mainClass, jdk, scheme: 'b', mode: 'sample', roots: [], phase: 'starting', warnings },
     ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
     elapsedMs: durationMs,
   }
-  return { status: () => status, methodName, reset: () => {}, ended }
+  return { status: () => status, methodName, reset: () => {}, ended: new Promise(() => {}) }
 }

@@ -56,6 +56,18 @@ forNewestJdk((jdk) => {
     expect(terminal.scrollback().join('\n')).toContain(`no root was chosen; JVM ${java.pid} runs as before`)
   })
 
+  it('a JVM that ends while one chooses is an error that says so', { timeout: 60_000 }, async () => {
+    const other = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
+    await other.line(/ready/)
+    const terminal = Terminal.jfluid(['attach', `${other.pid}`])
+    await terminal.until((lines) => lines[0]?.includes('choose a root'))
+    process.kill(other.pid, 'SIGKILL')
+    expect((await terminal.exit).code).toBe(68)
+    const shown = terminal.scrollback().join('\n')
+    expect(shown).toContain(`cannot attach to ${other.pid}: it has ended`)
+    expect(shown).not.toContain('runs as before')
+  })
+
   it('names to complete are the classes that are loaded and the methods that run', async () => {
     const { classes, methods } = await candidateNames(java.pid)
     expect(classes).toEqual(expect.arrayContaining(['shop.Main', 'shop.OrderService', 'shop.Journal']))

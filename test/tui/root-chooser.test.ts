@@ -87,6 +87,13 @@ describe('choosing a root', () => {
     expect(await chosen).toEqual({ left: 'quit', root: null })
   })
 
+  it('the end of the JVM leaves without one', async () => {
+    expect(await chooseRoot(choiceOf({ ended: Promise.resolve('the JVM ended') }), screen)).toEqual({
+      left: 'quit',
+      root: null,
+    })
+  })
+
   it('a signal leaves without one, even where one was asked about', async () => {
     const chosen = chooseRoot(choiceOf(), screen)
     screen.press('enter')

@@ -54,9 +54,17 @@ export interface FoundRoots {
   readonly goesOn: boolean
   /** Resolves with the reason when that ends otherwise than by `finish`. */
   readonly ended: Promise<string>
+  /** So far. */
   samplesNow(): number
   /** Ends what goes on. @returns all that has been sampled */
-  finish(): Promise<{ readonly snapshot: Snapshot; readonly durationMs: number }>
+  finish(): Promise<AllSamples>
+}
+
+export interface AllSamples {
+  readonly snapshot: Snapshot
+  readonly durationMs: number
+  /** The JVM has gone meanwhile. */
+  readonly hasEnded: boolean
 }
 
 /**
@@ -150,7 +158,10 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     async finish() {
       clearTimeout(ending)
       await session.leave()
-      return { snapshot: session.snapshot(false), durationMs: session.status().elapsedMs }
+      return {
+        ...{ snapshot: session.snapshot(false), durationMs: session.status().elapsedMs },
+        hasEnded: session.ending?.how === 'target ended',
+      }
     },
   }
 }
