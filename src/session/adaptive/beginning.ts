@@ -38,12 +38,13 @@ export async function beginAtRoots(
   onPhase: (phase: string) => void,
   recording: () => void,
 ): Promise<readonly number[]> {
-  const { agent, arming, inside, installation, options, revealer, turns, warnings } = engine
+  const { agent, arming, inside, installation, options, recorder, revealer, turns, warnings } = engine
   onPhase('looking for the root')
   const size = arming?.size()
   size?.catch(() => {}) // it is waited for below
   let counted: readonly number[] = []
   await Promise.all([agent.neverWait(), agent.enable()])
+  recorder.nobodyWaits()
   await turns.enqueue(async () => {
     arming?.want(patternsOf(options.seen ?? []))
     await installation.refreshClasses()

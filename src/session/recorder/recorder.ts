@@ -140,6 +140,7 @@ export type RecorderRequest =
 export type RecorderCommand =
   | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
   | { readonly kind: 'markWarmup' }
+  | { readonly kind: 'nobodyWaits' }
   | { readonly kind: 'timeRoots'; readonly costs: ProbeCosts }
   | { readonly kind: 'keepSlow'; readonly threshold: SlowThreshold }
   | { readonly kind: 'courseBegins' }
@@ -429,6 +430,11 @@ export class Recorder {
   /** Which of the objects that are looked after have come and gone. */
   survivors(news: SurvivorNews): void {
     this.#post({ kind: 'survivors', news })
+  }
+
+  /** In this session no thread of the target waits for the recorder (`neverWait` of the agent): it looks less often. */
+  nobodyWaits(): void {
+    this.#post({ kind: 'nobodyWaits' })
   }
 
   /** What was measured so far becomes the warm-up share. */

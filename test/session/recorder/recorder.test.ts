@@ -69,13 +69,14 @@ describe.each([
       ...(nowTicks !== undefined && { nowTicks }),
     })
   /** What would have been ten rounds: those of a recorder that is well. */
-  async function tenRoundsOfAnother(): Promise<void> {
+  const tenRoundsOfAnother = () => roundsOfAnother(10)
+  async function roundsOfAnother(rounds: number): Promise<void> {
     const path = join(dir, 'another')
     createRing(path, { chunkBytes: 4096, chunkCount: 1 })
     const other = new FakeTarget(path, 4096, 1)
     const well = await Recorder.start(path, worker)
     const beat = other.heartbeat()
-    await until('ten rounds', () => other.heartbeat() > beat + 10)
+    await until(`${rounds} rounds`, () => other.heartbeat() > beat + rounds)
     await well.stop()
     other.close()
   }
@@ -131,6 +132,18 @@ describe.each([
       assert.deepEqual(await recorder.called(all), [MAIN, WORK])
     },
   )
+
+  itMapped('looks less often where nobody waits for it, and still sees all', async () => {
+    recorder.nobodyWaits()
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
+    await read(1)
+    const beat = target.heartbeat()
+    await roundsOfAnother(100)
+    const rounds = target.heartbeat() - beat
+    assert.ok(rounds < 60, `${rounds} rounds, in which another recorder made 100`)
+    target.store(target.offset(0) + CHUNK_EVENTS + 16, ...exitWord(MAIN, 40))
+    await read(2)
+  })
 
   it('gives full chunks back by itself, and moves the heartbeat', async () => {
     const calls = Array.from({ length: PER_CHUNK }, (_, i) =>

@@ -192,8 +192,8 @@ public final class JFluid1Session {
         // What those hold is linked and initialised here, for the same reason.
         for (int i = 0; i < HANDLE_CALLS; i++) {
             Carrier.warmUp();
-            Threads.giveWay();
         }
+        Threads.warmUp();
         passOn(new OutOfMemoryError());
         U.ensureClassInitialized(JFluid1Samples.class); // its end is told at a time when memory may be short
         U.ensureClassInitialized(JFluid1Survivors.class);

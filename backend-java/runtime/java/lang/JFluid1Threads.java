@@ -434,13 +434,29 @@ public final class JFluid1Threads {
             }
         }
 
-        /** The native one: Thread.yield() of JDK 21 and later may unmount a virtual thread. */
+        /** The native one, for virtual threads: Thread.yield() of JDK 21 and later may unmount them. */
         private static java.lang.invoke.MethodHandle yield0() {
             java.lang.invoke.MethodHandle found = find("yield0", void.class);
             return found != null ? found : find("yield", void.class);
         }
 
         static void giveWay() {
+            if (!Carrier.isVirtual(Thread.currentThread())) {
+                Thread.yield();
+            } else {
+                yieldCarrier();
+            }
+        }
+
+        /**
+         * Links the handle. Once only: where no processor is idle, each call takes as long as all others run in turn. What the JDK loads
+         * to spin code for the handle of a static method without arguments, {@link Carrier#warmUp} has it load.
+         */
+        static void warmUp() {
+            yieldCarrier();
+        }
+
+        private static void yieldCarrier() {
             if (YIELD != null) {
                 try {
                     YIELD.invokeExact();

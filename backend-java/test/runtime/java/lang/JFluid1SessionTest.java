@@ -4,8 +4,14 @@ import static java.lang.JFluid1Layout.*;
 import static jfluid.check.Check.equal;
 import static jfluid.check.Check.that;
 
+import jdk.internal.misc.Unsafe;
+
 /** The states of methods and the counters of a session; each session resets them. */
 final class JFluid1SessionTest {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final int YIELDS = 150;
+    private static final int SESSIONS = 3;
+
     static void statesOfMethodsGrowWithTheirNumbers() {
         try (TestSession session = new TestSession(10, 1)) {
             session.ready(5);
@@ -63,6 +69,43 @@ final class JFluid1SessionTest {
             JFluid1Session.swapping(true);
             JFluid1Session.swapping(false);
             that(!JFluid1Session.swapping, "over");
+        }
+    }
+
+    /** Each Thread.yield() there takes as long as all others run in turn. */
+    static void beginningDoesNotGiveWayAgainAndAgainOnABusyMachine() throws InterruptedException {
+        try (TestSession session = new TestSession(10, 1)) {
+            equal(0, JFluid1Session.gaps()); // all that is loaded once has been
+        }
+        boolean[] over = new boolean[1];
+        Thread[] busy = new Thread[4 * Runtime.getRuntime().availableProcessors()];
+        for (int i = 0; i < busy.length; i++) {
+            busy[i] = new Thread(() -> {
+                while (!U.getBooleanVolatile(over, Unsafe.ARRAY_BOOLEAN_BASE_OFFSET)) {
+                    Thread.onSpinWait();
+                }
+            });
+            busy[i].start();
+        }
+        try {
+            long begun = System.nanoTime();
+            for (int i = 0; i < YIELDS; i++) {
+                Thread.yield();
+            }
+            long yielding = System.nanoTime() - begun;
+            begun = System.nanoTime();
+            for (int i = 0; i < SESSIONS; i++) {
+                new TestSession(10, 1).close();
+            }
+            long beginning = (System.nanoTime() - begun) / SESSIONS;
+            // Some schedulers let go on at once who gives way.
+            that(yielding < 200_000_000L || beginning < yielding / 2,
+                    beginning / 1000 + " us for a session, " + yielding / 1000 + " us for " + YIELDS + " yields");
+        } finally {
+            U.putBooleanVolatile(over, Unsafe.ARRAY_BOOLEAN_BASE_OFFSET, true);
+            for (Thread one : busy) {
+                one.join();
+            }
         }
     }
 }
