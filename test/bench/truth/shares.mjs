@@ -1,0 +1,114 @@
+// Shares of methods in the time of a root, from stacks of another profiler and from a profile of ours, and how well two agree.
+//
+// A share is a part of the root's time: of each method's own time (self), or of the time that it is on the stack (total). Methods go by
+// class and name; overloads are one.
+
+/** @typedef {Map<string, number>} Shares  by `package.Class.method` */
+
+/**
+ * Stacks below a root, each with how often it was seen, outermost frame first.
+ *
+ * @param {string} collapsed  lines `outer;…;inner count`, frames as async-profiler has them (`bench/Truth$Fib.fib_[j]`)
+ * @returns {{frames: string[], count: number}[]}
+ */
+export function stacksBelow(collapsed, root) {
+  return collapsed.split('\n').flatMap((line) => {
+    const at = line.lastIndexOf(' ')
+    const frames = line.slice(0, at).split(';').map(nameOf)
+    const begin = frames.indexOf(root)
+    const count = Number(line.slice(at + 1))
+    return begin < 0 || !(count > 0)
+      ? []
+      : [{ frames: frames.slice(begin).filter((it) => it !== null), count }]
+  })
+}
+
+/** Null for a frame that is no method of Java: its time is its caller's. */
+function nameOf(frame) {
+  const plain = frame.replace(/_\[.\]$/, '')
+  return /^[\w$/]+\.[\w$<>]+$/.test(plain) && plain.includes('/') ? plain.replaceAll('/', '.') : null
+}
+
+/** The same of a tree of ours: a stack for each node that has time of its own, in ns. */
+export function stacksOf(nodes, above = []) {
+  return nodes.flatMap(({ class: owner, method, selfNs, children }) => {
+    const frames = [...above, `${owner}.${method}`]
+    return [{ frames, count: Math.max(0, selfNs) }, ...stacksOf(children, frames)]
+  })
+}
+
+/** @returns {Shares} */
+export function totals(stacks) {
+  return shares(stacks, ({ frames }) => new Set(frames))
+}
+
+/**
+ * Self time, charged to the innermost method that counts.
+ *
+ * @returns {Shares}
+ */
+export function selves(stacks, counts = () => true) {
+  return shares(stacks, ({ frames }) => [frames.findLast((it) => counts(it)) ?? frames[0]])
+}
+
+function shares(stacks, methodsOf) {
+  const all = stacks.reduce((sum, { count }) => sum + count, 0)
+  const found = new Map()
+  for (const stack of stacks)
+    for (const method of methodsOf(stack)) found.set(method, (found.get(method) ?? 0) + stack.count / all)
+  return found
+}
+
+/** Two times what they have in common, by what they have: 1 if they are the same, of self times the part that agrees. */
+export function overlap(one, other) {
+  let [common, all] = [0, 0]
+  for (const method of new Set([...one.keys(), ...other.keys()])) {
+    const [a, b] = [one.get(method) ?? 0, other.get(method) ?? 0]
+    common += Math.min(a, b)
+    all += a + b
+  }
+  return all === 0 ? 1 : (2 * common) / all
+}
+
+/** Of the methods that have more than that share in one of the two: how well their order agrees, 1 to -1 (tau-a). */
+export function kendall(one, other, least = 0.005) {
+  const methods = [...new Set([...one.keys(), ...other.keys()])].filter(
+    (it) => Math.max(one.get(it) ?? 0, other.get(it) ?? 0) > least,
+  )
+  let [agreeing, pairs] = [0, 0]
+  for (const [i, a] of methods.entries()) {
+    for (const b of methods.slice(i + 1)) {
+      const by = (of) => Math.sign((of.get(a) ?? 0) - (of.get(b) ?? 0))
+      agreeing += by(one) * by(other)
+      pairs++
+    }
+  }
+  return pairs === 0 ? 1 : agreeing / pairs
+}
+
+/**
+ * What chance alone leaves of the agreement: so many of the stacks, drawn at random.
+ *
+ * @param {() => number} random  0 to 1
+ */
+export function thinned(stacks, samples, random = Math.random) {
+  const upTo = []
+  let all = 0
+  for (const { count } of stacks) {
+    all += count
+    upTo.push(all)
+  }
+  const drawn = new Array(stacks.length).fill(0)
+  for (let i = 0; i < samples; i++) drawn[firstAbove(upTo, random() * all)]++
+  return stacks.map(({ frames }, i) => ({ frames, count: drawn[i] }))
+}
+
+function firstAbove(sorted, value) {
+  let [low, high] = [0, sorted.length - 1]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sorted[middle] > value) high = middle
+    else low = middle + 1
+  }
+  return low
+}
