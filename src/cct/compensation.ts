@@ -12,6 +12,8 @@ export interface Calibration {
 /** With how far off the two may be: what most runs of the calibration were above the best. */
 export interface MeasuredCalibration extends Calibration {
   readonly spread: Calibration
+  /** What one reading of the clock takes; 0 where none is read. */
+  readonly readTicks: number
 }
 
 /**

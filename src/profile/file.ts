@@ -52,6 +52,7 @@ import type { Overflow } from './overflows.ts'
 import { bodyPieces, CODEC } from './pack.ts'
 import {
   type AllocationFacts,
+  CLOCKS,
   COST_OF,
   type HandChange,
   type JvmFacts,
@@ -304,7 +305,13 @@ class Reader {
         ...(calibration.outerSpreadNs !== undefined && {
           outerSpreadNs: this.#number(calibration.outerSpreadNs, 'calibration.outerSpreadNs'),
         }),
-        clock: this.#oneOf(calibration.clock, ['ticks', 'nanoTime'], 'calibration.clock'),
+        clock: this.#oneOf(calibration.clock, CLOCKS, 'calibration.clock'),
+        ...(calibration.readNs !== undefined && {
+          readNs: this.#number(calibration.readNs, 'calibration.readNs'),
+        }),
+        ...(calibration.clockMHz !== undefined && {
+          clockMHz: this.#number(calibration.clockMHz, 'calibration.clockMHz'),
+        }),
       },
       instrumentation: {
         instrumentedMethods: this.#count(instrumentation.instrumentedMethods, 'instrumentedMethods'),

@@ -25,6 +25,15 @@ export type Mode = 'exact' | 'locks' | 'bytecodes' | 'count' | 'alloc' | 'sample
 
 export const MODES: readonly Mode[] = ['exact', 'locks', 'bytecodes', 'count', 'alloc', 'sample']
 
+/**
+ * Where times are read: System.nanoTime(), or what HotSpot makes of the processor's counter (JFR's clock). `ticks` is either, in profiles
+ * of versions that did not know which.
+ */
+export type Clock = 'nanoTime' | 'counterTime' | 'ticks'
+
+/** The dearest to read first. */
+export const CLOCKS: readonly Clock[] = ['nanoTime', 'counterTime', 'ticks']
+
 export const COST_OF: Readonly<Record<Mode, CostKind>> = {
   exact: 'time',
   locks: 'waits',
@@ -115,7 +124,10 @@ export interface Profile {
     /** What most runs of the calibration were above these; absent in profiles of versions that did not look. */
     readonly innerSpreadNs?: number
     readonly outerSpreadNs?: number
-    readonly clock: 'ticks' | 'nanoTime'
+    readonly clock: Clock
+    /** What one reading of it takes, and how fast it counts; absent in profiles of versions that did not look. */
+    readonly readNs?: number
+    readonly clockMHz?: number
   }
   readonly instrumentation: {
     readonly instrumentedMethods: number

@@ -395,11 +395,11 @@ export function reportFacts(profile: Profile): [string, string][] {
   if (profile.regions !== undefined) {
     // It has said so.
   } else if (isTimed(profile.mode)) {
-    const { innerNs, outerNs, innerSpreadNs, outerSpreadNs, clock } = calibration
+    const { innerNs, outerNs, innerSpreadNs, outerSpreadNs } = calibration
     const sure = (ns: number, spread: number | undefined): string =>
       spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
     const each = jvms === undefined ? '' : 'of each JVM what its probes cost, at most '
-    const text = `${each}t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clock})`
+    const text = `${each}t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clockText(calibration)})`
     facts.push(['removed', text])
   } else {
     facts.push(['measured', measuredText(profile)])
@@ -439,10 +439,17 @@ function gapsText({ instrumentation: { gaps }, scheme }: Profile): string {
   return `${plural(gaps, 'gap')}: ${why}`
 }
 
+/** Which clock, and what it was measured to be. */
+function clockText({ clock, clockMHz, readNs }: Profile['calibration']): string {
+  const read = readNs === undefined || readNs === 0 ? '' : `, ${readNs.toFixed(1)} ns a reading`
+  const rate = clockMHz === undefined ? '' : `, ${count(Math.round(clockMHz))} MHz`
+  return clock + rate + read
+}
+
 /** The same for regions. */
 function regionHeader(profile: Profile, ofRoots: readonly [string, string][]): [string, string][] {
   const { instrumentation, calibration, events, durationMs } = profile
-  const { innerNs, outerNs, clock } = calibration
+  const { innerNs, outerNs } = calibration
   const of = (label: string) => ofRoots.filter(([it]) => it === label)
   return [
     ...of('target'),
@@ -454,7 +461,7 @@ function regionHeader(profile: Profile, ofRoots: readonly [string, string][]): [
     ],
     [
       'overhead',
-      `${(innerNs + outerNs).toFixed(0)} ns an execution (clock: ${clock}); threads waited ${span(events.waitMs)} in all`,
+      `${(innerNs + outerNs).toFixed(0)} ns an execution (clock: ${clockText(calibration)}); threads waited ${span(events.waitMs)} in all`,
     ],
     ['removed', `t_I ${innerNs.toFixed(1)} ns an execution`],
   ]

@@ -5,7 +5,7 @@
 import { maxOf } from '../base/arrays.ts'
 import { UnionIds, unionOf } from '../cct/union.ts'
 import { overflowsTogether } from './overflows.ts'
-import { allWarnings, type JvmFacts, nameOf, type Profile } from './profile.ts'
+import { allWarnings, CLOCKS, type JvmFacts, nameOf, type Profile } from './profile.ts'
 
 /**
  * @param profiles  at least one, all of one mode, and without what a union of trees cannot have (`unionOf`): no
@@ -137,7 +137,8 @@ function calibrationOf(profiles: readonly Profile[]): Profile['calibration'] {
     outerNs: most(all.map(({ outerNs }) => outerNs)),
     ...spread('innerSpreadNs'),
     ...spread('outerSpreadNs'),
-    clock: all.some(({ clock }) => clock === 'nanoTime') ? 'nanoTime' : 'ticks',
+    // The dearest of them.
+    clock: CLOCKS.find((name) => all.some(({ clock }) => clock === name)) ?? 'nanoTime',
   }
 }
 

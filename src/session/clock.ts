@@ -5,7 +5,7 @@
 // around a reading of the other: a thread that loses its processor in between gives a wide pair, which is used only where
 // it tells more than those before it.
 
-import type { ClockPair } from '../wire/messages.ts'
+import type { ClockName, ClockPair } from '../wire/messages.ts'
 
 /** Below this the error of a pair outweighs what it could correct. */
 const LEAST_NANOS = 20_000_000
@@ -24,7 +24,7 @@ export class TargetClock {
 
   constructor(
     first: ClockPair,
-    private readonly kind: 'ticks' | 'nanoTime',
+    readonly name: ClockName,
   ) {
     this.first = first
     this.last = first
@@ -55,7 +55,7 @@ export class TargetClock {
   get nsPerTick(): number {
     const nanos = this.earlierNanos + this.last.nanos - this.first.nanos
     const ticks = this.earlierTicks + this.last.ticks - this.first.ticks
-    return this.kind === 'nanoTime' || nanos < LEAST_NANOS || ticks <= 0 ? 1 : nanos / ticks
+    return this.name === 'nanoTime' || nanos < LEAST_NANOS || ticks <= 0 ? 1 : nanos / ticks
   }
 
   toNs(ticks: number): number {

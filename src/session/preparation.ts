@@ -41,6 +41,7 @@ const CLOSED_MS = 1000
 export const NO_CALIBRATION: MeasuredCalibration = {
   ...{ innerTicks: 0, outerTicks: 0 },
   spread: { innerTicks: 0, outerTicks: 0 },
+  readTicks: 0,
 }
 
 /** A profiler of the user's that the target could not start. */

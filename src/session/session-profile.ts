@@ -134,8 +134,8 @@ export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   return warnings
 }
 
-function calibrationFacts({ calibration, clock, facts, options }: Engine): Profile['calibration'] {
-  const { innerTicks, outerTicks, spread } = calibration
+function calibrationFacts({ calibration, clock, options }: Engine): Profile['calibration'] {
+  const { innerTicks, outerTicks, readTicks, spread } = calibration
   return {
     innerNs: clock.toNs(innerTicks),
     outerNs: clock.toNs(outerTicks),
@@ -143,7 +143,10 @@ function calibrationFacts({ calibration, clock, facts, options }: Engine): Profi
       innerSpreadNs: clock.toNs(spread.innerTicks),
       outerSpreadNs: clock.toNs(spread.outerTicks),
     }),
-    clock: facts.clock,
+    clock: clock.name,
+    // Of System.nanoTime() it is known, and of the other in a very short session not yet.
+    ...(clock.nsPerTick !== 1 && { clockMHz: 1000 / clock.nsPerTick }),
+    ...(readTicks > 0 && { readNs: clock.toNs(readTicks) }),
   }
 }
 

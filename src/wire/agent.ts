@@ -182,7 +182,7 @@ export class Agent {
     const v = list(await this.link.request('hello'))
     return {
       build: string(v[0]),
-      clock: v[1] === 'ticks' ? 'ticks' : 'nanoTime',
+      clock: v[1] === 'counterTime' ? 'counterTime' : 'nanoTime',
       feature: number(v[2]),
       version: string(v[3]),
       vm: string(v[4]),
@@ -344,12 +344,20 @@ export class Agent {
     await this.request('go')
   }
 
-  async calibrate(
-    ms: number,
-  ): Promise<{ innerTicks: number; outerTicks: number; spread: { innerTicks: number; outerTicks: number } }> {
+  async calibrate(ms: number): Promise<{
+    innerTicks: number
+    outerTicks: number
+    spread: { innerTicks: number; outerTicks: number }
+    readTicks: number
+  }> {
     const v = list(await this.request('calibrate', ms))
     const spread = { innerTicks: number(v[2]), outerTicks: number(v[3]) }
-    return { innerTicks: number(v[0]), outerTicks: number(v[1]), spread }
+    return {
+      innerTicks: number(v[0]),
+      outerTicks: number(v[1]),
+      spread,
+      readTicks: number(v[4]),
+    }
   }
 
   /** What a call costs that is only counted, in ticks. */

@@ -34,7 +34,7 @@
 //   watch jdk            → nil                  class-load hook on, for JDK classes too or not
 //   enable               → nil                  the client is there: what waits for one may wait
 //   go                   → nil                  roots are recorded; main() begins, where the JVM was started by us
-//   calibrate ms         → [t_I, t_O, spread of t_I, of t_O] in ticks
+//   calibrate ms         → [t_I, t_O, spread of t_I, of t_O, a reading of the clock] in ticks
 //   calibrateCounts ms   → ticks of a call that is only counted
 //   timeRegions ms       → [number of the session, for its probes, t_I, t_O in ticks]
 //   status               → [[ticks, nanos, width], [[number, tid, name, virtual], …], gaps, heap bytes,
@@ -93,6 +93,9 @@ export interface ThreadRow {
   readonly virtual: boolean
 }
 
+/** What a session reads the time from: what HotSpot makes of the processor's counter (JFR's clock), or System.nanoTime(). */
+export type ClockName = 'counterTime' | 'nanoTime'
+
 /** The session's clock and System.nanoTime() at one moment; ticks count from the session's start. */
 export interface ClockPair {
   /** In the middle of two readings, `width` ticks apart, between which `nanos` was read. */
@@ -143,7 +146,7 @@ export interface StackRow {
 
 export interface AgentFacts {
   readonly build: string
-  readonly clock: 'ticks' | 'nanoTime'
+  readonly clock: ClockName
   /** JDK feature version, 17 … 25. */
   readonly feature: number
   readonly version: string

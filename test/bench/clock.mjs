@@ -61,7 +61,7 @@ async function measureDrift({ jdk, session, numbers }) {
   const second = points[1]
   const constant = anHour(offNs(last, (second.nanos - first.nanos) / (second.ticks - first.ticks)))
   console.log(
-    `\n${jdk.name}: clock ${session.target.clock}, ${points.length} pairs in ${seconds.toFixed(0)} s`,
+    `\n${jdk.name}: clock ${session.engine.clock.name}, ${points.length} pairs in ${seconds.toFixed(0)} s`,
   )
   console.log(
     `  at the end ${offNs(last, nsPerTick).toFixed(0)} ns off, ${drift.toFixed(4)} ms an hour +- ${bound.toFixed(4)}; ${verdict(Math.abs(drift) + bound <= GOAL_MS, `<= ${GOAL_MS} ms`)}`,

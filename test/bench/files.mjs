@@ -95,7 +95,7 @@ function profile(contexts) {
     roots: ['com.acme.service1.Large.method1'],
     startedAt: '2026-11-23T05:00:00.000Z',
     durationMs: 1000,
-    calibration: { innerNs: 1, outerNs: 1, clock: 'ticks' },
+    calibration: { innerNs: 1, outerNs: 1, clock: 'nanoTime' },
     instrumentation: {
       ...{ instrumentedMethods: METHODS, calledMethods: METHODS, redefinitions: 1, redefinedClasses: 7 },
       ...{ hotSwapMs: 1, analysisMs: 1, skipped: [], gaps: 0, healed: 0 },

@@ -16,7 +16,7 @@ export async function waits(jdks) {
   for (const jdk of jdks) {
     const classes = await compile(jdk, [join(import.meta.dirname, 'java/bench/Probe.java')], EXPORTS)
     console.log(`\n${jdk.name}: ns of CPU time, ${ROUNDS} rounds of ${ROUND_MS} ms; min, median, max`)
-    const java = new Child(jdk.java, [...EXPORTS, '-Dbench.clock=ticks', '-cp', classes, 'bench.Probe'])
+    const java = new Child(jdk.java, [...EXPORTS, '-cp', classes, 'bench.Probe'])
     const measure = async (loop, label) => {
       const answer = await java.ask(`measure ${loop} 1 ${WARM_UP_MS} ${ROUNDS} ${ROUND_MS}`, /^measured/)
       const pairs = answer.split(' ').slice(1)

@@ -49,7 +49,7 @@ await writeProfile({
   target: { pid: 1, jdk: '25', vm: 'vm', mainClass: 'com.acme.Large' },
   mode: 'exact', scheme: 'b', roots: ['com.acme.Large.m1'],
   startedAt: '2026-11-23T05:00:00.000Z', durationMs: 1000,
-  calibration: { innerNs: 1, outerNs: 1, clock: 'ticks' },
+  calibration: { innerNs: 1, outerNs: 1, clock: 'nanoTime' },
   instrumentation: { instrumentedMethods: 1001, calledMethods: 1001, redefinitions: 1, redefinedClasses: 1,
     hotSwapMs: 1, analysisMs: 1, skipped: [], gaps: 0, healed: 0 },
   warmupMs: 0, truncated: false, warnings: [], events: { count: 2e6, waitMs: 0 },

@@ -210,7 +210,7 @@ it('the documented keys of the JSON are those of an export', () => {
       skipped: [{ method: 'a.B.c()V', reason: 'native' }],
       overflows: [{ method: 'a.B.c()V', errors: 1 }],
     },
-    calibration: { ...profile.calibration, innerSpreadNs: 1, outerSpreadNs: 1 },
+    calibration: { ...profile.calibration, innerSpreadNs: 1, outerSpreadNs: 1, readNs: 1, clockMHz: 1 },
     detach: {
       ...{ ms: 1, proofMs: 1, restoredClasses: 1, refusedClasses: 0, pauseMs: 1, lambdaClasses: 0 },
       code: {

@@ -100,12 +100,15 @@ const LONG = `
       }
       inside.acquire(16);
     }
-    /** Ticks a second of the clock that the runtime reads. */
+    /** Ticks a second of the clock that the runtime reads, to some millionths. */
     static long frequency() throws Exception {
-      if (!Class.forName("java.lang.JFluid1Session").getDeclaredField("FAST_CLOCK").getBoolean(null)) return 1_000_000_000L;
-      var jfr = Class.forName("jdk.jfr.internal.JVM").getMethod("getTicksFrequency");
-      boolean isStatic = java.lang.reflect.Modifier.isStatic(jfr.getModifiers());
-      return (long) jfr.invoke(isStatic ? null : jfr.getDeclaringClass().getMethod("getJVM").invoke(null));
+      var clock = Class.forName("java.lang.JFluid1Session").getMethod("ticks");
+      clock.invoke(null); // what it needs is loaded
+      long nanos = System.nanoTime();
+      long ticks = (long) clock.invoke(null);
+      Thread.sleep(500);
+      double passed = System.nanoTime() - nanos;
+      return Math.round(((long) clock.invoke(null) - ticks) / passed * 1e9);
     }
     public static void main(String[] args) throws Exception {
       System.out.println("ready");

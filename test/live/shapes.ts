@@ -23,7 +23,7 @@ const FACTS = {
   ...{ startedAt: 'string', durationMs: 'number', warmupMs: 'number' },
   calibration: {
     ...{ innerNs: 'number', outerNs: 'number', clock: 'string' },
-    ...{ innerSpreadNs: 'number', outerSpreadNs: 'number' },
+    ...{ innerSpreadNs: 'number', outerSpreadNs: 'number', 'readNs?': 'number', 'clockMHz?': 'number' },
   },
   instrumentation: {
     ...{ instrumentedMethods: 'number', calledMethods: 'number', redefinitions: 'number' },

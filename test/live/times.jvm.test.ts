@@ -29,6 +29,11 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const profile = await finished(recording)
     const all = phases(java, 'spin')
     const inside = (it: Phase): number => it.inside
+    const { clock, clockMHz, readNs } = profile.calibration
+    // Where it would count nanoseconds, counterTime is System.nanoTime() by another name.
+    if (clock === 'counterTime') expect(Math.abs(clockMHz! - 1000)).toBeGreaterThan(10)
+    else expect([clock, clockMHz]).toEqual(['nanoTime', undefined])
+    expect(readNs).toBeGreaterThan(1)
     expect(all).toHaveLength(5)
     expect(sum(all, inside)).toBeGreaterThanOrEqual(400e6)
     const spin = nodeAt(profile.merged, 'task', 'spin')

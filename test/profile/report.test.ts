@@ -29,7 +29,7 @@ recorded  10.0 s from 2026-11-21T08:00:00.000Z, scheme B
 calls     4 of the root in 1 thread
 methods   12 instrumented, 4 called, 2 redefinitions (8 ms, longest pause 3 ms)
 overhead  2.00k events, threads waited 2 ms (0.0 %)
-removed   t_I 11.5 ns a call, t_O 13.3 ns a call made (clock: ticks)
+removed   t_I 11.5 ns a call, t_O 13.3 ns a call made (clock: counterTime)
 warning   3 classes were loaded while the client was busy and are not
           instrumented
 

@@ -149,7 +149,7 @@ export function profileOfTree(
     roots: ['com.acme.App.main'],
     startedAt: '2026-11-21T08:00:00.000Z',
     durationMs: 10_000,
-    calibration: { innerNs: 11.5, outerNs: 13.25, clock: 'ticks' },
+    calibration: { innerNs: 11.5, outerNs: 13.25, clock: 'counterTime' },
     instrumentation: {
       instrumentedMethods: 12,
       calledMethods: 4,

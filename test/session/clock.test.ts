@@ -14,7 +14,7 @@ function anHour(
   spoil: (pair: ClockPair, i: number) => ClockPair = (it) => it,
 ) {
   const pairAt = (nanos: number): ClockPair => ({ ticks: ticksAt(nanos), nanos, width: TIGHT })
-  const clock = new TargetClock(spoil(pairAt(0), 0), 'ticks')
+  const clock = new TargetClock(spoil(pairAt(0), 0), 'counterTime')
   for (let i = 1; i <= 7200; i++) clock.update(spoil(pairAt(i * 0.5 * SECOND), i))
   return clock
 }
@@ -28,14 +28,14 @@ const late = (pair: ClockPair, byNanos: number): ClockPair => ({
 
 describe("the target's clock", () => {
   it('converts by the pairs seen, not by a nominal frequency', () => {
-    const clock = new TargetClock({ ticks: 0, nanos: 1000, width: TIGHT }, 'ticks')
+    const clock = new TargetClock({ ticks: 0, nanos: 1000, width: TIGHT }, 'counterTime')
     clock.update({ ticks: 250_000_000, nanos: 100_001_000, width: TIGHT }) // 2.5 ticks a nanosecond
     expect(clock.nsPerTick).toBeCloseTo(0.4, 9)
     expect(clock.toNs(2500)).toBeCloseTo(1000, 6)
   })
 
   it('trusts no pair that is too near the first', () => {
-    const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'ticks')
+    const clock = new TargetClock({ ticks: 0, nanos: 0, width: TIGHT }, 'counterTime')
     clock.update({ ticks: 10, nanos: 1000, width: TIGHT })
     expect(clock.nsPerTick).toBe(1)
   })

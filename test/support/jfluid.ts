@@ -153,6 +153,8 @@ export interface JsonProfile {
     innerSpreadNs?: number
     outerSpreadNs?: number
     clock: string
+    readNs?: number
+    clockMHz?: number
   }
   instrumentation: {
     instrumentedMethods: number

@@ -370,7 +370,7 @@ export class JvmSampling {
       roots: this.rootNames,
       startedAt: this.#startedAt.toISOString(),
       durationMs: elapsedMs,
-      calibration: { innerNs: 0, outerNs: 0, clock: 'ticks' },
+      calibration: { innerNs: 0, outerNs: 0, clock: 'nanoTime' },
       instrumentation: {
         instrumentedMethods: 0,
         calledMethods: methods,

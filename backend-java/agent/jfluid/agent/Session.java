@@ -447,7 +447,8 @@ final class Session extends GuestThread {
                 return null;
             case "calibrate": {
                 long[] times = JFluid1Calibration.calibrate(MessagePack.asLong(m[2]) * 1_000_000L);
-                return new Object[] {times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0};
+                return new Object[] {
+                    times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0, times[4] / 1000.0};
             }
             case "calibrateCounts":
                 return JFluid1Calibration.calibrateCounts(MessagePack.asLong(m[2]) * 1_000_000L) / 1000.0;
@@ -514,7 +515,7 @@ final class Session extends GuestThread {
     private Object hello() {
         return new Object[] {
             build,
-            JFluid1Session.FAST_CLOCK ? "ticks" : "nanoTime",
+            JFluid1Session.FAST_CLOCK ? "counterTime" : "nanoTime",
             Runtime.version().feature(),
             System.getProperty("java.runtime.version"),
             System.getProperty("java.vm.name"),

@@ -72,8 +72,8 @@ public final class JFluid1Calibration {
      * in the report.
      *
      * @param budgetNanos how long to keep trying for a smaller block
-     * @return {inner, outer, spread of inner, of outer} in ticks per call, scaled by 1000; the spread is how far above the least
-     *     three quarters of the blocks lie
+     * @return {inner, outer, spread of inner, of outer, a reading of the clock} in ticks per call, scaled by 1000; the
+     *     spread is how far above the least three quarters of the blocks lie
      */
     public static long[] calibrate(long budgetNanos) {
         int block = 200;
@@ -90,6 +90,7 @@ public final class JFluid1Calibration {
         double inner = Double.MAX_VALUE;
         double total = Double.MAX_VALUE;
         double bare = Double.MAX_VALUE;
+        double reading = Double.MAX_VALUE;
         try {
             long until = System.nanoTime() + budgetNanos;
             for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
@@ -114,6 +115,9 @@ public final class JFluid1Calibration {
                 long t2 = ticks();
                 Blocks.bare(block);
                 long t3 = ticks();
+                Blocks.readings(block);
+                long t4 = ticks();
+                reading = Math.min(reading, (double) (t4 - t3) / block);
                 long sum = 0;
                 for (long at = scratch + (words - 2) * EVENT_BYTES; at < ti.next; at += words * EVENT_BYTES) {
                     sum += (U.getLong(at + EVENT_BYTES) & TICK_MASK) - (U.getLong(at) & TICK_MASK);
@@ -137,7 +141,7 @@ public final class JFluid1Calibration {
         int n = Math.min(samples, SAMPLES);
         return new long[] {Math.round(inner * 1000), Math.round(outer * 1000),
             Math.round(Math.abs(thirdQuartile(inners, n) - inner) * 1000),
-            Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000)};
+            Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000), Math.round(reading * 1000)};
     }
 
     /**
@@ -196,6 +200,7 @@ public final class JFluid1Calibration {
     /** What is measured: calls of bodies that do next to nothing, with probes and without. */
     private static final class Blocks {
         static int sink;
+        static long read;
 
         static void probed(int n) {
             for (int i = 0; i < n; i++) {
@@ -225,6 +230,12 @@ public final class JFluid1Calibration {
         static void bare(int n) {
             for (int i = 0; i < n; i++) {
                 bareBody(i);
+            }
+        }
+
+        static void readings(int n) {
+            for (int i = 0; i < n; i++) {
+                read = ticks();
             }
         }
 

@@ -33,9 +33,13 @@ public final class JFluid1Session {
     static final byte LATE = 3;
     /**
      * The JDK spins code of its own for a method handle that is called the 127th time, and loads classes for it: not where
-     * a thread waits for us in the middle of loading one of these.
+     * a thread waits for us in the middle of loading one of these. Of one that has the shape of another it loads no more.
      */
     private static final int HANDLE_CALLS = 150;
+    /** Between two readings that tell how fast it counts, and how often that is tried where others have the processor meanwhile. */
+    private static final long RATE_NANOS = 50_000;
+    private static final int RATE_ATTEMPTS = 20;
+    /** Whether {@link #ticks} reads what HotSpot makes of the processor's counter, and not System.nanoTime(). */
     public static final boolean FAST_CLOCK = Setup.fastClock && fastClockWorks();
     /** Of the methods that have or will have probes. */
     private static int highestMethod;
@@ -92,13 +96,28 @@ public final class JFluid1Session {
     }
 
     /**
-     * Its first use initialises a class of the flight recorder, which fails for good on JDK 17 where the locale has no bytes for
-     * java.io.tmpdir: then the program has no flight recorder, either.
+     * Where the JVM does not trust the processor's counter, its fast clock is System.nanoTime() by another name (os::elapsed_counter of
+     * os_linux.cpp). Its first use initialises a class of the flight recorder, which fails for good on JDK 17 where the locale has no
+     * bytes for java.io.tmpdir: then the program has no flight recorder, either.
      */
     private static boolean fastClockWorks() {
         try {
-            jdk.jfr.internal.JVM.counterTime();
-            return true;
+            for (int attempt = 0; attempt < RATE_ATTEMPTS; attempt++) {
+                // Two readings, each between two of the other clock.
+                long n0 = System.nanoTime();
+                long ticks = jdk.jfr.internal.JVM.counterTime();
+                long n1 = System.nanoTime();
+                long n2;
+                do {
+                    n2 = System.nanoTime();
+                } while (n2 - n1 < RATE_NANOS);
+                ticks = jdk.jfr.internal.JVM.counterTime() - ticks;
+                long n3 = System.nanoTime();
+                if ((n3 - n0) - (n2 - n1) < RATE_NANOS / 20) {
+                    return ticks < n2 - n1 || ticks > n3 - n0;
+                }
+            }
+            return true; // others had the processor each time: what HotSpot itself takes
         } catch (LinkageError broken) {
             return false;
         }

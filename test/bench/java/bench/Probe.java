@@ -22,8 +22,7 @@ import jdk.internal.misc.Unsafe;
  *
  * <pre>
  *   root       calls step() below the root: bare, or instrumented and inside the graph
- *   reference  like(), with two readings of the clock and two 8-byte stores by hand
- *   nanotime   as reference, with System.nanoTime() whatever the clock
+ *   reference  like(), with two readings of System.nanoTime() and two 8-byte stores by hand
  *   outside    calls step() from elsewhere, in threads that were never in the graph
  *   guarded    takes a monitor, calls nothing
  *   known      the same in threads that have been in the root before
@@ -31,7 +30,6 @@ import jdk.internal.misc.Unsafe;
  *              the check for a first invocation
  * </pre>
  *
- * -Dbench.clock=ticks reads the JVM's tick counter as jfluid does; anything else System.nanoTime().
  */
 public final class Probe {
     /** Calls of one batch: long enough that entering the root does not count. */
@@ -39,7 +37,6 @@ public final class Probe {
     /** Bytes of a chunk of jfluid's buffer; the reference goes round and round in as much. */
     private static final int BUFFER = 32 << 10;
 
-    private static final boolean TICKS = "ticks".equals(System.getProperty("bench.clock"));
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
     private static final Object GUARD = new Object();
@@ -106,19 +103,6 @@ public final class Probe {
         long at = buffer;
         long limit = buffer + BUFFER;
         for (int i = 0; i < n; i++) {
-            U.putLong(at, 1L << 62 | clock() - start);
-            x = like(x);
-            U.putLong(at + 8, 2L << 62 | clock() - start);
-            at += 16;
-            if (at >= limit) at = buffer;
-        }
-        return x;
-    }
-
-    static int nanotime(int n, int x, long buffer, long start) {
-        long at = buffer;
-        long limit = buffer + BUFFER;
-        for (int i = 0; i < n; i++) {
             U.putLong(at, 1L << 62 | System.nanoTime() - start);
             x = like(x);
             U.putLong(at + 8, 2L << 62 | System.nanoTime() - start);
@@ -133,15 +117,10 @@ public final class Probe {
         return (x ^ x >>> 15) * 0x2c1b3c6d;
     }
 
-    static long clock() {
-        return TICKS ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
-    }
-
     static int batch(String loop, int x, long buffer, long start) {
         return switch (loop) {
             case "root" -> root(BATCH, x);
             case "reference" -> reference(BATCH, x, buffer, start);
-            case "nanotime" -> nanotime(BATCH, x, buffer, start);
             case "outside", "known" -> outside(BATCH, x);
             case "guarded" -> guarded(BATCH, x);
             case "unreached" -> unreached(BATCH, x);
