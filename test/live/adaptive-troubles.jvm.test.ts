@@ -307,7 +307,7 @@ forEachJdk((jdk) => {
         ? `: once in its life, a JVM of JDK ${jdk.version} discards all its compiled code now, and is slower for some seconds`
         : ''
     expect(told).toMatch(
-      new RegExp(`^instrumenting${flush}; the JVM will stand still for about \\d+ ms, up to three times$`),
+      new RegExp(`^instrumenting${flush}; the JVM will stand still for about \\d+ ms, up to four times$`),
     )
     expect(said.indexOf(told!)).toBeLessThan(said.indexOf('recording'))
     await recording.end()

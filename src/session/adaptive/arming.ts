@@ -43,6 +43,8 @@ export class Arming {
   /** Of this machine and JVM; each pause that is measured moves it half way. */
   #slowness: number
   /** By method id. */
+  /** Methods that had probes and have their own code again. */
+  #restored: ReadonlySet<number> = new Set()
   #modes = new Uint8Array()
 
   /**
@@ -189,7 +191,11 @@ export class Arming {
   /** Whether exact times of these need no redefinition. */
   hasProbes(pattern: RootPattern): boolean {
     const named = this.#named(pattern)
-    return named.length > 0 && named.every(({ id }) => this.#workshop.instrumenter.has(id))
+    return named.length > 0 && named.every(({ id }) => this.#hasProbes(id))
+  }
+
+  #hasProbes(id: number): boolean {
+    return this.#workshop.instrumenter.has(id) && !this.#restored.has(id)
   }
 
   /** Whether they have exact times now, as roots always do. */
@@ -212,16 +218,37 @@ export class Arming {
         this.#finder.want([pattern])
         await this.#installation.refreshClasses()
         const { revelation } = await this.reveal([pattern])
+        const named = this.#named(pattern).map(({ id }) => id)
         const instrument = this.#named(pattern).filter(({ id }) => !instrumenter.has(id))
         revealer.takenAfterAll(instrument.map(({ id }) => id))
-        await this.redefine(predictedMs, () => this.#installation.apply([{ ...revelation, instrument }]))
+        await this.redefine(predictedMs, async () => {
+          await this.#leaveOut([...this.#restored].filter((id) => !named.includes(id)))
+          await this.#installation.apply([{ ...revelation, instrument }])
+        })
       }
       ids = this.#named(pattern)
         .map(({ id }) => id)
-        .filter((id) => instrumenter.has(id))
+        .filter((id) => this.#hasProbes(id))
       if (ids.length > 0) await this.switchTo([[ids, MODE_TIME]])
     })
     return ids
+  }
+
+  /**
+   * Gives methods that are switched off their own code again, in one redefinition.
+   *
+   * @param predictedMs  for how long it is expected that the JVM stands still
+   */
+  async restore(ids: readonly number[], predictedMs: number | null): Promise<void> {
+    await this.#workshop.turns.request(
+      async () => await this.redefine(predictedMs, () => this.#leaveOut([...this.#restored, ...ids])),
+    )
+  }
+
+  /** These have their own code, and no others that had probes. */
+  async #leaveOut(ids: readonly number[]): Promise<void> {
+    const refused = await this.#installation.leaveOut(new Set(ids))
+    this.#restored = new Set(ids.filter((id) => !refused.includes(id)))
   }
 
   async #within(revelation: Revelation, limits: ArmLimits): Promise<Revelation> {

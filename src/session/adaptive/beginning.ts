@@ -18,11 +18,11 @@ import { type JvmSize, withRootsMs } from './pause.ts'
 const HANDLE_CLASSES = 1
 
 /**
- * Before it stands still, for the roots, perhaps for a batch, and at the end: what a user would want to know.
+ * Before it stands still, for the roots, perhaps for a batch and to take that back, and at the end: what a user would want to know.
  *
  * @param times  that it will, at most
  */
-function pauseText(ms: number | null, times: 'twice' | 'up to three times'): string {
+function pauseText(ms: number | null, times: 'up to three times' | 'up to four times'): string {
   return ms !== null && ms >= 1 ? `; the JVM will stand still for about ${Math.round(ms)} ms, ${times}` : ''
 }
 
@@ -65,7 +65,10 @@ export async function beginAtRoots(
       pulse.readStatus(),
       hideHandleMembers(engine),
     ])
-    onPhase(instrumentingPhase(engine) + pauseText(pauseMs, batch === null ? 'up to three times' : 'twice'))
+    onPhase(
+      instrumentingPhase(engine) +
+        pauseText(pauseMs, batch === null ? 'up to four times' : 'up to three times'),
+    )
     // While the agent calibrates the classes are rewritten.
     const calibrated = engine.calibrate()
     calibrated.catch(() => {}) // it is waited for below

@@ -21,7 +21,15 @@ import { sourceName } from '../target-classes.ts'
 import type { Arming } from './arming.ts'
 import { batchOf, mib } from './batch.ts'
 import { ownBy, type Seen, seenMethods, shareOf } from './choose.ts'
-import { type Costs, type Counted, callsForOneTimed, samplesNeeded, tooDense, worthTiming } from './decide.ts'
+import {
+  type Costs,
+  type Counted,
+  callsForOneTimed,
+  costIdle,
+  samplesNeeded,
+  tooDense,
+  worthTiming,
+} from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { batchPauseMs, COLD_MS, tookTooLong } from './pause.ts'
 
@@ -339,8 +347,11 @@ export class Controller {
     ])
     debug.reveal?.(`adaptive: ${timed.length} of them are timed, ${off.length} are switched off`)
     this.#phase = 'hold'
-    // A method's row has either samples or calls: what came before is of other rows.
-    if (timed.length > 0) this.#newRows()
+    const costs = this.#costs(before, now)
+    const idle = counted.filter(({ id }) => !timed.includes(id))
+    const isRestored = isCounted && costIdle(idle, costs) && (await this.#restore(off))
+    // A method's row has either samples or calls: what came before is of other rows. And it is of code that was slower.
+    if (timed.length > 0 || isRestored) this.#newRows()
     const called = counted.filter((it) => it.callsPerSecond > 0)
     if (timed.length > 0 && called.length > 0 && !called.some((it) => timed.includes(it.id)))
       this.#engine.warnings.add(
@@ -352,6 +363,18 @@ export class Controller {
           ? 'only the root is timed: calls of all else are too many, or too short, to time them'
           : `only the root is timed: fewer than ${LEAST_CALLS} calls of it began and ended within ${LONGEST_SETTLE_MS / 1000} s, too few to count what they call`,
       )
+  }
+
+  /** @returns false if it would stop the JVM for too long */
+  async #restore(ids: readonly number[]): Promise<boolean> {
+    const { arming } = this.#engine
+    const pauseMs = (await arming?.predict(ids.length)) ?? null
+    if (arming === null || pauseMs === null || pauseMs > LONGEST_PAUSE_MS || this.#stopped) return false
+    await arming.restore(ids, pauseMs)
+    debug.reveal?.(
+      `adaptive: ${ids.length} methods have their own code again: they are called too often for idle probes`,
+    )
+    return true
   }
 
   async #hold(): Promise<void> {

@@ -81,7 +81,7 @@ for (const jdk of jdks) {
     try {
       await measured(jdk, classes, program)
     } catch (error) {
-      console.log(`| ${program} | FAILED: ${error.message.split('\n')[0]} |`)
+      console.log(`| ${program} | FAILED: ${error.message.replaceAll('\n', ' ').slice(0, 400)} |`)
       process.exitCode = 1
     }
   }
@@ -109,7 +109,7 @@ async function measured(jdk, classes, program) {
 
 /** @returns ns of a call */
 async function mean(java, ms) {
-  const answer = await java.ask(`measure ${ms}`, /^measured/)
+  const answer = await java.ask(`measure ${Math.round(ms)}`, /^measured/)
   return Number(answer.split(' ')[2])
 }
 

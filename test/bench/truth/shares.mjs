@@ -47,7 +47,7 @@ export function totals(stacks) {
  *
  * @returns {Shares}
  */
-export function selves(stacks, counts = () => true) {
+export function selves(stacks, counts = (_method) => true) {
   return shares(stacks, ({ frames }) => [frames.findLast((it) => counts(it)) ?? frames[0]])
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type Counted,
   callsForOneTimed,
+  costIdle,
   samplesNeeded,
   tooDense,
   worthTiming,
@@ -137,4 +138,13 @@ it('methods are chosen by 100 samples, and by fewer where they come slowly', () 
   expect(samplesNeeded(3_000)).toBe(100)
   expect(samplesNeeded(8_000)).toBe(40)
   expect(samplesNeeded(12_000)).toBe(20)
+})
+
+describe('whether idle probes cost too much', () => {
+  it('by how often their methods are called, against half of the budget', () => {
+    // Half of 5 % of half a second are 12.5 ms: 4.2 million calls of 3 ns.
+    expect(costIdle([counted(1, 3e6, 0.5), counted(2, 1e6, 0.1)], COSTS)).toBe(false)
+    expect(costIdle([counted(1, 3e6, 0.5), counted(2, 1.5e6, 0.1)], COSTS)).toBe(true)
+    expect(costIdle([], COSTS)).toBe(false)
+  })
 })

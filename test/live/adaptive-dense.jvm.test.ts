@@ -1,0 +1,51 @@
+// Scheme adaptive where all that is below the root is called too often: what was counted there gets its own code back, as idle probes
+// would slow it down for as long as the session lasts.
+
+import { expect, it } from 'vitest'
+import { TIMED } from '../../src/cct/picture.ts'
+import { sessionOptions } from '../../src/commands/options.ts'
+import { attachDoor } from '../../src/session/doors/door.ts'
+import { Session } from '../../src/session/session.ts'
+import { compileJava, startJava } from '../support/java-process.ts'
+import { forEachJdk } from '../support/jdks.ts'
+import { until } from './remains.ts'
+
+const PROGRAM = {
+  'fix/Dense.java': `package fix;
+    public class Dense {
+      static volatile int sink;
+      static volatile int rounds = Integer.MAX_VALUE;
+      static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+      static void root() { sink += fib(15); }
+      public static void main(String[] args) throws Exception {
+        Thread running = new Thread(() -> { for (int i = 0; i < rounds; i++) root(); System.out.println("done"); });
+        running.setDaemon(true);
+        running.start();
+        System.out.println("ready");
+        while (System.in.read() != -1) { }
+      }
+    }`,
+}
+
+forEachJdk((jdk) => {
+  it('methods that are called too often have their own code again, and can be timed by hand all the same', async () => {
+    const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'fix.Dense'])
+    await java.line(/^ready/)
+    const options = sessionOptions({ root: ['fix.Dense.root'], scheme: 'adaptive' })
+    const session = await Session.start(await attachDoor(java.pid), options)
+    // The root, a batch that counts, and the way back.
+    await until(() => (session.engine.arming?.pauses.length ?? 0) >= 3)
+    expect(await session.pauseToTime('fix.Dense.fib')).toBeGreaterThan(0)
+    // Its probes are in again, and tell of each call.
+    expect(await session.time('fix.Dense.fib')).toBe(1)
+    await until(async () => {
+      const { merged } = await session.snapshot()
+      return [...merged.method].some(
+        (id, node) => session.methodName(id).method === 'fib' && merged.metrics.known?.[node] === TIMED,
+      )
+    })
+    await session.detach()
+    expect(session.detachFacts).toMatchObject({ left: [], refusedClasses: 0, code: { different: [] } })
+    await session.close()
+  })
+})
