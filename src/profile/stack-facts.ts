@@ -120,7 +120,7 @@ function rowsLine({ rowsFromMs, timedOneOf }: StackFacts): [string, string][] {
   return [
     [
       'rows',
-      `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when methods began to be timed'}`,
+      `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when it was settled which methods are timed'}`,
     ],
   ]
 }

@@ -33,6 +33,7 @@ export const DENY_LIST: readonly Denied[] = [
       'isVirtual',
       'exit',
       'clearReferences',
+      'yield',
     ],
     reason: RUNTIME,
   },

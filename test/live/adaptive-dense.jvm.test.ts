@@ -3,8 +3,11 @@
 
 import { expect, it } from 'vitest'
 import { TIMED } from '../../src/cct/picture.ts'
+import { parseClassFile } from '../../src/classfile/class-file.ts'
+import { parseCode } from '../../src/classfile/code.ts'
 import { sessionOptions } from '../../src/commands/options.ts'
 import { attachDoor } from '../../src/session/doors/door.ts'
+import { compareCode } from '../../src/session/proof.ts'
 import { Session } from '../../src/session/session.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
@@ -27,6 +30,18 @@ const PROGRAM = {
     }`,
 }
 
+/** As the JVM has it. */
+async function fibHasOwnCode({ engine }: Session): Promise<boolean> {
+  const classes = engine.instrumenter.classesBefore().filter(({ name }) => name === 'fix/Dense')
+  const facts = await compareCode(engine.openCode(), classes, ({ bytes }) => {
+    const file = parseClassFile(bytes)
+    const fib = file.methods.filter(({ name }) => name === 'fib')
+    return fib.map((method) => ({ method, code: parseCode(file, method) }))
+  })
+  expect(facts).toMatchObject({ checkedMethods: 1, unchecked: '' })
+  return facts.originalClasses === 1
+}
+
 forEachJdk((jdk) => {
   it('methods that are called too often have their own code again, and can be timed by hand all the same', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'fix.Dense'])
@@ -35,9 +50,13 @@ forEachJdk((jdk) => {
     const session = await Session.start(await attachDoor(java.pid), options)
     // The root, a batch that counts, and the way back.
     await until(() => (session.engine.arming?.pauses.length ?? 0) >= 3)
+    expect(await fibHasOwnCode(session)).toBe(true)
+    const { callsPerSecond } = session.engine.inside!
+    expect(callsPerSecond).toBeGreaterThan(0)
     expect(await session.pauseToTime('fix.Dense.fib')).toBeGreaterThan(0)
     // Its probes are in again, and tell of each call.
     expect(await session.time('fix.Dense.fib')).toBe(1)
+    expect(await fibHasOwnCode(session)).toBe(false)
     await until(async () => {
       const { merged } = await session.snapshot()
       return [...merged.method].some(

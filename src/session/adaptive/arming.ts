@@ -43,8 +43,6 @@ export class Arming {
   /** Of this machine and JVM; each pause that is measured moves it half way. */
   #slowness: number
   /** By method id. */
-  /** Methods that had probes and have their own code again. */
-  #restored: ReadonlySet<number> = new Set()
   #modes = new Uint8Array()
 
   /**
@@ -195,7 +193,8 @@ export class Arming {
   }
 
   #hasProbes(id: number): boolean {
-    return this.#workshop.instrumenter.has(id) && !this.#restored.has(id)
+    const { instrumenter } = this.#workshop
+    return instrumenter.has(id) && !instrumenter.leftOutMethods.has(id)
   }
 
   /** Whether they have exact times now, as roots always do. */
@@ -222,7 +221,9 @@ export class Arming {
         const instrument = this.#named(pattern).filter(({ id }) => !instrumenter.has(id))
         revealer.takenAfterAll(instrument.map(({ id }) => id))
         await this.redefine(predictedMs, async () => {
-          await this.#leaveOut([...this.#restored].filter((id) => !named.includes(id)))
+          await this.#installation.leaveOut(
+            new Set([...instrumenter.leftOutMethods].filter((id) => !named.includes(id))),
+          )
           await this.#installation.apply([{ ...revelation, instrument }])
         })
       }
@@ -238,17 +239,15 @@ export class Arming {
    * Gives methods that are switched off their own code again, in one redefinition.
    *
    * @param predictedMs  for how long it is expected that the JVM stands still
+   * @returns how many have it
    */
-  async restore(ids: readonly number[], predictedMs: number | null): Promise<void> {
-    await this.#workshop.turns.request(
-      async () => await this.redefine(predictedMs, () => this.#leaveOut([...this.#restored, ...ids])),
-    )
-  }
-
-  /** These have their own code, and no others that had probes. */
-  async #leaveOut(ids: readonly number[]): Promise<void> {
-    const refused = await this.#installation.leaveOut(new Set(ids))
-    this.#restored = new Set(ids.filter((id) => !refused.includes(id)))
+  async restore(ids: readonly number[], predictedMs: number | null): Promise<number> {
+    const { instrumenter, turns } = this.#workshop
+    await turns.request(async () => {
+      const all = new Set([...instrumenter.leftOutMethods, ...ids])
+      await this.redefine(predictedMs, async () => void (await this.#installation.leaveOut(all)))
+    })
+    return ids.filter((id) => instrumenter.leftOutMethods.has(id)).length
   }
 
   async #within(revelation: Revelation, limits: ArmLimits): Promise<Revelation> {

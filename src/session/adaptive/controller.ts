@@ -153,6 +153,11 @@ export class Controller {
    * @throws CannotTime: they have exact times already, or are of the JDK
    */
   async pauseToTime(pattern: RootPattern): Promise<number | null> {
+    while (this.#work !== null) await this.#work
+    return await this.#pauseToTime(pattern)
+  }
+
+  async #pauseToTime(pattern: RootPattern): Promise<number | null> {
     const { arming, options } = this.#engine
     if (arming?.areTimed(pattern) === true)
       throw new CannotTime(`${pattern.text} has them already`, 'Its row tells how often it was called.')
@@ -188,7 +193,7 @@ export class Controller {
           'Its samples tell what share of the time it has.',
         )
     }
-    const ids = await arming.time(pattern, await this.pauseToTime(pattern))
+    const ids = await arming.time(pattern, await this.#pauseToTime(pattern))
     if (this.#stopped) throw hasEnded()
     if (ids.length === 0) {
       const wanted = dotted(`${pattern.className}.${pattern.method}`)
@@ -347,11 +352,12 @@ export class Controller {
     ])
     debug.reveal?.(`adaptive: ${timed.length} of them are timed, ${off.length} are switched off`)
     this.#phase = 'hold'
-    const costs = this.#costs(before, now)
-    const idle = counted.filter(({ id }) => !timed.includes(id))
-    const isRestored = isCounted && costIdle(idle, costs) && (await this.#restore(off))
-    // A method's row has either samples or calls: what came before is of other rows. And it is of code that was slower.
-    if (timed.length > 0 || isRestored) this.#newRows()
+    // A method's row has either samples or calls: what came before is of other rows.
+    if (timed.length > 0) this.#newRows()
+    await this.#giveBack(
+      counted.filter(({ id }) => off.includes(id)),
+      this.#costs(before, now),
+    )
     const called = counted.filter((it) => it.callsPerSecond > 0)
     if (timed.length > 0 && called.length > 0 && !called.some((it) => timed.includes(it.id)))
       this.#engine.warnings.add(
@@ -365,16 +371,36 @@ export class Controller {
       )
   }
 
-  /** @returns false if it would stop the JVM for too long */
-  async #restore(ids: readonly number[]): Promise<boolean> {
-    const { arming } = this.#engine
-    const pauseMs = (await arming?.predict(ids.length)) ?? null
-    if (arming === null || pauseMs === null || pauseMs > LONGEST_PAUSE_MS || this.#stopped) return false
-    await arming.restore(ids, pauseMs)
+  /** Methods that have been switched off have their own code again, if they are called so often that idle probes slow them down. */
+  async #giveBack(off: readonly Counted[], costs: Costs): Promise<void> {
+    const { arming, door, revealer, warnings } = this.#engine
+    if (arming === null || this.#stopped || !costIdle(off, costs)) return
+    const keep = (why: string): void => {
+      warnings.add(
+        `methods that are called too often to be timed keep idle probes, which slow them down: ${why}`,
+      )
+    }
+    const ids = off.map(({ id }) => id)
+    const pauseMs = await arming.predict(new Set(ids.map((id) => revealer.method(id).classId)).size)
+    if (pauseMs === null || pauseMs > batchPauseMs(LONGEST_PAUSE_MS, arming.pauses[0])) {
+      keep(
+        `to give them their code back would stop the JVM for ${pauseMs === null ? 'an unknown time' : span(pauseMs)}`,
+      )
+      return
+    }
+    const left = await door.metaspaceLeft()
+    if (left <= FREE_METASPACE) {
+      keep(`${mib(left)} of the metaspace are left`)
+      return
+    }
+    const restored = await arming.restore(ids, pauseMs)
+    if (this.#stopped) return
     debug.reveal?.(
-      `adaptive: ${ids.length} methods have their own code again: they are called too often for idle probes`,
+      `adaptive: ${restored} of ${ids.length} methods have their own code again: they are called too often`,
     )
-    return true
+    if (restored < ids.length) keep('the JVM has refused to give them their code back')
+    // What came before is of slower code.
+    if (restored > 0) this.#newRows()
   }
 
   async #hold(): Promise<void> {
@@ -385,16 +411,19 @@ export class Controller {
     const before = this.#before
     this.#before = now
     if (before === null || now.rootNs <= before.rootNs) return
-    const dense = tooDense(
-      this.#countedBetween(before, now).filter(({ id }) => timed.includes(id)),
-      this.#costs(before, now),
-    )
+    const called = this.#countedBetween(before, now).filter(({ id }) => timed.includes(id))
+    const costs = this.#costs(before, now)
+    const dense = tooDense(called, costs)
     this.#tooDear = dense.length === 0 ? 0 : this.#tooDear + 1
     if (this.#tooDear < LOOKS || this.#stopped) return
     this.#tooDear = 0
     await arming.switchTo([[dense, MODE_OFF]])
     debug.reveal?.(`adaptive: ${dense.length} methods are switched off: their probes cost too much`)
     this.#newRows()
+    await this.#giveBack(
+      called.filter(({ id }) => dense.includes(id)),
+      costs,
+    )
   }
 
   #newRows(): void {

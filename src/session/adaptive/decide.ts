@@ -105,7 +105,7 @@ const IDLE_NS = 3
  */
 export function costIdle(off: readonly Counted[], { rootNsPerSecond, budget }: Costs): boolean {
   const calls = off.reduce((sum, it) => sum + it.callsPerSecond, 0)
-  return calls * IDLE_NS > AIM * budget * rootNsPerSecond
+  return rootNsPerSecond > 0 && calls * IDLE_NS > AIM * budget * rootNsPerSecond
 }
 
 /** Part of the budget from which methods are switched off. */

@@ -244,7 +244,8 @@ export class Installation {
    */
   async leaveOut(ids: ReadonlySet<number>): Promise<number[]> {
     const { instrumenter } = this.#workshop
-    const keep = (refused: readonly Task[]) => instrumenter.keepIn(refused)
+    const before = instrumenter.leftOutMethods
+    const keep = (refused: readonly Task[]) => instrumenter.keepIn(refused, before)
     return (await this.#reinstall(instrumenter.leaveOut(ids), keep)).refused
   }
 

@@ -377,11 +377,21 @@ export class Instrumenter {
     return this.reopened(changed)
   }
 
-  /** The JVM would not have it: these are as they were before `leaveOut`. */
-  keepIn(tasks: readonly Task[]): void {
+  /** Methods that have their own code whatever else is wanted of them. */
+  get leftOutMethods(): ReadonlySet<number> {
+    return this.leftOut
+  }
+
+  /**
+   * The JVM would not have it: these are as they were.
+   *
+   * @param before  `leftOutMethods` before `leaveOut`. What is refused may be more than what was to change: all of a class
+   */
+  keepIn(tasks: readonly Task[], before: ReadonlySet<number>): void {
     const leftOut = new Set(this.leftOut)
     for (const task of tasks) {
-      if (!leftOut.delete(task.id)) leftOut.add(task.id)
+      if (before.has(task.id)) leftOut.add(task.id)
+      else leftOut.delete(task.id)
       this.reinstate(task)
     }
     this.leftOut = leftOut

@@ -10,7 +10,7 @@
 // charged/bare: how long calls of the root take by the last half of the profile, by what they take with nothing attached, as the program times
 // them itself. Slower: by how much longer they take meanwhile. Overlap: of the shares of methods in the time of the root, with those that async-profiler has of the bare program; in brackets what as
 // many samples as the profile has would reach by chance alone (of exact rows: what half of the reference reaches). `total >= 2 us` are methods
-// of that length and more; `self >= 2 us` is self time charged to the innermost of these. Needs mvn for the reference. Nothing is asserted.
+// of that length and more, by the exact counts of scheme b, the root apart; `self >= 2 us` is self time charged to the innermost of these. Needs mvn for the reference. Nothing is asserted.
 
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -166,18 +166,20 @@ function meanOfLastHalf({ seconds: all }) {
 
 /** With what chance alone would leave of it. */
 function agreement(profile, samples, bare, reference, exact) {
+  const [root] = profile.roots
   const ours = stacksOf(profile.merged)
   const all = reference.reduce((sum, { count }) => sum + count, 0)
   const chance = thinned(reference, samples ?? Math.floor(all / 2))
   const isLong = longMethods(exact, reference, bare)
-  const only = (shares) => new Map([...shares].filter(([method]) => isLong(method)))
+  // The root has all of it in any case.
+  const only = (shares) => new Map([...shares].filter(([method]) => method !== root && isLong(method)))
   const cell = (of) => {
     const [value, floor] = [overlap(of(ours), of(reference)), overlap(of(chance), of(reference))]
     return `${value.toFixed(2)} (${floor.toFixed(2)})`
   }
   return [
-    cell((stacks) => only(totals(stacks))),
-    cell((stacks) => selves(stacks, isLong)),
+    exact === undefined ? '–' : cell((stacks) => only(totals(stacks))),
+    exact === undefined ? '–' : cell((stacks) => selves(stacks, isLong)),
     cell((stacks) => selves(stacks)),
     kendall(selves(ours), selves(reference)).toFixed(2),
   ]
@@ -185,7 +187,7 @@ function agreement(profile, samples, bare, reference, exact) {
 
 /** By the exact number of calls, and the share of time that the reference has: none of ours is in it. */
 function longMethods(exact, reference, bare) {
-  if (exact === undefined) return () => true
+  if (exact === undefined) return () => false
   const calls = new Map()
   const count = (nodes) => {
     for (const { class: owner, method, calls: own, children } of nodes) {

@@ -435,8 +435,19 @@ describe('a method that is left out', () => {
     const sent: Body[] = []
     const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
-    instrumenter.keepIn(instrumenter.leaveOut(new Set([TASK.id])))
+    const before = instrumenter.leftOutMethods
+    instrumenter.keepIn(instrumenter.leaveOut(new Set([TASK.id])), before)
     await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
     assert.ok(sent[1]!.code.length > 0)
+  })
+
+  it('leaves in what the JVM refuses beside what was to be left out: a root of the same class', async () => {
+    const sent: Body[] = []
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
+    await instrumenter.install([TASK], [])
+    const before = instrumenter.leftOutMethods
+    assert.deepEqual(instrumenter.leaveOut(new Set([TASK.id + 1])), [])
+    instrumenter.keepIn(instrumenter.takeBack([CLASS_ID]), before)
+    assert.equal(instrumenter.leftOutMethods.has(TASK.id), false)
   })
 })

@@ -114,7 +114,7 @@ public final class JFluid1Modes {
         int[] counts = ti.counts;
         int first = ti.firstCounted;
         for (int at = 0; at < counts.length && first + at < sums.length; at++) {
-            sums[first + at] += counts[at];
+            sums[first + at] += counts[at] & 0xFFFFFFFFL;
         }
     }
 

@@ -102,6 +102,7 @@ public final class JFluid1Session {
      */
     private static boolean fastClockWorks() {
         try {
+            boolean isOther = true;
             for (int attempt = 0; attempt < RATE_ATTEMPTS; attempt++) {
                 // Two readings, each between two of the other clock.
                 long n0 = System.nanoTime();
@@ -113,11 +114,13 @@ public final class JFluid1Session {
                 } while (n2 - n1 < RATE_NANOS);
                 ticks = jdk.jfr.internal.JVM.counterTime() - ticks;
                 long n3 = System.nanoTime();
+                isOther = ticks < n2 - n1 || ticks > n3 - n0;
+                // Else others have had the processor meanwhile, or each reading takes long.
                 if ((n3 - n0) - (n2 - n1) < RATE_NANOS / 20) {
-                    return ticks < n2 - n1 || ticks > n3 - n0;
+                    break;
                 }
             }
-            return true; // others had the processor each time: what HotSpot itself takes
+            return isOther;
         } catch (LinkageError broken) {
             return false;
         }
