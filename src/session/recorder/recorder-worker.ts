@@ -2,8 +2,8 @@
 //
 // A round reads a bounded number of chunks, so an answer never waits long; events are read while one is made, too.
 // As long as chunks fill fast or few are free the next round follows at once; otherwise in 2 ms: 500 wake-ups a
-// second. Where no thread of the target ever waits for this one, in 10 ms: each wake-up takes a busy target's processor
-// for 40 µs. Every round and every chunk moves the heartbeat on: a target that waits for us and sees it stand still for
+// second. With scheme adaptive, in which no thread of the target waits for a free chunk, in 10 ms: each wake-up takes 40 µs of a
+// processor. Every round and every chunk moves the heartbeat on: a target that waits for us and sees it stand still for
 // 250 ms waits no longer, unless this thread wants a processor and gets none. So after an error it stands.
 
 import { once } from 'node:events'
@@ -40,7 +40,7 @@ const CHUNKS_A_ROUND = 16
 /** So many, at most, every few milliseconds while a picture is made, which must get on as well. */
 const CHUNKS_BETWEEN = 64
 const REST_MS = 2
-/** Where nobody waits, while half of the chunks are free: half of the default buffer takes 100 million events a second. */
+/** With scheme adaptive, while half of the chunks are free: the other half of the default buffer has room for 100 million events a second. */
 const LONG_REST_MS = 10
 const SCARCE_EVERY_MS = 50
 /** The debug log has each round and answer that takes longer. */

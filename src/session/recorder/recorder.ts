@@ -432,7 +432,7 @@ export class Recorder {
     this.#post({ kind: 'survivors', news })
   }
 
-  /** In this session no thread of the target waits for the recorder (`neverWait` of the agent): it looks less often. */
+  /** In this session no thread of the target waits for a free chunk (`neverWait` of the agent): the buffer is polled less often. */
   nobodyWaits(): void {
     this.#post({ kind: 'nobodyWaits' })
   }

@@ -133,7 +133,7 @@ describe.each([
     },
   )
 
-  itMapped('looks less often where nobody waits for it, and still sees all', async () => {
+  itMapped('polls less often in a session whose threads never wait, and reads all events', async () => {
     recorder.nobodyWaits()
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
     await read(1)

@@ -73,7 +73,7 @@ final class JFluid1SessionTest {
     }
 
     /** Each Thread.yield() there takes as long as all others run in turn. */
-    static void beginningDoesNotGiveWayAgainAndAgainOnABusyMachine() throws InterruptedException {
+    static void beginningASessionDoesNotYieldManyTimes() throws InterruptedException {
         try (TestSession session = new TestSession(10, 1)) {
             equal(0, JFluid1Session.gaps()); // all that is loaded once has been
         }
@@ -98,7 +98,7 @@ final class JFluid1SessionTest {
                 new TestSession(10, 1).close();
             }
             long beginning = (System.nanoTime() - begun) / SESSIONS;
-            // Some schedulers let go on at once who gives way.
+            // With some schedulers yield() returns at once.
             that(yielding < 200_000_000L || beginning < yielding / 2,
                     beginning / 1000 + " us for a session, " + yielding / 1000 + " us for " + YIELDS + " yields");
         } finally {
