@@ -20,7 +20,7 @@ import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import type { Arming } from './arming.ts'
 import { batchOf, mib } from './batch.ts'
-import { ownBy, type Seen, seenMethods, shareOf } from './choose.ts'
+import { ownerBy, type Seen, seenMethods, shareOf } from './choose.ts'
 import {
   type Costs,
   type Counted,
@@ -258,7 +258,7 @@ export class Controller {
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = await allRows(this.#engine, this.#span)
-    const seen = seenMethods(tree, (id) => names.of(id), ownBy(roots)).filter(
+    const seen = seenMethods(tree, (id) => names.of(id), ownerBy(roots)).filter(
       (it) => !this.#useless.has(`${it.className}.${it.method}`),
     )
     await this.#arm(seen, arming)
@@ -277,7 +277,8 @@ export class Controller {
     const roots = [...revealer.methods()]
       .filter((it) => it.root)
       .map((it) => ({ class: sourceName(it.className), method: it.name }))
-    const isOwn = ownBy(roots.map((it) => it.class))
+    const ownerOf = ownerBy(roots.map((it) => it.class))
+    const isOwn = (className: string) => ownerOf(className) !== 'library'
     append(this.#elsewhere, workElsewhere(await agent.stackTraces(STACK_DEPTH), roots, isOwn))
     if (this.#looksElsewhere === LOOKS_ELSEWHERE && this.#elsewhere.length > 0)
       warnings.add(elsewhereText(times, this.#elsewhere))

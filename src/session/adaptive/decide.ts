@@ -42,7 +42,7 @@ export function callsForOneTimed(callsPerSecond: number): number {
  * @param sampledMs  since the first sample
  */
 export function samplesNeeded(sampledMs: number): number {
-  if (sampledMs < 8_000) return 100
+  if (sampledMs < 8_000) return 200
   return sampledMs < 11_000 ? 40 : 20
 }
 

@@ -5,7 +5,7 @@ import { inPreorder } from '../../cct/lay-out.ts'
 import { SAMPLED, TIMED } from '../../cct/picture.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
-import { ownBy, type Seen, seenMethods } from '../adaptive/choose.ts'
+import { ownerBy, type Seen, seenMethods } from '../adaptive/choose.ts'
 import { samplesNeeded } from '../adaptive/decide.ts'
 import { isRoot } from '../sampling/sampled-tree.ts'
 
@@ -44,7 +44,7 @@ export function seenBelow(
   }
   if (samples < samplesNeeded(durationMs) || began < LEAST_CALLS) return []
   const below = pictureBelow(merged, roots, (id) => isRoot(root, nameOf(id)), began)
-  return seenMethods(below, nameOf, ownBy([...classes]))
+  return seenMethods(below, nameOf, ownerBy([...classes]))
 }
 
 /** The picture that scheme adaptive would have, if each sample were a nanosecond: samples are taken of threads that compute, and of others. */

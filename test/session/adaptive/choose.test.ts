@@ -5,7 +5,7 @@ import type { MethodName } from '../../../src/cct/tree.ts'
 import {
   chooseMethods,
   mayBeTimed,
-  ownBy,
+  ownerBy,
   type Seen,
   seenMethods,
 } from '../../../src/session/adaptive/choose.ts'
@@ -17,7 +17,15 @@ function name(text: string): MethodName {
 
 function seen(text: string, share: number, more: Partial<Seen> = {}): Seen {
   const { class: className, method } = name(text)
-  return { className, method, share, sd: 0.001, self: share, branches: 0, computing: 0, isOwn: true, ...more }
+  const usual = {
+    sd: 0.001,
+    self: share,
+    innermost: share,
+    branches: 0,
+    computing: 0,
+    owner: 'user',
+  } as const
+  return { className, method, share, ...usual, ...more }
 }
 
 describe('which methods are timed', () => {
@@ -27,8 +35,8 @@ describe('which methods are timed', () => {
       seen('a.Unsure.run', 0.02, { sd: 0.016 }),
       seen('a.Small.run', 0.004),
       seen('a.Once.run', 0.06, { sd: 0.06 }),
-      seen('lib.Large.run', 0.2, { isOwn: false, self: 0, branches: 3 }),
-      seen('lib.Small.run', 0.02, { isOwn: false }),
+      seen('lib.Large.run', 0.2, { owner: 'library', self: 0, branches: 3 }),
+      seen('lib.Small.run', 0.02, { owner: 'library' }),
     ])
     expect([...chosen.keys()]).toEqual(['a.Large', 'a.Once', 'lib.Large'])
   })
@@ -38,8 +46,8 @@ describe('which methods are timed', () => {
       seen('a.Large.run', 0.5),
       seen('a.Large.once', 0.01, { sd: 0.01 }),
       seen('a.Other.once', 0.01, { sd: 0.01 }),
-      seen('lib.Large.run', 0.2, { isOwn: false, self: 0, branches: 3 }),
-      seen('lib.Large.once', 0.01, { isOwn: false, self: 0, sd: 0.01 }),
+      seen('lib.Large.run', 0.2, { owner: 'library', self: 0, branches: 3 }),
+      seen('lib.Large.once', 0.01, { owner: 'library', self: 0, sd: 0.01 }),
     ])
     expect(chosen).toEqual(
       new Map([
@@ -61,20 +69,38 @@ describe('which methods are timed', () => {
   })
 
   it('are rather those that part the time than those that pass on', () => {
-    const chain = seen('a.Proxy.call', 0.9, { self: 0 })
-    const parts = seen('a.Service.call', 0.5, { self: 0, branches: 3 })
+    const chain = seen('a.Proxy.call', 0.9, { self: 0, innermost: 0 })
+    const parts = seen('a.Service.call', 0.5, { self: 0, innermost: 0, branches: 3 })
     expect([...chooseMethods([chain, parts], { classes: 1 }).keys()]).toEqual(['a.Service'])
+  })
+
+  it("are those of the user's own code before all others", () => {
+    const filters = Array.from({ length: 5 }, (_, i) =>
+      seen(`org.apache.F${i}.call`, 0.9, { innermost: 0.1, branches: 3, owner: 'framework of a root' }),
+    )
+    const drivers = Array.from({ length: 5 }, (_, i) =>
+      seen(`lib.D${i}.query`, 0.5, { innermost: 0, branches: 3, owner: 'library' }),
+    )
+    const dao = seen('a.Dao.find', 0.03, { self: 0, branches: 1 })
+    const chosen = chooseMethods([...filters, ...drivers, dao], { classes: 7 })
+    expect([...chosen.keys()]).toEqual(['a.Dao', ...filters.map((it) => it.className), 'lib.D0'])
+  })
+
+  it('are those that call what takes long rather than those above them', () => {
+    const service = seen('a.Service.call', 0.3, { self: 0, innermost: 0, branches: 3 })
+    const dao = seen('a.Dao.find', 0.2, { self: 0, innermost: 0.2, branches: 1 })
+    expect([...chooseMethods([service, dao], { classes: 1 }).keys()]).toEqual(['a.Dao'])
   })
 
   it('are none of a library that only pass on', () => {
     const chain = { self: 0, branches: 1 }
     const own = seen('a.Service.call', 0.5, chain)
-    const map = seen('scala.collection.mutable.HashMap.map', 0.5, { ...chain, isOwn: false })
+    const map = seen('scala.collection.mutable.HashMap.map', 0.5, { ...chain, owner: 'library' })
     expect([...chooseMethods([own, map]).keys()]).toEqual(['a.Service'])
   })
 
   it('are none of a library class that computes itself, which would be interpreted for a while', () => {
-    const lib = { isOwn: false, self: 0.01, branches: 3 }
+    const lib = { owner: 'library', self: 0.01, branches: 3 } as const
     const methods = [
       seen('lib.Hash.fill', 0.4, { ...lib, computing: 0.31 }),
       seen('lib.Hash.round', 0.3, { ...lib, computing: 0.31 }),
@@ -102,29 +128,30 @@ describe('which methods are timed', () => {
 
 describe("a user's own code", () => {
   it('shares the first two names of the package of a root', () => {
-    const isOwn = ownBy(['com.acme.web.Shop'])
-    expect(isOwn('com.acme.db.Orders')).toBe(true)
-    expect(isOwn('com.acmeplus.Orders')).toBe(false)
-    expect(isOwn('org.springframework.web.Filter')).toBe(false)
+    const ownerOf = ownerBy(['com.acme.web.Shop'])
+    expect(ownerOf('com.acme.db.Orders')).toBe('user')
+    expect(ownerOf('com.acmeplus.Orders')).toBe('library')
+    expect(ownerOf('org.springframework.web.Filter')).toBe('library')
   })
 
-  it('is what is of no framework, too, below a root of one', () => {
-    const isOwn = ownBy(['org.jboss.resteasy.reactive.server.handlers.InvocationHandler'])
-    expect(isOwn('org.keycloak.services.Urls')).toBe(true)
-    expect(isOwn('org.jboss.resteasy.reactive.server.core.Deployment')).toBe(true)
-    expect(isOwn('org.infinispan.Cache')).toBe(false)
-    expect(ownBy(['org.apache.catalina.connector.CoyoteAdapter', 'com.acme.Shop'])('com.acme.Tax')).toBe(true)
-    expect(ownBy(['org.apache.catalina.connector.CoyoteAdapter', 'com.acme.Shop'])('orders.Tax')).toBe(false)
+  it('is what is of no framework below a root of one', () => {
+    const ownerOf = ownerBy(['org.jboss.resteasy.reactive.server.handlers.InvocationHandler'])
+    expect(ownerOf('org.keycloak.services.Urls')).toBe('user')
+    expect(ownerOf('org.jboss.resteasy.reactive.server.core.Deployment')).toBe('framework of a root')
+    expect(ownerOf('org.infinispan.Cache')).toBe('library')
+    const ofBoth = ownerBy(['org.apache.catalina.connector.CoyoteAdapter', 'com.acme.Shop'])
+    expect(ofBoth('com.acme.Tax')).toBe('user')
+    expect(ofBoth('orders.Tax')).toBe('library')
   })
 
   it('shares one where that is no domain', () => {
-    expect(ownBy(['kafka.server.KafkaApis'])('kafka.log.Log')).toBe(true)
-    expect(ownBy(['kafka.Server'])('kafka.log.Log')).toBe(true)
+    expect(ownerBy(['kafka.server.KafkaApis'])('kafka.log.Log')).toBe('user')
+    expect(ownerBy(['kafka.Server'])('kafka.log.Log')).toBe('user')
   })
 
   it('is what has no package where a root has none', () => {
-    expect(ownBy(['Main'])('Other')).toBe(true)
-    expect(ownBy(['Main'])('com.acme.Order')).toBe(false)
+    expect(ownerBy(['Main'])('Other')).toBe('user')
+    expect(ownerBy(['Main'])('com.acme.Order')).toBe('library')
   })
 })
 
@@ -143,7 +170,7 @@ describe('what samples say of a method', () => {
       seenMethods(
         tree,
         (id) => names[id]!,
-        () => true,
+        () => 'user',
       ),
     ).toEqual([
       {
@@ -152,9 +179,10 @@ describe('what samples say of a method', () => {
         share: 0.7,
         sd: 0.03,
         self: 0.5,
+        innermost: 0.5,
         branches: 0,
         computing: 0,
-        isOwn: true,
+        owner: 'user',
       },
       {
         className: 'a.Leaf',
@@ -162,10 +190,40 @@ describe('what samples say of a method', () => {
         share: 0.4,
         sd: 0.05,
         self: 0.4,
+        innermost: 0.4,
         branches: 0,
         computing: 0,
-        isOwn: true,
+        owner: 'user',
       },
+    ])
+  })
+
+  it('tells of a method of the user what it has with the libraries and the JDK that it calls', () => {
+    const names = [
+      'a.Root.run',
+      'a.Dao.find',
+      'lib.Jdbc.query',
+      'a.Mapper.row',
+      'a.Dao$$Proxy.x',
+      'java.util.Map.get',
+    ]
+    const tree = inPreorder([1, 2, 3, 4, 5, 6], [-1, 0, 1, 2, 3, 4], {
+      selfNs: [5, 1, 40, 4, 20, 30],
+      totalNs: [100, 95, 94, 54, 50, 30],
+      cpuNs: [0, 0, 0, 0, 0, 0],
+      samples: [0, 95, 94, 54, 50, 30],
+      known: [TIMED, SAMPLED, SAMPLED, SAMPLED, SAMPLED, SAMPLED],
+      sdNs: [0, 1, 1, 1, 1, 1],
+    })
+    const found = seenMethods(
+      tree,
+      (id) => name(names[id - 1]!),
+      (it) => (it.startsWith('a.') ? 'user' : 'library'),
+    )
+    expect(found.map((it) => [it.className, it.innermost])).toEqual([
+      ['a.Dao', 0.41],
+      ['lib.Jdbc', 0],
+      ['a.Mapper', 0.54],
     ])
   })
 
@@ -181,7 +239,7 @@ describe('what samples say of a method', () => {
     const seen = seenMethods(
       tree,
       (id) => name(names[id - 1]!),
-      () => false,
+      () => 'library',
     )
     return seen.map((it) => [it.className, it.computing])
   }
@@ -233,7 +291,7 @@ describe('what samples say of a method', () => {
       seenMethods(
         tree,
         () => name('a.B.c'),
-        () => true,
+        () => 'user',
       ),
     ).toEqual([])
   })

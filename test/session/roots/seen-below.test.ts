@@ -50,10 +50,10 @@ describe('methods below a root that is picked', () => {
     ])
     expect(of(seen, 'com.acme.Prices')).toMatchObject({
       self: 0.3,
-      isOwn: true,
+      owner: 'user',
       sd: Math.sqrt(0.4 * 0.6) / 10,
     })
-    expect(of(seen, 'lib.Driver')).toMatchObject({ self: 0, isOwn: false, computing: 0 })
+    expect(of(seen, 'lib.Driver')).toMatchObject({ self: 0, owner: 'library', computing: 0 })
   })
 
   it('are chosen as those of a session are: no library that computes, nothing that waits in the JDK', () => {

@@ -16,11 +16,16 @@ import java.util.concurrent.locks.LockSupport;
  * A tick comes by an exponential clock that does not depend on who is inside. Of N threads inside it takes m at random, if a throw of
  * the dice allows it, so that all stacks together cost no more than {@link #SHARE} of a processor. A sample then stands for the mean
  * interval, times N / m, divided by the probability. How late ticks come says how long the program's threads may have stood still.
+ * At the start, when methods are chosen by what has been sampled, there are twice as many ticks, and stacks may cost twice as much.
  */
 final class InsideSampler extends GuestThread {
     private static final long TICK_NANOS = 5_000_000;
     /** Where a stack stops all threads it costs them that, at least: so not more than ten a second are taken. */
     private static final long SAFEPOINT_NANOS = 1_000_000;
+    /** Until so many samples have been taken, and for no longer than that. */
+    private static final int EARLY_SAMPLES = 200;
+    private static final long EARLY_NANOS = 15_000_000_000L;
+    private static final int EARLY = 2;
     private static final int STACKS_A_TICK = 4;
     private static final int STACKS_A_SAFEPOINT = 8;
     /** Of one processor, for stacks. */
@@ -104,9 +109,12 @@ final class InsideSampler extends GuestThread {
 
     @Override
     public void run() {
+        long begun = System.nanoTime();
         while (!over) {
+            int times = timesAt(taken, System.nanoTime() - begun);
+            long mean = TICK_NANOS / times;
             // At most ten means: the longest of millions would look like a thread that hangs.
-            long nanos = (long) Math.min(-Math.log(1 - random.nextDouble()) * TICK_NANOS, 10.0 * TICK_NANOS);
+            long nanos = (long) Math.min(-Math.log(1 - random.nextDouble()) * mean, 10.0 * mean);
             long due = System.nanoTime() + nanos;
             for (long now = System.nanoTime(); !over && due - now > 0; now = System.nanoTime()) {
                 LockSupport.parkNanos(due - now);
@@ -118,7 +126,7 @@ final class InsideSampler extends GuestThread {
                 boolean room = hasRoom(); // it waits for the lock of the heap, which a collection holds
                 late(System.nanoTime() - due, false);
                 if (room) {
-                    tick();
+                    tick(mean, SHARE * times);
                 } else {
                     drop();
                 }
@@ -128,6 +136,11 @@ final class InsideSampler extends GuestThread {
             }
         }
         JFluid1Inside.end(); // threads are no longer taken over
+    }
+
+    /** @return how many times as many ticks there are, and what stacks may cost */
+    static int timesAt(long taken, long nanos) {
+        return taken < EARLY_SAMPLES && nanos < EARLY_NANOS ? EARLY : 1;
     }
 
     /** What is kept may be in part by now: no more is. */
@@ -163,8 +176,8 @@ final class InsideSampler extends GuestThread {
         return free > Math.max(LEAST_HEAP_BYTES, (long) (most * LEAST_HEAP_SHARE));
     }
 
-    private void tick() {
-        double probability = Math.min(1, SHARE * TICK_NANOS / tickNanos);
+    private void tick(long mean, double share) {
+        double probability = Math.min(1, share * mean / tickNanos);
         if (random.nextDouble() >= probability) {
             return;
         }
@@ -174,7 +187,7 @@ final class InsideSampler extends GuestThread {
         int most = Math.min(all, stopsOnlyOne ? STACKS_A_TICK : STACKS_A_SAFEPOINT);
         if (most > 0) {
             choose(most);
-            double weight = TICK_NANOS * ((double) all / most) / probability;
+            double weight = mean * ((double) all / most) / probability;
             if (stopsOnlyOne) {
                 takeEach(most, weight);
             } else {

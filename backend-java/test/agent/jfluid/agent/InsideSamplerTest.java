@@ -85,6 +85,13 @@ final class InsideSamplerTest {
         }
     }
 
+    static void thereAreMoreTicksUntilThereAreSamplesEnoughAndForFifteenSecondsAtMost() {
+        equal(2, InsideSampler.timesAt(0, 0));
+        equal(2, InsideSampler.timesAt(199, 14_000_000_000L));
+        equal(1, InsideSampler.timesAt(200, 0));
+        equal(1, InsideSampler.timesAt(0, 15_000_000_000L));
+    }
+
     static void aSampleWithAFrameForWhichThereIsNoRoomIsCountedAndOthersGoOn() {
         try (Session session = new Session()) {
             int frames = 0;
