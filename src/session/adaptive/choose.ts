@@ -23,6 +23,8 @@ export interface Seen {
   readonly self: number
   /** Of the same time, that during which it was the innermost method that is no library's; 0 of a library. */
   readonly innermost: number
+  /** At or below it, of outermost activations. */
+  readonly samples: number
   /** Below it, so many rows begin that are not a chain of single calls. */
   readonly branches: number
   /**
@@ -48,6 +50,7 @@ const LEAST_OTHER = 0.03
  * one call, so that the standard deviation is as large as the share.
  */
 const LARGE = 10
+const SEEN_TWICE = 2
 /** What a share is worth where it parts, and of a frame that passes on to one callee, beside the time of which it is the innermost. */
 const PARTING = 0.3
 const PASSING_ON = 0.1
@@ -114,7 +117,15 @@ export function seenMethods(
   const classes = new Map<string, { computes: number; samples: number }>()
   const sums = new Map<
     number,
-    { total: number; variance: number; self: number; innermost: number; branches: number; end: number }
+    {
+      total: number
+      variance: number
+      self: number
+      innermost: number
+      samples: number
+      branches: number
+      end: number
+    }
   >()
   for (let node = 0; node < count; node++) {
     if (known[node] !== SAMPLED) continue
@@ -124,7 +135,9 @@ export function seenMethods(
     classes.set(file, ofClass)
     ofClass.computes += computes[node]!
     ofClass.samples += ends[node]!
-    const sum = sums.get(id) ?? { total: 0, variance: 0, self: 0, innermost: 0, branches: 0, end: 0 }
+    const sum = sums.get(id) ?? {
+      ...{ total: 0, variance: 0, self: 0, innermost: 0, samples: 0, branches: 0, end: 0 },
+    }
     sums.set(id, sum)
     sum.self += selfNs[node]!
     sum.innermost += innermost[node]!
@@ -132,6 +145,7 @@ export function seenMethods(
     if (node < sum.end) continue // below another activation of it
     sum.end = node + size[node]!
     sum.total += totalNs[node]!
+    sum.samples += samples[node]!
     sum.variance += (sdNs?.[node] ?? 0) ** 2
   }
   const seen: Seen[] = []
@@ -144,10 +158,18 @@ export function seenMethods(
       computing: ofClass.samples < LEAST_SAMPLES ? 0 : ofClass.computes / whole,
       ...{ className: name.class, method: name.method, owner: kind.owner, branches: sum.branches },
       ...{ share: sum.total / whole, sd: Math.sqrt(sum.variance) / whole },
-      ...{ self: sum.self / whole, innermost: sum.innermost / whole },
+      ...{ self: sum.self / whole, innermost: sum.innermost / whole, samples: sum.samples },
     })
   }
   return seen.sort((a, b) => b.share - a.share)
+}
+
+/**
+ * Where the JVM has discarded its compiled code a few seconds before: what was interpreted has too much of the time, and what was compiled
+ * again at once, as a loop that computes a hash, too little. So all of the user's code that has been seen twice counts by its share alone.
+ */
+export function whileCold(seen: readonly Seen[]): Seen[] {
+  return seen.map((it) => (it.owner === 'user' && it.samples >= SEEN_TWICE ? { ...it, sd: 0 } : it))
 }
 
 /** @returns 0 of a method that has not been seen */

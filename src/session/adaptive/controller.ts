@@ -20,7 +20,7 @@ import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import type { Arming } from './arming.ts'
 import { batchOf, mib } from './batch.ts'
-import { ownerBy, type Seen, seenMethods, shareOf } from './choose.ts'
+import { ownerBy, type Seen, seenMethods, shareOf, whileCold } from './choose.ts'
 import {
   type Costs,
   type Counted,
@@ -261,7 +261,7 @@ export class Controller {
     const seen = seenMethods(tree, (id) => names.of(id), ownerBy(roots)).filter(
       (it) => !this.#useless.has(`${it.className}.${it.method}`),
     )
-    await this.#arm(seen, arming)
+    await this.#arm(firstRedefinition(this.#engine) === 'is over' ? seen : whileCold(seen), arming)
   }
 
   /** A root that hands its work to other threads has hardly any samples, and a user is told where these are. */

@@ -8,6 +8,7 @@ import {
   ownerBy,
   type Seen,
   seenMethods,
+  whileCold,
 } from '../../../src/session/adaptive/choose.ts'
 
 function name(text: string): MethodName {
@@ -21,6 +22,7 @@ function seen(text: string, share: number, more: Partial<Seen> = {}): Seen {
     sd: 0.001,
     self: share,
     innermost: share,
+    samples: 10,
     branches: 0,
     computing: 0,
     owner: 'user',
@@ -39,6 +41,18 @@ describe('which methods are timed', () => {
       seen('lib.Small.run', 0.02, { owner: 'library' }),
     ])
     expect([...chosen.keys()]).toEqual(['a.Large', 'a.Once', 'lib.Large'])
+  })
+
+  it('are all of the user that were seen while code is cold', () => {
+    const methods = [
+      seen('a.Large.run', 0.5),
+      seen('a.Hash.run', 0.02, { sd: 0.02, samples: 2 }),
+      seen('a.Once.run', 0.01, { sd: 0.01, samples: 1 }),
+      seen('a.Small.run', 0.004),
+      seen('lib.Once.run', 0.06, { sd: 0.06, owner: 'library' }),
+    ]
+    expect([...chooseMethods(methods).keys()]).toEqual(['a.Large'])
+    expect([...chooseMethods(whileCold(methods)).keys()]).toEqual(['a.Large', 'a.Hash'])
   })
 
   it('are all that was seen in a class of the user that is redefined anyway', () => {
@@ -180,6 +194,7 @@ describe('what samples say of a method', () => {
         sd: 0.03,
         self: 0.5,
         innermost: 0.5,
+        samples: 70,
         branches: 0,
         computing: 0,
         owner: 'user',
@@ -191,6 +206,7 @@ describe('what samples say of a method', () => {
         sd: 0.05,
         self: 0.4,
         innermost: 0.4,
+        samples: 40,
         branches: 0,
         computing: 0,
         owner: 'user',

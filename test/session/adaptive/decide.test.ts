@@ -134,7 +134,7 @@ it('each call of a root is timed, and a few of one that is called too often', ()
   expect(callsForOneTimed(3e6)).toBe(64)
 })
 
-it('methods are chosen by 100 samples, and by fewer where they come slowly', () => {
+it('methods are chosen by 200 samples, and by fewer where they come slowly', () => {
   expect(samplesNeeded(3_000)).toBe(200)
   expect(samplesNeeded(8_000)).toBe(40)
   expect(samplesNeeded(12_000)).toBe(20)
