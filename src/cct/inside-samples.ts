@@ -24,7 +24,7 @@ interface SeenOfThread {
 const VIRTUAL = 0
 
 /** Frames of our own runtime, which are on top where a probe was at work. */
-const OURS = /^java\.lang\.JFluid1/
+const OURS = /^java\.lang\.(?:invoke\.)?JFluid1/
 
 export class InsideSamples {
   readonly frames: FrameName[] = []

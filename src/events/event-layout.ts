@@ -9,7 +9,7 @@
 // method again, and every frame above its nearest one is gone. CATCH is kind 0; method ids begin at 1, so
 // that its word is not zero, nor its high half.
 //
-// Session ticks count from the session's start. 40 bits are 18 minutes of nanoseconds; when they
+// Session ticks count from the session's start. 40 bits are 18 minutes of nanoseconds, 7 of a counter at 2.6 GHz; when they
 // wrap, the thread writes EPOCH first. 22 bits of method id is 4 million methods.
 //
 // Control events carry a code in the method field and a payload in the low 40 bits:

@@ -26,13 +26,13 @@ export type Mode = 'exact' | 'locks' | 'bytecodes' | 'count' | 'alloc' | 'sample
 export const MODES: readonly Mode[] = ['exact', 'locks', 'bytecodes', 'count', 'alloc', 'sample']
 
 /**
- * Where times are read: System.nanoTime(), or what HotSpot makes of the processor's counter (JFR's clock). `ticks` is either, in profiles
- * of versions that did not know which.
+ * Where times are read: System.nanoTime(), the processor's time stamp counter, or what HotSpot makes of that (JFR's clock). `ticks` is
+ * `nanoTime` or `counterTime`, in profiles of versions that did not know which.
  */
-export type Clock = 'nanoTime' | 'counterTime' | 'ticks'
+export type Clock = 'nanoTime' | 'counterTime' | 'rdtsc' | 'ticks'
 
 /** The dearest to read first. */
-export const CLOCKS: readonly Clock[] = ['nanoTime', 'counterTime', 'ticks']
+export const CLOCKS: readonly Clock[] = ['nanoTime', 'counterTime', 'ticks', 'rdtsc']
 
 export const COST_OF: Readonly<Record<Mode, CostKind>> = {
   exact: 'time',

@@ -15,7 +15,8 @@ export function reproducible(profile: Profile): Profile {
   const tree = (of: Tree): Tree => ({ ...ordered(of, order), ...(methodOf !== undefined && { methodOf }) })
   const { longestPauseMs: _, ...facts } = instrumentation
   // The order of threads is another one, and with it that of JVMs.
-  const { kept: __, course: ___, slowCalls: ____, detach: _____, jvms: ______, allocation, ...rest } = profile
+  const { kept: __, course: ___, slowCalls: ____, detach: _____, jvms: ______, allocation, ...all } = profile
+  const { calibration, ...rest } = all
   return {
     ...rest,
     // What threads have really allocated depends on the compilers, which work at their own pace.
@@ -23,7 +24,7 @@ export function reproducible(profile: Profile): Profile {
     target: { ...target, pid: 0 },
     startedAt: new Date(0).toISOString(),
     durationMs: 0,
-    calibration: { ...profile.calibration, innerNs: 0, outerNs: 0 },
+    calibration: { clock: calibration.clock, innerNs: 0, outerNs: 0 },
     instrumentation: {
       ...facts,
       // More or fewer methods are taken in vain, and looked at in vain, as questions happen to be answered.

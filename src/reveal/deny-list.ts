@@ -18,6 +18,7 @@ const HANDLES = 'method handle internals, spun and inlined by the JVM'
 
 export const DENY_LIST: readonly Denied[] = [
   { classes: 'java/lang/JFluid*', reason: 'the profiler itself' },
+  { classes: 'java/lang/invoke/JFluid*', reason: 'the profiler itself' },
   { classes: 'java/lang/Object', methods: ['<init>'], reason: 'called by every constructor and empty' },
   {
     classes: 'java/lang/Thread',

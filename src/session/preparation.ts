@@ -134,7 +134,8 @@ export class Preparation {
     const recorder = await opened
     const ticksOfCount =
       this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
-    const clock = new TargetClock(configured.clock, facts.clock)
+    const clock = new TargetClock(configured.greeted, facts.clock)
+    clock.update(configured.clock)
     const { pausesKnown } = configured
     debug.attach?.(
       `prepared: t_I ${calibration?.innerTicks.toFixed(1) ?? '?'}, t_O ${calibration?.outerTicks.toFixed(1) ?? '?'} ticks, pauses ${pausesKnown ? 'known' : 'unknown'}, buffer ${elsewhere === undefined ? 'shared' : 'sent over TCP'}`,

@@ -21,6 +21,7 @@ import type {
   ThreadRow,
   Unloaded,
 } from './messages.ts'
+import { CLOCK_NAMES } from './messages.ts'
 
 export interface LoaderInfo {
   readonly id: number
@@ -182,7 +183,7 @@ export class Agent {
     const v = list(await this.link.request('hello'))
     return {
       build: string(v[0]),
-      clock: v[1] === 'counterTime' ? 'counterTime' : 'nanoTime',
+      clock: CLOCK_NAMES.find((it) => it === v[1]) ?? 'nanoTime',
       feature: number(v[2]),
       version: string(v[3]),
       vm: string(v[4]),
@@ -207,7 +208,7 @@ export class Agent {
     counts: boolean
     /** Waits are told apart. */
     waits: boolean
-  }): Promise<{ clock: ClockPair; pausesKnown: boolean }> {
+  }): Promise<{ greeted: ClockPair; clock: ClockPair; pausesKnown: boolean }> {
     const v = list(
       await this.link.request(
         'configure',
@@ -222,7 +223,7 @@ export class Agent {
         o.waits,
       ),
     )
-    return { clock: clockPair(v[0]), pausesKnown: v[1] === true }
+    return { greeted: clockPair(v[0]), clock: clockPair(v[1]), pausesKnown: v[2] === true }
   }
 
   async loadedClasses(): Promise<LoadedClasses> {

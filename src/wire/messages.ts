@@ -10,7 +10,7 @@
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
 //             [class name, …] where work changes hands, if threads are followed,
 //             whether events tell what was executed, and not the time, whether waits are told apart
-//                        → [[ticks, nanos], pausesKnown]
+//                        → [[ticks, nanos, width] at the hello, the same now, pausesKnown]  ticks count from this session's start
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
 //   findClasses names    → the same of those whose names end with one of these, and of all above them
 //   ready ids, highest id → nil                 probes of these methods ask nothing
@@ -93,8 +93,9 @@ export interface ThreadRow {
   readonly virtual: boolean
 }
 
-/** What a session reads the time from: what HotSpot makes of the processor's counter (JFR's clock), or System.nanoTime(). */
-export type ClockName = 'counterTime' | 'nanoTime'
+/** What a session reads the time from: the processor's time stamp counter, what HotSpot makes of it (JFR's clock), or System.nanoTime(). */
+export const CLOCK_NAMES = ['rdtsc', 'counterTime', 'nanoTime'] as const
+export type ClockName = (typeof CLOCK_NAMES)[number]
 
 /** The session's clock and System.nanoTime() at one moment; ticks count from the session's start. */
 export interface ClockPair {

@@ -2,7 +2,7 @@
 // the same clock, the machine's load is in both and no figure of it is needed: what a profile charges to a
 // method must lie between what the method saw and what its caller saw.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
@@ -19,6 +19,17 @@ import {
   sum,
 } from './times-program.ts'
 
+/** Whether the kernel says that it takes the time from the processor's counter. */
+function countsTime(): boolean {
+  const source = '/sys/devices/system/clocksource/clocksource0/current_clocksource'
+  if (process.arch !== 'x64' || !existsSync(source)) return false
+  const flags = readFileSync('/proc/cpuinfo', 'latin1').match(/^flags\s*:(.*)$/m)?.[1] ?? ''
+  return (
+    readFileSync(source, 'latin1').trim() === 'tsc' &&
+    ['constant_tsc', 'nonstop_tsc'].every((it) => flags.split(' ').includes(it))
+  )
+}
+
 describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('a method that is busy has the time it saw itself, in one thread and in two', async () => {
     const java = await started(jdk)
@@ -30,8 +41,12 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const all = phases(java, 'spin')
     const inside = (it: Phase): number => it.inside
     const { clock, clockMHz, readNs } = profile.calibration
+    // Where executable memory is refused, it is another.
+    if (clock === 'rdtsc')
+      expect([jdk.version >= 21 && jdk.version <= 25, countsTime()]).toEqual([true, true])
     // Where it would count nanoseconds, counterTime is System.nanoTime() by another name.
     if (clock === 'counterTime') expect(Math.abs(clockMHz! - 1000)).toBeGreaterThan(10)
+    else if (clock === 'rdtsc') expect(clockMHz).toBeGreaterThan(100)
     else expect([clock, clockMHz]).toEqual(['nanoTime', undefined])
     expect(readNs).toBeGreaterThan(1)
     expect(all).toHaveLength(5)

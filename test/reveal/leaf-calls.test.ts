@@ -48,6 +48,7 @@ describe('a call into the JDK', () => {
 describe('the deny-list', () => {
   it('names classes and methods with a reason', () => {
     expect(deniedClass('java/lang/JFluid1')).toMatch(/profiler itself/)
+    expect(deniedClass('java/lang/invoke/JFluid1Tsc')).toMatch(/profiler itself/)
     expect(deniedClass('java/lang/VirtualThread$VThreadContinuation')).toMatch(/virtual threads/)
     expect(deniedClass('jdk/internal/vm/Continuation')).not.toBeNull()
     expect(deniedClass('java/lang/ref/ReferenceQueue')).toBeNull()

@@ -338,7 +338,8 @@ final class ClassTable {
 
     private static boolean isOurs(Class<?> c, String name) {
         return c.getClassLoader() == ClassTable.class.getClassLoader() || name.equals("jfluid.Boot")
-                || name.startsWith("jfluid.Boot$") || name.startsWith("java.lang.JFluid1");
+                || name.startsWith("jfluid.Boot$") || name.startsWith("java.lang.JFluid1")
+                || name.startsWith("java.lang.invoke.JFluid1");
     }
 
     int loaderId(ClassLoader loader) {

@@ -85,7 +85,7 @@ public final class Main {
         if (known == null) {
             boolean fast = openFastClock(instrumentation);
             Definer.defineAll(runtime);
-            Installer.install(id, fast);
+            Installer.install(id, fast, TimeStampCounter.isTrusted());
         }
         String build = option(options, "build");
         Installer.sleepAs(build, instrumentation, new Sleeper(build));
@@ -279,9 +279,10 @@ public final class Main {
             return JFluid1.Setup.runtimeId;
         }
 
-        static void install(String id, boolean fast) {
+        static void install(String id, boolean fast, boolean trustsTsc) {
             JFluid1.Setup.runtimeId = id;
             JFluid1.Setup.fastClock = fast;
+            JFluid1.Setup.trustsTsc = trustsTsc;
         }
 
         static void sleepAs(

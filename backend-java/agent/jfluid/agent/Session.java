@@ -28,6 +28,8 @@ import java.util.concurrent.TimeUnit;
  * The messages are drawn in src/wire/messages.ts.
  */
 final class Session extends GuestThread {
+    /** Between two pairs of readings by which the client knows how fast the clock counts: LEAST_NANOS of its clock.ts, and more. */
+    private static final long RATE_NANOS = 3_000_000L;
     private static final long IDLE_MILLIS = 1000;
     /** So often it is looked whether the client lives. */
     private static final long CLIENT_LOOK_MILLIS = 500;
@@ -71,6 +73,8 @@ final class Session extends GuestThread {
     private final RuntimeLink runtime = new RuntimeLink();
     private volatile Ring ring;
     private RandomAccessFile perfData;
+    /** The session's clock and System.nanoTime() when the client said hello. */
+    private long[] greeted;
     private long safepointTimeAt;
     private final VmMemory memory = new VmMemory();
     private volatile boolean over;
@@ -513,9 +517,11 @@ final class Session extends GuestThread {
     }
 
     private Object hello() {
+        JFluid1Session.chooseClock(TimeStampCounter.isTrusted());
+        greeted = readClocks();
         return new Object[] {
             build,
-            JFluid1Session.FAST_CLOCK ? "counterTime" : "nanoTime",
+            JFluid1Session.clockName(),
             Runtime.version().feature(),
             System.getProperty("java.runtime.version"),
             System.getProperty("java.vm.name"),
@@ -546,7 +552,10 @@ final class Session extends GuestThread {
         if (waits) {
             JFluid1Waits.tellWaits();
         }
-        return new Object[] {clockPair(), perfData != null};
+        while (System.nanoTime() - greeted[1] < RATE_NANOS) {
+            Pause.nanos(RATE_NANOS / 10);
+        }
+        return new Object[] {pairOf(greeted), clockPair(), perfData != null};
     }
 
     private void sampleEvery(boolean bytecodes, long every, int random) {
@@ -577,6 +586,14 @@ final class Session extends GuestThread {
      * can get. How near says the width: ticks between the two readings around that of the other clock.
      */
     private static Object clockPair() {
+        return pairOf(readClocks());
+    }
+
+    private static Object pairOf(long[] read) {
+        return new Object[] {read[0] - JFluid1Session.startTicks(), read[1], read[2]};
+    }
+
+    private static long[] readClocks() {
         long best = Long.MAX_VALUE;
         long ticks = 0;
         long nanos = 0;
@@ -586,11 +603,11 @@ final class Session extends GuestThread {
             long t1 = JFluid1Session.ticks();
             if (t1 - t0 < best) {
                 best = t1 - t0;
-                ticks = t0 + (t1 - t0) / 2 - JFluid1Session.startTicks();
+                ticks = t0 + (t1 - t0) / 2;
                 nanos = n;
             }
         }
-        return new Object[] {ticks, nanos, best};
+        return new long[] {ticks, nanos, best};
     }
 
     /** Total time at safepoints so far in nanoseconds, from the JVM's own counters; -1 if unknown. */

@@ -47,6 +47,8 @@ public final class JFluid1 {
         private Setup() {}
 
         public static boolean fastClock;
+        /** The kernel takes the time from the processor's time stamp counter. */
+        public static boolean trustsTsc;
         /** Identity of the runtime's class files, to recognise another build's runtime. */
         public static String runtimeId;
         /** Identity of the agent that {@link #agent} belongs to. */

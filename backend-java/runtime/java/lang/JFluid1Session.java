@@ -14,6 +14,7 @@ import static java.lang.JFluid1Tasks.*;
 import static java.lang.JFluid1Threads.*;
 import static java.lang.JFluid1Waits.*;
 
+import java.lang.invoke.JFluid1Tsc;
 import jdk.internal.misc.Unsafe;
 
 /**
@@ -39,8 +40,12 @@ public final class JFluid1Session {
     /** Between two readings that tell how fast it counts, and how often that is tried where others have the processor meanwhile. */
     private static final long RATE_NANOS = 50_000;
     private static final int RATE_ATTEMPTS = 20;
-    /** Whether {@link #ticks} reads what HotSpot makes of the processor's counter, and not System.nanoTime(). */
-    public static final boolean FAST_CLOCK = Setup.fastClock && fastClockWorks();
+    /** Whether the processor's time stamp counter can be read. Where it is not trusted, nothing is tried. */
+    private static final boolean TSC = Setup.trustsTsc && JFluid1Tsc.problem() == null && counts();
+    /** Whether what HotSpot makes of that counter is another clock than System.nanoTime(), where it is looked at. */
+    private static final boolean FAST_CLOCK = !TSC && Setup.fastClock && fastClockWorks();
+    /** Whether this session reads it: the kernel may have lost its trust in it since the first. */
+    private static boolean readsTsc = TSC;
     /** Of the methods that have or will have probes. */
     private static int highestMethod;
     static byte[] state = new byte[1024];
@@ -90,9 +95,31 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Modes.class);
     }
 
-    /** One reading of the session's clock. A HotSpot intrinsic, or System.nanoTime() without JFR. */
+    /** One reading of the session's clock: the processor's counter, or the flight recorder's clock, or else System.nanoTime(). */
     public static long ticks() {
+        if (TSC && readsTsc) {
+            return JFluid1Tsc.read();
+        }
         return FAST_CLOCK ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
+    }
+
+    /** Before a session begins. */
+    public static void chooseClock(boolean trustsTsc) {
+        readsTsc = TSC && trustsTsc;
+    }
+
+    public static String clockName() {
+        return readsTsc ? "rdtsc" : FAST_CLOCK ? "counterTime" : "nanoTime";
+    }
+
+    /** Whether it counts, and fast enough to tell calls apart: an emulator may make it up. */
+    private static boolean counts() {
+        long nanos = System.nanoTime();
+        long ticks = JFluid1Tsc.read();
+        while (System.nanoTime() - nanos < RATE_NANOS) {
+            // as in fastClockWorks
+        }
+        return JFluid1Tsc.read() - ticks > RATE_NANOS / 4;
     }
 
     /**

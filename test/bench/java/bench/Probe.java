@@ -149,7 +149,7 @@ public final class Probe {
         @Override
         public void run() {
             long buffer = U.allocateMemory(BUFFER);
-            long start = clock();
+            long start = System.nanoTime();
             int x = 1;
             try {
                 if (loop.equals("known")) x += root(100, x);

@@ -1,0 +1,181 @@
+package java.lang.invoke;
+
+import java.lang.reflect.Array;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import jdk.internal.misc.Unsafe;
+
+/**
+ * The processor's time stamp counter, read by an instruction of our own in a page of executable memory. The call is the one that
+ * HotSpot makes of a critical downcall (JEP 454), without what {@code java.lang.foreign} has above it: a stub that shuffles registers
+ * (downcallLinker_x86_64.cpp), called by {@code MethodHandle.linkToNative}, which is why this class is in this package. So a reading runs no code
+ * of the JDK, also in the interpreter.
+ *
+ * On x86-64 under Linux. Whether the counter can be trusted is for others to say.
+ */
+public final class JFluid1Tsc {
+    private JFluid1Tsc() {}
+
+    /** The first and the last with which this was tried. */
+    private static final int FIRST_JDK = 21;
+    private static final int LAST_JDK = 25;
+    private static final String FOREIGN = "jdk.internal.foreign.abi.";
+    /** In the order of the System V ABI. */
+    private static final String[] REGISTERS = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
+    /** endbr64; rdtsc; shl rdx, 32; or rax, rdx; ret */
+    private static final byte[] CODE =
+            bytes(0xF3, 0x0F, 0x1E, 0xFA, 0x0F, 0x31, 0x48, 0xC1, 0xE2, 0x20, 0x48, 0x09, 0xD0, 0xC3);
+    private static final long PAGE_BYTES = 4096;
+    private static final long PROT_READ_WRITE = 1 | 2;
+    private static final long PROT_READ_EXEC = 1 | 4;
+    private static final long MAP_PRIVATE_ANONYMOUS = 0x02 | 0x20;
+    private static final long MAP_FAILED = -1;
+
+    /** A jdk.internal.foreign.abi.NativeEntryPoint: how it is called. */
+    private static final Object ENTRY;
+    /** Where the code is. */
+    private static final long ADDRESS;
+    /** Why there is none; null if it can be read. */
+    private static final String PROBLEM;
+
+    static {
+        Object entry = null;
+        long address = 0;
+        String problem = null;
+        try {
+            requireVersionAndAbi();
+            address = codePage();
+            entry = entryPoint(0, false);
+            read(address,
+                    entry); // the JVM makes code for calls of this form, for which the code cache may have no room
+        } catch (InvocationTargetException inIt) {
+            problem = String.valueOf(inIt.getCause());
+        } catch (Throwable unlike) {
+            problem = unlike.toString();
+        }
+        ENTRY = entry;
+        ADDRESS = address;
+        PROBLEM = problem;
+    }
+
+    /** @return why it cannot be read; null if it can */
+    public static String problem() {
+        return PROBLEM;
+    }
+
+    /** Only where there is no {@link #problem}. */
+    public static long read() {
+        return read(ADDRESS, ENTRY);
+    }
+
+    private static long read(long address, Object entry) {
+        try {
+            return (long) MethodHandle.linkToNative(address, entry);
+        } catch (Throwable noStack) {
+            Unsafe.getUnsafe().throwException(noStack);
+            return 0;
+        }
+    }
+
+    /**
+     * Of other versions it is not known what the JDK's classes mean by what they are given, and what is wrong there ends the JVM.
+     * Where the linker is for another ABI, or there is none (HotSpot's Zero), there are no such stubs.
+     */
+    private static void requireVersionAndAbi() throws ReflectiveOperationException {
+        int version = Runtime.version().feature();
+        if (version < FIRST_JDK || version > LAST_JDK) {
+            throw new UnsupportedOperationException("JDK ".concat(String.valueOf(version)));
+        }
+        Method current = Class.forName("jdk.internal.foreign.CABI", true, null).getDeclaredMethod("current");
+        String abi = String.valueOf(current.invoke(null));
+        if (!abi.equals("SYS_V")) {
+            throw new UnsupportedOperationException(abi);
+        }
+    }
+
+    /**
+     * How a function is called that takes so many longs and returns one.
+     *
+     * @param waits whether it may take long: a safepoint does not wait for it then
+     */
+    private static Object entryPoint(int longs, boolean waits) throws Exception {
+        Class<?> entryPoint = Class.forName(FOREIGN + "NativeEntryPoint", true, null);
+        Class<?> abi = Class.forName(FOREIGN + "ABIDescriptor", true, null);
+        Class<?> storage = Class.forName(FOREIGN + "VMStorage", true, null);
+        Class<?> registers = Class.forName(FOREIGN + "x64.X86_64Architecture$Regs", true, null);
+        Class<?> callArranger = Class.forName(FOREIGN + "x64.sysv.CallArranger", true, null);
+        Object sysV = field(callArranger, null, "CSysV");
+        Object arguments = Array.newInstance(storage, longs + 1);
+        Array.set(arguments, 0, field(abi, sysV, "targetAddrStorage"));
+        for (int i = 0; i < longs; i++) {
+            Array.set(arguments, i + 1, field(registers, null, REGISTERS[i]));
+        }
+        Object result = Array.newInstance(storage, 1);
+        Array.set(result, 0, field(registers, null, "rax"));
+        Class<?>[] types = new Class<?>[longs + 1];
+        java.util.Arrays.fill(types, long.class);
+        MethodType type = MethodType.methodType(long.class, types);
+        Method make = entryPoint.getDeclaredMethod("makeDowncallStub", MethodType.class, abi, arguments.getClass(),
+                arguments.getClass(), boolean.class, int.class, boolean.class);
+        make.setAccessible(true);
+        long stub = (Long) make.invoke(null, type, sysV, arguments, result, false, 0, waits);
+        if (stub == 0) {
+            throw new OutOfMemoryError("no room for a stub in the code cache");
+        }
+        Constructor<?> constructor = entryPoint.getDeclaredConstructor(MethodType.class, long.class);
+        constructor.setAccessible(true);
+        return constructor.newInstance(type, stub);
+    }
+
+    private static byte[] bytes(int... values) {
+        byte[] all = new byte[values.length];
+        for (int i = 0; i < all.length; i++) {
+            all[i] = (byte) values[i];
+        }
+        return all;
+    }
+
+    /** @param of null for a static one */
+    private static Object field(Class<?> in, Object of, String name) throws ReflectiveOperationException {
+        Field field = in.getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(of);
+    }
+
+    /** Of a function of libc, as dlsym(RTLD_DEFAULT) finds it. */
+    private static long address(String name) throws ReflectiveOperationException {
+        Class<?> library = Class.forName("jdk.internal.loader.NativeLibrary", true, null);
+        Method find = library.getDeclaredMethod("findEntry0", long.class, String.class);
+        find.setAccessible(true);
+        long found = (Long) find.invoke(null, 0L, name);
+        if (found == 0) {
+            throw new UnsatisfiedLinkError(name);
+        }
+        return found;
+    }
+
+    /** It is written to before it can be executed, and never after. It stays for the life of the JVM. */
+    private static long codePage() throws Throwable {
+        Object six = entryPoint(6, true);
+        long mmap = address("mmap");
+        long mprotect = address("mprotect");
+        long munmap = address("munmap");
+        long page = (long) MethodHandle.linkToNative(
+                mmap, 0L, PAGE_BYTES, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1L, 0L, six);
+        if (page == MAP_FAILED) {
+            throw new OutOfMemoryError("mmap");
+        }
+        Unsafe unsafe = Unsafe.getUnsafe();
+        for (int i = 0; i < CODE.length; i++) {
+            unsafe.putByte(page + i, CODE[i]);
+        }
+        long refused = (long) MethodHandle.linkToNative(mprotect, page, PAGE_BYTES, PROT_READ_EXEC, 0L, 0L, 0L, six);
+        if ((int) refused != 0) {
+            long ignored = (long) MethodHandle.linkToNative(munmap, page, PAGE_BYTES, 0L, 0L, 0L, 0L, six);
+            throw new UnsupportedOperationException("mprotect refuses executable memory");
+        }
+        return page;
+    }
+}
