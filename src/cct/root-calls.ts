@@ -49,6 +49,14 @@ const LEAST_CALLS = 100
 /** Calls that a pause may still be taken out of when they have ended. */
 const LATEST = 4096
 
+/** Calls of roots that have ended, in ticks. */
+export interface LatestCalls {
+  /** In the order in which they ended. */
+  readonly times: readonly number[]
+  /** What probes took in each, the root's own among them: it has been taken out of its time. */
+  readonly probes: readonly number[]
+}
+
 /** Times in ticks. */
 export interface RootCallsState {
   /** Calls that have ended. */
@@ -80,6 +88,7 @@ export class RootCalls {
   readonly #ends = new Float64Array(LATEST)
   readonly #times = new Float64Array(LATEST)
   readonly #seconds = new Int32Array(LATEST)
+  readonly #probes = new Float64Array(LATEST)
 
   constructor(costs: ProbeCosts, course: Course) {
     this.#costs = costs
@@ -127,6 +136,7 @@ export class RootCalls {
     this.#begins[at] = clock.begin
     this.#ends[at] = ticks
     this.#times[at] = time
+    this.#probes[at] = probes
     this.#seconds[at] = this.#course.record(whole)
     this.slow?.end(clock, time, call)
   }
@@ -170,6 +180,19 @@ export class RootCalls {
     this.#sum = this.#ended = 0
     this.#p99At = LEAST_CALLS
     this.#p99 = Number.POSITIVE_INFINITY
+  }
+
+  /** Of the latest calls, those that began at `fromTicks` or later. */
+  latest(fromTicks: number): LatestCalls {
+    const times: number[] = []
+    const probes: number[] = []
+    for (let call = Math.max(0, this.#ended - LATEST); call < this.#ended; call++) {
+      const at = call % LATEST
+      if (this.#begins[at]! < fromTicks) continue
+      times.push(this.#times[at]!)
+      probes.push(this.#probes[at]!)
+    }
+    return { times, probes }
   }
 
   state(): RootCallsState {

@@ -53,7 +53,7 @@ class Writer extends WriterState {
 
 export class RingReader implements ThreadGate {
   readonly #ring: Ring
-  readonly #sink: EventSink
+  #sink: EventSink
   readonly #onChunk: () => void
   readonly #writers = new Map<number, Writer>()
   /** Holds every thread back: reads to the end of a segment and no further. */
@@ -96,6 +96,11 @@ export class RingReader implements ThreadGate {
     this.#aside = new SetAside(ring)
     this.#seen = new Uint8Array(ring.chunkCount)
     this.#known = new Uint8Array(ring.chunkCount)
+  }
+
+  /** Another one is told what comes from now on. */
+  goOnWith(sink: EventSink): void {
+    this.#sink = sink
   }
 
   /** Enter and exit events read so far. */
@@ -161,6 +166,17 @@ export class RingReader implements ThreadGate {
     this.#active = writers.filter((writer) => writer.chunk >= 0 || writer.later.size > 0)
     if (this.#arrived.length > 0) this.#complete = false
     return this.#events - before
+  }
+
+  /**
+   * Reads what is in the buffer now, although the target goes on writing: of each writer a round reads up to CHUNKS_A_TURN chunks, so that so
+   * many rounds read a full buffer.
+   */
+  catchUp(): void {
+    for (let rounds = 0; rounds <= this.#ring.chunkCount / CHUNKS_A_TURN; rounds++) {
+      this.poll()
+      if (this.#complete) return
+    }
   }
 
   /**

@@ -34,6 +34,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { Unpackr } from 'msgpackr/unpack'
 import { SCHEMES } from '../base/scheme.ts'
+import type { BareCalls } from '../cct/bare-calls.ts'
 import { METRICS } from '../cct/metric.ts'
 import type { CollapsedMethods, MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
@@ -341,6 +342,7 @@ class Reader {
       ...(all.stacks !== undefined && { stacks: readStacks(all.stacks, this.#checks) }),
       ...(all.detach !== undefined && { detach: readDetach(all.detach, this.#checks) }),
       ...(all.overhead !== undefined && { overhead: this.#overhead(all.overhead, methodNames.length) }),
+      ...(all.bareCalls !== undefined && { bareCalls: this.#bareCalls(all.bareCalls) }),
       ...(all.followedTasks !== undefined && {
         followedTasks: this.#count(all.followedTasks, 'followedTasks'),
       }),
@@ -503,6 +505,17 @@ class Reader {
       changes: this.#count(facts.changes, 'overhead.changes'),
       counted: this.#folds(facts.counted ?? [], 'counted', methods),
       folded: this.#folds(facts.folded, 'folded', methods),
+    }
+  }
+
+  #bareCalls(value: unknown): BareCalls {
+    const { calls, bareNs, chargedNs, low, high } = this.#fields(value, 'bareCalls')
+    return {
+      calls: this.#count(calls, 'bareCalls.calls'),
+      bareNs: this.#number(bareNs, 'bareCalls.bareNs'),
+      chargedNs: this.#number(chargedNs, 'bareCalls.chargedNs'),
+      low: this.#number(low, 'bareCalls.low'),
+      high: this.#number(high, 'bareCalls.high'),
     }
   }
 

@@ -92,6 +92,7 @@ export function factsJson(profile: Profile): string {
     openCalls: profile.openCalls ?? 0,
     events: profile.events,
     ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),
+    ...(profile.bareCalls !== undefined && { bareCalls: profile.bareCalls }),
     ...(profile.stacks !== undefined && { stacks: profile.stacks }),
     ...(profile.detach !== undefined && { detach: profile.detach }),
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },

@@ -5,6 +5,7 @@
 // so here and in every file. Views show them as "~0".
 
 import type { Scheme } from '../base/scheme.ts'
+import type { BareCalls } from '../cct/bare-calls.ts'
 import { type CostKind, costsOf } from '../cct/metric.ts'
 import { COLLAPSED } from '../cct/nodes.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
@@ -178,6 +179,8 @@ export interface Profile {
   readonly callSites?: true
   /** Absent if there was no budget. */
   readonly overhead?: OverheadFacts
+  /** Absent where it was not worth a look, where calls could not be compared, and with other schemes than b. */
+  readonly bareCalls?: BareCalls
   /**
    * Tasks and threads that were taken up below the context they were handed over from; absent if threads
    * were not followed.

@@ -4,6 +4,7 @@
 import { append } from '../base/arrays.ts'
 import { isAllocation } from '../cct/allocation.ts'
 import { backTraces } from '../cct/back-traces.ts'
+import type { BareCalls } from '../cct/bare-calls.ts'
 import { COUNTED, FOLDED, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
@@ -31,7 +32,7 @@ import {
 } from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { executions, regionLines } from './region-report.ts'
-import { rootCallsText } from './root-calls.ts'
+import { callCost, rootCallsText } from './root-calls.ts'
 import { deviationText, hasSampledRows, rootStatesText, sampledRow, stateText } from './sampled-rows.ts'
 import { skippedWarnings } from './skipped.ts'
 import { averageText, slowJsonPieces, slowLines } from './slow-calls.ts'
@@ -401,6 +402,7 @@ export function reportFacts(profile: Profile): [string, string][] {
     const each = jvms === undefined ? '' : 'of each JVM what its probes cost, at most '
     const text = `${each}t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clockText(calibration)})`
     facts.push(['removed', text])
+    if (profile.bareCalls !== undefined) facts.push(['bare', bareText(profile.bareCalls)])
   } else {
     facts.push(['measured', measuredText(profile)])
     if (profile.sampling !== undefined) append(facts, samplingFacts(profile.sampling))
@@ -421,6 +423,8 @@ export function reportFacts(profile: Profile): [string, string][] {
 /** Sentences that change how far to trust it. */
 export function reportWarnings(profile: Profile): string[] {
   const warnings = [...allWarnings(profile)]
+  const { bareCalls } = profile
+  if (bareCalls !== undefined && bareCalls.low > OVERSTATED) warnings.push(overstatedText(bareCalls))
   if (profile.truncated === true && profile.warnings.length === 0) {
     warnings.unshift('truncated: the session ended before it was asked to')
   }
@@ -437,6 +441,19 @@ function gapsText({ instrumentation: { gaps }, scheme }: Profile): string {
       ? 'calls of roots for which there was no room in the event buffer, or classes that another agent had changed'
       : 'methods that ran before they were instrumented'
   return `${plural(gaps, 'gap')}: ${why}`
+}
+
+/** Charged/bare from which on a reader must know. */
+const OVERSTATED = 1.3
+
+function bareText({ calls, bareNs, chargedNs, low, high }: BareCalls): string {
+  return `${plural(calls, 'root call')} at the end, without probes below the root, took ${callCost(bareNs, 'ns')} (median), calls before that were charged ${callCost(chargedNs, 'ns')}: charged/bare ${timesText(chargedNs / bareNs)} (${timesText(low)} to ${timesText(high)})`
+}
+
+const timesText = (times: number): string => times.toFixed(times < 10 ? 2 : 0)
+
+function overstatedText({ chargedNs, bareNs }: BareCalls): string {
+  return `times are overstated: root calls are charged ${timesText(chargedNs / bareNs)} times what they take without probes below the root, probably because of methods that are short and called often (--scheme adaptive gives truer times)`
 }
 
 /** Which clock, and what it was measured to be. */

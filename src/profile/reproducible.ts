@@ -16,7 +16,7 @@ export function reproducible(profile: Profile): Profile {
   const { longestPauseMs: _, ...facts } = instrumentation
   // The order of threads is another one, and with it that of JVMs.
   const { kept: __, course: ___, slowCalls: ____, detach: _____, jvms: ______, allocation, ...all } = profile
-  const { calibration, ...rest } = all
+  const { bareCalls: _______, calibration, ...rest } = all
   return {
     ...rest,
     // What threads have really allocated depends on the compilers, which work at their own pace.

@@ -3,10 +3,12 @@
 import { readTargetProcess, stillRuns, type TargetProcess } from '../attach/target-process.ts'
 import { debug, msText, some } from '../base/debug.ts'
 import { EX_TEMPFAIL, JfluidError } from '../base/errors.ts'
+import type { BareCalls } from '../cct/bare-calls.ts'
 import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STOPPED } from '../events/ring-layout.ts'
 import type { DetachFacts } from '../profile/detach-facts.ts'
 import { CLOSED_BY_US, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
+import { callsWithoutProbes, mayCompare } from './bare-calls.ts'
 import type { Engine } from './engine.ts'
 import { whyLinkWasLost } from './lost-link.ts'
 import { answerInTime, FAR_DETACH_MS, TargetSilent } from './patience.ts'
@@ -21,6 +23,9 @@ const WHY_ENDED = new Map([
   [ENDED_SILENT, 'the client did not answer for 10 s'],
   [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
 ])
+
+/** One redefinition, and a second of calls. */
+const COMPARE_MS = 3_000
 
 const SILENT_ELSEWHERE = 'nothing came from the client for some seconds'
 
@@ -46,6 +51,7 @@ export class SessionEnd {
   #isOver = false
   #report: DetachReport | null = null
   #facts: DetachFacts | null = null
+  #bare: BareCalls | null = null
   /** What the agent has said last, if it has left us. */
   #farewell: string | undefined
   /** As it was when recording began; undefined if it cannot be seen. */
@@ -106,6 +112,11 @@ export class SessionEnd {
   /** Nothing more is recorded. */
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** Calls of roots at the end without probes below them; null if there was no reason for that. */
+  get bareCalls(): BareCalls | null {
+    return this.#bare
   }
 
   /** What was seen after we had left; null if nobody looked, or could. */
@@ -184,6 +195,7 @@ export class SessionEnd {
     debug.end?.(isLast ? 'detach begins' : 'detach begins, another recording follows')
     this.#pulse.stop()
     budget?.stop()
+    if (isLast && !this.#isOver) await this.#compare()
     turns.close()
     const proof = isLast && !this.#isOver ? new Proof(this.#engine) : null
     try {
@@ -196,6 +208,21 @@ export class SessionEnd {
       agent.close() // whatever has gone wrong: the agent leaves once it sees us gone
     }
     await this.#readTheRest()
+  }
+
+  /** Without it the detach goes on, and meets what has gone wrong with the target. */
+  async #compare(): Promise<void> {
+    if (!mayCompare(this.#engine, this.#span)) return
+    try {
+      await answerInTime(this.#pulse.readStatus(), this.#engine.pid, COMPARE_MS)
+      this.#span.end()
+      const calls = callsWithoutProbes(this.#engine, this.#span)
+      this.#bare = await answerInTime(calls, this.#engine.pid, COMPARE_MS)
+    } catch (error) {
+      const isMetAgain = error instanceof LinkLost || error instanceof TargetSilent
+      debug.end?.(`root calls without probes: ${String(error)}`)
+      if (!isMetAgain) this.#engine.warnings.add(`charged/bare is not known: ${String(error)}`)
+    }
   }
 
   /** Once the target writes nothing any more. */

@@ -1,6 +1,7 @@
 // What a session has recorded, and what there is to know of it, as a profile.
 
 import { withDenseIds } from '../cct/allocation.ts'
+import type { BareCalls } from '../cct/bare-calls.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
@@ -25,6 +26,8 @@ export interface Recorded {
   readonly span: Span
   /** Since when rows count, from the start of recording. */
   readonly rowsFromMs: number
+  /** Null if there were none. */
+  readonly bareCalls: BareCalls | null
   /** What was recorded is not all. */
   readonly isTruncated: boolean
 }
@@ -78,6 +81,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
       ),
     }),
     ...(budget !== null && { overhead: overheadFacts(budget) }),
+    ...(recorded.bareCalls !== null && { bareCalls: recorded.bareCalls }),
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),
     ...(snapshot.rootCalls !== undefined && { rootCalls: snapshot.rootCalls }),

@@ -485,10 +485,10 @@ export class Session {
     // What came before a reset is not known any more.
     if (stats.events === 0 && !this.#wasReset && recordsCalls(engine.options))
       this.#rootsInVain = rootNames(engine.options)
-    const { isTruncated, facts } = end
+    const { bareCalls, isTruncated, facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
     const profile = sessionProfile(engine, {
-      ...{ snapshot, stats, regions, trace, span, isTruncated },
+      ...{ snapshot, stats, regions, trace, span, bareCalls, isTruncated },
       rowsFromMs: recording.controller?.rowsFromMs ?? 0,
     })
     this.#gaps = profile.instrumentation.gaps
@@ -520,7 +520,8 @@ export class Session {
     const trace = await this.#traceOf(recording)
     const stats = await engine.recorder.stats()
     const rowsFromMs = recording.controller?.rowsFromMs ?? 0
-    const recorded = { snapshot, stats, regions, trace, span, rowsFromMs, isTruncated: end.isTruncated }
+    const { bareCalls, isTruncated } = end
+    const recorded = { snapshot, stats, regions, trace, span, rowsFromMs, bareCalls, isTruncated }
     const profile = sessionProfile(engine, recorded)
     return end.isOver ? profile : { ...profile, truncated: why }
   }

@@ -12,6 +12,7 @@ export class TargetState {
   /** By their numbers in events; without virtual threads. */
   readonly threads = new Map<number, ThreadRow>()
   #gaps = 0
+  #rowsHaveEnded = false
   #kept = { heapBytes: 0, outsideBytes: 0 }
   /** Of roots that have not ended; and what of it was before a reset. */
   #openAllocations: readonly OpenAllocation[] | null = null
@@ -20,7 +21,7 @@ export class TargetState {
   #liveness: NonNullable<AllocationFacts['liveness']> | null = null
 
   take(status: TargetStatus): void {
-    this.#gaps = status.gaps
+    if (!this.#rowsHaveEnded) this.#gaps = status.gaps
     this.#openAllocations = status.openAllocations
     if (status.survivors !== null) {
       const { collections, untracked } = status.survivors
@@ -37,6 +38,11 @@ export class TargetState {
   /** What was allocated so far is no part of what is recorded from now on. */
   reset(): void {
     this.#forgottenBytes = this.#openAllocations?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0
+  }
+
+  /** What is not recorded from now on is in no row. */
+  endRows(): void {
+    this.#rowsHaveEnded = true
   }
 
   /** Waits of threads that were given up. */

@@ -233,6 +233,7 @@ it('the documented keys of the JSON are those of an export', () => {
       },
       pauses: [{ predictedMs: 1, measuredMs: 1, classes: 1 }],
     },
+    bareCalls: { calls: 64, bareNs: 1, chargedNs: 2, low: 1.9, high: 2.1 },
     regions: [REGION],
     ...TIMED,
     selection: {

@@ -143,6 +143,32 @@ describe.each([
     assert.equal(sink.of(6).length, 7)
   })
 
+  it('catches up with a writer that writes on, and gives another sink what comes later', () => {
+    let next = 0
+    const write = (chunk: number) => {
+      target.put(chunk, CHUNK_FULL, 5, next, many(2, 10 * next))
+      next++
+    }
+    for (let chunk = 0; chunk < CHUNKS; chunk++) write(chunk)
+    class Endless extends RecordingSink {
+      override calls(words: Uint32Array, from: number, to: number, base: number): number {
+        const free = [...Array(CHUNKS).keys()].find((chunk) => target.state(chunk) === CHUNK_FREE)
+        if (free !== undefined) write(free)
+        return super.calls(words, from, to, base)
+      }
+    }
+    sink = new Endless()
+    reader = new RingReader(ring, sink)
+    reader.catchUp()
+    const read = sink.of(5).length
+    assert.ok(read >= 2 * CHUNKS, `${read} events`)
+    const later = new RecordingSink()
+    reader.goOnWith(later)
+    reader.poll()
+    assert.equal(sink.of(5).length, read)
+    assert.equal(later.of(5)[0], sink.of(5)[0]!.replace(/\d+$/, String((read / 2) * 10)))
+  })
+
   it('sets aside from within what it tells, but not the chunk that it reads', () => {
     const chunks = [0, 1, 2, 3, 4]
     for (const chunk of chunks) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))

@@ -34,6 +34,7 @@ const FACTS = {
   },
   selection: { include: ['string'], exclude: ['string'], jdk: 'boolean' },
   ...{ openCalls: 'number' },
+  'bareCalls?': { calls: 'number', bareNs: 'number', chargedNs: 'number', low: 'number', high: 'number' },
   detach: {
     ...{ ms: 'number', proofMs: 'number', restoredClasses: 'number', refusedClasses: 'number' },
     pauseMs: 'number',

@@ -98,6 +98,21 @@ Hot methods, by self time, 3 of 6
     )
   })
 
+  it('says how far times can be trusted, and warns where they are surely overstated', () => {
+    const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 3_400_000, low: 3.1, high: 3.7 }
+    const text = reportText({ ...order, bareCalls }, { width: 400 })
+    assert.match(
+      text,
+      /^bare {6}64 root calls at the end, without probes below the root, took 1\.00 ms \(median\), calls before that were charged 3\.40 ms: charged\/bare 3\.40 \(3\.10 to 3\.70\)$/m,
+    )
+    const warned = /^warning {3}times are overstated: root calls are charged 3\.40 times/m
+    assert.match(text, warned)
+    assert.doesNotMatch(
+      reportText({ ...order, bareCalls: { ...bareCalls, low: 1.29 } }, { width: 400 }),
+      warned,
+    )
+  })
+
   it('does not say of scheme adaptive that threads waited', () => {
     const text = reportText({ ...order, scheme: 'adaptive' })
     assert.match(text, /^overhead {2}2\.00k events, handing them over took 2 ms \(0\.0 %\)$/m)

@@ -15,6 +15,7 @@ import { joinDebugLog } from '../../base/debug-log.ts'
 import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
 import { Folding } from '../../cct/folding.ts'
+import type { LatestCalls, ProbeCosts, RootCalls } from '../../cct/root-calls.ts'
 import { type SlowState, slowStateOf, treesOf } from '../../cct/slow-times.ts'
 import { snapshotOf } from '../../cct/snapshot.ts'
 import { Survivors } from '../../cct/survivors.ts'
@@ -55,6 +56,8 @@ const LIVE_SECONDS = 1200
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
 
+const NO_CALLS: LatestCalls = { times: [], probes: [] }
+
 class RecordingThread {
   readonly #ring: Ring
   /** Null where the buffer is a file. */
@@ -66,6 +69,16 @@ class RecordingThread {
   readonly #tracer: Tracer | undefined
   readonly #reader: RingReader
   #folding: Folding | undefined
+  /** Once the trees have all that they will have: what has events instead, and how many there were. */
+  #after:
+    | {
+        readonly builder: CctBuilder
+        readonly calls: RootCalls
+        readonly events: number
+        readonly gaps: number
+      }
+    | undefined
+  #costs: ProbeCosts = { innerTicks: 0, outerTicks: 0, countTicks: 0 }
   readonly #course = new Course(performance.now())
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
@@ -168,6 +181,10 @@ class RecordingThread {
   command(command: RecorderCommand): void {
     switch (command.kind) {
       case 'pause':
+        if (this.#after !== undefined) {
+          this.#after.builder.pause(command.startTicks, command.endTicks)
+          return
+        }
         this.#builder.pause(command.startTicks, command.endTicks)
         this.#tracer?.pause(command.startTicks, command.endTicks)
         this.#course.pause(command.endTicks - command.startTicks)
@@ -176,6 +193,7 @@ class RecordingThread {
         this.#isWaitedFor = false
         return
       case 'timeRoots':
+        this.#costs = command.costs
         this.#builder.timeRoots(command.costs, this.#course)
         return
       case 'keepSlow':
@@ -189,7 +207,7 @@ class RecordingThread {
         this.#builder.survivors.hear(command.news)
         return
       case 'markWarmup':
-        this.#builder.markWarmup()
+        if (this.#after === undefined) this.#builder.markWarmup()
         return
       case 'mayFold':
         this.#folding = new Folding(this.#builder, command.ticksOfCall, command.ticksOfCount, () =>
@@ -277,12 +295,18 @@ class RecordingThread {
       case 'called':
         send({ kind: 'reply', id, value: request.methods.filter((it) => this.#wasCalled(it)) })
         return
+      case 'endRows':
+        send({ kind: 'reply', id, value: this.#endRows(request.endTicks, request.fromTicks) })
+        return
+      case 'bareCalls':
+        send({ kind: 'reply', id, value: this.#after?.calls.latest(request.fromTicks) ?? NO_CALLS })
+        return
       case 'finish':
         if (this.#running) this.#readTheRest()
         debug.recorder?.(
           `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps`,
         )
-        this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)
+        if (this.#after === undefined) this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)
         send({ kind: 'reply', id, value: this.#feed?.ring.isWhole ?? true })
         return
       case 'stop':
@@ -292,6 +316,24 @@ class RecordingThread {
         send({ kind: 'reply', id, value: undefined })
         port.close()
     }
+  }
+
+  #endRows(endTicks: number, fromTicks: number): LatestCalls {
+    if (!this.#running) return NO_CALLS
+    try {
+      this.#reader.catchUp()
+    } catch (error) {
+      this.#break(error)
+      return NO_CALLS
+    }
+    const events = this.#events()
+    this.#tick()
+    this.#builder.closeOpen(endTicks)
+    const builder = new CctBuilder()
+    const calls = builder.timeRoots(this.#costs, new Course(performance.now()))
+    this.#after = { builder, calls, events, gaps: this.#ring.gaps() }
+    this.#reader.goOnWith(builder)
+    return this.#builder.rootCalls?.latest(fromTicks) ?? NO_CALLS
   }
 
   #slowState({ options, slow: want }: RecorderRequest & { readonly kind: 'snapshot' }): SlowState | null {
@@ -335,7 +377,7 @@ class RecordingThread {
       allocatedBytes: this.#builder.allocatedBytes,
       allocatedTold: this.#builder.allocatedTold,
       virtualRoots: this.#builder.virtualRoots,
-      gaps: this.#ring.gaps(),
+      gaps: this.#after?.gaps ?? this.#ring.gaps(),
       nodes: this.#builder.contexts,
       calledMethods: this.#regions?.executed ?? this.#builder.methods,
       lastTicks: this.#reader.lastTicks,
@@ -348,6 +390,7 @@ class RecordingThread {
   }
 
   #events(): number {
+    if (this.#after !== undefined) return this.#after.events
     return this.#reader.events - this.#builder.siteWords - this.#eventsBeforeReset
   }
 
@@ -357,6 +400,7 @@ class RecordingThread {
 
   /** What has been read up to now is of the second that goes on. */
   #tick(): void {
+    if (this.#after !== undefined) return
     const now = performance.now()
     this.#builder.nowMs = performance.timeOrigin + now
     this.#course.tick(now, this.#events(), this.#waitTicks)

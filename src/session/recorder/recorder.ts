@@ -14,6 +14,7 @@ import type { FoldChange, MethodSums } from '../../cct/folding.ts'
 import type { CostKind } from '../../cct/metric.ts'
 import {
   courseTimes,
+  type LatestCalls,
   type ProbeCosts,
   type RootCallsState,
   type RootCallTimes,
@@ -134,6 +135,8 @@ export type RecorderRequest =
   | { readonly kind: 'threads' }
   | { readonly kind: 'methodSums'; readonly nowTicks: number }
   | { readonly kind: 'called'; readonly methods: readonly number[] }
+  | { readonly kind: 'endRows'; readonly endTicks: number; readonly fromTicks: number }
+  | { readonly kind: 'bareCalls'; readonly fromTicks: number }
   | { readonly kind: 'finish'; readonly endTicks: number | undefined }
   | { readonly kind: 'stop' }
 
@@ -372,6 +375,22 @@ export class Recorder {
         })),
       }
     )
+  }
+
+  /**
+   * The trees have all that they will have: events that come from now on are read, and are in no row. Where calls of roots are timed.
+   *
+   * @param endTicks   until then calls that have not ended are charged
+   * @param fromTicks  a moment shortly before
+   * @returns the calls of roots that began after that
+   */
+  endRows(endTicks: number, fromTicks: number): Promise<LatestCalls> {
+    return this.#ask({ kind: 'endRows', endTicks, fromTicks }) as Promise<LatestCalls>
+  }
+
+  /** After `endRows`: the calls of roots that began at `fromTicks` or later. */
+  bareCalls(fromTicks: number): Promise<LatestCalls> {
+    return this.#ask({ kind: 'bareCalls', fromTicks }) as Promise<LatestCalls>
   }
 
   stats(): Promise<RecorderStats> {

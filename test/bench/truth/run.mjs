@@ -8,7 +8,7 @@
 //   --reference 60                                           seconds of samples by async-profiler (1 ms), 0 for none
 //
 // charged/bare: how long calls of the root take by the last half of the profile, by what they take with nothing attached, as the program times
-// them itself. Slower: by how much longer they take meanwhile. Overlap: of the shares of methods in the time of the root, with those that async-profiler has of the bare program; in brackets what as
+// them itself just before. Told: what the profile of scheme b says of that. Slower: by how much longer they take meanwhile. Overlap: of the shares of methods in the time of the root, with those that async-profiler has of the bare program; in brackets what as
 // many samples as the profile has would reach by chance alone (of exact rows: what half of the reference reaches). `total >= 2 us` are methods
 // of that length and more, by the exact counts of scheme b, the root apart; `self >= 2 us` is self time charged to the innermost of these. Needs mvn for the reference. Nothing is asserted.
 
@@ -38,6 +38,8 @@ const PROGRAMS = {
 const WARM_MS = 6_000
 const BARE_MS = 2_000
 const BARE_ROUNDS = 3
+/** Between two looks whether a recording has ended. */
+const GOING_ON_MS = 250
 const LONG_NS = 2_000
 
 const { values: flags } = parseArgs({
@@ -73,9 +75,9 @@ console.log(`${new Date().toISOString().slice(0, 10)}  ${machine(jdks).join('\n 
 for (const jdk of jdks) {
   console.log(`\n## ${jdk.name} ${flags.java}  (load average ${loadAverage()})\n`)
   console.log(
-    `| program | scheme | charged/bare | slower | total >= 2 us | self >= 2 us | self | tau | clock |`,
+    `| program | scheme | charged/bare | told | slower | total >= 2 us | self >= 2 us | self | tau | clock |`,
   )
-  console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- |')
+  console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |')
   const classes = await compile(jdk, [join(import.meta.dirname, 'Truth.java')])
   for (const program of flags.program) {
     try {
@@ -95,13 +97,15 @@ async function measured(jdk, classes, program) {
   try {
     await java.line(/^ready/)
     await mean(java, WARM_MS)
-    const bare = []
-    for (let round = 0; round < BARE_ROUNDS; round++) bare.push(await mean(java, BARE_MS))
     const reference = asyncProfiler === null ? null : await referenceOf(jdk, java.pid, root)
     const profiles = []
-    for (const scheme of flags.scheme) profiles.push(await profiled(java, root, scheme))
+    for (const scheme of flags.scheme) {
+      const bare = []
+      for (let round = 0; round < BARE_ROUNDS; round++) bare.push(await mean(java, BARE_MS))
+      profiles.push({ ...(await profiled(java, root, scheme)), bare: median(bare) })
+    }
     const exact = profiles.find(({ scheme }) => scheme === 'b')?.profile
-    for (const it of profiles) console.log(row(program, it, median(bare), reference, exact))
+    for (const it of profiles) console.log(row(program, it, reference, exact))
   } finally {
     await java.end()
   }
@@ -134,19 +138,28 @@ async function profiled(java, root, scheme) {
     '--out',
     out,
   ]
-  const recording = run(process.execPath, [cli, ...args])
+  let isOver = false
+  const recording = run(process.execPath, [cli, ...args]).finally(() => {
+    isOver = true
+  })
   recording.catch(() => {}) // it is waited for below
   await mean(java, (seconds * 1000) / 2)
   const slow = await mean(java, (seconds * 1000) / 3)
+  while (!isOver) await mean(java, GOING_ON_MS)
   await recording
   const json = join(temporaryDirectory(), 'p.json')
   await run(process.execPath, [cli, 'export', out, '--format', 'json', '--out', json])
   return { scheme, slow, profile: JSON.parse(readFileSync(json, 'utf8')) }
 }
 
-function row(program, { scheme, slow, profile }, bare, reference, exact) {
-  const { calibration, course, stacks } = profile
-  const cells = [program, scheme, (meanOfLastHalf(course) / bare).toFixed(2), (slow / bare).toFixed(2)]
+function row(program, { scheme, slow, profile, bare }, reference, exact) {
+  const { bareCalls, calibration, course, stacks } = profile
+  const told =
+    bareCalls === undefined
+      ? '–'
+      : `${(bareCalls.chargedNs / bareCalls.bareNs).toFixed(2)} (${bareCalls.low.toFixed(2)}–${bareCalls.high.toFixed(2)})`
+  const charged = (meanOfLastHalf(course) / bare).toFixed(2)
+  const cells = [program, scheme, charged, told, (slow / bare).toFixed(2)]
   cells.push(
     ...(reference === null
       ? ['–', '–', '–', '–']

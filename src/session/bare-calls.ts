@@ -1,0 +1,104 @@
+// At the end of a recording with scheme b in which calls are dense, what the roots call gets its own code back before they do, and some calls
+// of the roots go by without a probe below them. So the report can say how much its times are overstated.
+
+import { setTimeout as later } from 'node:timers/promises'
+import { debug } from '../base/debug.ts'
+import { type BareCalls, bareCalls, mayBeOverstated } from '../cct/bare-calls.ts'
+import type { LatestCalls } from '../cct/root-calls.ts'
+import type { Engine } from './engine.ts'
+import { modeOf } from './session-options.ts'
+import type { Span } from './span.ts'
+
+/** The calls before the end that are compared began within that time. In a shorter session code was still being compiled. */
+const CHARGED_MS = 2_000
+const LEAST_SESSION_MS = 3_000
+/** Code that has been redefined is interpreted until it is compiled again, in steps: between two looks there is time for one. */
+const MOST_MS = 1_000
+const LOOK_MS = 150
+/** Two looks agree where their medians differ by less. */
+const STEADY = 0.05
+/** One more redefinition may stop the JVM as long as the longest so far, and take as long as all so far. */
+const LONGEST_PAUSE_MS = 125
+const LONGEST_REDEFINITION_MS = 500
+
+/** Whether all that there is below the roots is probes of calls, and client and target are on one machine. */
+function isPlain({ budget, door, instrumenter, options, regionTable, revealer }: Engine): boolean {
+  const { callSites, followThreads, scheme, trace, waits } = options
+  const roots = [...revealer.methods()].filter((it) => it.root)
+  return (
+    scheme === 'b' &&
+    modeOf(options) === 'exact' &&
+    door.elsewhere === undefined &&
+    budget === null &&
+    regionTable === null &&
+    instrumenter.leftOutMethods.size === 0 &&
+    [callSites, followThreads, trace, waits].every((it) => it === undefined || it === false) &&
+    roots.length === 1 && // of several, calls of the one may be faster without probes, and so more than of the other
+    roots[0]!.name !== '<init>'
+  )
+}
+
+function isQuick({ installation }: Engine): boolean {
+  const { hotSwapMs, longestPauseMs } = installation
+  return longestPauseMs !== null && longestPauseMs < LONGEST_PAUSE_MS && hotSwapMs < LONGEST_REDEFINITION_MS
+}
+
+export function mayCompare(engine: Engine, span: Span): boolean {
+  return isPlain(engine) && isQuick(engine) && span.durationMs >= LEAST_SESSION_MS
+}
+
+/**
+ * After the end of recording, while the target still has its probes, where `mayCompare`. No row has any of this.
+ *
+ * @returns null if it is not worth it, or the calls cannot be compared
+ */
+export async function callsWithoutProbes(engine: Engine, span: Span): Promise<BareCalls | null> {
+  const { calibration, clock, installation, recorder, turns } = engine
+  const before: { charged?: LatestCalls | null } = {}
+  // In its turn: what was revealed before is in, and its pauses are in the rows.
+  await turns.request(async () => {
+    installation.settle()
+    before.charged = await leaveRootsAlone(engine, span)
+  })
+  const { charged = null } = before
+  if (charged === null) return null
+  const begun = performance.now()
+  const from = installation.swaps.latest.at(-1)?.endTicks ?? clock.nowTicks
+  const costs = { innerTicks: calibration.innerTicks, nsPerTick: clock.nsPerTick }
+  let found: BareCalls | null = null
+  let isSteady = false
+  while (!isSteady && performance.now() - begun < MOST_MS) {
+    await later(LOOK_MS)
+    const last = found
+    found = bareCalls(charged, await recorder.bareCalls(from), costs)
+    isSteady = last !== null && found !== null && isAsBefore(last, found)
+  }
+  debug.end?.(
+    found === null
+      ? 'root calls without probes below them cannot be compared'
+      : `${found.calls} root calls without probes below them: charged/bare ${found.low.toFixed(2)} to ${found.high.toFixed(2)}${isSteady ? '' : ', not steady'}`,
+  )
+  return found
+}
+
+/** Code has been compiled again: one look finds what the one before found, and calls are alike. */
+function isAsBefore(last: BareCalls, found: BareCalls): boolean {
+  return Math.abs(found.bareNs / last.bareNs - 1) < STEADY && found.high / found.low < (1 + STEADY) ** 2
+}
+
+/** @returns the calls before that; null if the roots are not alone, or need not be */
+async function leaveRootsAlone(engine: Engine, span: Span): Promise<LatestCalls | null> {
+  const { clock, installation, recorder, revealer, targetState } = engine
+  const from = span.latestTicks - (CHARGED_MS * 1e6) / clock.nsPerTick
+  const charged = await recorder.endRows(span.latestTicks, from)
+  targetState.endRows()
+  if (!mayBeOverstated(charged, clock.nsPerTick)) {
+    debug.end?.(`${charged.times.length} root calls: not compared with calls without probes`)
+    return null
+  }
+  const below = [...revealer.methods()].filter((it) => !it.root).map(({ id }) => id)
+  const refused = await installation.leaveOut(new Set(below))
+  if (refused.length === 0) return charged
+  debug.end?.(`${refused.length} methods below the root keep their probes: not compared`)
+  return null
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { bareCalls, mayBeOverstated } from '../../src/cct/bare-calls.ts'
+import type { LatestCalls } from '../../src/cct/root-calls.ts'
+
+/** Of every hundred, one takes a hundred times as long, as where a collection is in it. */
+function calls(count: number, ticks: number, probes = ROOT): LatestCalls {
+  const times = Array.from({ length: count }, (_, i) => ticks * (i % 100 === 50 ? 100 : 1) + (i % 3))
+  return { times, probes: times.map(() => probes) }
+}
+
+/** Ticks that the probes of a root take. */
+const ROOT = 30
+const COSTS = { innerTicks: ROOT, nsPerTick: 0.5 }
+
+describe('charged/bare', () => {
+  it('is the quotient of the medians, with bounds around it', () => {
+    const found = bareCalls(calls(2000, 3000, 9000), calls(200, 1000), COSTS)
+    expect(found).toMatchObject({ calls: 100, bareNs: 500.5, chargedNs: 1500.5 })
+    expect(found!.low).toBeGreaterThan(2.9)
+    expect(found!.high).toBeLessThan(3.1)
+  })
+
+  it('is taken from the latest half of the calls: those before were not compiled yet', () => {
+    const [cold, warm] = [calls(60, 50_000), calls(70, 1000)]
+    const bare = { times: [...cold.times, ...warm.times], probes: [...cold.probes, ...warm.probes] }
+    expect(bareCalls(calls(200, 3000), bare, COSTS)?.bareNs).toBeCloseTo(500, -1)
+  })
+
+  it('is bounded by what the order of few calls tells', () => {
+    const times = Array.from({ length: 32 }, (_, i) => 1000 + 100 * i)
+    const probes = times.map(() => ROOT)
+    const bare = { times: [...times, ...times], probes: [...probes, ...probes] }
+    const found = bareCalls({ times, probes }, bare, COSTS)!
+    expect(found.low).toBeLessThan(0.8)
+    expect(found.high).toBeGreaterThan(1.25)
+  })
+
+  it('is not told of few calls, nor of calls that are shorter than what their probes cost', () => {
+    expect(bareCalls(calls(15, 3000), calls(200, 1000), COSTS)).toBeNull()
+    expect(bareCalls(calls(200, 3000), calls(30, 1000), COSTS)).toBeNull()
+    expect(bareCalls(calls(200, 3000), calls(200, -5), COSTS)).toBeNull()
+    expect(bareCalls(calls(200, -5), calls(200, 1000), COSTS)).toBeNull()
+  })
+
+  it('is not told where calls that should be bare have other probes in them than those of the root', () => {
+    expect(bareCalls(calls(200, 3000), calls(200, 1000, 2 * ROOT), COSTS)).toBeNull()
+  })
+})
+
+describe('whether it is worth a look', () => {
+  it('is told by what probes take of the time of root calls', () => {
+    expect(mayBeOverstated(calls(20, 1000, 200), 1)).toBe(true)
+    expect(mayBeOverstated(calls(20, 1000, 50), 1)).toBe(false)
+  })
+
+  it('is not, of few calls, nor of long ones, of which few would end in a second', () => {
+    expect(mayBeOverstated(calls(15, 1000, 9000), 1)).toBe(false)
+    expect(mayBeOverstated(calls(20, 100e6, 900e6), 1)).toBe(false)
+  })
+})
