@@ -9,7 +9,7 @@ export interface BareCalls {
   readonly calls: number
   /** Their median. */
   readonly bareNs: number
-  /** The median of those before them, which had probes, after what these cost was taken out. */
+  /** The median of those before them, which had probes, after what these cost was taken out: below zero where that is too much. */
   readonly chargedNs: number
   /** Charged / bare at least and at most: by the order of the calls, each median is between two of them with 95 % certainty. */
   readonly low: number
@@ -42,7 +42,7 @@ export function mayBeOverstated({ times, probes }: LatestCalls, nsPerTick: numbe
  * @param bare     of calls without, since code was redefined, in the order in which they ended
  * @param innerTicks  what the probes of a root take in a call
  * @returns null if there are too few, if there are other probes in them (of a root that calls itself, or of a class that was loaded
- *   meanwhile), or if they are shorter than the error of the calibration
+ *   meanwhile), or if they are shorter than what the probes of the root cost
  */
 export function bareCalls(
   charged: LatestCalls,
@@ -55,13 +55,15 @@ export function bareCalls(
   if (charged.times.length < LEAST_CALLS || latest.length < LEAST_CALLS) return null
   if (bare.probes.slice(from).some((it) => it > ROOT_ALONE * innerTicks)) return null
   const [before, after] = [medianOf(charged.times), medianOf(latest)]
-  if (before.low <= 0 || after.low <= 0) return null
+  if (after.low <= 0) return null
+  // What is taken out for probes may be more than a call has.
+  const by = (charged: number, lesser: number, greater: number) => charged / (charged > 0 ? greater : lesser)
   return {
     calls: latest.length,
     bareNs: after.median * nsPerTick,
     chargedNs: before.median * nsPerTick,
-    low: before.low / after.high,
-    high: before.high / after.low,
+    low: by(before.low, after.low, after.high),
+    high: by(before.high, after.high, after.low),
   }
 }
 

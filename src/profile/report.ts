@@ -425,6 +425,7 @@ export function reportWarnings(profile: Profile): string[] {
   const warnings = [...allWarnings(profile)]
   const { bareCalls } = profile
   if (bareCalls !== undefined && bareCalls.low > OVERSTATED) warnings.push(overstatedText(bareCalls))
+  if (bareCalls !== undefined && bareCalls.high < UNDERSTATED) warnings.push(understatedText(bareCalls))
   if (profile.truncated === true && profile.warnings.length === 0) {
     warnings.unshift('truncated: the session ended before it was asked to')
   }
@@ -443,8 +444,9 @@ function gapsText({ instrumentation: { gaps }, scheme }: Profile): string {
   return `${plural(gaps, 'gap')}: ${why}`
 }
 
-/** Charged/bare from which on a reader must know. */
+/** Charged/bare from which on, and below which, a reader must know. */
 const OVERSTATED = 1.3
+const UNDERSTATED = 1 / OVERSTATED
 
 function bareText({ calls, bareNs, chargedNs, low, high }: BareCalls): string {
   return `${plural(calls, 'root call')} at the end, without probes below the root, took ${callCost(bareNs, 'ns')} (median), calls before that were charged ${callCost(chargedNs, 'ns')}: charged/bare ${timesText(chargedNs / bareNs)} (${timesText(low)} to ${timesText(high)})`
@@ -454,6 +456,10 @@ const timesText = (times: number): string => times.toFixed(times < 10 ? 2 : 0)
 
 function overstatedText({ chargedNs, bareNs }: BareCalls): string {
   return `times are overstated: root calls are charged ${timesText(chargedNs / bareNs)} times what they take without probes below the root, probably because of methods that are short and called often (--scheme adaptive gives truer times)`
+}
+
+function understatedText({ chargedNs, bareNs }: BareCalls): string {
+  return `times are understated: root calls are charged ${timesText(chargedNs / bareNs)} times what they take without probes below the root, probably because more is taken out for probes of methods that are short and called often than they cost (--scheme adaptive gives truer times)`
 }
 
 /** Which clock, and what it was measured to be. */

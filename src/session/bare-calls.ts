@@ -97,6 +97,7 @@ async function leaveRootsAlone(engine: Engine, span: Span): Promise<LatestCalls 
     return null
   }
   const below = [...revealer.methods()].filter((it) => !it.root).map(({ id }) => id)
+  if (below.length === 0) return null
   const refused = await installation.leaveOut(new Set(below))
   if (refused.length === 0) return charged
   debug.end?.(`${refused.length} methods below the root keep their probes: not compared`)

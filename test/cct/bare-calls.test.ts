@@ -39,7 +39,14 @@ describe('charged/bare', () => {
     expect(bareCalls(calls(15, 3000), calls(200, 1000), COSTS)).toBeNull()
     expect(bareCalls(calls(200, 3000), calls(30, 1000), COSTS)).toBeNull()
     expect(bareCalls(calls(200, 3000), calls(200, -5), COSTS)).toBeNull()
-    expect(bareCalls(calls(200, -5), calls(200, 1000), COSTS)).toBeNull()
+  })
+
+  it('is below zero where more was taken out than calls have', () => {
+    const found = bareCalls(calls(200, -500), calls(200, 1000), COSTS)!
+    expect(found.chargedNs / found.bareNs).toBeCloseTo(-0.5, 2)
+    expect(found.low).toBeLessThanOrEqual(-0.498)
+    expect(found.high).toBeGreaterThanOrEqual(-0.5)
+    expect(found.high).toBeLessThan(0)
   })
 
   it('is not told where calls that should be bare have other probes in them than those of the root', () => {

@@ -68,8 +68,6 @@ forEachJdk((jdk) => {
       const ratio = bareCalls!.chargedNs / bareCalls!.bareNs
       expect(bareCalls!.low).toBeLessThanOrEqual(ratio)
       expect(bareCalls!.high).toBeGreaterThanOrEqual(ratio)
-      // By how much fib is overstated depends on the calibration: of a call of 3 ns it takes out ten times as much.
-      expect(bareCalls!.chargedNs).toBeGreaterThan(0)
       // None of these calls is in a row.
       expect(Math.abs(merged.metrics.calls![0]! - rootCalls!.count)).toBeLessThanOrEqual(1)
       expect(instrumentation.redefinitions).toBe(before + 1)
@@ -78,10 +76,10 @@ forEachJdk((jdk) => {
       expect(profile.detach?.left).toEqual([])
     })
 
-    it('compares nothing where the root calls itself: its own probes stay in', async () => {
+    it('compares nothing where the root calls itself alone: its own probes stay in', async () => {
       const { before, profile } = await recorded('fib')
       expect(profile.bareCalls).toBeUndefined()
-      expect(profile.instrumentation.redefinitions).toBe(before + 1)
+      expect(profile.instrumentation.redefinitions).toBe(before)
       expect(profile.detach?.left).toEqual([])
     })
 

@@ -83,6 +83,12 @@ forOldestJdk((jdk) => {
     await java.line(/^ready/)
     const recording = startRecording(java.pid, '--root', 'fix.Witness.root')
     await recording.started
+    const calls = async (): Promise<number> => {
+      java.send('state')
+      return Number(/calls (\d+)/.exec(await java.line(/^state/))![1])
+    }
+    await calls() // those before
+    await until(async () => (await calls()) > 0)
     const { detach, instrumentation, warnings } = await recording.stop()
     const n = instrumentation.redefinedClasses
     expect(n).toBeGreaterThan(2)

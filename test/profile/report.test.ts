@@ -111,6 +111,11 @@ Hot methods, by self time, 3 of 6
       reportText({ ...order, bareCalls: { ...bareCalls, low: 1.29 } }, { width: 400 }),
       warned,
     )
+    const less = { ...bareCalls, chargedNs: 100_000, low: -0.1, high: 0.2 }
+    const understated = /^warning {3}times are understated: root calls are charged 0\.10 times/m
+    assert.match(reportText({ ...order, bareCalls: less }, { width: 400 }), understated)
+    const nearly = { ...less, high: 0.8 }
+    assert.doesNotMatch(reportText({ ...order, bareCalls: nearly }, { width: 400 }), understated)
   })
 
   it('does not say of scheme adaptive that threads waited', () => {
