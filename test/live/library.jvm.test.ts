@@ -45,7 +45,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const picture = await attachment.picture()
     expect(picture.tree.count).toBeGreaterThan(4)
     const [hottest] = picture.hottest(1)
-    expect(hottest?.name.class).toBe('fix.KnownTree')
+    // Which of its methods has most is a matter of nanoseconds, in each call.
+    expect(hottest?.name.class).toMatch(/^fix\.KnownTree/)
     const profile = await attachment.detach()
     expect(await attachment.detach()).toBe(profile)
     java.send('expect')
