@@ -20,7 +20,7 @@ export interface BareCalls {
 const LEAST_CALLS = 16
 /** Half of the width of the interval of a median, by the root of how many there are: two standard deviations of a binomial. */
 const CERTAINTY = 0.98
-/** Part of the time of root calls that probes take: where it is less, what could be overstated is less, too. */
+/** Part of the time of root calls that probes take: where it is less, the error of what is taken out for them is less, too. */
 const LEAST_PROBES = 0.1
 /** Most calls are shorter: of those that take long, too few would begin and end in a second, and of these the shorter ones. */
 const LONGEST_NS = 50e6
@@ -29,7 +29,7 @@ const MOST_ARE = 0.9
 const ROOT_ALONE = 1.5
 
 /** Whether probes take so much of the time of root calls that a look is worth it, and calls are many and short enough for one. */
-export function mayBeOverstated({ times, probes }: LatestCalls, nsPerTick: number): boolean {
+export function isWorthComparing({ times, probes }: LatestCalls, nsPerTick: number): boolean {
   if (times.length < LEAST_CALLS) return false
   const [ofCalls, ofProbes] = [times, probes].map((all) => all.reduce((sum, it) => sum + it, 0))
   const sorted = Float64Array.from(times).sort()

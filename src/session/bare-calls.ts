@@ -3,7 +3,7 @@
 
 import { setTimeout as later } from 'node:timers/promises'
 import { debug } from '../base/debug.ts'
-import { type BareCalls, bareCalls, mayBeOverstated } from '../cct/bare-calls.ts'
+import { type BareCalls, bareCalls, isWorthComparing } from '../cct/bare-calls.ts'
 import type { LatestCalls } from '../cct/root-calls.ts'
 import type { Engine } from './engine.ts'
 import { modeOf } from './session-options.ts'
@@ -48,7 +48,8 @@ export function mayCompare(engine: Engine, span: Span): boolean {
 }
 
 /**
- * After the end of recording, while the target still has its probes, where `mayCompare`. No row has any of this.
+ * Called after the end of recording, while the target still has its probes, and only if `mayCompare` returns true. The calls without probes
+ * go to a builder of their own (`endRows`), so that they are in no row.
  *
  * @returns null if it is not worth it, or the calls cannot be compared
  */
@@ -92,7 +93,7 @@ async function leaveRootsAlone(engine: Engine, span: Span): Promise<LatestCalls 
   const from = span.latestTicks - (CHARGED_MS * 1e6) / clock.nsPerTick
   const charged = await recorder.endRows(span.latestTicks, from)
   targetState.endRows()
-  if (!mayBeOverstated(charged, clock.nsPerTick)) {
+  if (!isWorthComparing(charged, clock.nsPerTick)) {
     debug.end?.(`${charged.times.length} root calls: not compared with calls without probes`)
     return null
   }

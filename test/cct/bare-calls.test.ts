@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bareCalls, mayBeOverstated } from '../../src/cct/bare-calls.ts'
+import { bareCalls, isWorthComparing } from '../../src/cct/bare-calls.ts'
 import type { LatestCalls } from '../../src/cct/root-calls.ts'
 
 /** Of every hundred, one takes a hundred times as long, as where a collection is in it. */
@@ -56,12 +56,12 @@ describe('charged/bare', () => {
 
 describe('whether it is worth a look', () => {
   it('is told by what probes take of the time of root calls', () => {
-    expect(mayBeOverstated(calls(20, 1000, 200), 1)).toBe(true)
-    expect(mayBeOverstated(calls(20, 1000, 50), 1)).toBe(false)
+    expect(isWorthComparing(calls(20, 1000, 200), 1)).toBe(true)
+    expect(isWorthComparing(calls(20, 1000, 50), 1)).toBe(false)
   })
 
   it('is not, of few calls, nor of long ones, of which few would end in a second', () => {
-    expect(mayBeOverstated(calls(15, 1000, 9000), 1)).toBe(false)
-    expect(mayBeOverstated(calls(20, 100e6, 900e6), 1)).toBe(false)
+    expect(isWorthComparing(calls(15, 1000, 9000), 1)).toBe(false)
+    expect(isWorthComparing(calls(20, 100e6, 900e6), 1)).toBe(false)
   })
 })
