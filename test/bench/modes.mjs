@@ -2,7 +2,8 @@
 // and by how much the default analysis counts too many where programs throw (JP, section 6: factors of 1.9 to 3.3, and errors
 // of 0 to 6.5e-3).
 //
-// One JVM a program: bare, then one session after the other, each until the compilers are quiet. BENCH_PROGRAMS chooses rows.
+// One JVM a program: bare, then one session after the other, each until the compilers are quiet. BENCH_PROGRAMS chooses rows, BENCH_MODES=count,default columns (`count` and `precise` are what calls and
+// bytecodes are taken from), BENCH_BY=wall time that passes in place of CPU time of the program's thread.
 
 import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, range, WHOLE, wanted } from './programs.mjs'
 import { median, sleep } from './support.mjs'
@@ -13,7 +14,7 @@ const BARE_SETTLE_MS = 12_000
 const SETTLE_MS = 20_000
 const DRAIN_MS = 100
 
-const MODES = [
+const ALL_MODES = [
   { title: 'exact', flags: {} },
   { title: 'exact --waits', flags: { waits: true } },
   { title: 'count', flags: { mode: 'count' } },
@@ -28,10 +29,13 @@ const MODES = [
   },
 ]
 
+const BY = process.env.BENCH_BY ?? 'cpu'
+const MODES = ALL_MODES.filter(({ title }) => process.env.BENCH_MODES?.split(',').includes(title) ?? true)
+
 export async function modes(jdks) {
   for (const jdk of jdks) {
     console.log(
-      `\n${jdk.name}: CPU time of a run / bare, ${ROUNDS} rounds of ${ROUND_MS} ms, min / median / max; scheme B`,
+      `\n${jdk.name}: ${BY === 'cpu' ? 'CPU time' : 'wall time'} of a run / bare, ${ROUNDS} rounds of ${ROUND_MS} ms, min / median / max; scheme B`,
     )
     const titles = MODES.map(({ title }) => title)
     console.log(`| program | calls | bytecodes | bare, ms | ${titles.join(' | ')} | default / precise - 1 |`)
@@ -45,12 +49,12 @@ export async function modes(jdks) {
     for (const program of PROGRAMS.filter(wanted)) {
       try {
         const row = await measure(jdk, prepared, program)
-        const [byDefault, precise] = ['default', 'precise'].map((it) => row.each.get(it).cost)
+        const [byDefault, precise] = ['default', 'precise'].map((it) => row.each.get(it)?.cost ?? Number.NaN)
         const columns = titles.map((it) => range(row.each.get(it).factors, 2))
         for (const it of titles) factors.get(it).push(median(row.each.get(it).factors))
         const error = byDefault / precise - 1
         console.log(
-          `| ${program.title} | ${row.each.get('count').calls.toFixed(0)} | ${precise.toFixed(0)} | ${row.bare.toFixed(1)} | ${columns.join(' | ')} | ${error.toExponential(2)} |`,
+          `| ${program.title} | ${row.each.get('count')?.calls.toFixed(0)} | ${precise.toFixed(0)} | ${row.bare.toFixed(1)} | ${columns.join(' | ')} | ${error.toExponential(2)} |`,
         )
       } catch (error) {
         console.log(`| ${program.title} | FAILED: ${error.message.split('\n')[0]} |`)
@@ -70,7 +74,7 @@ async function measure(jdk, prepared, program) {
   try {
     await jvm.ready()
     await jvm.settle(BARE_SETTLE_MS)
-    const bare = median((await rounds(() => jvm.round(ROUND_MS))).map(({ cpu }) => cpu))
+    const bare = median((await rounds(() => jvm.round(ROUND_MS))).map((it) => it[BY]))
     const each = new Map()
     for (const { title, flags, options } of MODES) {
       const session = await profileProgram(jvm.pid, WHOLE, 'b', { ...program.flags, ...flags }, options)
@@ -79,7 +83,7 @@ async function measure(jdk, prepared, program) {
       await session.detach()
       await session.close()
       each.set(title, {
-        factors: profiled.map(({ cpu }) => cpu / bare),
+        factors: profiled.map((it) => it[BY] / bare),
         cost: median(profiled.map(({ cost }) => cost)),
         calls: median(profiled.map(({ calls }) => calls)),
       })

@@ -16,6 +16,7 @@ const THREADS = [1, 2]
 const GOAL = 1.1
 const GOAL_FROM_22 = 0.5
 const OUTSIDE_GOAL_NS = 4
+const COUNTED_GOAL_NS = 4
 const EXPORTS = ['--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED']
 
 export async function probe(jdks) {
@@ -83,6 +84,13 @@ async function onJdk(jdk) {
       after[threads] = await measure('root', threads, 'bare, after detach')
       bareRare[threads] = await measure('unreached', threads, 'not reached, after detach')
     }
+    session = await startSession(java.pid, ROOT, { mode: 'count' })
+    const counted = {}
+    for (const threads of THREADS) counted[threads] = await measure('root', threads, 'counted (--mode count)')
+    const counting = session
+    session = undefined
+    await counting.detach()
+    await counting.close()
     console.log(
       `  clock ${calibration.clock}, ${calibration.clockMHz?.toFixed(0)} MHz, ${calibration.readNs?.toFixed(1)} ns a reading; t_I ${calibration.innerNs.toFixed(1)} ns, t_O ${calibration.outerNs.toFixed(1)} ns; ${(events.count / 1e6).toFixed(0)} M events; detached in ${report?.ms.toFixed(0)} ms`,
     )
@@ -91,6 +99,12 @@ async function onJdk(jdk) {
       const check = unreached[threads].cpu - bareRare[threads].cpu
       console.log(
         `  ${threads} thread${threads > 1 ? 's' : ''}: outside, beyond bare ${extra.toFixed(1)} ns, ${verdict(extra <= OUTSIDE_GOAL_NS, `<= ${OUTSIDE_GOAL_NS} ns`)}; of a method not reached ${check.toFixed(1)} ns`,
+      )
+    }
+    for (const threads of THREADS) {
+      const [wall, cpu] = ['wall', 'cpu'].map((it) => counted[threads][it] - after[threads][it])
+      console.log(
+        `  ${threads} thread${threads > 1 ? 's' : ''}: counted, beyond bare ${cpu.toFixed(1)} ns of CPU time, ${wall.toFixed(1)} by wall, ${verdict(Math.max(cpu, wall) <= COUNTED_GOAL_NS, `<= ${COUNTED_GOAL_NS} ns`)}`,
       )
     }
     for (const threads of THREADS) {

@@ -213,7 +213,7 @@ export async function profileProgram(pid, root, scheme, flags = {}, more = {}) {
   const { attachDoor } = await load('session/doors/door.js')
   const { Session } = await load('session/session.js')
   const { sessionOptions } = await load('commands/options.js')
-  const options = sessionOptions({ root: [root], scheme, ...flags })
+  const options = sessionOptions({ root: [root], scheme, yes: true, ...flags })
   return Session.start(await attachDoor(pid), { ...options, ...more })
 }
 
