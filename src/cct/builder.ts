@@ -15,6 +15,7 @@
 // nobody's. `handover.ts` puts that context's path in its place when a picture is made.
 
 import type { EventSink } from '../events/decode.ts'
+import type { TreeSink } from '../events/tree-sink.ts'
 import type { Activity } from './activity.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
 import { ClassNames } from './class-names.ts'
@@ -22,7 +23,9 @@ import type { Collapse } from './collapse.ts'
 import { Collapsed, type ContextBound } from './collapsed.ts'
 import type { Course } from './course.ts'
 import {
+  COLLAPSED,
   HANDED_OVER,
+  NODE_CALLS,
   NODE_FLOATS,
   NODE_INTS,
   NODE_METHOD,
@@ -48,7 +51,7 @@ export const MOST_SAMPLED = 2 ** 20
 const OBJECT_BYTES = 10_240
 const ENTRY_BYTES = 40
 
-export class CctBuilder extends PresentThread implements EventSink {
+export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   readonly #tokens: Tokens
   readonly #classNames = new ClassNames()
   /** Ticks that threads waited for us, charged to nobody. */
@@ -253,6 +256,26 @@ export class CctBuilder extends PresentThread implements EventSink {
   /** Names of classes as the target tells them, by id: those of which more is known than at the last call. */
   takeClassNames(): (readonly [id: number, name: string])[] {
     return this.#classNames.take()
+  }
+
+  // ---- what threads count by themselves (events/tree-blocks.ts) ----
+
+  contextOf(thread: number, parent: number, method: number): number {
+    this.thread(thread, -1)
+    return this.nodes.find(parent === 0 ? this.places.tops[thread] : parent, method)
+  }
+
+  addTo(thread: number, context: number, calls: number, executed: number): void {
+    this.thread(thread, -1)
+    this.noteActivity(Math.max(0, calls))
+    this.nodes.floats[context * NODE_FLOATS + NODE_CALLS] += calls
+    this.nodes.floats[context * NODE_FLOATS + NODE_TICKS] += executed
+    if (this.nodes.count > this.mostNodes) this.makeRoom()
+  }
+
+  /** Whether a node stands for one context, and not for some that were collapsed. */
+  isContext(node: number): boolean {
+    return this.nodes.ints[node * NODE_INTS + NODE_METHOD] !== COLLAPSED
   }
 
   // ---- what the session tells ----

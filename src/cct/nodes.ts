@@ -1,9 +1,9 @@
 // The nodes of growing trees: their records, the table that finds a child by its method, and in which order methods were
 // first seen. Who stands where, and what is charged, is `builder.ts`.
 
+import { enlarged } from '../base/enlarged.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { CallIds } from './call-ids.ts'
-import { enlarged } from './enlarged.ts'
 import { checkMethod } from './impossible.ts'
 
 // A node is a record of 32 bytes, so that an event touches one cache line per node:

@@ -3,7 +3,7 @@
 //
 // Of each thread a pause is taken out of one gap, the one that it fills most of.
 
-import { enlarged } from './enlarged.ts'
+import { enlarged } from '../base/enlarged.ts'
 import { NODE_FLOATS, NODE_TICKS, type Nodes } from './nodes.ts'
 import type { RootCalls } from './root-calls.ts'
 import type { WarmUp } from './warm-up.ts'

@@ -1,6 +1,6 @@
 // Where each thread stands: its node, up to when it has been charged, and the top of its tree.
 
-import { enlarged } from './enlarged.ts'
+import { enlarged } from '../base/enlarged.ts'
 import { type Nodes, VIRTUAL_TOP } from './nodes.ts'
 
 /** No word has said from where the next call comes. */

@@ -1,11 +1,11 @@
 // The thread whose events come: where it stands in its tree, up to when it has been charged, and what a call, a return, or a
 // frame that ends without one makes of that. Everything else that events do is `builder.ts`.
 
+import { enlarged } from '../base/enlarged.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { CONTROL_COUNTED, CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import { Activities, type ThreadActivity } from './activity.ts'
 import type { CallIds } from './call-ids.ts'
-import { enlarged } from './enlarged.ts'
 import {
   NODE_CALLS,
   NODE_FLOATS,

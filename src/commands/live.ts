@@ -101,9 +101,11 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
         phase: 'starting',
         warnings: [],
       },
-    keepSlow: () => {
-      if (!session.keepsSlow) session.keepSlow()
-    },
+    ...(session.mayKeepSlow && {
+      keepSlow: () => {
+        if (!session.keepsSlow) session.keepSlow()
+      },
+    }),
     reset: () => session.reset(),
     keeper: sessionKeeper(session),
     steering: sessionSteering(session, keptBeside(session.pid, out === null ? '.' : dirname(out))),

@@ -8,6 +8,7 @@
 //        0        4096            header, below
 //     4096        4 * chunkCount  chunk states, u32 each, padded to a multiple of 4096
 //   chunksOffset  chunkBytes * n  chunks
+//   behind them                   trees, in sessions that have some (tree-layout.ts)
 //
 // Header:
 //   offset  size  type  field         written by
@@ -21,11 +22,13 @@
 //       20     4  u32   ended         target, once it has stopped recording by itself: 1 if the
 //                                     client was stopped or killed, 2 if nothing came from it for 10 s,
 //                                     3 if the agent was told to leave
-//       24     4  u32   starving      target, +1 each time a thread found no free chunk
+//       24     4  u32   starving      target, +1 each time a thread found no free chunk, or no free block
 //       28     4  u32   readerProcess client, pid of the process whose heart beats
 //       32     4  u32   readerThread  client, thread id of the one that makes it beat
 //       36     4  u32   readerSince   client, start of that thread: field 22 of its stat, low half
 //       40     4  u32   gaps          target, +1 each time something was not recorded
+//       44     4  u32   blocks        client, how many blocks of trees there are (tree-layout.ts), with the highest bit once there
+//                                     will be no more; 0 without trees
 //
 // The life of a chunk (u32 in the state table):
 //
@@ -53,6 +56,7 @@ export const RING_READER_PROCESS = 28
 export const RING_READER_THREAD = 32
 export const RING_READER_SINCE = 36
 export const RING_GAPS = 40
+export const RING_BLOCKS = 44
 export const RING_STATES = 4096
 
 /** The client was stopped, or killed. */

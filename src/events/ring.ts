@@ -11,6 +11,7 @@ import {
   fchmodSync,
   fchownSync,
   fstatSync,
+  ftruncateSync,
   openSync,
   readSync,
   unlinkSync,
@@ -27,6 +28,7 @@ import {
   CHUNK_SEQUENCE,
   CHUNK_WRITER,
   chunksOffset,
+  RING_BLOCKS,
   RING_CHUNK_BYTES,
   RING_CHUNK_COUNT,
   RING_CHUNKS_OFFSET,
@@ -41,6 +43,7 @@ import {
   RING_STATES,
   ringBytes,
 } from './ring-layout.ts'
+import { bufferBytes, treesBytes } from './tree-layout.ts'
 
 /** The buffer cannot be made: no room for it, or no right to put it there. */
 export class CannotCreateRing extends JfluidError {
@@ -75,6 +78,8 @@ export interface RingOptions {
   chunkBytes?: number
   /** A thread inside a root needs one. */
   chunkCount?: number
+  /** Blocks of trees (tree-layout.ts), behind the chunks. None unless given: there are no trees. */
+  blockCount?: number
   /** Who may open the file, when the target runs as another user. */
   owner?: { readonly uid: number; readonly gid: number }
   /** How a problem calls the file, where the path is one that only we have. */
@@ -88,11 +93,11 @@ export interface RingOptions {
  * @returns size of the file in bytes
  */
 export function createRing(path: string, options: RingOptions = {}): number {
-  const { chunkBytes = 32768, chunkCount = 512, owner, name = path } = options
+  const { chunkBytes = 32768, chunkCount = 512, blockCount = 0, owner, name = path } = options
   if (chunkBytes <= 0 || chunkBytes % 4096 !== 0 || chunkCount < 1) {
     throw new RangeError(`createRing: ${chunkCount} chunks of ${chunkBytes} bytes`)
   }
-  const bytes = ringBytes(chunkBytes, chunkCount)
+  const bytes = ringBytes(chunkBytes, chunkCount) + treesBytes(blockCount)
   let fd = -1
   try {
     fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)
@@ -101,12 +106,15 @@ export function createRing(path: string, options: RingOptions = {}): number {
     for (let at = 0; at < bytes; ) {
       at += writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - at), at)
     }
-    const header = new DataView(new ArrayBuffer(16))
+    // The target maps room for the blocks that may be written later.
+    if (blockCount > 0) ftruncateSync(fd, bufferBytes(chunkBytes, chunkCount, blockCount))
+    const header = new DataView(new ArrayBuffer(RING_BLOCKS + 4))
     header.setUint32(0, RING_MAGIC, true)
     header.setUint32(RING_CHUNK_BYTES, chunkBytes, true)
     header.setUint32(RING_CHUNK_COUNT, chunkCount, true)
     header.setUint32(RING_CHUNKS_OFFSET, chunksOffset(chunkCount), true)
-    writeSync(fd, header, 0, 16, 0)
+    header.setUint32(RING_BLOCKS, blockCount, true)
+    writeSync(fd, header, 0, header.byteLength, 0)
     if (owner !== undefined) fchownSync(fd, owner.uid, owner.gid)
   } catch (cause) {
     if (fd >= 0) unlinkSync(path)
@@ -190,17 +198,19 @@ export function openRing(path: string): Ring {
   try {
     const found = fstatSync(fd)
     if (!found.isFile()) throw new ForeignRing(path, 'no file')
-    const header = new Uint32Array(4)
-    if (readSync(fd, header, 0, 16, 0) < 16 || header[0] !== RING_MAGIC)
+    const header = new Uint32Array(RING_BLOCKS / 4 + 1)
+    if (readSync(fd, header, 0, header.byteLength, 0) < header.byteLength || header[0] !== RING_MAGIC)
       throw new ForeignRing(path, 'no JFR1 header')
     const chunkBytes = header[RING_CHUNK_BYTES / 4]
     const chunkCount = header[RING_CHUNK_COUNT / 4]
     const { size } = found
-    if (chunkBytes === 0 || chunkBytes % 4096 !== 0 || size !== ringBytes(chunkBytes, chunkCount)) {
+    const expected = bufferBytes(chunkBytes, chunkCount, header[RING_BLOCKS / 4])
+    if (chunkBytes === 0 || chunkBytes % 4096 !== 0 || size !== expected) {
       throw new ForeignRing(path, `${chunkCount} chunks of ${chunkBytes} bytes in ${size} bytes`)
     }
     const mayShrink = found.uid !== process.geteuid?.()
-    const mapping = mayShrink || process.env.JFLUID_NO_MMAP === '1' ? undefined : map(fd, size)
+    const bytes = ringBytes(chunkBytes, chunkCount) // trees are read as a file
+    const mapping = mayShrink || process.env.JFLUID_NO_MMAP === '1' ? undefined : map(fd, bytes)
     if (mapping === undefined) return new FileRing(fd, chunkBytes, chunkCount)
     closeSync(fd)
     return new MappedRing(mapping, chunkBytes, chunkCount)

@@ -35,7 +35,7 @@ import { NO_CALIBRATION, type Prepared } from './preparation.ts'
 import { type CodeAccess, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
-import { firstMethodOf, type SessionOptions, timesRoots } from './session-options.ts'
+import { firstMethodOf, keepsTrees, type SessionOptions, timesRoots } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
@@ -200,6 +200,11 @@ export class Engine {
   /** The JVM's process, to be looked at; null if it is none of this machine. */
   get process(): number | null {
     return this.door.elsewhere === undefined ? this.pid : null
+  }
+
+  /** Threads keep trees of their own in the buffer. */
+  get hasTrees(): boolean {
+    return this.door.elsewhere === undefined && keepsTrees(this.options)
   }
 
   /** How long calls of roots take is asked where events tell times, or what was executed. */

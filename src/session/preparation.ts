@@ -20,7 +20,7 @@ import type { OpenDoor, PerfCounter } from './doors/door.ts'
 import { RING } from './doors/session-directory.ts'
 import { firstRedefinition } from './first-redefinition.ts'
 import { answerInTime, TargetSilent } from './patience.ts'
-import { CHUNK_BYTES, CHUNK_COUNT } from './recorder/buffer-size.ts'
+import { CHUNK_BYTES, CHUNK_COUNT, CHUNKS_BESIDE_TREES, FIRST_BLOCKS } from './recorder/buffer-size.ts'
 import { mostContexts } from './recorder/context-bound.ts'
 import { type MirrorOffer, NothingComes } from './recorder/mirror-feed.ts'
 import { Recorder } from './recorder/recorder.ts'
@@ -28,6 +28,7 @@ import { adaptiveAtOnce, chooseScheme } from './scheme-choice.ts'
 import {
   firstMethodOf,
   firstPlacedOf,
+  keepsTrees,
   type SessionOptions,
   type SessionRequest,
   tellsTime,
@@ -190,7 +191,7 @@ export class Preparation {
   #openRing(ring: string): OpeningRing {
     const { acting, dir, owner } = this.#door
     try {
-      const layout = { chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, name: join(dir, RING) }
+      const layout = { chunkBytes: CHUNK_BYTES, ...this.#sizes, name: join(dir, RING) }
       acting(() => createRing(ring, { ...layout, ...(owner && { owner }) }))
     } catch (problem) {
       return { problem }
@@ -239,22 +240,33 @@ export class Preparation {
       firstPlaced,
       options.trace,
       { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
+      this.#sizes.blockCount > 0,
     )
     return this.#starting
   }
 
+  /** Of the buffer. One that is sent has no trees. */
+  get #sizes(): { readonly chunkCount: number; readonly blockCount: number } {
+    const hasTrees = this.#door.elsewhere === undefined && keepsTrees(this.#options)
+    return hasTrees
+      ? { chunkCount: CHUNKS_BESIDE_TREES, blockCount: FIRST_BLOCKS }
+      : { chunkCount: CHUNK_COUNT, blockCount: 0 }
+  }
+
   #configure(ring: string, perf: PerfCounter) {
     const options = this.#options
+    const { chunkCount, blockCount } = this.#sizes
     return this.#agent.configure({
       ring,
       chunkBytes: CHUNK_BYTES,
-      chunkCount: CHUNK_COUNT,
-      chunksOffset: chunksOffset(CHUNK_COUNT),
+      chunkCount,
+      chunksOffset: chunksOffset(chunkCount),
       perfFile: perf.file,
       safepointTimeOffset: perf.offset,
       follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
       counts: this.#counts,
       waits: tellsWaits(options),
+      trees: blockCount > 0,
     })
   }
 

@@ -107,6 +107,14 @@ export function timesRoots(options: SessionRequest): boolean {
   return options.regions === undefined && (tellsTime(options) || options.mode === 'bytecodes')
 }
 
+/** Whether threads count in trees of their own, where the buffer is a file: no option needs an event for each call. */
+export function keepsTrees(request: SessionRequest): boolean {
+  const { callSites, followThreads, maxOverhead, mode, profiler, slow, trace } = request
+  if (mode !== 'count' && mode !== 'bytecodes') return false
+  const needed = [maxOverhead, profiler, slow, trace].some((it) => it !== undefined)
+  return !needed && callSites !== true && followThreads !== true
+}
+
 export function tellsWaits({ mode, waits }: SessionRequest): boolean {
   return mode === 'locks' || waits === true
 }

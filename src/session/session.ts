@@ -415,6 +415,11 @@ export class Session {
     this.#engine.keepSlow(threshold)
   }
 
+  /** Where threads keep trees of their own, no event tells what a slow call has called. */
+  get mayKeepSlow(): boolean {
+    return !this.#engine.hasTrees
+  }
+
   get keepsSlow(): boolean {
     return this.#slow !== undefined || this.#engine.options.slow !== undefined
   }

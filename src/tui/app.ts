@@ -291,11 +291,11 @@ export class LiveView extends Frame<Picture> implements Actions {
     if (
       isFile ? model.slow === undefined : model.rootCalls === undefined || this.#source.keepSlow === undefined
     ) {
-      this.say(
-        isFile
-          ? 'no slow calls are in this file: --slow keeps them'
-          : 'how long single calls take is not known here',
-      )
+      const why =
+        model.rootCalls === undefined
+          ? 'how long single calls take is not known here'
+          : 'what slow calls have called is kept with --slow only'
+      this.say(isFile ? 'no slow calls are in this file: --slow keeps them' : why)
       return false
     }
     if (!isFile) this.#source.keepSlow?.()

@@ -208,6 +208,8 @@ export class Agent {
     counts: boolean
     /** Waits are told apart. */
     waits: boolean
+    /** Threads keep trees behind the chunks (events/tree-layout.ts). */
+    trees: boolean
   }): Promise<{ greeted: ClockPair; clock: ClockPair; pausesKnown: boolean }> {
     const v = list(
       await this.link.request(
@@ -221,6 +223,7 @@ export class Agent {
         o.follow,
         o.counts,
         o.waits,
+        o.trees,
       ),
     )
     return { greeted: clockPair(v[0]), clock: clockPair(v[1]), pausesKnown: v[2] === true }

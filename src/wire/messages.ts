@@ -9,7 +9,8 @@
 //   hello                → [build, clock, feature, version, vm, command, pid, loaded classes, arrays included, keeps code]
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
 //             [class name, …] where work changes hands, if threads are followed,
-//             whether events tell what was executed, and not the time, whether waits are told apart
+//             whether events tell what was executed, and not the time, whether waits are told apart,
+//             whether threads keep trees behind the chunks
 //                        → [[ticks, nanos, width] at the hello, the same now, pausesKnown]  ticks count from this session's start
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  what is new since the last call
 //   findClasses names    → the same of those whose names end with one of these, and of all above them

@@ -75,6 +75,7 @@ export async function open(jdk: Jdk, reader: ChildProcess, startedOff = 0): Prom
     ...{ chunksOffset: chunksOffset(CHUNK_COUNT), perfFile: '', safepointTimeOffset: 0, follow: [] },
     counts: false,
     waits: false,
+    trees: false,
   })
   const pid = reader.pid!
   const since = parseStartTicks(readFileSync(`/proc/${pid}/stat`, 'utf8'))! + startedOff

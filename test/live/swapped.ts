@@ -81,7 +81,7 @@ export async function openSwapped(jdk: Jdk, program: readonly string[]) {
   const { file: perfFile, offset: safepointTimeOffset } = door.perf(java.pid)
   await agent.configure({
     ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
-    ...{ perfFile, safepointTimeOffset, follow: [], counts: false, waits: false },
+    ...{ perfFile, safepointTimeOffset, follow: [], counts: false, waits: false, trees: false },
   })
   const recorder = await Recorder.start(ring) // the heartbeat: without it no thread waits longer than 250 ms
   rmSync(ring)

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import * as event from '../../src/events/event-layout.ts'
 import * as ring from '../../src/events/ring-layout.ts'
+import * as tree from '../../src/events/tree-layout.ts'
 
 const java = readFileSync(
   new URL('../../backend-java/runtime/java/lang/JFluid1Layout.java', import.meta.url),
@@ -20,12 +21,17 @@ function javaConstant(name: string): number {
 }
 
 describe('constants of both sides', () => {
-  const shared = Object.entries({ ...ring, ...event }).filter(
+  const shared = Object.entries({ ...ring, ...event, ...tree }).filter(
     ([name, value]) =>
       typeof value === 'number' &&
-      !['RING_MAGIC', 'RING_CHUNK_BYTES', 'RING_CHUNK_COUNT', 'RING_CHUNKS_OFFSET', 'METHOD_BITS'].includes(
-        name,
-      ),
+      ![
+        'RING_MAGIC',
+        'RING_CHUNK_BYTES',
+        'RING_CHUNK_COUNT',
+        'RING_CHUNKS_OFFSET',
+        'METHOD_BITS',
+        'BLOCK_STATES_BYTES',
+      ].includes(name),
   )
 
   it.each(shared)('%s', (name, value) => {

@@ -12,12 +12,14 @@ import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseStartTicks } from '../../attach/target-process.ts'
 import { debug, msText } from '../../base/debug.ts'
 import { joinDebugLog } from '../../base/debug-log.ts'
+import type { Activity } from '../../cct/activity.ts'
 import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
 import { Folding } from '../../cct/folding.ts'
 import type { LatestCalls, ProbeCosts, RootCalls } from '../../cct/root-calls.ts'
+import { RootsApart } from '../../cct/roots-apart.ts'
 import { type SlowState, slowStateOf, treesOf } from '../../cct/slow-times.ts'
-import { snapshotOf } from '../../cct/snapshot.ts'
+import { snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
 import { Survivors } from '../../cct/survivors.ts'
 import { traceOf } from '../../cct/trace.ts'
 import { Tracer } from '../../cct/tracer.ts'
@@ -25,6 +27,7 @@ import type { Tree } from '../../cct/tree.ts'
 import type { Weights } from '../../cct/weights.ts'
 import { openRing, type Ring } from '../../events/ring.ts'
 import { RingReader } from '../../events/ring-reader.ts'
+import { TreeBlocks } from '../../events/tree-blocks.ts'
 import { RegionBuilder } from '../../regions/builder.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import {
@@ -50,6 +53,8 @@ const LONG_MS = 5
 const LONG_SILENCE_MS = 250
 /** Between two lines of rates in the debug log. */
 const RATES_EVERY_MS = 1000
+/** Between two looks at the trees of threads. */
+const TREES_EVERY_MS = 200
 /** Of the course, what a live view may show. */
 const LIVE_SECONDS = 1200
 
@@ -68,6 +73,11 @@ class RecordingThread {
   /** Before it, where calls are traced. */
   readonly #tracer: Tracer | undefined
   readonly #reader: RingReader
+  /** Null where all calls are events; else those of roots are, for a reader of their own. */
+  readonly #trees: TreeBlocks | null
+  readonly #roots: RootsApart | null
+  #treesAt = 0
+  #starving = 0
   #folding: Folding | undefined
   /** Once the trees have all that they will have: what has events instead, and how many there were. */
   #after:
@@ -94,10 +104,11 @@ class RecordingThread {
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
 
-  constructor(data: RecorderData, ring: Ring, feed: MirrorFeed | null) {
+  constructor(data: RecorderData, ring: Ring, feed: MirrorFeed | null, trees: TreeBlocks | null) {
     const { executed, firstMethod, regions, firstPlaced, trace, bound } = data
     this.#ring = ring
     this.#feed = feed
+    this.#trees = trees
     const alive = () => this.#atWork()
     this.#builder = new CctBuilder(
       undefined,
@@ -110,7 +121,12 @@ class RecordingThread {
     )
     this.#regions = regions ? new RegionBuilder() : undefined
     this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
-    const sink = this.#regions ?? this.#tracer ?? this.#builder
+    this.#roots =
+      trees === null ? null : new RootsApart(new CctBuilder(undefined, alive, executed), this.#builder)
+    if (trees !== null) {
+      this.#builder.onMoved = (moved) => trees.moved(moved, (it) => this.#builder.isContext(it))
+    }
+    const sink = this.#regions ?? this.#tracer ?? this.#roots ?? this.#builder
     this.#reader = new RingReader(this.#ring, sink, () => this.#beat())
     debug.recorder?.(
       `reads ${ring.chunkCount} chunks, ${feed !== null ? 'sent over TCP' : ring.mapped ? 'mapped' : 'as a file'}`,
@@ -153,10 +169,29 @@ class RecordingThread {
     this.#tick()
     try {
       this.#reader.poll(maxChunks)
+      if (this.#trees !== null) this.#lookAtTrees()
     } catch (error) {
       this.#break(error)
     }
     return this.#running
+  }
+
+  #timeRoots(costs: ProbeCosts): void {
+    const calls = this.#builder.timeRoots(costs, this.#course)
+    this.#roots?.timeRoots(calls)
+  }
+
+  /** At once where a thread waits for a block. */
+  #lookAtTrees(): void {
+    const starving = this.#ring.starving()
+    if (starving === this.#starving && performance.now() - this.#treesAt < TREES_EVERY_MS) return
+    this.#starving = starving
+    this.#readTrees()
+  }
+
+  #readTrees(): void {
+    if (this.#running) this.#trees?.read(this.#builder)
+    this.#treesAt = performance.now()
   }
 
   /**
@@ -194,7 +229,7 @@ class RecordingThread {
         return
       case 'timeRoots':
         this.#costs = command.costs
-        this.#builder.timeRoots(command.costs, this.#course)
+        this.#timeRoots(command.costs)
         return
       case 'keepSlow':
         this.#builder.keepSlow(command.threshold)
@@ -221,11 +256,13 @@ class RecordingThread {
         this.#builder.reset(command.nowTicks, true)
         return
       case 'reset':
+        this.#readTrees()
+        this.#roots?.reset(command.nowTicks)
         this.#builder.reset(command.nowTicks)
         this.#regions?.reset()
         this.#tracer?.reset()
         this.#folding?.reset(command.nowTicks ?? 0)
-        this.#eventsBeforeReset = this.#reader.events - this.#builder.siteWords
+        this.#eventsBeforeReset = this.#allEvents
         this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
         return
       case 'request': {
@@ -244,6 +281,7 @@ class RecordingThread {
   }
 
   #answer(id: number, request: RecorderRequest): void {
+    this.#readTrees()
     switch (request.kind) {
       case 'snapshot': {
         const events = this.#events()
@@ -263,7 +301,7 @@ class RecordingThread {
         // After all trees: events are read while they are made.
         const names = this.#builder.takeClassNames()
         const firstCalls = this.#builder.takeFirstCalls()
-        const activities = snapshot.threads.map(({ number }) => this.#builder.activityOf(number))
+        const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
         const calls = this.#builder.callTable
         const seconds = request.options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
         this.#tick()
@@ -306,16 +344,28 @@ class RecordingThread {
         debug.recorder?.(
           `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps`,
         )
-        if (this.#after === undefined) this.#builder.closeOpen(request.endTicks ?? this.#reader.lastTicks)
+        if (this.#after === undefined) this.#closeOpen(request.endTicks ?? this.#reader.lastTicks)
         send({ kind: 'reply', id, value: this.#feed?.ring.isWhole ?? true })
         return
       case 'stop':
         this.#halt()
         this.#ring.close()
+        this.#trees?.close()
         this.#feed?.close()
         send({ kind: 'reply', id, value: undefined })
         port.close()
     }
+  }
+
+  #activityOf(row: number): Activity {
+    return row === VIRTUAL || this.#roots === null
+      ? this.#builder.activityOf(row)
+      : this.#roots.activityOf(row)
+  }
+
+  #closeOpen(endTicks: number): void {
+    this.#roots?.closeOpen(endTicks)
+    this.#builder.closeOpen(endTicks)
   }
 
   #endRows(endTicks: number, fromTicks: number): LatestCalls {
@@ -357,6 +407,7 @@ class RecordingThread {
     this.#feed?.ring.cut()
     try {
       this.#reader.drain()
+      this.#trees?.read(this.#builder)
     } catch (error) {
       this.#break(error)
     }
@@ -366,11 +417,11 @@ class RecordingThread {
     return {
       events: this.#events(),
       waitTicks: this.#waitTicks,
-      healed: this.#builder.healed,
+      healed: this.#builder.healed + (this.#roots?.healed ?? 0),
       overflows: this.#builder.overflows,
       followed: this.#builder.followed,
       orphans: this.#builder.orphans,
-      openCalls: this.#builder.openCalls,
+      openCalls: this.#builder.openCalls + (this.#roots?.openCalls ?? 0),
       purged: this.#builder.purged,
       collapsed: this.#builder.collapsed?.contexts ?? 0,
       samples: samplesOf(this.#builder.weights),
@@ -391,7 +442,12 @@ class RecordingThread {
 
   #events(): number {
     if (this.#after !== undefined) return this.#after.events
-    return this.#reader.events - this.#builder.siteWords - this.#eventsBeforeReset
+    return this.#allEvents - this.#eventsBeforeReset
+  }
+
+  /** A call that is counted in a tree would be two. */
+  get #allEvents(): number {
+    return this.#reader.events - this.#builder.siteWords + 2 * (this.#trees?.calls ?? 0)
   }
 
   get #waitTicks(): number {
@@ -403,6 +459,7 @@ class RecordingThread {
     if (this.#after !== undefined) return
     const now = performance.now()
     this.#builder.nowMs = performance.timeOrigin + now
+    if (this.#roots !== null) this.#roots.nowMs = performance.timeOrigin + now
     this.#course.tick(now, this.#events(), this.#waitTicks)
   }
 
@@ -479,10 +536,12 @@ try {
   if (data.debugLog !== undefined) joinDebugLog(data.debugLog)
   let recording: RecordingThread
   let mirrorPort = 0
-  if (typeof data.ring === 'string') recording = new RecordingThread(data, openRing(data.ring), null)
-  else {
+  if (typeof data.ring === 'string') {
+    const ring = openRing(data.ring)
+    recording = new RecordingThread(data, ring, null, data.trees ? TreeBlocks.open(data.ring) : null)
+  } else {
     const feed: MirrorFeed = await MirrorFeed.listen(data.ring, (problem) => recording.fail(problem))
-    recording = new RecordingThread(data, feed.ring, feed)
+    recording = new RecordingThread(data, feed.ring, feed, null)
     mirrorPort = feed.port
   }
   port.on('message', (command: RecorderCommand) => recording.command(command))

@@ -121,6 +121,8 @@ export interface RecorderData {
   readonly firstPlaced: number | null
   /** So many calls of roots are kept event by event. */
   readonly trace: number
+  /** Calls are counted in the trees of threads, which lie in the buffer, too. */
+  readonly trees: boolean
   /** Null: any number. */
   readonly bound: ContextBound | null
   /** Undefined: there is no debug log. */
@@ -228,6 +230,7 @@ export class Recorder {
    * @param firstPlaced the same method called from two places is two contexts, from this id on; null: it is one
    * @param trace    so many calls of roots are kept event by event
    * @param bound    of the contexts of the tree; null: any number
+   * @param trees    threads keep trees in the buffer
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start(
@@ -239,9 +242,10 @@ export class Recorder {
     firstPlaced: number | null = null,
     trace = 0,
     bound: ContextBound | null = null,
+    trees = false,
   ): Promise<Recorder> {
     const data: RecorderData = {
-      ...{ ring, executed, firstMethod, regions, firstPlaced, trace, bound },
+      ...{ ring, executed, firstMethod, regions, firstPlaced, trace, bound, trees },
       debugLog: debugLogShare(),
     }
     const worker = takeWorker(workerUrl)

@@ -125,8 +125,9 @@ final class Ring {
         return feeder != null && feeder.isSilent();
     }
 
-    void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake, boolean counts) {
-        threads = JFluid1Session.begin(address, chunkBytes, chunkCount, chunksAt, wake, counts);
+    /** @param treesAt 0 where there are no trees */
+    void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake, boolean counts, long treesAt) {
+        threads = JFluid1Session.begin(address, chunkBytes, chunkCount, chunksAt, wake, counts, treesAt);
     }
 
     /**

@@ -405,7 +405,7 @@ final class Session extends GuestThread {
             case "configure":
                 return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
                         MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
-                        (Boolean) m[9], (Boolean) m[10]);
+                        (Boolean) m[9], (Boolean) m[10], (Boolean) m[11]);
             case "loadedClasses": return classes.refresh();
             case "findClasses": return classes.find((Object[]) m[2]);
             case "classBytes": return hotSwap.read(ints(m[2]));
@@ -533,10 +533,11 @@ final class Session extends GuestThread {
     }
 
     private Object configure(String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath,
-            long safepointAt, Object[] follow, boolean counts, boolean waits) throws IOException {
+            long safepointAt, Object[] follow, boolean counts, boolean waits, boolean trees) throws IOException {
+        long chunksEnd = chunksAt + (long) chunkBytes * chunkCount;
         ring = dir == null
                 ? Ring.mirrored(Main.peer(path), Main.option(path, "token"), chunkBytes, chunkCount, chunksAt)
-                : Ring.map(Path.of(path), chunksAt + (long) chunkBytes * chunkCount);
+                : Ring.map(Path.of(path), trees ? chunksEnd + JFluid1Trees.BYTES : chunksEnd);
         if (!perfPath.isEmpty()) {
             try {
                 perfData = new RandomAccessFile(perfPath, "r");
@@ -545,7 +546,7 @@ final class Session extends GuestThread {
                 perfData = null; // pauses are then not taken out; the client says so
             }
         }
-        ring.begin(chunkBytes, chunkCount, chunksAt, link.waker, counts);
+        ring.begin(chunkBytes, chunkCount, chunksAt, link.waker, counts, trees ? chunksEnd : 0);
         if (follow.length > 0) {
             follow(follow);
         }

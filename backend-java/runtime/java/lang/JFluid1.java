@@ -418,12 +418,25 @@ public final class JFluid1 {
     // by the method itself in a local variable and handed over when it ends (JP, section 4). A method that counts
     // nothing hands over 0. So readers need not know: a self "time" is what was executed between two events.
 
-    /** Start of every instrumented method but roots. Cost: {@link #methodEntry} without the clock. */
+    /**
+     * Start of every instrumented method but roots. Cost where the thread keeps a tree: one table look-up by thread id, one byte of `state`,
+     * one addition to a record. All else is elsewhere: C2 inlines up to 8,000 bytes of bytecode into a method (DesiredMethodLimit).
+     */
     public static void countEntry(int id) {
         ThreadInfo ti = current();
         if (ti == null) {
             return;
         }
+        long record = ti.record; // both are variables, see JFluid1Stack
+        byte known = ti.active ? state[id] : NEW;
+        if (known >= READY && record != 0) {
+            JFluid1Trees.enter(ti, record, id);
+        } else {
+            entryAsEvent(ti, id);
+        }
+    }
+
+    private static void entryAsEvent(ThreadInfo ti, int id) {
         if (!ti.active) {
             if (ti.virtualActive) {
                 virtualEntry(ti, id);
@@ -435,6 +448,10 @@ public final class JFluid1 {
         }
         byte known = state[id]; // as word
         if (known < READY && !firstInvocation(ti, id)) {
+            return;
+        }
+        if (ti.record != 0) {
+            JFluid1Trees.enter(ti, ti.record, id);
             return;
         }
         long word = KIND_ENTER | (long) id << TICK_BITS; // a variable, see JFluid1Stack
@@ -454,18 +471,23 @@ public final class JFluid1 {
         if (ti == null) {
             return;
         }
-        if (!ti.active) {
-            if (ti.virtualActive) {
-                ti.executed += executed;
-                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-                if (ti.context != null) {
-                    leaveContext(ti, executed, id);
-                }
-            }
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
+        } else {
+            exitAsEvent(ti, executed, id);
+        }
+    }
+
+    private static void exitAsEvent(ThreadInfo ti, int executed, int id) {
+        if (!(ti.active || ti.virtualActive)) {
             return;
         }
         ti.executed += executed;
-        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.active) {
+            countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        } else {
+            virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        }
         if (ti.context != null) {
             leaveContext(ti, executed, id);
         }
@@ -477,20 +499,10 @@ public final class JFluid1 {
         if (ti == null) {
             return value;
         }
-        if (!ti.active) {
-            if (ti.virtualActive) {
-                ti.executed += executed;
-                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-                if (ti.context != null) {
-                    leaveContext(ti, executed, id);
-                }
-            }
-            return value;
-        }
-        ti.executed += executed;
-        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-        if (ti.context != null) {
-            leaveContext(ti, executed, id);
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
+        } else {
+            exitAsEvent(ti, executed, id);
         }
         return value;
     }
@@ -500,20 +512,10 @@ public final class JFluid1 {
         if (ti == null) {
             return value;
         }
-        if (!ti.active) {
-            if (ti.virtualActive) {
-                ti.executed += executed;
-                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-                if (ti.context != null) {
-                    leaveContext(ti, executed, id);
-                }
-            }
-            return value;
-        }
-        ti.executed += executed;
-        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-        if (ti.context != null) {
-            leaveContext(ti, executed, id);
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
+        } else {
+            exitAsEvent(ti, executed, id);
         }
         return value;
     }
@@ -523,20 +525,10 @@ public final class JFluid1 {
         if (ti == null) {
             return value;
         }
-        if (!ti.active) {
-            if (ti.virtualActive) {
-                ti.executed += executed;
-                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-                if (ti.context != null) {
-                    leaveContext(ti, executed, id);
-                }
-            }
-            return value;
-        }
-        ti.executed += executed;
-        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-        if (ti.context != null) {
-            leaveContext(ti, executed, id);
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
+        } else {
+            exitAsEvent(ti, executed, id);
         }
         return value;
     }
@@ -546,20 +538,10 @@ public final class JFluid1 {
         if (ti == null) {
             return value;
         }
-        if (!ti.active) {
-            if (ti.virtualActive) {
-                ti.executed += executed;
-                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-                if (ti.context != null) {
-                    leaveContext(ti, executed, id);
-                }
-            }
-            return value;
-        }
-        ti.executed += executed;
-        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-        if (ti.context != null) {
-            leaveContext(ti, executed, id);
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
+        } else {
+            exitAsEvent(ti, executed, id);
         }
         return value;
     }
@@ -569,20 +551,10 @@ public final class JFluid1 {
         if (ti == null) {
             return value;
         }
-        if (!ti.active) {
-            if (ti.virtualActive) {
-                ti.executed += executed;
-                virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-                if (ti.context != null) {
-                    leaveContext(ti, executed, id);
-                }
-            }
-            return value;
-        }
-        ti.executed += executed;
-        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-        if (ti.context != null) {
-            leaveContext(ti, executed, id);
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
+        } else {
+            exitAsEvent(ti, executed, id);
         }
         return value;
     }
@@ -593,14 +565,10 @@ public final class JFluid1 {
         if (ti == null || !(ti.active || ti.virtualActive)) {
             return thrown;
         }
-        ti.executed += executed;
-        if (ti.active) {
-            countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
         } else {
-            virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
-        }
-        if (ti.context != null) {
-            leaveContext(ti, executed, id);
+            exitAsEvent(ti, executed, id);
         }
         if (thrown.getClass() == StackOverflowError.class) {
             try {
@@ -616,6 +584,10 @@ public final class JFluid1 {
     public static void countResume(int id) {
         ThreadInfo ti = current();
         if (ti == null) {
+            return;
+        }
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.resume(ti, ti.record, id);
             return;
         }
         if (ti.active) {
@@ -650,6 +622,9 @@ public final class JFluid1 {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
             ti.executed += executed;
+            if (ti.active && ti.record != 0) {
+                JFluid1Trees.executed(ti.record, executed);
+            }
             Context here = ti.context;
             if (here != null) {
                 here.executed += executed;
@@ -688,6 +663,9 @@ public final class JFluid1 {
             ti.nesting = left; // as in rootExit
             countExit(executed, id);
             if (left <= 0 && ti.active) {
+                if (ti.record != 0) {
+                    tellEnd(ti, id);
+                }
                 if (gauge != null) {
                     tellAllocated(ti);
                 }
@@ -712,6 +690,9 @@ public final class JFluid1 {
             ti.nesting--; // as in rootExit
             countThrown(thrown, executed, id);
             if (ti.nesting <= 0 && ti.active) {
+                if (ti.record != 0) {
+                    tellEnd(ti, id);
+                }
                 if (gauge != null) {
                     tellAllocated(ti);
                 }

@@ -15,6 +15,7 @@ public final class JFluid1Layout {
     public static final int RING_READER_THREAD = 32;
     public static final int RING_READER_SINCE = 36;
     public static final int RING_GAPS = 40;
+    static final int RING_BLOCKS = 44;
     public static final int RING_STATES = 4096;
     public static final int ENDED_STOPPED = 1;
     public static final int ENDED_SILENT = 2;
@@ -58,6 +59,22 @@ public final class JFluid1Layout {
     static final int FIRST_METHOD_BESIDE_CLASSES = 32768;
     static final long CONTROL_SITE = KIND_CONTROL | 14L << TICK_BITS;
     static final long TICK_MASK = (1L << TICK_BITS) - 1;
+
+    // tree-layout.ts
+    public static final int MOST_BLOCKS = 16384;
+    public static final int BLOCK_BYTES = 4096;
+    static final int BLOCK_FREE = 0;
+    static final int BLOCK_TAKEN = 1;
+    static final int BLOCK_OVER = 2;
+    static final int BLOCK_THREAD = 0;
+    static final int RECORD_SHIFT = 5;
+    static final int RECORD_BYTES = 32;
+    static final int RECORD_CALLS = 0;
+    static final int RECORD_EXECUTED = 8;
+    static final int RECORD_METHOD = 16;
+    static final int RECORD_PARENT = 20;
+    static final int RECORD_CHILD = 24;
+    static final int RECORD_SIBLING = 28;
 
     // wait-ids.ts
     static final int WAIT_SLEEPING = 1;

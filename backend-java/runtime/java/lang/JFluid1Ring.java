@@ -76,6 +76,12 @@ public final class JFluid1Ring {
         ti.next = at + EVENT_BYTES;
     }
 
+    /** The end of a root call of which the thread keeps a tree, see {@link JFluid1Trees}. */
+    static void tellEnd(ThreadInfo ti, int id) {
+        ti.record = 0;
+        countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+    }
+
     /** Any other event there. */
     static void countedEvent(ThreadInfo ti, long word) {
         long delta = ti.executed - ti.base;

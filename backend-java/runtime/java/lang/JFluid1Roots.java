@@ -148,7 +148,7 @@ public final class JFluid1Roots {
                         Gauge by = gauge;
                         ti.allocatedBefore = by == null ? -1 : by.allocated();
                         event(ti, ti, KIND_ENTER | (long) id << TICK_BITS);
-                        ti.active = enabled;
+                        ti.active = (!JFluid1Trees.on() || JFluid1Trees.enterRoot(ti, id)) && enabled;
                     }
                 }
             }

@@ -93,6 +93,7 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Guest.class);
         U.ensureClassInitialized(JFluid1Inside.class);
         U.ensureClassInitialized(JFluid1Modes.class);
+        U.ensureClassInitialized(JFluid1Trees.class);
     }
 
     /** One reading of the session's clock: the processor's counter, or the flight recorder's clock, or else System.nanoTime(). */
@@ -216,10 +217,11 @@ public final class JFluid1Session {
      * Begins a session on a mapped ring. Recording starts with {@link #open}.
      *
      * @param counts whether events tell what was executed, and not the time
+     * @param treesAt where trees are in the buffer, for as many blocks as may be; 0 for none
      * @return the threads of this session, for {@link JFluid1Threads#anyoneInside}
      */
-    public static Object begin(
-            long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake, boolean counts) {
+    public static Object begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake,
+            boolean counts, long treesAt) {
         JFluid1Threads.begin();
         // Never less: code that an earlier session could not give back goes on asking of its ids.
         state = new byte[state.length];
@@ -231,6 +233,7 @@ public final class JFluid1Session {
         counters[COUNTER_THREADS] = counters[COUNTER_GAPS] = counters[COUNTER_KEEPERS] = 0;
         regionSession = 0;
         JFluid1Ring.begin(address, bytesPerChunk, chunkTotal, chunksAt);
+        JFluid1Trees.begin(treesAt == 0 ? 0 : address + treesAt, address + RING_BLOCKS);
         JFluid1Client.begin(wake);
         counting = counts;
         start = counts ? 0 : ticks();
@@ -283,6 +286,7 @@ public final class JFluid1Session {
     public static void end(boolean unmapped) {
         if (unmapped) {
             JFluid1Ring.end();
+            JFluid1Trees.end();
         }
         JFluid1Client.end();
         swapping = false;

@@ -34,7 +34,7 @@ public final class JFluid1Threads {
     private static final ThreadInfo[] NOBODY = table;
     static boolean virtualSeen;
     /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
-    private static final long THREAD_BYTES = 552;
+    private static final long THREAD_BYTES = 584;
     private static long threadsKnown;
 
     /**
@@ -57,6 +57,12 @@ public final class JFluid1Threads {
         int untimed;
         int untilTimed;
         int rootChance;
+        /** Where it is in its tree, and the record above its roots, see {@link JFluid1Trees}; 0 for none. */
+        long record;
+        long treeTop;
+        /** Room for more records. */
+        long nextRecord;
+        long recordLimit;
         /** What the present call of a root goes by, see {@link JFluid1Modes}, and what it has counted. */
         byte[] modes = JFluid1Modes.NONE;
         int[] counts = JFluid1Modes.NO_COUNTS;
@@ -527,6 +533,7 @@ public final class JFluid1Threads {
         if (over) {
             JFluid1Modes.forget(ti);
             JFluid1Roots.forget(ti);
+            JFluid1Trees.forget(ti);
         }
         if (over && ti.keeps) {
             ti.keeps = false;

@@ -33,7 +33,7 @@ final class InsideSamplerTest {
 
         Session() {
             U.setMemory(ring, CHUNKS_AT + CHUNKS * CHUNK_BYTES, (byte) 0);
-            JFluid1Session.begin(ring, CHUNK_BYTES, CHUNKS, CHUNKS_AT, () -> {}, true);
+            JFluid1Session.begin(ring, CHUNK_BYTES, CHUNKS, CHUNKS_AT, () -> {}, true, 0);
             JFluid1Session.methods(ROOT);
             JFluid1Session.ready(ROOT);
             JFluid1Session.enable();

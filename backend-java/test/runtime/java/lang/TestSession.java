@@ -19,6 +19,8 @@ final class TestSession implements AutoCloseable {
     final int chunkBytes;
     final int chunkCount;
     final long ring;
+    /** Where the states of blocks are; 0 without trees. */
+    final long trees;
     /** All that has been asked, oldest first. */
     final List<JFluid1Requests.Request> requests = new ArrayList<>();
     /** Whether questions are answered. */
@@ -34,12 +36,20 @@ final class TestSession implements AutoCloseable {
 
     /** @param counts false for the clock of the machine */
     TestSession(int words, int chunkCount, boolean counts) {
+        this(words, chunkCount, counts, 0);
+    }
+
+    /** @param blocks of trees that threads keep; 0: they keep none */
+    TestSession(int words, int chunkCount, boolean counts, int blocks) {
         chunkBytes = CHUNK_EVENTS + words * EVENT_BYTES;
         this.chunkCount = chunkCount;
-        long bytes = CHUNKS_AT + (long) chunkBytes * chunkCount;
+        long treesAt = CHUNKS_AT + (long) chunkBytes * chunkCount;
+        long bytes = treesAt + (blocks == 0 ? 0 : MOST_BLOCKS * 4L + blocks * (long) BLOCK_BYTES);
         ring = U.allocateMemory(bytes);
         U.setMemory(ring, bytes, (byte) 0);
-        JFluid1Session.begin(ring, chunkBytes, chunkCount, CHUNKS_AT, this::woken, counts);
+        trees = blocks == 0 ? 0 : ring + treesAt;
+        blocks(blocks);
+        JFluid1Session.begin(ring, chunkBytes, chunkCount, CHUNKS_AT, this::woken, counts, blocks == 0 ? 0 : treesAt);
         JFluid1Session.methods(100);
         JFluid1Session.enable();
         JFluid1Session.open();
@@ -87,6 +97,48 @@ final class TestSession implements AutoCloseable {
 
     void state(int chunk, int state) {
         U.putIntVolatile(null, ring + RING_STATES + 4L * chunk, state);
+    }
+
+    /** How many there are from now on. */
+    void blocks(int count) {
+        U.putIntVolatile(null, ring + RING_BLOCKS, count);
+    }
+
+    int blockState(int block) {
+        return U.getIntVolatile(null, trees + 4L * block);
+    }
+
+    /** As the client gives it back: empty. */
+    void freeBlock(int block) {
+        U.setMemory(block(block), BLOCK_BYTES, (byte) 0);
+        U.putIntVolatile(null, trees + 4L * block, BLOCK_FREE);
+    }
+
+    private long block(int block) {
+        return trees + MOST_BLOCKS * 4L + (long) block * BLOCK_BYTES;
+    }
+
+    /** The tree of a thread: {@code 1:2x7(3:1x0())}, a method's id, its calls and bytecodes, and its callees in the order they came. */
+    String tree(int thread) {
+        return below(thread, 0);
+    }
+
+    private String below(int thread, int parent) {
+        StringBuilder text = new StringBuilder();
+        for (int b = 0; b < (U.getInt(null, ring + RING_BLOCKS) & Integer.MAX_VALUE); b++) {
+            for (int r = 1; U.getInt(block(b) + BLOCK_THREAD) == thread && r < BLOCK_BYTES / RECORD_BYTES; r++) {
+                long record = block(b) + (long) r * RECORD_BYTES;
+                int method = U.getInt(record + RECORD_METHOD);
+                if (method == 0 || U.getInt(record + RECORD_PARENT) != parent) {
+                    continue;
+                }
+                String callees = below(thread, b * (BLOCK_BYTES / RECORD_BYTES) + r);
+                long executed = U.getLong(record + RECORD_EXECUTED);
+                String own = method + ":" + U.getLong(record + RECORD_CALLS) + "x" + executed;
+                text.append(method < 0 ? callees : own + "(" + callees + ")");
+            }
+        }
+        return text.toString();
     }
 
     int header(int offset) {

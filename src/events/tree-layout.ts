@@ -1,0 +1,57 @@
+// Trees that threads of the target keep in the buffer, where calls or bytecodes are counted (`--mode count`, `--mode bytecodes`): behind
+// the chunks (ring-layout.ts). No event tells of a call: it adds to the record of its context. The client looks at the records
+// whenever it wants to know.
+//
+//   offset               size               what
+//   treesOffset          4 * MOST_BLOCKS    states of blocks, u32 each
+//   + the above          4096 * n           blocks: as many of MOST_BLOCKS as the ring's header says; the client makes more
+//
+// The life of a block: FREE --thread CAS--> TAKEN --the thread has ended--> OVER --client has read and zeroed it--> FREE
+//
+// Block: a head as large as a record, and 127 records.
+//   offset  size  type  field
+//        0     4  u32   thread    whose it is, stored last (release): 0 means "not yet"
+//
+// Record: a context. Its index counts records from the first block; 0 is none.
+//   offset  size  type  field
+//        0     8  u64   calls
+//        8     8  u64   executed  bytecodes, without those of callees; 0 where they are not counted
+//       16     4  i32   method    stored last (release): 0 means "not written yet"; -1 is above the thread's roots
+//       20     4  u32   parent    index; a parent is written before its children
+//       24     4  u32   child     index of the callee called last
+//       28     4  u32   sibling   index of the next in the ring of its parent's callees, itself if there is no other
+//
+// The last two are the thread's own: the client does not look at them.
+//
+// The Java twin is backend-java/runtime/java/lang/JFluid1Layout.java; a test compares the constants.
+
+import { ringBytes } from './ring-layout.ts'
+
+/** Two million contexts, 64 MiB. */
+export const MOST_BLOCKS = 16384
+export const BLOCK_BYTES = 4096
+export const BLOCK_FREE = 0
+export const BLOCK_TAKEN = 1
+export const BLOCK_OVER = 2
+export const BLOCK_THREAD = 0
+export const RECORD_SHIFT = 5
+export const RECORD_BYTES = 32
+export const RECORD_CALLS = 0
+export const RECORD_EXECUTED = 8
+export const RECORD_METHOD = 16
+export const RECORD_PARENT = 20
+export const RECORD_CHILD = 24
+export const RECORD_SIBLING = 28
+
+/** Bytes of the states of blocks. */
+export const BLOCK_STATES_BYTES = MOST_BLOCKS * 4
+
+/** Bytes of trees with so many blocks. */
+export function treesBytes(blockCount: number): number {
+  return blockCount === 0 ? 0 : BLOCK_STATES_BYTES + blockCount * BLOCK_BYTES
+}
+
+/** Size of a buffer's file: with blocks, it has holes for those that there may be. */
+export function bufferBytes(chunkBytes: number, chunkCount: number, blockCount: number): number {
+  return ringBytes(chunkBytes, chunkCount) + (blockCount === 0 ? 0 : treesBytes(MOST_BLOCKS))
+}

@@ -1,0 +1,193 @@
+// What is read of trees that threads keep, what is given back, and how room is made. The target is written by hand.
+
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createRing, openRing } from '../../src/events/ring.ts'
+import { RING_BLOCKS, ringBytes } from '../../src/events/ring-layout.ts'
+import { TreeBlocks } from '../../src/events/tree-blocks.ts'
+import {
+  BLOCK_BYTES,
+  BLOCK_FREE,
+  BLOCK_OVER,
+  BLOCK_STATES_BYTES,
+  BLOCK_TAKEN,
+  RECORD_BYTES,
+  RECORD_CALLS,
+  RECORD_EXECUTED,
+  RECORD_METHOD,
+  RECORD_PARENT,
+} from '../../src/events/tree-layout.ts'
+import type { TreeSink } from '../../src/events/tree-sink.ts'
+
+const CHUNKS = { chunkBytes: 4096, chunkCount: 1 }
+const AT = ringBytes(CHUNKS.chunkBytes, CHUNKS.chunkCount)
+const RECORDS = BLOCK_BYTES / RECORD_BYTES
+const TOP = -1
+
+/** A tree by path: `7/1/2`, the thread and the methods. */
+class Paths implements TreeSink {
+  readonly #paths: string[] = ['']
+  readonly calls: Record<string, number> = {}
+  readonly executed: Record<string, number> = {}
+
+  contextOf(thread: number, parent: number, method: number): number {
+    const path = `${parent === 0 ? thread : this.#paths[parent]}/${method}`
+    const known = this.#paths.indexOf(path)
+    return known > 0 ? known : this.#paths.push(path) - 1
+  }
+
+  addTo(thread: number, context: number, calls: number, executed: number): void {
+    const path = this.#paths[context]!
+    expect(path.startsWith(`${thread}/`)).toBe(true)
+    this.calls[path] = (this.calls[path] ?? 0) + calls
+    this.executed[path] = (this.executed[path] ?? 0) + executed
+  }
+}
+
+describe('trees that threads keep', () => {
+  let dir: string
+  let fd: number
+  let trees: TreeBlocks
+  let sink: Paths
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'trees-'))
+    const path = join(dir, 'ring')
+    createRing(path, { ...CHUNKS, blockCount: 4 })
+    fd = openSync(path, 'r+')
+    trees = TreeBlocks.open(path)
+    sink = new Paths()
+  })
+
+  afterEach(() => {
+    trees.close()
+    closeSync(fd)
+    rmSync(dir, { recursive: true })
+  })
+
+  const store = (at: number, ...values: number[]): void => {
+    writeSync(fd, Int32Array.from(values), 0, values.length * 4, at)
+  }
+  const blockAt = (block: number): number => AT + BLOCK_STATES_BYTES + block * BLOCK_BYTES
+  const state = (block: number, value: number): void => store(AT + block * 4, value)
+  const stateOf = (block: number): number => {
+    const read = new Int32Array(1)
+    readSync(fd, read, 0, 4, AT + block * 4)
+    return read[0]!
+  }
+  const take = (block: number, thread: number): void => {
+    store(blockAt(block), thread)
+    state(block, BLOCK_TAKEN)
+  }
+  const count = (record: number, calls: number, executed = 0): void => {
+    const at = blockAt(0) + record * RECORD_BYTES
+    writeSync(fd, BigInt64Array.of(BigInt(calls)), 0, 8, at + RECORD_CALLS)
+    writeSync(fd, BigInt64Array.of(BigInt(executed)), 0, 8, at + RECORD_EXECUTED)
+  }
+  const write = (record: number, parent: number, method: number, calls: number, executed = 0): void => {
+    count(record, calls, executed)
+    store(blockAt(0) + record * RECORD_BYTES + RECORD_PARENT, parent)
+    store(blockAt(0) + record * RECORD_BYTES + RECORD_METHOD, method)
+  }
+
+  it('are read as they grow; each look adds what is new', () => {
+    take(0, 7)
+    write(1, 0, TOP, 0)
+    write(2, 1, 1, 5, 100)
+    trees.read(sink)
+    expect(sink.calls).toEqual({ '7/1': 5 })
+    write(3, 2, 2, 2 ** 40)
+    count(2, 6, 130)
+    trees.read(sink)
+    trees.read(sink)
+    expect(sink.calls).toEqual({ '7/1': 6, '7/1/2': 2 ** 40 })
+    expect(sink.executed['7/1']).toBe(130)
+    expect(trees.calls).toBe(2 ** 40) // events tell of roots
+  })
+
+  it('may have a parent in a block that was looked at before it was there, or whose owner has not signed', () => {
+    take(1, 7)
+    write(RECORDS + 1, 2, 3, 4)
+    trees.read(sink)
+    expect(sink.calls).toEqual({})
+    store(blockAt(0), 0)
+    state(0, BLOCK_TAKEN)
+    write(1, 0, TOP, 0)
+    write(2, 1, 1, 1)
+    trees.read(sink)
+    store(blockAt(0), 7)
+    trees.read(sink)
+    expect(sink.calls).toEqual({ '7/1': 1, '7/1/3': 4 })
+  })
+
+  it('that contradict themselves are left alone', () => {
+    take(0, 7)
+    write(1, 2, 1, 3) // each is below the other
+    write(2, 1, 1, 3)
+    write(3, 2 ** 30, 1, 3)
+    write(4, 0, 1, 3)
+    trees.read(sink)
+    expect(sink.calls).toEqual({})
+  })
+
+  it('of a thread that has ended are read once more, and given back when all of its blocks are over', () => {
+    take(0, 7)
+    take(1, 7)
+    write(1, 0, TOP, 0)
+    write(2, 1, 1, 1)
+    write(RECORDS + 1, 2, 2, 9)
+    state(0, BLOCK_OVER)
+    trees.read(sink)
+    expect([stateOf(0), stateOf(1)]).toEqual([BLOCK_OVER, BLOCK_TAKEN])
+    count(RECORDS + 1, 10)
+    state(1, BLOCK_OVER)
+    trees.read(sink)
+    expect([stateOf(0), stateOf(1)]).toEqual([BLOCK_FREE, BLOCK_FREE])
+    expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 10 })
+    take(0, 8)
+    write(1, 0, TOP, 0)
+    write(2, 1, 1, 3)
+    trees.read(sink)
+    expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 10, '8/1': 3 })
+  })
+
+  it('go on under other numbers, and are looked for again where a number stands for many', () => {
+    take(0, 7)
+    write(1, 0, TOP, 0)
+    write(2, 1, 1, 1)
+    write(3, 2, 2, 1)
+    trees.read(sink)
+    trees.moved(Int32Array.of(0, 1, 9), (it) => it !== 9)
+    let asked = 0
+    const contextOf = sink.contextOf.bind(sink)
+    sink.contextOf = (...context) => {
+      asked++
+      return contextOf(...context)
+    }
+    count(2, 2)
+    count(3, 3)
+    trees.read(sink)
+    expect(sink.calls).toEqual({ '7/1': 2, '7/1/2': 3 })
+    expect(asked).toBe(1)
+  })
+
+  it('get more room before there is none, within the size that the file has had from the start', () => {
+    const { size, blocks } = statSync(join(dir, 'ring'))
+    for (const block of [0, 1, 2, 3]) take(block, 7)
+    trees.read(sink)
+    const header = new Int32Array(1)
+    readSync(fd, header, 0, 4, RING_BLOCKS)
+    expect(header[0]).toBe(6)
+    const now = statSync(join(dir, 'ring'))
+    expect(now.size).toBe(size)
+    expect(now.blocks).toBeGreaterThanOrEqual(blocks + (2 * BLOCK_BYTES) / 512)
+  })
+
+  it('leave the chunks before them where they are', () => {
+    const ring = openRing(join(dir, 'ring'))
+    expect(ring.chunkCount).toBe(1)
+    ring.close()
+  })
+})
