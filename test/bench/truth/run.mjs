@@ -1,7 +1,8 @@
 // npm run bench:truth [-- options]: programs with a known answer, bare and under jfluid, and what each says against what is so.
 //
 //   --program fib|chain|1us|5us|50us|rays|json|regex|javac   repeatable; all of them unless given
-//   --scheme adaptive|b                                      repeatable; both unless given
+//   --scheme adaptive|b|count|async-profiler|jfr             repeatable; all unless given. count is scheme b with --mode count; the last two are
+//                                                            the peers, as they are started by hand (10 ms; `settings=profile`)
 //   --jdk 17|25|<home>                                       repeatable; the oldest and the newest found unless given
 //   --java '-XX:+UseSerialGC …'                              options of the JVM
 //   --seconds 20                                             of each recording
@@ -25,6 +26,7 @@ import {
   loadAverage,
   machine,
   median,
+  sleep,
   temporaryDirectory,
 } from '../support.mjs'
 import { kendall, overlap, selves, stacksBelow, stacksOf, thinned, totals } from './shares.mjs'
@@ -41,11 +43,12 @@ const BARE_ROUNDS = 3
 /** Between two looks whether a recording has ended. */
 const GOING_ON_MS = 250
 const LONG_NS = 2_000
+const SCHEMES = ['adaptive', 'b', 'count', 'async-profiler', 'jfr']
 
 const { values: flags } = parseArgs({
   options: {
     program: { type: 'string', multiple: true, default: Object.keys(PROGRAMS) },
-    scheme: { type: 'string', multiple: true, default: ['adaptive', 'b'] },
+    scheme: { type: 'string', multiple: true, default: SCHEMES },
     jdk: { type: 'string', multiple: true },
     java: { type: 'string', default: '' },
     seconds: { type: 'string', default: '20' },
@@ -60,6 +63,8 @@ function fail(problem) {
 
 for (const name of flags.program)
   if (PROGRAMS[name] === undefined) fail(`no program '${name}': take ${Object.keys(PROGRAMS).join(', ')}`)
+for (const name of flags.scheme)
+  if (!SCHEMES.includes(name)) fail(`no scheme '${name}': take ${SCHEMES.join(', ')}`)
 const seconds = Number(flags.seconds)
 const referenceSeconds = Number(flags.reference)
 if (!(seconds >= 1) || !(referenceSeconds >= 0)) fail('--seconds and --reference take numbers of seconds')
@@ -70,7 +75,8 @@ const jdks = (flags.jdk ?? [found.at(0), found.at(-1)].map((jdk) => jdk?.home)).
     fail(`no JDK '${wanted}'`),
 )
 
-const asyncProfiler = referenceSeconds === 0 ? null : await installAsyncProfiler(jdks[0])
+const asyncProfiler =
+  referenceSeconds > 0 || flags.scheme.includes('async-profiler') ? await installAsyncProfiler(jdks[0]) : null
 console.log(`${new Date().toISOString().slice(0, 10)}  ${machine(jdks).join('\n            ')}`)
 for (const jdk of jdks) {
   console.log(`\n## ${jdk.name} ${flags.java}  (load average ${loadAverage()})\n`)
@@ -90,19 +96,29 @@ for (const jdk of jdks) {
 }
 process.exit()
 
+function rootOf(program) {
+  return `bench.Truth$${PROGRAMS[program]}.root`
+}
+
 async function measured(jdk, classes, program) {
-  const root = `bench.Truth$${PROGRAMS[program]}.root`
   const options = ['-Xmx1g', ...flags.java.split(' ').filter(Boolean)]
   const java = new Child(jdk.java, [...options, '-cp', classes, 'bench.Truth', program])
   try {
     await java.line(/^ready/)
     await mean(java, WARM_MS)
-    const reference = asyncProfiler === null ? null : await referenceOf(jdk, java.pid, root)
+    const reference =
+      referenceSeconds === 0
+        ? null
+        : await byAsyncProfiler(jdk, java.pid, rootOf(program), referenceSeconds, '1ms')
     const profiles = []
     for (const scheme of flags.scheme) {
       const bare = []
       for (let round = 0; round < BARE_ROUNDS; round++) bare.push(await mean(java, BARE_MS))
-      profiles.push({ ...(await profiled(java, root, scheme)), bare: median(bare) })
+      profiles.push({
+        scheme,
+        bare: median(bare),
+        ...(await beside(java, () => start(scheme, jdk, java.pid, rootOf(program)))),
+      })
     }
     const exact = profiles.find(({ scheme }) => scheme === 'b')?.profile
     for (const it of profiles) console.log(row(program, it, reference, exact))
@@ -117,57 +133,89 @@ async function mean(java, ms) {
   return Number(answer.split(' ')[2])
 }
 
-async function referenceOf(jdk, pid, root) {
-  const out = join(temporaryDirectory(), 'collapsed')
-  const how = ['-d', String(referenceSeconds), '-e', 'itimer', '-i', '1ms', '-o', 'collapsed', '-f', out]
-  await run(jdk.java, ['-jar', asyncProfiler, 'profiler', ...how, String(pid)])
-  return stacksBelow(readFileSync(out, 'utf8'), root)
+/** What is recorded: a profile of ours, or stacks below the root. */
+async function start(scheme, jdk, pid, root) {
+  switch (scheme) {
+    case 'async-profiler':
+      return { stacks: await byAsyncProfiler(jdk, pid, root, seconds, '10ms') }
+    case 'jfr':
+      return { stacks: await byFlightRecorder(jdk, pid, root) }
+    case 'count':
+      return await recorded(pid, root, ['--scheme', 'b', '--yes', '--mode', 'count'])
+    default:
+      return await recorded(pid, root, ['--scheme', scheme, '--yes'])
+  }
 }
 
-async function profiled(java, root, scheme) {
-  const out = join(temporaryDirectory(), 'p.jfluid')
-  const args = [
-    'record',
-    String(java.pid),
-    '--root',
-    root,
-    '--scheme',
-    scheme,
-    '--duration',
-    `${seconds}s`,
-    '--out',
-    out,
-  ]
+/** The program goes on until the recording has ended. */
+async function beside(java, record) {
   let isOver = false
-  const recording = run(process.execPath, [cli, ...args]).finally(() => {
+  const recording = record().finally(() => {
     isOver = true
   })
   recording.catch(() => {}) // it is waited for below
   await mean(java, (seconds * 1000) / 2)
   const slow = await mean(java, (seconds * 1000) / 3)
   while (!isOver) await mean(java, GOING_ON_MS)
-  await recording
-  const json = join(temporaryDirectory(), 'p.json')
-  await run(process.execPath, [cli, 'export', out, '--format', 'json', '--out', json])
-  return { scheme, slow, profile: JSON.parse(readFileSync(json, 'utf8')) }
+  return { slow, ...(await recording) }
 }
 
-function row(program, { scheme, slow, profile, bare }, reference, exact) {
-  const { bareCalls, calibration, course, stacks } = profile
+async function byAsyncProfiler(jdk, pid, root, lasts, interval) {
+  const out = join(temporaryDirectory(), 'collapsed')
+  const how = ['-d', String(lasts), '-e', 'itimer', '-i', interval, '-o', 'collapsed', '-f', out]
+  await run(jdk.java, ['-jar', asyncProfiler, 'profiler', ...how, String(pid)])
+  return stacksBelow(readFileSync(out, 'utf8'), root)
+}
+
+async function byFlightRecorder(jdk, pid, root) {
+  const out = join(temporaryDirectory(), 'truth.jfr')
+  const [jcmd, jfr] = ['jcmd', 'jfr'].map((tool) => join(jdk.home, 'bin', tool))
+  await run(jcmd, [String(pid), 'JFR.start', 'name=truth', 'settings=profile'])
+  await sleep(seconds * 1000)
+  await run(jcmd, [String(pid), 'JFR.stop', 'name=truth', `filename=${out}`])
+  const events = ['--json', '--stack-depth', '2048', '--events', 'jdk.ExecutionSample']
+  const { stdout } = await run(jfr, ['print', ...events, out], { maxBuffer: 2 ** 30 })
+  const lines = JSON.parse(stdout).recording.events.map(({ values: { stackTrace } }) =>
+    stackTrace.frames.map(({ method }) => `${method.type.name}.${method.name}`.replaceAll('.', '/')),
+  )
+  return stacksBelow(
+    lines.map((frames) => `${frames.reverse().map(asCollapsed).join(';')} 1`).join('\n'),
+    root,
+  )
+}
+
+/** A frame as async-profiler writes it: the method's name behind a point. */
+function asCollapsed(frame) {
+  const at = frame.lastIndexOf('/')
+  return `${frame.slice(0, at)}.${frame.slice(at + 1)}_[j]`
+}
+
+async function recorded(pid, root, how) {
+  const out = join(temporaryDirectory(), 'p.jfluid')
+  const args = ['record', String(pid), '--root', root, ...how, '--duration', `${seconds}s`, '--out', out]
+  await run(process.execPath, [cli, ...args])
+  const json = join(temporaryDirectory(), 'p.json')
+  await run(process.execPath, [cli, 'export', out, '--format', 'json', '--out', json])
+  return { profile: JSON.parse(readFileSync(json, 'utf8')) }
+}
+
+function row(program, { scheme, slow, profile, stacks, bare }, reference, exact) {
+  const timed = profile?.course !== undefined && profile.rootCalls?.unit === 'ns' ? profile : null
+  const bareCalls = timed?.bareCalls
   const told =
     bareCalls === undefined
       ? '–'
       : `${(bareCalls.chargedNs / bareCalls.bareNs).toFixed(2)} (${bareCalls.low.toFixed(2)}–${bareCalls.high.toFixed(2)})`
-  const charged = (meanOfLastHalf(course) / bare).toFixed(2)
-  const cells = [program, scheme, charged, told, (slow / bare).toFixed(2)]
-  cells.push(
-    ...(reference === null
+  const charged = timed === null ? '–' : (meanOfLastHalf(timed.course) / bare).toFixed(2)
+  const ours = stacks ?? (timed === null ? null : stacksOf(timed.merged))
+  const samples = stacks?.reduce((sum, { count }) => sum + count, 0) ?? timed?.stacks?.samples
+  const shares =
+    reference === null || ours === null
       ? ['–', '–', '–', '–']
-      : agreement(profile, stacks?.samples, bare, reference, exact)),
-  )
-  const { clock, clockMHz = 0, readNs = 0 } = calibration
-  cells.push(`${clock}, ${clockMHz.toFixed(0)} MHz, ${readNs.toFixed(1)} ns`)
-  return `| ${cells.join(' | ')} |`
+      : agreement(ours, rootOf(program), samples, bare, reference, exact)
+  const { clock, clockMHz = 0, readNs = 0 } = timed?.calibration ?? {}
+  const read = clock === undefined ? '–' : `${clock}, ${clockMHz.toFixed(0)} MHz, ${readNs.toFixed(1)} ns`
+  return `| ${[program, scheme, charged, told, (slow / bare).toFixed(2), ...shares, read].join(' | ')} |`
 }
 
 /** In ns: its code is compiled by then, and on JDK 22 and older all of it again. */
@@ -178,14 +226,12 @@ function meanOfLastHalf({ seconds: all }) {
 }
 
 /** With what chance alone would leave of it. */
-function agreement(profile, samples, bare, reference, exact) {
-  const [root] = profile.roots
-  const ours = stacksOf(profile.merged)
+function agreement(ours, top, samples, bare, reference, exact) {
   const all = reference.reduce((sum, { count }) => sum + count, 0)
   const chance = thinned(reference, samples ?? Math.floor(all / 2))
   const isLong = longMethods(exact, reference, bare)
   // The root has all of it in any case.
-  const only = (shares) => new Map([...shares].filter(([method]) => method !== root && isLong(method)))
+  const only = (shares) => new Map([...shares].filter(([method]) => method !== top && isLong(method)))
   const cell = (of) => {
     const [value, floor] = [overlap(of(ours), of(reference)), overlap(of(chance), of(reference))]
     return `${value.toFixed(2)} (${floor.toFixed(2)})`
