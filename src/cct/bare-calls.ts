@@ -11,7 +11,10 @@ export interface BareCalls {
   readonly bareNs: number
   /** The median of those before them, which had probes, after what these cost was taken out: below zero where that is too much. */
   readonly chargedNs: number
-  /** Charged / bare at least and at most: by the order of the calls, each median is between two of them with 95 % certainty. */
+  /**
+   * Charged / bare at least and at most: by the order of the calls, each median is between two of them with 95 % certainty, and what was
+   * taken out for probes is known to a tenth.
+   */
   readonly low: number
   readonly high: number
 }
@@ -25,6 +28,8 @@ const LEAST_PROBES = 0.1
 /** Most calls are shorter: of those that take long, too few would begin and end in a second, and of these the shorter ones. */
 const LONGEST_NS = 50e6
 const MOST_ARE = 0.9
+/** Part of what is taken out for probes that may be too much or too little: of `fib`, the same within a second, from session to session. */
+const PROBE_ERROR = 0.1
 /** What probes take in a call of the root without any below it, at most, by what they should. */
 const ROOT_ALONE = 1.5
 
@@ -56,14 +61,15 @@ export function bareCalls(
   if (bare.probes.slice(from).some((it) => it > ROOT_ALONE * innerTicks)) return null
   const [before, after] = [medianOf(charged.times), medianOf(latest)]
   if (after.low <= 0) return null
+  const error = PROBE_ERROR * medianOf(charged.probes).median
   // What is taken out for probes may be more than a call has.
   const by = (charged: number, lesser: number, greater: number) => charged / (charged > 0 ? greater : lesser)
   return {
     calls: latest.length,
     bareNs: after.median * nsPerTick,
     chargedNs: before.median * nsPerTick,
-    low: by(before.low, after.low, after.high),
-    high: by(before.high, after.high, after.low),
+    low: by(before.low - error, after.low, after.high),
+    high: by(before.high + error, after.high, after.low),
   }
 }
 

@@ -176,6 +176,8 @@ export class TreeBlocks {
     for (const block of over) {
       if (living.has(words[block * WORDS + BLOCK_THREAD / 4])) continue
       writeSync(this.#fd, zeros, 0, BLOCK_BYTES, this.#blockAt(block))
+      // Its next owner may have records elsewhere before a look finds that it is taken.
+      words.fill(0, block * WORDS, (block + 1) * WORDS)
       this.#contexts.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#calls.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#executed.fill(0, block * RECORDS, (block + 1) * RECORDS)

@@ -424,8 +424,7 @@ export function reportFacts(profile: Profile): [string, string][] {
 export function reportWarnings(profile: Profile): string[] {
   const warnings = [...allWarnings(profile)]
   const { bareCalls } = profile
-  if (bareCalls !== undefined && bareCalls.low > OVERSTATED) warnings.push(overstatedText(bareCalls))
-  if (bareCalls !== undefined && bareCalls.high < UNDERSTATED) warnings.push(understatedText(bareCalls))
+  if (bareCalls !== undefined) append(warnings, bareWarnings(bareCalls))
   if (profile.truncated === true && profile.warnings.length === 0) {
     warnings.unshift('truncated: the session ended before it was asked to')
   }
@@ -453,6 +452,17 @@ function bareText({ calls, bareNs, chargedNs, low, high }: BareCalls): string {
 }
 
 const timesText = (times: number): string => times.toFixed(times < 10 ? 2 : 0)
+
+function bareWarnings(bareCalls: BareCalls): string[] {
+  const { low, high } = bareCalls
+  if (low > OVERSTATED) return [overstatedText(bareCalls)]
+  if (high < UNDERSTATED) return [understatedText(bareCalls)]
+  return high - low > OVERSTATED - UNDERSTATED ? [uncertainText(bareCalls)] : []
+}
+
+function uncertainText({ low, high }: BareCalls): string {
+  return `times are uncertain: root calls are charged ${timesText(low)} to ${timesText(high)} times what they take without probes below the root, as much more is taken out for probes of methods that are short and called often (--scheme adaptive gives truer times)`
+}
 
 function overstatedText({ chargedNs, bareNs }: BareCalls): string {
   return `times are overstated: root calls are charged ${timesText(chargedNs / bareNs)} times what they take without probes below the root, probably because of methods that are short and called often (--scheme adaptive gives truer times)`

@@ -13,13 +13,21 @@ import type { Span } from './span.ts'
 const CHARGED_MS = 2_000
 const LEAST_SESSION_MS = 3_000
 /** Code that has been redefined is interpreted until it is compiled again, in steps: between two looks there is time for one. */
-const MOST_MS = 1_000
+const MOST_MS = 1_500
 const LOOK_MS = 150
-/** Two looks agree where their medians differ by less. */
+/** Two looks agree where their medians differ by less, and the JVM has compiled no more between them: slow code may be steady, too. */
 const STEADY = 0.05
+const MOST_COMPILED = 2
 /** One more redefinition may stop the JVM as long as the longest so far, and take as long as all so far. */
 const LONGEST_PAUSE_MS = 125
 const LONGEST_REDEFINITION_MS = 500
+
+/** Nothing is known then: code that was still being compiled would make the times of the recording seem too short. */
+export class NotSteady extends Error {
+  constructor() {
+    super(`after ${MOST_MS / 1000} s calls without probes below the root were still being compiled`)
+  }
+}
 
 /** Whether all that there is below the roots is probes of calls, and client and target are on one machine. */
 function isPlain({ budget, door, instrumenter, options, regionTable, revealer }: Engine): boolean {
@@ -52,6 +60,7 @@ export function mayCompare(engine: Engine, span: Span): boolean {
  * go to a builder of their own (`endRows`), so that they are in no row.
  *
  * @returns null if it is not worth it, or the calls cannot be compared
+ * @throws NotSteady
  */
 export async function callsWithoutProbes(engine: Engine, span: Span): Promise<BareCalls | null> {
   const { calibration, clock, installation, recorder, turns } = engine
@@ -66,19 +75,24 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
   const begun = performance.now()
   const from = installation.swaps.latest.at(-1)?.endTicks ?? clock.nowTicks
   const costs = { innerTicks: calibration.innerTicks, nsPerTick: clock.nsPerTick }
+  const compilations = (): number => engine.door.compilations?.() ?? 0
   let found: BareCalls | null = null
+  let compiled = compilations()
   let isSteady = false
   while (!isSteady && performance.now() - begun < MOST_MS) {
     await later(LOOK_MS)
-    const last = found
+    const [last, before] = [found, compiled]
     found = bareCalls(charged, await recorder.bareCalls(from), costs)
-    isSteady = last !== null && found !== null && isAsBefore(last, found)
+    compiled = compilations()
+    isSteady =
+      last !== null && found !== null && isAsBefore(last, found) && compiled - before <= MOST_COMPILED
   }
   debug.end?.(
     found === null
       ? 'root calls without probes below them cannot be compared'
       : `${found.calls} root calls without probes below them: charged/bare ${found.low.toFixed(2)} to ${found.high.toFixed(2)}${isSteady ? '' : ', not steady'}`,
   )
+  if (found !== null && !isSteady) throw new NotSteady()
   return found
 }
 

@@ -8,7 +8,7 @@ import { ENDED_DISMISSED, ENDED_SILENT, ENDED_STOPPED } from '../events/ring-lay
 import type { DetachFacts } from '../profile/detach-facts.ts'
 import { CLOSED_BY_US, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
-import { callsWithoutProbes, mayCompare } from './bare-calls.ts'
+import { callsWithoutProbes, mayCompare, NotSteady } from './bare-calls.ts'
 import type { Engine } from './engine.ts'
 import { whyLinkWasLost } from './lost-link.ts'
 import { answerInTime, FAR_DETACH_MS, TargetSilent } from './patience.ts'
@@ -24,7 +24,7 @@ const WHY_ENDED = new Map([
   [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
 ])
 
-/** One redefinition, and a second of calls. */
+/** One redefinition, and 1.5 s of calls. */
 const COMPARE_MS = 3_000
 
 const SILENT_ELSEWHERE = 'nothing came from the client for some seconds'
@@ -221,7 +221,8 @@ export class SessionEnd {
     } catch (error) {
       const isMetAgain = error instanceof LinkLost || error instanceof TargetSilent
       debug.end?.(`root calls without probes: ${String(error)}`)
-      if (!isMetAgain) this.#engine.warnings.add(`charged/bare is not known: ${String(error)}`)
+      const why = error instanceof NotSteady ? error.message : String(error)
+      if (!isMetAgain) this.#engine.warnings.add(`charged/bare is not known: ${why}`)
     }
   }
 

@@ -14,10 +14,16 @@ const COSTS = { innerTicks: ROOT, nsPerTick: 0.5 }
 
 describe('charged/bare', () => {
   it('is the quotient of the medians, with bounds around it', () => {
-    const found = bareCalls(calls(2000, 3000, 9000), calls(200, 1000), COSTS)
+    const found = bareCalls(calls(2000, 3000), calls(200, 1000), COSTS)
     expect(found).toMatchObject({ calls: 100, bareNs: 500.5, chargedNs: 1500.5 })
     expect(found!.low).toBeGreaterThan(2.9)
     expect(found!.high).toBeLessThan(3.1)
+  })
+
+  it('is as uncertain as a tenth of what was taken out for probes', () => {
+    const found = bareCalls(calls(2000, 3000, 9000), calls(200, 1000), COSTS)
+    expect(found!.low).toBeCloseTo(2.1, 1)
+    expect(found!.high).toBeCloseTo(3.9, 1)
   })
 
   it('is taken from the latest half of the calls: those before were not compiled yet', () => {

@@ -118,6 +118,16 @@ Hot methods, by self time, 3 of 6
     assert.doesNotMatch(reportText({ ...order, bareCalls: nearly }, { width: 400 }), understated)
   })
 
+  it('says where times may be anything, and nothing where they are right', () => {
+    const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 1_000_000, low: 0.2, high: 1.8 }
+    assert.match(
+      reportText({ ...order, bareCalls }, { width: 400 }),
+      /^warning {3}times are uncertain: root calls are charged 0\.20 to 1\.80 times/m,
+    )
+    const right = { ...bareCalls, low: 0.9, high: 1.2 }
+    assert.doesNotMatch(reportText({ ...order, bareCalls: right }, { width: 400 }), /^warning {3}times are/m)
+  })
+
   it('does not say of scheme adaptive that threads waited', () => {
     const text = reportText({ ...order, scheme: 'adaptive' })
     assert.match(text, /^overhead {2}2\.00k events, handing them over took 2 ms \(0\.0 %\)$/m)

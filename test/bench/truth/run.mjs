@@ -135,15 +135,16 @@ async function mean(java, ms) {
 
 /** What is recorded: a profile of ours, or stacks below the root. */
 async function start(scheme, jdk, pid, root) {
+  const ours = root === rootOf('javac') ? ['--yes', '--jdk'] : ['--yes'] // javac is a part of the JDK
   switch (scheme) {
     case 'async-profiler':
       return { stacks: await byAsyncProfiler(jdk, pid, root, seconds, '10ms') }
     case 'jfr':
       return { stacks: await byFlightRecorder(jdk, pid, root) }
     case 'count':
-      return await recorded(pid, root, ['--scheme', 'b', '--yes', '--mode', 'count'])
+      return await recorded(pid, root, [...ours, '--scheme', 'b', '--mode', 'count'])
     default:
-      return await recorded(pid, root, ['--scheme', scheme, '--yes'])
+      return await recorded(pid, root, [...ours, '--scheme', scheme])
   }
 }
 
