@@ -5,6 +5,7 @@
 
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { enlarged } from '../base/enlarged.ts'
+import { THREAD_NUMBER_BITS } from './event-layout.ts'
 import { RING_BLOCKS, RING_CHUNK_BYTES, RING_CHUNK_COUNT, ringBytes } from './ring-layout.ts'
 import {
   BLOCK_BYTES,
@@ -75,7 +76,7 @@ export class TreeBlocks {
     let free = 0
     for (let block = 0; block < this.#count; block++) {
       if (this.#states[block] === BLOCK_FREE) free++
-      else if (words[block * WORDS + BLOCK_THREAD / 4] !== 0) this.#readBlock(block, sink)
+      else this.#readBlock(block, sink)
     }
     this.#release()
     if (free < this.#count / 4) this.#grow() // before somebody waits
@@ -111,6 +112,7 @@ export class TreeBlocks {
   #readBlock(block: number, sink: TreeSink): void {
     const words = this.#words
     const thread = words[block * WORDS + BLOCK_THREAD / 4]
+    if (thread === 0 || thread >= 2 ** THREAD_NUMBER_BITS) return // not signed yet, or not by a thread
     for (let i = 1; i < RECORDS; i++) {
       const record = block * RECORDS + i
       const at = record * RECORD_WORDS
@@ -145,7 +147,7 @@ export class TreeBlocks {
       }
       const parent = words[at * RECORD_WORDS + RECORD_PARENT / 4]
       if (
-        method === 0 ||
+        method <= 0 ||
         parent === 0 ||
         parent >= this.#contexts.length ||
         pending.length > this.#contexts.length

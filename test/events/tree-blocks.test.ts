@@ -4,6 +4,8 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { JfluidError } from '../../src/base/errors.ts'
+import { CctBuilder } from '../../src/cct/builder.ts'
 import { createRing, openRing } from '../../src/events/ring.ts'
 import { RING_BLOCKS, ringBytes } from '../../src/events/ring-layout.ts'
 import { TreeBlocks } from '../../src/events/tree-blocks.ts'
@@ -183,6 +185,35 @@ describe('trees that threads keep', () => {
     const now = statSync(join(dir, 'ring'))
     expect(now.size).toBe(size)
     expect(now.blocks).toBeGreaterThanOrEqual(blocks + (2 * BLOCK_BYTES) / 512)
+  })
+
+  it('of words that nobody wrote end in an error of ours, or in contexts that are few', () => {
+    let seed = 1
+    const random = (below: number): number => {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+      return Math.floor((seed / 2 ** 32) * below)
+    }
+    for (let round = 0; round < 200; round++) {
+      const words = Int32Array.from({ length: (4 * BLOCK_BYTES) / 4 }, () =>
+        random(3) === 0 ? random(2 ** 32) : random(4 * RECORDS),
+      )
+      writeSync(fd, words, 0, words.byteLength, blockAt(0))
+      for (const block of [0, 1, 2, 3]) {
+        state(block, random(5))
+        if (random(2) === 0) store(blockAt(block), 1 + random(3))
+      }
+      const builder = new CctBuilder()
+      const again = TreeBlocks.open(join(dir, 'ring'))
+      try {
+        again.read(builder)
+        again.read(builder)
+      } catch (error) {
+        expect(error).toBeInstanceOf(JfluidError)
+      } finally {
+        again.close()
+      }
+      expect(builder.contexts).toBeLessThanOrEqual(8 * RECORDS)
+    }
   })
 
   it('leave the chunks before them where they are', () => {

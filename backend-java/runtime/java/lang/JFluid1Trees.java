@@ -85,20 +85,20 @@ public final class JFluid1Trees {
      *
      * @param executed by this activation since it last said so, without its callees
      */
-    static void leave(ThreadInfo ti, long record, int executed, int id) {
-        while (U.getInt(null, record + RECORD_METHOD) != id) { // what has not told its end is left, too
-            int outer = U.getInt(null, record + RECORD_PARENT);
+    static void leave(ThreadInfo ti, long here, int executed, int id) {
+        // What has not told its end is left, too. Not a method, and no variable more: see JFluid1Stack.
+        while (U.getInt(null, here + RECORD_METHOD) != id) {
+            int outer = U.getInt(null, here + RECORD_PARENT);
             if (outer == 0) {
                 return;
             }
-            record
-            = at(outer); // no variable of its own, and no method: see JFluid1Stack
+            here = at(outer);
         }
         if (executed != 0) { // a constant where only calls are counted
             ti.executed += executed;
-            executed(record, executed);
+            executed(here, executed);
         }
-        ti.record = at(U.getInt(null, record + RECORD_PARENT));
+        ti.record = at(U.getInt(null, here + RECORD_PARENT));
     }
 
     static void executed(long record, int executed) {
@@ -106,16 +106,15 @@ public final class JFluid1Trees {
     }
 
     /** The thread is in a handler of a method: what that has called has ended. */
-    static void resume(ThreadInfo ti, long record, int id) {
-        while (U.getInt(null, record + RECORD_METHOD) != id) {
-            int outer = U.getInt(null, record + RECORD_PARENT);
+    static void resume(ThreadInfo ti, long here, int id) {
+        while (U.getInt(null, here + RECORD_METHOD) != id) {
+            int outer = U.getInt(null, here + RECORD_PARENT);
             if (outer == 0) {
                 return;
             }
-            record
-            = at(outer);
+            here = at(outer);
         }
-        ti.record = record;
+        ti.record = here;
     }
 
     /**
