@@ -66,7 +66,6 @@ export class TreeBlocks {
   /** Looks at all records. Blocks of threads that have ended are given back. */
   read(sink: TreeSink): void {
     this.#look()
-    const words = this.#words
     const records = this.#count * RECORDS
     if (records > this.#contexts.length) {
       this.#contexts = enlarged(this.#contexts, records)

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
+import { ask, type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk, type Jdk, newest } from '../support/jdks.ts'
 import { callsByMethod, jfluid, startRecording } from '../support/jfluid.ts'
 import { Terminal } from '../support/terminal.ts'
@@ -21,8 +21,7 @@ async function start(jdk: Jdk, classes: number): Promise<JavaProcess> {
 async function record(java: JavaProcess, ...options: string[]) {
   const recording = startRecording(java.pid, '--root', ROOT, ...options)
   await recording.started
-  java.send('run')
-  await java.line(/^done/)
+  await ask(java, 'run', /^done/)
   return await recording.stop()
 }
 
