@@ -429,7 +429,10 @@ export class Session {
     return this.#engine.names.of(id)
   }
 
-  /** Forgets the counts so far; once the session is over, they stay, as none follow. */
+  /**
+   * Forgets the counts so far; once the session is over, they stay, as none follow. What the target does while the recorder has not heard of
+   * it yet may be forgotten, too: the next answer (`status`, say) comes after that.
+   */
   reset(): void {
     const { end } = this.#recording
     if (end.isStopping || end.isOver) return

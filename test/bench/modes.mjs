@@ -99,6 +99,7 @@ async function countedRound(jvm, session) {
   // The program stands still: what it has written is read within a few milliseconds.
   await sleep(DRAIN_MS)
   session.reset()
+  await session.status() // comes behind it
   const round = await jvm.round(ROUND_MS)
   await sleep(DRAIN_MS)
   const { merged } = await session.snapshot(false)

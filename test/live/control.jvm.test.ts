@@ -390,6 +390,7 @@ forEachJdk((jdk) => {
       const zero = await truthOf(steer)
       expect(staying(await allRead(session, staying(zero)))).toEqual(staying(zero))
       session.reset()
+      await session.status() // comes behind it
       await steer('go')
       await called('middle', 'only', 'deep', 'late', 'fromLate')
       await steer('stop')
