@@ -187,7 +187,7 @@ describe('trees that threads keep', () => {
     expect(now.blocks).toBeGreaterThanOrEqual(blocks + (2 * BLOCK_BYTES) / 512)
   })
 
-  it('of words that nobody wrote end in an error of ours, or in contexts that are few', () => {
+  it('filled with random words give an error of ours, or few contexts', () => {
     let seed = 1
     const random = (below: number): number => {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
