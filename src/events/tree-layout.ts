@@ -11,6 +11,7 @@
 // Block: a head as large as a record, and 127 records.
 //   offset  size  type  field
 //        0     4  u32   thread    whose it is, stored last (release): 0 means "not yet"
+//        4     4  u32   before    the thread's block before, counted from 1, 0 for none; the target's own
 //
 // Record: a context. Its index counts records from the first block; 0 is none.
 //   offset  size  type  field
@@ -34,6 +35,7 @@ export const BLOCK_FREE = 0
 export const BLOCK_TAKEN = 1
 export const BLOCK_OVER = 2
 export const BLOCK_THREAD = 0
+export const BLOCK_BEFORE = 4
 export const RECORD_SHIFT = 5
 export const RECORD_BYTES = 32
 export const RECORD_CALLS = 0

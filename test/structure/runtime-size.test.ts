@@ -4,18 +4,19 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseClassFile } from '../../src/classfile/class-file.ts'
-import { parseCode } from '../../src/classfile/code.ts'
+import { instructionLength, parseCode } from '../../src/classfile/code.ts'
+import { INVOKESTATIC, INVOKEVIRTUAL } from '../../src/classfile/opcodes.ts'
 import { jarEntries } from '../support/jar.ts'
 
 const FREQ_INLINE_SIZE = 325
 
 describe('the probes of the built agent', () => {
   const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
-  const [entry] = jarEntries(jar, /^runtime\/java\/lang\/JFluid1\.class$/)
-  const runtime = parseClassFile(entry!.bytes)
+  const classOf = (name: RegExp) => parseClassFile(jarEntries(jar, name)[0]!.bytes)
+  const runtime = classOf(/^runtime\/java\/lang\/JFluid1\.class$/)
 
-  const codeOf = (selector: string) =>
-    parseCode(runtime, runtime.methods.find((m) => m.name + m.descriptor === selector)!)
+  const codeOf = (selector: string, owner = runtime) =>
+    parseCode(owner, owner.methods.find((m) => m.name + m.descriptor === selector)!)
 
   it.each([
     ...[
@@ -72,5 +73,21 @@ describe('the probes of the built agent', () => {
     const locals = (selectors: string) =>
       selectors.split(' ').reduce((sum, it) => sum + codeOf(it).maxLocals, 0)
     expect(locals(exit)).toBeLessThanOrEqual(locals(entry))
+  })
+
+  it('a record of a tree is left with no more stack than it is entered', () => {
+    const trees = classOf(/^runtime\/java\/lang\/JFluid1Trees\.class$/)
+    const info = 'Ljava/lang/JFluid1Threads$ThreadInfo;'
+    const [enter, leave] = [codeOf(`enter(${info}JI)V`, trees), codeOf(`leave(${info}JII)V`, trees)]
+    expect(leave.maxLocals).toBeLessThanOrEqual(enter.maxLocals)
+    const opcodes = ({ bytecode }: typeof leave): number[] => {
+      const found: number[] = []
+      for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+        found.push(bytecode[bci]!)
+      }
+      return found
+    }
+    expect(opcodes(enter)).toContain(INVOKEVIRTUAL) // of Unsafe, which is one frame
+    expect(opcodes(leave)).not.toContain(INVOKESTATIC)
   })
 })

@@ -67,6 +67,7 @@ public final class JFluid1Layout {
     static final int BLOCK_TAKEN = 1;
     static final int BLOCK_OVER = 2;
     static final int BLOCK_THREAD = 0;
+    static final int BLOCK_BEFORE = 4;
     static final int RECORD_SHIFT = 5;
     static final int RECORD_BYTES = 32;
     static final int RECORD_CALLS = 0;

@@ -63,6 +63,10 @@ public final class JFluid1Threads {
         /** Room for more records. */
         long nextRecord;
         long recordLimit;
+        /** Where the session's blocks are, the first of them, and the number of the thread's latest, from 1; null and 0 before it has one. */
+        JFluid1Trees.Area area;
+        long blocks;
+        int latestBlock;
         /** What the present call of a root goes by, see {@link JFluid1Modes}, and what it has counted. */
         byte[] modes = JFluid1Modes.NONE;
         int[] counts = JFluid1Modes.NO_COUNTS;

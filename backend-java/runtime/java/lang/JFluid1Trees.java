@@ -28,31 +28,47 @@ public final class JFluid1Trees {
     /** The id of the record that a thread's roots are below. */
     private static final int TOP = -1;
 
-    /** Of the first block; 0 in a session without trees. */
-    private static long blocks;
-    private static long blockStates;
-    /** Where it is said how many there are: an int, which grows, and is negative once there will be no more. */
-    private static long blockCount;
-    private static int claimHint;
+    /** While there will be no more blocks, threads do not look for one again before so much time has passed. */
+    private static final long FULL_NANOS = 1_000_000;
+
+    /**
+     * Where a session's blocks are. A thread keeps what it has found in its ThreadInfo: one that stays in a probe when its session
+     * ends goes on in the buffer of that one, which is kept for it, whatever the next session has.
+     */
+    static final class Area {
+        final long blocks;
+        final long states;
+        /** Where it is said how many there are: an int, which grows, and is negative once there will be no more. */
+        final long count;
+        int claimHint;
+        /** A System.nanoTime(). */
+        long fullUntil = System.nanoTime();
+
+        Area(long states, long count) {
+            this.states = states;
+            this.count = count;
+            blocks = states + MOST_BLOCKS * 4L;
+        }
+    }
+
+    /** Null in a session without trees. */
+    private static Area area;
 
     /**
      * @param at where the states of blocks are; 0 for a session without trees
      * @param countAt where it is said how many blocks there are
      */
     static void begin(long at, long countAt) {
-        blockStates = at;
-        blocks = at == 0 ? 0 : at + MOST_BLOCKS * 4L;
-        blockCount = countAt;
-        claimHint = 0;
+        area = at == 0 ? null : new Area(at, countAt);
     }
 
     /** No thread is in a probe. */
     static void end() {
-        blocks = blockStates = blockCount = 0;
+        area = null;
     }
 
     static boolean on() {
-        return blocks != 0;
+        return area != null;
     }
 
     /**
@@ -62,11 +78,12 @@ public final class JFluid1Trees {
      * @param record where the thread is
      */
     static void enter(ThreadInfo ti, long record, int id) {
+        long blocks = ti.blocks;
         int child = U.getInt(null, record + RECORD_CHILD);
-        long callee = at(child);
+        long callee = at(blocks, child);
         if (U.getInt(null, callee + RECORD_METHOD) != id) {
             child = U.getInt(null, callee + RECORD_SIBLING);
-            callee = at(child);
+            callee = at(blocks, child);
             if (U.getInt(null, callee + RECORD_METHOD) == id) {
                 U.putInt(null, record + RECORD_CHILD, child);
             } else {
@@ -86,19 +103,20 @@ public final class JFluid1Trees {
      * @param executed by this activation since it last said so, without its callees
      */
     static void leave(ThreadInfo ti, long here, int executed, int id) {
-        // What has not told its end is left, too. Not a method, and no variable more: see JFluid1Stack.
+        // What has not told its end is left, too. No method of ours is called, as at the start of a method: see JFluid1Stack.
+        long blocks = ti.blocks;
         while (U.getInt(null, here + RECORD_METHOD) != id) {
             int outer = U.getInt(null, here + RECORD_PARENT);
             if (outer == 0) {
                 return;
             }
-            here = at(outer);
+            here = blocks + ((long) outer << RECORD_SHIFT);
         }
         if (executed != 0) { // a constant where only calls are counted
             ti.executed += executed;
-            executed(here, executed);
+            U.putLong(null, here + RECORD_EXECUTED, U.getLong(null, here + RECORD_EXECUTED) + executed);
         }
-        ti.record = at(U.getInt(null, here + RECORD_PARENT));
+        ti.record = blocks + ((long) U.getInt(null, here + RECORD_PARENT) << RECORD_SHIFT);
     }
 
     static void executed(long record, int executed) {
@@ -112,35 +130,45 @@ public final class JFluid1Trees {
             if (outer == 0) {
                 return;
             }
-            here = at(outer);
+            here = at(ti.blocks, outer);
         }
         ti.record = here;
     }
 
     /**
-     * A root is called from outside.
+     * A root is called from outside. There is room on the stack: the caller has made sure of it.
      *
-     * @return whether the thread is inside now: there was room
+     * @return whether the thread is inside now: there was room in the buffer
      */
     static boolean enterRoot(ThreadInfo ti, int id) {
+        Area in = area;
+        if (ti.area == null && in != null) {
+            ti.area = in;
+            ti.blocks = in.blocks;
+        }
+        ti.active = true; // until there is no block for it
         long top = ti.treeTop;
         if (top == 0) {
             top = ti.treeTop = add(ti, 0, TOP);
         }
-        if (top == 0) {
-            return false;
+        long root = top == 0 ? 0 : find(ti, top, id);
+        if (top != 0 && root == 0) {
+            root = addCallee(ti, top, id);
         }
-        ti.active = true; // as long as there is room
-        enter(ti, top, id);
-        return ti.active;
+        if (root == 0) {
+            return ti.active = false;
+        }
+        U.putLong(null, root + RECORD_CALLS, U.getLong(null, root + RECORD_CALLS) + 1);
+        ti.record = root;
+        return true;
     }
 
-    private static long at(int index) {
+    private static long at(long blocks, int index) {
         return blocks + ((long) index << RECORD_SHIFT);
     }
 
-    private static int index(long record) {
-        return (int) (record - blocks >>> RECORD_SHIFT);
+    private static int index(ThreadInfo ti, long record) {
+        return (int) (record - ti.blocks >>> RECORD_SHIFT);
     }
 
     /**
@@ -150,28 +178,45 @@ public final class JFluid1Trees {
      */
     @DontInline
     private static long childOf(ThreadInfo ti, long record, int id) {
-        int latest = U.getInt(null, record + RECORD_CHILD);
-        if (latest != 0) {
-            for (int next = U.getInt(null, at(latest) + RECORD_SIBLING); next != latest;) {
-                long child = at(next);
-                if (U.getInt(null, child + RECORD_METHOD) == id) {
-                    U.putInt(null, record + RECORD_CHILD, next);
-                    return child;
-                }
-                next = U.getInt(null, child + RECORD_SIBLING);
-            }
+        long callee = find(ti, record, id);
+        if (callee != 0) {
+            return callee;
         }
         needsRoom();
+        return addCallee(ti, record, id);
+    }
+
+    /** @return the record of a callee that has one, which is then the one that was called last; else 0 */
+    private static long find(ThreadInfo ti, long record, int id) {
+        int latest = U.getInt(null, record + RECORD_CHILD);
+        int next = latest;
+        while (next != 0) {
+            long child = at(ti.blocks, next);
+            if (U.getInt(null, child + RECORD_METHOD) == id) {
+                U.putInt(null, record + RECORD_CHILD, next);
+                return child;
+            }
+            next = U.getInt(null, child + RECORD_SIBLING);
+            if (next == latest) {
+                break;
+            }
+        }
+        return 0;
+    }
+
+    private static long addCallee(ThreadInfo ti, long record, int id) {
         long child = add(ti, record, id);
         if (child == 0) {
             return 0;
         }
-        int own = index(child);
+        int own = index(ti, child);
+        int latest = U.getInt(null, record + RECORD_CHILD);
         if (latest == 0) {
             U.putInt(null, child + RECORD_SIBLING, own);
         } else {
-            U.putInt(null, child + RECORD_SIBLING, U.getInt(null, at(latest) + RECORD_SIBLING));
-            U.putInt(null, at(latest) + RECORD_SIBLING, own);
+            long beside = at(ti.blocks, latest) + RECORD_SIBLING;
+            U.putInt(null, child + RECORD_SIBLING, U.getInt(null, beside));
+            U.putInt(null, beside, own);
         }
         U.putInt(null, record + RECORD_CHILD, own);
         return child;
@@ -183,29 +228,36 @@ public final class JFluid1Trees {
         }
         long record = ti.nextRecord;
         ti.nextRecord = record + RECORD_BYTES;
-        U.putInt(null, record + RECORD_PARENT, parent == 0 ? 0 : index(parent));
+        U.putInt(null, record + RECORD_PARENT, parent == 0 ? 0 : index(ti, parent));
         U.putIntRelease(null, record + RECORD_METHOD, id);
         return record;
     }
 
-    /** The client looks at {@link JFluid1Layout#RING_STARVING} every few milliseconds. Without a block the thread is outside, and that is a gap. */
+    /**
+     * The client looks at {@link JFluid1Layout#RING_STARVING} every few milliseconds. Without a block the thread is outside, and that is
+     * a gap.
+     */
     @ReservedStackAccess
     private static boolean awaitBlock(ThreadInfo ti) {
+        // A caller may have set the guard and go on without it: it is what keeps an error in here from being told by probes.
         ti.active = false;
         ti.guard = true;
         boolean on = false;
         try {
-            U.getAndAddInt(null, ring + RING_STARVING, 1);
-            Patience patience = new Patience(LONGEST_NANOS, false);
-            waiting(1);
-            try {
-                while (enabled && !on && U.getIntVolatile(null, blockCount) >= 0 && !patience.isOver()) {
-                    patience.pause();
-                    on = claim(ti);
+            Area in = ti.area;
+            if (in != null && U.getIntVolatile(null, in.count) >= 0) {
+                U.getAndAddInt(null, ring + RING_STARVING, 1);
+                Patience patience = new Patience(LONGEST_NANOS, false);
+                waiting(1);
+                try {
+                    while (enabled && !on && U.getIntVolatile(null, in.count) >= 0 && !patience.isOver()) {
+                        patience.pause();
+                        on = claim(ti);
+                    }
+                } finally {
+                    waiting(-1);
+                    repay();
                 }
-            } finally {
-                waiting(-1);
-                repay();
             }
             if (!on) {
                 gap();
@@ -221,37 +273,51 @@ public final class JFluid1Trees {
     }
 
     private static boolean claim(ThreadInfo ti) {
-        int count = U.getIntVolatile(null, blockCount) & Integer.MAX_VALUE;
-        int from = claimHint < count ? claimHint : 0;
+        Area in = ti.area;
+        if (in == null) {
+            return false;
+        }
+        int known = U.getIntVolatile(null, in.count);
+        boolean mayBeFull = known < 0;
+        if (mayBeFull && in.fullUntil - System.nanoTime() > 0) {
+            return false;
+        }
+        int count = known & Integer.MAX_VALUE;
+        int from = in.claimHint < count ? in.claimHint : 0;
         for (int i = 0; i < count; i++) {
             int b = from + i < count ? from + i : from + i - count;
-            long state = blockStates + b * 4L;
+            long state = in.states + b * 4L;
             if (U.getIntVolatile(null, state) == BLOCK_FREE
                     && U.compareAndSetInt(null, state, BLOCK_FREE, BLOCK_TAKEN)) {
-                claimHint = b + 1;
-                long block = blocks + (long) b * BLOCK_BYTES;
-                ti.nextRecord = block + RECORD_BYTES;
-                ti.recordLimit = block + BLOCK_BYTES;
-                U.putIntRelease(null, block + BLOCK_THREAD, ti.number);
+                in.claimHint = b + 1;
+                take(ti, b);
                 return true;
             }
+        }
+        if (mayBeFull) {
+            in.fullUntil = System.nanoTime() + FULL_NANOS;
         }
         return false;
     }
 
+    private static void take(ThreadInfo ti, int b) {
+        long block = ti.blocks + (long) b * BLOCK_BYTES;
+        U.putInt(null, block + BLOCK_BEFORE, ti.latestBlock);
+        ti.latestBlock = b + 1;
+        ti.nextRecord = block + RECORD_BYTES;
+        ti.recordLimit = block + BLOCK_BYTES;
+        U.putIntRelease(null, block + BLOCK_THREAD, ti.number);
+    }
+
     /** The thread has ended: the client may give its blocks to others. Agent's thread only. */
     static void forget(ThreadInfo ti) {
-        if (ti.treeTop == 0 || blocks == 0) {
-            return;
-        }
-        ti.treeTop = 0; // it may be looked at once more
-        int count = U.getIntVolatile(null, blockCount) & Integer.MAX_VALUE;
-        for (int b = 0; b < count; b++) {
-            long state = blockStates + b * 4L;
-            boolean taken = U.getIntVolatile(null, state) == BLOCK_TAKEN;
-            if (taken && U.getIntVolatile(null, blocks + (long) b * BLOCK_BYTES + BLOCK_THREAD) == ti.number) {
-                U.putIntRelease(null, state, BLOCK_OVER);
-            }
+        int b = ti.latestBlock;
+        ti.latestBlock = 0; // purge() may meet the same thread again
+        while (b != 0) {
+            // Once the block is over, the client may clear it.
+            int before = U.getInt(null, ti.blocks + (b - 1L) * BLOCK_BYTES + BLOCK_BEFORE);
+            U.putIntRelease(null, ti.area.states + (b - 1L) * 4L, BLOCK_OVER);
+            b = before;
         }
     }
 }

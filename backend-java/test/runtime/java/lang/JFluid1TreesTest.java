@@ -155,6 +155,43 @@ final class JFluid1TreesTest {
         }
     }
 
+    static void whoIsInAProbeWhenTheSessionEndsGoesOnInItsBuffer() {
+        try (TestSession session = session(2)) {
+            JFluid1.countRootEntry(1);
+            JFluid1Threads.ThreadInfo ti = session.self();
+            JFluid1Session.disable();
+            JFluid1Session.end(false); // the buffer is kept for the thread
+            try (TestSession next = session(2)) {
+                goOn(ti);
+                equal("", next.tree(ti.number));
+            }
+            try (TestSession without = new TestSession(1000, 4)) {
+                goOn(ti);
+            }
+            equal("1:1x0(2:2x6(3:2x2()))", session.tree(ti.number));
+        }
+    }
+
+    private static void goOn(JFluid1Threads.ThreadInfo ti) {
+        JFluid1Trees.enter(ti, ti.record, 2);
+        JFluid1Trees.enter(ti, ti.record, 3);
+        JFluid1Trees.leave(ti, ti.record, 1, 3);
+        JFluid1Trees.leave(ti, ti.record, 3, 2);
+    }
+
+    static void whereThereAreNoMoreBlocksTheyAreNotLookedForEachTime() {
+        try (TestSession session = session(2)) {
+            session.blocks(1 | Integer.MIN_VALUE);
+            root(() -> nested(4, RECORDS));
+            int before = session.header(RING_STARVING);
+            for (int i = 0; i < 1000; i++) {
+                root(() -> nested(4, RECORDS));
+            }
+            equal(1001, JFluid1Session.gaps());
+            equal(before, session.header(RING_STARVING)); // nor does anybody wait
+        }
+    }
+
     private static void nested(int id, int depth) {
         if (depth > 0) {
             call(id, 0, () -> nested(id, depth - 1));
