@@ -43,7 +43,6 @@ import type { SlowBounds, SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
 import { Tokens } from './tokens.ts'
 import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
-import { Weights } from './weights.ts'
 
 /** Contexts of samples, from which on those with few of them are given up: 64 MiB with the table. */
 export const MOST_SAMPLED = 2 ** 20
@@ -63,7 +62,7 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   /** Contexts with few samples that have become part of their callers, see purge.ts. */
   purged = 0
   /** Those of samples. */
-  readonly weights = new Weights()
+  readonly samples = { count: 0, sum: 0 }
   /** StackOverflowErrors, by the id of the first method that they left and that could say so. */
   readonly overflows = new Map<number, number>()
   /** What the JVM says that roots have allocated: those that have ended. */
@@ -203,7 +202,8 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
     this.isSampled = true
     this.noteActivity(1)
     this.nodes.floats[this.node * NODE_FLOATS + NODE_TICKS]++
-    this.weights.add(weight)
+    this.samples.count++
+    this.samples.sum += weight
     if (this.nodes.count > this.#mostSampled) this.#purge()
   }
 
@@ -397,7 +397,7 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
     this.waitTicks = 0
     this.followed = 0
     this.orphans = 0
-    this.weights.clear()
+    this.samples.count = this.samples.sum = 0
     this.probeHalves.clear()
     this.#warm = NO_WARM_UP
     this.collapsed?.reset()

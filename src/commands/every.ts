@@ -19,11 +19,13 @@ export class OnlyForSamples extends JfluidError {
   }
 }
 
-export class RandomTime extends JfluidError {
+/** Where sessions are not of one JVM that a command of this machine samples from outside. */
+export class TimedSamplesElsewhere extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Leave --random out, or count: --every 10000bc.'
+  readonly hint =
+    'Sample by bytecodes (--every 10000bc), or leave --mode sample out: scheme adaptive has samples below its roots, too.'
   constructor() {
-    super('--random is for samples that are due after bytecodes: time is never the same twice')
+    super('samples by time are taken by attach, record or run of one JVM on this machine')
   }
 }
 
@@ -40,11 +42,16 @@ const LEAST_NS = 10_000
 const MOST_NS = 10_000_000_000
 const MOST_BYTECODES = 2 ** 31 - 1
 
+export interface Interval {
+  readonly every: number
+  readonly unit: Sampling['unit']
+}
+
 /**
  * @returns whole bytecodes, 1 to 2^31 - 1, or whole nanoseconds, 10 us to 10 s
  * @throws BadInterval
  */
-export function parseEvery(text: string): Pick<Sampling, 'every' | 'unit'> {
+export function parseEvery(text: string): Interval {
   const [, number = '', unit = ''] = /^(\d{1,15}(?:\.\d{1,9})?)(bc|ns|us|µs|ms|s)$/.exec(text) ?? []
   if (unit === 'bc') {
     const every = Number(number)

@@ -9,9 +9,9 @@ import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
 import type { DebuggerAddress } from '../session/doors/debugger-address.ts'
 import { MOST_METHODS } from '../session/limits.ts'
-import { needsAllCalls, type SessionRequest } from '../session/session-options.ts'
+import { needsAllCalls, type SelfSampling, type SessionRequest } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
-import { OnlyForSamples, parseEvery, RandomTime, SamplesFollowNobody } from './every.ts'
+import { OnlyForSamples, parseEvery, SamplesFollowNobody, TimedSamplesElsewhere } from './every.ts'
 import { withRemovedOptions } from './removed-options.ts'
 import { checkTrace, traceCount } from './trace-options.ts'
 import { SAMPLERS } from './whole-jvm-options.ts'
@@ -199,7 +199,6 @@ export const MOST_CONTEXTS = 2 ** 24
 /** As `count` and `every` take them: nine digits, and six. */
 export const MOST_COUNT = 999_999_999
 export const MOST_EVERY = 999_999
-const DEFAULT_EVERY = '1ms'
 /** As in Komorium's evaluation: programs are periodic, too. */
 const DEFAULT_RANDOM = 100
 /** A place in the target for each object that is looked after, and there are 65,536. */
@@ -266,11 +265,14 @@ export function withSessionFlags(command: Command): Command {
       '--bba <default|precise|file>',
       'for --mode bytecodes, where basic blocks end: at jumps; also where something may throw; or as the module says',
     )
-    .option('--every <interval>', 'for --mode sample, when a sample is due: 10ms, 0.1ms, 10000bc (bytecodes)')
+    .option(
+      '--every <interval>',
+      'for --mode sample, when a sample is due: 10ms, 1ms; or 10000bc, after so many bytecodes of a thread',
+    )
     .addOption(
       new Option(
         '--sampler <who>',
-        'for --mode sample without probes, by the JVM itself, and where attach looks for a root: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
+        'for --mode sample by time, and where attach looks for a root: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
       ).choices(SAMPLERS),
     )
     .option(
@@ -401,7 +403,7 @@ export function count(value: string): number {
  * All options, with the block analysis that --bba names.
  *
  * @throws NoRoot, BadPattern, RegionStandsAlone, OnlyForBytecodes, OnlyForAllocations, LivenessNeedsAllocations, NotReproducible, AliveDiffers, WaitsNeedTime,
- * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples
+ * ProfilerNeedsBytecodes, SlowNeedsTimes, SlowIsNoTime, BudgetNeedsTimes, BudgetNotWith, TraceNeedsTimes, TraceNotWith, BadAnalysis, BadInterval, OnlyForSamples, TimedSamplesElsewhere
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionRequest> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
@@ -411,14 +413,12 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
   const options = { ...sessionOptions(flags), ...sampling }
   if (flags.sampleEvery !== undefined && mode !== 'alloc') throw new OnlyForAllocations(mode)
   if (flags.liveness && mode !== 'alloc') throw new LivenessNeedsAllocations(mode)
-  if (flags.reproducible && (isTimed(mode) || options.sampling?.unit === 'ns')) {
-    throw new NotReproducible(mode)
-  }
+  if (flags.reproducible && isTimed(mode)) throw new NotReproducible(mode)
   if (flags.waits && !isTimed(mode)) throw new WaitsNeedTime(mode)
   if (flags.reproducible && flags.liveness) throw new AliveDiffers()
   checkScheme(options)
   if (flags.profiler !== undefined) {
-    const counts = options.mode === 'bytecodes' || options.sampling?.unit === 'bytecodes'
+    const counts = options.mode === 'bytecodes' || options.mode === 'sample'
     if (!counts) throw new ProfilerNeedsBytecodes(options.mode ?? 'exact')
     if (options.followThreads) throw new ProfilerFollowsNobody()
   }
@@ -450,21 +450,22 @@ function checkBudget(options: SessionRequest): void {
 }
 
 /**
- * When samples are due, in mode `sample`.
+ * When samples are due that threads take of themselves, in mode `sample`.
  *
- * @throws BadInterval, OnlyForSamples, RandomTime, SamplesFollowNobody
+ * @throws BadInterval, OnlyForSamples, TimedSamplesElsewhere, SamplesFollowNobody
  */
-function samplingOptions({ mode = 'exact', every, random, followThreads }: SessionFlags) {
+function samplingOptions({ mode = 'exact', every, random, followThreads }: SessionFlags): {
+  readonly sampling?: SelfSampling
+} {
   if (mode !== 'sample') {
     if (every !== undefined) throw new OnlyForSamples('--every', mode)
     if (random !== undefined) throw new OnlyForSamples('--random', mode)
     return {}
   }
-  const due = parseEvery(every ?? DEFAULT_EVERY)
+  const due = every === undefined ? null : parseEvery(every)
+  if (due?.unit !== 'bytecodes') throw new TimedSamplesElsewhere()
   if (followThreads) throw new SamplesFollowNobody()
-  if (due.unit === 'bytecodes') return { sampling: { ...due, random: random ?? DEFAULT_RANDOM } }
-  if (random !== undefined) throw new RandomTime()
-  return { sampling: due }
+  return { sampling: { every: due.every, unit: 'bytecodes', random: random ?? DEFAULT_RANDOM } }
 }
 
 /** @throws BadPattern, RegionStandsAlone */

@@ -49,7 +49,7 @@ export class StreamNeedsCalls extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave one of the two out.'
   constructor() {
-    super('--stream tells of calls, and with --sampler none is recorded')
+    super('--stream tells of calls, and samples by time record none')
   }
 }
 
@@ -67,7 +67,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
     return await recordRemote(address, flags)
   }
   if (isSampledByJvm(flags)) {
-    if (flags.stream) throw flags.sampler === undefined ? new StreamNeedsRoot() : new StreamNeedsCalls()
+    if (flags.stream) throw (flags.root ?? []).length === 0 ? new StreamNeedsRoot() : new StreamNeedsCalls()
     const { recordWholeJvm } = await import('./whole-jvm.ts')
     return await recordWholeJvm(pidText, flags)
   }

@@ -17,7 +17,7 @@ import { isSampledByJvm, SAMPLERS } from './whole-jvm-options.ts'
 
 /** @throws NotFromAfar */
 export function checkRemoteFlags(flags: SessionFlags): void {
-  if (isSampledByJvm(flags)) throw new NotFromAfar('sampling without probes (no --root, or --sampler)')
+  if (isSampledByJvm(flags)) throw new NotFromAfar('sampling by time')
   // Files of one machine mean nothing on the other, and are code.
   if (flags.profiler !== undefined) throw new NotFromAfar('--profiler')
   if (flags.bba !== undefined && flags.bba !== 'default' && flags.bba !== 'precise')

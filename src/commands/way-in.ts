@@ -19,7 +19,7 @@ export class JdwpOrPid extends JfluidError {
 /** All else goes by attach. */
 export class JdwpNeedsRoot extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Name a root (--root) or a region (--region).'
+  readonly hint = 'Name a root (--root) or a region (--region); --mode sample goes with --every 10000bc.'
   constructor(what: string) {
     super(`--jdwp brings in the agent, which needs a root: ${what} goes by the attach mechanism`)
   }
@@ -42,7 +42,7 @@ export interface WayIn {
 export function checkJdwp(pidText: string | undefined, flags: SessionFlags & JdwpFlag): void {
   if (flags.jdwp === undefined) return
   if (pidText !== undefined) throw new JdwpOrPid(pidText)
-  if (isSampledByJvm(flags)) throw new JdwpNeedsRoot('sampling a whole JVM')
+  if (isSampledByJvm(flags)) throw new JdwpNeedsRoot('sampling by time')
   if ((flags.root ?? []).length === 0 && flags.region === undefined) throw new JdwpNeedsRoot('choosing one')
 }
 

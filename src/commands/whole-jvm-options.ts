@@ -1,4 +1,4 @@
-// --mode sample without a root, or with --sampler: nothing is instrumented, and the JVM looks at its threads itself.
+// --mode sample by time: nothing is instrumented, and the JVM looks at its threads itself.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
@@ -17,9 +17,11 @@ export class NotForWholeJvm extends JfluidError {
   readonly hint: string
   constructor(option: string, hasRoot = false) {
     super(
-      `${option} is for instrumented methods, and ${hasRoot ? 'with --sampler' : 'without --root'} none is instrumented`,
+      `${option} is for instrumented methods, and ${hasRoot ? 'samples by time need none' : 'without --root none is instrumented'}`,
     )
-    this.hint = hasRoot ? 'Leave one of the two out.' : 'Name a root (--root), or leave the option out.'
+    this.hint = hasRoot
+      ? 'Leave it out, or sample by bytecodes (--every 10000bc), or take another --mode.'
+      : 'Name a root (--root), or leave the option out.'
   }
 }
 
@@ -41,10 +43,10 @@ export class IntervalNotTaken extends JfluidError {
   }
 }
 
-/** Whether the JVM looks at its threads itself, and not threads at themselves by probes. */
-export function isSampledByJvm({ mode, root, region, sampler }: SessionFlags): boolean {
+/** Whether the JVM looks at its threads, and not threads at themselves by probes, which count bytecodes. */
+export function isSampledByJvm({ mode, root, region, sampler, every }: SessionFlags): boolean {
   if (mode !== 'sample' || region !== undefined) return false
-  return sampler !== undefined || root === undefined || root.length === 0
+  return sampler !== undefined || root === undefined || root.length === 0 || every?.endsWith('bc') !== true
 }
 
 export interface JvmSamplingFlags {

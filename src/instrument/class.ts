@@ -31,7 +31,7 @@ import {
   type ValueType,
   valueType,
 } from './runtime.ts'
-import { SAMPLE_SLOTS, type SampleTrigger } from './sampling.ts'
+import { SAMPLE_SLOTS } from './sampling.ts'
 import { returnedClasses } from './shared-exits.ts'
 import { type SiteNumbers, siteEntry } from './sites.ts'
 import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } from './waits.ts'
@@ -98,7 +98,7 @@ export type Recipe = { readonly sites?: SiteNumbers } & (
       readonly switched?: boolean
     }
   | { readonly tells: 'calls' }
-  | { readonly tells: 'samples'; readonly due: SampleTrigger }
+  | { readonly tells: 'samples' }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
   | { readonly tells: 'allocations'; readonly jdk: boolean; readonly liveness?: boolean }
   | RegionRecipe
@@ -163,7 +163,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), clock, {
     values: recipe.tells === 'samples' || isSwitched ? [] : valuesOf(classFile),
     waitsOf: waitsOf(recipe) === undefined ? undefined : name,
-    samples: recipe.tells === 'samples' ? recipe.due : undefined,
+    samples: recipe.tells === 'samples',
     sites: recipe.sites !== undefined,
     counts: recipe.tells === 'time' && recipe.mayCount === true,
     handleMembers,

@@ -15,7 +15,6 @@ import {
 import { u2At } from '../classfile/reader.ts'
 import { encodeModifiedUtf8 } from '../classfile/utf8.ts'
 import { Writer } from '../classfile/writer.ts'
-import type { SampleTrigger } from './sampling.ts'
 
 /** Lives in java.base, defined by the boot loader, so that every class can call it. */
 export const RUNTIME_CLASS = 'java/lang/JFluid1'
@@ -142,43 +141,26 @@ const STACK = `L${STACK_CLASS};`
 const SITE_PROBES = { callSite: ID, siteEntry: NOTHING } as const
 
 const SAMPLE_PROBES = {
-  bytecodes: {
-    methodEntry: ['methodEntry', `(I)${STACK}`],
-    methodExit: ['methodExit', `(${STACK}I)V`],
-    methodResume: ['methodResume', `(${STACK}I)V`],
-    rootEntry: ['rootEntry', `(I)${STACK}`],
-    rootExit: ['rootExit', `(${STACK}I)V`],
-    count: ['count', `(${STACK}I)V`],
-    check: ['check', `(${STACK}I)V`],
-    leafEntry: ['leafEntry', `(I)${STACK}`],
-    leafCheck: ['leafCheck', `(${STACK}II)V`],
-    leaf: ['leaf', '(II)V'],
-    quietEntry: ['quietEntry', `()${STACK}`],
-    quiet: ['quiet', '(II)V'],
-  },
-  time: {
-    methodEntry: ['dueEntry', ID],
-    methodExit: ['dueExit', ID],
-    methodResume: ['dueExit', ID],
-    rootEntry: ['dueRootEntry', ID],
-    rootExit: ['dueRootExit', ID],
-    count: ['dueLoop', ID],
-    check: ['dueLoop', ID],
-    leafEntry: ['dueEntry', ID],
-    leafCheck: ['dueLoop', ID],
-    leaf: ['dueLoop', ID],
-    quietEntry: ['dueLoop', ID],
-    quiet: ['dueLoop', ID],
-  },
+  methodEntry: `(I)${STACK}`,
+  methodExit: `(${STACK}I)V`,
+  methodResume: `(${STACK}I)V`,
+  rootEntry: `(I)${STACK}`,
+  rootExit: `(${STACK}I)V`,
+  count: `(${STACK}I)V`,
+  check: `(${STACK}I)V`,
+  leafEntry: `(I)${STACK}`,
+  leafCheck: `(${STACK}II)V`,
+  leaf: '(II)V',
+  quietEntry: `()${STACK}`,
+  quiet: '(II)V',
 } as const
 
 const SAMPLE_SITE = `(${STACK}I)V`
 
-type SampleProbeName = keyof (typeof SAMPLE_PROBES)['bytecodes']
+type SampleProbeName = keyof typeof SAMPLE_PROBES
 
-/** Pool indices that the probes of mode `sample` refer to; by time, only some have a meaning. */
+/** Pool indices that the probes of mode `sample` refer to. */
 export interface SampleRefs extends Readonly<Record<SampleProbeName, number>> {
-  readonly trigger: SampleTrigger
   /** The class of what is kept in the variable. */
   readonly stackClass: number
   /** Tells a call site; 0 unless asked for. */
@@ -276,7 +258,8 @@ export interface RuntimeBlock extends RuntimeRefs {
 interface MoreProbes {
   /** The class's own name, where waits are told. */
   readonly waitsOf?: string | undefined
-  readonly samples?: SampleTrigger | undefined
+  /** Threads sample themselves. */
+  readonly samples?: boolean
   /** Probes tell call sites. */
   readonly sites?: boolean
   /** Some methods are only counted. */
@@ -297,7 +280,14 @@ export function runtimeBlock(
   returned: readonly string[],
   handsOver = false,
   clock: EventClock = 'time',
-  { waitsOf, samples, sites = false, counts = false, handleMembers = false, values = [] }: MoreProbes = {},
+  {
+    waitsOf,
+    samples = false,
+    sites = false,
+    counts = false,
+    handleMembers = false,
+    values = [],
+  }: MoreProbes = {},
 ): RuntimeBlock {
   const valueClock = clock === 'time' ? 'time' : 'executed'
   const valueTexts = values.flatMap((type) => VALUE_EXITS[valueClock][type])
@@ -333,8 +323,8 @@ export function runtimeBlock(
     stackMapTable: block.utf8('StackMapTable'),
     region: null,
     returned: new Map(returned.map((name) => [name, block.class(name)])),
-    samples: samples === undefined ? null : sampleRefs(block, samples, sites),
-    sites: sites && samples === undefined ? refsOf(SITE_PROBES, block, runtime) : null,
+    samples: samples ? sampleRefs(block, sites) : null,
+    sites: sites && !samples ? refsOf(SITE_PROBES, block, runtime) : null,
     handOver: handsOver ? refsOf(HAND_OVER_METHODS, block, runtime) : null,
     allocations: clock === 'allocated' ? allocationRefs(block, runtime) : null,
     waits:
@@ -352,15 +342,15 @@ function allocationRefs(block: Block, runtime: number): AllocationRefs {
   return Object.fromEntries(refs) as AllocationRefs
 }
 
-function sampleRefs(block: Block, trigger: SampleTrigger, sites: boolean): SampleRefs {
+function sampleRefs(block: Block, sites: boolean): SampleRefs {
   const owner = block.class(SAMPLES_CLASS)
-  const refs = Object.entries(SAMPLE_PROBES[trigger]).map(([key, [name, descriptor]]) => [
-    key,
+  const refs = Object.entries(SAMPLE_PROBES).map(([name, descriptor]) => [
+    name,
     block.method(owner, name, descriptor),
   ])
-  const stackClass = trigger === 'bytecodes' ? block.class(STACK_CLASS) : owner
-  const site = sites && trigger === 'bytecodes' ? block.method(owner, 'site', SAMPLE_SITE) : 0
-  return { ...(Object.fromEntries(refs) as Record<SampleProbeName, number>), trigger, stackClass, site }
+  const stackClass = block.class(STACK_CLASS)
+  const site = sites ? block.method(owner, 'site', SAMPLE_SITE) : 0
+  return { ...(Object.fromEntries(refs) as Record<SampleProbeName, number>), stackClass, site }
 }
 
 /** The block of a class of which regions are timed: it has no other probes. */
@@ -428,12 +418,9 @@ const WANTED: Readonly<Record<EventClock | 'regions', Wanted[]>> = {
   allocated: wantedFor(PROBES.allocated),
   regions: wantedFor(REGION_PROBES),
 }
-const wantedToSample = (trigger: SampleTrigger): Wanted[] =>
-  [...new Set([SAMPLES_CLASS, STACK_CLASS, ...Object.values(SAMPLE_PROBES[trigger]).flat()])].map(wanted)
-const WANTED_TO_SAMPLE: Readonly<Record<SampleTrigger, Wanted[]>> = {
-  bytecodes: wantedToSample('bytecodes'),
-  time: wantedToSample('time'),
-}
+const WANTED_TO_SAMPLE = [
+  ...new Set([SAMPLES_CLASS, STACK_CLASS, ...Object.entries(SAMPLE_PROBES).flat()]),
+].map(wanted)
 const WANTED_TO_TELL_SITES = ['site', SAMPLE_SITE, ...Object.entries(SITE_PROBES).flat()].map(wanted)
 const WANTED_TO_COUNT = ['methodCounted', ID].map(wanted)
 const WANTED_TO_HIDE_MEMBERS = ['handleMember', SAME_OBJECT].map(wanted)
@@ -458,7 +445,7 @@ class Block {
     const more = [
       ...(handsOver ? WANTED_TO_HAND_OVER : []),
       ...(waitsOf === undefined ? [] : [...WANTED_TO_WAIT, wanted(waitsOf)]),
-      ...(samples === undefined ? [] : WANTED_TO_SAMPLE[samples]),
+      ...(samples ? WANTED_TO_SAMPLE : []),
       ...(sites ? WANTED_TO_TELL_SITES : []),
       ...(counts ? WANTED_TO_COUNT : []),
       ...(handleMembers ? WANTED_TO_HIDE_MEMBERS : []),

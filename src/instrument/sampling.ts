@@ -1,6 +1,6 @@
 // What makes a thread sample itself.
 //
-// By bytecodes (Komorium, sections 4 and 5): a method gets the thread's stack when it begins, puts itself on it, and keeps it
+// As in Komorium, sections 4 and 5: a method gets the thread's stack when it begins, puts itself on it, and keeps it
 // in a local variable of its own. Every basic block takes its size off the count; some look whether it is over.
 //
 //     push id; invokestatic methodEntry; astore n
@@ -17,9 +17,6 @@
 //     aload n; push size; push id; invokestatic leafCheck
 //
 // and one of a single block needs no variable: push size; push id; invokestatic leaf.
-//
-// By time: a flag is looked at where a method begins, ends, and loops. The end of a short method is not worth a look, nor is one
-// that runs nothing else: the compilers make them part of their callers, and so do we.
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
@@ -45,13 +42,8 @@ import type { SampleRefs } from './runtime.ts'
 
 /** Bytecodes that are executed between two looks at the count, at most: as in the paper's evaluation. */
 export const MAX_PATH = 50
-/** Instructions of a method that is short. */
-export const SHORT_METHOD = 24
 /** Stack slots that probes need. */
 export const SAMPLE_SLOTS = 4
-
-/** What makes a sample due. */
-export type SampleTrigger = 'bytecodes' | 'time'
 
 export interface SampledMethod {
   readonly id: number
@@ -81,21 +73,6 @@ export function sampleProbes(
   const blocks = blocksOf(code, classFile.pool, defaultBlocks)
   const localType = verificationType(OBJECT, refs.stackClass)
   const probe = (ref: number) => [...pushId(id), ...call(ref)]
-  if (refs.trigger === 'time') {
-    const nothing = { entry: [], exit: [], thrown: [], inserted: [], local: -1, localType }
-    const isSmall = !isRoot && isShort(blocks)
-    if (isSmall && runsNothing(code.bytecode)) return nothing
-    const exit = probe(isRoot ? refs.rootExit : refs.methodExit)
-    return {
-      ...nothing,
-      entry: probe(isRoot ? refs.rootEntry : refs.methodEntry),
-      exit: isSmall ? [] : exit,
-      thrown: isRoot ? exit : [],
-      inserted: Array.from(code.bytecode, (_, bci) =>
-        blocks.loops[bci] === 1 ? probe(refs.check) : undefined,
-      ),
-    }
-  }
   const pieces = withChecks(code, blocks)
   if (!isRoot && isLeaf(code.bytecode, blocks)) {
     const isQuiet = runsNothing(code.bytecode)
@@ -138,11 +115,6 @@ function isLeaf(bytecode: Uint8Array, { loops }: Blocks): boolean {
     if (isCall(bytecode[bci])) return false
   }
   return true
-}
-
-/** Its own time is that of a few probes: it would be measured by what it costs to look. */
-function isShort({ loops, sizes }: Blocks): boolean {
-  return !loops.includes(1) && sizes.reduce((sum, size) => sum + size, 0) <= SHORT_METHOD
 }
 
 /** No other method, and no initialiser of a class. */

@@ -115,7 +115,6 @@ export class Engine {
       readyFirst: isAdaptive,
     })
     // Threads find bytecode indices of the rewritten code on their stacks.
-    if (this.sites !== null && options.sampling?.unit === 'ns') this.instrumenter.tellsMovedCalls = true
     const ofAllocations = { firstId: FIRST_METHOD_BESIDE_CLASSES, intrinsics: ALLOCATING_INTRINSICS }
     this.revealer = new Revealer(
       { ...options, firstId: firstMethodOf(options), ...(options.mode === 'alloc' && ofAllocations) },

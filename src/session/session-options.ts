@@ -5,10 +5,17 @@ import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
-import { isTimed, type Mode, type Sampling } from '../profile/profile.ts'
+import { isTimed, type Mode } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
 import type { Seen } from './adaptive/choose.ts'
+
+/** Threads take a sample of themselves after so many bytecodes, and a random number from 0 to below `random` more. */
+export interface SelfSampling {
+  readonly unit: 'bytecodes'
+  readonly every: number
+  readonly random: number
+}
 
 /** What is asked for. */
 export interface SessionRequest {
@@ -21,7 +28,7 @@ export interface SessionRequest {
   /** Calls of a method from different places are told apart. */
   readonly callSites?: boolean
   /** Of mode `sample`: when one is due. */
-  readonly sampling?: Pick<Sampling, 'every' | 'unit' | 'random'>
+  readonly sampling?: SelfSampling
   /** Of mode `alloc`: one of so many allocations is recorded. Default: all. */
   readonly sampleEvery?: number
   /** Of mode `alloc`: recorded objects are looked after, which of them are alive. */

@@ -5,9 +5,8 @@ import type { BareCalls } from '../cct/bare-calls.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
-import type { OverheadFacts, Profile, RegionTimes, Sampling, SkippedMethod } from '../profile/profile.ts'
+import type { OverheadFacts, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import { withSoundTrace } from '../profile/trace-file.ts'
-import type { TargetClock } from './clock.ts'
 import type { Budget } from './code/budget.ts'
 import type { Engine } from './engine.ts'
 import { withMadeUp } from './names.ts'
@@ -51,7 +50,12 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     mode,
     ...(mode === 'bytecodes' && { blocks: options.blocks?.name ?? 'default' }),
     ...(options.sampling !== undefined && {
-      sampling: { ...options.sampling, by: 'probes', ...sampled(stats, options, clock) },
+      sampling: {
+        ...options.sampling,
+        by: 'probes',
+        samples: stats.samples.count,
+        bytecodes: stats.samples.sum,
+      },
     }),
     ...(mode === 'alloc' && { allocation: targetState.allocationFacts(options, stats) }),
     scheme: options.scheme,
@@ -181,17 +185,6 @@ function overflowsOf({ names }: Engine, { overflows }: RecorderStats): Overflow[
       const { class: owner, method, descriptor } = names.ofMethod(id)
       return { method: `${owner}.${method}${descriptor}`, errors }
     })
-}
-
-function sampled(
-  { samples }: RecorderStats,
-  { sampling }: SessionOptions,
-  clock: TargetClock,
-): Pick<Sampling, 'samples' | 'bytecodes' | 'latencyNs'> {
-  const { count, sum, p50, p90, p99, max } = samples
-  if (sampling?.unit === 'bytecodes') return { samples: count, bytecodes: sum }
-  const ns = (ticks: number) => clock.toNs(ticks)
-  return { samples: count, latencyNs: { p50: ns(p50), p90: ns(p90), p99: ns(p99), max: ns(max) } }
 }
 
 function overheadFacts({ budget, windows, counted, folded, changes, above }: Budget): OverheadFacts {

@@ -46,15 +46,6 @@ export interface NamedMethod {
   readonly descriptor: string
 }
 
-/** A method that a thread may find on its stack. */
-export interface SampledFrame extends NamedMethod {
-  readonly isRoot: boolean
-  /** Of its class: there may be others of the name. */
-  readonly loader: number
-  /** Where its calls are in its present code, in order, with their numbers; none unless call sites are told. */
-  readonly calls: readonly (readonly [bci: number, site: number])[]
-}
-
 /** What the load hook answers. */
 export interface LoadAnswer {
   readonly poolEntries: number
@@ -434,8 +425,8 @@ export class Agent {
   }
 
   /** Before the session is enabled: threads sample themselves. */
-  async sampling({ unit, every, random = 0 }: SamplingRequest): Promise<void> {
-    await this.link.request('sampling', unit === 'bytecodes', every, random)
+  async sampling({ every, random }: SamplingRequest): Promise<void> {
+    await this.link.request('sampling', every, random)
   }
 
   /**
@@ -486,19 +477,6 @@ export class Agent {
   /** @throws AgentRefused if there is no profiler in the jar */
   async profiler(jar: string): Promise<void> {
     await this.link.request('profiler', jar)
-  }
-
-  /** Methods that threads which sample themselves by time may find on their stacks. Before these have probes. */
-  frames(methods: readonly SampledFrame[]): void {
-    this.link.send(
-      'frames',
-      methods.map((it) => [
-        ...[it.id, it.className, it.name, it.descriptor, it.isRoot],
-        it.calls.map(([bci]) => bci),
-        it.calls.map(([, site]) => site),
-        it.loader,
-      ]),
-    )
   }
 
   /**

@@ -47,8 +47,8 @@
 //                           those that have gone]   numbers of eight bytes; nil without liveness
 //   stackTraces depth    → [[tid, name, [[class, method], …]], …]
 //   reclaim              → chunks taken back from threads outside the graph
-//   sampling whether by bytecodes, every, random
-//                        → nil                  samples are due after so many bytecodes, or nanoseconds
+//   sampling every, random
+//                        → nil                  samples are due after so many bytecodes
 //   tellSites            → nil                  callers tell where they call
 //   profiler jar         → nil                  a profiling agent of the user's, to be called by threads in the graph
 //   allocations every, whether objects are looked after
@@ -59,8 +59,6 @@
 //   detach               → as restore, which it implies; then the agent ends
 //   loadHook hook, entries, pool, [[method, code], …], ready ids, highest id    (no reply)
 //   reflected request                                                          (no reply)
-//   frames [[method id, class, method, descriptor, whether it is a root, bcis of its calls, their numbers, loader id], …]
-//                                                                              (no reply), for samples by time
 //   names [[method id, class, method, descriptor], …]                          (no reply), for the profiler
 //
 // Events:
@@ -78,12 +76,11 @@ export const MODE_OFF = 0
 export const MODE_COUNT = 1
 export const MODE_TIME = 2
 
-/** When threads sample themselves. */
+/** When threads sample themselves, in bytecodes. */
 export interface SamplingRequest {
-  readonly unit: 'bytecodes' | 'ns'
   readonly every: number
-  /** Bytecodes: upper bound of what is added each time, itself excluded. */
-  readonly random?: number
+  /** Upper bound of what is added each time, itself excluded. */
+  readonly random: number
 }
 
 /** A thread the runtime has met. */

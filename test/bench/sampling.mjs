@@ -1,20 +1,19 @@
 // What samples are worth, and what they cost, on whole programs.
 //
 // By bytecodes, as in Komorium's figures 10 to 14 and table I: overlap with the exact profile at each granularity, with a random
-// number added (r: 0 to 99) and without; the error of the count; contexts; CPU time of a run beside bare. By time, as
-// in Hofer's figures 9 to 13 and Whaley's section 6: CPU time, how late samples are, overlap and hot edges with exact time, and how
-// far two segments of a run agree.
+// number added (r: 0 to 99) and without; the error of the count; contexts; CPU time of a run beside bare.
 //
-// By the JVM: its flight recorder, with nothing instrumented; of each sample what is inside the root. Rounds with and without in turn.
+// By time, which is by the JVM's flight recorder, with nothing instrumented, of each sample what is inside the root; as in Hofer's
+// figures 9 to 13 and Whaley's section 6: CPU time, overlap and hot edges with exact time, and how far two segments of a run agree.
+// Rounds with and without in turn.
 //
 // One JVM a program. A change of granularity is one for the session that runs: what is measured is reset in between.
-// BENCH_PROGRAMS chooses rows, BENCH_SAMPLES=bytecodes, time or jvm one part.
+// BENCH_PROGRAMS chooses rows, BENCH_SAMPLES=bytecodes or time one part.
 
 import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, range, WHOLE, wanted } from './programs.mjs'
 import { load, median, sleep, verdict } from './support.mjs'
 
 const GRANULARITIES = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000]
-const INTERVALS_MS = [10, 1, 0.1]
 const RANDOM = 100
 /** By each session, and for accuracy at each granularity. */
 const BYTECODES = 5e8
@@ -25,14 +24,13 @@ const BARE_SETTLE_MS = 12_000
 const SETTLE_MS = 12_000
 const DRAIN_MS = 100
 
-const halves = process.env.BENCH_SAMPLES?.split(',') ?? ['bytecodes', 'time', 'jvm']
+const halves = process.env.BENCH_SAMPLES?.split(',') ?? ['bytecodes', 'time']
 
 export async function sampling(jdks) {
   for (const jdk of jdks) {
     const prepared = await preparePrograms(jdk)
     if (halves.includes('bytecodes')) await byBytecodes(jdk, prepared)
     if (halves.includes('time')) await byTime(jdk, prepared)
-    if (halves.includes('jvm')) await byJvm(jdk, prepared)
   }
 }
 
@@ -137,92 +135,12 @@ async function sampledByBytecodes(jdk, prepared, program) {
 
 // ---- by time ----
 
-async function byTime(jdk, prepared) {
-  console.log(
-    `\n${jdk.name}: samples by time, scheme B; CPU time of a run / bare; segments of ${SEGMENT_MS} ms`,
-  )
-  console.log(
-    '| program | every | CPU / bare | samples | late, µs: p50 | p99 | max | overlap with exact time % | hot edges % | overlap with 0.1 ms % | correlation of segments |',
-  )
-  console.log(`| ${Array(11).fill('---').join(' | ')} |`)
-  const factors = new Map(INTERVALS_MS.map((it) => [it, []]))
-  for (const program of PROGRAMS.filter(wanted)) {
-    try {
-      for (const row of await sampledByTime(jdk, prepared, program)) {
-        factors.get(row.ms).push(row.factor)
-        const late = [row.p50, row.p99, row.max].map((ns) => (ns / 1000).toFixed(1))
-        const parts = [row.overlap, row.hot, row.finest].map((it) => (it * 100).toFixed(1))
-        console.log(
-          `| ${program.title} | ${row.ms} ms | ${row.factor.toFixed(3)} | ${row.samples} | ${late.join(' | ')} | ${parts.join(' | ')} | ${row.correlation.toFixed(4)} |`,
-        )
-      }
-    } catch (error) {
-      console.log(`| ${program.title} | FAILED: ${error.message.split('\n')[0]} |`)
-    }
-  }
-  for (const [ms, most] of [
-    [10, 2],
-    [1, 10],
-    [0.1, undefined],
-  ]) {
-    const percent = (geometric(factors.get(ms)) - 1) * 100
-    const goal = most === undefined ? '' : `, ${verdict(percent < most, `less than ${most} %`)}`
-    console.log(`${ms} ms: ${percent.toFixed(1)} % overhead (geometric mean)${goal}`)
-  }
-}
-
-async function sampledByTime(jdk, prepared, program) {
-  const { correlation, hotEdgeCoverage, overlap } = await load('profile/overlap.js')
-  const jvm = new ProgramJvm(jdk, prepared, program)
-  try {
-    await jvm.ready()
-    await jvm.settle(BARE_SETTLE_MS)
-    const before = await cpus(jvm)
-    const exactSession = await profileProgram(jvm.pid, WHOLE, 'b', program.flags)
-    await jvm.settle(SETTLE_MS)
-    const exact = await profileOf(exactSession, () => jvm.round(SEGMENT_MS))
-    await end(exactSession)
-    const rows = []
-    for (const ms of INTERVALS_MS) {
-      const session = await profileProgram(...[jvm.pid, WHOLE, 'b', { ...program.flags, mode: 'sample' }], {
-        sampling: { every: ms * 1e6, unit: 'ns' },
-      })
-      await jvm.settle(SETTLE_MS)
-      const cpu = await cpus(jvm)
-      const one = await profileOf(session, () => jvm.round(SEGMENT_MS))
-      const two = await profileOf(session, () => jvm.round(SEGMENT_MS))
-      await end(session)
-      rows.push({ ms, cpu, one, two })
-    }
-    // Bare again: compilers get better with time.
-    await jvm.settle(SETTLE_MS)
-    const bare = median([...before, ...(await cpus(jvm))])
-    const finest = rows.at(-1)
-    return rows.map(({ ms, cpu, one, two }) => ({
-      ms,
-      factor: median(cpu) / bare,
-      samples: one.sampling.count,
-      p50: one.sampling.p50 * one.nsPerTick,
-      p99: one.sampling.p99 * one.nsPerTick,
-      max: one.sampling.max * one.nsPerTick,
-      overlap: overlap(exact, one),
-      hot: hotEdgeCoverage(exact, one, 0.05),
-      finest: overlap(finest.two, one),
-      correlation: correlation(one, two),
-    }))
-  } finally {
-    await jvm.end()
-  }
-}
-
-// ---- by the JVM ----
-
-const JVM_INTERVALS_MS = [10, 1]
-const JVM_ROUNDS = 5
+const INTERVALS_MS = [10, 1]
+const TIMED_ROUNDS = 5
 /** What beginning a recording costs is over. */
 const BEGUN_MS = 1500
 
-async function byJvm(jdk, prepared) {
+async function byTime(jdk, prepared) {
   console.log(
     `\n${jdk.name}: samples inside the root by the JVM's flight recorder; CPU time of a run with / without, min / median / max; segments of ${SEGMENT_MS} ms`,
   )
@@ -230,10 +148,10 @@ async function byJvm(jdk, prepared) {
     '| program | every | CPU / bare | samples inside | of all % | overlap with exact time % | hot edges % | correlation of segments |',
   )
   console.log(`| ${Array(8).fill('---').join(' | ')} |`)
-  const factors = new Map(JVM_INTERVALS_MS.map((it) => [it, []]))
+  const factors = new Map(INTERVALS_MS.map((it) => [it, []]))
   for (const program of PROGRAMS.filter(wanted)) {
     try {
-      for (const row of await sampledByJvm(jdk, prepared, program)) {
+      for (const row of await sampledByTime(jdk, prepared, program)) {
         factors.get(row.ms).push(median(row.factors))
         const parts = [row.inside, row.overlap, row.hot].map((it) => (it * 100).toFixed(1))
         console.log(
@@ -255,7 +173,7 @@ async function byJvm(jdk, prepared) {
   }
 }
 
-async function sampledByJvm(jdk, prepared, program) {
+async function sampledByTime(jdk, prepared, program) {
   const { correlation, hotEdgeCoverage, overlap } = await load('profile/overlap.js')
   const { JvmSampling } = await load('session/sampling/jvm-sampling.js')
   const { parseRoot } = await load('reveal/patterns.js')
@@ -276,9 +194,9 @@ async function sampledByJvm(jdk, prepared, program) {
     await jvm.ready()
     await jvm.settle(BARE_SETTLE_MS)
     const rows = []
-    for (const ms of JVM_INTERVALS_MS) {
+    for (const ms of INTERVALS_MS) {
       const ratios = []
-      while (ratios.length < JVM_ROUNDS) {
+      while (ratios.length < TIMED_ROUNDS) {
         const bare = await jvm.round(2 * ROUND_MS)
         ratios.push((await sampled(ms, 2 * ROUND_MS)).cpu / bare.cpu)
       }

@@ -25,7 +25,7 @@ describe('--max-overhead', () => {
   it.each([
     [{ mode: 'count' }, /not for --mode count/],
     [{ mode: 'locks' }, /not for --mode locks/],
-    [{ mode: 'sample' }, /not for --mode sample/],
+    [{ mode: 'sample', every: '9bc' }, /not for --mode sample/],
     [{ waits: true }, /does not go with --waits: /],
     [{ followThreads: true }, /does not go with --follow-threads: /],
   ] as const)('does not go with %j', async (flags, message) => {
@@ -57,7 +57,7 @@ describe('--slow', () => {
   it.each([
     [{ mode: 'count' }, /--mode count does not know/],
     [{ mode: 'alloc' }, /--mode alloc does not know/],
-    [{ mode: 'sample' }, /--mode sample does not know/],
+    [{ mode: 'sample', every: '9bc' }, /--mode sample does not know/],
     [{ mode: 'bytecodes' }, /needs times, and --mode bytecodes has none/],
   ] as const)('with a time does not go with %j', async (flags, message) => {
     const error = await commandOptions({ ...FLAGS, ...flags, slow: 5e6 }).catch((it: unknown) => it)

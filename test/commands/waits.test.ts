@@ -9,8 +9,9 @@ import {
 const FLAGS: SessionFlags = { root: ['a.B.c'], scheme: 'b' }
 
 describe('options that do not go together', () => {
-  it.each(['bytecodes', 'count', 'sample'] as const)('--waits and --mode %s, which reads no clock', (mode) =>
-    expect(commandOptions({ ...FLAGS, mode, waits: true })).rejects.toThrow(WaitsNeedTime),
+  it.each([{ mode: 'bytecodes' }, { mode: 'count' }, { mode: 'sample', every: '9bc' }] as const)(
+    '--waits and %j, which reads no clock',
+    (flags) => expect(commandOptions({ ...FLAGS, ...flags, waits: true })).rejects.toThrow(WaitsNeedTime),
   )
 
   it.each(['exact', 'locks'] as const)('--reproducible and --mode %s', (mode) =>

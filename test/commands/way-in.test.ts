@@ -12,6 +12,7 @@ const root = { ...plain, root: ['a.B.c'] }
 it('goes with roots and regions', () => {
   expect(() => checkJdwp(undefined, { ...root, jdwp })).not.toThrow()
   expect(() => checkJdwp(undefined, { ...plain, region: ['a.B.c'], jdwp })).not.toThrow()
+  expect(() => checkJdwp(undefined, { ...root, mode: 'sample', every: '100bc', jdwp })).not.toThrow()
   expect(() => checkJdwp('4711', plain)).not.toThrow()
 })
 
@@ -21,8 +22,9 @@ it('does not go with a process id, nor with what attach alone can do', () => {
   for (const samples of [
     { ...plain, mode: 'sample' as const },
     { ...root, mode: 'sample' as const, sampler: 'jfr' },
+    { ...root, mode: 'sample' as const, every: '1ms' },
   ]) {
-    expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('sampling a whole JVM goes by')
+    expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('sampling by time goes by')
   }
 })
 

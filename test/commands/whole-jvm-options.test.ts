@@ -14,11 +14,13 @@ const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...given,
 })
 
-describe('--mode sample without a root, or with --sampler', () => {
+describe('--mode sample by time', () => {
   it('is sampled by the JVM, and nothing else is', () => {
     expect(isSampledByJvm(flags({}))).toBe(true)
     expect(isSampledByJvm(flags({ root: ['A.b'], sampler: 'cpu' }))).toBe(true)
-    expect(isSampledByJvm(flags({ root: ['A.b'] }))).toBe(false)
+    expect(isSampledByJvm(flags({ root: ['A.b'] }))).toBe(true)
+    expect(isSampledByJvm(flags({ root: ['A.b'], every: '1ms' }))).toBe(true)
+    expect(isSampledByJvm(flags({ root: ['A.b'], every: '100bc' }))).toBe(false)
     expect(isSampledByJvm(flags({ mode: 'exact' }))).toBe(false)
   })
 

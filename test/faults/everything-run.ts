@@ -22,7 +22,6 @@ export const MODES = [
   ['--mode', 'bytecodes'],
   ['--mode', 'alloc'],
   ['--mode', 'alloc', '--liveness'],
-  ['--mode', 'sample', '--every', '1ms'],
   ['--mode', 'sample', '--every', '1000bc'],
   ['--call-sites'],
   ['--max-overhead', '5'],

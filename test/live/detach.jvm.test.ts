@@ -176,10 +176,8 @@ forEachJdk((jdk) => {
     expect([...objects].filter(([name]) => !name.includes('$$Lambda')).sort()).toEqual([
       ['[Ljava.lang.JFluid1Allocations$Allocated;', 1], // empty tables of the runtime
       ['[Ljava.lang.JFluid1Nameless$Reflected;', 1],
-      ['[Ljava.lang.JFluid1Samples$Frame;', 1],
       ['[Ljava.lang.JFluid1Threads$ThreadInfo;', 1],
       ['java.lang.JFluid1$Wake', 1], // what a second attach finds
-      ['java.lang.JFluid1Samples$Timer', 1], // whether a sample is due
       ['jfluid.Boot$Loader', 1],
       ['jfluid.agent.Main$Sleeper', 1], // and what its launch line goes to
     ])

@@ -6,7 +6,6 @@ import { STATUS } from '../support/exit-codes.ts'
 import { compileJava, type JavaProcess, startJava } from '../support/java-process.ts'
 import { forOldestJdk } from '../support/jdks.ts'
 import { callsByMethod, type JsonProfile, lines, readProfileJson, startRecording } from '../support/jfluid.ts'
-import { FULL } from '../support/lane.ts'
 import { mappedFiles, threadNames, until } from './remains.ts'
 
 /**
@@ -250,20 +249,17 @@ forOldestJdk((jdk) => {
       expect(mappedFiles(java.pid).filter((name) => name.includes('/ring'))).toEqual([])
     })
 
-    it.each(FULL ? ['10bc', '1ms'] : ['10bc'])(
-      'that samples every %s and finds no memory harms nobody',
-      async (every) => {
-        const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
-        await java.line(/ready/)
-        const sampling = ['--mode', 'sample', '--every', every]
-        const recording = startRecording(java.pid, '--root', 'fix.Crowd.crowded', ...sampling)
-        await recording.started
-        java.send('full 16')
-        await java.line(/^done full/)
-        expect(java.stdout()).toBe('hurt 0\nready\nhurt 0\ndone full 16\n')
-        recording.process.child.kill('SIGINT')
-        expect([0, STATUS.notNow]).toContain((await recording.process.exit).code)
-      },
-    )
+    it('that samples by bytecodes and finds no memory harms nobody', async () => {
+      const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
+      await java.line(/ready/)
+      const sampling = ['--mode', 'sample', '--every', '10bc']
+      const recording = startRecording(java.pid, '--root', 'fix.Crowd.crowded', ...sampling)
+      await recording.started
+      java.send('full 16')
+      await java.line(/^done full/)
+      expect(java.stdout()).toBe('hurt 0\nready\nhurt 0\ndone full 16\n')
+      recording.process.child.kill('SIGINT')
+      expect([0, STATUS.notNow]).toContain((await recording.process.exit).code)
+    })
   })
 })

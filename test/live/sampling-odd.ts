@@ -16,11 +16,11 @@ const ODD = `
     static void spin(long nanos) { for (long end = System.nanoTime() + nanos; System.nanoTime() < end; ) sink++; }
     static void root() {
       for (int i = 0; i < 2000; i++) if (make(i) == null) sink--;
-      spin(20_000_000L);
+      spin(20_000L);
       inner(1);
     }
     static void inner(int level) {
-      spin(20_000_000L);
+      spin(20_000L);
       if (level > 0) inner(level - 1);
     }
     public static void main(String[] args) { root(); root(); }

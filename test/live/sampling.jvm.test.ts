@@ -1,4 +1,4 @@
-// --mode sample: threads that look at themselves, after so many bytecodes or after so much time.
+// --mode sample: threads that look at themselves after so many bytecodes, and a JVM that looks at a root after so much time.
 
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { readProfile } from '../../src/profile/file.ts'
 import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { newest, newestOrAll } from '../support/jdks.ts'
+import { forEachJdk, newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -16,6 +16,7 @@ import {
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { pathsOf, runOdd } from './sampling-odd.ts'
+import { quit, recordAtWork, startAtRest } from './whole-jvm-samples.ts'
 
 const ROOT = 'fix.Blocks.root'
 
@@ -87,30 +88,6 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(overlap(exact, sampled)).toBeGreaterThan(0.95)
     expect(hotEdgeCoverage(exact, sampled)).toBeGreaterThan(0.9)
   })
-
-  it('by time, attached: where threads are, how late they say so', async () => {
-    const java = startJava(jdk, ['-cp', classes, 'fix.Blocks', 'serve'])
-    await java.line(/ready/)
-    const exact = pathsOf(await readProfileJson(await runFor(60, '--mode', 'count')))
-    const recording = startRecording(java.pid, '--root', ROOT, ...sample('--every', '0.1ms'))
-    await recording.started
-    for (let round = 0; round < 4; round++) {
-      java.send('threads 3 4000')
-      await java.line(/done/, round + 1)
-    }
-    const profile = await recording.stop()
-    const { sampling } = profile
-    expect(sampling).toMatchObject({ every: 100_000, unit: 'ns', by: 'probes' })
-    expect(sampling!.samples).toBeGreaterThan(20)
-    expect(total(profile, (node) => node.totalSamples)).toBe(sampling!.samples)
-    expect(profile.merged.every(addsUp)).toBe(true)
-    for (const path of pathsOf(profile)) expect(exact).toContain(path)
-    const { p50, p90, p99, max } = sampling!.latencyNs!
-    expect(p50 > 0 && p50 <= p90 && p90 <= p99 && p99 <= max).toBe(true)
-    expect(profile.threads.filter(({ roots }) => roots.length > 0).length).toBeGreaterThan(1)
-    java.send('run 12') // its code is its own again
-    await java.line(/done/, 5)
-  })
 })
 
 it('virtual threads keep their stacks from carrier to carrier', async () => {
@@ -133,4 +110,20 @@ it('virtual threads keep their stacks from carrier to carrier', async () => {
   const sampled = await run('--mode', 'sample', '--every', '1bc', '--random', '0')
   expect([...pathsOf(sampled)].sort()).toEqual([...exact].sort())
   expect(sampled.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
+})
+
+forEachJdk((jdk) => {
+  it('by time, with a root: the JVM takes them, without a probe', async () => {
+    const java = await startAtRest(jdk)
+    const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
+    const flags = ['--root', 'Sampled.down', '--mode', 'sample', '--every', '5ms', '--out', file]
+    const ran = await recordAtWork(java, 'from the start', '2s', ...flags)
+    expect(ran.code, ran.stderr).toBe(0)
+    const { sampling, instrumentation, merged } = await readProfileJson(file)
+    expect(sampling).toMatchObject({ unit: 'ns', by: jdk.version >= 23 ? 'jfr' : 'stacks' })
+    expect(instrumentation).toMatchObject({ instrumentedMethods: 0, redefinitions: 0 })
+    expect(merged.map(({ method }) => method)).toEqual(['down'])
+    expect(merged.every(addsUp)).toBe(true)
+    await quit(java)
+  })
 })

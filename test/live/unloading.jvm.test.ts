@@ -46,7 +46,6 @@ const HOST = `
       sum += job.run(x);
       return job;
     }
-    static void again(Job job) throws Exception { sum += job.run(1); }
     static Job once(Path dir, int x) throws Exception {
       ClassLoader loader = new OneShot(dir);
       loaders.add(new WeakReference<>(loader));
@@ -67,7 +66,6 @@ const HOST = `
         switch (words[0]) {
           case "visit" -> { for (int i = 0; i < Integer.parseInt(words[1]); i++) once(dir, i); }
           case "keep" -> { for (int i = 0; i < Integer.parseInt(words[1]); i++) kept.add(once(dir, i)); }
-          case "again" -> { for (Job job : kept) again(job); }
           case "drop" -> kept.clear();
           case "alive" -> System.out.println("alive " + alive());
         }
@@ -76,7 +74,7 @@ const HOST = `
     }
   }`
 
-/** Runs two steps, a lambda, and a method by reflection: 1 + 2 + 1 + 1 calls; and for as long as -Dfix.spin says, in ns. */
+/** Runs two steps, a lambda, and a method by reflection: 1 + 2 + 1 + 1 calls. */
 const GUEST = `
   package fix.guest;
   public class Guest implements fix.Host.Job {
@@ -84,7 +82,6 @@ const GUEST = `
     public int mirrored(int x) { return x ^ 5; }
     @Override public int run(int x) throws Exception {
       java.util.function.IntUnaryOperator twice = y -> y + y;
-      for (long end = System.nanoTime() + Long.getLong("fix.spin", 0); System.nanoTime() < end; ) x ^= 3;
       int y = twice.applyAsInt(step(step(x)));
       return (Integer) Guest.class.getMethod("mirrored", int.class).invoke(this, y);
     }
@@ -160,29 +157,5 @@ forNewestJdk((jdk: Jdk) => {
       expect([gaps, healed, profile.truncated]).toEqual([0, 0, false])
       expect(java.stderr().replaceAll(/^WARNING: .*\n/gm, '')).toBe('')
     })
-  })
-
-  it('threads that sample themselves by time keep none of them, and classes of one name stay apart', async () => {
-    const java = await start('-Dfix.spin=40000000')
-    const recording = startRecording(
-      java.pid,
-      ...['--root', 'fix.Host.root', '--root', 'fix.Host.again', '--mode', 'sample', '--every', '1ms'],
-    )
-    await recording.started
-    java.send('visit 3')
-    await java.line(/^done visit/)
-    // The thread is idle now.
-    await until(async () => (await alive(java)) === 0)
-    java.send('keep 2')
-    await java.line(/^done keep/)
-    // Both are known now; each runs for as long as the other, four times as long as those that have gone.
-    for (let call = 1; call <= 4; call++) java.send(`again ${call}`)
-    await java.line(/^done again 4/)
-    const { methods } = await recording.stop()
-    const runs = methods.filter((m) => `${m.class}.${m.method}` === 'fix.guest.Guest.run')
-    const samples = runs.map((m) => m.selfSamples!).sort((a, b) => b - a)
-    expect(samples).toHaveLength(5)
-    expect(samples[4]).toBeGreaterThan(0)
-    expect(samples[1]! / samples[0]!).toBeGreaterThan(0.5)
   })
 })

@@ -27,7 +27,6 @@ export const WITH_PROBES: readonly Way[] = [
   // It allocates nothing.
   ['--mode alloc', [...ROOT, '--mode', 'alloc'], (it) => it.allocation?.sampleEvery ?? 0],
   ['--liveness', [...ROOT, '--mode', 'alloc', '--liveness'], (it) => (it.allocation?.liveness ? 1 : 0)],
-  ['samples by time', [...ROOT, '--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
   [
     'samples by bytecodes',
     [...ROOT, '--mode', 'sample', '--every', '100000bc'],
@@ -44,7 +43,7 @@ export const BY_JVM: readonly Way[] = [
     (it) => sum(serve(it), 'totalSamples'),
   ],
   [
-    'a root, sampled by the JVM',
+    'samples by time',
     [...ROOT, '--mode', 'sample', '--sampler', 'jfr'],
     (it) => sum(serve(it), 'totalSamples'),
   ],

@@ -7,7 +7,6 @@ import { debug } from '../../base/debug.ts'
 import { CLASS_GONE, classRefusal, hasOtherShape } from '../../base/refusal.ts'
 import type { FoldChange } from '../../cct/folding.ts'
 import { type ClassFile, ClassFormatProblem } from '../../classfile/class-file.ts'
-import { parseCode } from '../../classfile/code.ts'
 import { recentClassFile } from '../../classfile/recent.ts'
 import {
   EXACT_TIME,
@@ -18,7 +17,6 @@ import {
   type Recipe,
 } from '../../instrument/class.ts'
 import type { HandOver } from '../../instrument/hand-over.ts'
-import { movedCalls } from '../../instrument/moved-calls.ts'
 import { SiteNumbers } from '../../instrument/sites.ts'
 import type { WaitingMethod } from '../../instrument/waits.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
@@ -95,10 +93,6 @@ export class Instrumenter {
   private readonly installed = new Map<number, Task[]>()
   /** Classes in which no method will get probes, with the reason. */
   private readonly hopeless = new Map<number, string>()
-  /** By class, then by name and descriptor: new bytecode indices of calls, with the old ones. */
-  private readonly moved = new Map<number, Map<string, ReadonlyMap<number, number>>>()
-  /** From when it is set on, `movedCalls` can tell. */
-  tellsMovedCalls = false
   /** Of methods that are installed, and are not timed at the moment. */
   private readonly narrowed = new Map<number, Narrowed>()
   /** These have their own code whatever else is wanted of them. */
@@ -110,11 +104,6 @@ export class Instrumenter {
     private readonly agent: Agent,
     private readonly options: InstrumenterOptions = {},
   ) {}
-
-  /** Where the calls of a method that has been rewritten lie now, and lay in its own code; undefined if it has not. */
-  movedCalls(classId: number, selector: string): ReadonlyMap<number, number> | undefined {
-    return this.moved.get(classId)?.get(selector)
-  }
 
   /** Whether the target holds the body of this method with its probes. */
   has(methodId: number): boolean {
@@ -193,7 +182,6 @@ export class Instrumenter {
       readyIds = []
     }
     await isReady
-    for (const { task } of refusals) this.moved.get(task.classId)?.delete(task.name + task.descriptor)
     return { refusals, results }
   }
 
@@ -325,7 +313,6 @@ export class Instrumenter {
   /** What is known of a class was true of bytes that the JVM did not define. */
   forgetClass(classId: number): void {
     this.forget(classId)
-    this.moved.delete(classId)
     this.hopeless.delete(classId)
     this.installed.delete(classId)
   }
@@ -433,7 +420,6 @@ export class Instrumenter {
   /** The target has dropped the class, and with it what was installed. */
   classUnloaded(classId: number): void {
     this.forget(classId)
-    this.moved.delete(classId)
     this.hopeless.delete(classId)
     if (this.installed.delete(classId)) this.unloadedClasses++
   }
@@ -503,25 +489,8 @@ export class Instrumenter {
       refusals,
       refused.filter(({ task }) => !kept.includes(task)),
     )
-    if (this.tellsMovedCalls && rewritten.bodies.length > 0) this.noteMoves(classId, base, rewritten)
     const done = rewritten.done.map(({ task }) => task).filter((it) => !kept.includes(it))
     return { ...rewritten, done }
-  }
-
-  private noteMoves(classId: number, base: Uint8Array, { bodies }: RewrittenBodies): void {
-    const classFile = recentClassFile(base)
-    const moved = this.moved.get(classId) ?? new Map<string, ReadonlyMap<number, number>>()
-    this.moved.set(classId, moved)
-    for (const { methodIndex, code } of bodies) {
-      const method = classFile.methods[methodIndex]
-      if (code.length === 0) {
-        moved.delete(method.name + method.descriptor)
-        continue
-      }
-      const calls = movedCalls(parseCode(classFile, method).bytecode, code, classFile.pool.count)
-      // Of what cannot be told, nothing is known.
-      moved.set(method.name + method.descriptor, calls ?? new Map())
-    }
   }
 
   private remember(id: number, bytes: Uint8Array): void {

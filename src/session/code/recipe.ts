@@ -15,10 +15,9 @@ export function recipeOf(options: SessionOptions, feature: number, sites: SiteNu
 }
 
 function whatIsTold(options: SessionOptions, feature: number): Recipe {
-  const { mode, blocks, sampling, jdk } = options
+  const { mode, blocks, jdk } = options
   if (mode === 'alloc') return { tells: 'allocations', jdk, liveness: options.liveness === true }
-  if (mode === 'sample')
-    return { tells: 'samples', due: sampling?.unit === 'bytecodes' ? 'bytecodes' : 'time' }
+  if (mode === 'sample') return { tells: 'samples' }
   if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
   if (mode === 'count') return { tells: 'calls' }
   if (options.scheme === 'adaptive') return { tells: 'time', switched: true }

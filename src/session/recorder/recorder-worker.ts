@@ -24,7 +24,6 @@ import { Survivors } from '../../cct/survivors.ts'
 import { traceOf } from '../../cct/trace.ts'
 import { Tracer } from '../../cct/tracer.ts'
 import type { Tree } from '../../cct/tree.ts'
-import type { Weights } from '../../cct/weights.ts'
 import { openRing, type Ring } from '../../events/ring.ts'
 import { RingReader } from '../../events/ring-reader.ts'
 import { TreeBlocks } from '../../events/tree-blocks.ts'
@@ -424,7 +423,7 @@ class RecordingThread {
       openCalls: this.#builder.openCalls + (this.#roots?.openCalls ?? 0),
       purged: this.#builder.purged,
       collapsed: this.#builder.collapsed?.contexts ?? 0,
-      samples: samplesOf(this.#builder.weights),
+      samples: { ...this.#builder.samples },
       allocatedBytes: this.#builder.allocatedBytes,
       allocatedTold: this.#builder.allocatedTold,
       virtualRoots: this.#builder.virtualRoots,
@@ -512,12 +511,6 @@ class RecordingThread {
     clearTimeout(this.#timer)
     clearImmediate(this.#immediate)
   }
-}
-
-function samplesOf(weights: Weights): RecorderStats['samples'] {
-  const { count, sum, max } = weights
-  const [p50, p90, p99] = [0.5, 0.9, 0.99].map((part) => weights.percentile(part))
-  return { count, sum, p50: p50!, p90: p90!, p99: p99!, max }
 }
 
 function send(message: RecorderMessage, transfer: ArrayBuffer[] = []): void {

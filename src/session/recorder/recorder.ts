@@ -74,15 +74,8 @@ export interface RecorderStats {
   readonly purged: number
   /** Contexts of calls that have become rows of collapsed contexts. */
   readonly collapsed: number
-  /** How many samples, and of their weights (event-layout.ts) the sum and percentiles. */
-  readonly samples: {
-    readonly count: number
-    readonly sum: number
-    readonly p50: number
-    readonly p90: number
-    readonly p99: number
-    readonly max: number
-  }
+  /** How many samples, and what their threads had executed in all (event-layout.ts). */
+  readonly samples: { readonly count: number; readonly sum: number }
   /** What the JVM says that calls of roots have allocated, those that have ended; and calls of which it does not say. */
   readonly allocatedBytes: number
   /** By thread number: how many of them. */

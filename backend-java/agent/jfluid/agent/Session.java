@@ -56,10 +56,10 @@ final class Session extends GuestThread {
      * names and frames, and the redefinition may wait for that hook.
      */
     private static final Set<String> WHILE_SWAPPING =
-            Set.of("loadHook", "reflected", "names", "frames", "classBytes", "reclaim", "restore", "detach");
+            Set.of("loadHook", "reflected", "names", "classBytes", "reclaim", "restore", "detach");
     /** What may still be asked once nothing is recorded any more. */
     private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
-            "mirrorWords", "peek", "loadHook", "reflected", "names", "frames");
+            "mirrorWords", "peek", "loadHook", "reflected", "names");
 
     /** Null where the client is elsewhere, and nothing is shared with it. */
     private final Path dir;
@@ -84,7 +84,6 @@ final class Session extends GuestThread {
     private volatile boolean hearsChanges;
     private boolean recording;
     /** Of the user's; null mostly. */
-    private SampleTimer timer;
     /** Null unless threads inside roots are sampled from beside them. */
     private InsideSampler sampler;
     /** Threads sample themselves. */
@@ -440,11 +439,8 @@ final class Session extends GuestThread {
                 recording = true;
                 return null;
             case "go":
-                if (timer != null) {
-                    timer.start(); // first: there may be no thread to be had
-                }
                 if (sampler != null) {
-                    sampler.start();
+                    sampler.start(); // first: there may be no thread to be had
                 }
                 JFluid1Session.open();
                 go.countDown();
@@ -463,9 +459,7 @@ final class Session extends GuestThread {
             }
             case "status": return status();
             case "stackTraces": return Stacks.rows(MessagePack.asInt(m[2]));
-            case "sampling":
-                sampleEvery((Boolean) m[2], MessagePack.asLong(m[3]), MessagePack.asInt(m[4]));
-                return null;
+            case "sampling": sampleEvery(MessagePack.asInt(m[2]), MessagePack.asInt(m[3])); return null;
             case "sampleInside": {
                 Object[] roots = (Object[]) m[2];
                 String[] names = new String[roots.length];
@@ -500,7 +494,6 @@ final class Session extends GuestThread {
                     profiling.name(MessagePack.asInt(name[0]), (String) name[1], (String) name[2], (String) name[3]);
                 }
                 return null;
-            case "frames": frames((Object[]) m[2]); return null;
             case "reclaim": return JFluid1Ring.reclaim();
             case "loadHook": loaded(m); return null;
             case "reflected": {
@@ -559,15 +552,10 @@ final class Session extends GuestThread {
         return new Object[] {pairOf(greeted), clockPair(), perfData != null};
     }
 
-    private void sampleEvery(boolean bytecodes, long every, int random) {
+    private void sampleEvery(int bytecodes, int random) {
         sampling = true;
         runtime.sampling();
-        if (bytecodes) {
-            JFluid1Samples.everyBytecodes((int) every, random);
-        } else {
-            JFluid1Samples.byTime(every);
-            timer = new SampleTimer(every);
-        }
+        JFluid1Samples.everyBytecodes(bytecodes, random);
     }
 
     /** Makes sure that the JDK's classes where work changes hands are loaded, so that they can have probes. */
@@ -1032,9 +1020,6 @@ final class Session extends GuestThread {
         long begun = System.nanoTime();
         watching = hearsChanges = false;
         JFluid1Session.disable(); // a thread that waits for an answer goes on, and lets a redefinition end
-        if (timer != null) {
-            timer.end();
-        }
         if (sampler != null) {
             sampler.end();
         }
@@ -1116,21 +1101,6 @@ final class Session extends GuestThread {
             watching = false;
         } catch (IOException closed) {
             // Nothing is left to be done with either.
-        }
-    }
-
-    private void frames(Object[] rows) {
-        int loaderId = 0;
-        java.lang.ref.WeakReference<ClassLoader> loader = null;
-        for (Object row : rows) {
-            Object[] f = (Object[]) row;
-            int by = MessagePack.asInt(f[7]);
-            if (by != loaderId) { // rows of one class, and of one loader, come together
-                loaderId = by;
-                loader = classes.loaderById(by);
-            }
-            JFluid1Samples.knowFrame((String) f[1], loader, (String) f[2], (String) f[3], MessagePack.asInt(f[0]),
-                    (Boolean) f[4], ints(f[5]), ints(f[6]));
         }
     }
 

@@ -1,19 +1,13 @@
 package java.lang;
 
-import java.lang.ref.WeakReference;
-import java.util.Iterator;
-import java.util.stream.Stream;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
  * The probes of mode `sample`, with the rules of {@link JFluid1}, beside which they live.
  *
- * Two kinds, and a session has one. By bytecodes (Komorium): a thread keeps its stack of methods as an array, counts down by
- * what it executes, and looks at itself whenever the count is over. By time (Whaley; Hofer and others): a timer says that a
- * sample is due, and each running thread answers at its next probe, which walks its stack.
- *
- * Either way a sample says what has changed since the thread's last: UNWIND, ENTER for what is new, SAMPLE.
+ * As in Komorium: a thread keeps its stack of methods as an array, counts down by what it executes, and looks at itself whenever the
+ * count is over. A sample says what has changed since the thread's last: UNWIND, ENTER for what is new, SAMPLE.
  */
 public final class JFluid1Samples {
     private JFluid1Samples() {}
@@ -42,39 +36,12 @@ public final class JFluid1Samples {
         /** What it was after the last. */
         int granularity;
         private int random = SEED;
-        /** By time: the latest that it has answered. */
-        int answered;
-        Walk walk;
         /** By depth, of the frames that were told of: where a profiler of the user's has them. Null if there is none. */
         JFluid1Contexts.Context[] contexts;
 
         Stack(JFluid1Threads.ThreadInfo thread) {
             this.thread = thread;
             next(every);
-        }
-
-        /** The frames of a walk, those that are as they were marked as told. */
-        void take(Walk walk) {
-            int count = walk.count;
-            if (frames.length < count) {
-                frames = new int[walk.ids.length];
-                if (sites != null) {
-                    sites = new int[frames.length];
-                }
-                sampled = -1;
-            }
-            int same = 0;
-            while (same < sampled && same < count && frames[same] == -walk.ids[count - 1 - same]
-                    && (sites == null || sites[same] == walk.sites[count - 1 - same])) {
-                same++;
-            }
-            for (int i = same; i < count; i++) {
-                frames[i] = walk.ids[count - 1 - i];
-                if (sites != null) {
-                    sites[i] = walk.sites[count - 1 - i];
-                }
-            }
-            depth = count;
         }
 
         /** Marsaglia's xorshift: the same numbers in every thread of every run. */
@@ -113,15 +80,8 @@ public final class JFluid1Samples {
     }
 
     /** Of a thread that has been inside; stacks deeper than FIRST_FRAMES take more. */
-    static long bytesOfMethods() {
-        return known == NO_FRAMES ? 0 : (framesKnown - framesBefore) * FRAME_BYTES;
-    }
-
     static long bytesOfThread() {
-        int sites = tellsSites ? 16 + 4 * FIRST_FRAMES : 0;
-        return known != NO_FRAMES           ? 656 + 2 * (16 + 4 * REMEMBERED) + 2 * sites
-                : every < Integer.MAX_VALUE ? 328 + sites
-                                            : 0;
+        return every == Integer.MAX_VALUE ? 0 : 328 + (tellsSites ? 16 + 4 * FIRST_FRAMES : 0);
     }
 
     /** As in JFluid1Session.begin: what is first used on an application's thread is initialised before. */
@@ -130,149 +90,13 @@ public final class JFluid1Samples {
         new Stack(null).next(1);
     }
 
-    /** A method that a thread can be found in by its stack. */
-    private static final class Frame {
-        final String owner;
-        /** Null for the bootstrap loader. Classes of one name are told apart by it. */
-        final WeakReference<ClassLoader> loader;
-        final String name;
-        final String descriptor;
-        final int id;
-        final boolean root;
-        /** Where its calls are, in its present code, in order; and their numbers. */
-        final int[] bcis;
-        final int[] sites;
-        /** Another of the same bucket. */
-        final Frame chain;
-
-        Frame(String owner, WeakReference<ClassLoader> loader, String name, String descriptor, int id, boolean root,
-                int[] bcis, int[] sites, Frame chain) {
-            this.owner = owner;
-            this.loader = loader;
-            this.name = name;
-            this.descriptor = descriptor;
-            this.id = id;
-            this.root = root;
-            this.bcis = bcis;
-            this.sites = sites;
-            this.chain = chain;
-        }
-
-        boolean isOf(Class<?> c) {
-            ClassLoader by = c.getClassLoader0();
-            return loader == null ? by == null : by != null && loader.refersTo(by);
-        }
-
-        /** The number of the call at this bci; 0 if it has none. */
-        int site(int bci) {
-            int from = 0;
-            int to = bcis.length;
-            while (from < to) {
-                int middle = (from + to) >>> 1;
-                if (bcis[middle] < bci) {
-                    from = middle + 1;
-                } else {
-                    to = middle;
-                }
-            }
-            return from < bcis.length && bcis[from] == bci ? sites[from] : 0;
-        }
-    }
-
-    /** What the timer and the threads share. A constant object, so that the flag's address is one. */
-    private static final class Timer {
-        /** Not 0: a sample is due. */
-        int due;
-        int generation;
-        /** Session ticks. */
-        long since;
-        /** Threads that may still answer: no more than there are processors run. */
-        int answers;
-        /** Looks of threads that have answered, or are outside of the graph. */
-        int passes;
-        /** Threads inside a root, about. */
-        int inside;
-        /** System.nanoTime() at which it was made due, and how much later nobody is waited for any more. */
-        long sinceNanos;
-        long patienceNanos;
-        Thread thread;
-    }
-
-    private static final Timer TIMER = new Timer();
-    private static final long DUE = U.objectFieldOffset(Timer.class, "due");
-    private static final long ANSWERS = U.objectFieldOffset(Timer.class, "answers");
-    private static final long INSIDE = U.objectFieldOffset(Timer.class, "inside");
-    /** Of so many looks that give no sample one reads the clock. A power of two. */
-    private static final int PASSES = 64;
-    /** This part of the interval others that run may take to answer: those that have answered pay for the flag meanwhile. */
-    private static final int PATIENCE_PART = 50;
-    private static final int BUCKETS = 1 << 12;
-    /** Methods of frames that a thread remembers, a power of two; and for how many looks of the agent, which come twice a second. */
-    private static final int REMEMBERED = 1 << 9;
-    private static final int REMEMBERED_LOOKS = 20;
-    private static final Frame[] NO_FRAMES = new Frame[1];
-    /** By class name and method name. Replaced by each session, prepended to by the agent's thread. */
-    private static volatile Frame[] known = NO_FRAMES;
-    /** How often methods have become known, and before this session. */
-    private static volatile int framesKnown;
-    private static int framesBefore;
-    /** A Frame with a descriptor of its own; its other names are mostly shared. */
-    private static final long FRAME_BYTES = 120;
-    private static StackWalker walker;
-
-    public static void byTime(long nanos) {
-        TIMER.inside = 0;
-        TIMER.patienceNanos = nanos / PATIENCE_PART;
-        every = Integer.MAX_VALUE;
-        spread = 0;
-        known = new Frame[BUCKETS];
-        framesBefore = framesKnown;
-        if (walker == null) {
-            walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
-        }
-        prepare();
-        // All that a sample needs is initialised here.
-        Walk first = new Walk();
-        first.roots = 1;
-        walker.walk(first);
-    }
-
     /** The session is over. */
     public static void end() {
-        TIMER.due = 0;
-        TIMER.thread = null;
         every = Integer.MAX_VALUE;
-        known = NO_FRAMES;
-        NO_FRAMES[0] = null;
         tellsSites = false;
     }
 
-    /**
-     * @param owner  as Class.getName()
-     * @param loader null for the bootstrap loader
-     * @param bcis   where its calls are, in order, and `sites` their numbers: none unless these are told
-     */
-    public static void knowFrame(String owner, WeakReference<ClassLoader> loader, String name, String descriptor,
-            int id, boolean root, int[] bcis, int[] sites) {
-        Frame[] in = known;
-        int bucket = (owner.hashCode() * 31 + name.hashCode()) & (in.length - 1);
-        U.putReferenceRelease(in, JFluid1Memory.OBJECTS_AT + bucket * JFluid1Memory.OBJECT_BYTES,
-                new Frame(owner, loader, name, descriptor, id, root, bcis, sites, in[bucket]));
-        framesKnown++;
-    }
-
-    /** Called by the timer. */
-    public static void makeDue(int processors) {
-        TIMER.thread = Thread.currentThread();
-        TIMER.since = JFluid1Session.ticks();
-        TIMER.sinceNanos = System.nanoTime();
-        TIMER.passes = 0;
-        TIMER.generation++;
-        U.putIntVolatile(TIMER, ANSWERS, Math.max(1, Math.min(processors, TIMER.inside)));
-        U.putIntVolatile(TIMER, DUE, 1);
-    }
-
-    // ---- by bytecodes: hot path ----
+    // ---- hot path ----
 
     /**
      * Start of every instrumented method that calls others.
@@ -412,251 +236,6 @@ public final class JFluid1Samples {
         leave(s.thread);
     }
 
-    // ---- by time: hot path ----
-    //
-    // Where a method begins, the time until then was its caller's; where it ends or loops, its own.
-
-    public static void dueEntry(int id) {
-        if (TIMER.due != 0 || !JFluid1Session.isReady(id)) {
-            entered(id);
-        }
-    }
-
-    /** Not when something is thrown: the next probe is not far. */
-    public static void dueExit(int id) {
-        if (TIMER.due != 0) {
-            found(0);
-        }
-    }
-
-    /** In a loop without calls the compiler would look once, before it. */
-    public static void dueLoop(int id) {
-        if (U.getIntOpaque(TIMER, DUE) != 0) {
-            found(0);
-        }
-    }
-
-    public static void dueRootEntry(int id) {
-        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
-        if (ti != null && (ti.active || ti.virtualActive)) {
-            dueEntry(id);
-            ti.nesting++;
-        } else if (JFluid1Session.isOpen()) {
-            enter(ti, id);
-        }
-    }
-
-    public static void dueRootExit(int id) {
-        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
-        if (ti != null && (ti.active || ti.virtualActive)) {
-            dueExit(id);
-            leave(ti);
-        }
-    }
-
-    // ---- by time: a sample ----
-
-    private static void entered(int id) {
-        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
-        boolean inside = ti != null && (ti.active || ti.virtualActive);
-        if (inside && !JFluid1Session.isReady(id) && !firstInvocation(ti, id)) {
-            return;
-        }
-        if (TIMER.due != 0) {
-            found(id);
-        }
-    }
-
-    /** @param inner a method that only begins, and does not count; 0 for none */
-    private static void found(int inner) {
-        JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
-        if (ti == null || !(ti.active || ti.virtualActive) || ti.stack.answered == TIMER.generation) {
-            if ((++TIMER.passes & PASSES - 1) == 0 && System.nanoTime() - TIMER.sinceNanos > TIMER.patienceNanos) {
-                TIMER.due = 0;
-            }
-            return;
-        }
-        ti.stack.answered = TIMER.generation;
-        if (U.getAndAddInt(TIMER, ANSWERS, -1) <= 1) {
-            TIMER.due = 0;
-        }
-        lookAround(ti, inner, TIMER.since);
-    }
-
-    @ReservedStackAccess
-    private static void lookAround(JFluid1Threads.ThreadInfo ti, int inner, long since) {
-        ti.active = ti.virtualActive = false;
-        ti.guard = true;
-        boolean on = false;
-        try {
-            Stack s = ti.stack;
-            long latency = JFluid1Session.ticks() - since;
-            Walk walk = s.walk;
-            if (walk == null) {
-                walk = s.walk = new Walk();
-            }
-            walk.inner = inner;
-            walk.roots = ti.nesting;
-            walk.count = 0;
-            walker.walk(walk);
-            JFluid1Threads.ThreadInfo w = JFluid1Ring.writer(ti);
-            if (w != null) {
-                s.take(walk);
-                on = s.depth == 0 || write(w, ti, s, Math.max(0, latency));
-                JFluid1Ring.switchBack(w);
-            }
-        } catch (Throwable t) {
-            on = false;
-            JFluid1Session.gap();
-            ti.guard = false;
-            JFluid1Session.passOn(t);
-        }
-        if (on) {
-            JFluid1Session.activate(ti);
-        }
-        ti.guard = false;
-    }
-
-    /**
-     * The object by which the JVM knows the method of a frame: of one method always the same, redefined or not
-     * (HotSpot's ResolvedMethodTable). Null where a JDK keeps it elsewhere; then frames are told by their names each time.
-     */
-    private static final class Members {
-        private static final long FRAME = Math.max(offset("java.lang.StackFrameInfo", "memberName"),
-                offset("java.lang.ClassFrameInfo", "classOrMemberName"));
-        private static final long RESOLVED = offset("java.lang.invoke.MemberName", "method");
-        private static final Class<?> MEMBER = type("java.lang.invoke.MemberName");
-
-        static Object of(StackWalker.StackFrame frame) {
-            if (FRAME < 0 || RESOLVED < 0) {
-                return null;
-            }
-            Object member = U.getReference(frame, FRAME);
-            return member != null && member.getClass() == MEMBER ? U.getReference(member, RESOLVED) : member;
-        }
-
-        private static long offset(String owner, String field) {
-            try {
-                return U.objectFieldOffset(Class.forName(owner, false, null), field);
-            } catch (ClassNotFoundException | InternalError otherJdk) {
-                return -1;
-            }
-        }
-
-        private static Class<?> type(String name) {
-            try {
-                return Class.forName(name, false, null);
-            } catch (ClassNotFoundException otherJdk) {
-                return null;
-            }
-        }
-    }
-
-    /**
-     * What frames of the JVM's methods stand for, as found lately: names are dear to come by. Keeps the methods' classes from
-     * being unloaded.
-     */
-    private static final class Memory {
-        final Object[] methods = new Object[REMEMBERED];
-        final Frame[] meanings = new Frame[REMEMBERED];
-    }
-
-    /** The agent's thread, at each of its looks: what a thread remembers that has taken no sample since, or for long, is forgotten. */
-    static void forget(JFluid1Threads.ThreadInfo ti) {
-        Walk walk = ti.stack == null ? null : ti.stack.walk;
-        if (walk == null) {
-            return;
-        }
-        if (walk.walks == walk.seenWalks || ++walk.looks >= REMEMBERED_LOOKS) {
-            walk.memory = null;
-            walk.looks = 0;
-        }
-        walk.seenWalks = walk.walks;
-    }
-
-    /** The present thread's instrumented methods, innermost first, up to the root by which it came in. */
-    private static final class Walk implements java.util.function.Function<Stream<StackWalker.StackFrame>, Object> {
-        int[] ids = new int[FIRST_FRAMES];
-        int[] sites = new int[FIRST_FRAMES];
-        int count;
-        int inner;
-        int roots;
-        /** Null before the first walk, and when it has been forgotten. */
-        private Memory memory;
-        private int walks;
-        private int seenKnown;
-        /** What the agent has seen of it. */
-        private int seenWalks;
-        private int looks;
-
-        @Override
-        public Object apply(Stream<StackWalker.StackFrame> stack) {
-            Iterator<StackWalker.StackFrame> frames = stack.iterator();
-            walks++;
-            Memory memory = this.memory;
-            if (memory == null || seenKnown != framesKnown) { // methods have other code
-                seenKnown = framesKnown;
-                this.memory = memory = new Memory();
-            }
-            Object[] methods = memory.methods;
-            Frame[] meanings = memory.meanings;
-            while (roots > 0 && frames.hasNext()) {
-                StackWalker.StackFrame frame = frames.next();
-                Object method = Members.of(frame);
-                int at = method == null ? 0 : System.identityHashCode(method) & REMEMBERED - 1;
-                Frame found;
-                if (method != null && methods[at] == method) {
-                    found = meanings[at];
-                } else {
-                    found = find(known, frame.getDeclaringClass(), frame);
-                    methods[at] = method;
-                    meanings[at] = found;
-                }
-                if (found == null) {
-                    continue;
-                }
-                if (count > 0 && found.bcis.length > 0) {
-                    sites[count - 1] = found.site(frame.getByteCodeIndex());
-                }
-                boolean begins = found.id == inner;
-                inner = 0;
-                if (begins) {
-                    continue;
-                }
-                if (found.root) {
-                    roots--;
-                }
-                add(found.id);
-            }
-            return null;
-        }
-
-        private void add(int id) {
-            if (count == ids.length) {
-                int[] more = new int[count * 2];
-                System.arraycopy(ids, 0, more, 0, count);
-                ids = more;
-                more = new int[count * 2];
-                System.arraycopy(sites, 0, more, 0, count);
-                sites = more;
-            }
-            sites[count] = 0;
-            ids[count++] = id;
-        }
-
-        private static Frame find(Frame[] in, Class<?> declaring, StackWalker.StackFrame frame) {
-            String owner = declaring.getName();
-            String name = frame.getMethodName();
-            Frame f = in[(owner.hashCode() * 31 + name.hashCode()) & (in.length - 1)];
-            while (f != null
-                    && !(f.name.equals(name) && f.owner.equals(owner) && f.isOf(declaring)
-                            && f.descriptor.equals(frame.getDescriptor()))) {
-                f = f.chain;
-            }
-            return f;
-        }
-    }
-
     // ---- slow paths ----
 
     /** The outermost root ends; or an inner one. */
@@ -666,17 +245,10 @@ public final class JFluid1Samples {
         if (left > 0) {
             return;
         }
-        countInside(-1);
         if (ti.active && !ti.resting) {
             JFluid1Ring.rest(ti);
         }
         ti.active = ti.virtualActive = false;
-    }
-
-    private static void countInside(int more) {
-        if (every == Integer.MAX_VALUE) { // by time
-            U.getAndAddInt(TIMER, INSIDE, more);
-        }
     }
 
     @ReservedStackAccess
@@ -711,7 +283,6 @@ public final class JFluid1Samples {
                 s.frames[0] = id;
                 s.depth = 1;
                 ti.nesting = 1;
-                countInside(1);
                 JFluid1Session.activate(ti);
             }
             ti.guard = false;

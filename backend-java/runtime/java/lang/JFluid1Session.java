@@ -353,6 +353,6 @@ public final class JFluid1Session {
     /** Bytes of the heap that the session's own tables and records take, as they were at the last {@link #purge}. */
     public static long heapBytes() {
         long own = state.length + JFluid1Threads.heapBytes() + JFluid1Nameless.heapBytes();
-        return own + JFluid1Allocations.heapBytes() + JFluid1Samples.bytesOfMethods() + JFluid1Survivors.heapBytes();
+        return own + JFluid1Allocations.heapBytes() + JFluid1Survivors.heapBytes();
     }
 }

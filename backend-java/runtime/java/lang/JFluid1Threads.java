@@ -510,14 +510,12 @@ public final class JFluid1Threads {
                 continue;
             }
             known++;
-            JFluid1Samples.forget(head);
             ThreadInfo before = head;
             for (ThreadInfo ti = before.chain; ti != null; ti = ti.chain) {
                 if (isOver(ti)) {
                     before.chain = ti.chain;
                 } else {
                     before = ti;
-                    JFluid1Samples.forget(ti);
                     known++;
                 }
             }
