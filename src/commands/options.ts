@@ -9,6 +9,7 @@ import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
 import type { DebuggerAddress } from '../session/doors/debugger-address.ts'
 import { MOST_METHODS } from '../session/limits.ts'
+import { DebugInfoUnused } from '../session/sampling/debug-info-unused.ts'
 import { needsAllCalls, type SelfSampling, type SessionRequest } from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { OnlyForSamples, parseEvery, SamplesFollowNobody, TimedSamplesElsewhere } from './every.ts'
@@ -179,6 +180,7 @@ export interface SessionFlags {
   readonly callSites?: boolean
   readonly random?: number
   readonly sampler?: string
+  readonly debugInfo?: boolean
   readonly sampleEvery?: number
   /** 0.05 is 5 %. */
   readonly maxOverhead?: number
@@ -274,6 +276,10 @@ export function withSessionFlags(command: Command): Command {
         '--sampler <who>',
         'for --mode sample by time, and where attach looks for a root: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
       ).choices(SAMPLERS),
+    )
+    .option(
+      '--debug-info',
+      'for --mode sample by the flight recorder: the JVM keeps debug info of code that it compiles from then on, so that samples find inlined methods; stays until it ends, and the JVM prints a warning',
     )
     .option(
       '--random <n>',
@@ -409,6 +415,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
   const { mode = 'exact' } = flags
   if (flags.sampler !== undefined && mode !== 'sample') throw new OnlyForSamples('--sampler', mode)
+  if (flags.debugInfo && mode !== 'sample') throw new OnlyForSamples('--debug-info', mode)
   const sampling = samplingOptions(flags) // before the root: whoever wants samples may need none
   const options = { ...sessionOptions(flags), ...sampling }
   if (flags.sampleEvery !== undefined && mode !== 'alloc') throw new OnlyForAllocations(mode)
@@ -452,9 +459,9 @@ function checkBudget(options: SessionRequest): void {
 /**
  * When samples are due that threads take of themselves, in mode `sample`.
  *
- * @throws BadInterval, OnlyForSamples, TimedSamplesElsewhere, SamplesFollowNobody
+ * @throws BadInterval, OnlyForSamples, TimedSamplesElsewhere, SamplesFollowNobody, DebugInfoUnused
  */
-function samplingOptions({ mode = 'exact', every, random, followThreads }: SessionFlags): {
+function samplingOptions({ mode = 'exact', every, random, followThreads, debugInfo }: SessionFlags): {
   readonly sampling?: SelfSampling
 } {
   if (mode !== 'sample') {
@@ -464,6 +471,7 @@ function samplingOptions({ mode = 'exact', every, random, followThreads }: Sessi
   }
   const due = every === undefined ? null : parseEvery(every)
   if (due?.unit !== 'bytecodes') throw new TimedSamplesElsewhere()
+  if (debugInfo) throw new DebugInfoUnused('probes take samples by bytecodes')
   if (followThreads) throw new SamplesFollowNobody()
   return { sampling: { every: due.every, unit: 'bytecodes', random: random ?? DEFAULT_RANDOM } }
 }
@@ -477,6 +485,7 @@ function regionOptions(flags: SessionFlags, texts: readonly string[]): SessionRe
     ['--waits', flags.waits === true],
     ['--every', flags.every !== undefined],
     ['--sampler', flags.sampler !== undefined],
+    ['--debug-info', flags.debugInfo === true],
     ['--random', flags.random !== undefined],
     ['--max-overhead', flags.maxOverhead !== undefined],
     ['--slow', flags.slow !== undefined],

@@ -60,6 +60,7 @@ const RULES: { readonly [name in keyof Required<SessionFlags>]: Rule } = {
   callSites: flag,
   random: whole(0, MOST_COUNT),
   sampler: oneOf(SAMPLERS),
+  debugInfo: flag,
   sampleEvery: whole(1, MOST_EVERY),
   maxOverhead: (value) => above0(value) && Number(value) <= MOST_OVERHEAD,
   slow: (value) => value === 'p99' || above0(value),

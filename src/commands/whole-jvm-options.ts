@@ -3,6 +3,7 @@
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
 import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
+import { DebugInfoUnused } from '../session/sampling/debug-info-unused.ts'
 import type { AskedSampling } from '../session/sampling/jvm-sampling.ts'
 import { parseEvery } from './every.ts'
 import type { SessionFlags } from './options.ts'
@@ -53,9 +54,10 @@ export interface JvmSamplingFlags {
   readonly sampling: AskedSampling
   /** Samples are kept of what is inside of these; none: all. */
   readonly roots: readonly RootPattern[]
+  readonly debugInfo: boolean
 }
 
-/** @throws BadPattern, NotForWholeJvm, BadInterval, IntervalNotTaken, StacksHaveNoParameters */
+/** @throws BadPattern, NotForWholeJvm, BadInterval, IntervalNotTaken, StacksHaveNoParameters, DebugInfoUnused */
 export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
   const roots = (flags.root ?? []).map(parseRoot)
   const given: readonly [string, boolean][] = [
@@ -85,7 +87,8 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
   const every = flags.every === undefined ? undefined : intervalOf(flags.every, by ?? 'jfr')
   const precise = roots.find(({ parameters }) => parameters !== null)
   if (by === 'stacks' && precise !== undefined) throw new StacksHaveNoParameters(precise.text)
-  return { sampling: { by, every }, roots }
+  if (flags.debugInfo && by === 'stacks') throw new DebugInfoUnused('--sampler stacks takes dumps of threads')
+  return { sampling: { by, every }, roots, debugInfo: flags.debugInfo === true }
 }
 
 export function samplerNamed(text: string | undefined): SamplerName | undefined {

@@ -136,7 +136,8 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     if (problem !== null) throw problem
   }
   const output = headless ? null : outputFile(flags.output)
-  const door = sampling.by === 'stacks' ? null : openRecordingDoor(recorderSampling(sampling))
+  const door =
+    sampling.by === 'stacks' ? null : openRecordingDoor(recorderSampling(sampling), samples.debugInfo)
   const signals = new PassOn()
   try {
     const child = start(command, door?.options ?? [], await outputOf(output, flags))

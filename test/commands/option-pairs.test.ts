@@ -13,6 +13,7 @@ const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
   '--every 1ms': { every: '1ms' },
   '--every 500bc': { every: '500bc' },
   '--sampler jfr': { sampler: 'jfr' },
+  '--debug-info': { debugInfo: true },
   '--random 7': { random: 7 },
   '--sample-every 9': { sampleEvery: 9 },
   '--liveness': { liveness: true },
@@ -96,9 +97,9 @@ const TAKEN: readonly Taken[] = [
     mode: 'sample',
     given: { every: '1ms' },
     all: [],
-    options: ['--every 1ms', '--every 500bc', '--sampler jfr'],
+    options: ['--every 1ms', '--every 500bc', '--sampler jfr', '--debug-info'],
     // The last --every counts.
-    apart: ['--every 500bc with --sampler jfr'],
+    apart: ['--every 500bc with --sampler jfr', '--every 500bc with --debug-info'],
   },
   {
     mode: 'sample',
@@ -150,14 +151,15 @@ describe.each(TAKEN)('--mode $mode $given', ({ mode, given = {}, all = ALL, opti
   })
 })
 
-it('without a root, samples of the whole JVM take --every and --sampler and nothing else; all else wants a root', async () => {
+it('without a root, samples of the whole JVM take --every, --sampler and --debug-info and nothing else; all else wants a root', async () => {
   for (const mode of MODES) {
     for (const name of NAMES) {
       const message = await refusal(mode, OPTIONS[name]!)
-      if (mode === 'sample' && ['--every 1ms', '--sampler jfr'].includes(name)) expect(message).toBe(null)
+      if (mode === 'sample' && ['--every 1ms', '--sampler jfr', '--debug-info'].includes(name))
+        expect(message).toBe(null)
       else
         expect(message, `--mode ${mode} ${name}`).toMatch(
-          /no root method was given|--sampler|--every|--random|without --root/,
+          /no root method was given|--sampler|--every|--random|--debug-info|without --root/,
         )
     }
   }

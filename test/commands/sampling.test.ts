@@ -6,6 +6,9 @@ import { inProcess } from '../support/in-process.ts'
 it.each([
   [['--mode', 'exact', '--every', '1ms'], /--every says how samples are taken/],
   [['--mode', 'count', '--random', '5'], /--random says how samples are taken/],
+  [['--mode', 'count', '--debug-info'], /--debug-info says how samples are taken/],
+  [['--mode', 'sample', '--debug-info', '--every', '9bc'], /probes take samples by bytecodes/],
+  [['--mode', 'sample', '--debug-info', '--sampler', 'stacks'], /--sampler stacks takes dumps of threads/],
   [
     ['--mode', 'sample', '--every', '1ms', '--random', '5'],
     /--random is for instrumented methods, and samples by time need none/,

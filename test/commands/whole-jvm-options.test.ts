@@ -38,7 +38,7 @@ describe('--mode sample by time', () => {
       { every: 1_500_000, by: 'stacks' },
     ],
   ])('%j', (given, sampling) => {
-    expect(wholeJvmSampling(flags(given))).toEqual({ sampling, roots: [] })
+    expect(wholeJvmSampling(flags(given))).toEqual({ sampling, roots: [], debugInfo: false })
   })
 
   it.each<[Partial<SessionFlags>, string]>([

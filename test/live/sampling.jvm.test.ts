@@ -1,12 +1,15 @@
 // --mode sample: threads that look at themselves after so many bytecodes, and a JVM that looks at a root after so much time.
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { attachCommand } from '../../src/attach/command.ts'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { readProfile } from '../../src/profile/file.ts'
 import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, newest, newestOrAll } from '../support/jdks.ts'
+import { forEachJdk, jdks, newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -16,7 +19,7 @@ import {
 } from '../support/jfluid.ts'
 import { FULL } from '../support/lane.ts'
 import { pathsOf, runOdd } from './sampling-odd.ts'
-import { quit, recordAtWork, startAtRest } from './whole-jvm-samples.ts'
+import { BY_RECORDER, quit, recordAtWork, startAtRest } from './whole-jvm-samples.ts'
 
 const ROOT = 'fix.Blocks.root'
 
@@ -126,4 +129,72 @@ forEachJdk((jdk) => {
     expect(merged.every(addsUp)).toBe(true)
     await quit(java)
   })
+
+  it('--debug-info: the JVM keeps it from then on, the directive has gone, and the profile says what stays', async () => {
+    // A flag that is not unlocked is not told, but switched on all the same.
+    const java = await startAtRest(jdk, '-XX:+UnlockDiagnosticVMOptions')
+    const connection = await openAttachSocket(java.pid)
+    const answer = async (command: string) => (await attachCommand(connection, 'jcmd', [command])).text
+    const isOn = async () => /DebugNonSafepoints += true/.test(await answer('VM.flags -all'))
+    expect(await isOn()).toBe(false)
+    const before = await answer('Compiler.directives_print')
+    const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
+    const ran = await recordAtWork(
+      java,
+      'from the start',
+      '1s',
+      ...BY_RECORDER,
+      '--debug-info',
+      '--out',
+      file,
+    )
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(await isOn()).toBe(true)
+    expect(await answer('Compiler.directives_print')).toBe(before)
+    expect((await readProfileJson(file)).warnings).toContainEqual(
+      expect.stringMatching(/keeps debug info of code/),
+    )
+    expect(java.stdout() + java.stderr()).toMatch(/turning on DebugNonSafepoints/)
+    await quit(java)
+  })
+
+  it('--debug-info of a JVM that is started: it has it from its first moment on', async () => {
+    const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
+    const program = [
+      jdk.java,
+      '-XX:+PrintFlagsFinal',
+      '-cp',
+      await compileFixture(jdk, 'Blocks'),
+      'fix.Blocks',
+      'run',
+      '2000',
+      '9',
+    ]
+    const ran = await jfluid('run', ...BY_RECORDER, '--debug-info', '--record', file, '--', ...program)
+    expect(ran.stdout).toMatch(/DebugNonSafepoints += true/)
+  })
+})
+
+it('--debug-info where dumps of threads would be taken is refused, and nothing is switched on', async () => {
+  const java = await startAtRest(jdks[0])
+  const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
+  const flags = ['--mode', 'sample', ...(jdks[0].version < 23 ? [] : ['--sampler', 'stacks'])]
+  const ran = await jfluid('record', `${java.pid}`, ...flags, '--debug-info', '--out', file)
+  expect(ran.stderr).toMatch(/--debug-info is for the flight recorder, and .* dumps of threads\n/)
+  expect([ran.code, existsSync(file)]).toEqual([64, false])
+  expect(java.stdout() + java.stderr()).not.toMatch(/DebugNonSafepoints/)
+  await quit(java)
+})
+
+it('--debug-info is switched on in a JVM whose diagnostic options are locked, too', async () => {
+  const java = await startAtRest(newest)
+  const flags = [
+    ...BY_RECORDER,
+    '--debug-info',
+    '--out',
+    join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid'),
+  ]
+  expect((await recordAtWork(java, 'from the start', '1s', ...flags)).code).toBe(0)
+  expect(java.stdout() + java.stderr()).toMatch(/turning on DebugNonSafepoints/)
+  await quit(java)
 })

@@ -7,8 +7,8 @@ import type { Jdk } from '../support/jdks.ts'
 import { type JsonNode, type JsonProfile, type Ran, startJfluid, stderrLine } from '../support/jfluid.ts'
 
 /** `fix.Sampled`, at rest: what is busy in vain takes the time of others. */
-export async function startAtRest(jdk: Jdk): Promise<JavaProcess> {
-  const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
+export async function startAtRest(jdk: Jdk, ...options: string[]): Promise<JavaProcess> {
+  const java = startJava(jdk, [...options, '-cp', await compileFixture(jdk, 'Sampled'), 'fix.Sampled'])
   await java.line(/^ready/)
   java.send('r')
   return java

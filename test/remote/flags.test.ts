@@ -24,6 +24,7 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--bba', 'default', 'precise'],
   ['--every', '10ms', '10000bc'],
   ['--sampler', 'jfr', 'cpu', 'stacks'],
+  ['--debug-info'],
   ['--random', '0', '999999999'],
   ['--sample-every', '1', '999999'],
   ['--liveness'],

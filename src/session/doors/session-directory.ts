@@ -58,12 +58,13 @@ export const SOCKET = 'link'
 export const RING = 'ring'
 export const ERROR = 'error'
 export const TOKEN = 'token'
+export const DIRECTIVES = 'directives'
 /** A target that is attached to has it open for good, by this name, and no longer linked. */
 export const AGENT = 'jfluid-agent.jar'
 /** A repository of recordings has a directory for each JVM. */
 const DEEPEST = 2
-/** All that is ever in the directory of a session with an agent. */
-const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`]
+/** All that is ever in a directory that may be given to another user. */
+const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`, DIRECTIVES]
 
 export interface Owner {
   readonly uid: number

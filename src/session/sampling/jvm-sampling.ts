@@ -23,6 +23,8 @@ import { BadRecording } from '../../jfr/problem.ts'
 import type { Profile, Sampling } from '../../profile/profile.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import type { Ending } from '../ending.ts'
+import { DEBUG_INFO_STAYS, keepDebugInfo } from './debug-info.ts'
+import { DebugInfoUnused } from './debug-info-unused.ts'
 import { FlightRecording } from './flight-recording.ts'
 import type { StartedRecording } from './recording-door.ts'
 import { SampledTree } from './sampled-tree.ts'
@@ -67,6 +69,8 @@ export interface JvmSamplingOptions {
   readonly sampling: AskedSampling
   /** Samples are kept of what is inside of these; none: all. */
   readonly roots?: readonly RootPattern[]
+  /** The JVM keeps debug info of the code that it compiles from now on. */
+  readonly debugInfo?: boolean
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
   /** Why it is samples, if calls were asked for: a warning of the profile. */
@@ -138,13 +142,15 @@ export class JvmSampling {
     this.#sampling = sampling
     this.#sampler = sampler
     if (options.whySamples !== undefined) this.#warnings.add(options.whySamples)
+    if (options.debugInfo === true) this.#warnings.add(DEBUG_INFO_STAYS)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
     })
   }
 
   /**
-   * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples,
+   * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
+   *         DebugInfoUnused,
    *         BadRecording, or why `signal` was aborted; the target is then as it was
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
@@ -155,6 +161,10 @@ export class JvmSampling {
     const jdk = properties.get('java.version') ?? '?'
     const by = asked.by ?? usualSampler(featureOf(jdk))
     mustHaveSampler(by, pid, jdk)
+    if (options.debugInfo === true) {
+      if (by === 'stacks') throw new DebugInfoUnused(`JVM ${pid} (${jdk}) is sampled by dumps of threads`)
+      await keepDebugInfo(connection)
+    }
     const sampling = recorderSampling({ by, every: asked.every })
     const target = {
       pid,

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { recordingOptions } from '../../attach/flight-recorder.ts'
 import type { Sampling } from '../../profile/profile.ts'
 import { makeSessionDirectory } from '../doors/session-directory.ts'
+import { DEBUG_INFO_OPTIONS } from './debug-info.ts'
 import { BOUNDS, STACK_DEPTH, sampleSettings } from './flight-recording.ts'
 import { recordingName } from './recording-names.ts'
 import { mustHaveRoom, ROOM_TO_BEGIN } from './recording-room.ts'
@@ -26,8 +27,11 @@ export interface RecordingDoor {
   leave(): void
 }
 
-/** @throws NoRoomForRecording */
-export function openRecordingDoor(sampling: Sampling): RecordingDoor {
+/**
+ * @param debugInfo  compiled code has debug info from the first moment on
+ * @throws NoRoomForRecording
+ */
+export function openRecordingDoor(sampling: Sampling, debugInfo = false): RecordingDoor {
   // Shared memory is small in containers, and the target's to use.
   const directory = makeSessionDirectory(null, 2 * ROOM_TO_BEGIN)
   const dir = directory.path
@@ -39,10 +43,13 @@ export function openRecordingDoor(sampling: Sampling): RecordingDoor {
   }
   const name = recordingName()
   return {
-    options: recordingOptions(
-      { name, settings: sampleSettings(sampling), ...BOUNDS },
-      { repository: dir, stackDepth: STACK_DEPTH },
-    ),
+    options: [
+      ...recordingOptions(
+        { name, settings: sampleSettings(sampling), ...BOUNDS },
+        { repository: dir, stackDepth: STACK_DEPTH },
+      ),
+      ...(debugInfo ? DEBUG_INFO_OPTIONS : []),
+    ],
     look() {
       // <date and time>_<process id>, each with the JVM's own directory and files
       for (const entry of readdirSync(dir).sort()) {

@@ -1,0 +1,52 @@
+// --debug-info: of code that the JVM compiles from then on it keeps, for each instruction, which method it is of. Without that the flight
+// recorder takes a sample between two safepoints for one of the next place where there is something to be known: inlined methods
+// get the time of others.
+//
+// The flag is DebugNonSafepoints, which a running JVM takes from nobody. But HotSpot switches it on itself when a compiler
+// directive asks for a method's assembly to be printed (compilerDirectives.cpp, `DirectivesStack`), so such a directive is added for a method that there
+// is not, and taken off again. The flag stays until the JVM ends, and the JVM prints a warning.
+
+import { run } from '../../attach/command.ts'
+import type { AttachConnection } from '../../attach/handshake.ts'
+import { actingAs, userToBe } from '../../attach/target-user.ts'
+import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { DIRECTIVES, makeSessionDirectory, ownerFor } from '../doors/session-directory.ts'
+
+const DIRECTIVE = [{ match: 'jfluid/no/Such.method', c2: { PrintAssembly: true } }]
+
+/** A JVM that is to be started keeps it from its first moment on. */
+export const DEBUG_INFO_OPTIONS = ['-XX:+UnlockDiagnosticVMOptions', '-XX:+DebugNonSafepoints']
+
+/** What stays in the JVM, for the profile. */
+export const DEBUG_INFO_STAYS =
+  'the JVM keeps debug info of code that it has compiled since --debug-info asked for it, until it ends'
+
+/** In the JVM's own words: one without C2, or of another make. */
+export class DebugInfoRefused extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Leave --debug-info out, or start the JVM with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints.'
+  constructor(pid: number, said: string) {
+    super(`JVM ${pid} does not keep debug info of compiled code: ${said}`)
+  }
+}
+
+/** @throws DebugInfoRefused, NoMeetingPlace, NoSuchProcess, and what `attachCommand` throws */
+export async function keepDebugInfo(connection: AttachConnection): Promise<void> {
+  const { target } = connection
+  const owner = ownerFor(target)
+  const directory = makeSessionDirectory(target)
+  try {
+    const content = Buffer.from(JSON.stringify(DIRECTIVE))
+    actingAs(userToBe(target), () => directory.put(DIRECTIVES, content, owner))
+    if (owner !== undefined) directory.giveTo(owner)
+    const add = `Compiler.directives_add ${directory.path}/${DIRECTIVES}`
+    const { code, text } = await run(connection, 'jcmd', [add])
+    if (code !== 0 || !/^1 compiler directives added/m.test(text)) {
+      throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'it said nothing')
+    }
+    await run(connection, 'jcmd', ['Compiler.directives_remove']) // the latest: ours, unless somebody has been as quick
+  } finally {
+    directory.remove()
+  }
+}
