@@ -5,14 +5,23 @@
 // One JVM a program: bare, then one session after the other, each until the compilers are quiet. BENCH_PROGRAMS chooses rows, BENCH_MODES=count,default columns (`count` and `precise` are what calls and
 // bytecodes are taken from), BENCH_BY=wall time that passes in place of CPU time of the program's thread.
 
-import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, range, WHOLE, wanted } from './programs.mjs'
-import { median, sleep } from './support.mjs'
+import {
+  countedRound,
+  endSession,
+  PROGRAMS,
+  ProgramJvm,
+  preparePrograms,
+  profileProgram,
+  range,
+  WHOLE,
+  wanted,
+} from './programs.mjs'
+import { geometric, median } from './support.mjs'
 
 const ROUNDS = 5
 const ROUND_MS = 500
 const BARE_SETTLE_MS = 12_000
 const SETTLE_MS = 20_000
-const DRAIN_MS = 100
 
 const ALL_MODES = [
   { title: 'exact', flags: {} },
@@ -65,10 +74,6 @@ export async function modes(jdks) {
   }
 }
 
-function geometric(values) {
-  return Math.exp(values.reduce((sum, it) => sum + Math.log(it), 0) / values.length)
-}
-
 async function measure(jdk, prepared, program) {
   const jvm = new ProgramJvm(jdk, prepared, program)
   try {
@@ -79,9 +84,8 @@ async function measure(jdk, prepared, program) {
     for (const { title, flags, options } of MODES) {
       const session = await profileProgram(jvm.pid, WHOLE, 'b', { ...program.flags, ...flags }, options)
       await jvm.settle(SETTLE_MS)
-      const profiled = await rounds(() => countedRound(jvm, session))
-      await session.detach()
-      await session.close()
+      const profiled = await rounds(() => countedRound(jvm, session, ROUND_MS))
+      await endSession(session)
       each.set(title, {
         factors: profiled.map((it) => it[BY] / bare),
         cost: median(profiled.map(({ cost }) => cost)),
@@ -92,24 +96,6 @@ async function measure(jdk, prepared, program) {
   } finally {
     await jvm.end()
   }
-}
-
-/** One round: its mean run, with the calls in it and what the root cost by the mode's metric. */
-async function countedRound(jvm, session) {
-  // The program stands still: what it has written is read within a few milliseconds.
-  await sleep(DRAIN_MS)
-  session.reset()
-  await session.status() // comes behind it
-  const round = await jvm.round(ROUND_MS)
-  await sleep(DRAIN_MS)
-  const { merged } = await session.snapshot(false)
-  const { calls: counts, totalNs, totalBytecodes, totalCalls, totalBytes } = merged.metrics
-  const total = totalNs ?? totalBytecodes ?? totalCalls ?? totalBytes
-  let calls = 0
-  let cost = 0
-  for (let i = 0; i < merged.count; i++) calls += counts[i]
-  for (let i = 0; i < merged.count; i += merged.size[i]) cost += total[i]
-  return { ...round, calls: calls / round.runs, cost: cost / round.runs }
 }
 
 async function rounds(one) {

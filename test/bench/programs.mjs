@@ -1,5 +1,6 @@
-// The programs of the report's tables (apps/tables), each in a JVM that runs it when told to, and how long its runs take:
-// by wall, by CPU time of the thread, and how long that thread wanted a core and had none.
+// The programs of the report's tables (apps/tables) and of the suites DaCapo and Renaissance (apps/suite), each in a JVM that
+// runs it when told to, and how long its runs take: by wall, by CPU time of the thread, and how long that thread wanted a core
+// and had none.
 //
 // Libraries come from Maven Central, by way of mvn, into its own repository.
 
@@ -7,13 +8,17 @@ import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Child, compile, javaFiles, load, median, project, temporaryDirectory } from './support.mjs'
+import { Child, compile, javaFiles, load, median, project, sleep, temporaryDirectory } from './support.mjs'
 
-const APPS = join(project, 'test/bench/apps/tables')
-/** Two of them are programs of the oracle. */
-const SHARED = ['Driver', 'Grammar', 'Javac'].map((it) => join(project, `test/oracle/programs/${it}.java`))
+const APPS = join(project, 'test/bench/apps')
+const oracle = (it) => join(project, `test/oracle/programs/${it}.java`)
+/** `folder`: of the programs, and their package. `shared`: sources from elsewhere that they need. */
+const TABLES = { folder: 'tables', shared: ['Driver', 'Grammar', 'Javac'].map(oracle) } // Two are programs of the oracle.
+export const SUITE = { folder: 'suite', shared: [join(APPS, 'tables/Driver.java')] }
 export const WHOLE = 'tables.Driver.task'
 const run = promisify(execFile)
+/** The client has read all that an idle program has written. */
+const DRAIN_MS = 100
 
 /**
  * `overhead`: per cent, of the report's tables 1 and 2, scheme B. `part`: a root of about a tenth of the time.
@@ -59,21 +64,40 @@ export const PROGRAMS = [
   },
 ]
 
+/** Each uses its library as the benchmark of that title does. `wanted` takes `name`. */
+export const SUITE_PROGRAMS = [
+  { name: 'Batik', title: 'batik' },
+  { name: 'Eclipse', title: 'eclipse' },
+  { name: 'Formatter', title: 'fop' },
+  { name: 'H2', title: 'h2' },
+  { name: 'Jython', title: 'jython' },
+  { name: 'LuIndex', title: 'luindex' },
+  { name: 'LuSearch', title: 'lusearch' },
+  { name: 'Xalan', title: 'xalan' },
+  { name: 'Zxing', title: 'zxing' },
+  { name: 'FutureGenetic', title: 'future-genetic' },
+  { name: 'Mnemonics', title: 'mnemonics' },
+  { name: 'RxScrabble', title: 'rx-scrabble' },
+  { name: 'Scrabble', title: 'scrabble' },
+]
+
 /** Class path of the compiled programs, and async-profiler's library for this machine, or null. */
-export async function preparePrograms(jdk) {
+export async function preparePrograms(jdk, { folder, shared } = TABLES) {
+  const sources = join(APPS, folder)
   const dir = temporaryDirectory()
   const file = join(dir, 'class-path')
   await run('mvn', [
-    ...['-q', '-B', '-f', join(APPS, 'pom.xml')],
+    ...['-q', '-B', '-f', join(sources, 'pom.xml')],
     ...['dependency:build-classpath', `-Dmdep.outputFile=${file}`],
   ])
   const jars = readFileSync(file, 'utf8').trim().split(':')
   const isSampler = (jar) => jar.includes('async-profiler')
-  await run(jdk.javac.replace(/javac$/, 'jar'), ['xf', jars.find(isSampler)], { cwd: dir })
+  const sampler = jars.find(isSampler)
+  if (sampler !== undefined) await run(jdk.javac.replace(/javac$/, 'jar'), ['xf', sampler], { cwd: dir })
   const library = join(dir, `linux-${process.arch}`, 'libasyncProfiler.so')
   const libraries = jars.filter((jar) => !isSampler(jar)).join(':')
-  const classes = await compile(jdk, [...javaFiles(APPS), ...SHARED], ['-cp', libraries])
-  return { classPath: `${classes}:${libraries}`, sampler: existsSync(library) ? library : null }
+  const classes = await compile(jdk, [...javaFiles(sources), ...shared], ['-cp', libraries])
+  return { folder, classPath: `${classes}:${libraries}`, sampler: existsSync(library) ? library : null }
 }
 
 /** A JVM with one of the programs. */
@@ -89,7 +113,7 @@ export class ProgramJvm {
       '-Djava.awt.headless=true',
       ...['-XX:+UnlockDiagnosticVMOptions', '-XX:+DebugNonSafepoints', '-XX:+EnableDynamicAgentLoading'],
       ...options,
-      ...['-cp', prepared.classPath, 'tables.Driver', `tables.${program.name}`],
+      ...['-cp', prepared.classPath, 'tables.Driver', `${prepared.folder}.${program.name}`],
     ])
   }
 
@@ -228,6 +252,29 @@ export async function profiledRound(jvm, session, ms) {
   for (let i = 0; i < merged.count; i += merged.size[i]) charged += merged.metrics.totalNs[i] / 1e6
   const { waitMs } = await session.status()
   return { ...round, calls: calls / round.runs, charged: charged / round.runs, waitMs }
+}
+
+/** One round: its mean run, with the calls in it (NaN in samples) and what the root cost by the mode's metric. */
+export async function countedRound(jvm, session, ms) {
+  // The program is idle: what it has written is read within a few milliseconds.
+  await sleep(DRAIN_MS)
+  session.reset()
+  await session.status() // comes behind it
+  const round = await jvm.round(ms)
+  await sleep(DRAIN_MS)
+  const { merged } = await session.snapshot(false)
+  const { calls: counts, totalNs, totalBytecodes, totalCalls, totalBytes, totalSamples } = merged.metrics
+  const total = totalNs ?? totalBytecodes ?? totalCalls ?? totalBytes ?? totalSamples
+  let calls = 0
+  let cost = 0
+  for (let i = 0; i < merged.count; i++) calls += counts?.[i] ?? Number.NaN
+  for (let i = 0; i < merged.count; i += merged.size[i]) cost += total[i]
+  return { ...round, calls: calls / round.runs, cost: cost / round.runs }
+}
+
+export async function endSession(session) {
+  await session.detach()
+  await session.close()
 }
 
 /** `min / median / max` */

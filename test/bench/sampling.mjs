@@ -10,8 +10,17 @@
 // One JVM a program. A change of granularity is one for the session that runs: what is measured is reset in between.
 // BENCH_PROGRAMS chooses rows, BENCH_SAMPLES=bytecodes or time one part.
 
-import { PROGRAMS, ProgramJvm, preparePrograms, profileProgram, range, WHOLE, wanted } from './programs.mjs'
-import { load, median, sleep, verdict } from './support.mjs'
+import {
+  endSession,
+  PROGRAMS,
+  ProgramJvm,
+  preparePrograms,
+  profileProgram,
+  range,
+  WHOLE,
+  wanted,
+} from './programs.mjs'
+import { geometric, load, median, sleep, verdict } from './support.mjs'
 
 const GRANULARITIES = [500, 1000, 5000, 10_000, 50_000, 100_000, 500_000, 1_000_000]
 const RANDOM = 100
@@ -106,7 +115,7 @@ async function sampledByBytecodes(jdk, prepared, program) {
     const one = await profileOf(counting, () => jvm.run())
     const runs = Math.max(2, Math.round(BYTECODES / one.total))
     const exact = await profileOf(counting, () => repeat(runs, () => jvm.run()))
-    await end(counting)
+    await endSession(counting)
 
     const session = await profileProgram(...[jvm.pid, WHOLE, 'b', { ...flags, mode: 'sample' }], {
       sampling: { every: GRANULARITIES[0], unit: 'bytecodes', random: RANDOM },
@@ -126,7 +135,7 @@ async function sampledByBytecodes(jdk, prepared, program) {
         })
       }
     }
-    await end(session)
+    await endSession(session)
     return { runs, contexts: exact.merged.count, settings }
   } finally {
     await jvm.end()
@@ -206,7 +215,7 @@ async function sampledByTime(jdk, prepared, program) {
     const session = await profileProgram(jvm.pid, WHOLE, 'b', program.flags)
     await jvm.settle(SETTLE_MS)
     const exact = await profileOf(session, () => jvm.round(SEGMENT_MS))
-    await end(session)
+    await endSession(session)
     return rows.map(({ ms, factors, one, two }) => {
       const { count } = one.events
       const alike = asInstrumented(one, exact)
@@ -278,10 +287,6 @@ function preorder(parent, method, self) {
 
 // ---- all ----
 
-function geometric(values) {
-  return Math.exp(values.reduce((sum, it) => sum + Math.log(it), 0) / values.length)
-}
-
 async function cpus(jvm) {
   const rounds = []
   while (rounds.length < ROUNDS) rounds.push((await jvm.round(ROUND_MS)).cpu)
@@ -290,11 +295,6 @@ async function cpus(jvm) {
 
 async function repeat(times, one) {
   for (let i = 0; i < times; i++) await one()
-}
-
-async function end(session) {
-  await session.detach()
-  await session.close()
 }
 
 /** The program stands still: waits until the client has read what it has written. */

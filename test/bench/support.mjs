@@ -203,6 +203,10 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
 }
 
+export function geometric(values) {
+  return Math.exp(values.reduce((sum, it) => sum + Math.log(it), 0) / values.length)
+}
+
 /** `min median max`, in columns. */
 export function spread(values, digits = 1, width = 8) {
   return [Math.min(...values), median(values), Math.max(...values)]
