@@ -38,8 +38,7 @@
 //   OVERFLOW method id: a StackOverflowError has left this method, the first one that had stack to say so. Follows its EXIT
 //   UNWIND   number of frames: of the stack that this thread's last sample showed, so many have gone, the innermost
 //            ones. ENTERs follow for those that are there instead
-//   SAMPLE   weight: the thread is in the innermost frame now. Bytecodes it has executed since its last sample, or
-//            ticks since this one was due
+//   SAMPLE   weight: the thread is in the innermost frame now. Bytecodes it has executed since its last sample
 //   NAME     class (bits 25-39), position (bits 16-24) and one UTF-16 unit (bits 0-15): of the name of a class of which
 //            something was allocated. Each word stands for itself
 //   ALLOCATED bytes that the JVM says the thread has allocated in the call of a root that has just ended

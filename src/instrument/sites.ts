@@ -6,8 +6,7 @@
 //
 //     siteEntry; push id; methodEntry       start of a method: if nothing has happened since, that is where it was called
 //
-// Threads that sample themselves by bytecodes keep the number beside the id of what is called (sampling.ts); by time there are
-// no such probes, as the JVM knows where its frames are.
+// Threads that sample themselves by bytecodes keep the number beside the id of what is called (sampling.ts).
 
 import type { ClassFile } from '../classfile/class-file.ts'
 import { type Code, forEachInstruction } from '../classfile/code.ts'
