@@ -1,8 +1,9 @@
 // npm run bench:truth [-- options]: programs with a known answer, bare and under jfluid, and what each says against what is so.
 //
 //   --program fib|chain|1us|5us|50us|rays|json|regex|javac   repeatable; all of them unless given
-//   --scheme adaptive|b|count|async-profiler|jfr             repeatable; all unless given. count is scheme b with --mode count; the last two are
-//                                                            the peers, as they are started by hand (10 ms; `settings=profile`)
+//   --scheme adaptive|b|count|sample|async-profiler|jfr      repeatable; all unless given. count is scheme b with --mode count, sample is
+//                                                            --mode sample; the last two are the peers, as they are started by hand
+//                                                            (10 ms; `settings=profile`)
 //   --jdk 17|25|<home>                                       repeatable; the oldest and the newest found unless given
 //   --java '-XX:+UseSerialGC …'                              options of the JVM
 //   --seconds 20                                             of each recording
@@ -43,7 +44,7 @@ const BARE_ROUNDS = 3
 /** Between two looks whether a recording has ended. */
 const GOING_ON_MS = 250
 const LONG_NS = 2_000
-const SCHEMES = ['adaptive', 'b', 'count', 'async-profiler', 'jfr']
+const SCHEMES = ['adaptive', 'b', 'count', 'sample', 'async-profiler', 'jfr']
 
 const { values: flags } = parseArgs({
   options: {
@@ -141,6 +142,8 @@ async function start(scheme, jdk, pid, root) {
       return { stacks: await byAsyncProfiler(jdk, pid, root, seconds, '10ms') }
     case 'jfr':
       return { stacks: await byFlightRecorder(jdk, pid, root) }
+    case 'sample':
+      return await recorded(pid, root, ['--mode', 'sample'])
     case 'count':
       return await recorded(pid, root, [...ours, '--scheme', 'b', '--mode', 'count'])
     default:
@@ -208,8 +211,10 @@ function row(program, { scheme, slow, profile, stacks, bare }, reference, exact)
       ? '–'
       : `${(bareCalls.chargedNs / bareCalls.bareNs).toFixed(2)} (${bareCalls.low.toFixed(2)}–${bareCalls.high.toFixed(2)})`
   const charged = timed === null ? '–' : (meanOfLastHalf(timed.course) / bare).toFixed(2)
-  const ours = stacks ?? (timed === null ? null : stacksOf(timed.merged))
-  const samples = stacks?.reduce((sum, { count }) => sum + count, 0) ?? timed?.stacks?.samples
+  const isSampled = profile?.mode === 'sample'
+  const ours = stacks ?? (timed === null && !isSampled ? null : stacksOf(profile.merged))
+  const sampled = isSampled ? profile.events.count : timed?.stacks?.samples
+  const samples = stacks?.reduce((sum, { count }) => sum + count, 0) ?? sampled
   const shares =
     reference === null || ours === null
       ? ['–', '–', '–', '–']

@@ -29,11 +29,11 @@ function nameOf(frame) {
   return /^[\w$/]+\.[\w$<>]+$/.test(plain) && plain.includes('/') ? plain.replaceAll('/', '.') : null
 }
 
-/** The same of a tree of ours: a stack for each node that has time of its own, in ns. */
+/** The same of a tree of ours: a stack for each node that has time of its own, in ns, or samples. */
 export function stacksOf(nodes, above = []) {
-  return nodes.flatMap(({ class: owner, method, selfNs, children }) => {
+  return nodes.flatMap(({ class: owner, method, selfNs, selfSamples, children }) => {
     const frames = [...above, `${owner}.${method}`]
-    return [{ frames, count: Math.max(0, selfNs) }, ...stacksOf(children, frames)]
+    return [{ frames, count: Math.max(0, selfNs ?? selfSamples) }, ...stacksOf(children, frames)]
   })
 }
 
