@@ -17,6 +17,7 @@ const SECTIONS = {
   inlining: async (jdks) => (await import('./inlining.mjs')).inlining(jdks),
   tables: async (jdks) => (await import('./tables.mjs')).tables(jdks),
   modes: async (jdks) => (await import('./modes.mjs')).modes(jdks),
+  adaptive: async (jdks) => (await import('./adaptive.mjs')).adaptive(jdks),
   papers: async (jdks) => (await import('./papers.mjs')).papers(jdks),
   regions: async (jdks) => (await import('./regions.mjs')).regions(jdks),
   'sampling-jvm': async (jdks) => (await import('./sampling-jvm.mjs')).samplingJvm(jdks),

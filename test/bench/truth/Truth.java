@@ -68,8 +68,12 @@ public final class Truth {
         private final int calls;
 
         Spin(int micros) {
+            this(micros, Math.max(10, 500 / micros));
+        }
+
+        Spin(int micros, int calls) {
             steps = micros * stepsPerMicro();
-            calls = Math.max(10, 500 / micros);
+            this.calls = calls;
         }
 
         private static int stepsPerMicro() {
@@ -347,6 +351,7 @@ public final class Truth {
             case "1us": return new Spin(1);
             case "5us": return new Spin(5);
             case "50us": return new Spin(50);
+            case "5ms": return new Spin(50, 100);
             case "rays": return new Rays();
             case "json": return new Json();
             case "regex": return new Regex();

@@ -1,0 +1,71 @@
+// What scheme adaptive costs a program whose thread is in the root all the time: a root of 5 ms that calls 100 methods of 50 us, all of
+// which are timed after some seconds. CPU time of the process a call of the root, the agent's thread with it, by the mean of the
+// bare rounds before and after; and the wall time of a call. Sessions and bare rounds in turn, in one JVM.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { profileProgram } from './programs.mjs'
+import { Child, compile, median, verdict } from './support.mjs'
+
+const ROOT = 'bench.Truth$Spin.root'
+const WARM_MS = 5_000
+const ROUND_MS = 4_000
+const SESSIONS = 7
+/** From the attach on until what takes the time is timed, and its code is compiled. */
+const SETTLED_MS = 15_000
+const MOST_PERCENT = 2.5
+const TICK_MS = 10
+
+export async function adaptive(jdks) {
+  for (const jdk of jdks) {
+    const classes = await compile(jdk, [join(import.meta.dirname, 'truth', 'Truth.java')])
+    const java = new Child(jdk.java, ['-Xmx256m', '-cp', classes, 'bench.Truth', '5ms'])
+    try {
+      await java.line(/^ready/)
+      await round(java, WARM_MS)
+      const cpus = []
+      const walls = []
+      let before = await round(java, ROUND_MS)
+      while (cpus.length < SESSIONS) {
+        const session = await profileProgram(java.pid, ROOT, 'adaptive')
+        await round(java, SETTLED_MS)
+        const profiled = await round(java, ROUND_MS)
+        const { stacks } = await session.status()
+        await session.detach()
+        await session.close()
+        const after = await round(java, ROUND_MS)
+        for (const [all, key] of [
+          [cpus, 'cpu'],
+          [walls, 'wall'],
+        ])
+          all.push(((2 * profiled[key]) / (before[key] + after[key]) - 1) * 100)
+        console.log(
+          `  ${jdk.name}: a call ${(before.wall / 1e6).toFixed(3)} ms bare, then ${(profiled.wall / 1e6).toFixed(3)}, and ${(after.wall / 1e6).toFixed(3)}; ${stacks?.samples} samples`,
+        )
+        before = after
+      }
+      const text = (all) =>
+        `${Math.min(...all).toFixed(2)} / ${median(all).toFixed(2)} / ${Math.max(...all).toFixed(2)} %`
+      console.log(
+        `${jdk.name}: a root of 5 ms takes ${text(cpus)} more CPU time (min / median / max of ${SESSIONS} sessions), ${verdict(median(cpus) <= MOST_PERCENT, `${MOST_PERCENT} %`)}; ${text(walls)} more wall time`,
+      )
+    } finally {
+      await java.end()
+    }
+  }
+}
+
+/** Ns of a call: wall time inside the root, and CPU time of the process. */
+async function round(java, ms) {
+  const cpu = cpuMs(java.pid)
+  const [, calls, wall] = (await java.ask(`measure ${ms}`, /^measured/)).split(' ').map(Number)
+  return { wall, cpu: ((cpuMs(java.pid) - cpu) * 1e6) / calls }
+}
+
+/** User and system time, whose clock ticks every 10 ms. */
+function cpuMs(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+}
