@@ -34,6 +34,16 @@ const AT_ONCE = 64
 const TOP = -1
 /** In place of a context: the record above the roots. */
 const ABOVE_ROOTS = -1
+/** Nothing that it writes is larger, so that a heartbeat is never far. */
+const MOST_WRITTEN = AT_ONCE * BLOCK_BYTES
+
+/** Threads have found no block, and there will be no more. */
+export interface TreesFull {
+  /** How many they have room for. */
+  readonly contexts: number
+  /** Of the error that the file met when it was to grow; null where there are as many blocks as there may be. */
+  readonly code: string | null
+}
 
 export class TreeBlocks {
   readonly #fd: number
@@ -41,6 +51,9 @@ export class TreeBlocks {
   readonly #at: number
   #count: number
   readonly #states = new Uint32Array(MOST_BLOCKS)
+  /** The same, after blocks have been read. */
+  readonly #laterStates = new Uint32Array(MOST_BLOCKS)
+  readonly #word = new Uint32Array(1)
   #words = new Uint32Array(0)
   /** By record: its context, 0 for one that has not been placed; and its counts, as they were read last. */
   #contexts = new Int32Array(0)
@@ -48,7 +61,12 @@ export class TreeBlocks {
   #executed = new Float64Array(0)
   /** All that were read, but for those of roots: events tell of these. */
   calls = 0
+  /** How often a block was given back. */
+  released = 0
+  /** Null as long as no thread has gone without a block. */
+  full: TreesFull | null = null
   #mayGrow = true
+  #growError: string | null = null
 
   private constructor(fd: number) {
     this.#fd = fd
@@ -63,9 +81,13 @@ export class TreeBlocks {
     return new TreeBlocks(openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK))
   }
 
-  /** Looks at all records. Blocks of threads that have ended are given back. */
-  read(sink: TreeSink): void {
-    this.#look()
+  /**
+   * Looks at all records. Blocks of threads that have ended are given back.
+   *
+   * @param alive  called every AT_ONCE blocks: a look at two million records takes longer than a thread waits for a heartbeat
+   */
+  read(sink: TreeSink, alive: () => void = () => {}): void {
+    this.#look(alive)
     const records = this.#count * RECORDS
     if (records > this.#contexts.length) {
       this.#contexts = enlarged(this.#contexts, records)
@@ -74,11 +96,16 @@ export class TreeBlocks {
     }
     let free = 0
     for (let block = 0; block < this.#count; block++) {
+      if (block % AT_ONCE === 0) alive()
       if (this.#states[block] === BLOCK_FREE) free++
       else this.#readBlock(block, sink)
     }
-    this.#release()
-    if (free < this.#count / 4) this.#grow() // before somebody waits
+    this.#release(alive)
+    const isShort = free < this.#count / 4 && !this.#grow(alive) // before a thread waits
+    // Only this class frees blocks: a thread that has found none since the look before is seen here.
+    if (isShort && free === 0) {
+      this.full = { contexts: this.#count * (RECORDS - 1), code: this.#growError }
+    }
   }
 
   /** Contexts have other numbers. @param isPlace  whether the number that it has now is its own, and not that of a row of many */
@@ -91,15 +118,25 @@ export class TreeBlocks {
     }
   }
 
+  /** How many there are now. */
+  get blocks(): number {
+    return this.#count
+  }
+
   close(): void {
     closeSync(this.#fd)
   }
 
   /** Copies states, and then the blocks that somebody has. */
-  #look(): void {
+  #look(alive: () => void): void {
     readWhole(this.#fd, this.#states, 0, this.#count * 4, this.#at)
     if (this.#words.length < this.#count * WORDS) this.#words = new Uint32Array(this.#count * WORDS)
+    let aliveAt = 0
     for (let block = 0; block < this.#count; ) {
+      if (block >= aliveAt) {
+        alive()
+        aliveAt = block + AT_ONCE
+      }
       let end = block
       while (end < this.#count && end < block + AT_ONCE && this.#states[end] !== BLOCK_FREE) end++
       if (end > block)
@@ -163,19 +200,29 @@ export class TreeBlocks {
     return context
   }
 
-  /** Of a thread that has ended no block is kept: records of one have parents in another. */
-  #release(): void {
+  /**
+   * Of a thread that has ended all blocks are given back at once: records of one have parents in another. Its last block may be free in
+   * the copy of the states, which is not of one moment, while another one is over there. So states are read again: a thread with a block
+   * that was over in the first copy has taken all of its blocks by now.
+   */
+  #release(alive: () => void): void {
     const words = this.#words
     const over: number[] = []
-    const living = new Set<number>()
+    for (let block = 0; block < this.#count; block++) if (this.#states[block] === BLOCK_OVER) over.push(block)
+    if (over.length === 0) return
+    readWhole(this.#fd, this.#laterStates, 0, this.#count * 4, this.#at)
+    const notReadYet = new Set<number>()
     for (let block = 0; block < this.#count; block++) {
       const state = this.#states[block]
-      if (state === BLOCK_OVER) over.push(block)
-      else if (state !== BLOCK_FREE) living.add(words[block * WORDS + BLOCK_THREAD / 4])
+      if (state === BLOCK_FREE && this.#laterStates[block] !== BLOCK_FREE)
+        notReadYet.add(this.#threadOf(block))
+      else if (state !== BLOCK_FREE && state !== BLOCK_OVER)
+        notReadYet.add(words[block * WORDS + BLOCK_THREAD / 4])
     }
-    const zeros = new Uint8Array(over.length > 0 ? BLOCK_BYTES : 0)
-    for (const block of over) {
-      if (living.has(words[block * WORDS + BLOCK_THREAD / 4])) continue
+    const zeros = new Uint8Array(BLOCK_BYTES)
+    for (const [i, block] of over.entries()) {
+      if (i % AT_ONCE === 0) alive()
+      if (notReadYet.has(words[block * WORDS + BLOCK_THREAD / 4])) continue
       writeSync(this.#fd, zeros, 0, BLOCK_BYTES, this.#blockAt(block))
       // Its next owner may have records elsewhere before a look finds that it is taken.
       words.fill(0, block * WORDS, (block + 1) * WORDS)
@@ -183,24 +230,41 @@ export class TreeBlocks {
       this.#calls.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#executed.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#store(this.#at + block * 4, BLOCK_FREE)
+      this.released++
     }
   }
 
-  /** Half as many more. Written by us first: where there is no room for them, that is an error here, and not in the target. */
-  #grow(): void {
-    if (!this.#mayGrow) return
+  /**
+   * Half as many more. Written by us first: where there is no room for them, that is an error here, and not in the target.
+   *
+   * @returns whether there are more
+   */
+  #grow(alive: () => void): boolean {
+    if (!this.#mayGrow) return false
     const more = Math.min(Math.ceil(this.#count / 2), MOST_BLOCKS - this.#count)
-    const zeros = new Uint8Array(more * BLOCK_BYTES)
+    const bytes = more * BLOCK_BYTES
+    const zeros = new Uint8Array(Math.min(bytes, MOST_WRITTEN))
     try {
       const at = this.#blockAt(this.#count)
-      for (let done = 0; done < zeros.length; )
-        done += writeSync(this.#fd, zeros, done, zeros.length - done, at + done)
+      for (let done = 0; done < bytes; ) {
+        alive()
+        done += writeSync(this.#fd, zeros, 0, Math.min(zeros.length, bytes - done), at + done)
+      }
       this.#count += more
       this.#mayGrow = this.#count < MOST_BLOCKS
-    } catch {
+    } catch (error) {
       this.#mayGrow = false // threads that find no room say so: each such call of a root is a gap
+      this.#growError = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     }
     this.#store(RING_BLOCKS, this.#mayGrow ? this.#count : (this.#count | NO_MORE) >>> 0)
+    return this.#growError === null
+  }
+
+  /** As it is in the file now. */
+  #threadOf(block: number): number {
+    this.#word[0] = 0
+    readWhole(this.#fd, this.#word, 0, 4, this.#blockAt(block) + BLOCK_THREAD)
+    return this.#word[0]
   }
 
   #blockAt(block: number): number {

@@ -3,7 +3,7 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { JfluidError } from '../../src/base/errors.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { createRing, openRing } from '../../src/events/ring.ts'
@@ -15,6 +15,7 @@ import {
   BLOCK_OVER,
   BLOCK_STATES_BYTES,
   BLOCK_TAKEN,
+  MOST_BLOCKS,
   RECORD_BYTES,
   RECORD_CALLS,
   RECORD_EXECUTED,
@@ -22,6 +23,18 @@ import {
   RECORD_PARENT,
 } from '../../src/events/tree-layout.ts'
 import type { TreeSink } from '../../src/events/tree-sink.ts'
+
+/** The error that writes of many bytes end with; none where it is ''. */
+const disk = vi.hoisted(() => ({ error: '' }))
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const written = (fd: number, bytes: Uint8Array, ...rest: [number?, number?, number?]): number => {
+    if (disk.error !== '' && bytes.byteLength > BLOCK_BYTES)
+      throw Object.assign(new Error(disk.error), { code: disk.error })
+    return fs.writeSync(fd, bytes, ...rest)
+  }
+  return { ...fs, writeSync: written }
+})
 
 const CHUNKS = { chunkBytes: 4096, chunkCount: 1 }
 const AT = ringBytes(CHUNKS.chunkBytes, CHUNKS.chunkCount)
@@ -155,6 +168,27 @@ describe('trees that threads keep', () => {
     expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 10, '8/1': 3 })
   })
 
+  it('of a thread that has ended are not given back while one was free in the copy of the states', () => {
+    take(0, 7)
+    write(1, 0, TOP, 0)
+    write(2, 1, 1, 1)
+    state(0, BLOCK_OVER)
+    // In the time between that copy and the end of the look: what the thread did before block 0 was over.
+    const addTo = sink.addTo.bind(sink)
+    sink.addTo = (...told) => {
+      addTo(...told)
+      take(1, 7)
+      write(RECORDS + 1, 2, 2, 9)
+      state(1, BLOCK_OVER)
+      sink.addTo = addTo
+    }
+    trees.read(sink)
+    expect([stateOf(0), trees.released]).toEqual([BLOCK_OVER, 0])
+    trees.read(sink)
+    expect([stateOf(0), stateOf(1), trees.released]).toEqual([BLOCK_FREE, BLOCK_FREE, 2])
+    expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 9 })
+  })
+
   it('go on under other numbers, and are looked for again where a number stands for many', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
@@ -187,16 +221,81 @@ describe('trees that threads keep', () => {
     expect(now.blocks).toBeGreaterThanOrEqual(blocks + (2 * BLOCK_BYTES) / 512)
   })
 
+  it('that cannot grow stay as they are: it is said that there will be no more, and why once all are taken', () => {
+    const header = (): number => {
+      const read = new Uint32Array(1)
+      readSync(fd, read, 0, 4, RING_BLOCKS)
+      return read[0]
+    }
+    for (const block of [0, 1, 2]) take(block, 7)
+    write(1, 0, TOP, 0)
+    write(2, 1, 1, 1)
+    disk.error = 'ENOSPC'
+    trees.read(sink)
+    expect([header(), trees.full]).toEqual([4, null])
+    take(3, 8)
+    trees.read(sink)
+    expect(header()).toBe(0x8000_0004)
+    expect(trees.full).toEqual({ contexts: 4 * (RECORDS - 1), code: 'ENOSPC' })
+    disk.error = ''
+    count(2, 5)
+    trees.read(sink)
+    expect([header(), sink.calls['7/1']]).toEqual([0x8000_0004, 5])
+  })
+
+  it('are as many as there may be, which is told once all are taken', () => {
+    const path = join(dir, 'most')
+    createRing(path, { ...CHUNKS, blockCount: MOST_BLOCKS - 1 })
+    const most = TreeBlocks.open(path)
+    const all = openSync(path, 'r+')
+    const taken = (blocks: number): void => {
+      writeSync(all, new Int32Array(blocks).fill(BLOCK_TAKEN), 0, blocks * 4, AT)
+    }
+    taken(MOST_BLOCKS - 1)
+    most.read(sink)
+    most.read(sink)
+    expect(most.full).toBeNull()
+    taken(MOST_BLOCKS)
+    most.read(sink)
+    expect(most.full).toEqual({ contexts: MOST_BLOCKS * (RECORDS - 1), code: null })
+    closeSync(all)
+    most.close()
+  })
+
+  it('are looked at with a sign of life every 64 blocks, however many there are', () => {
+    const path = join(dir, 'many')
+    const blockCount = 1024
+    createRing(path, { ...CHUNKS, blockCount })
+    const many = TreeBlocks.open(path)
+    const all = openSync(path, 'r+')
+    writeSync(all, new Int32Array(blockCount).fill(BLOCK_OVER), 0, blockCount * 4, AT)
+    let signs = 0
+    many.read(sink, () => signs++)
+    // Read, looked through, and given back.
+    expect(signs).toBeGreaterThanOrEqual((3 * blockCount) / 64)
+    expect(many.released).toBe(blockCount)
+    writeSync(all, new Int32Array(blockCount).fill(BLOCK_TAKEN), 0, blockCount * 4, AT)
+    signs = 0
+    many.read(sink, () => signs++) // and half as many are made
+    expect(signs).toBeGreaterThanOrEqual((2.5 * blockCount) / 64)
+    closeSync(all)
+    many.close()
+  })
+
   it('filled with random words give an error of ours, or few contexts', () => {
+    let [sound, placed] = [0, 0]
     let seed = 1
     const random = (below: number): number => {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
       return Math.floor((seed / 2 ** 32) * below)
     }
     for (let round = 0; round < 200; round++) {
-      const words = Int32Array.from({ length: (4 * BLOCK_BYTES) / 4 }, () =>
-        random(3) === 0 ? random(2 ** 32) : random(4 * RECORDS),
-      )
+      // With many that are no number of a method nearly every round ends with an error.
+      const wild = round % 2 === 0 ? 3 : 3000
+      const words = Int32Array.from({ length: (4 * BLOCK_BYTES) / 4 }, () => {
+        if (random(wild) === 0) return random(2 ** 32)
+        return random(8) === 0 ? TOP : random(4 * RECORDS)
+      })
       writeSync(fd, words, 0, words.byteLength, blockAt(0))
       for (const block of [0, 1, 2, 3]) {
         state(block, random(5))
@@ -207,6 +306,8 @@ describe('trees that threads keep', () => {
       try {
         again.read(builder)
         again.read(builder)
+        sound++
+        placed += builder.contexts
       } catch (error) {
         expect(error).toBeInstanceOf(JfluidError)
       } finally {
@@ -214,6 +315,10 @@ describe('trees that threads keep', () => {
       }
       expect(builder.contexts).toBeLessThanOrEqual(8 * RECORDS)
     }
+    // The words are the same each time: of both kinds there are many.
+    expect(sound).toBeGreaterThan(50)
+    expect(sound).toBeLessThan(150)
+    expect(placed).toBeGreaterThan(1000)
   })
 
   it('leave the chunks before them where they are', () => {
