@@ -54,6 +54,8 @@ const LONG_SILENCE_MS = 250
 const RATES_EVERY_MS = 1000
 /** Between two looks at the trees of threads. */
 const TREES_EVERY_MS = 200
+/** The same while threads wait: for a block, or for a chunk, of which the same counter tells. A look may read 64 MiB. */
+const SCARCE_TREES_EVERY_MS = 20
 /** Of the course, what a live view may show. */
 const LIVE_SECONDS = 1200
 
@@ -66,6 +68,7 @@ class RecordingThread {
   readonly #ring: Ring
   /** Null where the buffer is a file. */
   readonly #feed: MirrorFeed | null
+  readonly #alive = () => this.#atWork()
   readonly #builder: CctBuilder
   /** In place of it, where regions are timed. */
   readonly #regions: RegionBuilder | undefined
@@ -108,10 +111,9 @@ class RecordingThread {
     this.#ring = ring
     this.#feed = feed
     this.#trees = trees
-    const alive = () => this.#atWork()
     this.#builder = new CctBuilder(
       undefined,
-      alive,
+      this.#alive,
       executed,
       firstMethod,
       bound === null ? undefined : Math.min(bound.contexts, MOST_SAMPLED),
@@ -121,7 +123,7 @@ class RecordingThread {
     this.#regions = regions ? new RegionBuilder() : undefined
     this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
     this.#roots =
-      trees === null ? null : new RootsApart(new CctBuilder(undefined, alive, executed), this.#builder)
+      trees === null ? null : new RootsApart(new CctBuilder(undefined, this.#alive, executed), this.#builder)
     if (trees !== null) {
       this.#builder.onMoved = (moved) => trees.moved(moved, (it) => this.#builder.isContext(it))
     }
@@ -180,16 +182,23 @@ class RecordingThread {
     this.#roots?.timeRoots(calls)
   }
 
-  /** At once where a thread waits for a block. */
+  /** Sooner where threads wait. */
   #lookAtTrees(): void {
     const starving = this.#ring.starving()
-    if (starving === this.#starving && performance.now() - this.#treesAt < TREES_EVERY_MS) return
+    const everyMs = starving === this.#starving ? TREES_EVERY_MS : SCARCE_TREES_EVERY_MS
+    if (performance.now() - this.#treesAt < everyMs) return
     this.#starving = starving
     this.#readTrees()
   }
 
+  /** An error ends the recording, and not whatever wants to know what the trees hold. */
   #readTrees(): void {
-    if (this.#running) this.#trees?.read(this.#builder)
+    if (!this.#running || this.#trees === null) return
+    try {
+      this.#trees.read(this.#builder, this.#alive)
+    } catch (error) {
+      this.#break(error)
+    }
     this.#treesAt = performance.now()
   }
 
@@ -280,7 +289,8 @@ class RecordingThread {
   }
 
   #answer(id: number, request: RecorderRequest): void {
-    this.#readTrees()
+    // The end needs no look, and what is finished has one after the last events.
+    if (request.kind !== 'stop' && request.kind !== 'finish') this.#readTrees()
     switch (request.kind) {
       case 'snapshot': {
         const events = this.#events()
@@ -343,6 +353,8 @@ class RecordingThread {
         debug.recorder?.(
           `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps`,
         )
+        if (this.#trees !== null)
+          debug.recorder?.(`${this.#trees.blocks} blocks, given back ${this.#trees.released} times`)
         if (this.#after === undefined) this.#closeOpen(request.endTicks ?? this.#reader.lastTicks)
         send({ kind: 'reply', id, value: this.#feed?.ring.isWhole ?? true })
         return
@@ -428,6 +440,7 @@ class RecordingThread {
       allocatedTold: this.#builder.allocatedTold,
       virtualRoots: this.#builder.virtualRoots,
       gaps: this.#after?.gaps ?? this.#ring.gaps(),
+      treesFull: this.#trees?.full ?? null,
       nodes: this.#builder.contexts,
       calledMethods: this.#regions?.executed ?? this.#builder.methods,
       lastTicks: this.#reader.lastTicks,

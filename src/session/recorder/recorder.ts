@@ -26,6 +26,7 @@ import { type NumberedSnapshot, type SnapshotOptions, VIRTUAL } from '../../cct/
 import type { SurvivorNews } from '../../cct/survivors.ts'
 import type { Trace, TraceOptions } from '../../cct/trace.ts'
 import type { Snapshot, Tree } from '../../cct/tree.ts'
+import type { TreesFull } from '../../events/tree-blocks.ts'
 import type { RegionState } from '../../regions/builder.ts'
 import type { MirrorOffer } from './mirror-feed.ts'
 import { recorderWorker, takeWorker } from './spare-worker.ts'
@@ -83,6 +84,8 @@ export interface RecorderStats {
   readonly virtualRoots: number
   /** What the target could not record. */
   readonly gaps: number
+  /** Threads have found no room for their trees, and there will be no more. */
+  readonly treesFull: TreesFull | null
   /** Contexts, over all threads. */
   readonly nodes: number
   /** Distinct methods called. */

@@ -12,7 +12,16 @@ import {
   CHUNK_FREE,
   CHUNK_FULL,
   CHUNK_IDLE,
+  RING_STARVING,
+  ringBytes,
 } from '../../../src/events/ring-layout.ts'
+import {
+  BLOCK_FREE,
+  BLOCK_OVER,
+  BLOCK_STATES_BYTES,
+  BLOCK_TAKEN,
+  RECORD_BYTES,
+} from '../../../src/events/tree-layout.ts'
 import { factsOf, type RecordedThread, Recorder } from '../../../src/session/recorder/recorder.ts'
 import { FREE, idOf, show } from '../../cct/notation.ts'
 import { controlWord, enterWord, exitWord, FakeTarget, threadWord } from '../../events/fake-target.ts'
@@ -281,6 +290,93 @@ describe.each([
     assert.equal(merged.count, callers * 1001)
     // On a machine of its own 10 ms; the ceiling allows for a busy one.
     assert.ok(worst < 500, `the main thread stood still for ${worst} ms`)
+  })
+})
+
+describe('a recorder of trees that threads keep', () => {
+  const TREES = ringBytes(4096, CHUNKS)
+  const RECORDS = TREES + BLOCK_STATES_BYTES
+  let dir: string
+  let target: FakeTarget
+  let recorder: Recorder
+  let errors: Error[]
+  beforeEach(async () => {
+    dir = mkdtempSync('/dev/shm/jfluid-recorder-')
+    const path = join(dir, 'ring')
+    createRing(path, { chunkBytes: 4096, chunkCount: CHUNKS, blockCount: 64 })
+    target = new FakeTarget(path, 4096, CHUNKS)
+    recorder = await Recorder.start(path, worker, false, 1, false, null, 0, null, true)
+    errors = []
+    recorder.onError = (error) => errors.push(error)
+    rmSync(path)
+  })
+  afterEach(async () => {
+    await recorder.stop()
+    target.close()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  const setBlock = (state: number): void => target.store(TREES, state)
+  /** Of the first block, which is thread 2's. */
+  const write = (record: number, parent: number, method: number, calls: number): void => {
+    const at = RECORDS + record * RECORD_BYTES
+    target.store(RECORDS, 2)
+    target.store(at, calls, 0, 0, 0, method, parent)
+  }
+  const snapshot = async (): Promise<string> => {
+    const names = new Map([[2, { id: 31, name: 'http-1', virtual: false }]])
+    const { merged } = await recorder.snapshot({ calibration: FREE, nsPerTick: 1, threads: names })
+    return show(merged)
+  }
+  /** No record tells of it, and no number of a method is as high. */
+  const IMPOSSIBLE = 2 ** 30
+  async function overwritten(): Promise<void> {
+    write(1, 0, -1, 0)
+    write(2, 1, MAIN, 3)
+    setBlock(BLOCK_TAKEN)
+    assert.equal(await snapshot(), 'main 3x 0ns')
+    write(3, 2, IMPOSSIBLE, 1) // which the next round would find, in 200 ms
+  }
+
+  it('whose tree was overwritten ends with what it had: the end is not refused', async () => {
+    await overwritten()
+    await recorder.finish()
+    assert.equal(await snapshot(), 'main 3x 0ns')
+    assert.match(errors[0]!.message, /a call that cannot be/)
+    assert.equal(errors.length, 1)
+  })
+
+  it('is not refused a picture or a reset either', async () => {
+    await overwritten()
+    assert.equal(await snapshot(), 'main 3x 0ns')
+    assert.equal(errors.length, 1)
+    recorder.reset()
+    assert.equal(await snapshot(), '')
+    await recorder.stop()
+    assert.equal(errors.length, 1)
+  })
+
+  it('is let go of all the same', async () => {
+    await overwritten()
+    await recorder.stop()
+  })
+
+  it('looks at them sooner while threads wait, and not at each of their calls for help', async () => {
+    write(1, 0, -1, 0)
+    let looks = 0
+    let called = 0
+    const begun = performance.now()
+    while (performance.now() < begun + 400) {
+      target.store(RING_STARVING, ++called)
+      if (target.load(TREES) === BLOCK_FREE) {
+        target.store(RECORDS, 2)
+        setBlock(BLOCK_OVER) // a look gives it back
+        looks++
+      }
+      await sleep(1)
+    }
+    const most = (performance.now() - begun) / 20 + 2
+    assert.ok(looks > 3 && looks <= most, `${looks} looks, ${called} calls for help`)
   })
 })
 
