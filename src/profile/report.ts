@@ -56,6 +56,7 @@ import {
 } from './text.ts'
 import { tracePieces } from './trace-json.ts'
 import { traceSection } from './trace-report.ts'
+import { tellsTreeRoom } from './tree-room.ts'
 
 export interface ReportOptions {
   /** Cells in a line. */
@@ -435,9 +436,12 @@ export function reportWarnings(profile: Profile): string[] {
   return warnings
 }
 
-function gapsText({ instrumentation: { gaps }, scheme }: Profile): string {
-  const why =
-    scheme === 'adaptive'
+function gapsText(profile: Profile): string {
+  const { instrumentation, scheme } = profile
+  const { gaps } = instrumentation
+  const why = tellsTreeRoom(allWarnings(profile))
+    ? 'calls for which there was no room in the event buffer, and perhaps methods that ran before they were instrumented'
+    : scheme === 'adaptive'
       ? 'calls of roots for which there was no room in the event buffer, or classes that another agent had changed'
       : 'methods that ran before they were instrumented'
   return `${plural(gaps, 'gap')}: ${why}`

@@ -4,6 +4,7 @@ import { LinkLost } from '../wire/link.ts'
 import type { Controller } from './adaptive/controller.ts'
 import type { Engine } from './engine.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
+import { treesFullWarning } from './session-profile.ts'
 import { stopOf } from './stopped-target.ts'
 
 const STATUS_MS = 500
@@ -97,6 +98,8 @@ export class Pulse {
       const stats = await recorder.stats()
       if (stats.events > 0) this.#hasRecorded = true
       if (stats.collapsed > 0) warnings.add(collapsedWarning(options))
+      const treesFull = treesFullWarning(this.#engine, stats)
+      if (treesFull !== null) warnings.add(treesFull)
       if (this.#looking) return
       this.#looking = true
       try {

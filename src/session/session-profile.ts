@@ -1,5 +1,6 @@
 // What a session has recorded, and what there is to know of it, as a profile.
 
+import { dirname } from 'node:path'
 import { withDenseIds } from '../cct/allocation.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
 import type { Trace } from '../cct/trace.ts'
@@ -7,6 +8,7 @@ import type { Snapshot } from '../cct/tree.ts'
 import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
 import type { OverheadFacts, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import { withSoundTrace } from '../profile/trace-file.ts'
+import { treeRoomWarning } from '../profile/tree-room.ts'
 import type { Budget } from './code/budget.ts'
 import type { Engine } from './engine.ts'
 import { withMadeUp } from './names.ts'
@@ -112,6 +114,16 @@ function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): num
   return mode === 'sample' || mode === 'alloc' ? 0 : openCalls
 }
 
+/** Null unless threads have gone without room for their trees. */
+export function treesFullWarning(
+  { door, targetState }: Engine,
+  { treesFull, gaps }: RecorderStats,
+): string | null {
+  // The last block may have been taken by the last call that needed one.
+  if (treesFull === null || Math.max(targetState.gaps, gaps) === 0) return null
+  return treeRoomWarning(treesFull.contexts, treesFull.code, dirname(door.dir))
+}
+
 const NOTHING_FOLLOWED =
   'no task was followed: the roots handed none to an executor of the JDK, and started no thread'
 
@@ -135,6 +147,8 @@ export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
       `the tree of samples has grown too large: ${purged} contexts with the fewest samples are part of their callers now`,
     )
   if (collapsed > 0) warnings.push(collapsedWarning(options))
+  const treesFull = treesFullWarning(engine, stats)
+  if (treesFull !== null) warnings.push(treesFull)
   if (openCalls > 0)
     warnings.push(
       `calls that had not ended: ${openCalls}; what they have executed themselves is missing, in part or as a whole`,
