@@ -1,0 +1,67 @@
+// Which builder is told what, where threads keep trees of their own: from the words that their writers leave.
+
+import { expect, it } from 'vitest'
+import { CctBuilder } from '../../src/cct/builder.ts'
+import { RootsApart } from '../../src/cct/roots-apart.ts'
+import { decodeEvents, type ThreadGate, WriterState } from '../../src/events/decode.ts'
+import { CONTROL_ADJUST, CONTROL_ROOT } from '../../src/events/event-layout.ts'
+import { controlWord, enterWord, exitWord, threadWord } from '../events/fake-target.ts'
+import { idOf, show, treeOf } from './notation.ts'
+
+const CARRIER = 2
+const VIRTUAL = 9
+const MAIN = idOf('main')
+const WORK = idOf('work')
+const ROOT = controlWord(CONTROL_ROOT)
+const OPEN: ThreadGate = { mayBegin: () => true, mayTakeUp: () => true }
+
+function apart() {
+  const [roots, all] = [new CctBuilder(), new CctBuilder()]
+  const sink = new RootsApart(roots, all)
+  const writer = new WriterState(CARRIER)
+  const read = (...words: [number, number][]): void => {
+    const flat = Uint32Array.from(words.flat())
+    expect(decodeEvents(flat, 0, flat.length, writer, sink, OPEN)).toBe(flat.length)
+  }
+  return { roots, all, sink, read }
+}
+
+it('a carrier inside a root of its own: what it calls is in its tree, and only the virtual thread is told by events', () => {
+  const { roots, all, sink, read } = apart()
+  read(
+    ...[ROOT, enterWord(MAIN, 0)],
+    ...[threadWord(VIRTUAL, 0), ROOT, enterWord(WORK, 10), exitWord(WORK, 12)],
+    // It has its own number behind it again, as in a switch to any other thread.
+    ...[threadWord(CARRIER, 0), exitWord(MAIN, 20)],
+  )
+  expect(show(treeOf(all))).toBe('work 1x 2ns')
+  expect(show(treeOf(roots))).toBe('main 1x 20ns')
+  expect(all.platformThreads()).toEqual([])
+  expect([sink.openCalls, sink.healed, all.healed]).toEqual([0, 0, 0])
+})
+
+it('a piece that ends within a segment of a virtual thread goes on there', () => {
+  const { roots, all, read } = apart()
+  read(threadWord(VIRTUAL, 0), ROOT, enterWord(WORK, 10))
+  read(exitWord(WORK, 12))
+  expect(show(treeOf(all))).toBe('work 1x 2ns')
+  expect(show(treeOf(roots))).toBe('')
+})
+
+it('what a thread does is known from both: how much from its tree, and whether it is inside from its events', () => {
+  const { roots, all, sink, read } = apart()
+  for (const builder of [roots, all]) builder.nowMs = 0
+  read(ROOT, enterWord(MAIN, 0))
+  all.addTo(CARRIER, all.contextOf(CARRIER, 0, MAIN), 7, 0)
+  for (const builder of [roots, all]) builder.nowMs = 1000
+  const { inside, perSecond } = sink.activityOf(CARRIER)
+  expect([inside, perSecond.at(-1)]).toEqual([1, 7])
+  sink.reset(undefined)
+  expect(sink.activityOf(CARRIER).inside).toBe(1) // it is where it was
+})
+
+it('time that threads waited for jfluid is told once, with all others', () => {
+  const { roots, all, read } = apart()
+  read(ROOT, enterWord(MAIN, 0), controlWord(CONTROL_ADJUST, 5), exitWord(MAIN, 20))
+  expect([roots.waitTicks, all.waitTicks]).toEqual([0, 5])
+})
