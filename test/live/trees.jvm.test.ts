@@ -1,13 +1,13 @@
 // Trees that threads keep themselves (--mode count, --mode bytecodes), against a program that counts its own calls: threads that come and
-// go, so that their blocks have several owners, more contexts than there are blocks for at first, and virtual threads, which
-// keep none.
+// go, more contexts than there are blocks for at first, and virtual threads, which keep none.
 
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileFixture } from '../fixtures/fixtures.ts'
-import { temporaryDirectory } from '../support/java-process.ts'
+import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 import { newestOrAll } from '../support/jdks.ts'
-import { type JsonNode, type JsonProfile, jfluid, readProfileJson } from '../support/jfluid.ts'
+import { cli, type JsonNode, type JsonProfile, readProfileJson } from '../support/jfluid.ts'
 
 function callsOf({ merged }: JsonProfile): Record<string, number> {
   const sums: Record<string, number> = { root: 0, left: 0, right: 0 }
@@ -29,13 +29,19 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   const run = async (mode: string, ...args: string[]) => {
     const file = join(temporaryDirectory('jfluid-trees-'), 'p.jfluid')
     const program = [jdk.java, '-cp', classes, 'fix.Crowd', ...args]
-    const flags = ['--root', 'fix.Crowd.root', '--mode', mode, '--include', 'fix.**']
-    const ran = await jfluid('run', ...flags, '--record', file, '--', ...program)
-    expect(ran.code, ran.stderr).toBe(0)
-    const said = /calls root (\d+) left (\d+) right (\d+)/.exec(ran.stdout)
-    if (said === null) throw new Error(`the program said ${ran.stdout}`)
+    // A profile of 10,000 threads meanwhile takes the client a second, in which some find nothing that answers.
+    const flags = ['--root', 'fix.Crowd.root', '--mode', mode, '--include', 'fix.**', '--autosave', 'off']
+    const logs = temporaryDirectory('jfluid-trees-')
+    const env = { JFLUID_DEBUG: 'recorder', JFLUID_DEBUG_DIR: logs }
+    const words = [cli, 'run', ...flags, '--record', file, '--', ...program]
+    const p = startProcess(process.execPath, words, { env })
+    const { code } = await p.exit
+    expect(code, p.stderr()).toBe(0)
+    const said = /calls root (\d+) left (\d+) right (\d+)/.exec(p.stdout())
+    if (said === null) throw new Error(`the program said ${p.stdout()}`)
     const [root, left, right] = said.slice(1).map(Number)
-    return { profile: await readProfileJson(file), said: { root, left, right } }
+    const log = readdirSync(logs).map((it) => readFileSync(join(logs, it), 'utf8'))
+    return { profile: await readProfileJson(file), said: { root, left, right }, log: log.join('') }
   }
 
   it.each(['count', 'bytecodes'])(
@@ -47,6 +53,18 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       expect(profile.threads.length).toBeGreaterThan(2000)
     },
   )
+
+  it('of more threads than there are blocks, as those of ended ones go to others', {
+    timeout: 60_000,
+  }, async () => {
+    const threads = 10_000
+    const { profile, said, log } = await run('count', `${threads}`, '20', '6', '1')
+    expect(profile.instrumentation).toMatchObject({ gaps: 0 })
+    expect(callsOf(profile)).toEqual(said)
+    const [, blocks, released] = /(\d+) blocks, given back (\d+) times/.exec(log) ?? []
+    expect(Number(released)).toBeGreaterThan(threads / 2)
+    expect(Number(blocks)).toBeLessThan(threads)
+  })
 
   it('in more contexts than there is room for at first, which the client makes while the thread waits', async () => {
     const { profile, said } = await run('count', '1', '1', '18')
