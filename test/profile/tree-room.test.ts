@@ -1,0 +1,33 @@
+// What is said where threads of the JVM had no room for their trees.
+
+import { expect, it } from 'vitest'
+import { reportWarnings } from '../../src/profile/report.ts'
+import { treeRoomWarning } from '../../src/profile/tree-room.ts'
+import { profileOf } from './trees.ts'
+
+const profileWith = (warnings: string[]) => {
+  const profile = profileOf('main 2x 10ns', { warnings })
+  return { ...profile, instrumentation: { ...profile.instrumentation, gaps: 4 } }
+}
+
+it('a full file system is named with its directory, any other error by its code', () => {
+  expect(treeRoomWarning(257_810, 'ENOSPC', '/dev/shm')).toBe(
+    "the trees of the JVM's threads had room for 257,810 contexts, and calls for which there was none are missing, as the event buffer could not grow (its file system is full): free some space in /dev/shm",
+  )
+  expect(treeRoomWarning(257_810, 'EIO', '/tmp')).toMatch(/could not grow \(EIO\): free some space in \/tmp$/)
+})
+
+it('where there may be no more, another root helps, or to leave methods out', () => {
+  expect(treeRoomWarning(2_080_768, null, '/dev/shm')).toBe(
+    "the trees of the JVM's threads had room for 2,080,768 contexts, and calls for which there was none are missing: choose a root that does less, or --exclude what recurses",
+  )
+})
+
+it('the report gives no other reason for the gaps then', () => {
+  const gapsOf = (warnings: string[]) =>
+    reportWarnings(profileWith(warnings)).find((it) => it.startsWith('4 gaps'))
+  expect(gapsOf([])).toBe('4 gaps: methods that ran before they were instrumented')
+  expect(gapsOf([treeRoomWarning(127, null, '')])).toMatch(
+    /^4 gaps: calls for which there was no room in the event buffer/,
+  )
+})
