@@ -54,7 +54,9 @@ const LONG_SILENCE_MS = 250
 const RATES_EVERY_MS = 1000
 /** Between two looks at the trees of threads. */
 const TREES_EVERY_MS = 200
-/** The same while threads wait: for a block, or for a chunk, of which the same counter tells. A look may read 64 MiB. */
+/** And so many times as long as the latest look took: one at two million records takes 0.2 s. */
+const TREES_PAUSE = 4
+/** Between two looks while threads wait: for a block, or for a chunk, of which the same counter tells. A look may read 64 MiB. */
 const SCARCE_TREES_EVERY_MS = 20
 /** Of the course, what a live view may show. */
 const LIVE_SECONDS = 1200
@@ -79,6 +81,8 @@ class RecordingThread {
   readonly #trees: TreeBlocks | null
   readonly #roots: RootsApart | null
   #treesAt = 0
+  /** How long the latest look took. */
+  #treesMs = 0
   #starving = 0
   #folding: Folding | undefined
   /** Once the trees have all that they will have: what has events instead, and how many there were. */
@@ -182,10 +186,11 @@ class RecordingThread {
     this.#roots?.timeRoots(calls)
   }
 
-  /** Sooner where threads wait. */
+  /** Sooner where threads wait. None waits for a block once there will be no more, but each still counts. */
   #lookAtTrees(): void {
     const starving = this.#ring.starving()
-    const everyMs = starving === this.#starving ? TREES_EVERY_MS : SCARCE_TREES_EVERY_MS
+    const isScarce = starving !== this.#starving && this.#trees?.full === null
+    const everyMs = isScarce ? SCARCE_TREES_EVERY_MS : Math.max(TREES_EVERY_MS, TREES_PAUSE * this.#treesMs)
     if (performance.now() - this.#treesAt < everyMs) return
     this.#starving = starving
     this.#readTrees()
@@ -194,12 +199,14 @@ class RecordingThread {
   /** An error ends the recording, and not whatever wants to know what the trees hold. */
   #readTrees(): void {
     if (!this.#running || this.#trees === null) return
+    const begun = performance.now()
     try {
       this.#trees.read(this.#builder, this.#alive)
     } catch (error) {
       this.#break(error)
     }
     this.#treesAt = performance.now()
+    this.#treesMs = this.#treesAt - begun
   }
 
   /**
@@ -289,8 +296,14 @@ class RecordingThread {
   }
 
   #answer(id: number, request: RecorderRequest): void {
-    // The end needs no look, and what is finished has one after the last events.
-    if (request.kind !== 'stop' && request.kind !== 'finish') this.#readTrees()
+    switch (request.kind) {
+      case 'stop': // needs no look
+      case 'finish': // has one after the last events
+      case 'stats': // are of the latest look: they are asked for several times a second
+        break
+      default:
+        this.#readTrees()
+    }
     switch (request.kind) {
       case 'snapshot': {
         const events = this.#events()
