@@ -147,8 +147,11 @@ public final class JFluid1Roots {
                     if (state[id] >= READY || awaitReady(ti, ti, id)) {
                         Gauge by = gauge;
                         ti.allocatedBefore = by == null ? -1 : by.allocated();
-                        event(ti, ti, KIND_ENTER | (long) id << TICK_BITS);
-                        ti.active = (!JFluid1Trees.on() || JFluid1Trees.enterRoot(ti, id)) && enabled;
+                        // What has no room in the trees is not told of, either.
+                        if (!JFluid1Trees.on() || JFluid1Trees.enterRoot(ti, id)) {
+                            event(ti, ti, KIND_ENTER | (long) id << TICK_BITS);
+                            ti.active = enabled;
+                        }
                     }
                 }
             }
