@@ -1,11 +1,12 @@
-// --every: when a sample is due, as people type it. 10000bc, 250us, 0.5ms, 1s.
+// --every: when a sample is due, as people type it. 10000bc, 0.5ms, 10ms, 1s.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Mode, Sampling } from '../profile/profile.ts'
 
 export class BadInterval extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'Write 10us to 10s (250us, 0.5ms, 1s), or 1bc to 2147483647bc (10000bc).'
+  readonly hint =
+    'Write 1ms to 10s (10ms, 1s; from 0.1ms on with --sampler cpu), or 1bc to 2147483647bc (10000bc).'
   constructor(text: string) {
     super(`'${text}' is not an interval of samples`)
   }
@@ -38,7 +39,7 @@ export class SamplesFollowNobody extends JfluidError {
 }
 
 const NANOS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }
-const LEAST_NS = 10_000
+const LEAST_NS = 100_000
 const MOST_NS = 10_000_000_000
 const MOST_BYTECODES = 2 ** 31 - 1
 
@@ -48,7 +49,7 @@ export interface Interval {
 }
 
 /**
- * @returns whole bytecodes, 1 to 2^31 - 1, or whole nanoseconds, 10 us to 10 s
+ * @returns whole bytecodes, 1 to 2^31 - 1, or whole nanoseconds, 0.1 ms to 10 s
  * @throws BadInterval
  */
 export function parseEvery(text: string): Interval {

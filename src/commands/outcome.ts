@@ -125,7 +125,9 @@ export class NothingSampled extends JfluidError {
         : `no thread was found running Java code${looks}`,
     )
     const asked = roots.map((root) => `--root ${shellWord(root)}`).join(' ')
-    const longer = isInside ? 'Sample for longer.' : 'Sample while the program has something to do.'
+    const longer = isInside
+      ? `Sample for longer${dumps === undefined ? '' : '; before JDK 24 dumps have no virtual threads, which --sampler jfr sees'}.`
+      : 'Sample while the program has something to do.'
     const there = `Whether the JVM has such a method says: jfluid doctor ${pid} ${asked}`
     this.hint = roots.length === 0 ? longer : `${longer} ${there}`
   }

@@ -21,7 +21,7 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
     option: '--error-bars',
     why: 'an error bar could be larger than the time it was for',
     instead:
-      'Leave it out: the report says how long the probes take that are subtracted, and by how much that varies. --mode sample without --root takes times without probes.',
+      'Leave it out: the report says how long the probes take that are subtracted, and by how much that varies. --mode sample samples without probes.',
   },
   {
     option: '--proof',

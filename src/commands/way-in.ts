@@ -21,7 +21,7 @@ export class JdwpNeedsRoot extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Name a root (--root) or a region (--region); --mode sample goes with --every 10000bc.'
   constructor(what: string) {
-    super(`--jdwp brings in the agent, which needs a root: ${what} goes by the attach mechanism`)
+    super(`--jdwp brings in the agent, which has probes below a root: ${what} goes by the attach mechanism`)
   }
 }
 

@@ -3,12 +3,14 @@
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
 import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
-import { DebugInfoUnused } from '../session/sampling/debug-info-unused.ts'
 import type { AskedSampling } from '../session/sampling/jvm-sampling.ts'
+import { DebugInfoUnused, StacksHaveNoParameters } from '../session/sampling/not-by-dumps.ts'
 import { parseEvery } from './every.ts'
 import type { SessionFlags } from './options.ts'
 
 export type SamplerName = Exclude<Sampling['by'], 'probes'>
+
+const DUMPED = '--sampler stacks takes dumps of threads'
 
 export const SAMPLERS: readonly SamplerName[] = ['jfr', 'cpu', 'stacks']
 
@@ -26,21 +28,15 @@ export class NotForWholeJvm extends JfluidError {
   }
 }
 
-/** A dump of threads has names of methods, and no descriptors. */
-export class StacksHaveNoParameters extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = "Leave the root's parameters out, or sample with --sampler jfr."
-  constructor(root: string) {
-    super(`--sampler stacks knows no parameters, and root '${root}' has some`)
-  }
-}
-
 /** Shorter than this sampler can, or in a unit that it does not have. */
 export class IntervalNotTaken extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint = 'jfr takes whole milliseconds from 1ms on, stacks takes 1ms or more, cpu 0.1ms or more.'
+  readonly hint: string
   constructor(every: string, sampler: SamplerName) {
     super(`--sampler ${sampler} cannot sample every ${every}`)
+    this.hint = every.endsWith('bc')
+      ? 'Bytecodes are counted below a root: name one with --root, and leave --sampler out.'
+      : 'jfr takes whole milliseconds from 1ms on, stacks takes 1ms or more, cpu 0.1ms or more.'
   }
 }
 
@@ -85,9 +81,11 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
   if (misplaced !== undefined) throw new NotForWholeJvm(misplaced[0], roots.length > 0)
   const by = samplerNamed(flags.sampler)
   const every = flags.every === undefined ? undefined : intervalOf(flags.every, by ?? 'jfr')
-  const precise = roots.find(({ parameters }) => parameters !== null)
-  if (by === 'stacks' && precise !== undefined) throw new StacksHaveNoParameters(precise.text)
-  if (flags.debugInfo && by === 'stacks') throw new DebugInfoUnused('--sampler stacks takes dumps of threads')
+  if (by === 'stacks') {
+    const precise = roots.find(({ parameters }) => parameters !== null)
+    if (precise !== undefined) throw new StacksHaveNoParameters(precise.text, DUMPED)
+    if (flags.debugInfo) throw new DebugInfoUnused(DUMPED)
+  }
   return { sampling: { by, every }, roots, debugInfo: flags.debugInfo === true }
 }
 

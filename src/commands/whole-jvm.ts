@@ -143,7 +143,9 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
     const child = start(command, door?.options ?? [], await outputOf(output, flags))
     signals.to(child)
     const exit = exitOf(child, command[0]!)
-    const session = await startWith(child, exit, door, { ...samples, untilExit: true })
+    // It has been asked to record itself: where its options have taken the place of ours, it is asked to record once more.
+    const as = door === null ? sampling : { ...sampling, by: sampling.by ?? 'jfr' }
+    const session = await startWith(child, exit, door, { ...samples, sampling: as, untilExit: true })
     if (session === null) {
       const status = await exit
       if (signals.ending === null) throw new NoJvmStarted(command.join(' '), door && RECORDER_HINT)

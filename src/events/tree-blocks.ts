@@ -100,10 +100,11 @@ export class TreeBlocks {
       if (this.#states[block] === BLOCK_FREE) free++
       else this.#readBlock(block, sink)
     }
+    const before = this.released
     this.#release(alive)
     const isShort = free < this.#count / 4 && !this.#grow(alive) // before a thread waits
     // Only this class frees blocks: a thread that has found none since the look before is seen here.
-    if (isShort && free === 0) {
+    if (isShort && free + this.released - before === 0) {
       this.full = { contexts: this.#count * (RECORDS - 1), code: this.#growError }
     }
   }

@@ -6,6 +6,7 @@ import { costsOf, metricOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { COST_WORDS } from '../profile/cost-text.ts'
+import { gapsText } from '../profile/gaps.ts'
 import { allWarnings, COST_OF, column, nameOf, type Profile, rootTotal } from '../profile/profile.ts'
 import { linesText, rateOf } from '../profile/region-report.ts'
 import { perSecond, time } from '../profile/region-text.ts'
@@ -94,7 +95,7 @@ function* warnings(profile: Profile): Generator<string> {
     ...(profile.truncated === true ? ['truncated: the session ended before it was asked to'] : []),
     ...allWarnings(profile),
     ...skippedWarnings(skipped),
-    ...(gaps > 0 ? [`${plural(gaps, 'gap')}: methods that ran before they were instrumented`] : []),
+    ...(gaps > 0 ? [gapsText(profile)] : []),
     ...(healed > 0 ? [`${plural(healed, 'stack frame')} without an exit closed by force`] : []),
   ]
   if (all.length === 0) return

@@ -80,11 +80,6 @@ export class SiteNumbers {
     ]
   }
 
-  /** What a method's calls have got last. */
-  known(methodId: number): ReadonlyMap<number, number> {
-    return this.#ofMethods.get(methodId) ?? new Map()
-  }
-
   site(number: number): CallSite | undefined {
     return number === 0 ? undefined : this.#sites[number]
   }

@@ -20,7 +20,7 @@ import { asksFirst } from '../session/session-options.ts'
  */
 export interface AttachOptions
   extends Partial<
-    Omit<SessionFlags, 'root' | 'region' | 'include' | 'exclude' | 'sampler' | 'reproducible'>
+    Omit<SessionFlags, 'root' | 'region' | 'include' | 'exclude' | 'sampler' | 'debugInfo' | 'reproducible'>
   > {
   readonly root?: string | readonly string[]
   readonly region?: string | readonly string[]

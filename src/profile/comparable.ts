@@ -3,6 +3,7 @@
 import { append } from '../base/arrays.ts'
 import { methodFolds } from '../cct/folds.ts'
 import { tellsWaits } from '../cct/waits.ts'
+import { gapsText } from './gaps.ts'
 import { column, nameOf, type Profile, rootTotal, type Sampling } from './profile.ts'
 import { count, fullName, percent, plural } from './text.ts'
 
@@ -81,8 +82,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
     const { truncated, instrumentation, openCalls = 0, merged } = profile
     if (truncated !== false) remarks.push(`${which}: the session ended before it was asked to`)
     const { gaps } = instrumentation
-    if (gaps > 0)
-      remarks.push(`${which}: ${plural(gaps, 'gap')}, methods that ran before they were instrumented`)
+    if (gaps > 0) remarks.push(`${which}: ${gapsText(profile, ', ')}`)
     if (openCalls > 0) remarks.push(`${which}: ${plural(openCalls, 'call')} had not ended`)
     const warmup = warmupPart(profile)
     if (warmup > MUCH_WARMUP) {

@@ -208,8 +208,8 @@ export interface Profile {
 /**
  * A sample is due whenever so much of the unit has passed: bytecodes executed by the thread, or nanoseconds.
  *
- * `probes`: threads look at themselves, in instrumented methods inside a root. The others see the whole JVM and
- * instrument nothing: `jfr` its flight recorder, `cpu` the same by CPU time, `stacks` a dump of all threads, where `every`
+ * `probes`: threads look at themselves, in instrumented methods inside a root. For the others nothing is instrumented, and the JVM looks at its threads, of
+ * which samples inside roots are kept if there are some: `jfr` its flight recorder, `cpu` the same by CPU time, `stacks` a dump of all threads, where `every`
  * is how often dumps came on average, if what they cost decided it.
  */
 export interface Sampling {
@@ -274,12 +274,12 @@ export interface SkippedMethod {
   readonly reason: string
 }
 
-/** Warnings with the reason of a truncation among them, as views and JSON show them. */
 /** Whether nothing is instrumented, and the JVM looks at its threads itself. */
 export function isSampledByJvm({ mode, sampling }: Profile): boolean {
   return mode === 'sample' && sampling !== undefined && sampling.by !== 'probes'
 }
 
+/** Warnings with the reason of a truncation among them, as views and JSON show them. */
 export function allWarnings(profile: Profile): readonly string[] {
   if (typeof profile.truncated !== 'string') return profile.warnings
   const reason = `truncated: ${profile.truncated}`

@@ -12,6 +12,7 @@ import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
+import { gapsText } from './gaps.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
 import { classPieces, factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
 import { jsonText } from './json-text.ts'
@@ -56,7 +57,6 @@ import {
 } from './text.ts'
 import { tracePieces } from './trace-json.ts'
 import { traceSection } from './trace-report.ts'
-import { tellsTreeRoom } from './tree-room.ts'
 
 export interface ReportOptions {
   /** Cells in a line. */
@@ -434,17 +434,6 @@ export function reportWarnings(profile: Profile): string[] {
   if (gaps > 0) warnings.push(gapsText(profile))
   if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
   return warnings
-}
-
-function gapsText(profile: Profile): string {
-  const { instrumentation, scheme } = profile
-  const { gaps } = instrumentation
-  const why = tellsTreeRoom(allWarnings(profile))
-    ? 'calls for which there was no room in the event buffer, and perhaps methods that ran before they were instrumented'
-    : scheme === 'adaptive'
-      ? 'calls of roots for which there was no room in the event buffer, or classes that another agent had changed'
-      : 'methods that ran before they were instrumented'
-  return `${plural(gaps, 'gap')}: ${why}`
 }
 
 /** Charged/bare from which on, and below which, a reader must know. */

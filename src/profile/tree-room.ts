@@ -13,7 +13,7 @@ export function treeRoomWarning(contexts: number, code: string | null, where: st
   const room = `${HAD_ROOM}${count(contexts)} contexts, and calls for which there was none are missing`
   if (code === null) return `${room}: choose a root that does less, or --exclude what recurses`
   const why = code === 'ENOSPC' || code === 'EDQUOT' ? 'its file system is full' : code
-  return `${room}, as the event buffer could not grow (${why}): free some space in ${where}`
+  return `${room}, as the event buffer could not grow (${why}): free some space in ${where} before the next recording`
 }
 
 /** Whether a profile says that. */

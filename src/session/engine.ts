@@ -114,7 +114,6 @@ export class Engine {
       onTasks: (tasks) => nameInTarget(tasks, this),
       readyFirst: isAdaptive,
     })
-    // Threads find bytecode indices of the rewritten code on their stacks.
     const ofAllocations = { firstId: FIRST_METHOD_BESIDE_CLASSES, intrinsics: ALLOCATING_INTRINSICS }
     this.revealer = new Revealer(
       { ...options, firstId: firstMethodOf(options), ...(options.mode === 'alloc' && ofAllocations) },

@@ -30,17 +30,21 @@ export async function adaptive(jdks) {
         const session = await profileProgram(java.pid, ROOT, 'adaptive')
         await round(java, SETTLED_MS)
         const profiled = await round(java, ROUND_MS)
-        const { stacks } = await session.status()
+        const { stacks, instrumentedMethods } = await session.status()
+        const { merged } = await session.snapshot(false)
+        const timed = merged.metrics.calls.filter((calls) => calls > 0).length
         await session.detach()
         await session.close()
+        await round(java, WARM_MS) // its own code is compiled again
         const after = await round(java, ROUND_MS)
+        if (timed < 2) throw new Error('no method below the root has been timed')
         for (const [all, key] of [
           [cpus, 'cpu'],
           [walls, 'wall'],
         ])
           all.push(((2 * profiled[key]) / (before[key] + after[key]) - 1) * 100)
         console.log(
-          `  ${jdk.name}: a call ${(before.wall / 1e6).toFixed(3)} ms bare, then ${(profiled.wall / 1e6).toFixed(3)}, and ${(after.wall / 1e6).toFixed(3)}; ${stacks?.samples} samples`,
+          `  ${jdk.name}: a call ${(before.wall / 1e6).toFixed(3)} ms bare, then ${(profiled.wall / 1e6).toFixed(3)}, and ${(after.wall / 1e6).toFixed(3)}; ${stacks?.samples} samples, ${instrumentedMethods} methods with probes, ${timed} contexts with calls`,
         )
         before = after
       }

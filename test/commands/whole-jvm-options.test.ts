@@ -5,9 +5,9 @@ import {
   IntervalNotTaken,
   isSampledByJvm,
   NotForWholeJvm,
-  StacksHaveNoParameters,
   wholeJvmSampling,
 } from '../../src/commands/whole-jvm-options.ts'
+import { StacksHaveNoParameters } from '../../src/session/sampling/not-by-dumps.ts'
 
 const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...{ scheme: 'b', mode: 'sample' },
@@ -64,7 +64,7 @@ describe('--mode sample by time', () => {
     ['0.5ms', 'jfr'],
     ['1.5ms', 'jfr'],
     ['0.5ms', 'stacks'],
-    ['0.05ms', 'cpu'],
+    ['0.1ms', 'jfr'],
     ['1bc', 'cpu'],
   ])('%s is no interval for %s', (every, sampler) => {
     expect(() => wholeJvmSampling(flags({ every, sampler }))).toThrow(IntervalNotTaken)
@@ -79,7 +79,7 @@ it('roots are what samples are kept of; of dumps, without parameters', () => {
   const { roots } = wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'jfr' }))
   expect(roots).toEqual([expect.objectContaining({ className: 'A', method: 'b', parameters: 'int' })])
   expect(() => wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'stacks' }))).toThrow(
-    new StacksHaveNoParameters('A.b(int)'),
+    new StacksHaveNoParameters('A.b(int)', '--sampler stacks takes dumps of threads'),
   )
 })
 

@@ -16,11 +16,14 @@ import { SERVE, WAYS } from './ways.ts'
  * the whole JVM in whole-jvm.jvm.
  */
 const TRIED: Readonly<Record<'run' | 'attach', readonly string[]>> = {
-  run: ['--max-overhead', 'samples by time', 'a root, sampled by the JVM'],
+  run: ['--max-overhead', 'samples by bytecodes', 'samples by time'],
   attach: [
-    ...['--max-overhead', '--mode bytecodes', 'samples by time'],
-    ...['the whole JVM', 'a root, sampled by the JVM'],
+    ...['--max-overhead', '--mode bytecodes', 'samples by bytecodes'],
+    ...['the whole JVM', 'samples by time'],
   ],
+}
+for (const name of Object.values(TRIED).flat()) {
+  if (!WAYS.some(([known]) => known === name)) throw new Error(`no way is called '${name}'`)
 }
 const triedWith = (command: keyof typeof TRIED) =>
   WAYS.filter(([name]) => FULL || TRIED[command].includes(name))

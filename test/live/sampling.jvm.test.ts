@@ -198,3 +198,21 @@ it('--debug-info is switched on in a JVM whose diagnostic options are locked, to
   expect(java.stdout() + java.stderr()).toMatch(/turning on DebugNonSafepoints/)
   await quit(java)
 })
+
+it('a root with parameters where dumps of threads would be taken is refused: they know none', async () => {
+  const java = await startAtRest(jdks[0])
+  const flags = [
+    '--mode',
+    'sample',
+    '--root',
+    'Sampled.down(int)',
+    ...(jdks[0].version < 23 ? [] : ['--sampler', 'stacks']),
+  ]
+  const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
+  const ran = await jfluid('record', `${java.pid}`, ...flags, '--out', file)
+  expect(ran.stderr).toMatch(
+    /dumps of threads know no parameters, and root 'Sampled\.down\(int\)' has some: /,
+  )
+  expect([ran.code, existsSync(file)]).toEqual([64, false])
+  await quit(java)
+})

@@ -42,11 +42,7 @@ export const BY_JVM: readonly Way[] = [
     ['--mode', 'sample', '--sampler', 'stacks'],
     (it) => sum(serve(it), 'totalSamples'),
   ],
-  [
-    'samples by time',
-    [...ROOT, '--mode', 'sample', '--sampler', 'jfr'],
-    (it) => sum(serve(it), 'totalSamples'),
-  ],
+  ['samples by time', [...ROOT, '--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
 ]
 
 export const WAYS: readonly Way[] = [...WITH_PROBES, ...BY_JVM]

@@ -97,6 +97,16 @@ it('v2-sample has each sample once', async () => {
   expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
 })
 
+it('v2-sample-time has each sample once, and the report says how late they are', async () => {
+  const { merged, sampling } = await jsonOf('v2-sample-time')
+  expect(sampling).toMatchObject({ unit: 'ns', by: 'probes', every: 100_000 })
+  expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
+  const report = [...reportPieces(await readProfile(join(folder, 'v2-sample-time.jfluid')), { top: 5 })].join(
+    '',
+  )
+  expect(report).toMatch(/latency +\S+ .+ from due to taken in half of them/)
+})
+
 it('v3-alloc has objects of the sizes that they have', async () => {
   const { merged, allocation } = await jsonOf('v3-alloc')
   const own = nodesOf(merged).flatMap((node) => node.allocated ?? [])

@@ -9,6 +9,7 @@
 import { run } from '../../attach/command.ts'
 import type { AttachConnection } from '../../attach/handshake.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
+import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { DIRECTIVES, makeSessionDirectory, ownerFor } from '../doors/session-directory.ts'
 
@@ -45,7 +46,10 @@ export async function keepDebugInfo(connection: AttachConnection): Promise<void>
     if (code !== 0 || !/^1 compiler directives added/m.test(text)) {
       throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'it said nothing')
     }
-    await run(connection, 'jcmd', ['Compiler.directives_remove']) // the latest: ours, unless somebody has been as quick
+    // The latest: ours, unless somebody has been as quick. One that stayed would be of a method that there is not.
+    const removed = await run(connection, 'jcmd', ['Compiler.directives_remove'])
+    if (removed.code !== 0)
+      debug.attach?.(`the compiler directive of --debug-info stays: ${removed.text.trim()}`)
   } finally {
     directory.remove()
   }

@@ -24,8 +24,8 @@ import type { Profile, Sampling } from '../../profile/profile.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import type { Ending } from '../ending.ts'
 import { DEBUG_INFO_STAYS, keepDebugInfo } from './debug-info.ts'
-import { DebugInfoUnused } from './debug-info-unused.ts'
 import { FlightRecording } from './flight-recording.ts'
+import { DebugInfoUnused, StacksHaveNoParameters } from './not-by-dumps.ts'
 import type { StartedRecording } from './recording-door.ts'
 import { SampledTree } from './sampled-tree.ts'
 import type { Sampler } from './sampler.ts'
@@ -102,6 +102,19 @@ function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
   if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
 }
 
+/**
+ * @param instead  what is done, as a sentence
+ * @throws DebugInfoUnused, StacksHaveNoParameters
+ */
+export function mustDoWithDumps(
+  { debugInfo, roots = [] }: Pick<JvmSamplingOptions, 'debugInfo' | 'roots'>,
+  instead: string,
+): void {
+  if (debugInfo === true) throw new DebugInfoUnused(instead)
+  const precise = roots.find(({ parameters }) => parameters !== null)
+  if (precise !== undefined) throw new StacksHaveNoParameters(precise.text, instead)
+}
+
 function firstStartText(jdk: string): string {
   return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts: it runs slowly for some seconds (not with --sampler stacks)`
 }
@@ -142,7 +155,6 @@ export class JvmSampling {
     this.#sampling = sampling
     this.#sampler = sampler
     if (options.whySamples !== undefined) this.#warnings.add(options.whySamples)
-    if (options.debugInfo === true) this.#warnings.add(DEBUG_INFO_STAYS)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
     })
@@ -150,8 +162,7 @@ export class JvmSampling {
 
   /**
    * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
-   *         DebugInfoUnused,
-   *         BadRecording, or why `signal` was aborted; the target is then as it was
+   *         DebugInfoUnused, StacksHaveNoParameters, BadRecording, or why `signal` was aborted; the target is then as it was
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
     const { signal, sampling: asked } = options
@@ -161,10 +172,8 @@ export class JvmSampling {
     const jdk = properties.get('java.version') ?? '?'
     const by = asked.by ?? usualSampler(featureOf(jdk))
     mustHaveSampler(by, pid, jdk)
-    if (options.debugInfo === true) {
-      if (by === 'stacks') throw new DebugInfoUnused(`JVM ${pid} (${jdk}) is sampled by dumps of threads`)
-      await keepDebugInfo(connection)
-    }
+    if (by === 'stacks')
+      mustDoWithDumps(options, `JVM ${pid} (JDK ${featureOf(jdk) ?? '?'}) is sampled by dumps of threads`)
     const sampling = recorderSampling({ by, every: asked.every })
     const target = {
       pid,
@@ -191,11 +200,19 @@ export class JvmSampling {
     try {
       signal?.throwIfAborted()
       await sampler.start(signal)
+      if (options.debugInfo === true) {
+        options.onCost?.(DEBUG_INFO_STAYS)
+        await keepDebugInfo(connection).catch(async (error: unknown) => {
+          await sampler.stop(true)
+          throw error
+        })
+      }
     } catch (error) {
       if (!stillRuns(connection.target)) throw new NoSuchProcess(pid, 'has ended')
       throw error
     }
     const session = new JvmSampling(connection.target, options, target, tree, sampling, sampler)
+    if (options.debugInfo === true) session.#warnings.add(DEBUG_INFO_STAYS)
     session.#arm()
     return session
   }

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
-import java.util.function.Predicate;
 import jdk.internal.misc.Unsafe;
 
 /**
@@ -186,24 +185,6 @@ final class ClassTable {
             ref = ref.idChain;
         }
         return ref == null ? null : ref.get();
-    }
-
-    private static final class WithNumber implements Predicate<Loader> {
-        private final int id;
-
-        WithNumber(int id) {
-            this.id = id;
-        }
-
-        @Override
-        public boolean test(Loader it) {
-            return it.id == id;
-        }
-    }
-
-    /** By number; null for the bootstrap loader, empty for one that has gone. */
-    WeakReference<ClassLoader> loaderById(int id) {
-        return id == 0 ? null : loaders.loaderOf(new WithNumber(id));
     }
 
     /** Bytes of the heap that the rows take. */

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Predicate;
 
 /**
  * One value for each class loader, for as long as the loader lives. Loaders are compared by identity:
@@ -62,16 +61,6 @@ final class PerLoader<V> {
         } else {
             values.put(new Key(loader, gone), value);
         }
-    }
-
-    /** The loader whose value is such, unless it is the bootstrap loader; an empty reference if there is none. */
-    synchronized WeakReference<ClassLoader> loaderOf(Predicate<V> wanted) {
-        for (Map.Entry<Key, V> it : values.entrySet()) {
-            if (wanted.test(it.getValue())) {
-                return it.getKey();
-            }
-        }
-        return new WeakReference<>(null);
     }
 
     /** Of the loaders that live, but for the bootstrap loader. A copy. */

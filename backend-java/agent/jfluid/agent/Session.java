@@ -83,11 +83,11 @@ final class Session extends GuestThread {
     /** Of classes that have probes, though no class is watched for as it is loaded. */
     private volatile boolean hearsChanges;
     private boolean recording;
-    /** Of the user's; null mostly. */
     /** Null unless threads inside roots are sampled from beside them. */
     private InsideSampler sampler;
     /** Threads sample themselves. */
     private boolean sampling;
+    /** Of the user's; null mostly. */
     private Profiling profiling;
     /** Null but where allocations are counted. */
     private Allocations allocations;

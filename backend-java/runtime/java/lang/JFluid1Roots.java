@@ -151,6 +151,8 @@ public final class JFluid1Roots {
                         if (!JFluid1Trees.on() || JFluid1Trees.enterRoot(ti, id)) {
                             event(ti, ti, KIND_ENTER | (long) id << TICK_BITS);
                             ti.active = enabled;
+                        } else {
+                            rest(ti); // others may need the chunk
                         }
                     }
                 }

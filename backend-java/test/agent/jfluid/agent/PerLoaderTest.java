@@ -46,8 +46,6 @@ final class PerLoaderTest {
         equal("another", values.get(a));
         equal(Set.of("another", "b", "bootstrap"), new HashSet<>(values.values()));
         equal(2, values.loaders().size());
-        that(values.loaderOf("b" ::equals).get() == b, "found by its value");
-        equal(null, values.loaderOf("bootstrap" ::equals).get());
         values.clear();
         equal(List.of(), values.values());
         equal(null, values.get(null));

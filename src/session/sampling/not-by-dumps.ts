@@ -1,0 +1,23 @@
+// What dumps of threads do not know, and where they have no use.
+
+import { EX_USAGE, JfluidError } from '../../base/errors.ts'
+
+/** Dumps are of safepoints, where there is debug info anyway; and probes know where they are. */
+export class DebugInfoUnused extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Sample by time with --sampler jfr, or leave --debug-info out.'
+  /** @param instead  what is done, to follow "and" */
+  constructor(instead: string) {
+    super(`--debug-info is for the flight recorder, and ${instead}`)
+  }
+}
+
+/** A dump of threads has names of methods, and no descriptors. */
+export class StacksHaveNoParameters extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = "Leave the root's parameters out, or sample with --sampler jfr."
+  /** @param instead  what is done, as a sentence */
+  constructor(root: string, instead: string) {
+    super(`dumps of threads know no parameters, and root '${root}' has some: ${instead}`)
+  }
+}
