@@ -114,10 +114,11 @@ async function row(jdk, prepared, program) {
     await jvm.end()
   }
   const middle = bares.length > 0 ? median(bares) : Number.NaN
+  const calls = counted?.calls
   const cells = [
-    counted?.methods,
-    counted?.calls?.toExponential(1),
-    ((counted?.calls ?? Number.NaN) / (middle / 1000)).toExponential(1),
+    counted?.methods ?? '–',
+    calls?.toExponential(1) ?? '–',
+    calls === undefined ? '–' : (calls / (middle / 1000)).toExponential(1),
     middle.toFixed(0),
     [Math.min(...bares), Math.max(...bares)].map((it) => (it / middle).toFixed(2)).join(' / '),
     ...MODES.map(({ title, roundMs }) =>
