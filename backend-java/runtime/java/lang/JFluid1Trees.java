@@ -141,8 +141,11 @@ public final class JFluid1Trees {
      * @return whether the thread is inside now: there was room in the buffer
      */
     static boolean enterRoot(ThreadInfo ti, int id) {
-        Area in = area;
-        if (ti.area == null && in != null) {
+        if (ti.area == null) {
+            Area in = area;
+            if (in == null || current() != ti) {
+                return ti.active = false; // its session has ended while it waited for an answer
+            }
             ti.area = in;
             ti.blocks = in.blocks;
         }

@@ -136,6 +136,19 @@ final class JFluid1TreesTest {
         }
     }
 
+    static void aRootWithoutABlockIsNotToldAndItsThreadGivesItsChunkBack() {
+        try (TestSession session = session(2)) {
+            session.blocks(Integer.MIN_VALUE); // none, and there will be none
+            root(() -> call(2, 1, () -> {}));
+            equal(1, JFluid1Session.gaps());
+            that(!session.written().contains(">"), "no call begins");
+            equal(CHUNK_IDLE, session.state(session.self().chunk));
+            session.blocks(2);
+            root(() -> call(2, 1, () -> {}));
+            equal("1:1x5(2:1x1())", own(session));
+        }
+    }
+
     static void aThreadWaitsUntilTheClientHasMadeMoreBlocks() throws Exception {
         try (TestSession session = session(2)) {
             session.live();
