@@ -9,7 +9,7 @@ describe('intervals of samples', () => {
     ['10ms', 10_000_000, 'ns'],
     ['0.1ms', 100_000, 'ns'],
     ['250us', 250_000, 'ns'],
-    ['10µs', 10_000, 'ns'],
+    ['100µs', 100_000, 'ns'],
     ['10s', 10_000_000_000, 'ns'],
   ])('%s is every %d %s', (text, every, unit) => {
     expect(parseEvery(text)).toEqual({ every, unit })
@@ -22,7 +22,7 @@ describe('intervals of samples', () => {
     '0bc',
     '1.5bc',
     '2147483648bc',
-    '9us',
+    '99us',
     '11s',
     '1 ms',
     '-1ms',

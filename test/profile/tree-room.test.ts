@@ -12,9 +12,11 @@ const profileWith = (warnings: string[]) => {
 
 it('a full file system is named with its directory, any other error by its code', () => {
   expect(treeRoomWarning(257_810, 'ENOSPC', '/dev/shm')).toBe(
-    "the trees of the JVM's threads had room for 257,810 contexts, and calls for which there was none are missing, as the event buffer could not grow (its file system is full): free some space in /dev/shm",
+    "the trees of the JVM's threads had room for 257,810 contexts, and calls for which there was none are missing, as the event buffer could not grow (its file system is full): free some space in /dev/shm before the next recording",
   )
-  expect(treeRoomWarning(257_810, 'EIO', '/tmp')).toMatch(/could not grow \(EIO\): free some space in \/tmp$/)
+  expect(treeRoomWarning(257_810, 'EIO', '/tmp')).toMatch(
+    /could not grow \(EIO\): free some space in \/tmp before the next recording$/,
+  )
 })
 
 it('where there may be no more, another root helps, or to leave methods out', () => {
