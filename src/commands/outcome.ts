@@ -114,7 +114,7 @@ export class RootNeverCalled extends JfluidError {
 export class NothingSampled extends JfluidError {
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  constructor(pid: number, { roots, sampling }: Pick<Profile, 'roots' | 'sampling'>) {
+  constructor(pid: number, { roots, sampling, target }: Pick<Profile, 'roots' | 'sampling' | 'target'>) {
     const { outside = 0, dumps } = sampling ?? {}
     const looks =
       dumps === undefined ? '' : dumps === 1 ? ' in 1 dump of threads' : ` in ${dumps} dumps of threads`
@@ -125,9 +125,9 @@ export class NothingSampled extends JfluidError {
         : `no thread was found running Java code${looks}`,
     )
     const asked = roots.map((root) => `--root ${shellWord(root)}`).join(' ')
-    const longer = isInside
-      ? `Sample for longer${dumps === undefined ? '' : '; before JDK 24 dumps have no virtual threads, which --sampler jfr sees'}.`
-      : 'Sample while the program has something to do.'
+    const hasVirtual = dumps !== undefined && /^2[123]\b/.test(target.jdk)
+    const unseen = hasVirtual ? ' Virtual threads are in no dump of this JDK: --sampler jfr sees them.' : ''
+    const longer = `${isInside ? 'Sample for longer.' : 'Sample while the program has something to do.'}${unseen}`
     const there = `Whether the JVM has such a method says: jfluid doctor ${pid} ${asked}`
     this.hint = roots.length === 0 ? longer : `${longer} ${there}`
   }

@@ -160,6 +160,7 @@ describe('samples that found nothing are told', () => {
     [['a.B.c'], 0, undefined, 'no thread was found running Java code'],
   ])('with roots %j and %i samples elsewhere', (roots, outside, dumps, message) => {
     const problem = new NothingSampled(42, {
+      target: { pid: 42, jdk: '25.0.3', vm: '', mainClass: '' },
       roots,
       sampling: { ...sampling, outside, ...(dumps !== undefined && { dumps }) },
     })
@@ -167,5 +168,20 @@ describe('samples that found nothing are told', () => {
     assert.equal(problem.exitCode, 83)
     // A root is not looked for before samples are taken.
     assert.equal(problem.hint.includes('jfluid doctor 42'), roots.length > 0)
+  })
+
+  it.each([
+    ['17.0.15', 3, false],
+    ['21.0.4', 3, true],
+    ['23', 3, true],
+    ['23', undefined, false],
+    ['24.0.1', 3, false],
+  ])('of JDK %s with %s dumps: that virtual threads are in none, %s', (jdk, dumps, isTold) => {
+    const problem = new NothingSampled(42, {
+      target: { pid: 42, jdk, vm: '', mainClass: '' },
+      roots: ['a.B.c'],
+      sampling: { ...sampling, outside: 9, ...(dumps !== undefined && { dumps }) },
+    })
+    assert.equal(problem.hint.includes('Virtual threads are in no dump'), isTold)
   })
 })
