@@ -214,6 +214,8 @@ describe('decoding allocates nothing', () => {
   // 10 million events; a boxed number for each would be 160 MB.
   const EVENTS = 4000
   const ROUNDS = 2500
+  const MOST_BYTES = 8e6
+  const RUNS = 6
   const words = new Uint32Array(EVENTS * 2)
   for (let i = 0; i < EVENTS; i++) {
     const depth = i % 20
@@ -221,9 +223,12 @@ describe('decoding allocates nothing', () => {
     words.set(depth < 10 ? enterWord(method, 2 ** 35 + i) : exitWord(method, 2 ** 35 + i), i * 2)
   }
 
-  function allocated(sink: EventSink): number {
+  /** @returns bytes of the best of some runs, and how many rounds there were in all */
+  function allocated(sink: EventSink): { bytes: number; rounds: number } {
     const state = new WriterState(1)
+    let done = 0
     const run = (rounds: number) => {
+      done += rounds
       let bytes = 0
       for (let round = 0; round < rounds; round++) {
         const before = process.memoryUsage().heapUsed
@@ -234,19 +239,24 @@ describe('decoding allocates nothing', () => {
       return bytes
     }
     run(5)
-    // The lesser of two: on a busy machine the first may still run code that is not compiled.
-    return Math.min(run(ROUNDS / 100), run(ROUNDS / 100))
+    // On a busy machine the first runs may still be of code that is not compiled. What allocates does so in each.
+    let bytes = Number.POSITIVE_INFINITY
+    for (let tries = 0; tries < RUNS && bytes >= MOST_BYTES; tries++)
+      bytes = Math.min(bytes, run(ROUNDS / 100))
+    return { bytes, rounds: done * 100 }
   }
 
   it('by itself', () => {
     const sink = new SummingSink()
-    assert.ok(allocated(sink) < 8e6)
-    assert.equal(sink.events, EVENTS * (2 * ROUNDS + 500))
+    const { bytes, rounds } = allocated(sink)
+    assert.ok(bytes < MOST_BYTES, `${bytes} bytes`)
+    assert.equal(sink.events, EVENTS * rounds)
   })
 
   it('with the tree builder', () => {
     const builder = new CctBuilder()
-    assert.ok(allocated(builder) < 8e6)
+    const { bytes } = allocated(builder)
+    assert.ok(bytes < MOST_BYTES, `${bytes} bytes`)
     assert.equal(builder.contexts, 10)
   })
 })
