@@ -249,7 +249,7 @@ forOldestJdk((jdk) => {
       expect(mappedFiles(java.pid).filter((name) => name.includes('/ring'))).toEqual([])
     })
 
-    it('that samples by bytecodes and finds no memory harms nobody', async () => {
+    it('that samples by bytecodes: a full heap makes no application thread throw, and the client ends', async () => {
       const java = startJava(jdk, ['-Xmx24m', '-XX:+UseSerialGC', '-cp', classes, 'fix.Full'])
       await java.line(/ready/)
       const sampling = ['--mode', 'sample', '--every', '10bc']

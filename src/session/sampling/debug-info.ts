@@ -1,10 +1,9 @@
-// --debug-info: of code that the JVM compiles from then on it keeps, for each instruction, which method it is of. Without that the flight
-// recorder takes a sample between two safepoints for one of the next place where there is something to be known: inlined methods
-// get the time of others.
+// --debug-info: the JVM records, for each instruction of code that it compiles from then on, which method it belongs to. Without that
+// the flight recorder charges a sample between two safepoints to the nearest recorded place: inlined methods get the self time of others.
 //
-// The flag is DebugNonSafepoints, which a running JVM takes from nobody. But HotSpot switches it on itself when a compiler
-// directive asks for a method's assembly to be printed (compilerDirectives.cpp, `DirectivesStack`), so such a directive is added for a method that there
-// is not, and taken off again. The flag stays until the JVM ends, and the JVM prints a warning.
+// The flag is DebugNonSafepoints, which cannot be set in a running JVM. But HotSpot sets it when a compiler directive asks for a method's
+// assembly to be printed (compilerDirectives.cpp), so such a directive is added for a method that does not exist, and removed. The
+// flag stays until the JVM ends, and the JVM prints a warning to its standard error.
 
 import { run } from '../../attach/command.ts'
 import type { AttachConnection } from '../../attach/handshake.ts'
@@ -46,7 +45,7 @@ export async function keepDebugInfo(connection: AttachConnection): Promise<void>
     if (code !== 0 || !/^1 compiler directives added/m.test(text)) {
       throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'it said nothing')
     }
-    // The latest: ours, unless somebody has been as quick. One that stayed would be of a method that there is not.
+    // This removes the latest directive: ours, unless another client has added one in between. One that stays matches no method.
     const removed = await run(connection, 'jcmd', ['Compiler.directives_remove'])
     if (removed.code !== 0)
       debug.attach?.(`the compiler directive of --debug-info stays: ${removed.text.trim()}`)
