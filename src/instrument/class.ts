@@ -18,8 +18,9 @@ import {
   handOverReturn,
 } from './hand-over.ts'
 import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT, handleMemberReturn } from './handle-members.ts'
+import { leafOf } from './leaf.ts'
 import { instrumentMethod, type MethodProbes } from './method.ts'
-import { idProbe, idSlots, MAX_ID, receiverProbe } from './probe.ts'
+import { idProbe, idSlots, MAX_ID, pushId, receiverProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
 import { type CodeRegion, REGION_SLOTS } from './regions.ts'
 import {
@@ -86,8 +87,8 @@ export interface InstrumentedClass {
  * What the probes of methods and roots tell.
  *
  * `time`: when they ran, and with `waits` where their threads waited; with `mayCount` some may be counted only, with `switched` methods are switched on and off. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
- * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated, where the JDK has
- * probes, too, or not. `regions`: how long stretches of roots took; methods in which there are none stay as they are. With
+ * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated. `jdk`: classes of the JDK
+ * have probes, too. `regions`: how long stretches of roots took; methods in which there are none stay as they are. With
  * `sites`, where each method was called from as well.
  */
 export type Recipe = { readonly sites?: SiteNumbers } & (
@@ -97,9 +98,9 @@ export type Recipe = { readonly sites?: SiteNumbers } & (
       readonly mayCount?: boolean
       readonly switched?: boolean
     }
-  | { readonly tells: 'calls' }
+  | { readonly tells: 'calls'; readonly jdk: boolean }
   | { readonly tells: 'samples' }
-  | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis }
+  | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis; readonly jdk: boolean }
   | { readonly tells: 'allocations'; readonly jdk: boolean; readonly liveness?: boolean }
   | RegionRecipe
 )
@@ -166,6 +167,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
     samples: recipe.tells === 'samples',
     sites: recipe.sites !== undefined,
     counts: recipe.tells === 'time' && recipe.mayCount === true,
+    leaves: hasLeaves(recipe),
     handleMembers,
   })
 }
@@ -253,10 +255,30 @@ function probesOf(
     const task = { regions, session: recipe.session }
     return regions.length === 0 ? undefined : { entry: [], exit: [], regions: task, slots: REGION_SLOTS }
   }
-  const timing = timingProbes(work, refs, recipe, method)
+  const timing = leafProbe(work, refs, recipe, classFile, method) ?? timingProbes(work, refs, recipe, method)
   const timed = work.handleMember ? withHandleMember(timing, refs) : timing
   const waiting = work.wait === undefined ? timed : withWait(timed, work.wait, refs)
   return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
+}
+
+/** Undefined for a method that has other probes. */
+function leafProbe(
+  { id, timing, reflection, handOver, wait, handleMember }: Work,
+  { countLeaf }: RuntimeBlock,
+  recipe: Recipe,
+  classFile: ClassFile,
+  method: MethodInfo,
+): MethodProbes | undefined {
+  if (timing !== 'method' || !hasLeaves(recipe)) return undefined
+  if (reflection || handleMember || handOver !== undefined || wait !== undefined) return undefined
+  const executed = leafOf(classFile, method, countsOf(recipe), recipe.jdk)
+  if (executed === undefined) return undefined
+  return { entry: [...pushId(executed), ...idProbe(id, countLeaf)], exit: [], slots: 1 + idSlots(id) }
+}
+
+/** Where a call's site is told, there is a word for it before the one that tells of the call. */
+function hasLeaves(recipe: Recipe): recipe is Recipe & { readonly tells: 'calls' | 'bytecodes' } {
+  return (recipe.tells === 'calls' || recipe.tells === 'bytecodes') && recipe.sites === undefined
 }
 
 function timingProbes(

@@ -77,6 +77,9 @@ const REGION_PROBES = {
 /** Pool indices that the probes of regions refer to. */
 export type RegionRefs = { readonly [probe in keyof typeof REGION_PROBES]: number }
 
+/** All of a call of a method that needs no probe at its end (leaf.ts). */
+const LEAF = ['countLeaf', COUNT_AND_ID] as const
+
 const PROBES = {
   time: {
     methodEntry: ['methodEntry', ID],
@@ -185,6 +188,8 @@ export interface RuntimeRefs {
   /** These are 0 where events tell the time. */
   readonly countLoop: number
   readonly countCall: number
+  /** 0 unless calls or bytecodes are counted. */
+  readonly countLeaf: number
   readonly reflectiveCall: number
   /** Hides what a method handle calls from C1; 0 but for the class that gives it. */
   readonly handleMember: number
@@ -264,6 +269,8 @@ interface MoreProbes {
   readonly sites?: boolean
   /** Some methods are only counted. */
   readonly counts?: boolean
+  /** Some methods have one probe a call (leaf.ts). */
+  readonly leaves?: boolean
   /** The class gives what method handles call. */
   readonly handleMembers?: boolean
   /** What methods of the class return, in order. */
@@ -285,13 +292,14 @@ export function runtimeBlock(
     samples = false,
     sites = false,
     counts = false,
+    leaves = false,
     handleMembers = false,
     values = [],
   }: MoreProbes = {},
 ): RuntimeBlock {
   const valueClock = clock === 'time' ? 'time' : 'executed'
   const valueTexts = values.flatMap((type) => VALUE_EXITS[valueClock][type])
-  const more = { waitsOf, samples, sites, counts, handleMembers }
+  const more = { waitsOf, samples, sites, counts, leaves, handleMembers }
   const block = new Block(pool, returned, handsOver, clock, more, valueTexts)
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)['time']): number => {
@@ -316,6 +324,7 @@ export function runtimeBlock(
     rootThrown: probe('rootThrown'),
     countLoop: executed(EXECUTED.countLoop),
     countCall: executed(EXECUTED.countCall),
+    countLeaf: leaves ? executed(LEAF) : 0,
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
     counted: counts ? block.method(runtime, 'methodCounted', ID) : 0,
@@ -368,7 +377,7 @@ export function regionBlock(
   return {
     ...{ methodEntry: 0, methodExit: 0, methodThrown: 0, methodResume: 0 },
     ...{ valueExits: new Map(), rootEntry: 0, rootExit: 0, rootThrown: 0 },
-    ...{ countLoop: 0, countCall: 0 },
+    ...{ countLoop: 0, countCall: 0, countLeaf: 0 },
     region: { enter: probe('enter'), leave: probe('leave'), exit: probe('exit') },
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
@@ -423,6 +432,7 @@ const WANTED_TO_SAMPLE = [
 ].map(wanted)
 const WANTED_TO_TELL_SITES = ['site', SAMPLE_SITE, ...Object.entries(SITE_PROBES).flat()].map(wanted)
 const WANTED_TO_COUNT = ['methodCounted', ID].map(wanted)
+const WANTED_OF_LEAVES = [...LEAF].map(wanted)
 const WANTED_TO_HIDE_MEMBERS = ['handleMember', SAME_OBJECT].map(wanted)
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
 const WANTED_TO_WAIT = [...new Set(Object.entries(WAIT_METHODS).flat())].map(wanted)
@@ -438,7 +448,7 @@ class Block {
     returned: readonly string[],
     handsOver: boolean,
     clock: keyof typeof WANTED,
-    { waitsOf, samples, sites, counts, handleMembers }: MoreProbes,
+    { waitsOf, samples, sites, counts, leaves, handleMembers }: MoreProbes,
     moreTexts: readonly string[] = [],
   ) {
     this.#pool = pool
@@ -448,6 +458,7 @@ class Block {
       ...(samples ? WANTED_TO_SAMPLE : []),
       ...(sites ? WANTED_TO_TELL_SITES : []),
       ...(counts ? WANTED_TO_COUNT : []),
+      ...(leaves ? WANTED_OF_LEAVES : []),
       ...(handleMembers ? WANTED_TO_HIDE_MEMBERS : []),
     ]
     this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...[...returned, ...moreTexts].map(wanted)])

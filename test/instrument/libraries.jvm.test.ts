@@ -155,8 +155,8 @@ function typeCheckAll(classes: readonly ClassFile[], hierarchy: Hierarchy) {
 
 const RECIPES: readonly Recipe[] = [
   EXACT_TIME,
-  { tells: 'bytecodes', blocks: 'precise' },
-  { tells: 'bytecodes', blocks: 'default' },
+  { tells: 'bytecodes', blocks: 'precise', jdk: true },
+  { tells: 'bytecodes', blocks: 'default', jdk: false },
 ]
 const cases = names.flatMap((name) => RECIPES.map((recipe) => [name, titleOf(recipe), recipe] as const))
 

@@ -505,7 +505,7 @@ describe('a probe for what a method handle calls', () => {
     const entries = (className: string, recipe?: Recipe) =>
       instrumentClass(gives({ className }), [{ methodIndex: 0, id: 1, probe: 'method' }], recipe).poolEntries
     const regions: Recipe = { tells: 'regions', session: 1, regionsOf: () => [] }
-    for (const recipe of [EXACT_TIME, { tells: 'calls' } as const, regions])
+    for (const recipe of [EXACT_TIME, { tells: 'calls', jdk: false } as const, regions])
       assert.equal(entries(CLASS, recipe) - entries('T', recipe), 3) // the name, with its type, and the method
   })
 

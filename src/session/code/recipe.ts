@@ -18,8 +18,8 @@ function whatIsTold(options: SessionOptions, feature: number): Recipe {
   const { mode, blocks, jdk } = options
   if (mode === 'alloc') return { tells: 'allocations', jdk, liveness: options.liveness === true }
   if (mode === 'sample') return { tells: 'samples' }
-  if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default' }
-  if (mode === 'count') return { tells: 'calls' }
+  if (mode === 'bytecodes') return { tells: 'bytecodes', blocks: blocks?.analysis ?? 'default', jdk }
+  if (mode === 'count') return { tells: 'calls', jdk }
   if (options.scheme === 'adaptive') return { tells: 'time', switched: true }
   if (tellsWaits(options)) return { tells: 'time', waits: waitRecipe(feature, jdk) }
   return options.maxOverhead === undefined ? EXACT_TIME : { tells: 'time', mayCount: true }

@@ -436,6 +436,35 @@ public final class JFluid1 {
         }
     }
 
+    /**
+     * All of a call of a method that calls nothing, and for which the JVM runs nothing (leaf.ts). Cost where the thread keeps a tree: as
+     * {@link #countEntry}.
+     *
+     * @param executed by the call
+     */
+    public static void countLeaf(int executed, int id) {
+        ThreadInfo ti = current();
+        if (ti == null) {
+            return;
+        }
+        long record = ti.record; // both are variables, see JFluid1Stack
+        byte known = ti.active ? state[id] : NEW;
+        if (known >= READY && record != 0) {
+            JFluid1Trees.leaf(ti, record, executed, id);
+        } else {
+            leafAsEvents(ti, executed, id);
+        }
+    }
+
+    private static void leafAsEvents(ThreadInfo ti, int executed, int id) {
+        entryAsEvent(ti, id);
+        if (ti.active && ti.record != 0) {
+            JFluid1Trees.leave(ti, ti.record, executed, id);
+        } else {
+            exitAsEvent(ti, executed, id);
+        }
+    }
+
     private static void entryAsEvent(ThreadInfo ti, int id) {
         if (!ti.active) {
             if (ti.virtualActive) {

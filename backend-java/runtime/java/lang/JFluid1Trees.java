@@ -97,6 +97,30 @@ public final class JFluid1Trees {
         ti.record = callee;
     }
 
+    /** All of a call of a method in which no other one begins. As {@link #enter}, but the thread stays where it is. */
+    static void leaf(ThreadInfo ti, long record, int executed, int id) {
+        long blocks = ti.blocks;
+        int child = U.getInt(null, record + RECORD_CHILD);
+        long callee = at(blocks, child);
+        if (U.getInt(null, callee + RECORD_METHOD) != id) {
+            child = U.getInt(null, callee + RECORD_SIBLING);
+            callee = at(blocks, child);
+            if (U.getInt(null, callee + RECORD_METHOD) == id) {
+                U.putInt(null, record + RECORD_CHILD, child);
+            } else {
+                callee = childOf(ti, record, id);
+                if (callee == 0) {
+                    return;
+                }
+            }
+        }
+        U.putLong(null, callee + RECORD_CALLS, U.getLong(null, callee + RECORD_CALLS) + 1);
+        if (executed != 0) { // a constant
+            ti.executed += executed;
+            U.putLong(null, callee + RECORD_EXECUTED, U.getLong(null, callee + RECORD_EXECUTED) + executed);
+        }
+    }
+
     /**
      * A method ends. One that was entered when nothing was recorded has no record.
      *

@@ -111,12 +111,14 @@ final class JFluid1StackTest {
     /** The chunk is full, so each of these is a slow path. */
     static void whatFailsAtItsEntryIsNotWritten() throws InterruptedException {
         forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.countEntry(INNER));
+        forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.countLeaf(0, INNER));
         forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.methodEntry(INNER));
         forEachCallNearTheEnd(CONTROL_COUNTED, true, () -> JFluid1.methodCounted(INNER));
     }
 
     static void exitsAndHandlersThatHaveWrittenDoNotThrow() throws InterruptedException {
         forEachCallNearTheEnd(KIND_EXIT, false, () -> JFluid1.countExit(0, INNER));
+        forEachCallNearTheEnd(KIND_EXIT, true, () -> JFluid1.countLeaf(0, INNER)); // with its entry
         forEachCallNearTheEnd(KIND_EXIT, false, () -> JFluid1.methodExit(INNER));
         forEachCallNearTheEnd(KIND_CATCH, false, () -> JFluid1.countResume(INNER));
         forEachCallNearTheEnd(KIND_CATCH, false, () -> JFluid1.methodResume(INNER));

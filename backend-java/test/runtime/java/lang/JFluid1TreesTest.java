@@ -43,6 +43,22 @@ final class JFluid1TreesTest {
         }
     }
 
+    static void aCallOfALeafIsToldByOneProbe() {
+        try (TestSession session = session(2)) {
+            JFluid1.countLeaf(7, 2); // outside of roots
+            for (int i = 0; i < 2; i++) {
+                root(() -> {
+                    JFluid1.countLeaf(7, 2);
+                    call(3, 10, () -> JFluid1.countLeaf(1, 2));
+                    JFluid1.countLeaf(0, 4);
+                    JFluid1.countLeaf(7, 2);
+                });
+            }
+            equal("1:2x10(2:4x28()3:2x20(2:2x2())4:2x0())", own(session));
+            equal("adjust root 1>0 1<30 root 1>30 1<60", session.written());
+        }
+    }
+
     static void eventsTellOfTheOutermostRootAndOfAllItHasExecuted() {
         try (TestSession session = session(2)) {
             root(() -> call(2, 10, () -> root(() -> {})));

@@ -1,0 +1,83 @@
+// Methods whose call is told by one probe, where calls or bytecodes are counted: they call nothing, and the JVM runs nothing for
+// them. Between their start and their end no other method can begin, so the thread need not be told to be in them: no probe at an
+// exit, no handler of ours.
+//
+//     push executed; push id; countLeaf
+//     …                                    old code
+//
+// What the JVM may run for an instruction: a class initialiser, a class loader (which may have probes) where a class is named for the
+// first time, the constructor of an exception that it throws itself (a class of the JDK, whose methods have probes with `--jdk` only, or
+// as a root, which then stands below the caller of the method).
+
+import { ACC_SYNCHRONIZED } from '../classfile/access.ts'
+import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
+import {
+  ARRAYLENGTH,
+  ATHROW,
+  GETFIELD,
+  GETSTATIC,
+  INVOKESPECIAL,
+  LDC,
+  LDC_W,
+  LDC2_W,
+  MONITOREXIT,
+  MULTIANEWARRAY,
+  NEWARRAY,
+  PUTFIELD,
+} from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { type BlockAnalysis, blocksOf, mayThrow } from './blocks.ts'
+
+/**
+ * @param counts  what ends a block; 'nothing' where no bytecodes are counted
+ * @param jdk     classes of the JDK have probes, too
+ * @returns how many bytecodes a call executes, 0 where they are not counted; undefined for a method that needs a probe at its end
+ */
+export function leafOf(
+  classFile: ClassFile,
+  method: MethodInfo,
+  counts: BlockAnalysis | 'nothing',
+  jdk: boolean,
+): number | undefined {
+  if (method.access & ACC_SYNCHRONIZED) return undefined
+  const code = parseCode(classFile, method)
+  if (!runsNothing(classFile, code, jdk)) return undefined
+  if (counts === 'nothing') return 0
+  const { count, entersAgain, sizes } = blocksOf(code, classFile.pool, counts)
+  return count === 1 && !entersAgain ? sizes[0] : undefined
+}
+
+function runsNothing(classFile: ClassFile, { bytecode, handlers }: Code, jdk: boolean): boolean {
+  if (handlers.length > 0) return false
+  for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
+    if (!isQuiet(classFile, bytecode, bci, jdk)) return false
+  }
+  return true
+}
+
+/** The JVM runs nothing that may have probes for this instruction. */
+function isQuiet({ name, pool }: ClassFile, bytecode: Uint8Array, bci: number, jdk: boolean): boolean {
+  const opcode = bytecode[bci]!
+  switch (opcode) {
+    case ATHROW:
+    case LDC2_W: // a method of the program may compute it
+      return false
+    case GETFIELD:
+    case PUTFIELD: // of another class, that is looked up for the first time
+      return !jdk && pool.memberRef(u2At(bytecode, bci + 1)).owner === name
+    case INVOKESPECIAL: {
+      const { owner, name: called } = pool.memberRef(u2At(bytecode, bci + 1))
+      return !jdk && owner === 'java/lang/Object' && called === '<init>'
+    }
+    case LDC:
+    case LDC_W:
+      return !mayThrow({ opcode, bci, bytecode, pool })
+    case ARRAYLENGTH:
+    case NEWARRAY:
+      return !jdk
+    default:
+      if (opcode >= GETSTATIC && opcode <= MONITOREXIT) return false
+      return opcode !== MULTIANEWARRAY && (!jdk || !mayThrow({ opcode, bci, bytecode, pool }))
+  }
+}

@@ -1,0 +1,83 @@
+// Which methods one probe a call is enough for, where calls or bytecodes are counted.
+
+import { describe, expect, it } from 'vitest'
+import { defaultBlocks, preciseBlocks } from '../../src/instrument/blocks.ts'
+import { leafOf } from '../../src/instrument/leaf.ts'
+import { type Assembly, assemble } from './assembler.ts'
+
+const NO_PROBES_IN_JDK = false
+
+/** Bytecodes of a call, and whether one probe is enough where only calls are counted. */
+function leaf(code: string, more: Partial<Assembly> = {}, jdk = NO_PROBES_IN_JDK) {
+  const file = assemble({ method: 'f(I)I', code, ...more })
+  const [method] = file.methods
+  return {
+    bytecodes: leafOf(file, method!, defaultBlocks, jdk),
+    calls: leafOf(file, method!, 'nothing', jdk) !== undefined,
+  }
+}
+
+const ONE = { bytecodes: undefined, calls: true }
+const NONE = { bytecodes: undefined, calls: false }
+
+describe('a method of one probe', () => {
+  it.each([
+    ['a constant', 'iconst_0 | ireturn', 2],
+    ['a getter', 'aload_0 | getfield T.x:I | ireturn', 3],
+    ['arithmetic that may throw', 'iload_0 | iconst_2 | idiv | ireturn', 4],
+    ['an array', 'aload_0 | arraylength | ireturn', 3],
+    ['a goto to what comes next', 'nop | nop | iconst_1 | ireturn', 4],
+  ])('%s: with all of its bytecodes', (_, code, bytecodes) => {
+    expect(leaf(code)).toEqual({ bytecodes, calls: true })
+  })
+
+  it('with more than one block where calls are counted only', () => {
+    expect(leaf('iload_0 | ifeq zero | iconst_1 | ireturn | zero: iconst_2 | ireturn')).toEqual(ONE)
+    expect(leaf('top: iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn')).toEqual(ONE)
+  })
+
+  it('where what comes behind an exception is not counted: only if nothing may throw', () => {
+    const divides = assemble({ method: 'f(I)I', code: 'iload_0 | iconst_2 | idiv | ireturn' })
+    expect(leafOf(divides, divides.methods[0]!, preciseBlocks, false)).toBeUndefined()
+    const adds = assemble({ method: 'f(I)I', code: 'iload_0 | iconst_2 | iadd | ireturn' })
+    expect(leafOf(adds, adds.methods[0]!, preciseBlocks, false)).toBe(4)
+  })
+
+  it('a constructor that calls that of Object', () => {
+    const code = 'aload_0 | invokespecial java/lang/Object.<init>()V | return'
+    const init = { method: '<init>()V', this: true }
+    expect(leaf(code, init)).toEqual({ bytecodes: 3, calls: true })
+    expect(leaf(code, init, true)).toEqual(NONE) // it may have probes
+  })
+})
+
+describe('not a method of one probe, as something may run in it', () => {
+  it.each([
+    ['a call', 'iload_0 | invokestatic T.g(I)I | ireturn'],
+    ['a class initialiser, by a field', 'getstatic U.x:I | ireturn'],
+    ['a class loader, by a field of another class', 'aload_0 | getfield U.x:I | ireturn'],
+    ['a class loader, by a cast', 'aload_0 | checkcast U | pop | iconst_0 | ireturn'],
+    ['a class loader, by an array', 'iload_0 | anewarray U | pop | iconst_0 | ireturn'],
+    ['a class initialiser, by an instance', 'new U | pop | iconst_0 | ireturn'],
+    ['whatever makes a dynamic constant', 'ldc2_w dynamic.c:J | l2i | ireturn', { bootstrap: 'U.make' }],
+    ['whatever makes a dynamic constant of one slot', 'ldc dynamic.c:I | ireturn', { bootstrap: 'U.make' }],
+  ] as [string, string, Partial<Assembly>?][])('%s', (_, code, more = {}) => {
+    expect(leaf(code, { major: 55, ...more })).toEqual(NONE)
+  })
+
+  it('a handler, which may be where others left without a word', () => {
+    const code = 'from: iload_0 | iconst_2 | idiv | to: ireturn | handler: pop | iconst_m1 | ireturn'
+    expect(leaf(code, { handlers: 'from..to -> handler' })).toEqual(NONE)
+  })
+
+  it('the constructor of an exception that the JVM throws, where the JDK has probes', () => {
+    for (const code of [
+      'iload_0 | iconst_2 | idiv | ireturn',
+      'aload_0 | arraylength | ireturn',
+      'aload_0 | getfield T.x:I | ireturn',
+      'iload_0 | newarray 10 | pop | iconst_0 | ireturn',
+    ])
+      expect(leaf(code, {}, true), code).toEqual(NONE)
+    expect(leaf('iload_0 | iconst_2 | iadd | ireturn', {}, true)).toEqual({ bytecodes: 4, calls: true })
+  })
+})
