@@ -162,7 +162,7 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
   const isSwitched = recipe.tells === 'time' && recipe.switched === true
   const clock = isSwitched ? 'switched' : CLOCKS[recipe.tells]
   return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), clock, {
-    values: recipe.tells === 'samples' || isSwitched ? [] : valuesOf(classFile),
+    values: recipe.tells === 'samples' ? [] : valuesOf(classFile),
     waitsOf: waitsOf(recipe) === undefined ? undefined : name,
     samples: recipe.tells === 'samples',
     sites: recipe.sites !== undefined,

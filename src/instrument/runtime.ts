@@ -116,6 +116,13 @@ const VALUE_EXITS = {
     D: ['methodExit', '(DI)D'],
     'Ljava/lang/Object;': ['methodExit', '(Ljava/lang/Object;I)Ljava/lang/Object;'],
   },
+  switched: {
+    I: ['switchedExit', '(II)I'],
+    J: ['switchedExit', '(JI)J'],
+    F: ['switchedExit', '(FI)F'],
+    D: ['switchedExit', '(DI)D'],
+    'Ljava/lang/Object;': ['switchedExit', '(Ljava/lang/Object;I)Ljava/lang/Object;'],
+  },
   executed: {
     I: ['countExit', '(III)I'],
     J: ['countExit', '(JII)J'],
@@ -126,6 +133,7 @@ const VALUE_EXITS = {
 } as const
 
 export type ValueType = keyof (typeof VALUE_EXITS)['time']
+type ValueExits = { readonly [type in ValueType]?: readonly [name: string, descriptor: string] }
 export const VALUE_TYPES = Object.keys(VALUE_EXITS.time) as readonly ValueType[]
 
 /** Undefined for what no exit hands through: another class would have to be looked up for that. */
@@ -297,8 +305,12 @@ export function runtimeBlock(
     values = [],
   }: MoreProbes = {},
 ): RuntimeBlock {
-  const valueClock = clock === 'time' ? 'time' : 'executed'
-  const valueTexts = values.flatMap((type) => VALUE_EXITS[valueClock][type])
+  const exits: ValueExits = VALUE_EXITS[clock === 'allocated' ? 'executed' : clock]
+  const valueExits = values.flatMap((type) => {
+    const exit = exits[type]
+    return exit === undefined ? [] : [{ type, name: exit[0], descriptor: exit[1] }]
+  })
+  const valueTexts = valueExits.flatMap(({ name, descriptor }) => [name, descriptor])
   const more = { waitsOf, samples, sites, counts, leaves, handleMembers }
   const block = new Block(pool, returned, handsOver, clock, more, valueTexts)
   const runtime = block.class(RUNTIME_CLASS)
@@ -312,10 +324,7 @@ export function runtimeBlock(
     methodEntry: probe('methodEntry'),
     methodExit: probe('methodExit'),
     valueExits: new Map(
-      values.map((type) => {
-        const [name, descriptor] = VALUE_EXITS[valueClock][type]
-        return [type, block.method(runtime, name, descriptor)]
-      }),
+      valueExits.map(({ type, name, descriptor }) => [type, block.method(runtime, name, descriptor)]),
     ),
     methodThrown: probe('methodThrown'),
     methodResume: probe('methodResume'),

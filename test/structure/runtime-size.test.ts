@@ -58,6 +58,14 @@ describe('the probes of the built agent', () => {
       `countExit(${OBJECT}II)${OBJECT}`,
       `countThrown(${THROWN}II)${THROWN}`,
     ],
+    'switchedEntry(I)V methodEntry(I)V': [
+      'switchedExit(I)V switchedEnd(I)V',
+      'switchedExit(II)I switchedEnd(I)V',
+      'switchedExit(JI)J switchedEnd(I)V',
+      'switchedExit(FI)F switchedEnd(I)V',
+      'switchedExit(DI)D switchedEnd(I)V',
+      `switchedExit(${OBJECT}I)${OBJECT} switchedEnd(I)V`,
+    ],
     // A root's probes call those of methods.
     'rootEntry(I)V methodEntry(I)V': [
       'rootExit(I)V methodExit(I)V',

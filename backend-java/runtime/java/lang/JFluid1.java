@@ -16,6 +16,7 @@ import static java.lang.JFluid1Threads.*;
 import static java.lang.JFluid1Waits.*;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
@@ -310,7 +311,12 @@ public final class JFluid1 {
     }
 
     // ---- the same of methods that are switched on and off (scheme adaptive), see JFluid1Modes ----
+    //
+    // They are calls: where a probe is inlined, the call that reads the clock is in the code of the method, and of what that is inlined into.
+    // C2 keeps in the frame what is needed behind it, and where a loop has computed a value that is returned, it may do so in each turn of the
+    // loop (DECISIONS, 125). A value goes through the exit. An exit finds room on the stack where the entry has found it: that needs no less.
 
+    @DontInline
     public static void switchedEntry(int id) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
@@ -325,12 +331,59 @@ public final class JFluid1 {
         }
     }
 
+    @DontInline
     public static void switchedExit(int id) {
+        switchedEnd(id);
+    }
+
+    @DontInline
+    public static int switchedExit(int value, int id) {
+        switchedEnd(id);
+        return value;
+    }
+
+    @DontInline
+    public static long switchedExit(long value, int id) {
+        switchedEnd(id);
+        return value;
+    }
+
+    @DontInline
+    public static float switchedExit(float value, int id) {
+        switchedEnd(id);
+        return value;
+    }
+
+    @DontInline
+    public static double switchedExit(double value, int id) {
+        switchedEnd(id);
+        return value;
+    }
+
+    @DontInline
+    public static Object switchedExit(Object value, int id) {
+        switchedEnd(id);
+        return value;
+    }
+
+    private static void switchedEnd(int id) {
         ThreadInfo ti = current();
-        if (ti != null && (ti.active || ti.virtualActive) && JFluid1Modes.tellsEnd(ti, id)) {
-            ti.switchedOpen--;
-            methodExit(id);
+        if (ti == null || !(ti.active || ti.virtualActive) || !JFluid1Modes.tellsEnd(ti, id)) {
+            return;
         }
+        ti.switchedOpen--;
+        if (!ti.active) {
+            virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return;
+        }
+        long delta = ticks() - ti.base;
+        long at = ti.next;
+        if (at >= ti.limit || delta >>> TICK_BITS != 0) {
+            appendExit(ti, KIND_EXIT | (long) id << TICK_BITS);
+            return;
+        }
+        U.putLongRelease(null, at, KIND_EXIT | (long) id << TICK_BITS | delta);
+        ti.next = at + EVENT_BYTES;
     }
 
     public static Throwable switchedThrown(Throwable thrown, int id) {

@@ -104,6 +104,27 @@ final class JFluid1ModesTest {
         }
     }
 
+    static void whatIsReturnedIsPassedOn() {
+        try (TestSession session = session()) {
+            set(modes(TIME, OFF));
+            root(() -> {
+                for (int id = 2; id <= 3; id++) {
+                    JFluid1.switchedEntry(id);
+                    equal(Integer.MIN_VALUE, JFluid1.switchedExit(Integer.MIN_VALUE, id));
+                    JFluid1.switchedEntry(id);
+                    equal(Long.MIN_VALUE + 1, JFluid1.switchedExit(Long.MIN_VALUE + 1, id));
+                    JFluid1.switchedEntry(id);
+                    equal(-0.0f, JFluid1.switchedExit(-0.0f, id));
+                    JFluid1.switchedEntry(id);
+                    equal(Double.MIN_VALUE, JFluid1.switchedExit(Double.MIN_VALUE, id));
+                    JFluid1.switchedEntry(id);
+                    equal("this", JFluid1.switchedExit((Object) "this", id));
+                }
+            });
+            equal("1> 2> 2< 2> 2< 2> 2< 2> 2< 2> 2< 1<", written(session));
+        }
+    }
+
     static void whatIsThrownIsPassedOn() {
         try (TestSession session = session()) {
             set(modes(TIME, OFF));

@@ -124,6 +124,41 @@ final class JFluid1StackTest {
         forEachCallNearTheEnd(KIND_CATCH, false, () -> JFluid1.methodResume(INNER));
     }
 
+    static void aMethodThatIsSwitchedEndsWhereItHasBegun() throws InterruptedException {
+        try (TestSession session = new TestSession(100, 4, false)) {
+            session.ready(ROOT, INNER);
+            byte[] modes = new byte[INNER + 1];
+            modes[INNER] = JFluid1Modes.TIME;
+            JFluid1Modes.set(modes);
+            int[] written = new int[1];
+            onSmallStack(() -> {
+                for (int i = 0; i < 20_000; i++) { // compiled
+                    JFluid1.switchedEntry(INNER);
+                    JFluid1.switchedExit(i, INNER);
+                }
+                JFluid1.rootEntry(ROOT);
+                for (int calls : nearTheEnd()) {
+                    session.collect();
+                    int begun = count(session, KIND_ENTER, INNER);
+                    int left = count(session, KIND_EXIT, INNER);
+                    boolean[] has = new boolean[2];
+                    runs(calls, () -> {
+                        JFluid1.switchedEntry(INNER);
+                        has[0] = true;
+                        has[1] = JFluid1.switchedExit(calls, INNER) == calls;
+                    });
+                    equal(has[0], has[1]);
+                    begun = count(session, KIND_ENTER, INNER) - begun;
+                    equal(begun, count(session, KIND_EXIT, INNER) - left);
+                    equal(has[0] ? 1 : 0, begun);
+                    written[0] += begun;
+                }
+                JFluid1.rootExit(ROOT);
+            });
+            that(written[0] > 0, "some have room");
+        }
+    }
+
     static void aRootThatFailsLeavesItsThreadOutside() throws InterruptedException {
         try (TestSession session = new TestSession(10_000, 1)) {
             session.ready(ROOT);
