@@ -93,10 +93,10 @@ export function tooDense(timed: readonly Counted[], { nsPerCall, rootNsPerSecond
 }
 
 /**
- * What a call costs of a method that is switched off. An idle probe takes 1 to 2 ns, and keeps the JIT compiler from inlining: a JSON parser
- * took 1.7 times as long with five such methods, `fib` 3.7 times.
+ * What a call costs of a method that is switched off: two calls that find that out (DECISIONS, 125). It also keeps the JIT compiler from
+ * inlining: a JSON parser took 1.7 times as long with five such methods, `fib` 3.7 times.
  */
-const IDLE_NS = 3
+const IDLE_NS = 6
 
 /**
  * Whether methods that are switched off are called so often that they need their own code back.
