@@ -8,6 +8,8 @@ import { STATES, stateOf } from './sample-states.ts'
 export interface Seen {
   /** Nanoseconds that its samples stand for, by state. */
   readonly weights: Float64Array
+  /** Of each sample's weight, all together. */
+  squares: number
   samples: number
   /** Numbers of the calls of roots in which it was seen: all samples of a call are one observation. */
   readonly observations: number[]
@@ -32,6 +34,8 @@ export class InsideSamples {
   readonly parents: number[] = [0]
   /** By stack: its innermost frame. */
   readonly frameOf: number[] = [-1]
+  /** By stack: its frames. */
+  readonly depths: number[] = [0]
   #byThread = new Map<number, SeenOfThread>()
   /** Of virtual threads, which have one number: observations by their calls. */
   #virtual = new Map<number, number>()
@@ -54,6 +58,7 @@ export class InsideSamples {
     const { stacks } = batch
     for (let at = 0; at + 1 < stacks.length; at += 2) {
       this.parents.push(stacks[at]!)
+      this.depths.push((this.depths[stacks[at]!] ?? 0) + 1)
       this.frameOf.push(stacks[at + 1]!)
     }
     for (const it of batch.samples) if (it.ticks >= fromTicks) this.#take(it)
@@ -81,10 +86,11 @@ export class InsideSamples {
     if (thread === VIRTUAL) this.#virtual.set(call, ofThread.observation)
     let seen = ofThread.byStack.get(stack)
     if (seen === undefined) {
-      seen = { weights: new Float64Array(STATES.length), samples: 0, observations: [] }
+      seen = { weights: new Float64Array(STATES.length), squares: 0, samples: 0, observations: [] }
       ofThread.byStack.set(stack, seen)
     }
     seen.weights[stateOf(state, this.#framesOf(stack))]! += weight
+    seen.squares += weight ** 2
     seen.samples++
     if (seen.observations.at(-1) !== ofThread.observation) seen.observations.push(ofThread.observation)
     this.#samples++

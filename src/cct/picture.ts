@@ -9,12 +9,15 @@
 //   total   = self, and the totals of all below
 //
 // A timed callee of e hangs below the sampled frames that lead to it, where nearly all of its samples came by the same.
+//
+// A frame whose method is timed, at a place where the tree has no call of it, was not seen by its probes (unseen.ts).
 
 import type { FrameName } from '../base/frame-name.ts'
 import type { InsideSamples, Seen } from './inside-samples.ts'
 import { inPreorder } from './lay-out.ts'
 import { STATES } from './sample-states.ts'
 import type { Tree } from './tree.ts'
+import { deviation, evenSamples, LEAST_UNSEEN, UNSEEN, unseenByShare } from './unseen.ts'
 
 /** Values of the column `known`. */
 export const TIMED = 0
@@ -30,6 +33,9 @@ const MOST_METHODS = 2 ** 22
 /** Part of the samples of a timed callee that come by the same frames, for it to hang below them. */
 const ONE_WAY = 0.95
 
+/** HotSpot leaves the outermost frames out of deeper stacks (MaxJavaStackTraceDepth, of frames in all). */
+const CUT_STACK = 1_000
+
 /** Rows with fewer samples are one row of their parent. */
 export const LEAST_SAMPLES = 3
 /** What a picture is made of. */
@@ -39,6 +45,8 @@ export interface PictureParts {
   readonly thread?: number
   /** Ids of timed methods by what a stack trace calls them, overloads together; undefined for what is not timed. */
   readonly timed: (className: string, method: string) => readonly number[] | undefined
+  /** Whether probes should see each call of such a frame's method: all methods of that name are timed. None are unless given. */
+  readonly isSeen?: (className: string, method: string) => boolean
   /** The id of a row for such a frame. */
   readonly methodOf: (className: string, method: string) => number
   /** The id of rows that stand for those with few samples. */
@@ -62,6 +70,13 @@ class Nodes {
   readonly samplesHere: number[] = []
   /** The calls of roots in which they were taken, as `Seen.observations`, in lists. */
   readonly observations: (readonly number[])[][] = []
+  /** Of frames that probes should have seen and did not: samples of stacks that pass them. */
+  readonly unseen = new Map<number, number>()
+  /** Timed nodes whose samples are theirs alone. */
+  readonly certain = new Set<number>()
+  /** Of all samples: sums of their weights, and of the squares of these. */
+  weight = 0
+  squares = 0
   readonly #children = new Map<number, number>()
 
   constructor(readonly tree: Tree) {
@@ -86,6 +101,12 @@ class Nodes {
       this.owner.push(owner)
     }
     return node
+  }
+
+  /** A stack that was sampled so often passes a node. */
+  pass(node: number, samples: number): void {
+    const before = this.unseen.get(node)
+    if (before !== undefined) this.unseen.set(node, before + samples)
   }
 
   add(node: number, { weights, samples, observations }: Readonly<Added>): void {
@@ -117,13 +138,15 @@ class Nodes {
 /**
  * @param tree  of what was timed, with `selfNs` and `totalNs`
  * @returns the same with rows of what was sampled, and the columns `known`; `samples` of its owner at or below a row; `sdNs`, the
- *   standard deviation of the total of a sampled row; STATE_COLUMNS and UNKNOWN_STATE, what the row and all below it were doing,
- *   which together are its total
+ *   standard deviation of the total of a sampled row; UNSEEN, samples that show calls which probes did not see; STATE_COLUMNS and
+ *   UNKNOWN_STATE, what the row and all below it were doing, which together are its total
  */
 export function withSamples(tree: Tree, parts: PictureParts): Tree {
   const { samples } = parts
   const nodes = new Nodes(tree)
   const childOf = timedChildren(tree)
+  // Where contexts were collapsed, the tree does not have all places.
+  const isSeen = tree.collapsed === undefined ? parts.isSeen : undefined
   /** By stack: the node of its innermost frame, -1 if the tree has no such root. */
   const places = new Map<number, number>([[0, -1]])
   /** By timed node: how much came by which sampled node. */
@@ -137,13 +160,20 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
       const frame = samples.frames[samples.frameOf[at]!]!
       const { className, method } = frame
       const owner = above < 0 ? -1 : nodes.owner[above]!
-      const timed = childOf(owner, parts.timed(className, method))
-      if (timed !== undefined) places.set(at, timed)
-      else if (above < 0) places.set(at, -1)
+      const isJudged = (owner < 0 || nodes.certain.has(owner)) && isSeen?.(className, method) === true
+      const { node: timed, isOnly } = childOf(owner, parts.timed(className, method))
+      if (timed !== undefined) {
+        places.set(at, timed)
+        if (isJudged && isOnly) nodes.certain.add(timed)
+      } else if (above < 0) places.set(at, -1)
       // Frames have no descriptors: a bridge or an overload that calls on stands for the method that is timed.
       else if (above < tree.count && isSame(frame, samples.frames[samples.frameOf[caller]!]))
         places.set(at, above)
-      else places.set(at, nodes.sampled(above, owner, parts.methodOf(className, method)))
+      else {
+        const node = nodes.sampled(above, owner, parts.methodOf(className, method))
+        places.set(at, node)
+        if (isJudged && !nodes.unseen.has(node)) nodes.unseen.set(node, 0)
+      }
     }
     return places.get(stack)!
   }
@@ -152,8 +182,12 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
     if (node < 0) continue
     nodes.add(node, it)
     const weight = sum(it.weights)
+    const isWhole = samples.depths[stack]! < CUT_STACK
+    nodes.weight += weight
+    nodes.squares += it.squares
     for (let at = stack; at !== 0; at = samples.parents[at]!) {
       const place = places.get(at)!
+      if (isWhole) nodes.pass(place, it.samples)
       if (place >= tree.count || place < 0) continue
       const from = places.get(samples.parents[at]!)!
       const by = ways.get(place) ?? new Map<number, number>()
@@ -179,21 +213,28 @@ function keyOf(parent: number, method: number): number {
   return (parent + 1) * MOST_METHODS + method
 }
 
+interface TimedChild {
+  readonly node?: number
+  /** No other of the methods is there. */
+  readonly isOnly: boolean
+}
+
 /** Of a timed node: its child, or top node, of one of these methods that took longest. */
-function timedChildren(
-  tree: Tree,
-): (parent: number, methods: readonly number[] | undefined) => number | undefined {
+function timedChildren(tree: Tree): (parent: number, methods: readonly number[] | undefined) => TimedChild {
   const byPlace = new Map<number, number>()
   for (let node = 0; node < tree.count; node++)
     byPlace.set(keyOf(tree.parent[node]!, tree.method[node]!), node)
   const total = tree.metrics.totalNs ?? new Float64Array(tree.count)
   return (parent, methods) => {
     let longest: number | undefined
+    let many = 0
     for (const method of methods ?? []) {
       const node = byPlace.get(keyOf(parent, method))
-      if (node !== undefined && (longest === undefined || total[node]! > total[longest]!)) longest = node
+      if (node === undefined) continue
+      many++
+      if (longest === undefined || total[node]! > total[longest]!) longest = node
     }
-    return longest
+    return { ...(longest !== undefined && { node: longest }), isOnly: many === 1 }
   }
 }
 
@@ -293,6 +334,7 @@ function laidOut(
       sd[at] = Math.abs(selfNs[owner]!) * deviation(weights[at]! / all, observed[owner]!)
     for (const [s, column] of states.entries()) column[at] = each * (own?.[s] ?? 0)
   }
+  const unseen = unseenOf(nodes, kept, { known, weights, samples, selfNs, calls })
   const total = self.slice()
   for (let at = count - 1; at > 0; at--) {
     const above = parents[at]!
@@ -304,8 +346,56 @@ function laidOut(
     columns[name] = Float64Array.from(kept, (node) => values[node] ?? 0)
   for (const [s, name] of STATE_COLUMNS.entries()) columns[name] = states[s]!
   const method = kept.map((node) => nodes.method[node]!)
-  const own = { selfNs: self, totalNs: total, known, samples, sdNs: sd, [UNKNOWN_STATE]: unknown }
+  const own = {
+    selfNs: self,
+    totalNs: total,
+    known,
+    samples,
+    sdNs: sd,
+    [UNSEEN]: unseen,
+    [UNKNOWN_STATE]: unknown,
+  }
   return { ...tree, ...inPreorder(method, parents, { ...columns, ...own }) }
+}
+
+/** By row, samples that show calls which its probes did not see. */
+function unseenOf(
+  nodes: Nodes,
+  kept: readonly number[],
+  of: {
+    readonly known: Float64Array
+    readonly weights: Float64Array
+    readonly samples: Float64Array
+    readonly selfNs: Float64Array
+    readonly calls: number
+  },
+): Float64Array {
+  const unseen = new Float64Array(kept.length)
+  const rows = kept.map((node, at) => ({ node, at, isTimed: of.known[at] === TIMED }))
+  const timed = rows.filter(({ isTimed }) => isTimed)
+  const clockOf = (node: number) => Math.max(0, of.selfNs[node]!)
+  const clock = sumOf(timed.map(({ node }) => clockOf(node)))
+  const samples = sumOf(timed.map(({ at }) => of.samples[at]!))
+  const calls = Math.min(allObserved(nodes, of.calls), evenSamples(nodes.weight, nodes.squares))
+  for (const { node, at, isTimed } of rows) {
+    if (!isTimed) {
+      const passed = nodes.unseen.get(node) ?? 0
+      if (passed >= LEAST_UNSEEN) unseen[at] = passed
+    } else if (nodes.certain.has(node) && nodes.parent[node]! >= 0 && clock > 0) {
+      // Of roots no samples are taken that their probes have not begun.
+      const shares = { clock: clockOf(node) / clock, samples: of.weights[at]! / nodes.weight, calls }
+      unseen[at] = Math.round(unseenByShare(shares) * samples)
+    }
+  }
+  return unseen
+}
+
+/** In how many calls of roots samples were taken. */
+function allObserved(nodes: Nodes, calls: number): number {
+  const isObserved = new Uint8Array(calls)
+  for (const lists of nodes.observations)
+    for (const list of lists ?? []) for (const call of list) isObserved[call] = 1
+  return sumOf(isObserved)
 }
 
 /**
@@ -340,11 +430,4 @@ function sum(values: Float64Array | undefined): number {
   let all = 0
   for (const it of values ?? []) all += it
   return all
-}
-
-/** Standard deviation of a share that was seen in so many calls, by the middle of Wilson's interval: not 0 for a share of 0 or 1. */
-function deviation(share: number, calls: number): number {
-  if (calls === 0) return 0
-  const middle = (share + 1 / (2 * calls)) / (1 + 1 / calls)
-  return Math.sqrt((middle * (1 - middle)) / (calls + 1))
 }

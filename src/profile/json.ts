@@ -10,6 +10,7 @@ import { costsOf, METRICS, type Metric, metricOf } from '../cct/metric.ts'
 import { SAMPLED, STATE_COLUMNS, UNKNOWN_STATE } from '../cct/picture.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import { UNSEEN } from '../cct/unseen.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { jsonText } from './json-text.ts'
 import { allWarnings, column, nameOf, type OverheadFacts, type Profile, rootTotal } from './profile.ts'
@@ -265,7 +266,7 @@ function liveJson({ metrics }: Tree, node: number): string {
 /** How a row is known, and what its threads were doing; nothing of that which is 0. */
 function sampledJson({ metrics }: Tree, node: number): string {
   const known = metrics.known?.[node] === SAMPLED ? 'sampled' : 'timed'
-  const columns = ['samples', 'sdNs', ...STATE_COLUMNS, UNKNOWN_STATE]
+  const columns = ['samples', 'sdNs', UNSEEN, ...STATE_COLUMNS, UNKNOWN_STATE]
     .map((name) => [name, metrics[name]?.[node] ?? 0] as const)
     .filter(([, value]) => value !== 0)
   return `,"known":"${known}"${columns.map(([name, value]) => `,"${name}":${value}`).join('')}`

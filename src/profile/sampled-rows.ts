@@ -1,7 +1,9 @@
-// How a row is known, in words: timed, counted, or sampled; and what its threads were doing.
+// How a row is known, in words: timed, counted, or sampled; whether its probes saw all of its calls; and what its threads were doing.
 
 import { SAMPLED, STATE_COLUMNS } from '../cct/picture.ts'
+import { methodsOf } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
+import { UNSEEN } from '../cct/unseen.ts'
 
 /** In the order of STATE_COLUMNS. */
 const STATE_WORDS = ['CPU', 'lock', 'I/O', 'sleep', 'waiting'] as const
@@ -81,4 +83,45 @@ export function rootStatesText(tree: Tree): string | null {
     .sort((a, b) => b[0] - a[0])
     .map(([ns, word]) => `${Math.round((100 * ns) / total)} % ${word}`)
     .join(', ')
+}
+
+/** Behind the name of a row with calls that its probes did not see. */
+export const UNSEEN_MARK = ' !'
+
+/** What the mark says, and what to do. */
+export const UNSEEN_LEGEND =
+  '! samples show calls of this method that its probes did not see: they began before it had probes, or another agent changed its class. The row has too few calls. Its time, unless it is sampled, is too low, and the self time of its callers too high. A recording that begins after such calls have ended has them all.'
+
+/** The same for one line of a terminal. */
+export const UNSEEN_SHORT = '! samples show calls of it that its probes did not see (? says more)'
+
+/** The mark of a row; empty for one without. */
+export function unseenMark({ metrics }: Tree, node: number): string {
+  return (metrics[UNSEEN]?.[node] ?? 0) > 0 ? UNSEEN_MARK : ''
+}
+
+/** Methods that have the mark in some row. */
+export function unseenMethods(tree: Tree): ReadonlySet<number> {
+  const found = new Set<number>()
+  if (tree.metrics[UNSEEN] === undefined) return found
+  const method = methodsOf(tree)
+  for (let node = 0; node < tree.count; node++) if (unseenMark(tree, node) !== '') found.add(method[node]!)
+  return found
+}
+
+/** Part of the samples of a tree that show calls which probes did not see, 0 to 1; null where there are no samples, or no such column. */
+export function unseenPart({ count, metrics, size }: Tree): number | null {
+  const { known, samples } = metrics
+  const unseen = metrics[UNSEEN]
+  if (known === undefined || samples === undefined || unseen === undefined) return null
+  let all = 0
+  for (let node = 0; node < count; node++) if (known[node] !== SAMPLED) all += samples[node]!
+  if (all === 0) return null
+  let sum = 0
+  for (let node = 0; node < count; ) {
+    sum += unseen[node]!
+    // What is below a row of the first kind has passed it.
+    node += known[node] === SAMPLED && unseen[node]! > 0 ? size[node]! : 1
+  }
+  return Math.min(1, sum / all)
 }

@@ -42,6 +42,11 @@ const CAUSE_TEXT: Readonly<Record<Exclude<StallCause, 'stacks'>, string>> = {
 
 export interface StackFacts {
   readonly samples: number
+  /**
+   * Part of those in rows that show calls which probes did not see, 0 to 1; null where there are none in rows, and in files that do not
+   * tell.
+   */
+  readonly unseenPart: number | null
   /** Threads that had left the root when their stack was taken, or that could not be looked at. */
   readonly missed: number
   /** For which there was no room. */
@@ -82,15 +87,19 @@ export interface AroundStacks {
 /** Lines of a report, by their labels. */
 export function stackLines(facts: StackFacts, around: AroundStacks): [string, string][] {
   const { durationMs } = around
-  const { samples, missed, dropped, costMs, suspendedMs } = facts
+  const { samples, unseenPart, missed, dropped, costMs, suspendedMs } = facts
   const lost = [
     ...(missed > 0 ? [`${count(missed)} missed`] : []),
     ...(dropped > 0 ? [`${count(dropped)} without room`] : []),
   ]
+  const unseen =
+    unseenPart === null
+      ? ''
+      : `; of those in rows ${percent(unseenPart, 1).trim()} % show calls that probes did not see`
   return [
     [
       'samples',
-      `${[plural(samples, 'stack'), ...lost].join(', ')}; they took ${span(costMs)} (${percent(costMs, durationMs)} % of a processor)`,
+      `${[plural(samples, 'stack'), ...lost].join(', ')}; they took ${span(costMs)} (${percent(costMs, durationMs)} % of a processor)${unseen}`,
     ],
     ...rowsLine(facts),
     ...warmUpLine(facts, around),
@@ -175,6 +184,10 @@ export function readStacks(value: unknown, checks: Checks): StackFacts {
   const facts = checks.fields(value, 'stacks')
   return {
     samples: checks.count(facts.samples, 'stacks.samples'),
+    unseenPart:
+      facts.unseenPart === undefined || facts.unseenPart === null
+        ? null
+        : checks.number(facts.unseenPart, 'stacks.unseenPart'),
     missed: checks.count(facts.missed, 'stacks.missed'),
     dropped: checks.count(facts.dropped, 'stacks.dropped'),
     costMs: checks.number(facts.costMs, 'stacks.costMs'),

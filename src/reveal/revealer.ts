@@ -603,6 +603,13 @@ export class Revealer {
     return this.#ids.get(id)
   }
 
+  /** How many methods of a class have that name, abstract ones excluded; undefined if its methods are not known. */
+  countNamed(classId: number, name: string): number | undefined {
+    return this.#mirrors
+      .get(classId)
+      ?.methods.filter((it) => it.name === name && (it.access & ACC_ABSTRACT) === 0).length
+  }
+
   methods(): IterableIterator<MethodTarget> {
     return this.#ids[Symbol.iterator]()
   }

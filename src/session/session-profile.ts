@@ -7,6 +7,7 @@ import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
 import type { OverheadFacts, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
+import { unseenPart } from '../profile/sampled-rows.ts'
 import { withSoundTrace } from '../profile/trace-file.ts'
 import { treeRoomWarning } from '../profile/tree-room.ts'
 import type { Budget } from './code/budget.ts'
@@ -79,12 +80,15 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     kept: targetState.kept,
     ...(engine.sites !== null && { callSites: true as const }),
     ...(inside !== null && {
-      stacks: inside.stackFacts(
-        span.latestTicks - (span.durationMs * 1e6) / clock.nsPerTick,
-        arming?.pauses ?? [],
-        installation.swaps.latest,
-        recorded.rowsFromMs,
-      ),
+      stacks: {
+        ...inside.stackFacts(
+          span.latestTicks - (span.durationMs * 1e6) / clock.nsPerTick,
+          arming?.pauses ?? [],
+          installation.swaps.latest,
+          recorded.rowsFromMs,
+        ),
+        unseenPart: unseenPart(merged),
+      },
     }),
     ...(budget !== null && { overhead: overheadFacts(budget) }),
     ...(recorded.bareCalls !== null && { bareCalls: recorded.bareCalls }),

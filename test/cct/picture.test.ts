@@ -4,6 +4,8 @@ import { InsideSamples } from '../../src/cct/inside-samples.ts'
 import { inPreorder } from '../../src/cct/lay-out.ts'
 import { SAMPLED, STATE_COLUMNS, TIMED, UNKNOWN_STATE, withSamples } from '../../src/cct/picture.ts'
 import type { Tree } from '../../src/cct/tree.ts'
+import { UNSEEN, unseenByShare } from '../../src/cct/unseen.ts'
+import { unseenPart } from '../../src/profile/sampled-rows.ts'
 
 const OTHERS = 999
 const RUNNABLE = 1
@@ -61,17 +63,31 @@ function sampled(seen: Readonly<Record<string, number>>): InsideSamples {
   return samples
 }
 
-function made(tree: Tree, samples: InsideSamples, timed: readonly string[]): Tree {
+interface Probes {
+  /** Methods of which probes should see each call; none unless given. */
+  readonly seen?: readonly string[]
+  /** Overloads of a name; itself unless given. */
+  readonly overloads?: Readonly<Record<string, readonly string[]>>
+}
+
+function made(
+  tree: Tree,
+  samples: InsideSamples,
+  timed: readonly string[],
+  { seen = [], overloads = {} }: Probes = {},
+): Tree {
   return withSamples(tree, {
     samples,
-    timed: (_, method) => (timed.includes(method) ? [ID[method]!] : undefined),
+    timed: (_, method) =>
+      timed.includes(method) ? (overloads[method] ?? [method]).map((it) => ID[it]!) : undefined,
+    isSeen: (_, method) => seen.includes(method),
     methodOf: (_, method) => ID[method]!,
     others: OTHERS,
   })
 }
 
-function picture(timedRows: Tree, samples: InsideSamples, timed: readonly string[]) {
-  const tree = made(timedRows, samples, timed)
+function picture(timedRows: Tree, samples: InsideSamples, timed: readonly string[], probes?: Probes) {
+  const tree = made(timedRows, samples, timed, probes)
   const pathOf = (node: number): string => {
     const name = NAME.get(tree.method[node]!) ?? '…'
     return tree.parent[node]! < 0 ? name : `${pathOf(tree.parent[node]!)} ${name}`
@@ -174,6 +190,102 @@ describe('a timed callee', () => {
       'A',
     ])
     expect(paths).toEqual(['R', 'R f', 'R f A'])
+  })
+})
+
+describe('calls that probes did not see', () => {
+  const ALL = ['R', 'A', 'B']
+  const unseen = (tree: Tree, seen: Readonly<Record<string, number>>, probes: Probes = { seen: ALL }) => {
+    const made = picture(tree, sampled(seen), ALL, probes)
+    const marked = Object.entries(made.of(UNSEEN)).filter(([, samples]) => samples > 0)
+    return { marked: Object.fromEntries(marked), part: unseenPart(made.tree) }
+  }
+  const tree = () => timedTree(['R', -1, 500], ['A', 0, 500])
+
+  it('are those of a frame that is timed, at a place where the tree has none', () => {
+    expect(unseen(tree(), { R: 45, 'R A': 50, 'R g B': 3, 'R g B h': 2 })).toEqual({
+      marked: { 'R g B': 5 },
+      part: 0.05,
+    })
+  })
+
+  it('are counted once where one is below another, and those that are timed below it', () => {
+    const { marked, part } = unseen(timedTree(['R', -1, 500], ['A', 0, 500]), {
+      R: 40,
+      'R B A': 30,
+      'R B g B': 30,
+    })
+    expect(marked).toEqual({ 'R B': 60, 'R B g B': 30 })
+    expect(part).toBeCloseTo(0.6, 9)
+  })
+
+  it('are not told of one or two samples', () => {
+    expect(unseen(tree(), { R: 48, 'R A': 50, 'R g B': 2 })).toEqual({ marked: {}, part: 0 })
+  })
+
+  it.each([
+    ['is not timed', { R: 45, 'R A': 50, 'R B': 5 }, { seen: ['R', 'A'] }],
+    ['calls itself', { R: 50, 'R A A A': 50 }, undefined],
+    ['calls itself by others', { R: 50, 'R A': 40, 'R A A g': 10 }, undefined],
+    ['is below one that stands for an overload', { R: 50, 'R A B': 50 }, { seen: ['R', 'B'] }],
+  ])('are none where the method %s', (_, seen, probes) => {
+    expect(unseen(tree(), seen, probes)).toEqual({ marked: {}, part: 0 })
+  })
+
+  it('are none below two overloads at one place, as a frame may be of either', () => {
+    const both = timedTree(['R', -1, 100], ['A', 0, 600], ['B', 0, 300], ['f', 2, 100])
+    const probes = { seen: ['R', 'A', 'f'], overloads: { A: ['A', 'B'] } }
+    const { tree } = picture(both, sampled({ R: 10, 'R A': 80, 'R A f': 10 }), ['R', 'A', 'f'], probes)
+    expect(unseenPart(tree)).toBe(0)
+  })
+
+  it('are none in stacks of which HotSpot has left out the outermost frames', () => {
+    const deep = (frames: number) => ({ R: 45, 'R A': 50, [`R${' g'.repeat(frames)} B`]: 5 })
+    expect(unseen(tree(), deep(990)).part).toBe(0.05)
+    expect(unseen(tree(), deep(1_000)).part).toBe(0)
+  })
+
+  it('are none where contexts have been collapsed', () => {
+    const none = { method: new Int32Array(), calls: new Float64Array(), self: new Float64Array() }
+    const collapsed = { ...tree(), collapsed: { ...none, total: new Float64Array() } }
+    expect(unseen(collapsed, { R: 45, 'R A': 50, 'R g B': 5 })).toEqual({ marked: {}, part: 0 })
+  })
+
+  it('are those of a row of which samples show clearly more than the clock', () => {
+    const rows = timedTree(['R', -1, 800], ['A', 0, 200])
+    expect(unseen(rows, { R: 400, 'R A': 400, 'R A h': 200 })).toEqual({
+      marked: { 'R A': 400 },
+      part: 0.4,
+    })
+    // Its calls of an overload that has no probes are in its samples.
+    expect(unseen(rows, { R: 400, 'R A': 600 }, { seen: ['R'] }).marked).toEqual({})
+  })
+
+  it('are none where samples show less of a row than the clock, or a little more', () => {
+    expect(unseen(timedTree(['R', -1, 500], ['A', 0, 500]), { R: 600, 'R A': 400 }).marked).toEqual({})
+    expect(unseen(timedTree(['R', -1, 700], ['A', 0, 300]), { R: 600, 'R A': 400 }).marked).toEqual({})
+  })
+
+  it('are none where the samples are of a few calls of the root', () => {
+    const shares = { clock: 0.2, samples: 0.6 }
+    for (const calls of [0, 1, 10]) expect(unseenByShare({ ...shares, calls })).toBe(0)
+    expect(unseenByShare({ ...shares, calls: 1_000 })).toBeCloseTo(0.4, 9)
+  })
+
+  it('are none by chance', () => {
+    let random = 1
+    const next = () => {
+      random = (random * 48_271) % 2_147_483_647
+      return random / 2_147_483_647
+    }
+    for (let session = 0; session < 500; session++) {
+      const share = next()
+      let inA = 0
+      const samples = 20 + Math.floor(next() * 400)
+      for (let i = 0; i < samples; i++) if (next() < share) inA++
+      const rows = timedTree(['R', -1, 1_000 * (1 - share)], ['A', 0, 1_000 * share])
+      expect(unseen(rows, { R: samples - inA, 'R A': inA }).marked).toEqual({})
+    }
   })
 })
 

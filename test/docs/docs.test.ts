@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { TOPICS } from '../../src/base/debug.ts'
 import * as codes from '../../src/base/errors.ts'
 import { STATE_COLUMNS, UNKNOWN_STATE } from '../../src/cct/picture.ts'
+import { UNSEEN } from '../../src/cct/unseen.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import { jvmFacts } from '../../src/profile/together.ts'
 import { BINDINGS } from '../../src/tui/keys.ts'
@@ -220,7 +221,7 @@ it('the documented keys of the JSON are those of an export', () => {
       ...{ left: ['thread jfluid-agent'], unseen: ['mappings'] },
     },
     stacks: {
-      ...{ samples: 1, missed: 1, dropped: 1, costMs: 1 },
+      ...{ samples: 1, unseenPart: 0, missed: 1, dropped: 1, costMs: 1 },
       ...{
         longestStallMs: 1,
         stallAtMs: 1,
@@ -256,7 +257,7 @@ it('the documented keys of the JSON are those of an export', () => {
   const ones = new Float64Array(full.merged.count).fill(1)
   Object.assign(full.merged.metrics, {
     ...Object.fromEntries(
-      ['known', 'samples', 'sdNs', ...STATE_COLUMNS, UNKNOWN_STATE].map((it) => [it, ones]),
+      ['known', 'samples', 'sdNs', UNSEEN, ...STATE_COLUMNS, UNKNOWN_STATE].map((it) => [it, ones]),
     ),
     extrapolatedCalls: ones,
     countedCalls: ones,

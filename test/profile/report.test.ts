@@ -74,6 +74,7 @@ Hot methods, by self time, 3 of 6
     const stacks = {
       ...{
         samples: 0,
+        unseenPart: null,
         missed: 0,
         dropped: 0,
         costMs: 0,

@@ -8,7 +8,7 @@ import { TIMED } from './root-calls.ts'
 import { profileOf } from './trees.ts'
 
 const FACTS: StackFacts = {
-  ...{ samples: 4_252, missed: 0, dropped: 0, costMs: 180 },
+  ...{ samples: 4_252, unseenPart: null, missed: 0, dropped: 0, costMs: 180 },
   ...{ longestStallMs: 231.4, stallAtMs: 6_480, stallCause: 'collection', suspendedMs: 0 },
   pauses: [],
   ...{ rowsFromMs: 0, coldUntilMs: null, rootCalls: 500, timedOneOf: 1 },
@@ -44,6 +44,9 @@ describe('lines of a report about stacks', () => {
     expect(linesOf({}).samples).toBe('4,252 stacks; they took 180 ms (0.3 % of a processor)')
     expect(linesOf({ samples: 1, missed: 3, dropped: 1_200 }).samples).toBe(
       '1 stack, 3 missed, 1,200 without room; they took 180 ms (0.3 % of a processor)',
+    )
+    expect(linesOf({ unseenPart: 0.0234 }).samples).toBe(
+      '4,252 stacks; they took 180 ms (0.3 % of a processor); of those in rows 2.3 % show calls that probes did not see',
     )
   })
 
@@ -134,13 +137,13 @@ describe('a file', () => {
 
   it.each(STALL_CAUSES)('has a stall that was for: %s', (stallCause) => {
     for (const coldUntilMs of [12_000, null]) {
-      const stacks = { ...FACTS, stallCause, coldUntilMs }
+      const stacks = { ...FACTS, stallCause, coldUntilMs, unseenPart: 0.01 }
       expect(decodeProfile(encodeProfile({ ...profile, stacks }), 'p')).toEqual({ ...profile, stacks })
     }
   })
 
   it('of a version that did not know them has neither warm-up nor the last pause', () => {
-    const { coldUntilMs: _, ...stacks } = FACTS
+    const { coldUntilMs: _, unseenPart: ____, ...stacks } = FACTS
     const { pauseMs: __, ...detach } = DETACH
     const { mean: ___, ...rootCalls } = TIMED.course.rootCalls!
     const old = { ...profile, stacks, detach, course: { ...TIMED.course, rootCalls } }

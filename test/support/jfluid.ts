@@ -74,6 +74,7 @@ export interface JsonNode {
   known?: 'timed' | 'sampled'
   samples?: number
   sdNs?: number
+  unseen?: number
   cpuNs?: number
   lockNs?: number
   ioNs?: number

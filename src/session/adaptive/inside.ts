@@ -6,13 +6,16 @@ import { InsideSamples } from '../../cct/inside-samples.ts'
 import { withSamples } from '../../cct/picture.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { PauseFact, StackFacts, StallCause } from '../../profile/stack-facts.ts'
+import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
 import type { Agent } from '../../wire/agent.ts'
 import type { InsideNews } from '../../wire/inside-news.ts'
 import type { TargetClock } from '../clock.ts'
+import type { Instrumenter } from '../code/instrumenter.ts'
 import type { Swap } from '../code/swaps.ts'
 import { sourceName } from '../target-classes.ts'
 import type { TargetState } from '../target-state.ts'
+import type { Arming } from './arming.ts'
 import { COLD_MS } from './pause.ts'
 
 const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
@@ -22,6 +25,8 @@ const VIRTUAL_THREADS = 0
 
 interface Sources {
   readonly agent: Agent
+  readonly arming: Arming | null
+  readonly instrumenter: Instrumenter
   readonly revealer: Revealer
   readonly clock: TargetClock
   readonly targetState: TargetState
@@ -92,6 +97,20 @@ function msBetween(before: number | null | undefined, now: number | null | undef
 function rateBetween(a: InsideNews, b: InsideNews, clock: TargetClock): number {
   const seconds = clock.toNs(b.atTicks - a.atTicks) / 1e9
   return seconds <= 0 ? 0 : (b.rootCalls - a.rootCalls) / seconds
+}
+
+/** What a stack trace does not tell apart. */
+interface Revealed {
+  readonly ids: readonly number[]
+  /** All of them, and no other has that name. */
+  readonly areTimed: boolean
+}
+
+/** Whether these are all methods of their name, in each of their classes. Constructors have their probes behind the call of another one. */
+function isWhole(methods: readonly MethodTarget[], revealer: Revealer): boolean {
+  if (methods[0]?.name.startsWith('<') === true) return false
+  const inClass = (wanted: number) => methods.filter(({ classId }) => classId === wanted).length
+  return methods.every(({ classId, name }) => inClass(classId) === revealer.countNamed(classId, name))
 }
 
 export class Inside {
@@ -260,7 +279,7 @@ export class Inside {
     pauses: readonly PauseFact[],
     swaps: readonly Swap[],
     rowsFromMs: number,
-  ): StackFacts {
+  ): Omit<StackFacts, 'unseenPart'> {
     const since = (name: 'missed' | 'dropped' | 'rootCalls') =>
       (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
     const { clock } = this.#from
@@ -302,10 +321,12 @@ export class Inside {
    * @param leastSamples  rows with fewer are put together; default: LEAST_SAMPLES, below which a reader learns nothing from a row
    */
   picture(snapshot: Snapshot, leastSamples?: number): Snapshot {
-    const timed = this.#timedIds()
+    const revealed = this.#revealed()
     const parts = {
       samples: this.#samples,
-      timed: (className: string, method: string) => timed.get(`${className}.${method}`),
+      timed: (className: string, method: string) => revealed.get(`${className}.${method}`)?.ids,
+      isSeen: (className: string, method: string) =>
+        revealed.get(`${className}.${method}`)?.areTimed === true,
       methodOf: (className: string, method: string) => this.#idOf(className, method),
       others: this.#others,
       ...(leastSamples !== undefined && { leastSamples }),
@@ -320,15 +341,27 @@ export class Inside {
     return { ...snapshot, merged: withSamples(snapshot.merged, parts), threads }
   }
 
-  #timedIds(): ReadonlyMap<string, readonly number[]> {
-    const ids = new Map<string, number[]>()
-    for (const { id, className, name } of this.#from.revealer.methods()) {
-      const key = `${sourceName(className)}.${name}`
-      const known = ids.get(key)
-      if (known === undefined) ids.set(key, [id])
-      else known.push(id)
+  /** Methods by what a stack trace calls them, overloads and classes of several loaders together. */
+  #revealed(): ReadonlyMap<string, Revealed> {
+    const { arming, instrumenter, revealer } = this.#from
+    const methods = new Map<string, MethodTarget[]>()
+    for (const it of revealer.methods()) {
+      const key = `${sourceName(it.className)}.${it.name}`
+      const known = methods.get(key)
+      if (known === undefined) methods.set(key, [it])
+      else known.push(it)
     }
-    return ids
+    const withProbes = instrumenter.methodsWithProbes()
+    const isTimed = ({ id, root }: MethodTarget) =>
+      withProbes.has(id) && (root || arming?.isTimed(id) === true)
+    // Else samples of root calls that are not timed would look like calls that probes did not see.
+    const isEachTimed = this.#timedOneOf === 1
+    return new Map(
+      [...methods].map(([key, all]) => {
+        const areTimed = isEachTimed && all.every(isTimed) && isWhole(all, revealer)
+        return [key, { ids: all.map(({ id }) => id), areTimed }]
+      }),
+    )
   }
 
   #idOf(className: string, method: string): number {

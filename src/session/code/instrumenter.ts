@@ -111,6 +111,14 @@ export class Instrumenter {
     return false
   }
 
+  /** Ids of methods whose code in the target has probes. */
+  methodsWithProbes(): ReadonlySet<number> {
+    const ids = new Set<number>()
+    for (const tasks of this.installed.values())
+      for (const { id } of tasks) if (!this.leftOut.has(id)) ids.add(id)
+    return ids
+  }
+
   get instrumentedClasses(): number {
     return this.installed.size + this.unloadedClasses
   }
