@@ -5,7 +5,7 @@
 //   by place: a stack passes a frame of a timed method where the tree has no call of it: a sampled row, of a method that has probes.
 //   by share: at its place the tree has calls, and samples show clearly more of them than the clock:  K(e)/ΣK  >  S(e)/ΣS
 //
-// Rows of the second kind have too few calls and too little time, and what was not seen is in the own time of their callers.
+// Rows of the second kind have too few calls and too little time: that time is in their callers and the sampled rows of these.
 
 /** The column: of a row, samples that show such calls, at or below it. */
 export const UNSEEN = 'unseen'

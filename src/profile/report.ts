@@ -34,7 +34,17 @@ import {
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { executions, regionLines } from './region-report.ts'
 import { callCost, rootCallsText } from './root-calls.ts'
-import { deviationText, hasSampledRows, rootStatesText, sampledRow, stateText } from './sampled-rows.ts'
+import {
+  deviationText,
+  hasSampledRows,
+  rootStatesText,
+  sampledRow,
+  stateText,
+  UNSEEN_LEGEND,
+  UNSEEN_MARK,
+  unseenMark,
+  unseenMethods,
+} from './sampled-rows.ts'
 import { skippedWarnings } from './skipped.ts'
 import { averageText, slowJsonPieces, slowLines } from './slow-calls.ts'
 import { stackLines } from './stack-facts.ts'
@@ -566,6 +576,7 @@ function* treeRows(
   const folds = foldsOf(tree)
   const names = namesOf(profile.methodNames)
   const nameCells = Math.max(16, cells - NUMBER_CELLS)
+  let isMarked = false
   // One frame a level: its nodes to show, how far we are, and the total of the root above: of all, where there is none.
   const whole = isWholeJvm(profile) ? rootTotal(tree) : -1
   const frames = [{ nodes: keptChildren(tree, -1, pruned), at: 0, rootCost: whole }]
@@ -587,7 +598,9 @@ function* treeRows(
       right(row ? 'sampled' : callsText(calls[node]! + (fold?.counted ?? 0), fold?.extra), 11),
       right(row ? deviationText(row, total[node]!) : words.each(total[node]!, calls[node]!), 10),
     ].join('')
-    const mark = stateText(tree, node) + (MARKS[fold?.state ?? 0] ?? '')
+    const unseen = unseenMark(tree, node)
+    isMarked ||= unseen !== ''
+    const mark = stateText(tree, node) + unseen + (MARKS[fold?.state ?? 0] ?? '')
     const indent = indentation(frames.length - 1, Math.floor(nameCells / 2))
     const called = nameOf(profile.methodNames, tree.method[node]!)
     const place = placeOf(tree, node, names)
@@ -597,6 +610,11 @@ function* treeRows(
     const below = keptChildren(tree, node, pruned)
     if (below.length > 0) frames.push({ nodes: below, at: 0, rootCost })
   }
+  if (isMarked) yield* unseenLines(cells, paint)
+}
+
+function* unseenLines(cells: number, paint: Paint): Generator<string> {
+  for (const line of wrap(UNSEEN_LEGEND, cells)) yield `${paint('dim', line)}\n`
 }
 
 /** Behind the name of a method that is not timed at the moment. */
@@ -639,9 +657,10 @@ function* hotSection(
   const nameCells = Math.max(16, o.width - NUMBER_CELLS)
   const folds = methodFolds(tree)
   const isSampled = hasSampledRows(tree)
+  const unseen = unseenMethods(tree)
   for (const { method, calls, self, total } of shown) {
     const fold = folds.get(method)
-    const mark = MARKS[fold?.state ?? 0] ?? ''
+    const mark = (unseen.has(method) ? UNSEEN_MARK : '') + (MARKS[fold?.state ?? 0] ?? '')
     const numbers = [
       right(words.cost(self), 9),
       right(isClasses ? '' : words.cost(total), 10),

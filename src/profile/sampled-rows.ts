@@ -90,7 +90,7 @@ export const UNSEEN_MARK = ' !'
 
 /** What the mark says, and what to do. */
 export const UNSEEN_LEGEND =
-  '! samples show calls of this method that its probes did not see: they began before it had probes, or another agent changed its class. The row has too few calls. Its time, unless it is sampled, is too low, and the self time of its callers too high. A recording that begins after such calls have ended has them all.'
+  '! samples show calls of this method that its probes did not see: they began before it had probes, or another agent changed its class. The row has too few calls, and too little time unless it is sampled: that time is in its callers and their sampled rows. A recording that begins after such calls have ended has them all.'
 
 /** The same for one line of a terminal. */
 export const UNSEEN_SHORT = '! samples show calls of it that its probes did not see (? says more)'

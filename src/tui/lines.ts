@@ -6,6 +6,7 @@
 import type { MethodName } from '../cct/tree.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
 import { rootTotal } from '../profile/profile.ts'
+import { UNSEEN_LEGEND, UNSEEN_SHORT, unseenMark, unseenMethods } from '../profile/sampled-rows.ts'
 import { survivorHeader, survivorLines } from '../profile/survivors.ts'
 import { isWait } from '../profile/text.ts'
 import { clean, count, cut, pad, percent, shortCount, shortName, signature, width, wrap } from './format.ts'
@@ -235,8 +236,8 @@ function helpLines(scene: Scene): Line[] {
   const { columns, status } = scene
   const lines = keyLines(BINDINGS, scene)
   lines.push([])
-  for (const text of HELP[status.mode])
-    for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
+  const texts = [...HELP[status.mode], ...(status.scheme === 'adaptive' ? [UNSEEN_LEGEND] : [])]
+  for (const text of texts) for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
   return lines
 }
 
@@ -263,6 +264,7 @@ function detailLine(scene: Scene): Line {
   if (status.message) return say(status.message, 'warning', columns)
   const detail = view.detail(scene)
   if (detail !== undefined) return say(detail, 'dim', columns)
+  if (isUnseen(scene)) return say(UNSEEN_SHORT, 'warning', columns)
   const { id: method } = view
   if (method === undefined) return []
   const position = ` ${count(view.index + 1)} of ${count(view.count)} `
@@ -276,6 +278,12 @@ function detailLine(scene: Scene): Line {
   const shown = more.find(whole) ?? [inFull + loader, inFull].find(whole)
   const fitting = shown ?? shortName(name, room, glyphsOf(scene).ellipsis)
   return between([run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
+}
+
+/** Whether the selected row has calls that its probes did not see. */
+function isUnseen({ model: { tree, view } }: Scene): boolean {
+  if (view.node >= 0) return unseenMark(tree, view.node) !== ''
+  return view.hot !== undefined && unseenMethods(tree).has(view.hot.method)
 }
 
 /** "  called in line 42 (bci 17)". */

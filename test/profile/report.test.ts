@@ -99,6 +99,23 @@ Hot methods, by self time, 3 of 6
     )
   })
 
+  it('marks rows with calls that probes did not see, and says what that means', () => {
+    const { merged } = order
+    const zeros = new Float64Array(merged.count)
+    const unseen = zeros.slice()
+    unseen[1] = 7
+    const adaptive = (column: Float64Array) => ({
+      ...order,
+      merged: { ...merged, metrics: { ...merged.metrics, known: zeros, samples: zeros, unseen: column } },
+    })
+    const text = reportText(adaptive(unseen))
+    const lines = text.split('\n').filter((line) => line.endsWith(' !'))
+    assert.equal(lines.length, 2, text) // in the tree, and among hot methods
+    assert.match(text, /^! samples show calls of this method that its probes did not see:/m)
+    assert.ok(text.split('\n').every((line) => line.length <= 80))
+    assert.doesNotMatch(reportText(adaptive(zeros)), /!/)
+  })
+
   it('says how far times can be trusted, and warns where they are surely overstated', () => {
     const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 3_400_000, low: 3.1, high: 3.7 }
     const text = reportText({ ...order, bareCalls }, { width: 400 })

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { UNSEEN_SHORT } from '../../src/profile/sampled-rows.ts'
 import { LiveView } from '../../src/tui/app.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
@@ -31,6 +32,25 @@ describe('stacks in the status line of the live view', () => {
       (await shown({ samples: 1, costPercent: 0, longestStallMs }, 80)).styled('warning')
     expect(await stalls(149)).not.toContain('149 ms')
     expect(await stalls(150)).toContain('150 ms')
+  })
+
+  it('mark rows with calls that probes did not see, in tree and hot methods, and help says what that means', async () => {
+    const { tree } = source
+    const one = new Float64Array(tree.count).fill(1)
+    const zeros = new Float64Array(tree.count)
+    source.tree = { ...tree, metrics: { ...tree.metrics, known: zeros, samples: one, unseen: one } }
+    source.facts = { scheme: 'adaptive', stacks: { samples: 812, longestStallMs: 3 } }
+    const screen = new FakeScreen(80, 24)
+    await new LiveView(source, screen).refresh()
+    for (const key of ['t', 'm']) {
+      screen.press(key)
+      expect(screen.text).toMatch(/Shop\.order !$/m)
+      expect(screen.styled('warning')).toContain(UNSEEN_SHORT)
+      expect(screen.widest).toBeLessThanOrEqual(80)
+    }
+    screen.press('?')
+    for (let i = 0; i < 4; i++) screen.press('pagedown')
+    expect(screen.text).toContain('! samples show calls of this method')
   })
 
   it('have more room on a wide screen, and no cost while that is not known', async () => {

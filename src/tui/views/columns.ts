@@ -6,7 +6,7 @@ import type { Tree } from '../../cct/tree.ts'
 import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
 import { COST_OF, column } from '../../profile/profile.ts'
-import { deviationText, sampledRow, stateText } from '../../profile/sampled-rows.ts'
+import { deviationText, sampledRow, stateText, UNSEEN_MARK, unseenMark } from '../../profile/sampled-rows.ts'
 import { count, cut, indent, pad, right, shortName, time, width } from '../format.ts'
 import { cells, glyphsOf, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
@@ -102,11 +102,16 @@ export type RowDrawer = (
   fold?: Fold,
 ) => Line
 
-/**
- * @param tree       that rows are of, if they are
- * @param maySample  what has no calls was sampled
- */
-export function rowDrawer(scene: Scene, tree?: Tree, maySample = false): RowDrawer {
+/** Of rows that are of methods in all their contexts. */
+interface OfMethods {
+  /** What has no calls was sampled. */
+  readonly maySample: boolean
+  /** Those with calls that probes did not see. */
+  readonly unseen: ReadonlySet<number>
+}
+
+/** @param tree  that rows are of, if they are */
+export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods): RowDrawer {
   const { columns, isLeftOut, model, nameOf } = scene
   const glyphs = glyphsOf(scene)
   const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
@@ -120,7 +125,7 @@ export function rowDrawer(scene: Scene, tree?: Tree, maySample = false): RowDraw
       right(words.cost(selfCost, self.cells - 1), self.cells) +
       right(part, share.cells) +
       right(
-        sampled || (maySample && times === 0)
+        sampled || (of?.maySample === true && times === 0)
           ? 'sampled'
           : timesText(times + (fold?.counted ?? 0), calls.cells - 1, fold?.extra),
         calls.cells,
@@ -129,7 +134,11 @@ export function rowDrawer(scene: Scene, tree?: Tree, maySample = false): RowDraw
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
     const doing = row && tree ? stateText(tree, row.node) : ''
-    const mark = doing + (isLeftOut?.(method) ? ' (left out)' : (MARKS[fold?.state ?? 0] ?? ''))
+    const isUnseen = row && tree ? unseenMark(tree, row.node) !== '' : of?.unseen.has(method) === true
+    const mark =
+      doing +
+      (isUnseen ? UNSEEN_MARK : '') +
+      (isLeftOut?.(method) ? ' (left out)' : (MARKS[fold?.state ?? 0] ?? ''))
     const called = nameOf(method)
     const place = row && tree ? placeOf(tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length

@@ -4,7 +4,7 @@ import { methodFolds } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import { type HotMethod, methodsOf } from '../../cct/snapshot.ts'
 import { rootTotal } from '../../profile/profile.ts'
-import { hasSampledRows } from '../../profile/sampled-rows.ts'
+import { hasSampledRows, unseenMethods } from '../../profile/sampled-rows.ts'
 import { percent } from '../format.ts'
 import type { Scene } from '../lines.ts'
 import { HotRows, type Sort, type SortColumn } from '../rows.ts'
@@ -98,7 +98,10 @@ export class HotView extends View {
 
   override body(scene: Scene): Line[] {
     const { tree, bodyRows } = this.shared
-    const draw = rowDrawer(scene, undefined, hasSampledRows(this.shared.tree))
+    const draw = rowDrawer(scene, undefined, {
+      maySample: hasSampledRows(tree),
+      unseen: unseenMethods(tree),
+    })
     const whole = rootTotal(tree)
     const folds = methodFolds(tree)
     return this.#hot.methods.slice(this.first, this.first + bodyRows).map((hot, i) => {
