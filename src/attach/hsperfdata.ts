@@ -157,6 +157,8 @@ export interface PerfFacts {
   safepoints?: number
   /** Time since the start in collections that stop all threads, in ns. */
   collectionNs?: number
+  /** `Copy:MSC` of the serial collector, `ParScav:MSC` of the parallel one, `GarbageFirst`, … */
+  collector?: string
   /** ms since 1970. */
   createdAt?: number
 }
@@ -202,6 +204,7 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
     put('safepointNs', (ticks * 1e9) / frequency)
   }
   put('collectionNs', collectionNs(values, frequency))
+  put('collector', text('sun.gc.policy.name'))
   return facts
 }
 
@@ -221,6 +224,16 @@ function collectionNs(values: PerfData['values'], frequency: number | undefined)
     ticks = (ticks ?? 0) + Number(value)
   }
   return ticks === undefined ? undefined : (ticks * 1e9) / frequency
+}
+
+/**
+ * Whether compiled loops have no safepoint in them: HotSpot puts some there for collectors that do not want to wait for long
+ * (`-XX:LoopStripMiningIter`), and none for the serial and the parallel one.
+ *
+ * @throws BadPerfData
+ */
+export function loopsHaveNoSafepoints(bytes: Uint8Array): boolean {
+  return /:MSC$/.test(perfFacts(parsePerfData(bytes)).collector ?? '')
 }
 
 /**

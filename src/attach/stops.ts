@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { controlGroups } from './control-groups.ts'
-import { collectionTime, findPerfData, MAXIMUM_BYTES } from './hsperfdata.ts'
+import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAXIMUM_BYTES } from './hsperfdata.ts'
 import { readRegular } from './regular-file.ts'
 import { readTargetProcess } from './target-process.ts'
 
@@ -37,14 +37,24 @@ export class StopCounters {
     }
   }
 
+  /** False where the JVM does not tell, too. */
+  loopsHaveNoSafepoints(): boolean {
+    return this.#told(loopsHaveNoSafepoints) ?? false
+  }
+
   #collectionNs(): number | null {
-    if (this.#perf === null) return null
+    return this.#told(collectionTime) ?? null
+  }
+
+  /** By the JVM's counters. */
+  #told<T>(of: (bytes: Uint8Array) => T): T | undefined {
+    if (this.#perf === null) return undefined
     const { path, owner } = this.#perf
     try {
       const bytes = readRegular(path, { owner, mostBytes: MAXIMUM_BYTES })
-      return bytes === undefined ? null : (collectionTime(bytes) ?? null)
+      return bytes === undefined ? undefined : of(bytes)
     } catch {
-      return null // gone, or not ours to read
+      return undefined // gone, or not ours to read
     }
   }
 }

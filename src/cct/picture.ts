@@ -47,6 +47,8 @@ export interface PictureParts {
   readonly timed: (className: string, method: string) => readonly number[] | undefined
   /** Whether probes should see each call of such a frame's method: all methods of that name are timed. None are unless given. */
   readonly isSeen?: (className: string, method: string) => boolean
+  /** Samples fall behind loops: no row is judged by its share of them. */
+  readonly isBent?: boolean
   /** The id of a row for such a frame. */
   readonly methodOf: (className: string, method: string) => number
   /** The id of rows that stand for those with few samples. */
@@ -79,7 +81,10 @@ class Nodes {
   squares = 0
   readonly #children = new Map<number, number>()
 
-  constructor(readonly tree: Tree) {
+  constructor(
+    readonly tree: Tree,
+    readonly isBent: boolean,
+  ) {
     this.method = Array.from(tree.method)
     this.parent = Array.from(tree.parent)
     this.owner = Array.from({ length: tree.count }, (_, node) => node)
@@ -143,7 +148,7 @@ class Nodes {
  */
 export function withSamples(tree: Tree, parts: PictureParts): Tree {
   const { samples } = parts
-  const nodes = new Nodes(tree)
+  const nodes = new Nodes(tree, parts.isBent === true)
   const childOf = timedChildren(tree)
   // Where contexts were collapsed, the tree does not have all places.
   const isSeen = tree.collapsed === undefined ? parts.isSeen : undefined
@@ -381,7 +386,7 @@ function unseenOf(
     if (!isTimed) {
       const passed = nodes.unseen.get(node) ?? 0
       if (passed >= LEAST_UNSEEN) unseen[at] = passed
-    } else if (nodes.certain.has(node) && nodes.parent[node]! >= 0 && clock > 0) {
+    } else if (!nodes.isBent && nodes.certain.has(node) && nodes.parent[node]! >= 0 && clock > 0) {
       // Of roots no samples are taken that their probes have not begun.
       const shares = { clock: clockOf(node) / clock, samples: of.weights[at]! / nodes.weight, calls }
       unseen[at] = Math.round(unseenByShare(shares) * samples)

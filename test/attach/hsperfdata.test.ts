@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { BadPerfData, parsePerfData, perfFacts } from '../../src/attach/hsperfdata.ts'
+import { BadPerfData, loopsHaveNoSafepoints, parsePerfData, perfFacts } from '../../src/attach/hsperfdata.ts'
 
 /** A jvmstat file with these counters, as HotSpot lays it out. */
 function perfFile(counters: Record<string, bigint | string>, little = true): Buffer {
@@ -71,6 +71,16 @@ describe('a jvmstat file', () => {
       javaVersion: '17.0.15',
       safepointNs: 3_000_000,
     })
+  })
+
+  it.each([
+    ['Copy:MSC', true],
+    ['ParScav:MSC', true],
+    ['GarbageFirst', false],
+    [undefined, false],
+  ])('of collector %s, loops have no safepoint: %s', (name, expected) => {
+    const file = perfFile(name === undefined ? {} : { 'sun.gc.policy.name': name })
+    assert.equal(loopsHaveNoSafepoints(file), expected)
   })
 
   it.each<[string, Record<string, bigint | string>, number | undefined]>([

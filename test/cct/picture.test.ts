@@ -68,19 +68,22 @@ interface Probes {
   readonly seen?: readonly string[]
   /** Overloads of a name; itself unless given. */
   readonly overloads?: Readonly<Record<string, readonly string[]>>
+  /** Samples fall behind loops. */
+  readonly isBent?: boolean
 }
 
 function made(
   tree: Tree,
   samples: InsideSamples,
   timed: readonly string[],
-  { seen = [], overloads = {} }: Probes = {},
+  { seen = [], overloads = {}, isBent = false }: Probes = {},
 ): Tree {
   return withSamples(tree, {
     samples,
     timed: (_, method) =>
       timed.includes(method) ? (overloads[method] ?? [method]).map((it) => ID[it]!) : undefined,
     isSeen: (_, method) => seen.includes(method),
+    isBent,
     methodOf: (_, method) => ID[method]!,
     others: OTHERS,
   })
@@ -256,6 +259,11 @@ describe('calls that probes did not see', () => {
     expect(unseen(rows, { R: 400, 'R A': 400, 'R A h': 200 })).toEqual({
       marked: { 'R A': 400 },
       part: 0.4,
+    })
+    // Where samples fall behind loops they say less than the clock; a place without a call is one all the same.
+    expect(unseen(rows, { R: 400, 'R A': 600 }, { seen: ['R', 'A'], isBent: true }).marked).toEqual({})
+    expect(unseen(rows, { R: 400, 'R B': 600 }, { seen: ['R', 'A', 'B'], isBent: true }).marked).toEqual({
+      'R B': 600,
     })
     // Its calls of an overload that has no probes are in its samples.
     expect(unseen(rows, { R: 400, 'R A': 600 }, { seen: ['R'] }).marked).toEqual({})

@@ -18,6 +18,10 @@ import type { TargetState } from '../target-state.ts'
 import type { Arming } from './arming.ts'
 import { COLD_MS } from './pause.ts'
 
+/** Of rows that are only sampled. */
+const BENT =
+  'compiled loops of this JVM have no safepoint, as its collector is the serial or the parallel one: samples fall behind loops, and rows that are only sampled are not to be trusted where methods compute in loops'
+
 const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
 
 /** Of the one tree of all virtual threads, its id, and its number in samples. */
@@ -139,10 +143,13 @@ export class Inside {
   /** Calls of roots a second, before the latest two readings. */
   #rates: readonly number[] = []
   #timedOneOf = 1
+  /** Compiled loops have no safepoint in them: samples fall behind them. False where the JVM's counters cannot be seen, too. */
+  readonly #isBent: boolean
 
   constructor(from: Sources) {
     this.#from = from
     this.#stops = from.process === null ? null : new StopCounters(from.process)
+    this.#isBent = this.#stops?.loopsHaveNoSafepoints() ?? false
   }
 
   /** Before `go`. */
@@ -243,8 +250,10 @@ export class Inside {
   }
 
   get warnings(): string[] {
-    if (this.#failure === null) return []
-    return [`no more stacks are taken: the thread that takes them has failed (${this.#failure})`]
+    const found = this.#isBent ? [BENT] : []
+    if (this.#failure !== null)
+      found.push(`no more stacks are taken: the thread that takes them has failed (${this.#failure})`)
+    return found
   }
 
   /** Calls of roots in which there were samples. */
@@ -329,6 +338,7 @@ export class Inside {
         revealed.get(`${className}.${method}`)?.areTimed === true,
       methodOf: (className: string, method: string) => this.#idOf(className, method),
       others: this.#others,
+      isBent: this.#isBent,
       ...(leastSamples !== undefined && { leastSamples }),
     }
     const numbers = new Map<number, number>([[VIRTUAL_THREADS, VIRTUAL_THREADS]])
