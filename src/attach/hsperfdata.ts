@@ -227,13 +227,13 @@ function collectionNs(values: PerfData['values'], frequency: number | undefined)
 }
 
 /**
- * Whether compiled loops have no safepoint in them: HotSpot puts some there for collectors that do not want to wait for long
- * (`-XX:LoopStripMiningIter`), and none for the serial and the parallel one.
+ * Whether compiled counted loops have no safepoint in them: HotSpot puts some there for collectors that do not want to wait for long
+ * (`UseCountedLoopSafepoints`, arguments.cpp), and none for the serial and the parallel one and CMS, unless that flag is given.
  *
  * @throws BadPerfData
  */
 export function loopsHaveNoSafepoints(bytes: Uint8Array): boolean {
-  return /:MSC$/.test(perfFacts(parsePerfData(bytes)).collector ?? '')
+  return /:(?:MSC|CMS)$/.test(perfFacts(parsePerfData(bytes)).collector ?? '')
 }
 
 /**

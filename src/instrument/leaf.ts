@@ -1,20 +1,20 @@
 // Methods whose call is told by one probe, where calls or bytecodes are counted: they call nothing, and the JVM runs nothing for
-// them. Between their start and their end no other method can begin, so the thread need not be told to be in them: no probe at an
+// them. Between their start and their end no other method can begin, so one probe records the whole call: no probe at an
 // exit, no handler of ours.
 //
 //     push executed; push id; countLeaf
 //     …                                    old code
 //
 // What the JVM may run for an instruction: a class initialiser, a class loader (which may have probes) where a class is named for the
-// first time, the constructor of an exception that it throws itself (a class of the JDK, whose methods have probes with `--jdk` only, or
-// as a root, which then stands below the caller of the method).
+// first time, the constructor of an exception that it throws itself (a class of the JDK, whose methods have probes with `--jdk`; and
+// as a root, or where classes of the JDK are added by hand: it then stands below the caller of the method).
 
 import { ACC_SYNCHRONIZED } from '../classfile/access.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
+import { CONSTANT_DOUBLE, CONSTANT_LONG } from '../classfile/constant-pool.ts'
 import {
   ARRAYLENGTH,
-  ATHROW,
   GETFIELD,
   GETSTATIC,
   INVOKESPECIAL,
@@ -60,9 +60,11 @@ function runsNothing(classFile: ClassFile, { bytecode, handlers }: Code, jdk: bo
 function isQuiet({ name, pool }: ClassFile, bytecode: Uint8Array, bci: number, jdk: boolean): boolean {
   const opcode = bytecode[bci]!
   switch (opcode) {
-    case ATHROW:
-    case LDC2_W: // a method of the program may compute it
-      return false
+    case LDC2_W: {
+      // a dynamic constant runs its bootstrap method
+      const tag = pool.tag(u2At(bytecode, bci + 1))
+      return tag === CONSTANT_LONG || tag === CONSTANT_DOUBLE
+    }
     case GETFIELD:
     case PUTFIELD: // of another class, that is looked up for the first time
       return !jdk && pool.memberRef(u2At(bytecode, bci + 1)).owner === name

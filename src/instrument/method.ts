@@ -3,7 +3,7 @@
 //
 //     push id; invokestatic methodEntry
 //     …                                    old code; before each return:
-//     push id; invokestatic methodExit     an int, a long or an Object that is returned goes through it
+//     push id; invokestatic methodExit     a number or an Object that is returned goes through it
 //     xreturn
 //     …
 //   own handler:                           whose frame others may have left without a word (own-handlers.ts)

@@ -77,7 +77,7 @@ const REGION_PROBES = {
 /** Pool indices that the probes of regions refer to. */
 export type RegionRefs = { readonly [probe in keyof typeof REGION_PROBES]: number }
 
-/** All of a call of a method that needs no probe at its end (leaf.ts). */
+/** Records the whole call of a method that needs no probe at its end (leaf.ts). */
 const LEAF = ['countLeaf', COUNT_AND_ID] as const
 
 const PROBES = {
@@ -133,7 +133,6 @@ const VALUE_EXITS = {
 } as const
 
 export type ValueType = keyof (typeof VALUE_EXITS)['time']
-type ValueExits = { readonly [type in ValueType]?: readonly [name: string, descriptor: string] }
 export const VALUE_TYPES = Object.keys(VALUE_EXITS.time) as readonly ValueType[]
 
 /** Undefined for what no exit hands through: another class would have to be looked up for that. */
@@ -305,12 +304,8 @@ export function runtimeBlock(
     values = [],
   }: MoreProbes = {},
 ): RuntimeBlock {
-  const exits: ValueExits = VALUE_EXITS[clock === 'allocated' ? 'executed' : clock]
-  const valueExits = values.flatMap((type) => {
-    const exit = exits[type]
-    return exit === undefined ? [] : [{ type, name: exit[0], descriptor: exit[1] }]
-  })
-  const valueTexts = valueExits.flatMap(({ name, descriptor }) => [name, descriptor])
+  const valueExits = VALUE_EXITS[clock === 'allocated' ? 'executed' : clock]
+  const valueTexts = values.flatMap((type) => valueExits[type])
   const more = { waitsOf, samples, sites, counts, leaves, handleMembers }
   const block = new Block(pool, returned, handsOver, clock, more, valueTexts)
   const runtime = block.class(RUNTIME_CLASS)
@@ -324,7 +319,10 @@ export function runtimeBlock(
     methodEntry: probe('methodEntry'),
     methodExit: probe('methodExit'),
     valueExits: new Map(
-      valueExits.map(({ type, name, descriptor }) => [type, block.method(runtime, name, descriptor)]),
+      values.map((type) => {
+        const [name, descriptor] = valueExits[type]
+        return [type, block.method(runtime, name, descriptor)]
+      }),
     ),
     methodThrown: probe('methodThrown'),
     methodResume: probe('methodResume'),

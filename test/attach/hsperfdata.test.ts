@@ -76,6 +76,7 @@ describe('a jvmstat file', () => {
   it.each([
     ['Copy:MSC', true],
     ['ParScav:MSC', true],
+    ['ParNew:CMS', true],
     ['GarbageFirst', false],
     [undefined, false],
   ])('of collector %s, loops have no safepoint: %s', (name, expected) => {

@@ -26,13 +26,19 @@ describe('a method of one probe', () => {
     ['a getter', 'aload_0 | getfield T.x:I | ireturn', 3],
     ['arithmetic that may throw', 'iload_0 | iconst_2 | idiv | ireturn', 4],
     ['an array', 'aload_0 | arraylength | ireturn', 3],
-    ['a goto to what comes next', 'nop | nop | iconst_1 | ireturn', 4],
-  ])('%s: with all of its bytecodes', (_, code, bytecodes) => {
-    expect(leaf(code)).toEqual({ bytecodes, calls: true })
-  })
+    ['an element of an array', 'aload_0 | iconst_1 | iaload | ireturn', 4],
+    ['wide operands', 'iload_0 | istore 300 | iload 300 | ireturn', 4, 301],
+  ] as [string, string, number, number?][])(
+    '%s: with all of its bytecodes',
+    (_, code, bytecodes, maxLocals) => {
+      expect(leaf(code, maxLocals === undefined ? {} : { maxLocals })).toEqual({ bytecodes, calls: true })
+    },
+  )
 
   it('with more than one block where calls are counted only', () => {
     expect(leaf('iload_0 | ifeq zero | iconst_1 | ireturn | zero: iconst_2 | ireturn')).toEqual(ONE)
+    expect(leaf('goto next | next: iconst_1 | ireturn')).toEqual(ONE)
+    expect(leaf('iload_0 | tableswitch 1 a default a | a: iconst_1 | ireturn')).toEqual(ONE)
     expect(leaf('top: iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn')).toEqual(ONE)
   })
 
@@ -48,11 +54,18 @@ describe('a method of one probe', () => {
     const init = { method: '<init>()V', this: true }
     expect(leaf(code, init)).toEqual({ bytecodes: 3, calls: true })
     expect(leaf(code, init, true)).toEqual(NONE) // it may have probes
+    expect(leaf('aload_0 | invokespecial T.<init>(I)V | return', init)).toEqual(NONE)
+    expect(leaf('aload_0 | invokespecial U.<init>()V | return', init)).toEqual(NONE)
   })
 })
 
 describe('not a method of one probe, as something may run in it', () => {
   it.each([
+    ['an exception', 'aload_0 | athrow'],
+    [
+      'a class loader, by an array of arrays',
+      'iload_0 | iload_0 | multianewarray [[LU; 2 | pop | iconst_0 | ireturn',
+    ],
     ['a call', 'iload_0 | invokestatic T.g(I)I | ireturn'],
     ['a class initialiser, by a field', 'getstatic U.x:I | ireturn'],
     ['a class loader, by a field of another class', 'aload_0 | getfield U.x:I | ireturn'],
@@ -76,6 +89,7 @@ describe('not a method of one probe, as something may run in it', () => {
       'aload_0 | arraylength | ireturn',
       'aload_0 | getfield T.x:I | ireturn',
       'iload_0 | newarray 10 | pop | iconst_0 | ireturn',
+      'aload_0 | iconst_1 | iaload | ireturn',
     ])
       expect(leaf(code, {}, true), code).toEqual(NONE)
     expect(leaf('iload_0 | iconst_2 | iadd | ireturn', {}, true)).toEqual({ bytecodes: 4, calls: true })

@@ -73,7 +73,12 @@ forEachJdk((jdk) => {
       const { java, session } = await attached(jdk)
       await startLong(java, session)
       expect(await session.time('fix.Lost.work')).toBe(1)
-      const { merged, threads } = await sampled(session)
+      // In the merged tree by its share of the samples, which is clear once there are enough, however they come.
+      let { merged, threads } = await sampled(session)
+      await until(async () => {
+        ;({ merged, threads } = await sampled(session))
+        return marked(session, merged).length > 0
+      })
       const ofThread = (name: string) => marked(session, threads.find((it) => it.name === name)!.tree)
       expect(ofThread('short')).toEqual([])
       expect(ofThread('long')).toEqual(['work'])

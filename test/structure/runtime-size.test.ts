@@ -39,6 +39,10 @@ describe('the probes of the built agent', () => {
 
   const THROWN = 'Ljava/lang/Throwable;'
   const OBJECT = 'Ljava/lang/Object;'
+  const TIMED_END = 'timedEnd(Ljava/lang/JFluid1Threads$ThreadInfo;I)V'
+  const SWITCHED_EXITS = ['(I)V', '(II)I', '(JI)J', '(FI)F', '(DI)D', `(${OBJECT}I)${OBJECT}`].map(
+    (it) => `switchedExit${it} switchedEnd(I)V`,
+  )
   const exits = {
     'methodEntry(I)V': [
       'methodExit(I)V',
@@ -58,14 +62,9 @@ describe('the probes of the built agent', () => {
       `countExit(${OBJECT}II)${OBJECT}`,
       `countThrown(${THROWN}II)${THROWN}`,
     ],
-    'switchedEntry(I)V methodEntry(I)V': [
-      'switchedExit(I)V switchedEnd(I)V',
-      'switchedExit(II)I switchedEnd(I)V',
-      'switchedExit(JI)J switchedEnd(I)V',
-      'switchedExit(FI)F switchedEnd(I)V',
-      'switchedExit(DI)D switchedEnd(I)V',
-      `switchedExit(${OBJECT}I)${OBJECT} switchedEnd(I)V`,
-    ],
+    // Where nothing is timed, and where it is.
+    'switchedEntry(I)V switchedBegin(I)V': SWITCHED_EXITS,
+    'switchedEntry(I)V switchedBegin(I)V methodEntry(I)V': SWITCHED_EXITS.map((it) => `${it} ${TIMED_END}`),
     // A root's probes call those of methods.
     'rootEntry(I)V methodEntry(I)V': [
       'rootExit(I)V methodExit(I)V',

@@ -20,7 +20,7 @@ import { COLD_MS } from './pause.ts'
 
 /** Of rows that are only sampled. */
 const BENT =
-  'compiled loops of this JVM have no safepoint, as its collector is the serial or the parallel one: samples fall behind loops, and rows that are only sampled are not to be trusted where methods compute in loops'
+  'compiled loops of this JVM have no safepoint, by its garbage collector (the serial or the parallel one, or CMS): samples fall behind loops, and sampled rows are unreliable for methods with loops'
 
 const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
 

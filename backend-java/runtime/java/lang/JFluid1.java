@@ -312,17 +312,23 @@ public final class JFluid1 {
 
     // ---- the same of methods that are switched on and off (scheme adaptive), see JFluid1Modes ----
     //
-    // They are calls: where a probe is inlined, the call that reads the clock is in the code of the method, and of what that is inlined into.
-    // C2 keeps in the frame what is needed behind it, and where a loop has computed a value that is returned, it may do so in each turn of the
-    // loop (DECISIONS, 125). A value goes through the exit. An exit finds room on the stack where the entry has found it: that needs no less.
+    // Those at the start and at the end are calls: where a probe is inlined, the call that reads the clock is in the code of the method, and
+    // of what that is inlined into. C2 keeps in the frame what is needed behind it, and where a loop has computed a value that is returned,
+    // it may do so in each turn of the loop (DECISIONS, 125). A value goes through the exit. An exit finds room on the stack where the entry
+    // has found it: whatever the mode, the entry calls as deep, with as many local variables.
 
     @DontInline
     public static void switchedEntry(int id) {
+        switchedBegin(id);
+    }
+
+    private static void switchedBegin(int id) {
         ThreadInfo ti = current();
-        if (ti == null || !(ti.active || ti.virtualActive)) {
+        boolean inside = ti != null && (ti.active || ti.virtualActive); // as mode, which is a long, see JFluid1Stack
+        if (!inside) {
             return;
         }
-        byte mode = JFluid1Modes.of(ti, id);
+        long mode = JFluid1Modes.of(ti, id);
         if (mode == JFluid1Modes.TIME) {
             methodEntry(id); // on a full stack it throws: then this call is none
             ti.switchedOpen++;
@@ -368,10 +374,17 @@ public final class JFluid1 {
 
     private static void switchedEnd(int id) {
         ThreadInfo ti = current();
-        if (ti == null || !(ti.active || ti.virtualActive) || !JFluid1Modes.tellsEnd(ti, id)) {
+        if (ti == null || !(ti.active || ti.virtualActive)) {
             return;
         }
-        ti.switchedOpen--;
+        byte mode = JFluid1Modes.of(ti, id);
+        if (mode == JFluid1Modes.TIME || mode == JFluid1Modes.ENDING && ti.switchedOpen > 0) {
+            ti.switchedOpen--;
+            timedEnd(ti, id);
+        }
+    }
+
+    private static void timedEnd(ThreadInfo ti, int id) {
         if (!ti.active) {
             virtualEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
             return;

@@ -127,15 +127,22 @@ final class JFluid1StackTest {
     static void aMethodThatIsSwitchedEndsWhereItHasBegun() throws InterruptedException {
         try (TestSession session = new TestSession(100, 4, false)) {
             session.ready(ROOT, INNER);
-            byte[] modes = new byte[INNER + 1];
-            modes[INNER] = JFluid1Modes.TIME;
-            JFluid1Modes.set(modes);
             int[] written = new int[1];
             onSmallStack(() -> {
+                endsWhereItHasBegun(); // outside of roots
+                for (byte mode : new byte[] {JFluid1Modes.OFF, JFluid1Modes.COUNT, JFluid1Modes.TIME}) {
+                    byte[] modes = new byte[INNER + 1];
+                    modes[INNER] = mode;
+                    JFluid1Modes.set(modes);
+                    JFluid1.rootEntry(ROOT);
+                    endsWhereItHasBegun();
+                    JFluid1.rootExit(ROOT);
+                }
                 for (int i = 0; i < 20_000; i++) { // compiled
                     JFluid1.switchedEntry(INNER);
                     JFluid1.switchedExit(i, INNER);
                 }
+                endsWhereItHasBegun();
                 JFluid1.rootEntry(ROOT);
                 for (int calls : nearTheEnd()) {
                     session.collect();
@@ -157,6 +164,21 @@ final class JFluid1StackTest {
             });
             that(written[0] > 0, "some have room");
         }
+    }
+
+    private static void endsWhereItHasBegun() {
+        int ended = 0;
+        for (int calls : nearTheEnd()) {
+            boolean[] has = new boolean[2];
+            runs(calls, () -> {
+                JFluid1.switchedEntry(INNER);
+                has[0] = true;
+                has[1] = JFluid1.switchedExit((long) calls, INNER) == calls;
+            });
+            equal(has[0], has[1]);
+            ended += has[1] ? 1 : 0;
+        }
+        that(ended > 0, "some have room");
     }
 
     static void aRootThatFailsLeavesItsThreadOutside() throws InterruptedException {
