@@ -35,7 +35,7 @@ const PROGRAM = {
     }`,
 }
 
-const SAMPLES = 60
+const SAMPLES = 80
 
 async function attached(jdk: Jdk): Promise<{ java: JavaProcess; session: Session }> {
   const java = startJava(jdk, ['-cp', await compileJava(jdk, PROGRAM), 'fix.Lost'])
@@ -84,12 +84,12 @@ forEachJdk((jdk) => {
       expect(ofThread('long')).toEqual(['work'])
       expect(marked(session, merged)).toEqual(['work'])
       // Half of all, in one of two threads that are inside.
-      expect(unseenPart(merged)).toBeGreaterThan(0.35)
-      expect(unseenPart(merged)).toBeLessThan(0.65)
+      expect(unseenPart(merged)).toBeGreaterThan(0.3)
+      expect(unseenPart(merged)).toBeLessThan(0.7)
       await session.detach()
       const profile = await session.profile()
       await session.close()
-      expect(profile.stacks!.unseenPart).toBeGreaterThan(0.35)
+      expect(profile.stacks!.unseenPart).toBeGreaterThan(0.3)
       const text = reportText(profile, { width: 400 })
       expect(text).toMatch(/^samples .*; of those in rows \d\d\.\d % show calls that probes did not see$/m)
       expect(text).toMatch(/fix\.Lost\.work(?: \[sleep \d+ %\])? !$/m)
