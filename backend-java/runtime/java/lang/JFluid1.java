@@ -378,6 +378,7 @@ public final class JFluid1 {
             return;
         }
         byte mode = JFluid1Modes.of(ti, id);
+        // As JFluid1Modes.tellsEnd, which would be one frame more than the entry has.
         if (mode == JFluid1Modes.TIME || mode == JFluid1Modes.ENDING && ti.switchedOpen > 0) {
             ti.switchedOpen--;
             timedEnd(ti, id);
@@ -503,7 +504,7 @@ public final class JFluid1 {
     }
 
     /**
-     * All of a call of a method that calls nothing, and for which the JVM runs nothing (leaf.ts). Cost where the thread keeps a tree: as
+     * Records the whole call of a method that calls nothing, and for which the JVM runs nothing (leaf.ts). Cost where the thread keeps a tree: as
      * {@link #countEntry}.
      *
      * @param executed by the call

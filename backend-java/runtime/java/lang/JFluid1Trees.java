@@ -97,7 +97,10 @@ public final class JFluid1Trees {
         ti.record = callee;
     }
 
-    /** All of a call of a method in which no other one begins. As {@link #enter}, but the thread stays where it is. */
+    /**
+     * Records the whole call of a method in which no other one begins. As {@link #enter}, but the thread stays where it is. That the code is
+     * here once more keeps the stack of {@link #enter} as it is: what {@link #leave} needs is compared with that.
+     */
     static void leaf(ThreadInfo ti, long record, int executed, int id) {
         long blocks = ti.blocks;
         int child = U.getInt(null, record + RECORD_CHILD);
