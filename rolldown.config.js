@@ -5,12 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'rolldown'
 
 /**
- * Where what is read at once begins: before a command is known; before the target is asked, by `record` and `attach` alike; and in the
- * recorder's thread. Modules that these need are cut by which of the three do, and not, as all others, by each command that does: that
+ * Where what is read at once begins: before a command is known; by `ps`; before the target is asked, by `record` and `attach` alike; and in
+ * the recorder's thread. Modules that these need are cut by which of the four do, and not, as all others, by each command that does: that
  * would be 60 files until the target is asked, while a user waits.
  */
 const STAGES = new Map([
   ['cli', file('src/cli.ts')],
+  ['list', file('src/commands/ps.ts')],
   ['ask', file('src/commands/record.ts')],
   ['recorder', file('src/session/recorder/recorder-worker.ts')],
 ])
@@ -47,7 +48,9 @@ const stages = {
  * The beginnings stay outside: `cli.ts` ends with an await, and a command's file that imports one with that in it would wait for itself.
  */
 function stageOf(id) {
-  const stages = readBy.get(id) ?? []
+  const all = readBy.get(id) ?? []
+  // What is read before a command is known is there for `ps`, too.
+  const stages = all.includes('cli') ? all.filter((it) => it !== 'list') : all
   const isForTheRecorderAlone = stages.join() === 'recorder'
   return stages.length === 0 || isForTheRecorderAlone || [...STAGES.values()].includes(id) ? null : stages.join('+')
 }

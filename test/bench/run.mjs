@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { findJdks, loadAverage, machine } from './support.mjs'
 
 const SECTIONS = {
+  start: async () => (await import('./start.mjs')).start(),
   probe: async (jdks) => (await import('./probe.mjs')).probe(jdks),
   clock: async (jdks) => (await import('./clock.mjs')).clock(jdks),
   threads: async (jdks) => (await import('./threads.mjs')).threads(jdks),
