@@ -1,6 +1,7 @@
 // jfluid attach --all: the live view of several JVMs.
 
 import type { JfluidError } from '../base/errors.ts'
+import type { Flags } from '../options/table.ts'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { plural } from '../profile/text.ts'
 import { writePieces } from '../profile/write.ts'
@@ -9,19 +10,16 @@ import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
 import { severalSource } from '../tui/several-source.ts'
 import { allMeant } from './all.ts'
-import type { AttachFlags } from './attach.ts'
 import { Group, GroupPlaces, nameOf } from './group.ts'
 import { sessionKeeper } from './keeper.ts'
 import { liveSource } from './live.ts'
 import { commandOptions } from './options.ts'
-import { AutosaveWithoutFile } from './place.ts'
 import { say } from './say.ts'
 import { endingSignals, signalStatus, stopSignal } from './signals.ts'
 
 /** `checkAll` has been asked. */
-export async function attachAll(pattern: string, flags: AttachFlags): Promise<void> {
+export async function attachAll(pattern: string, flags: Flags<'attach'>): Promise<void> {
   const { out } = flags
-  if (out === undefined && flags.autosave !== undefined) throw new AutosaveWithoutFile('--out')
   const options = await commandOptions(flags)
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem

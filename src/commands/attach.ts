@@ -1,41 +1,38 @@
 // jfluid attach: the live view of one task in a running JVM.
 
+import type { Flags } from '../options/table.ts'
 import { remoteAddress } from '../remote/address.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import type { Session } from '../session/session.ts'
 import { needsAllCalls } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { preloadScreen, terminalProblem } from '../tui/screen.ts'
-import { type AllFlag, checkAll } from './all.ts'
+import { checkAll } from './all.ts'
 import { withConsent } from './consent.ts'
-import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
+import { commandOptions } from './options.ts'
 import { outcome } from './outcome.ts'
-import { type PlaceFlags, ProfilePlace } from './place.ts'
+import { ProfilePlace } from './place.ts'
 import { samplesInstead, whySampled } from './samples-instead.ts'
 import { say } from './say.ts'
 import type { view } from './session-view.ts'
-import { checkWait, type WaitFlags } from './wait-for.ts'
+import { checkWait } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
-
-export interface AttachFlags extends SessionFlags, PlaceFlags, JdwpFlag, WaitFlags, AllFlag {
-  readonly out?: string
-}
 
 /** In place of one that is yet to be chosen. */
 const ANY_ROOT = 'any.Class.method'
 
-function lacksRoot({ root, region }: AttachFlags): boolean {
+function lacksRoot({ root, region }: Flags<'attach'>): boolean {
   return (root === undefined || root.length === 0) && region === undefined
 }
 
 /** Where a root is looked for, that is all a sampler is for. */
-function withoutSampler({ sampler: _, ...rest }: AttachFlags): AttachFlags {
+function withoutSampler({ sampler: _, ...rest }: Flags<'attach'>): Flags<'attach'> {
   return rest
 }
 
-export async function attach(pidText: string | undefined, flags: AttachFlags): Promise<void> {
-  checkAll(pidText, flags)
+export async function attach(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
+  checkAll('attach', pidText, flags)
   checkWait(pidText, flags)
   if (flags.all !== undefined) {
     const { attachAll } = await import('./attach-all.ts')
@@ -57,7 +54,7 @@ export async function attach(pidText: string | undefined, flags: AttachFlags): P
   let calls = withoutSampler(flags)
   let options = await commandOptions(chooses ? { ...withoutSampler(flags), root: [ANY_ROOT] } : flags)
   const later: string[] = []
-  const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
+  const place = await ProfilePlace.maybeAt(flags.out, flags, (line) => later.push(line))
   if (problem !== null) throw problem
   const way = await wayIn(pidText, flags)
   preloadScreen()

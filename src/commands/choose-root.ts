@@ -2,6 +2,7 @@
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { JfluidError } from '../base/errors.ts'
+import type { SamplerName } from '../options/how-exactly.ts'
 import { parseRoot } from '../reveal/patterns.ts'
 import type { Seen } from '../session/adaptive/choose.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
@@ -15,7 +16,6 @@ import { openScreen } from '../tui/screen.ts'
 import { costOf, USUAL_DURATION } from './roots.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
-import { samplerNamed } from './whole-jvm-options.ts'
 
 /** Methods that may never return, at the end of the list. */
 const STAYS = 10
@@ -35,7 +35,7 @@ export interface RootFound {
  */
 export async function findRoot(
   pid: number,
-  sampler: string | undefined,
+  sampler: SamplerName | undefined,
   isAdaptive: boolean,
 ): Promise<RootFound | null> {
   const found = await searched(pid, sampler, isAdaptive)
@@ -54,7 +54,7 @@ export async function findRoot(
 /** @returns how the user left, or what was found, of which sampling goes on */
 async function searched(
   pid: number,
-  sampler: string | undefined,
+  sampler: SamplerName | undefined,
   goesOn: boolean,
 ): Promise<FoundRoots | { readonly left: Chosen['left'] }> {
   const progress = createProgress(process.stderr)
@@ -62,7 +62,7 @@ async function searched(
   try {
     const found = await searchRoots(pid, {
       ...USUAL_DURATION,
-      sampler: samplerNamed(sampler),
+      sampler,
       onCost: (text) => progress.note(text),
       onPhase: (phase) => progress.phase(phase),
       onProgress: (text) => progress.update(text),

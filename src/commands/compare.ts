@@ -1,12 +1,13 @@
 // jfluid compare: what has changed between two profiles, per root call; in a build, whether that is too much.
 
-import { EX_DATAERR, EX_REGRESSION, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_DATAERR, EX_REGRESSION, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { metricOf } from '../cct/metric.ts'
 import { exportToFile } from '../export/formats.ts'
 import { comparePage } from '../export/html/compare-page.ts'
 import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html.ts'
+import type { Flags } from '../options/table.ts'
 import { agreementOf, type Changes, changesOf, differenceByName } from '../profile/changes.ts'
 import { changesJsonPieces } from '../profile/changes-json.ts'
 import { agreementText, type Compared, changesPieces, verdictText } from '../profile/changes-text.ts'
@@ -23,19 +24,6 @@ import { readWithProgress } from './read.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
-export interface CompareFlags {
-  /** How many methods and contexts in each direction. */
-  readonly top: number
-  readonly json?: boolean
-  readonly failIf?: readonly string[]
-  /** Only how much the trees agree, whatever they measure. */
-  readonly shape?: boolean
-  /** Where to write the page as HTML, with a differential flame graph. */
-  readonly html?: string
-  /** False: calls from different places are one context. */
-  readonly callSites?: boolean
-}
-
 /** Two profiles that have no number in common. */
 export class DifferentMetrics extends JfluidError {
   readonly exitCode = EX_DATAERR
@@ -45,15 +33,6 @@ export class DifferentMetrics extends JfluidError {
     super(
       `${before.path} holds ${measureText(before.profile)} and ${after.path} ${measureText(after.profile)}: their costs cannot be compared`,
     )
-  }
-}
-
-/** `--shape` compares no costs: a condition on them, or a page of them, would silently be left out. */
-export class ShapeHasNoCosts extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave out one of the two, or run jfluid compare twice.'
-  constructor(flag: '--fail-if' | '--html') {
-    super(`--shape and ${flag} exclude each other: --shape compares no costs`)
   }
 }
 
@@ -88,11 +67,9 @@ export class ChangedTooMuch extends JfluidError {
   }
 }
 
-/** @throws CannotReadProfile and its like, ShapeHasNoCosts, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
-export async function compare(beforePath: string, afterPath: string, flags: CompareFlags): Promise<void> {
+/** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
+export async function compare(beforePath: string, afterPath: string, flags: Flags<'compare'>): Promise<void> {
   if (flags.shape === true) {
-    if (flags.failIf !== undefined && flags.failIf.length > 0) throw new ShapeHasNoCosts('--fail-if')
-    if (flags.html !== undefined) throw new ShapeHasNoCosts('--html')
   }
   const before = { path: beforePath, profile: await readComparable(beforePath) }
   const after = { path: afterPath, profile: await readComparable(afterPath) }

@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
+import type { Flags } from '../options/table.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { Push, push } from '../push/push.ts'
 import type { Saved } from './autosave.ts'
 import { nameNow } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
-import { type PushFlags, pushOf, tellOfStore } from './push-options.ts'
+import { pushOf, tellOfStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
 
 /** What is recorded would be lost. */
@@ -21,15 +22,6 @@ export class NowhereToPut extends JfluidError {
   readonly hint = 'Add --out <file>, or --push <url> for a store of profiles; both is fine, too.'
   constructor() {
     super('neither --out nor --push says where the profile is to go')
-  }
-}
-
-/** Regions have no tree, and a store has nothing else. */
-export class PushNeedsCalls extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Write it to a file with --out, or take --root in place of --region.'
-  constructor() {
-    super('--push has nothing to send of --region: stores of profiles keep trees of calls')
   }
 }
 
@@ -55,11 +47,7 @@ function commandOf(path: string, { store, naming: { service, labels } }: Push): 
   return words.map(shellWord).join(' ')
 }
 
-export interface DestinationFlags extends PlaceFlags, Omit<PushFlags, 'to'> {
-  readonly out?: string
-  readonly push?: string
-  readonly region?: readonly string[]
-}
+export type DestinationFlags = PlaceFlags & Pick<Flags<'record'>, 'out' | 'push' | 'pushName' | 'label'>
 
 export class Destination {
   readonly #place: ProfilePlace
@@ -86,13 +74,12 @@ export class Destination {
   /**
    * What can be known to be wrong without the target, and before it is asked which that is.
    *
-   * @throws NowhereToPut, PushNeedsCalls, OnlyForPush, BadPushUrl, BadPushName, BadLabel, BadPushCredentials
+   * @throws NowhereToPut, BadPushUrl, BadPushName, BadLabel, BadPushCredentials
    */
   static check(flags: DestinationFlags): Push | null {
-    const { out, push: to, region, pushName, label } = flags
-    const checked = pushOf({ ...(to !== undefined && { to }), pushName, label }, process.env)
+    const { out, push: to, pushName, label } = flags
+    const checked = pushOf({ to, pushName, label }, process.env)
     if (out === undefined && checked === null) throw new NowhereToPut()
-    if (checked !== null && region !== undefined) throw new PushNeedsCalls()
     return checked
   }
 

@@ -1,20 +1,16 @@
 // jfluid detach: ends a session whose client hangs or is stopped, and removes what dead clients have left.
 
+import type { Flags } from '../options/table.ts'
 import { remainsText } from '../profile/detach-facts.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { count } from '../profile/text.ts'
 import { type Dismissal, dismiss, NotGone } from '../session/doors/dismiss.ts'
 import { targetOf } from './target.ts'
 
-export interface DetachFlags {
-  readonly force?: boolean
-  readonly json?: boolean
-}
-
 /** @throws NotGone once all is said, if something of ours is still there */
 export async function detach(
   pidText: string | undefined,
-  flags: DetachFlags,
+  flags: Flags<'detach'>,
   print: (text: string) => void,
 ): Promise<void> {
   const pid = await targetOf(pidText)

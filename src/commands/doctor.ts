@@ -3,6 +3,7 @@
 import { NoSuchProcess } from '../attach/admission.ts'
 import { readProcessors } from '../attach/processors.ts'
 import { append, maxOf } from '../base/arrays.ts'
+import type { Flags } from '../options/table.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, count, plural, width } from '../profile/text.ts'
 import { type DebuggerAddress, textOf } from '../session/doors/debugger-address.ts'
@@ -12,13 +13,9 @@ import { attachDoor } from '../session/doors/door.ts'
 import { type ReachOptions, type RootReach, reachOfRoots } from '../session/roots/root-reach.ts'
 import { createProgress } from '../tui/progress.ts'
 import { describeRoots } from './matches.ts'
-import { type JdwpFlag, type SessionFlags, sessionOptions } from './options.ts'
+import { sessionOptions } from './options.ts'
 import { targetOf } from './target.ts'
 import { JdwpOrPid } from './way-in.ts'
-
-export type DoctorFlags = Pick<SessionFlags, 'root' | 'include' | 'exclude' | 'jdk'> & {
-  readonly json?: boolean
-} & JdwpFlag
 
 /** Reasons for skipping that the text names. */
 const REASONS = 5
@@ -32,7 +29,7 @@ const CALLEES = 12
 /** @returns the exit status that an attach would have; 0 if nothing known forbids it */
 export async function doctor(
   pidText: string | undefined,
-  flags: DoctorFlags,
+  flags: Flags<'doctor'>,
   print: (text: string) => void,
 ): Promise<number> {
   if (flags.jdwp !== undefined && pidText !== undefined) throw new JdwpOrPid(pidText)

@@ -1,7 +1,7 @@
 // --every: when a sample is due, as people type it. 10000bc, 0.5ms, 10ms, 1s.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import type { Mode, Sampling } from '../profile/profile.ts'
+import type { Sampling } from '../profile/profile.ts'
 
 export class BadInterval extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -12,14 +12,6 @@ export class BadInterval extends JfluidError {
   }
 }
 
-export class OnlyForSamples extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Add --mode sample, or leave it out.'
-  constructor(option: string, mode: Mode) {
-    super(`${option} says how samples are taken, and --mode ${mode} takes none`)
-  }
-}
-
 /** Where sessions are not of one JVM that a command of this machine samples from outside. */
 export class TimedSamplesElsewhere extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -27,14 +19,6 @@ export class TimedSamplesElsewhere extends JfluidError {
     'Sample by bytecodes (--every 10000bc), or leave --mode sample out: scheme adaptive has samples below its roots, too.'
   constructor() {
     super('samples by time are taken by attach, record or run of one JVM on this machine')
-  }
-}
-
-export class SamplesFollowNobody extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out.'
-  constructor() {
-    super('samples are of threads that call a root: --mode sample does not go with --follow-threads')
   }
 }
 

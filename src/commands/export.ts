@@ -3,16 +3,11 @@
 import { fstatSync } from 'node:fs'
 import { BinaryOnTerminal, NoTraceInProfile, NoTreeInProfile } from '../export/errors.ts'
 import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
+import type { Flags } from '../options/table.ts'
 import { createProgress } from '../tui/progress.ts'
 import { readWithProgress } from './read.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
-
-export interface ExportFlags {
-  readonly format?: string
-  readonly out?: string
-  readonly threads?: boolean
-}
 
 /** Until then, nobody wonders. */
 const QUIET_MS = 1000
@@ -21,7 +16,7 @@ const STEP_MS = 200
 /** Contexts from which on they are told of at once: some formats have nothing to write before they have seen all. */
 const MANY = 100_000
 
-export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
+export async function exportCommand(file: string, flags: Flags<'export'>): Promise<void> {
   const { out } = flags
   const format = flags.format === undefined ? formatOfFile(out) : formatNamed(flags.format)
   if (out === undefined && format.isBinary && process.stdout.isTTY) {

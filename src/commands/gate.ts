@@ -5,20 +5,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Flags } from '../options/table.ts'
 import { choiceOf } from '../profile/comparable.ts'
 import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
 import { readProfile } from '../profile/file.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
-import type { SessionFlags } from './options.ts'
 import { run } from './run.ts'
-
-export interface GateFlags {
-  /** A part: 0.005 is half a percent. */
-  readonly tolerance: number
-  readonly json?: boolean
-}
 
 /** How many methods the text names. */
 const NAMED = 10
@@ -68,7 +62,7 @@ export class ProgramFailed extends JfluidError {
 export async function gate(
   baseline: string,
   rest: readonly string[],
-  flags: GateFlags,
+  flags: Flags<'gate'>,
   print: (text: string) => void,
 ): Promise<void> {
   const before = await readProfile(baseline)
@@ -93,7 +87,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
       const hint = `Record the new profile yourself, with --bba and the path of ${blocks}, and compare the two files.`
       throw new NotComparable(`the baseline was counted by an analysis of its own, ${blocks}`, hint)
     }
-    const flags: SessionFlags = {
+    const flags: Flags<'run'> = {
       ...{ root: roots, scheme, mode },
       ...(mode === 'bytecodes' && blocks !== undefined && { bba: blocks }),
       ...(selection !== undefined && {

@@ -1,6 +1,7 @@
 // A session in a proxy: what its client asks for, done with the session's own commands.
 
 import { JfluidError } from '../base/errors.ts'
+import type { SessionFlags } from '../options/table.ts'
 import { encodeProfile } from '../profile/file.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Operations, Value } from '../remote/desk.ts'
@@ -16,7 +17,7 @@ import { describeDetach, type Finished, finish } from './finish.ts'
 import { HostedView } from './hosted-view.ts'
 import { liveSource } from './live.ts'
 import { describeMatches } from './matches.ts'
-import { commandOptions, type SessionFlags } from './options.ts'
+import { commandOptions } from './options.ts'
 import { outcome } from './outcome.ts'
 import { checkRemoteFlags, flagsFromAfar } from './remote-flags.ts'
 import { sessionSteering } from './steering.ts'

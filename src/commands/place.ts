@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseDuration } from '../base/duration.ts'
-import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, JfluidError } from '../base/errors.ts'
 import { homeDirectory } from '../base/home.ts'
 import { shellWord } from '../base/shell-word.ts'
+import type { Flags } from '../options/table.ts'
 import { autosavedBeside } from '../profile/autosaved.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
@@ -40,16 +41,6 @@ export class ProfileOnlyAutosaved extends JfluidError {
   }
 }
 
-/** Nothing is kept, and so nothing is saved. */
-export class AutosaveWithoutFile extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint: string
-  constructor(option: string) {
-    super(`--autosave is for a profile that is kept, and there is no ${option}`)
-    this.hint = `Add ${option} <file>, or leave --autosave out.`
-  }
-}
-
 const DEFAULT_MS = 5000
 
 /** What `--autosave` takes: how long from one to the next, or `off`. */
@@ -58,10 +49,7 @@ function intervalOf(text: string | undefined): number | null {
   return text === undefined ? DEFAULT_MS : parseDuration(text)
 }
 
-export interface PlaceFlags {
-  readonly autosave?: string
-  readonly reproducible?: boolean
-}
+export type PlaceFlags = Pick<Flags<'record'>, 'autosave' | 'reproducible'>
 
 export class ProfilePlace {
   readonly path: string
@@ -103,21 +91,13 @@ export class ProfilePlace {
     return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)
   }
 
-  /**
-   * The same where there may be none.
-   *
-   * @param option  that would name one
-   * @throws AutosaveWithoutFile
-   */
+  /** The same where there may be none. */
   static async maybeAt(
     path: string | undefined,
-    option: string,
     flags: PlaceFlags,
     tell: (line: string) => void,
   ): Promise<ProfilePlace | null> {
-    if (path !== undefined) return await ProfilePlace.at(path, flags, tell)
-    if (flags.autosave !== undefined) throw new AutosaveWithoutFile(option)
-    return null
+    return path === undefined ? null : await ProfilePlace.at(path, flags, tell)
   }
 
   /** From now on, what is recorded is saved now and then. */

@@ -4,20 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import { builtFile } from '../base/package-root.ts'
+import type { Flags } from '../options/table.ts'
 import { Host, type HostOptions } from '../remote/host.ts'
 import { bridge, serveSession } from '../remote/stdio.ts'
 import { HostedSession } from './hosted-session.ts'
 import { packageVersion } from './package-version.ts'
 import { signalStatus, stopSignal } from './signals.ts'
-
-export interface ProxyFlags {
-  readonly stdio?: boolean
-  readonly listen?: string
-  readonly keyFile?: string
-  readonly grace: string
-  /** The process of one session, started by --stdio. */
-  readonly session?: string
-}
 
 export class ProxyNeedsWay extends JfluidError {
   readonly exitCode = EX_USAGE
@@ -30,7 +22,7 @@ export class ProxyNeedsWay extends JfluidError {
 
 const cli = fileURLToPath(builtFile('cli.js'))
 
-export async function proxy(flags: ProxyFlags): Promise<void> {
+export async function proxy(flags: Flags<'proxy'>): Promise<void> {
   const graceMs = parseDuration(flags.grace)
   const version = packageVersion()
   const host = (told: Pick<HostOptions, 'onOpen' | 'onEmpty' | 'onProblem'>): Host =>

@@ -1,51 +1,20 @@
 // Options that say to which store a profile goes, and what it is filed under.
 
-import type { Command } from 'commander'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Flags } from '../options/table.ts'
 import { parseNaming } from '../push/identity.ts'
 import type { Push } from '../push/push.ts'
 import { credentials, isOpen, parseStore } from '../push/store.ts'
 
-/** What a store is told says nothing without one. */
-export class OnlyForPush extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint: string
-  constructor(option: string) {
-    super(`${option} says what a pushed profile is filed under, and there is no --push`)
-    this.hint = `Add --push <url>, or leave ${option} out.`
-  }
-}
-
-export interface PushFlags {
-  readonly to?: string | undefined
-  readonly pushName?: string | undefined
-  readonly label?: readonly string[] | undefined
-}
-
-/** Adds the options that name what is pushed. */
-export function withPushFlags(command: Command): Command {
-  return command
-    .option(
-      '--push-name <service>',
-      'the service that the pushed profile is filed under; the main class otherwise',
-    )
-    .option(
-      '--label <name=value>',
-      'a label of the pushed profile, beside pid and mode, which an empty value leaves out; repeatable',
-      (value: string, before: readonly string[] = []) => [...before, value],
-    )
-}
+/** Of `push`, or of `record` with --push for --to. */
+export type PushFlags = { readonly [I in 'to' | 'pushName' | 'label']?: Flags<'push'>[I] | undefined }
 
 /**
  * @returns null if nothing is to be pushed
- * @throws OnlyForPush, BadPushUrl, BadPushName, BadLabel, BadPushCredentials
+ * @throws BadPushUrl, BadPushName, BadLabel, BadPushCredentials
  */
 export function pushOf({ to, pushName, label }: PushFlags, env: NodeJS.ProcessEnv): Push | null {
   const naming = parseNaming(pushName, label ?? [])
-  if (to !== undefined) return { store: parseStore(to), naming, credentials: credentials(env) }
-  if (pushName !== undefined) throw new OnlyForPush('--push-name')
-  if (label !== undefined) throw new OnlyForPush('--label')
-  return null
+  return to === undefined ? null : { store: parseStore(to), naming, credentials: credentials(env) }
 }
 
 /** What a user should know of a store before anything is sent. */

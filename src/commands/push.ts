@@ -2,9 +2,10 @@
 
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { NoTreeInProfile } from '../export/errors.ts'
+import type { Flags } from '../options/table.ts'
 import { push } from '../push/push.ts'
 import { createProgress } from '../tui/progress.ts'
-import { type PushFlags, pushOf, tellOfStore } from './push-options.ts'
+import { pushOf, tellOfStore } from './push-options.ts'
 import { readWithProgress } from './read.ts'
 import { stopSignal } from './signals.ts'
 
@@ -17,11 +18,7 @@ export class NothingToPush extends JfluidError {
   }
 }
 
-export interface PushCommandFlags extends PushFlags {
-  readonly to: string
-}
-
-export async function pushCommand(file: string, flags: PushCommandFlags): Promise<void> {
+export async function pushCommand(file: string, flags: Flags<'push'>): Promise<void> {
   const to = pushOf(flags, process.env)
   if (to === null) throw new Error('commander lets nobody through without --to')
   const profile = await readWithProgress(file)

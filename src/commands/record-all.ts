@@ -2,17 +2,17 @@
 
 import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
+import type { Flags } from '../options/table.ts'
 import { plural } from '../profile/text.ts'
 import { createProgress } from '../tui/progress.ts'
 import { allMeant } from './all.ts'
 import { NowhereToPut } from './destination.ts'
 import { Group, GroupPlaces, type Member, nameOf } from './group.ts'
 import { commandOptions } from './options.ts'
-import type { RecordFlags } from './record.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 
 /** `checkAll` has been asked. */
-export async function recordAll(pattern: string, flags: RecordFlags): Promise<void> {
+export async function recordAll(pattern: string, flags: Flags<'record'>): Promise<void> {
   const options = await commandOptions(flags)
   const { out } = flags
   if (out === undefined) throw new NowhereToPut()

@@ -3,33 +3,24 @@
 import { debug } from '../base/debug.ts'
 import { parseDuration } from '../base/duration.ts'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Flags } from '../options/table.ts'
 import { remoteAddress } from '../remote/address.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import type { Session } from '../session/session.ts'
 import { createProgress } from '../tui/progress.ts'
-import { type AllFlag, checkAll } from './all.ts'
+import { checkAll } from './all.ts'
 import { withConsent } from './consent.ts'
-import { Destination, type DestinationFlags, keptIn } from './destination.ts'
+import { Destination, keptIn } from './destination.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { commandOptions, type JdwpFlag, type SessionFlags } from './options.ts'
+import { commandOptions } from './options.ts'
 import { outcome } from './outcome.ts'
 import { samplesInstead, whySampled } from './samples-instead.ts'
 import { keepStatus, signalStatus, stopSignal } from './signals.ts'
 import type { RecordingStream } from './stream/recording-stream.ts'
-import { checkWait, type WaitFlags } from './wait-for.ts'
+import { checkWait } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
-
-export interface RecordFlags
-  extends Omit<SessionFlags, 'region'>,
-    DestinationFlags,
-    JdwpFlag,
-    WaitFlags,
-    AllFlag {
-  readonly duration: string
-  readonly stream?: boolean
-}
 
 /** Between two looks for the first call of the root, for which a user waits that long. */
 const FIRST_MS = 20
@@ -53,8 +44,8 @@ export class StreamNeedsCalls extends JfluidError {
   }
 }
 
-export async function record(pidText: string | undefined, flags: RecordFlags): Promise<void> {
-  checkAll(pidText, flags)
+export async function record(pidText: string | undefined, flags: Flags<'record'>): Promise<void> {
+  checkAll('record', pidText, flags)
   checkWait(pidText, flags)
   if (flags.all !== undefined) {
     const { recordAll } = await import('./record-all.ts')
@@ -85,7 +76,7 @@ export async function record(pidText: string | undefined, flags: RecordFlags): P
   keepStatus()
 }
 
-async function recordCalls(pidText: string | undefined, flags: RecordFlags): Promise<void> {
+async function recordCalls(pidText: string | undefined, flags: Flags<'record'>): Promise<void> {
   const options = await commandOptions(flags)
   const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)

@@ -1,6 +1,7 @@
 // jfluid attach to a JVM on another machine: the proxy there records, and the view here draws what comes over.
 
 import { dirname } from 'node:path'
+import type { Flags } from '../options/table.ts'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import type { RemoteAddress } from '../remote/address.ts'
@@ -8,7 +9,6 @@ import { NotFromAfar } from '../remote/errors.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
-import type { AttachFlags } from './attach.ts'
 import { commandOptions } from './options.ts'
 import { ProfilePlace } from './place.ts'
 import { checkRemoteFlags } from './remote-flags.ts'
@@ -19,13 +19,13 @@ import { startedFromAfar } from './remote-start.ts'
 import { say } from './say.ts'
 import { endingSignals, stopSignal } from './signals.ts'
 
-export async function attachRemote(address: RemoteAddress, flags: AttachFlags): Promise<void> {
+export async function attachRemote(address: RemoteAddress, flags: Flags<'attach'>): Promise<void> {
   checkRemoteFlags(flags)
   if (flags.region !== undefined) throw new NotFromAfar('the live view of --region')
   await commandOptions(flags) // what is wrong with them is told before anybody is called
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   const later: string[] = []
-  const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
+  const place = await ProfilePlace.maybeAt(flags.out, flags, (line) => later.push(line))
   if (problem !== null) throw problem
   preloadScreen()
   const progress = createProgress(process.stderr)

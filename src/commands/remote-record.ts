@@ -1,13 +1,13 @@
 // jfluid record of a JVM on another machine: the proxy there records, and the profile comes over.
 
 import { parseDuration } from '../base/duration.ts'
+import type { Flags } from '../options/table.ts'
 import type { RemoteAddress } from '../remote/address.ts'
 import { NotFromAfar } from '../remote/errors.ts'
 import { createProgress } from '../tui/progress.ts'
 import { Destination, keptIn } from './destination.ts'
 import { tellMessages } from './finish.ts'
 import { commandOptions } from './options.ts'
-import type { RecordFlags } from './record.ts'
 import { checkRemoteFlags } from './remote-flags.ts'
 import { RemoteSession } from './remote-session.ts'
 import { startedFromAfar } from './remote-start.ts'
@@ -16,7 +16,7 @@ import { keepStatus, stopSignal } from './signals.ts'
 /** From one look to the next. */
 const LOOK_MS = 500
 
-export async function recordRemote(address: RemoteAddress, flags: RecordFlags): Promise<void> {
+export async function recordRemote(address: RemoteAddress, flags: Flags<'record'>): Promise<void> {
   checkRemoteFlags(flags)
   if (flags.stream) throw new NotFromAfar('--stream')
   await commandOptions(flags) // what is wrong with them is told before anybody is called

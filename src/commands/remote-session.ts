@@ -1,6 +1,7 @@
 // A session that another machine's proxy has, as commands here see it.
 
 import { EX_IOERR, type JfluidError } from '../base/errors.ts'
+import type { SessionFlags } from '../options/table.ts'
 import { decodeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { RemoteAddress } from '../remote/address.ts'
@@ -13,7 +14,6 @@ import { type KeepProfile, OldRootsAgain } from '../session/changed-roots.ts'
 import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
 import type { Left, Started } from './hosted-session.ts'
-import type { SessionFlags } from './options.ts'
 import { type outcome, SessionCutShort } from './outcome.ts'
 import { packageVersion } from './package-version.ts'
 

@@ -1,10 +1,10 @@
 // From the call to a proxy until it records. Whoever has enough before that leaves the JVM as it was: a proxy whose
 // client has only gone records for it until its grace is over.
 
+import type { SessionFlags } from '../options/table.ts'
 import type { RemoteAddress } from '../remote/address.ts'
 import type { Caller } from '../remote/caller.ts'
 import type { Progress } from '../tui/progress.ts'
-import type { SessionFlags } from './options.ts'
 import { RemoteSession } from './remote-session.ts'
 import { type StopSignal, signalStatus } from './signals.ts'
 

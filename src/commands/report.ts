@@ -1,23 +1,15 @@
 // jfluid report: what a recorded profile says, on a page or as JSON.
 
+import type { Flags } from '../options/table.ts'
 import { closeMethods, methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
 import { reportJsonPieces, reportPieces, type TracedMethods, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import { readWithProgress } from './read.ts'
-import { NoSuchTracedCall } from './trace-options.ts'
-
-export interface ReportFlags {
-  readonly top: number
-  readonly json?: boolean
-  readonly threads?: boolean
-  readonly backTraces?: readonly string[]
-  /** A traced call, from 1 on. */
-  readonly trace?: number
-}
+import { NoSuchTracedCall } from './traced-call.ts'
 
 /** @throws CannotReadProfile and its like, NoSuchMethod, NoSuchTracedCall */
-export async function report(file: string, flags: ReportFlags): Promise<void> {
+export async function report(file: string, flags: Flags<'report'>): Promise<void> {
   const profile = await readWithProgress(file)
   const backTraces = (flags.backTraces ?? []).map((text) => tracedMethods(text, profile))
   const { trace } = flags

@@ -4,6 +4,7 @@ import { NoSuchProcess } from '../attach/admission.ts'
 import { append } from '../base/arrays.ts'
 import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
+import type { Flags } from '../options/table.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, cut, percent, plural, right, width } from '../profile/text.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
@@ -12,14 +13,6 @@ import { createProgress } from '../tui/progress.ts'
 import { EndedBySignal } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
-import { samplerNamed } from './whole-jvm-options.ts'
-
-export interface RootsFlags {
-  readonly duration?: string
-  readonly top: number
-  readonly sampler?: string
-  readonly json?: boolean
-}
 
 /** Longer while there are few samples. */
 export const USUAL_DURATION = { durationMs: 3_000, atMostMs: 10_000 } as const
@@ -28,7 +21,7 @@ const STAYS = 3
 
 export async function roots(
   pidText: string | undefined,
-  flags: RootsFlags,
+  flags: Flags<'roots'>,
   print: (text: string) => void,
 ): Promise<void> {
   const duration =
@@ -39,7 +32,7 @@ export async function roots(
   try {
     const found = await searchRoots(pid, {
       ...duration,
-      sampler: samplerNamed(flags.sampler),
+      sampler: flags.sampler,
       onCost: (text) => progress.note(text),
       onPhase: (phase) => progress.phase(phase),
       onProgress: (text) => progress.update(text),

@@ -5,8 +5,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, lstatSync, openSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EX_CANTCREAT, EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_IOERR, EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
+import type { Flags } from '../options/table.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
 import { openLog } from '../profile/replace-file.ts'
 import { type OpenDoor, startDoor } from '../session/doors/door.ts'
@@ -17,9 +18,9 @@ import { terminalProblem } from '../tui/screen.ts'
 import { LinkLost } from '../wire/link.ts'
 import { finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { commandOptions, type SessionFlags } from './options.ts'
+import { commandOptions } from './options.ts'
 import { PassOn } from './pass-on.ts'
-import { type PlaceFlags, ProfilePlace } from './place.ts'
+import { ProfilePlace } from './place.ts'
 import { view } from './session-view.ts'
 import { signalStatus } from './signals.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
@@ -65,27 +66,13 @@ export class EndedBeforeRecording extends JfluidError {
   }
 }
 
-/** It has the terminal. */
-export class OutputWithoutScreen extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out; the shell can send what it prints to a file: > file'
-  constructor() {
-    super(
-      "--output is for the program's output while the live view has the screen, and with --record there is none",
-    )
-  }
-}
-
-export interface RunFlags extends SessionFlags, PlaceFlags {
-  readonly record?: string
-  readonly output?: string
+export interface RunFlags extends Flags<'run'> {
   /** What the program prints is not what is asked for. */
   readonly outputToStderr?: boolean
 }
 
 /** @returns the program's own exit status, 128 + n if signal n ended it */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
-  if (flags.record !== undefined && flags.output !== undefined) throw new OutputWithoutScreen()
   if (isSampledByJvm(flags)) {
     const { runWholeJvm } = await import('./whole-jvm.ts')
     return await runWholeJvm(command, flags)
@@ -93,7 +80,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   const options = { ...(await commandOptions(flags)), untilExit: true }
   const headless = flags.record !== undefined
   const progress = createProgress(process.stderr)
-  const place = await ProfilePlace.maybeAt(flags.record, '--record', flags, (line) => progress.note(line))
+  const place = await ProfilePlace.maybeAt(flags.record, flags, (line) => progress.note(line))
   if (!headless) {
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem

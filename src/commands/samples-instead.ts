@@ -2,7 +2,7 @@
 
 import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { JfluidError } from '../base/errors.ts'
-import type { SessionFlags } from './options.ts'
+import type { SessionFlags } from '../options/table.ts'
 import type { WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 

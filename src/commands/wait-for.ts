@@ -4,31 +4,20 @@ import { appeared } from '../attach/appearing.ts'
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { parseDuration } from '../base/duration.ts'
 import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Flags } from '../options/table.ts'
 import { BadPattern } from '../reveal/errors.ts'
 import { createProgress } from '../tui/progress.ts'
 import { isContainerName } from './containers/name.ts'
-import type { JdwpFlag } from './options.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { AmbiguousName, checkHere, jvmsNamed, targetOf } from './target.ts'
 
-export interface WaitFlags {
-  readonly waitFor?: string
-  readonly waitTimeout?: string
-}
+export type WaitFlags = Pick<Flags<'attach'>, 'waitFor' | 'waitTimeout'>
 
 export class WaitForWithPid extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--wait-for says which JVM is meant, and so does '${pid}'`)
-  }
-}
-
-export class WaitTimeoutAlone extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Say which JVM to wait for: --wait-for OrderServer'
-  constructor() {
-    super('--wait-timeout says how long --wait-for waits, and there is none')
   }
 }
 
@@ -55,16 +44,13 @@ const WAIT_INSIDE =
   'Wait for its main class, which is seen in containers as well; one that runs is given in place of a process id.'
 const TICK_MS = 1000
 
-/** @throws BadPattern, BadDuration, WaitForWithPid, WaitTimeoutAlone: nothing has been looked at */
+/** @throws BadPattern, BadDuration, WaitForWithPid: nothing has been looked at */
 export function checkWait(
   pidText: string | undefined,
-  { jdwp, waitFor, waitTimeout }: WaitFlags & JdwpFlag,
+  { jdwp, waitFor, waitTimeout }: WaitFlags & Pick<Flags<'attach'>, 'jdwp'>,
 ): void {
   if (waitTimeout !== undefined) parseDuration(waitTimeout)
-  if (waitFor === undefined) {
-    if (waitTimeout !== undefined) throw new WaitTimeoutAlone()
-    return
-  }
+  if (waitFor === undefined) return
   const named = pidText ?? (jdwp === undefined ? undefined : '--jdwp')
   if (named !== undefined) throw new WaitForWithPid(named)
   if (isContainerName(waitFor))

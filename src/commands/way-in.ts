@@ -1,11 +1,11 @@
 // How a command gets into its JVM: by its process id, or by the port where it takes a debugger.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Flags, SessionFlags } from '../options/table.ts'
 import { textOf } from '../session/doors/debugger-address.ts'
 import { attachDoor, type OpenDoor } from '../session/doors/door.ts'
 import { asksFirst, type SessionRequest } from '../session/session-options.ts'
-import type { JdwpFlag, SessionFlags } from './options.ts'
-import { jvmFor, type WaitFlags } from './wait-for.ts'
+import { jvmFor } from './wait-for.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 export class JdwpOrPid extends JfluidError {
@@ -39,7 +39,10 @@ export interface WayIn {
  *
  * @throws JdwpOrPid, JdwpNeedsRoot
  */
-export function checkJdwp(pidText: string | undefined, flags: SessionFlags & JdwpFlag): void {
+export function checkJdwp(
+  pidText: string | undefined,
+  flags: SessionFlags & Pick<Flags<'attach'>, 'jdwp'>,
+): void {
   if (flags.jdwp === undefined) return
   if (pidText !== undefined) throw new JdwpOrPid(pidText)
   if (isSampledByJvm(flags)) throw new JdwpNeedsRoot('sampling by time')
@@ -47,7 +50,10 @@ export function checkJdwp(pidText: string | undefined, flags: SessionFlags & Jdw
 }
 
 /** @throws as `jvmFor` */
-export async function wayIn(pidText: string | undefined, flags: JdwpFlag & WaitFlags): Promise<WayIn> {
+export async function wayIn(
+  pidText: string | undefined,
+  flags: Pick<Flags<'attach'>, 'jdwp' | 'waitFor' | 'waitTimeout'>,
+): Promise<WayIn> {
   const { jdwp } = flags
   if (jdwp !== undefined) {
     const open = async (onPhase: (phase: string) => void): Promise<OpenDoor> => {

@@ -1,32 +1,15 @@
 // --mode sample by time: nothing is instrumented, and the JVM looks at its threads itself.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import type { Sampling } from '../profile/profile.ts'
+import type { SamplerName } from '../options/how-exactly.ts'
+import { checkSampledByJvm } from '../options/refusals.ts'
+import type { SessionFlags } from '../options/table.ts'
 import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
 import type { AskedSampling } from '../session/sampling/jvm-sampling.ts'
 import { DebugInfoUnused, StacksHaveNoParameters } from '../session/sampling/not-by-dumps.ts'
 import { parseEvery } from './every.ts'
-import type { SessionFlags } from './options.ts'
-
-export type SamplerName = Exclude<Sampling['by'], 'probes'>
 
 const DUMPED = '--sampler stacks takes dumps of threads'
-
-export const SAMPLERS: readonly SamplerName[] = ['jfr', 'cpu', 'stacks']
-
-/** An option that says what is instrumented, or what instrumented methods do. */
-export class NotForWholeJvm extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint: string
-  constructor(option: string, hasRoot = false) {
-    super(
-      `${option} is for instrumented methods, and ${hasRoot ? 'samples by time need none' : 'without --root none is instrumented'}`,
-    )
-    this.hint = hasRoot
-      ? 'Leave it out, or sample by bytecodes (--every 10000bc), or take another --mode.'
-      : 'Name a root (--root), or leave the option out.'
-  }
-}
 
 /** Shorter than this sampler can, or in a unit that it does not have. */
 export class IntervalNotTaken extends JfluidError {
@@ -53,33 +36,11 @@ export interface JvmSamplingFlags {
   readonly debugInfo: boolean
 }
 
-/** @throws BadPattern, NotForWholeJvm, BadInterval, IntervalNotTaken, StacksHaveNoParameters, DebugInfoUnused */
+/** @throws BadPattern, OptionRefused, BadInterval, IntervalNotTaken, StacksHaveNoParameters, DebugInfoUnused */
 export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
   const roots = (flags.root ?? []).map(parseRoot)
-  const given: readonly [string, boolean][] = [
-    ['--scheme a', flags.scheme === 'a'],
-    ['--scheme adaptive', flags.scheme === 'adaptive'],
-    ['--time', flags.time !== undefined],
-    ['--include', flags.include !== undefined],
-    ['--exclude', flags.exclude !== undefined],
-    ['--jdk', flags.jdk === true],
-    ['--follow-threads', flags.followThreads === true],
-    ['--waits', flags.waits === true],
-    ['--max-overhead', flags.maxOverhead !== undefined],
-    ['--slow', flags.slow !== undefined],
-    ['--call-sites', flags.callSites === true],
-    ['--random', flags.random !== undefined],
-    ['--sample-every', flags.sampleEvery !== undefined],
-    ['--liveness', flags.liveness === true],
-    ['--bba', flags.bba !== undefined],
-    ['--profiler', flags.profiler !== undefined],
-    ['--reproducible', flags.reproducible === true],
-    ['--trace', flags.trace !== undefined],
-    ['--max-contexts', flags.maxContexts !== undefined],
-  ]
-  const misplaced = given.find(([, is]) => is)
-  if (misplaced !== undefined) throw new NotForWholeJvm(misplaced[0], roots.length > 0)
-  const by = samplerNamed(flags.sampler)
+  checkSampledByJvm(flags)
+  const by = flags.sampler
   const every = flags.every === undefined ? undefined : intervalOf(flags.every, by ?? 'jfr')
   if (by === 'stacks') {
     const precise = roots.find(({ parameters }) => parameters !== null)
@@ -87,10 +48,6 @@ export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
     if (flags.debugInfo) throw new DebugInfoUnused(DUMPED)
   }
   return { sampling: { by, every }, roots, debugInfo: flags.debugInfo === true }
-}
-
-export function samplerNamed(text: string | undefined): SamplerName | undefined {
-  return SAMPLERS.find((name) => name === text)
 }
 
 /** @throws BadInterval, IntervalNotTaken */

@@ -8,6 +8,7 @@ import { readTargetProcess } from '../attach/target-process.ts'
 import { parseDuration } from '../base/duration.ts'
 import type { JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
+import type { Flags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
@@ -16,13 +17,11 @@ import { openRecordingDoor, type RecordingDoor } from '../session/sampling/recor
 import { type Leave, type LiveSource, runLiveView } from '../tui/app.ts'
 import { createProgress } from '../tui/progress.ts'
 import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
-import type { AttachFlags } from './attach.ts'
 import { Destination, keptIn } from './destination.ts'
 import { sessionKeeper } from './keeper.ts'
 import { NothingSampled, outcome } from './outcome.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
-import type { RecordFlags } from './record.ts'
 import { exitOf, NoJvmStarted, outputFile, outputOf, type RunFlags, start } from './run.ts'
 import { say } from './say.ts'
 import { endingSignals, keepStatus, stopSignal } from './signals.ts'
@@ -41,12 +40,12 @@ const OPTIONS_MS = 20_000
 /** @param whySamples  if calls were asked for */
 export async function attachWholeJvm(
   pidText: string | undefined,
-  flags: AttachFlags,
+  flags: Flags<'attach'>,
   whySamples?: string,
 ): Promise<void> {
   const samples = wholeJvmSampling(flags)
   const later: string[] = []
-  const place = await ProfilePlace.maybeAt(flags.out, '--out', flags, (line) => later.push(line))
+  const place = await ProfilePlace.maybeAt(flags.out, flags, (line) => later.push(line))
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
   const pid = await jvmFor(pidText, flags)
@@ -70,7 +69,7 @@ export async function attachWholeJvm(
 /** @param whySamples  if calls were asked for */
 export async function recordWholeJvm(
   pidText: string | undefined,
-  flags: RecordFlags,
+  flags: Flags<'record'>,
   whySamples?: string,
 ): Promise<void> {
   const samples = wholeJvmSampling(flags)
@@ -130,7 +129,7 @@ export async function runWholeJvm(command: readonly string[], flags: RunFlags): 
   const { sampling } = samples
   const headless = flags.record !== undefined
   const progress = createProgress(process.stderr)
-  const place = await ProfilePlace.maybeAt(flags.record, '--record', flags, (line) => progress.note(line))
+  const place = await ProfilePlace.maybeAt(flags.record, flags, (line) => progress.note(line))
   if (!headless) {
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem

@@ -6,8 +6,9 @@ import { beginDebugLog } from '../base/debug-log.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { finish } from '../commands/finish.ts'
-import { commandOptions, parsePid, type SessionFlags } from '../commands/options.ts'
-import { checkRemovedOptions } from '../commands/removed-options.ts'
+import { commandOptions, parsePid } from '../commands/options.ts'
+import { checkRemovedOptions } from '../options/removed.ts'
+import type { SessionFlags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
 import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
@@ -79,7 +80,7 @@ function flagsOf({ root, region, include, exclude, ...rest }: Omit<AttachOptions
   const lists = Object.entries({ root, region, include, exclude }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, typeof value === 'string' ? [value] : value] as const],
   )
-  return { scheme: 'auto', ...rest, ...Object.fromEntries(lists) }
+  return { ...rest, ...Object.fromEntries(lists) }
 }
 
 export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncDisposable {

@@ -3,6 +3,7 @@
 
 import { type Command, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { GROUPS } from './option.ts'
 
 export interface RemovedOption {
   /** As it was typed, with its dashes. */
@@ -42,6 +43,9 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
   },
 ]
 
+/** Hidden options count where the help has its groups in the order of their first options. */
+const FIRST_GROUP = `${GROUPS[0]}:`
+
 export class OptionRemoved extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint: string
@@ -60,7 +64,8 @@ export class OptionRemoved extends JfluidError {
 export function withRemovedOptions(command: Command, removed = REMOVED_OPTIONS): Command {
   for (const row of removed) {
     // It may have had a value, or not.
-    if (row.value === undefined) command.addOption(new Option(`${row.option} [value]`).hideHelp())
+    if (row.value === undefined)
+      command.addOption(new Option(`${row.option} [value]`).hideHelp().helpGroup(FIRST_GROUP))
     command.on(`option:${row.option.slice(2)}`, (value: unknown) => {
       if (row.value === undefined || row.value === value) throw new OptionRemoved(row)
     })

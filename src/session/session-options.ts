@@ -5,6 +5,7 @@ import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
+import type { Passed } from '../options/table.ts'
 import { isTimed, type Mode } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
@@ -17,22 +18,12 @@ export interface SelfSampling {
   readonly random: number
 }
 
-/** What is asked for. */
-export interface SessionRequest {
-  /** Default: exact time. */
-  readonly mode?: Mode
+/** What is asked for: what `options/` says of a session goes in as it is, and the rest. */
+export interface SessionRequest extends Passed {
   /** Of mode `bytecodes`, where basic blocks end, and what that is called. Default: default. */
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
-  /** With mode `exact`: waiting has rows of its own. Mode `locks` has them anyway. */
-  readonly waits?: boolean
-  /** Calls of a method from different places are told apart. */
-  readonly callSites?: boolean
   /** Of mode `sample`: when one is due. */
   readonly sampling?: SelfSampling
-  /** Of mode `alloc`: one of so many allocations is recorded. Default: all. */
-  readonly sampleEvery?: number
-  /** Of mode `alloc`: recorded objects are looked after, which of them are alive. */
-  readonly liveness?: boolean
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
   readonly scheme: SchemeChoice
@@ -53,16 +44,6 @@ export interface SessionRequest {
   readonly include: readonly ClassPattern[]
   readonly exclude: readonly ClassPattern[]
   readonly jdk: boolean
-  /** Work that is handed to other threads inside the root is part of it. */
-  readonly followThreads?: boolean
-  /** The overhead is held below that, by taking probes out of methods: 0.05 is 5 %. Of exact time. */
-  readonly maxOverhead?: number
-  /** So many calls of roots are kept event by event. Of exact time, without `callSites`. */
-  readonly trace?: number
-  /** Contexts that the tree may have before those that cost least are collapsed. Default: what memory allows. */
-  readonly maxContexts?: number
-  /** Trees of slow calls are kept: of those above p99, or that take so many ns. Of times and of bytecodes. */
-  readonly slow?: 'p99' | number
   /** The target's end is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }

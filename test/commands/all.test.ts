@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'
-import { type AllFlag, allMeant, allNamed, checkAll } from '../../src/commands/all.ts'
+import { allMeant, allNamed, checkAll } from '../../src/commands/all.ts'
 import { ownPath } from '../../src/commands/group.ts'
-import type { SessionFlags } from '../../src/commands/options.ts'
 import { checkWait } from '../../src/commands/wait-for.ts'
+import type { Flags } from '../../src/options/table.ts'
 
-const FLAGS: AllFlag & SessionFlags = {
-  ...{ all: 'shop.*', root: ['A.b'], scheme: 'b' },
+const FLAGS: Flags<'record'> = {
+  ...{ all: 'shop.*', root: ['A.b'], scheme: 'b', mode: 'exact', duration: '10s' },
 }
 
 it.each([
@@ -27,8 +27,8 @@ it.each([
   [undefined, { all: ' ' }, 'it is empty'],
   [undefined, { all: 'tcp://shop7:7071/*' }, 'and --all is for those of this one'],
 ])('%s with %o is refused', (pid, more, message) => {
-  expect(() => checkAll(pid, { ...FLAGS, ...more })).toThrow(message)
-  expect(() => checkAll(undefined, FLAGS)).not.toThrow()
+  expect(() => checkAll('record', pid, { ...FLAGS, ...more })).toThrow(message)
+  expect(() => checkAll('record', undefined, FLAGS)).not.toThrow()
 })
 
 const jvms = (count: number, mainClass: string): Jvm[] =>

@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import { EX_USAGE, JfluidError } from '../../src/base/errors.ts'
-import { commandOptions, type SessionFlags } from '../../src/commands/options.ts'
+import { commandOptions } from '../../src/commands/options.ts'
 import { isSampledByJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-options.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 import { MODES, type Mode } from '../../src/profile/profile.ts'
 
 /** As typed. --include, --exclude and --jdk are not here: they go with all that has a root. */

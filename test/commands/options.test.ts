@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { Command } from 'commander'
 import { describe, it } from 'vitest'
 import { EX_USAGE, JfluidError } from '../../src/base/errors.ts'
-import { commandOptions, type SessionFlags, withSessionFlags } from '../../src/commands/options.ts'
+import { commandOptions } from '../../src/commands/options.ts'
+import { withOptions } from '../../src/options/parser.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 
 const FLAGS: SessionFlags = { root: ['com.acme.App.main'], scheme: 'b', mode: 'exact' }
 
 describe('--max-overhead', () => {
   const parsed = (text: string): number | undefined => {
-    const command = withSessionFlags(new Command())
+    const command = withOptions(new Command(), 'session')
       .exitOverride()
       .configureOutput({ writeErr: () => {} })
     return command.parse(['--max-overhead', text], { from: 'user' }).opts<SessionFlags>().maxOverhead
@@ -38,7 +40,7 @@ describe('--max-overhead', () => {
 
 describe('--slow', () => {
   const parsed = (text: string): 'p99' | number | undefined => {
-    const command = withSessionFlags(new Command())
+    const command = withOptions(new Command(), 'session')
       .exitOverride()
       .configureOutput({ writeErr: () => {} })
     return command.parse(['--slow', text], { from: 'user' }).opts<SessionFlags>().slow

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { keepIn, ProfilePlace } from '../../src/commands/place.ts'
+import { checkOwnOptions } from '../../src/options/refusals.ts'
 import { readProfile } from '../../src/profile/file.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { profileOf } from '../profile/trees.ts'
@@ -79,12 +80,18 @@ describe('the place of a profile is looked at before anything is recorded', () =
       name: 'BadDuration',
       exitCode: 64,
     })
-    await assert.rejects(ProfilePlace.maybeAt(undefined, '--record', { autosave: '1s' }, tell), {
-      name: 'AutosaveWithoutFile',
-      exitCode: 64,
-      message: /there is no --record/,
-    })
-    assert.equal(await ProfilePlace.maybeAt(undefined, '--record', {}, tell), null)
+    for (const [command, option] of [
+      ['attach', '--out'],
+      ['run', '--record'],
+    ] as const) {
+      assert.throws(() => checkOwnOptions(command, { autosave: '1s' }), {
+        name: 'OptionRefused',
+        exitCode: 64,
+        message: `--autosave is for a profile that is kept, and there is no ${option}`,
+      })
+    }
+    assert.doesNotThrow(() => checkOwnOptions('run', { autosave: '1s', record: 'p.jfluid' }))
+    assert.equal(await ProfilePlace.maybeAt(undefined, {}, tell), null)
   })
 })
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Destination, type DestinationFlags, keptIn } from '../../src/commands/destination.ts'
 import { tellOfStore } from '../../src/commands/push-options.ts'
 import type { StopSignal } from '../../src/commands/signals.ts'
+import { checkOwnOptions } from '../../src/options/refusals.ts'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
 import { parseNaming } from '../../src/push/identity.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
@@ -119,16 +120,21 @@ describe('record refuses', () => {
     }
   }
 
-  it('to lose what it records, labels that nobody sees, and regions for a store', () => {
+  it('to lose what it records', () => {
     expect(refusal({})).toBe('NowhereToPut 64')
     expect(refusal({ out: 'p' })).toBe('nothing')
     expect(refusal({ push: 'http://h' })).toBe('nothing')
     expect(refusal({ out: 'p', push: 'http://h', label: ['a=b'], pushName: 'x' })).toBe('nothing')
-    expect(refusal({ out: 'p', label: ['a=b'] })).toBe('OnlyForPush 64')
-    expect(refusal({ out: 'p', pushName: 'x' })).toBe('OnlyForPush 64')
-    expect(refusal({ push: 'http://h', region: ['A.b:1-2'] })).toBe('PushNeedsCalls 64')
-    expect(refusal({ out: 'p', region: ['A.b:1-2'] })).toBe('nothing')
     expect(refusal({ push: 'ftp://h' })).toBe('BadPushUrl 64')
+  })
+
+  it.each([
+    [{ out: 'p', label: ['a=b'] }, '--label says what a pushed profile is filed under'],
+    [{ out: 'p', pushName: 'x' }, '--push-name says what a pushed profile is filed under'],
+    [{ push: 'http://h', region: ['A.b:1-2'] }, '--push has nothing to send of --region'],
+  ])('%j: labels that nobody sees, and regions for a store', (flags, message) => {
+    expect(() => checkOwnOptions('record', flags)).toThrow(message)
+    expect(() => checkOwnOptions('record', { out: 'p', region: ['A.b:1-2'] })).not.toThrow()
   })
 })
 

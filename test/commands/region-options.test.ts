@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { commandOptions, type SessionFlags } from '../../src/commands/options.ts'
+import { commandOptions } from '../../src/commands/options.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 
 const plain: SessionFlags = { scheme: 'b', mode: 'exact' }
 

@@ -3,17 +3,17 @@
 import { Command, Option } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { EX_USAGE } from '../../src/base/errors.ts'
-import { withSessionFlags } from '../../src/commands/options.ts'
 import { commandLine } from '../../src/commands/program.ts'
+import { commandRows } from '../../src/commands/shell/table.ts'
+import { attach } from '../../src/library/attachment.ts'
+import { withOptions } from '../../src/options/parser.ts'
 import {
   checkRemovedOptions,
   OptionRemoved,
   REMOVED_OPTIONS,
   type RemovedOption,
   withRemovedOptions,
-} from '../../src/commands/removed-options.ts'
-import { commandRows } from '../../src/commands/shell/table.ts'
-import { attach } from '../../src/library/attachment.ts'
+} from '../../src/options/removed.ts'
 import { inProcess } from '../support/in-process.ts'
 
 /** No process has that number (PID_MAX_LIMIT is 2^22). */
@@ -108,7 +108,7 @@ it('programs that use the library are told the same', async () => {
 })
 
 it('all else is taken as before', () => {
-  const command = withSessionFlags(new Command()).exitOverride()
+  const command = withOptions(new Command(), 'session').exitOverride()
   expect(command.parse(['--root', 'a.B.c'], { from: 'user' }).opts()).toEqual({
     ...{ root: ['a.B.c'], mode: 'exact', scheme: 'auto' },
   })

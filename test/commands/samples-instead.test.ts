@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { BusyBeforeFlush } from '../../src/attach/first-redefinition.ts'
-import type { SessionFlags } from '../../src/commands/options.ts'
 import { samplesInstead, whySampled } from '../../src/commands/samples-instead.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 
 const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...{ scheme: 'auto', mode: 'exact', root: ['A.b'] },

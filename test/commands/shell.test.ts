@@ -63,7 +63,7 @@ describe('completion', () => {
   it('of values', async () => {
     expect(await candidates('record 1 --mode co')).toEqual(['count'])
     expect(await candidates('record 1 --mode=co')).toEqual(['--mode=count'])
-    expect(await candidates('record 1 --scheme ')).toEqual(['a', 'b'])
+    expect(await candidates('record 1 --scheme ')).toEqual(['auto', 'a', 'b', 'adaptive'])
     expect(await candidates('record 1 --bba p')).toEqual(['precise', 'files all'])
     expect(await candidates('export p.jfluid --format ')).toEqual(['json'])
     expect(await candidates('completion ')).toEqual([...SHELLS])

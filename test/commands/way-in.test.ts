@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest'
 import { doctor } from '../../src/commands/doctor.ts'
-import type { SessionFlags } from '../../src/commands/options.ts'
 import { checkJdwp, JdwpOrPid, wayIn } from '../../src/commands/way-in.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 
 const jdwp = { host: '127.0.0.1', port: 5005 }
 const plain: SessionFlags = { scheme: 'b' }
@@ -21,7 +21,7 @@ it('does not go with a process id, nor with what attach alone can do', () => {
   expect(() => checkJdwp(undefined, { ...plain, jdwp })).toThrow('choosing one goes by the attach mechanism')
   for (const samples of [
     { ...plain, mode: 'sample' as const },
-    { ...root, mode: 'sample' as const, sampler: 'jfr' },
+    { ...root, mode: 'sample' as const, sampler: 'jfr' as const },
     { ...root, mode: 'sample' as const, every: '1ms' },
   ]) {
     expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('sampling by time goes by')

@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { BadInterval, OnlyForSamples } from '../../src/commands/every.ts'
-import { commandOptions, type SessionFlags } from '../../src/commands/options.ts'
-import {
-  IntervalNotTaken,
-  isSampledByJvm,
-  NotForWholeJvm,
-  wholeJvmSampling,
-} from '../../src/commands/whole-jvm-options.ts'
+import { BadInterval } from '../../src/commands/every.ts'
+import { commandOptions } from '../../src/commands/options.ts'
+import { IntervalNotTaken, isSampledByJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-options.ts'
+import type { SamplerName } from '../../src/options/how-exactly.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 import { StacksHaveNoParameters } from '../../src/session/sampling/not-by-dumps.ts'
 
 const flags = (given: Partial<SessionFlags>): SessionFlags => ({
@@ -24,7 +21,7 @@ describe('--mode sample by time', () => {
     expect(isSampledByJvm(flags({ mode: 'exact' }))).toBe(false)
   })
 
-  it.each([
+  it.each<[Partial<SessionFlags>, object]>([
     // Who takes the samples depends on the JVM then.
     [{}, {}],
     [{ every: '1ms' }, { every: 1_000_000 }],
@@ -54,12 +51,16 @@ describe('--mode sample by time', () => {
     [{ profiler: 'a.jar' }, '--profiler'],
     [{ reproducible: true }, '--reproducible'],
   ])('%j is refused by name', (given, option) => {
-    expect(() => wholeJvmSampling(flags(given))).toThrow(new NotForWholeJvm(option))
+    expect(() => wholeJvmSampling(flags(given))).toThrow(
+      `${option} is for instrumented methods, and without --root none is instrumented`,
+    )
     const inside = flags({ ...given, root: ['A.b'], sampler: 'jfr' })
-    expect(() => wholeJvmSampling(inside)).toThrow(new NotForWholeJvm(option, true))
+    expect(() => wholeJvmSampling(inside)).toThrow(
+      `${option} is for instrumented methods, and samples by time need none`,
+    )
   })
 
-  it.each([
+  it.each<[string, SamplerName]>([
     ['10000bc', 'jfr'],
     ['0.5ms', 'jfr'],
     ['1.5ms', 'jfr'],
@@ -84,5 +85,7 @@ it('roots are what samples are kept of; of dumps, without parameters', () => {
 })
 
 it('other modes take no samples', async () => {
-  await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(OnlyForSamples)
+  await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(
+    '--sampler says how samples are taken, and --mode exact takes none',
+  )
 })

@@ -2,7 +2,8 @@
 // only code of the JDK calls that is not read, a package of the application, one that is loaded later, and single methods.
 
 import { beforeAll, expect, it } from 'vitest'
-import { type SessionFlags, sessionOptions } from '../../src/commands/options.ts'
+import { sessionOptions } from '../../src/commands/options.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { BadPattern } from '../../src/reveal/errors.ts'
 import { parseRoot } from '../../src/reveal/patterns.ts'

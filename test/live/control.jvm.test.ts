@@ -2,7 +2,8 @@
 // the roots.
 
 import { describe, expect, it } from 'vitest'
-import { type SessionFlags, sessionOptions } from '../../src/commands/options.ts'
+import { sessionOptions } from '../../src/commands/options.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { BadPattern, RootNeverInstrumented, RootNotFound, RootNotLoaded } from '../../src/reveal/errors.ts'

@@ -2,9 +2,9 @@
 
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { MethodName, Tree } from '../../src/cct/tree.ts'
-import type { SessionFlags } from '../../src/commands/options.ts'
 import { RemoteSession } from '../../src/commands/remote-session.ts'
 import { remoteSource } from '../../src/commands/remote-source.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 import { remoteAddress } from '../../src/remote/address.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava } from '../support/java-process.ts'

@@ -2,13 +2,14 @@
 
 import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { type SessionFlags, withSessionFlags } from '../../src/commands/options.ts'
 import { flagsFromAfar } from '../../src/commands/remote-flags.ts'
+import { withOptions } from '../../src/options/parser.ts'
+import type { SessionFlags } from '../../src/options/table.ts'
 import { Malformed } from '../../src/wire/unpack.ts'
 
 /** As a command line has them, over the wire. */
 function sent(...words: string[]): Readonly<Record<string, unknown>> {
-  const command = withSessionFlags(new Command()).exitOverride()
+  const command = withOptions(new Command(), 'session').exitOverride()
   return JSON.parse(JSON.stringify(command.parse(words, { from: 'user' }).opts<SessionFlags>()))
 }
 
@@ -43,7 +44,7 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
 
 describe('what a command line takes', () => {
   it('is all tried', () => {
-    const options = withSessionFlags(new Command()).options.filter(({ hidden }) => !hidden)
+    const options = withOptions(new Command(), 'session').options.filter(({ hidden }) => !hidden)
     expect(ENDS.map(([option]) => option).sort()).toEqual(options.map(({ long }) => long).sort())
   })
 

@@ -26,7 +26,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   push: ['export', 'profile', 'cct', 'base'],
   remote: ['wire', 'cct', 'base'],
   tui: ['profile', 'cct', 'base'],
-  library: ['commands', 'session', 'profile', 'cct', 'base'],
+  options: ['profile', 'base'],
+  library: ['commands', 'options', 'session', 'profile', 'cct', 'base'],
   session: [
     'attach',
     'jdwp-client',
@@ -40,6 +41,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'events',
     'cct',
     'regions',
+    'options',
     'profile',
     'base',
   ],

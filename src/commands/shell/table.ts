@@ -1,6 +1,8 @@
-// The command line as a table: what completion and the manual are made from. Read off the parser, so that it says what it does.
+// The command line as completion and the manual have it: arguments by the parser, options by their table.
 
-import type { Argument, Command, Option } from 'commander'
+import type { Argument, Command } from 'commander'
+import { argumentOf, COMMANDS, longOf, type Row } from '../../options/option.ts'
+import { optionsOf } from '../../options/table.ts'
 
 /** What stands in a place, for a shell to offer. */
 export type Kind = 'pid' | 'profile' | 'file' | 'jar' | 'command' | 'format' | 'other'
@@ -36,21 +38,21 @@ export interface CommandRow {
   readonly options: readonly OptionRow[]
 }
 
-/** Values of options whose parser tells them in words; a test gives each to the parser. */
-const FEW: { readonly [option: string]: readonly string[] } = {
-  '--scheme': ['a', 'b'],
-  '--bba': ['default', 'precise'],
-}
-
 export function commandRows(program: Command): CommandRow[] {
-  return program.commands
-    .filter((it) => it.name() !== 'help' && !it.name().startsWith('__'))
-    .map((it) => ({
-      name: it.name(),
-      says: it.description(),
-      arguments: it.registeredArguments.map(argumentRow),
-      options: [...it.options.filter(({ hidden }) => !hidden).map(optionRow), HELP],
-    }))
+  return COMMANDS.map((name) => {
+    const command = program.commands.find((it) => it.name() === name)!
+    return {
+      name,
+      says: command.description(),
+      arguments: command.registeredArguments.map(argumentRow),
+      options: [
+        ...optionsOf(name)
+          .filter((it) => !it.isHidden)
+          .map(optionRow),
+        HELP,
+      ],
+    }
+  })
 }
 
 const HELP: OptionRow = {
@@ -83,28 +85,16 @@ function kindOfArgument(name: string): Kind {
   return ['file', 'baseline', 'other', 'before', 'after'].includes(name) ? 'profile' : 'other'
 }
 
-function optionRow(option: Option): OptionRow {
-  const value = /[<[].*$/.exec(option.flags)?.[0]
+function optionRow(row: Row): OptionRow {
   return {
-    short: option.short,
-    long: option.long ?? option.flags,
-    value,
-    says: option.description,
-    kind: kindOfOption(option.long, value),
-    choices: option.argChoices ?? FEW[option.long ?? ''] ?? [],
-    isRepeatable: option.description.endsWith('repeatable'),
-    isRequired: option.mandatory,
-    initially: typeof option.defaultValue === 'boolean' ? undefined : textOf(option.defaultValue),
+    short: /^-\w/.exec(row.name)?.[0],
+    long: longOf(row),
+    value: argumentOf(row),
+    says: row.isRepeatable ? `${row.help}; repeatable` : row.help,
+    kind: row.offers ?? 'other',
+    choices: row.value?.choices ?? [],
+    isRepeatable: row.isRepeatable === true,
+    isRequired: row.isRequired === true,
+    initially: row.default?.toString(),
   }
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' || typeof value === 'number' ? `${value}` : undefined
-}
-
-function kindOfOption(long: string | undefined, value: string | undefined): Kind {
-  if (value === undefined) return 'other'
-  if (long === '--format') return 'format'
-  if (/\bjar\b/.test(value)) return 'jar'
-  return /\b(?:file|directory)\b/.test(value) ? 'file' : 'other'
 }

@@ -1,0 +1,30 @@
+// jfluid attaches on Linux. Elsewhere it says so in a line, and what can be done there.
+
+import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import type { CommandName } from '../options/option.ts'
+
+export class NotLinux extends JfluidError {
+  readonly exitCode = EX_UNAVAILABLE
+  readonly hint =
+    'Run it on the machine of the JVM, or reach it from here: jfluid attach ssh://host/<pid>; profiles can be read here: jfluid report <file>'
+  constructor(platform: string) {
+    super(`jfluid attaches to JVMs on Linux, and this is ${NAMES[platform] ?? platform}`)
+  }
+}
+
+const NAMES: Readonly<Record<string, string>> = { darwin: 'macOS', win32: 'Windows' }
+
+/** They read /proc, or talk to a JVM by what only Linux has. */
+const NEED_LINUX: readonly CommandName[] = [
+  ...(['ps', 'doctor', 'roots', 'attach', 'record', 'run', 'proxy', 'detach'] as const),
+]
+
+/**
+ * @param target  what the command is for; one on another machine is reached from any
+ * @throws NotLinux
+ */
+export function checkPlatform(command: CommandName, target: string | undefined, platform: string): void {
+  if (platform === 'linux' || !NEED_LINUX.includes(command)) return
+  if (target !== undefined && /^(?:ssh|tcp):/.test(target)) return
+  throw new NotLinux(platform)
+}

@@ -1,0 +1,50 @@
+// The parser is fed from the table: names, values, defaults and groups of the help.
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { argumentOf, attributeOf, type CommandName, type Row, SESSION } from './option.ts'
+import { withRemovedOptions } from './removed.ts'
+import { optionsOf } from './table.ts'
+
+/** As they were typed, by command and attribute. */
+const typed = new WeakMap<Command, Map<string, string[]>>()
+
+/** Adds all options of a command. */
+export function withOptions(command: Command, name: CommandName): Command {
+  const texts = new Map<string, string[]>()
+  typed.set(command, texts)
+  const rows = optionsOf(name)
+  if (SESSION.some((it) => it === name)) withRemovedOptions(command)
+  for (const row of rows) command.addOption(parsed(row, texts))
+  return command
+}
+
+/** What was typed for an option; a flag has no text. */
+export function typedText(command: Command, row: Row): readonly string[] {
+  return typed.get(command)?.get(attributeOf(row)) ?? []
+}
+
+function parsed(row: Row, texts: Map<string, string[]>): Option {
+  const option = new Option(row.name, row.isRepeatable ? `${row.help}; repeatable` : row.help)
+  option.helpGroup(`${row.group}:`)
+  if (row.isHidden) option.hideHelp()
+  if (row.isRequired) option.makeOptionMandatory()
+  if (row.default !== undefined) option.default(row.default)
+  if (argumentOf(row) === undefined) return option
+  if (row.value?.isExact) option.choices([...row.value.choices!])
+  const { parseArg } = option
+  return option.argParser((text: string, before: unknown) => {
+    const attribute = attributeOf(row)
+    texts.set(attribute, row.isRepeatable ? [...(texts.get(attribute) ?? []), text] : [text])
+    if (parseArg !== undefined) return parseArg(text, before)
+    return row.isRepeatable ? [...((before as readonly string[] | undefined) ?? []), text] : read(row, text)
+  })
+}
+
+/** @throws InvalidArgumentError */
+export function read(row: Row, text: string): unknown {
+  const { value } = row
+  if (value === undefined) return text
+  const found = value.parse(text)
+  if (found === undefined) throw new InvalidArgumentError(value.is)
+  return found
+}

@@ -1,0 +1,82 @@
+// What the value of an option can be: read from a command line or a configuration file, looked at when it has come from another machine,
+// and offered where it is typed.
+
+/** The values of one option. */
+export interface Value<T> {
+  /** @returns undefined if the text is none of them */
+  parse(text: string): T | undefined
+  /** Told to whoever gives another one: a sentence. */
+  readonly is: string
+  /** Whether something that was not read by `parse` is a value. */
+  holds(value: unknown): boolean
+  /** Those that can be offered, if they are few. */
+  readonly choices?: readonly string[]
+  /** These are all that there are, as they are written. */
+  readonly isExact?: true
+}
+
+/** One of these, letter by letter. */
+export function oneOf<const T extends string>(choices: readonly T[]): Value<T> {
+  return {
+    parse: (text) => choices.find((it) => it === text),
+    is: `Allowed choices are ${choices.join(', ')}.`,
+    holds: (value) => choices.some((it) => it === value),
+    choices,
+    isExact: true,
+  }
+}
+
+/** Text of any kind, of which these are offered. */
+export function textOr(...choices: readonly string[]): Value<string> {
+  return { parse: (text) => text, is: '', holds: (value) => typeof value === 'string', choices }
+}
+
+/** A whole number in digits. */
+export function whole(least: number, most: number, is: string): Value<number> {
+  const holds = (value: unknown): boolean =>
+    Number.isInteger(value) && Number(value) >= least && Number(value) <= most
+  const digits = new RegExp(`^\\d{1,${`${most}`.length}}$`)
+  return {
+    parse: (text) => (digits.test(text) && holds(Number(text)) ? Number(text) : undefined),
+    is,
+    holds,
+  }
+}
+
+/** A part of one, typed as a percentage: "0.5%" or "0.5" is 0.005. */
+export function percentage(holds: (part: number) => boolean, is: string): Value<number> {
+  return {
+    parse: (text) => {
+      const number = /^(\d{1,6}(?:\.\d{1,9})?)\s*%?$/.exec(text)?.[1]
+      const part = number === undefined ? Number.NaN : Number(number) / 100
+      return holds(part) ? part : undefined
+    },
+    is,
+    holds: (value) => typeof value === 'number' && holds(value),
+  }
+}
+
+const NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9 }
+
+/** What counts as slow: above p99, or a time in ns. */
+export const threshold: Value<'p99' | number> = {
+  parse: (text) => {
+    if (text.toLowerCase() === 'p99') return 'p99'
+    const match = /^(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m)$/.exec(text)
+    const ns = match === null ? 0 : Number(match[1]) * NS[match[2]!]!
+    return ns > 0 ? ns : undefined
+  },
+  is: 'It is p99, or a time as 50ms, 250us or 1.5s.',
+  holds: (value) => value === 'p99' || (typeof value === 'number' && value > 0 && Number.isFinite(value)),
+}
+
+/** As the JVM has it: a host and a port, or a port of this machine. */
+export const debuggerAddress: Value<{ readonly host: string; readonly port: number }> = {
+  parse: (text) => {
+    const [, ipv6, name, digits] = /^(?:(?:\[([\da-f:.]+)\]|([^\s:[\]*]+)):)?(\d{1,5})$/i.exec(text) ?? []
+    const port = Number(digits ?? 0)
+    return port > 0 && port < 2 ** 16 ? { host: ipv6 ?? name ?? '127.0.0.1', port } : undefined
+  },
+  is: 'It is host:port, as 127.0.0.1:5005.',
+  holds: () => false, // it is of this machine
+}

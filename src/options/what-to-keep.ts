@@ -1,0 +1,113 @@
+// Options that say what of it is kept, or shown.
+
+import { option, SESSION } from './option.ts'
+import { threshold, whole } from './value.ts'
+
+/** 2 GiB, and as much for pictures. */
+const MOST_CONTEXTS = 2 ** 24
+const LEAST_CONTEXTS = 1000
+export const MOST_TRACED_CALLS = 1000
+
+const anyNumber = whole(0, 999_999_999, 'It is a whole number.')
+
+export const WHAT_TO_KEEP = [
+  option({
+    name: '--slow <time|p99>',
+    group: 'What to keep',
+    help: 'keep trees of slow calls of the root apart: of those above p99, or that take so long, as 50ms',
+    commands: SESSION,
+    value: threshold,
+    passes: true,
+    modes: {
+      takes: ['exact', 'locks', 'bytecodes'],
+      says: (mode) => `--slow asks how long calls of the root take, and --mode ${mode} does not know`,
+      hint: 'Leave --slow out, or take --mode exact, locks or bytecodes.',
+    },
+    refuses: (value, mode) =>
+      mode === 'bytecodes' && value !== 'p99'
+        ? { says: '--slow with a time needs times, and --mode bytecodes has none', hint: 'Take --slow p99.' }
+        : null,
+    notWithAll: 'what is slow in one JVM need not be so in another',
+  }),
+  option({
+    name: '--trace <n>',
+    group: 'What to keep',
+    help: 'keep the events of the first n calls of roots: their order in time and their critical path',
+    commands: SESSION,
+    value: whole(1, MOST_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MOST_TRACED_CALLS}.`),
+    passes: true,
+    modes: {
+      takes: ['exact'],
+      says: (mode) => `--trace says when each call began and ended, and is not for --mode ${mode}`,
+      hint: 'Take --mode exact, with --waits to tell waiting apart, or leave --trace out.',
+    },
+    excludes: { callSites: 'a traced call is told by its method' },
+    notWithAll: 'what is traced is the calls of one JVM',
+  }),
+  option({
+    name: '--max-contexts <n>',
+    group: 'What to keep',
+    help: 'contexts that the tree may have before those that cost least are collapsed; what memory allows, unless given',
+    commands: SESSION,
+    value: whole(
+      LEAST_CONTEXTS,
+      MOST_CONTEXTS,
+      `It is a whole number from ${LEAST_CONTEXTS} to ${MOST_CONTEXTS}.`,
+    ),
+    passes: true,
+  }),
+  option({
+    name: '--reproducible',
+    group: 'What to keep',
+    help: 'leave out of the profile what differs from run to run: not for times',
+    commands: SESSION,
+    modes: {
+      takes: ['bytecodes', 'count', 'alloc', 'sample'],
+      says: (mode) => `times differ from run to run: --reproducible is not for --mode ${mode}`,
+      hint: 'Count instead: --mode bytecodes, or --mode count.',
+    },
+    excludes: {
+      liveness: {
+        says: 'what is still alive depends on when the JVM collects: --reproducible does not go with --liveness',
+        hint: 'Leave one of the two out.',
+      },
+    },
+    notWithAll: 'a profile that can be had again is that of one JVM',
+  }),
+  option({
+    name: '--top <n>',
+    group: 'What to keep',
+    help: 'how many',
+    commands: ['roots'],
+    value: anyNumber,
+    default: 10,
+  }),
+  option({
+    name: '--top <n>',
+    group: 'What to keep',
+    help: 'how many methods, and how many contexts, in each direction',
+    commands: ['compare'],
+    value: anyNumber,
+    default: 10,
+  }),
+  option({
+    name: '--top <n>',
+    group: 'What to keep',
+    help: 'how many hot methods',
+    commands: ['report'],
+    value: anyNumber,
+    default: 20,
+  }),
+  option({
+    name: '--threads',
+    group: 'What to keep',
+    help: 'a tree for each thread, too',
+    commands: ['report'],
+  }),
+  option({
+    name: '--threads',
+    group: 'What to keep',
+    help: 'a tree for each thread, instead of all threads together',
+    commands: ['export'],
+  }),
+] as const

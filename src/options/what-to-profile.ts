@@ -1,0 +1,80 @@
+// Options that say what is profiled: which code, and for how long.
+
+import { option, SESSION } from './option.ts'
+
+/** Writing JDK's classes needs the same words in both. */
+const CHOOSES = [...SESSION, 'doctor'] as const
+
+export const WHAT_TO_PROFILE = [
+  option({
+    name: '-r, --root <method>',
+    group: 'What to profile',
+    help: 'root of the call subgraph, Class.method or Class.method(descriptor)',
+    commands: SESSION,
+    isRepeatable: true,
+    withSamples: true,
+  }),
+  option({
+    name: '-r, --root <method>',
+    group: 'What to profile',
+    help: 'loads the agent, and says how many methods each scheme would reach',
+    commands: ['doctor'],
+    isRepeatable: true,
+  }),
+  option({
+    name: '--region <method[:lines]>',
+    group: 'What to profile',
+    help: 'instead of roots, time one stretch of code and nothing else: Class.method, or Class.method:120-140',
+    commands: SESSION,
+    isRepeatable: true,
+    withRegion: true,
+    withSamples: true,
+    notWithAll: 'durations of regions are those of one JVM',
+  }),
+  option({
+    name: '--include <pattern>',
+    group: 'What to profile',
+    help: 'only classes that match, as com.foo.**',
+    commands: CHOOSES,
+    isRepeatable: true,
+  }),
+  option({
+    name: '--exclude <pattern>',
+    group: 'What to profile',
+    help: 'no classes that match',
+    commands: CHOOSES,
+    isRepeatable: true,
+  }),
+  option({
+    name: '--jdk',
+    group: 'What to profile',
+    help: 'instrument JDK classes too',
+    commands: CHOOSES,
+  }),
+  option({
+    name: '--follow-threads',
+    group: 'What to profile',
+    help: 'work handed to executors or new threads inside the root is part of it, below what submitted it',
+    commands: SESSION,
+    passes: true,
+    modes: {
+      takes: ['exact', 'locks', 'bytecodes', 'count', 'alloc'],
+      says: (mode) =>
+        `samples are of threads that call a root: --mode ${mode} does not go with --follow-threads`,
+      hint: 'Leave one of the two out.',
+    },
+  }),
+  option({
+    name: '--duration <time>',
+    group: 'What to profile',
+    help: 'how long: 500ms, 10s, 2m; 3s unless given, and up to 10s while there are few samples',
+    commands: ['roots'],
+  }),
+  option({
+    name: '--duration <time>',
+    group: 'What to profile',
+    help: 'how long: 500ms, 10s, 2m',
+    commands: ['record'],
+    default: '10s',
+  }),
+] as const

@@ -1,0 +1,155 @@
+// Options that say where what was measured goes, and in which form.
+
+import { FORMAT_NAMES } from './formats.ts'
+import { option } from './option.ts'
+
+const AUTOSAVE = {
+  name: '--autosave <time>',
+  group: 'Where to',
+  help: 'how often what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off',
+} as const
+
+function autosaveNeeds(option: string) {
+  return {
+    says: `--autosave is for a profile that is kept, and there is no ${option}`,
+    hint: `Add ${option} <file>, or leave --autosave out.`,
+  }
+}
+
+/** What a store is told says nothing without one. */
+function needsStore(option: string) {
+  return {
+    oneOf: ['push', 'to'],
+    says: `${option} says what a pushed profile is filed under, and there is no --push`,
+    hint: `Add --push <url>, or leave ${option} out.`,
+  }
+}
+
+const STORES = 'a Pyroscope, http://host:4040; or by OTLP (experimental), otlp+http://host:4318'
+
+export const WHERE_TO = [
+  option({
+    name: '--out <file>',
+    group: 'Where to',
+    help: 'write the profile there when leaving',
+    commands: ['attach'],
+    offers: 'file',
+    reaches: 'writes a file',
+  }),
+  option({
+    name: '--out <file>',
+    group: 'Where to',
+    help: 'where to write the profile',
+    commands: ['record'],
+    offers: 'file',
+    reaches: 'writes a file',
+  }),
+  option({
+    name: '--record <file>',
+    group: 'Where to',
+    help: 'no screen: profile until the program ends, then write the profile',
+    commands: ['run'],
+    offers: 'file',
+    reaches: 'writes a file',
+  }),
+  option({ ...AUTOSAVE, commands: ['attach'], needs: { oneOf: ['out'], ...autosaveNeeds('--out') } }),
+  option({ ...AUTOSAVE, commands: ['record'] }),
+  option({ ...AUTOSAVE, commands: ['run'], needs: { oneOf: ['record'], ...autosaveNeeds('--record') } }),
+  option({
+    name: '--output <file>',
+    group: 'Where to',
+    help: "where the program's output goes while the screen is in use",
+    commands: ['run'],
+    offers: 'file',
+    excludes: {
+      record: {
+        says: "--output is for the program's output while the live view has the screen, and with --record there is none",
+        hint: 'Leave one of the two out; the shell can send what it prints to a file: > file',
+      },
+    },
+    reaches: 'writes a file',
+  }),
+  option({
+    name: '--push <url>',
+    group: 'Where to',
+    help: `hand the profile to a store: ${STORES}`,
+    commands: ['record'],
+    excludes: {
+      region: {
+        says: '--push has nothing to send of --region: stores of profiles keep trees of calls',
+        hint: 'Write it to a file with --out, or take --root in place of --region.',
+      },
+    },
+    notWithAll: {
+      why: 'what is handed over is profiles of one JVM each',
+      instead: 'Leave it out, and push the file of each JVM afterwards: jfluid push <file> --to <url>',
+    },
+    reaches: 'sends data',
+  }),
+  option({
+    name: '--to <url>',
+    group: 'Where to',
+    help: STORES,
+    commands: ['push'],
+    isRequired: true,
+    reaches: 'sends data',
+  }),
+  option({
+    name: '--push-name <service>',
+    group: 'Where to',
+    help: 'the service that the pushed profile is filed under; the main class otherwise',
+    commands: ['record', 'push'],
+    needs: needsStore('--push-name'),
+  }),
+  option({
+    name: '--label <name=value>',
+    group: 'Where to',
+    help: 'a label of the pushed profile, beside pid and mode, which an empty value leaves out',
+    commands: ['record', 'push'],
+    isRepeatable: true,
+    needs: needsStore('--label'),
+  }),
+  option({
+    name: '--stream',
+    group: 'Where to',
+    help: 'tell on the standard output what is recorded, as it comes: one JSON object a line',
+    commands: ['record'],
+    notWithAll: 'a stream tells of one JVM',
+  }),
+  option({
+    name: '--format <name>',
+    group: 'Where to',
+    help: `${FORMAT_NAMES.join(', ')}; otherwise that of the extension of --out`,
+    commands: ['export'],
+    offers: 'format',
+  }),
+  option({
+    name: '--out <file>',
+    group: 'Where to',
+    help: 'where to write it; the output otherwise',
+    commands: ['export'],
+    offers: 'file',
+    reaches: 'writes a file',
+  }),
+  option({
+    name: '--fail-if <condition>',
+    group: 'Where to',
+    help: "end with 82 if it holds: 'Foo.bar self > +10%', 'root total > 5ms'",
+    commands: ['compare'],
+    isRepeatable: true,
+  }),
+  option({
+    name: '--html <file>',
+    group: 'Where to',
+    help: 'write a page for a browser, too, with a differential flame graph',
+    commands: ['compare'],
+    offers: 'file',
+    reaches: 'writes a file',
+  }),
+  option({
+    name: '--json',
+    group: 'Where to',
+    help: 'as JSON',
+    commands: ['ps', 'doctor', 'roots', 'detach', 'gate', 'compare', 'report'],
+  }),
+] as const
