@@ -57,7 +57,7 @@ export function configured(command: Command, name: CommandName, directory: strin
     const attribute = attributeOf(row)
     if (command.getOptionValueSource(attribute) === 'cli') continue
     command.setOptionValueWithSource(attribute, found, 'config')
-    taken.set(attribute, typeof value === 'string' ? value : jsonText(value))
+    taken.set(attribute, Array.isArray(value) ? value.join(', ') : `${value}`)
   }
   return taken
 }
@@ -170,5 +170,6 @@ export function inForce(
   )
   const rows = lines.map((it) => `  ${it[0]!.padEnd(widths[0]!)}  ${it[1]!.padEnd(widths[1]!)}  ${it[2]}`)
   const file = directory === null ? `no ${CONFIG_FILE} is read` : join(directory, CONFIG_FILE)
-  return [`jfluid ${name}, options in force (${file}):`, ...rows, ''].join('\n')
+  if (rows.length === 0) rows.push('  none')
+  return [`jfluid ${name}, options in force (${clean(file)}):`, ...rows, ''].join('\n')
 }

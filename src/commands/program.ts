@@ -6,7 +6,7 @@ import { withOptions } from '../options/parser.ts'
 import { checkOwnOptions } from '../options/refusals.ts'
 import type { Flags } from '../options/table.ts'
 import { describeAgent } from '../session/doors/agent-jar.ts'
-import { withConfigFile } from './config.ts'
+import { withConfigFile, withShowConfig } from './config.ts'
 import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import { checkPlatform } from './platform.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
@@ -40,7 +40,7 @@ export function commandLine(version: string): Command {
       checkOwnOptions(name, command.opts())
     })
   const command = (name: CommandName, says: string): Command =>
-    withOptions(program.command(name).description(says), name)
+    withShowConfig(withOptions(program.command(name).description(says), name))
 
   command('ps', 'list JVMs and whether they can be attached to').action(async (flags: Flags<'ps'>) => {
     const { ps } = await import('./ps.ts')

@@ -1,0 +1,242 @@
+// jfluid.config.json: what it gives to commands, and what it may not.
+
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { EX_CONFIG, EX_NOPERM, EX_USAGE } from '../../src/base/errors.ts'
+import { COMMANDS, longOf } from '../../src/options/option.ts'
+import { OPTIONS, optionsOf } from '../../src/options/table.ts'
+import { inProcessIn } from '../support/in-process.ts'
+import type { Ran } from '../support/jfluid.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'jfluid-config-'))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const file = () => join(directory, 'jfluid.config.json')
+const jfluid = (...args: string[]): Promise<Ran> => inProcessIn({ cwd: directory }, ...args)
+
+function given(options: object | string): void {
+  writeFileSync(file(), typeof options === 'string' ? options : JSON.stringify(options))
+}
+
+/** What --show-config says, in words: the option, its value, and from where. */
+async function inForce(...args: string[]): Promise<string[][]> {
+  const { code, stdout, stderr } = await jfluid(...args, '--show-config')
+  expect([code, stderr]).toEqual([0, ''])
+  const [, ...lines] = stdout.trimEnd().split('\n')
+  return lines.map((line) => line.trim().split(/ {2,}/))
+}
+
+const FILE = 'jfluid.config.json'
+
+describe('a file', () => {
+  it('gives each command what it has, and the command line wins', async () => {
+    given({
+      ...{ mode: 'count', duration: '30s', 'max-contexts': 5000, include: ['a.**', 'b.**'] },
+      json: true,
+      jdk: false,
+    })
+    expect(await inForce('record', '--mode', 'bytecodes', '-r', 'A.b', '--root', 'C.d')).toEqual([
+      ['--root', 'A.b, C.d', 'command line'],
+      ['--include', 'a.**, b.**', FILE],
+      ['--jdk', 'false', FILE],
+      ['--duration', '30s', FILE],
+      ['--mode', 'bytecodes', 'command line'],
+      ['--scheme', 'auto', 'default'],
+      ['--max-contexts', '5000', FILE],
+    ])
+    expect(await inForce('ps')).toEqual([['--json', 'true', FILE]])
+    expect(await inForce('roots')).toEqual([
+      ['--duration', '30s', FILE],
+      ['--top', '10', 'default'],
+      ['--json', 'true', FILE],
+    ])
+  })
+
+  it('is in force: ps prints JSON, and compare adds up call sites', async () => {
+    given({ json: true, 'no-call-sites': true })
+    expect(JSON.parse((await jfluid('ps')).stdout)).toBeInstanceOf(Array)
+    expect(await inForce('compare')).toContainEqual(['--no-call-sites', 'true', FILE])
+  })
+
+  it('is left out with --no-config, whatever it holds', async () => {
+    given('no JSON')
+    expect((await jfluid('ps', '--no-config')).code).toBe(0)
+    expect((await jfluid('ps', '--no-config', '--show-config')).stdout).toBe(
+      `jfluid ps, options in force (no ${FILE} is read):\n  none\n`,
+    )
+  })
+
+  it('is named where what it says does not go with what was typed', async () => {
+    given({ waits: true })
+    const { code, stderr } = await jfluid('record', '1', '-r', 'A.b', '--mode', 'count', '--out', 'p')
+    expect([code, stderr]).toEqual([
+      EX_USAGE,
+      'jfluid: --waits tells waiting from running, and --mode count measures no time\n' +
+        '  Take --mode exact or --mode locks, or leave --waits out.\n' +
+        `  From ${FILE}: --waits. --no-config leaves that out.\n`,
+    ])
+    given({ top: 3 })
+    const typed = await jfluid('record', '1', '-r', 'A.b', '--mode', 'count', '--waits', '--out', 'p')
+    expect(typed.stderr).not.toContain(FILE)
+  })
+
+  it('is not missed where there is none, and --show-config needs no argument', async () => {
+    for (const name of COMMANDS) {
+      if (!optionsOf(name).some((it) => it.name === '--show-config')) continue
+      const { code, stdout } = await jfluid(name, '--show-config')
+      expect([name, code, stdout]).toEqual([
+        name,
+        0,
+        expect.stringContaining(`jfluid ${name}, options in force (no`),
+      ])
+    }
+  })
+})
+
+describe('refused is', () => {
+  const refusal = async (options: object | string): Promise<[number | null, string]> => {
+    given(options)
+    const { code, stdout, stderr } = await jfluid('ps')
+    expect(stdout).toBe('')
+    return [code, stderr]
+  }
+
+  it.each([
+    ['no JSON', 'it is not JSON: '],
+    ['[]', 'it is not an object'],
+    ['null', 'it is not an object'],
+    ['"\\u001b[31m"', 'it is not an object'],
+    [{ '\u001b[31mred': 1 }, 'there is no option "'],
+    [{ json: 'yes' }, '"json" cannot be "yes": It is true or false.'],
+    [{ json: null }, '"json" cannot be null: It is true or false.'],
+    [{ constructor: 1 }, 'there is no option "constructor"'],
+    [{ session: 'x' }, '"session" is for jfluid proxy, which reads no such file'],
+    [{ listen: '7071' }, '"listen" is for jfluid proxy, which reads no such file'],
+    [{ 'no-config': true }, 'there is no option "no-config"'],
+  ])('%j', async (options, message) => {
+    const [code, stderr] = await refusal(options)
+    expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(message)])
+    expect(stderr).not.toContain('\u001b')
+    expect(stderr).toMatch(/^jfluid: jfluid\.config\.json: .*\n {2}.*[.}]\n$/)
+  })
+
+  it.each([
+    ['max-overhed', 'max-overhead'],
+    ['maxOverhead', 'max-overhead'],
+    ['--mode', 'mode'],
+    ['excludes', 'exclude'],
+  ])('%s, with the nearest name', async (key, close) => {
+    const [, stderr] = await refusal({ [key]: 1 })
+    expect(stderr).toContain(`  Write "${close}", if that is meant.\n`)
+  })
+
+  it.each([
+    ['max-overhead', 'much', 'It is a percentage above 0, up to 1000%.'],
+    ['mode', 'exactly', 'Allowed choices are exact, locks,'],
+    ['include', [1, {}], 'It is text or a number.'],
+    ['autosave', ['1s'], 'It is one value.'],
+    ['trace', 0, 'It is how many calls of the root'],
+  ])('a value that %s does not have: %j', async (key, value, message) => {
+    given({ [key]: value })
+    const { code, stderr } = await jfluid('record', '--show-config')
+    expect([code, stderr]).toEqual([
+      EX_CONFIG,
+      expect.stringContaining(`"${key}" cannot be ${JSON.stringify(value)}: ${message}`),
+    ])
+  })
+
+  const RISKY = {
+    ...{
+      profiler: 'a.jar',
+      bba: './m.mjs',
+      push: 'http://h',
+      to: 'http://h',
+      out: 'p',
+      record: 'p',
+      output: 'l',
+      html: 'h',
+    },
+    ...{ 'key-file': 'k', jdwp: '5005', yes: true, force: true, 'debug-info': true },
+  }
+
+  it.each(Object.entries(RISKY))(
+    'what runs code, writes, sends, is a key or a consent: %s',
+    async (key, value) => {
+      const [code, stderr] = await refusal({ [key]: value })
+      expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(`"${key}" `)])
+    },
+  )
+
+  it('an analysis of ours is none of these', async () => {
+    given({ bba: 'precise' })
+    expect(await inForce('record')).toContainEqual(['--bba', 'precise', FILE])
+  })
+
+  it('every option that names a file, an address or code is among those', () => {
+    const named = OPTIONS.filter(
+      ({ name, commands }) => /<.*(?:file|url|jar|host).*>/.test(name) && !commands.includes('proxy'),
+    )
+    expect(named.length).toBeGreaterThan(8)
+    for (const row of named) expect(Object.keys(RISKY)).toContain(longOf(row).slice(2))
+  })
+
+  it('a file of another user', async () => {
+    given({})
+    const { geteuid } = process
+    try {
+      process.geteuid = () => 123_456
+      expect(await jfluid('ps')).toMatchObject({
+        code: EX_NOPERM,
+        stderr: expect.stringContaining(
+          `jfluid.config.json of this directory belongs to user ${geteuid?.()}`,
+        ),
+      })
+    } finally {
+      process.geteuid = geteuid!
+    }
+  })
+
+  it('a file that everybody can write, or that is none', async () => {
+    given({})
+    chmodSync(file(), 0o666)
+    expect(await jfluid('ps')).toMatchObject({
+      code: EX_NOPERM,
+      stderr: expect.stringContaining('can be written by everybody'),
+    })
+    rmSync(file())
+    mkdirSync(file())
+    expect((await jfluid('ps')).code).toBe(EX_CONFIG)
+    rmSync(file(), { recursive: true })
+    execFileSync('mkfifo', [file()])
+    expect(await jfluid('ps')).toMatchObject({
+      code: EX_CONFIG,
+      stderr: expect.stringContaining('it is no file'),
+    })
+    rmSync(file())
+    symlinkSync('/nowhere', file())
+    expect(await jfluid('ps')).toMatchObject({
+      code: EX_CONFIG,
+      stderr: expect.stringContaining('it cannot be read: '),
+    })
+    rmSync(file())
+    given(' '.repeat(70_000))
+    expect(await jfluid('ps')).toMatchObject({
+      code: EX_CONFIG,
+      stderr: expect.stringContaining('65536 at most'),
+    })
+  })
+})
+
+it('a proxy reads none, nor do commands without options', async () => {
+  given('no JSON')
+  expect(await jfluid('proxy')).toMatchObject({ code: EX_USAGE, stderr: expect.not.stringContaining(FILE) })
+  expect((await jfluid('completion', 'bash')).code).toBe(0)
+  expect((await jfluid('man')).code).toBe(0)
+  expect((await jfluid('open', 'no.jfluid')).stderr).not.toContain(FILE)
+})

@@ -1,0 +1,37 @@
+// Where there is no Linux, commands that need a JVM of this machine say so in a line, and others work.
+
+import { afterEach, expect, it } from 'vitest'
+import { EX_UNAVAILABLE, EX_USAGE } from '../../src/base/errors.ts'
+import { inProcess } from '../support/in-process.ts'
+
+const { platform } = process
+afterEach(() => {
+  Object.defineProperty(process, 'platform', { value: platform })
+})
+
+function onPlatform(value: NodeJS.Platform): void {
+  Object.defineProperty(process, 'platform', { value })
+}
+
+it.each([
+  ['darwin', 'macOS'],
+  ['win32', 'Windows'],
+  ['freebsd', 'freebsd'],
+] as const)('on %s', async (value, name) => {
+  onPlatform(value)
+  for (const args of [['ps'], ['attach', '1', '--root', 'A.b'], ['doctor', '1'], ['proxy', '--stdio']]) {
+    const { code, stdout, stderr } = await inProcess(...args)
+    expect([code, stdout]).toEqual([EX_UNAVAILABLE, ''])
+    expect(stderr).toMatch(
+      new RegExp(`^jfluid: jfluid attaches to JVMs on Linux, and this is ${name}\\n {2}Run it .+\\n$`),
+    )
+  }
+  expect((await inProcess('--help')).code).toBe(0)
+  expect((await inProcess('report', 'no-such.jfluid')).stderr).toContain('no-such.jfluid')
+  // A JVM of another machine can be reached from here.
+  const remote = await inProcess('record', 'ssh://host/4711', '--root', 'A.b')
+  expect(remote).toMatchObject({
+    code: EX_USAGE,
+    stderr: expect.stringContaining('neither --out nor --push'),
+  })
+})

@@ -1,0 +1,87 @@
+// What must hold of the table of options for all that is read from it.
+
+import { Command } from 'commander'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import {
+  argumentOf,
+  attributeOf,
+  COMMANDS,
+  type CommandName,
+  GROUPS,
+  longOf,
+} from '../../src/options/option.ts'
+import { withOptions } from '../../src/options/parser.ts'
+import { type Flags, OPTIONS, optionsOf, passedOf, type SessionFlags } from '../../src/options/table.ts'
+
+const NAMES: readonly CommandName[] = ['session', ...COMMANDS]
+
+describe.each(NAMES)('%s', (name) => {
+  it('has one option of a name', () => {
+    const longs = optionsOf(name).map(longOf)
+    expect(longs).toEqual([...new Set(longs)])
+  })
+
+  it('has its options in the order of the groups', () => {
+    const groups = optionsOf(name).map(({ group }) => GROUPS.indexOf(group))
+    expect(groups).toEqual(groups.toSorted((a, b) => a - b))
+  })
+
+  it('has what its options exclude, need and imply, or another command has', () => {
+    for (const { commands, excludes = {}, implies = {}, needs } of optionsOf(name)) {
+      const others = [...Object.keys(excludes), ...Object.keys(implies), ...(needs?.oneOf ?? [])]
+      const known = commands.flatMap((it) => optionsOf(it)).map(attributeOf)
+      for (const other of others) expect(known).toContain(other)
+    }
+  })
+})
+
+it('each says in words what it does, and a sentence what its values are', () => {
+  for (const { help, name, value } of OPTIONS) {
+    expect(help, name).toMatch(/^[^A-Z].*[^.]$/)
+    if (value !== undefined && value.is !== '') expect(value.is, name).toMatch(/^[A-Z].*\.$/)
+  }
+})
+
+it('the parser has an attribute of the name that the code reads', () => {
+  for (const row of OPTIONS) {
+    const command = withOptions(new Command(), row.commands[0]!)
+    const option = command.options.find(({ long }) => long === longOf(row))!
+    expect(option.attributeName()).toBe(attributeOf(row))
+    expect(option.flags).toBe(row.name)
+    expect(option.required).toBe(argumentOf(row) !== undefined)
+  }
+})
+
+it('values that a parser makes are values to others, too', () => {
+  for (const { name, value } of OPTIONS) {
+    for (const text of ['p99', '5ms', '5', '5%', '1000', ...(value?.choices ?? [])]) {
+      const parsed = value?.parse(text)
+      if (parsed !== undefined && !name.startsWith('--jdwp'))
+        expect(value!.holds(parsed), `${name} ${text}`).toBe(true)
+    }
+  }
+})
+
+it('the types are those of the declarations', () => {
+  expectTypeOf<Flags<'record'>['duration']>().toEqualTypeOf<string>()
+  expectTypeOf<Flags<'roots'>['duration']>().toEqualTypeOf<string | undefined>()
+  expectTypeOf<Flags<'attach'>['trace']>().toEqualTypeOf<number | undefined>()
+  expectTypeOf<Flags<'attach'>['slow']>().toEqualTypeOf<number | 'p99' | undefined>()
+  expectTypeOf<Flags<'push'>['to']>().toEqualTypeOf<string>()
+  expectTypeOf<Flags<'compare'>['callSites']>().toEqualTypeOf<boolean | undefined>()
+  expectTypeOf<SessionFlags['sampler']>().toEqualTypeOf<'jfr' | 'cpu' | 'stacks' | undefined>()
+  expectTypeOf<Flags<'ps'>>().not.toHaveProperty('root')
+})
+
+describe('what passes into a request', () => {
+  it('is what is given, and defaults', () => {
+    expect(passedOf({ trace: 3, slow: 'p99', jdk: true, waits: false })).toEqual({
+      ...{ mode: 'exact', trace: 3, slow: 'p99' },
+    })
+  })
+
+  it('is what an option implies, unless that is given', () => {
+    expect(passedOf({ mode: 'alloc', liveness: true })).toMatchObject({ sampleEvery: 100 })
+    expect(passedOf({ mode: 'alloc', liveness: true, sampleEvery: 7 })).toMatchObject({ sampleEvery: 7 })
+  })
+})
