@@ -19,14 +19,6 @@ export class PidWithAll extends JfluidError {
   }
 }
 
-export class AllNeedsRoot extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Name a root: --root OrderService.process'
-  constructor() {
-    super('--all shows the calls of a root in several JVMs, and there is no root')
-  }
-}
-
 export class NoJvmNamed extends JfluidError {
   readonly exitCode = EX_NOHOST
   readonly hint = 'See what JVMs are called: jfluid ps'
@@ -51,19 +43,18 @@ export class TooManyJvms extends JfluidError {
 /**
  * To be asked before anything is looked at.
  *
- * @throws PidWithAll, OptionRefused, AllNeedsRoot, BadPattern
+ * @throws PidWithAll, OptionRefused, BadPattern
  */
 export function checkAll(
   command: 'attach' | 'record',
   pidText: string | undefined,
   flags: Pick<Flags<'attach'>, 'all' | 'root'>,
 ): void {
-  const { all, root = [] } = flags
+  const { all } = flags
   if (all === undefined) return
   checkHere(all, '--all')
   if (pidText !== undefined) throw new PidWithAll(pidText)
   checkTogether(command, flags)
-  if (root.length === 0) throw new AllNeedsRoot()
   if (all.trim() === '')
     throw new BadPattern('main class', all, 'it is empty', 'Write a main class, or a pattern.')
 }

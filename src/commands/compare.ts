@@ -69,8 +69,6 @@ export class ChangedTooMuch extends JfluidError {
 
 /** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
 export async function compare(beforePath: string, afterPath: string, flags: Flags<'compare'>): Promise<void> {
-  if (flags.shape === true) {
-  }
   const before = { path: beforePath, profile: await readComparable(beforePath) }
   const after = { path: afterPath, profile: await readComparable(afterPath) }
   const options = { callSites: flags.callSites !== false }

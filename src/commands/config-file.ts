@@ -1,21 +1,39 @@
-// jfluid.config.json: options of the commands that are run in a directory, by name. The command line wins.
+// jfluid.config.json: options of the commands that are run in its directory, by name. The command line wins.
 //
-// It lies in a directory that may have come from anywhere, so nothing in it runs code, writes a file, sends data, names a key or
-// gives consent.
+// The directory may have come from anywhere, so nothing in the file runs code, writes a file, sends data, names a key or gives consent.
 
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { maxOf } from '../base/arrays.ts'
 import { EX_CONFIG, EX_NOPERM, JfluidError } from '../base/errors.ts'
-import { argumentOf, attributeOf, type CommandName, longOf, type Row } from '../options/option.ts'
+import {
+  argumentOf,
+  attributeOf,
+  type CommandName,
+  longOf,
+  type Refusal,
+  type Row,
+} from '../options/option.ts'
 import { read, typedText } from '../options/parser.ts'
+import {
+  byExclusion,
+  byMode,
+  byNeeds,
+  type Given,
+  isGiven,
+  withAll,
+  withRegion,
+  withSamples,
+} from '../options/refusals.ts'
+import { REMOVED_OPTIONS } from '../options/removed.ts'
 import { OPTIONS, optionsOf } from '../options/table.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
 import { jsonText } from '../profile/json-text.ts'
-import { clean } from '../profile/text.ts'
+import { clean, width } from '../profile/text.ts'
 import { nearest } from '../reveal/near.ts'
 import { CONFIG_FILE } from './config.ts'
+import { isSampledByJvm } from './whole-jvm-options.ts'
 
 const MOST_BYTES = 65_536
 
@@ -38,65 +56,144 @@ export class ConfigFileOfOthers extends JfluidError {
   }
 }
 
-/** Values that were taken from it, by attribute, as they are written there. */
-export type Configured = ReadonlyMap<string, string>
+interface LeftOut {
+  /** As it would be typed. */
+  readonly option: string
+  readonly why: string
+  /** Whether the user is to know without asking. */
+  readonly isTold: boolean
+}
+
+export interface Configured {
+  /** By option, as it would be typed: its value, as it is written. */
+  readonly taken: ReadonlyMap<string, string>
+  readonly leftOut: readonly LeftOut[]
+}
+
+export const NOTHING: Configured = { taken: new Map(), leftOut: [] }
 
 /**
- * Gives a command what the file says and the command line does not.
+ * Gives a command what the file says and the command line does not. What does not go with the rest is left out.
  *
  * @throws BadConfigFile, ConfigFileOfOthers
  */
-export function configured(command: Command, name: CommandName, directory: string): Configured {
-  const taken = new Map<string, string>()
-  const entries = Object.entries(contentsOf(join(directory, CONFIG_FILE)))
+export function configured(command: Command, name: CommandName): Configured {
+  const entries = Object.entries(contents())
   for (const [key, value] of entries) checkKey(key, value)
-  for (const [key, value] of entries) {
-    const row = optionsOf(name).find((it) => longOf(it) === `--${key}`)
-    if (row === undefined) continue
-    const found = configuredValue(row, key, value)
-    const attribute = attributeOf(row)
-    if (command.getOptionValueSource(attribute) === 'cli') continue
-    command.setOptionValueWithSource(attribute, found, 'config')
-    taken.set(attribute, Array.isArray(value) ? value.join(', ') : `${value}`)
+  const values = new Map<Row, unknown>()
+  const leftOut: LeftOut[] = []
+  for (const row of optionsOf(name)) {
+    const entry = entries.find(([key]) => longOf(row) === `--${key}`)
+    if (entry === undefined) continue
+    const value = valueOfOption(row, entry[0], entry[1])
+    if (command.getOptionValueSource(attributeOf(row)) === 'cli') continue
+    if (isOnlyTyped(row, value)) {
+      leftOut.push({
+        option: longOf(row),
+        why: `for ${name} it is taken from the command line only`,
+        isTold: false,
+      })
+    } else values.set(row, value)
   }
-  return taken
+  const set = (row: Row): unknown =>
+    command.setOptionValueWithSource(attributeOf(row), values.get(row), 'config')
+  for (const row of values.keys()) set(row)
+  for (const row of values.keys()) {
+    const found = refusalIn(command, row)
+    if (found === null) continue
+    values.delete(row)
+    command.setOptionValueWithSource(attributeOf(row), row.default, 'default')
+    leftOut.push({ option: longOf(row), ...found })
+  }
+  const taken = [...values.keys()].map((row) => {
+    const [, value] = entries.find(([key]) => longOf(row) === `--${key}`)!
+    return [longOf(row), Array.isArray(value) ? value.join(', ') : `${value}`] as const
+  })
+  return { taken: new Map(taken), leftOut }
+}
+
+/** What is in the way of an option of the file: which JVM it is, was typed; or it does not go with an option, or needs one. */
+function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
+  const { args } = command
+  const given: Given = command.opts()
+  if (!isGiven(row, given)) return null
+  const names = optionsOf(command.name() as CommandName).filter((it) => SAYS_WHICH.includes(attributeOf(it)))
+  const typed = names.find((it) => command.getOptionValueSource(attributeOf(it)) === 'cli')
+  const which = args[0] ?? (typed === undefined ? undefined : longOf(typed))
+  if (SAYS_WHICH.includes(attributeOf(row)) && which !== undefined)
+    return { why: `${which} says which JVM is meant`, isTold: false }
+  const needed = byNeeds(row, given)
+  if (needed !== null) return { why: needed.says, isTold: false }
+  const refusal = refusalOf(row, given) ?? exclusionByTyped(command, row)
+  return refusal === null ? null : { why: refusal.says, isTold: true }
+}
+
+const SAYS_WHICH: readonly string[] = ['all', 'waitFor']
+
+function refusalOf(row: Row, given: Given): Refusal | null {
+  if (given.all !== undefined) {
+    const refusal = withAll(row, given)
+    if (refusal !== null) return refusal
+  }
+  const rule = given.region !== undefined ? withRegion : isSampledByJvm(given) ? withSamples : byMode
+  return rule(row, given) ?? byExclusion(row, given)
+}
+
+/** Another option excludes this one, and was typed. */
+function exclusionByTyped(command: Command, row: Row): Refusal | null {
+  const alone: Given = { [attributeOf(row)]: command.getOptionValue(attributeOf(row)) }
+  const typed = optionsOf(command.name() as CommandName).filter(
+    (it) => command.getOptionValueSource(attributeOf(it)) === 'cli',
+  )
+  for (const other of typed) {
+    const refusal = byExclusion(other, alone)
+    if (refusal !== null) return refusal
+  }
+  return null
+}
+
+function isOnlyTyped({ harmless, notInFile }: Row, value: unknown): boolean {
+  return notInFile !== undefined && !(typeof value === 'string' && harmless?.includes(value))
 }
 
 /** @throws BadConfigFile */
 function checkKey(key: string, value: unknown): void {
-  const rows = OPTIONS.filter((it) => longOf(it) === `--${key}` && it.group !== 'Options')
-  if (rows.length === 0) {
-    const names = OPTIONS.filter((it) => it.group !== 'Options' && !it.isHidden).map((it) =>
-      longOf(it).slice(2),
-    )
-    const [close] = nearest(
-      key.replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`),
-      new Set(names),
-    )
-    const hint =
-      close === undefined ? 'See the names of options with --help.' : `Write "${close}", if that is meant.`
-    throw new BadConfigFile(`there is no option "${key}"`, hint)
-  }
-  if (rows.every(({ commands }) => commands.includes('proxy')))
-    throw new BadConfigFile(`"${key}" is for jfluid proxy, which reads no such file`)
-  for (const { reaches, harmless } of rows) {
-    if (reaches === undefined || harmless?.includes(`${value}`)) continue
+  const removed = REMOVED_OPTIONS.find(({ option }) => option === `--${key}`)
+  if (removed !== undefined) throw new BadConfigFile(`"${key}" was removed: ${removed.why}`, removed.instead)
+  const rows = OPTIONS.filter((it) => longOf(it) === `--${key}`)
+  if (rows.length === 0) throw new BadConfigFile(`there is no option "${key}"`, nearestHint(key))
+  if (rows.every(({ group }) => group === 'Options'))
     throw new BadConfigFile(
-      `"${key}" ${reaches}, and is only taken from the command line`,
-      `Give --${key} on the command line, and take it out of the file.`,
+      `"${key}" is only taken from the command line`,
+      'Take it out of the file, or leave that out with --no-config.',
     )
-  }
+  // Another command may have it otherwise.
+  if (rows.some((it) => !isOnlyTyped(it, value))) return
+  throw new BadConfigFile(
+    `"${key}" ${rows[0]!.notInFile}, and is only taken from the command line`,
+    `Give --${key} on the command line, and take it out of the file.`,
+  )
+}
+
+function nearestHint(key: string): string {
+  const names = OPTIONS.filter((it) => it.group !== 'Options').map((it) => longOf(it).slice(2))
+  const [close] = nearest(
+    key.replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`),
+    names,
+  )
+  return close === undefined ? 'See the names of options with --help.' : `Write "${close}", if that is meant.`
 }
 
 /** @throws BadConfigFile */
-function configuredValue(row: Row, key: string, value: unknown): unknown {
+function valueOfOption(row: Row, key: string, value: unknown): unknown {
   const bad = (is: string): BadConfigFile => new BadConfigFile(`"${key}" cannot be ${jsonText(value)}: ${is}`)
   if (argumentOf(row) === undefined) {
     if (typeof value !== 'boolean') throw bad('It is true or false.')
     return longOf(row).startsWith('--no-') ? !value : value
   }
-  const texts = Array.isArray(value) ? value : [value]
   if (!row.isRepeatable && Array.isArray(value)) throw bad('It is one value.')
+  const texts = Array.isArray(value) ? value : [value]
+  if (texts.length === 0) throw bad('It has at least one value.')
   if (!texts.every((it) => typeof it === 'string' || typeof it === 'number'))
     throw bad('It is text or a number.')
   try {
@@ -109,31 +206,33 @@ function configuredValue(row: Row, key: string, value: unknown): unknown {
 }
 
 /** @throws BadConfigFile, ConfigFileOfOthers */
-function contentsOf(path: string): object {
+function contents(): object {
   let text: string
   try {
-    text = textOf(path)
+    text = textOfFile()
   } catch (error) {
     if (error instanceof JfluidError) throw error
     throw new BadConfigFile(`it cannot be read: ${reasonOf(errorCode(error))}`)
   }
-  let contents: unknown
+  let found: unknown
   try {
-    contents = JSON.parse(text)
+    found = JSON.parse(text)
   } catch (error) {
     throw new BadConfigFile(`it is not JSON: ${error instanceof Error ? error.message : error}`)
   }
-  if (typeof contents === 'object' && contents !== null && !Array.isArray(contents)) return contents
+  if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found
   throw new BadConfigFile('it is not an object', 'Write options by name: { "max-overhead": "5%" }')
 }
 
-function textOf(path: string): string {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK) // a pipe has no writer
+/** A link must be the user's as well: it says what is read. */
+function textOfFile(): string {
+  mustBeOurs(lstatSync(CONFIG_FILE).uid)
+  const file = openSync(CONFIG_FILE, constants.O_RDONLY | constants.O_NONBLOCK) // a pipe may have no writer
   try {
     const { uid, mode, size } = fstatSync(file)
     if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new BadConfigFile('it is no file')
-    if (uid !== process.geteuid?.()) throw new ConfigFileOfOthers(`belongs to user ${uid}`)
-    if ((mode & 0o002) !== 0) throw new ConfigFileOfOthers('can be written by everybody')
+    mustBeOurs(uid)
+    if ((mode & 0o022) !== 0) throw new ConfigFileOfOthers('can be written by others')
     if (size > MOST_BYTES) throw new BadConfigFile(`it has ${size} bytes, and ${MOST_BYTES} at most are read`)
     const bytes = Buffer.alloc(size)
     return bytes.toString('utf8', 0, readSync(file, bytes, 0, size, 0))
@@ -142,34 +241,42 @@ function textOf(path: string): string {
   }
 }
 
+function mustBeOurs(uid: number): void {
+  if (uid !== process.geteuid?.()) throw new ConfigFileOfOthers(`belongs to user ${uid}`)
+}
+
 /** What --show-config prints. */
 export function inForce(
   command: Command,
   name: CommandName,
-  taken: Configured,
-  directory: string | null,
+  { taken, leftOut }: Configured,
+  isRead: boolean,
 ): string {
-  const lines: string[][] = []
+  const lines: [option: string, value: string, from: string][] = []
   for (const row of optionsOf(name)) {
     if (row.isHidden || row.group === 'Options') continue
-    const attribute = attributeOf(row)
+    const [option, attribute] = [longOf(row), attributeOf(row)]
     const value: unknown = command.getOptionValue(attribute)
-    const source = command.getOptionValueSource(attribute)
-    if (value === undefined || source === undefined || (source === 'default' && row.default === undefined))
-      continue
-    const typed = typedText(command, row)
-    const shown = source === 'cli' ? typed.join(', ') : (taken.get(attribute) ?? `${value}`)
-    const from = source === 'cli' ? 'command line' : source === 'config' ? CONFIG_FILE : 'default'
-    lines.push([longOf(row), clean(shown), from])
+    const fromFile = taken.get(option)
+    if (fromFile !== undefined) lines.push([option, clean(fromFile), CONFIG_FILE])
+    else if (command.getOptionValueSource(attribute) === 'cli') {
+      const typed = typedText(command, row)
+      lines.push([option, clean(typed.length > 0 ? typed.join(', ') : 'true'), 'command line'])
+    } else if (row.default !== undefined) lines.push([option, `${value}`, 'default'])
   }
-  const widths = [0, 1].map((i) =>
+  const columns = [0, 1].map((i) =>
     maxOf(
-      lines.map((it) => it[i]!.length),
+      lines.map((it) => width(it[i]!)),
       0,
     ),
   )
-  const rows = lines.map((it) => `  ${it[0]!.padEnd(widths[0]!)}  ${it[1]!.padEnd(widths[1]!)}  ${it[2]}`)
-  const file = directory === null ? `no ${CONFIG_FILE} is read` : join(directory, CONFIG_FILE)
-  if (rows.length === 0) rows.push('  none')
-  return [`jfluid ${name}, options in force (${clean(file)}):`, ...rows, ''].join('\n')
+  const padded = (text: string, i: number): string => text + ' '.repeat(columns[i]! - width(text))
+  const rows = lines.map(([option, value, from]) => `  ${padded(option, 0)}  ${padded(value, 1)}  ${from}`)
+  const file = isRead ? join(process.cwd(), CONFIG_FILE) : `no ${CONFIG_FILE} is read`
+  return [
+    `jfluid ${name}, options in force (${clean(file)}):`,
+    ...(rows.length === 0 ? ['  none'] : rows),
+    ...leftOut.map(({ option, why }) => `left out: ${option}: ${clean(why)}`),
+    '',
+  ].join('\n')
 }

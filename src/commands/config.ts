@@ -1,21 +1,22 @@
 // Whether a command has options from a configuration file, before that is read: most directories have none.
 
-import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { lstatSync, type Stats } from 'node:fs'
 import { type Command, CommanderError } from 'commander'
-import { attributeOf, type CommandName, longOf } from '../options/option.ts'
+import type { CommandName } from '../options/option.ts'
 import { optionsOf } from '../options/table.ts'
+import { errorCode } from '../profile/errors.ts'
 
+/** Of the working directory. */
 export const CONFIG_FILE = 'jfluid.config.json'
 
 /** Options that the command has from the file, as they would be typed. */
 let fromFile: readonly string[] = []
 
-/** What is told with an error that names an option which was not typed; null if none was. */
-export function saidByFile(message: string): string | null {
-  const words = new Set(message.match(/--[a-z-]+/g))
-  const named = fromFile.filter((it) => words.has(it))
-  return named.length === 0 ? null : `From ${CONFIG_FILE}: ${named.join(', ')}. --no-config leaves that out.`
+/** What is told with an error of the command line, as what is wrong may be in the file; null if nothing is from there. */
+export function saidOfFile(): string | null {
+  return fromFile.length === 0
+    ? null
+    : `From ${CONFIG_FILE}: ${fromFile.join(', ')}. --no-config leaves the file out.`
 }
 
 /** --show-config is answered whatever else is missing. To be asked once a command has its arguments and options. */
@@ -26,23 +27,43 @@ export function withShowConfig(command: Command): Command {
   })
 }
 
-/** @throws BadConfigFile, ConfigFileOfOthers; CommanderError with status 0 once --show-config has been answered */
+/**
+ * Gives a command its options from the file.
+ *
+ * @param print  the answer to --show-config
+ * @param tell   a line for the user
+ * @throws BadConfigFile, ConfigFileOfOthers; CommanderError with status 0 once --show-config has been answered
+ */
 export async function withConfigFile(
   command: Command,
   name: CommandName,
-  directory: string,
   print: (text: string) => void,
+  tell: (line: string) => void,
 ): Promise<void> {
   fromFile = []
   if (!optionsOf(name).some((it) => it.name === '--no-config')) return
   const { showConfig, config } = command.opts<{ showConfig?: boolean; config: boolean }>()
-  const isRead = config && lstatSync(join(directory, CONFIG_FILE), { throwIfNoEntry: false }) !== undefined
+  const isRead = config && isThere()
   if (!isRead && !showConfig) return
-  const { configured, inForce } = await import('./config-file.ts')
-  const taken = isRead ? configured(command, name, directory) : new Map<string, string>()
-  const rows = optionsOf(name).filter((it) => taken.has(attributeOf(it)))
-  fromFile = rows.map(longOf)
-  if (!showConfig) return
-  print(inForce(command, name, taken, isRead ? directory : null))
-  throw new CommanderError(0, 'jfluid.showConfig', '')
+  const file = await import('./config-file.ts')
+  const configured = isRead ? file.configured(command, name) : file.NOTHING
+  fromFile = [...configured.taken.keys()]
+  if (showConfig) {
+    print(file.inForce(command, name, configured, isRead))
+    throw new CommanderError(0, 'jfluid.showConfig', '')
+  }
+  const told = configured.leftOut.filter(({ isTold }) => isTold).map(({ option }) => option)
+  if (told.length > 0) tell(`of ${CONFIG_FILE}, left out: ${told.join(', ')} (add --show-config to see why)`)
+}
+
+/** Where the directory cannot be looked at, or is gone, there is none that could be read. On Windows it is not known whose a file is. */
+function isThere(): boolean {
+  let stats: Stats | undefined
+  try {
+    stats = lstatSync(CONFIG_FILE, { throwIfNoEntry: false })
+  } catch (error) {
+    if (errorCode(error) === 'EACCES') return false
+    throw error
+  }
+  return stats !== undefined && process.geteuid !== undefined
 }

@@ -151,7 +151,7 @@ export class HostedSession implements Hosted {
   }
 
   async #start(flags: SessionFlags): Promise<Session> {
-    checkRemoteFlags(flags)
+    checkRemoteFlags('session', flags)
     const options = await commandOptions(flags)
     const pid = await (this.#pid ?? Promise.reject(new Error('no JVM has been asked for')))
     return await Session.start(await attachDoor(pid, asksFirst(options)), options)

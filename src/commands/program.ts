@@ -9,6 +9,7 @@ import { describeAgent } from '../session/doors/agent-jar.ts'
 import { withConfigFile, withShowConfig } from './config.ts'
 import { EXAMPLES, exampleText, firstExamples } from './examples.ts'
 import { checkPlatform } from './platform.ts'
+import { say } from './say.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
 
 const PID_HELP =
@@ -35,8 +36,8 @@ export function commandLine(version: string): Command {
     .hook('preAction', async (_, command) => {
       const name = COMMANDS.find((it) => it === command.name())
       if (name === undefined) return
+      await withConfigFile(command, name, (text) => process.stdout.write(text), say)
       checkPlatform(name, command.args[0], process.platform)
-      await withConfigFile(command, name, process.cwd(), (text) => process.stdout.write(text))
       checkOwnOptions(name, command.opts())
     })
   const command = (name: CommandName, says: string): Command =>

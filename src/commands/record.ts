@@ -28,14 +28,6 @@ const FIRST_LOOKS_MS = 3_000
 const LINE_MS = 500
 
 /** A JVM is sampled without a session, whose snapshots a stream is made of. */
-export class StreamNeedsRoot extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Name a root (--root) or a region (--region), or leave --stream out.'
-  constructor() {
-    super('--stream tells of the calls of a root, and there is none')
-  }
-}
-
 export class StreamNeedsCalls extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = 'Leave one of the two out.'
@@ -58,7 +50,7 @@ export async function record(pidText: string | undefined, flags: Flags<'record'>
     return await recordRemote(address, flags)
   }
   if (isSampledByJvm(flags)) {
-    if (flags.stream) throw (flags.root ?? []).length === 0 ? new StreamNeedsRoot() : new StreamNeedsCalls()
+    if (flags.stream) throw new StreamNeedsCalls()
     const { recordWholeJvm } = await import('./whole-jvm.ts')
     return await recordWholeJvm(pidText, flags)
   }

@@ -20,7 +20,7 @@ import { say } from './say.ts'
 import { endingSignals, stopSignal } from './signals.ts'
 
 export async function attachRemote(address: RemoteAddress, flags: Flags<'attach'>): Promise<void> {
-  checkRemoteFlags(flags)
+  checkRemoteFlags('attach', flags)
   if (flags.region !== undefined) throw new NotFromAfar('the live view of --region')
   await commandOptions(flags) // what is wrong with them is told before anybody is called
   const problem = terminalProblem(process.stdin, process.stdout, process.env)

@@ -1,6 +1,7 @@
 // What can be asked of a JVM on another machine, by the table of options.
 
-import { argumentOf, attributeOf, longOf, type Row } from '../options/option.ts'
+import { argumentOf, attributeOf, type CommandName, longOf, type Row } from '../options/option.ts'
+import { type Given, isGiven } from '../options/refusals.ts'
 import { optionsOf, type SessionFlags } from '../options/table.ts'
 import { NotFromAfar } from '../remote/errors.ts'
 import { Malformed } from '../wire/unpack.ts'
@@ -9,15 +10,18 @@ import { isSampledByJvm } from './whole-jvm-options.ts'
 /** Patterns and roots that one session takes from another machine. */
 const MOST_TEXTS = 10_000
 
-/** @throws NotFromAfar */
-export function checkRemoteFlags(flags: SessionFlags): void {
+/**
+ * @param command  whose options they are; `session` in the proxy
+ * @throws NotFromAfar
+ */
+export function checkRemoteFlags(command: CommandName, flags: SessionFlags): void {
   if (isSampledByJvm(flags)) throw new NotFromAfar('sampling by time')
-  const given: Readonly<Record<string, unknown>> = flags
-  for (const row of optionsOf('session')) {
-    const value = given[attributeOf(row)]
-    // Files of one machine mean nothing on the other, and are code.
-    if (row.reaches !== 'runs code' || value === undefined || row.harmless?.includes(`${value}`)) continue
-    throw new NotFromAfar(row.harmless === undefined ? longOf(row) : `${longOf(row)} with a file`)
+  const given: Given = flags
+  for (const row of optionsOf(command)) {
+    if (!row.isOfThisMachine || !isGiven(row, given)) continue
+    if (row.harmless === undefined) throw new NotFromAfar(longOf(row))
+    if (!row.harmless.includes(`${given[attributeOf(row)]}`))
+      throw new NotFromAfar(`${longOf(row)} with a file`)
   }
 }
 

@@ -3,7 +3,6 @@
 import { parseDuration } from '../base/duration.ts'
 import type { Flags } from '../options/table.ts'
 import type { RemoteAddress } from '../remote/address.ts'
-import { NotFromAfar } from '../remote/errors.ts'
 import { createProgress } from '../tui/progress.ts'
 import { Destination, keptIn } from './destination.ts'
 import { tellMessages } from './finish.ts'
@@ -17,8 +16,7 @@ import { keepStatus, stopSignal } from './signals.ts'
 const LOOK_MS = 500
 
 export async function recordRemote(address: RemoteAddress, flags: Flags<'record'>): Promise<void> {
-  checkRemoteFlags(flags)
-  if (flags.stream) throw new NotFromAfar('--stream')
+  checkRemoteFlags('record', flags)
   await commandOptions(flags) // what is wrong with them is told before anybody is called
   const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)

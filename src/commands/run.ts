@@ -21,6 +21,7 @@ import { describeMatches } from './matches.ts'
 import { commandOptions } from './options.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
+import { checkPlatform } from './platform.ts'
 import { view } from './session-view.ts'
 import { signalStatus } from './signals.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
@@ -73,6 +74,7 @@ export interface RunFlags extends Flags<'run'> {
 
 /** @returns the program's own exit status, 128 + n if signal n ended it */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
+  checkPlatform('run', undefined, process.platform)
   if (isSampledByJvm(flags)) {
     const { runWholeJvm } = await import('./whole-jvm.ts')
     return await runWholeJvm(command, flags)

@@ -45,14 +45,10 @@ const WAIT_INSIDE =
 const TICK_MS = 1000
 
 /** @throws BadPattern, BadDuration, WaitForWithPid: nothing has been looked at */
-export function checkWait(
-  pidText: string | undefined,
-  { jdwp, waitFor, waitTimeout }: WaitFlags & Pick<Flags<'attach'>, 'jdwp'>,
-): void {
+export function checkWait(pidText: string | undefined, { waitFor, waitTimeout }: WaitFlags): void {
   if (waitTimeout !== undefined) parseDuration(waitTimeout)
   if (waitFor === undefined) return
-  const named = pidText ?? (jdwp === undefined ? undefined : '--jdwp')
-  if (named !== undefined) throw new WaitForWithPid(named)
+  if (pidText !== undefined) throw new WaitForWithPid(pidText)
   if (isContainerName(waitFor))
     throw new BadPattern('main class', waitFor, 'it names a container', WAIT_INSIDE)
   checkHere(waitFor, '--wait-for')

@@ -7,6 +7,7 @@ import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { finish } from '../commands/finish.ts'
 import { commandOptions, parsePid } from '../commands/options.ts'
+import { checkPlatform } from '../commands/platform.ts'
 import { checkRemovedOptions } from '../options/removed.ts'
 import type { SessionFlags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -14,11 +15,7 @@ import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
 import { asksFirst } from '../session/session-options.ts'
 
-/**
- * As the options of `jfluid attach` are called, in camel case: `root`, `region`, `mode`, `scheme`, `include`, `exclude`, `jdk`,
- * `followThreads`, `waits`, `bba`, `profiler`, `every`, `random`, `callSites`, `maxOverhead` (a part: 0.05 is 5 %),
- * `sampleEvery`, `liveness`.
- */
+/** As the options of `jfluid attach` are called (docs/options.md), in camel case; `maxOverhead` is a part, 0.05 is 5 %, and `slow` p99 or ns. */
 export interface AttachOptions
   extends Partial<
     Omit<SessionFlags, 'root' | 'region' | 'include' | 'exclude' | 'sampler' | 'debugInfo' | 'reproducible'>
@@ -68,6 +65,7 @@ const STATUS_MS = 250
  */
 export async function attach(pid: number, options: AttachOptions): Promise<Attachment> {
   beginDebugLog(process.env)
+  checkPlatform('attach', undefined, process.platform)
   checkRemovedOptions(options)
   const { onPhase = () => {}, ...given } = options
   const session = await commandOptions(flagsOf(given))

@@ -55,9 +55,10 @@ export const HOW_EXACTLY = [
     commands: SESSION,
     withRegion: true,
     withSamples: true,
-    reaches: 'gives consent',
+    notInFile: 'gives consent',
   }),
   option({
+    /** A part: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
     group: 'How exactly',
     help: 'hold what profiling costs below that in every second, as 5%: cheap hot methods lose their probes',
@@ -67,6 +68,7 @@ export const HOW_EXACTLY = [
       'It is a percentage above 0, up to 1000%.',
     ),
     passes: true,
+    needsAllCalls: true,
     modes: {
       takes: ['exact'],
       says: (mode) =>
@@ -120,7 +122,7 @@ export const HOW_EXACTLY = [
     commands: SESSION,
     modes: ONLY_FOR_SAMPLES('--debug-info'),
     withSamples: true,
-    reaches: 'gives consent',
+    notInFile: 'gives consent',
   }),
   option({
     name: '--sample-every <n>',
@@ -147,7 +149,8 @@ export const HOW_EXACTLY = [
       says: (mode) => `--bba says how --mode bytecodes counts, and nothing of --mode ${mode}`,
       hint: 'Add --mode bytecodes, or leave --bba out.',
     },
-    reaches: 'runs code',
+    notInFile: 'runs code',
+    isOfThisMachine: true,
     harmless: ['default', 'precise'],
   }),
   option({
@@ -167,7 +170,8 @@ export const HOW_EXACTLY = [
         hint: 'Leave one of the two out.',
       },
     },
-    reaches: 'runs code',
+    notInFile: 'runs code',
+    isOfThisMachine: true,
   }),
   option({
     name: '--tolerance <percent>',
@@ -176,5 +180,13 @@ export const HOW_EXACTLY = [
     commands: ['gate'],
     value: percentage((part) => part >= 0, 'It is a percentage, as 0.5%.'),
     default: 0,
+    notInFile: 'decides what passes',
+  }),
+  option({
+    name: '--force',
+    group: 'How exactly',
+    help: 'also if that jfluid lives: its recording ends, and is kept as far as it came',
+    commands: ['detach'],
+    notInFile: 'gives consent',
   }),
 ] as const

@@ -1,4 +1,4 @@
-// Options that say where other options come from.
+// Options of a proxy, and those that say where other options come from.
 
 import { option } from './option.ts'
 
@@ -8,6 +8,51 @@ const CONFIGURED = [
 ] as const
 
 export const OF_ITSELF = [
+  option({
+    name: '--stdio',
+    group: 'Options',
+    help: 'for one client, by the ssh connection that has started it',
+    commands: ['proxy'],
+    excludes: {
+      listen: {
+        says: 'clients of a proxy come by --stdio or by --listen, and not by both',
+        hint: 'Leave one of the two out.',
+      },
+    },
+  }),
+  option({
+    name: '--listen <address>',
+    group: 'Options',
+    help: 'for clients that have its key, by TLS: a port, of the loopback interface; or address:port',
+    commands: ['proxy'],
+  }),
+  option({
+    name: '--key-file <file>',
+    group: 'Options',
+    help: 'with --listen, the file of the key, made if there is none; otherwise it is shown once',
+    commands: ['proxy'],
+    offers: 'file',
+    needs: {
+      oneOf: ['listen'],
+      says: '--key-file has the key of clients that --listen lets in, and there is none',
+      hint: 'Add --listen [address:]port, or leave --key-file out.',
+    },
+    notInFile: 'names a key',
+  }),
+  option({
+    name: '--grace <time>',
+    group: 'Options',
+    help: 'how long a session waits for a client whose connection was lost',
+    commands: ['proxy'],
+    default: '60s',
+  }),
+  option({
+    name: '--session <name>',
+    group: 'Options',
+    help: 'the process of one session, started by --stdio',
+    commands: ['proxy'],
+    isHidden: true,
+  }),
   option({
     name: '--show-config',
     group: 'Options',

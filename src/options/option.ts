@@ -14,7 +14,7 @@ export const GROUPS = [
   'Where to',
   'Options',
 ] as const
-export type Group = (typeof GROUPS)[number]
+type Group = (typeof GROUPS)[number]
 
 export const COMMANDS = [
   ...(['ps', 'doctor', 'roots', 'attach', 'record', 'proxy', 'detach', 'run'] as const),
@@ -32,8 +32,15 @@ export interface Refusal {
   readonly hint: string
 }
 
-/** What a configuration file may not have: it lies in a directory that may have come from anywhere. */
-export type Reach = 'runs code' | 'writes a file' | 'sends data' | 'names a key' | 'gives consent'
+/** Why an option is taken from a command line only: a configuration file lies in a directory that may have come from anywhere. */
+type NotInFile =
+  | 'runs code'
+  | 'writes a file'
+  | 'sends data'
+  | 'names a key'
+  | 'gives consent'
+  | 'decides what passes'
+  | 'is of one profile'
 
 export interface Row {
   /** As it is typed: `-r, --root <method>`. */
@@ -75,8 +82,12 @@ export interface Row {
   readonly withSamples?: true | readonly string[]
   /** Why it does not go with --all, and what to do if that is not to record each JVM by itself. */
   readonly notWithAll?: string | { readonly why: string; readonly instead: string }
-  readonly reaches?: Reach
-  /** Values that do not. */
+  /** Below a root, it needs the calls of all methods, which scheme adaptive does not record. */
+  readonly needsAllCalls?: true
+  readonly notInFile?: NotInFile
+  /** Not for a JVM on another machine. */
+  readonly isOfThisMachine?: true
+  /** Values of which neither of these two is so. */
   readonly harmless?: readonly string[]
 }
 

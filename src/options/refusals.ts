@@ -3,8 +3,8 @@
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { SchemeChoice } from '../base/scheme.ts'
 import type { Mode } from '../profile/profile.ts'
-import { attributeOf, longOf, type Refusal, type Row } from './option.ts'
-import { OPTIONS, optionsOf, type SessionFlags } from './table.ts'
+import { attributeOf, type CommandName, longOf, type Refusal, type Row } from './option.ts'
+import { optionsOf, type SessionFlags } from './table.ts'
 
 /** Options that exclude each other, or need one that is not there. */
 export class OptionRefused extends JfluidError {
@@ -16,31 +16,57 @@ export class OptionRefused extends JfluidError {
   }
 }
 
-type Given = Readonly<Record<string, unknown>>
+/** Options by attribute. */
+export type Given = Readonly<Record<string, unknown>>
+/** @returns what is in the way of an option that is given; null if nothing is */
+type Rule = (row: Row, given: Given) => Refusal | null
 
 const LEAVE_ONE_OUT = 'Leave one of the two out.'
 const ONE_BY_ONE = 'Leave it out, or record each JVM by itself: jfluid record <pid>'
 
-function isGiven(row: Row, given: Given): boolean {
+/** Whether a value says something: a flag that is off, an empty list and a default do not. */
+export function isGiven(row: Row, given: Given): boolean {
   const value = given[attributeOf(row)]
-  return value !== undefined && value !== false && value !== row.default
+  return isThere(value) && value !== row.default
 }
 
-/** Of each option by itself, beside the others that are given. */
-function refusalOf(row: Row, given: Given): Refusal | null {
-  const { needs } = row
-  if (needs?.oneOf.every((it) => given[it] === undefined)) return needs
-  for (const [other, why] of Object.entries(row.excludes ?? {})) {
-    if (given[other] === undefined || given[other] === false) continue
-    if (typeof why !== 'string') return why
-    const long = longOf(OPTIONS.find((it) => attributeOf(it) === other)!)
-    return { says: `${longOf(row)} does not go with ${long}: ${why}`, hint: LEAVE_ONE_OUT }
-  }
-  return null
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 }
 
-/** What depends on the mode and the scheme, where instrumented methods are measured. */
-function refusalByMode(row: Row, given: Given): Refusal | null {
+/** The other option as the commands of this one have it. */
+export function rowOf(attribute: string, { commands }: Row): Row {
+  const row = commands.flatMap(optionsOf).find((it) => attributeOf(it) === attribute)
+  if (row === undefined) throw new Error(`no option ${attribute} of ${commands}`)
+  return row
+}
+
+/** What is told of an option and another one that it excludes. */
+export function exclusionOf(row: Row, other: string, why: string | Refusal): Refusal {
+  if (typeof why !== 'string') return why
+  const says = `${longOf(row)} does not go with ${longOf(rowOf(other, row))}: ${why}`
+  return { says, hint: LEAVE_ONE_OUT }
+}
+
+/** What is told of an option and --all. */
+export function notWithAllOf(row: Row): Refusal | null {
+  const { notWithAll } = row
+  if (notWithAll === undefined) return null
+  const { why, instead } =
+    typeof notWithAll === 'string' ? { why: notWithAll, instead: ONE_BY_ONE } : notWithAll
+  return { says: `--all does not go with ${longOf(row)}: ${why}`, hint: instead }
+}
+
+export const byNeeds: Rule = ({ needs }, given) =>
+  needs === undefined || needs.oneOf.some((it) => isThere(given[it])) ? null : needs
+
+export const byExclusion: Rule = (row, given) => {
+  const [other, why] = Object.entries(row.excludes ?? {}).find(([it]) => isThere(given[it])) ?? []
+  return other === undefined || why === undefined ? null : exclusionOf(row, other, why)
+}
+
+/** Where instrumented methods are measured. */
+export const byMode: Rule = (row, given) => {
   const mode = (given.mode ?? 'exact') as Mode
   const scheme = (given.scheme ?? 'auto') as SchemeChoice
   const { modes, schemes } = row
@@ -50,16 +76,46 @@ function refusalByMode(row: Row, given: Given): Refusal | null {
   return row.refuses?.(given[attributeOf(row)], mode) ?? null
 }
 
-/**
- * @param rows   that are looked at
- * @param rules  what may be in the way of one that is given
- * @throws OptionRefused, the first in the order of the table
- */
-function refuse(
-  rows: readonly Row[],
-  given: Given,
-  ...rules: readonly ((row: Row, given: Given) => Refusal | null)[]
-): void {
+export const withAll: Rule = (row) => notWithAllOf(row)
+
+/** Of a session's options, with --region. */
+export const withRegion: Rule = (row, given) => {
+  const shown = misplaced(row, row.withRegion, given)
+  return shown === null ? null : regionRefusal([shown])
+}
+
+/** Of a session's options, with samples by time. */
+export const withSamples: Rule = (row, given) => {
+  const shown = misplaced(row, row.withSamples, given)
+  if (shown === null) return null
+  return isThere(given.root)
+    ? {
+        says: `${shown} is for instrumented methods, and samples by time need none`,
+        hint: 'Leave it out, or sample by bytecodes (--every 10000bc), or take another --mode.',
+      }
+    : {
+        says: `${shown} is for instrumented methods, and without --root none is instrumented`,
+        hint: 'Name a root (--root), or leave the option out.',
+      }
+}
+
+/** @returns the option as it is typed, with its value where it depends on that; null where it goes */
+function misplaced(row: Row, goes: true | readonly string[] | undefined, given: Given): string | null {
+  if (goes === true || !row.commands.includes('session')) return null
+  if (goes === undefined) return longOf(row)
+  const value = String(given[attributeOf(row)])
+  return goes.includes(value) ? null : `${longOf(row)} ${value}`
+}
+
+function regionRefusal(shown: readonly string[]): Refusal {
+  return {
+    says: `--region does not go with ${shown.join(', ')}`,
+    hint: 'Leave them out, or take --root instead: a region is timed as a whole, and nothing that it calls.',
+  }
+}
+
+/** @throws OptionRefused, the first in the order of the table */
+function refuse(rows: readonly Row[], given: Given, ...rules: readonly Rule[]): void {
   for (const row of rows) {
     if (!isGiven(row, given)) continue
     for (const rule of rules) {
@@ -74,64 +130,36 @@ function refuse(
  *
  * @throws OptionRefused
  */
-export function checkOwnOptions(command: Parameters<typeof optionsOf>[0], flags: object): void {
+export function checkOwnOptions(command: CommandName, flags: Given): void {
   const own = optionsOf(command).filter((it) => !it.commands.includes('session'))
-  refuse(own, flags as Given, refusalOf)
+  refuse(own, flags, byNeeds, byExclusion)
 }
 
 /** How samples are taken: whoever wants some may need no root, so this is told before that there is none. @throws OptionRefused */
 export function checkSampled(flags: SessionFlags): void {
-  const rows = optionsOf('session').filter(({ modes }) => modes?.takes.join() === 'sample')
-  refuse(rows, flags as unknown as Given, refusalByMode)
+  const rows = optionsOf('session').filter(({ modes }) => modes?.takes.every((it) => it === 'sample'))
+  refuse(rows, flags, byMode)
 }
 
 /** What of a session's options does not go together below a root. @throws OptionRefused */
 export function checkCalls(flags: SessionFlags): void {
-  refuse(optionsOf('session'), flags as unknown as Given, refusalByMode, refusalOf)
+  refuse(optionsOf('session'), flags, byMode, byExclusion)
 }
 
 /** With --region: says all at once that have no meaning. @throws OptionRefused */
 export function checkRegion(flags: SessionFlags): void {
-  const wrong = misplaced('withRegion', flags)
-  if (wrong.length === 0) return
-  throw new OptionRefused({
-    says: `--region does not go with ${wrong.join(', ')}`,
-    hint: 'Leave them out, or take --root instead: a region is timed as a whole, and nothing that it calls.',
-  })
+  const given: Given = flags
+  const rows = optionsOf('session').filter((it) => isGiven(it, given))
+  const wrong = rows.flatMap((it) => misplaced(it, it.withRegion, given) ?? [])
+  if (wrong.length > 0) throw new OptionRefused(regionRefusal(wrong))
 }
 
 /** With samples by time. @throws OptionRefused */
 export function checkSampledByJvm(flags: SessionFlags): void {
-  const [first] = misplaced('withSamples', flags)
-  if (first === undefined) return
-  const hasRoot = (flags.root ?? []).length > 0
-  throw new OptionRefused({
-    says: `${first} is for instrumented methods, and ${hasRoot ? 'samples by time need none' : 'without --root none is instrumented'}`,
-    hint: hasRoot
-      ? 'Leave it out, or sample by bytecodes (--every 10000bc), or take another --mode.'
-      : 'Name a root (--root), or leave the option out.',
-  })
-}
-
-/** As they are typed, with their values where it depends on these. */
-function misplaced(kind: 'withRegion' | 'withSamples', flags: SessionFlags): string[] {
-  const given = flags as unknown as Given
-  return optionsOf('session').flatMap((row) => {
-    const { [kind]: goes } = row
-    if (goes === true || !isGiven(row, given)) return []
-    const value = String(given[attributeOf(row)])
-    if (goes === undefined) return [longOf(row)]
-    return goes.includes(value) ? [] : [`${longOf(row)} ${value}`]
-  })
+  refuse(optionsOf('session'), flags, withSamples)
 }
 
 /** With --all. @throws OptionRefused */
-export function checkTogether(command: 'attach' | 'record', flags: object): void {
-  refuse(optionsOf(command), flags as Given, (row) => {
-    const { notWithAll } = row
-    if (notWithAll === undefined) return null
-    const { why, instead } =
-      typeof notWithAll === 'string' ? { why: notWithAll, instead: ONE_BY_ONE } : notWithAll
-    return { says: `--all does not go with ${longOf(row)}: ${why}`, hint: instead }
-  })
+export function checkTogether(command: 'attach' | 'record', flags: Given): void {
+  refuse(optionsOf(command), flags, byNeeds, withAll)
 }

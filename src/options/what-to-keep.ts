@@ -6,12 +6,13 @@ import { threshold, whole } from './value.ts'
 /** 2 GiB, and as much for pictures. */
 const MOST_CONTEXTS = 2 ** 24
 const LEAST_CONTEXTS = 1000
-export const MOST_TRACED_CALLS = 1000
+const MOST_TRACED_CALLS = 1000
 
 const anyNumber = whole(0, 999_999_999, 'It is a whole number.')
 
 export const WHAT_TO_KEEP = [
   option({
+    /** `p99`, or ns. */
     name: '--slow <time|p99>',
     group: 'What to keep',
     help: 'keep trees of slow calls of the root apart: of those above p99, or that take so long, as 50ms',
@@ -36,6 +37,7 @@ export const WHAT_TO_KEEP = [
     commands: SESSION,
     value: whole(1, MOST_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MOST_TRACED_CALLS}.`),
     passes: true,
+    needsAllCalls: true,
     modes: {
       takes: ['exact'],
       says: (mode) => `--trace says when each call began and ended, and is not for --mode ${mode}`,

@@ -27,6 +27,7 @@ export const WHAT_TO_MEASURE = [
     help: 'for --mode exact: time blocked or waiting has rows of its own, and is no self time',
     commands: SESSION,
     passes: true,
+    needsAllCalls: true,
     modes: {
       takes: ['exact', 'locks'],
       says: (mode) => `--waits tells waiting from running, and --mode ${mode} measures no time`,
@@ -53,6 +54,7 @@ export const WHAT_TO_MEASURE = [
     help: 'tell calls of one method from different places apart, by line and bytecode index',
     commands: SESSION,
     passes: true,
+    needsAllCalls: true,
     notWithAll: 'call sites are not added up',
   }),
   option({
@@ -77,6 +79,7 @@ export const WHAT_TO_MEASURE = [
     help: 'of a profile with --trace: this call only, and more of it',
     commands: ['report'],
     value: whole(0, 999_999_999, 'It is a whole number.'),
+    notInFile: 'is of one profile',
   }),
   option({
     name: '--back-traces <method>',
@@ -84,6 +87,7 @@ export const WHAT_TO_MEASURE = [
     help: 'in place of the tree, who calls this method, and who calls those',
     commands: ['report'],
     isRepeatable: true,
+    notInFile: 'is of one profile',
   }),
 ] as const
 

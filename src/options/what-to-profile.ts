@@ -2,7 +2,6 @@
 
 import { option, SESSION } from './option.ts'
 
-/** Writing JDK's classes needs the same words in both. */
 const CHOOSES = [...SESSION, 'doctor'] as const
 
 export const WHAT_TO_PROFILE = [
@@ -20,6 +19,7 @@ export const WHAT_TO_PROFILE = [
     help: 'loads the agent, and says how many methods each scheme would reach',
     commands: ['doctor'],
     isRepeatable: true,
+    notInFile: 'gives consent',
   }),
   option({
     name: '--region <method[:lines]>',
@@ -57,6 +57,7 @@ export const WHAT_TO_PROFILE = [
     help: 'work handed to executors or new threads inside the root is part of it, below what submitted it',
     commands: SESSION,
     passes: true,
+    needsAllCalls: true,
     modes: {
       takes: ['exact', 'locks', 'bytecodes', 'count', 'alloc'],
       says: (mode) =>

@@ -34,7 +34,7 @@ export const WHERE_TO = [
     help: 'write the profile there when leaving',
     commands: ['attach'],
     offers: 'file',
-    reaches: 'writes a file',
+    notInFile: 'writes a file',
   }),
   option({
     name: '--out <file>',
@@ -42,7 +42,7 @@ export const WHERE_TO = [
     help: 'where to write the profile',
     commands: ['record'],
     offers: 'file',
-    reaches: 'writes a file',
+    notInFile: 'writes a file',
   }),
   option({
     name: '--record <file>',
@@ -50,7 +50,7 @@ export const WHERE_TO = [
     help: 'no screen: profile until the program ends, then write the profile',
     commands: ['run'],
     offers: 'file',
-    reaches: 'writes a file',
+    notInFile: 'writes a file',
   }),
   option({ ...AUTOSAVE, commands: ['attach'], needs: { oneOf: ['out'], ...autosaveNeeds('--out') } }),
   option({ ...AUTOSAVE, commands: ['record'] }),
@@ -67,7 +67,7 @@ export const WHERE_TO = [
         hint: 'Leave one of the two out; the shell can send what it prints to a file: > file',
       },
     },
-    reaches: 'writes a file',
+    notInFile: 'writes a file',
   }),
   option({
     name: '--push <url>',
@@ -84,7 +84,7 @@ export const WHERE_TO = [
       why: 'what is handed over is profiles of one JVM each',
       instead: 'Leave it out, and push the file of each JVM afterwards: jfluid push <file> --to <url>',
     },
-    reaches: 'sends data',
+    notInFile: 'sends data',
   }),
   option({
     name: '--to <url>',
@@ -92,7 +92,7 @@ export const WHERE_TO = [
     help: STORES,
     commands: ['push'],
     isRequired: true,
-    reaches: 'sends data',
+    notInFile: 'sends data',
   }),
   option({
     name: '--push-name <service>',
@@ -114,7 +114,13 @@ export const WHERE_TO = [
     group: 'Where to',
     help: 'tell on the standard output what is recorded, as it comes: one JSON object a line',
     commands: ['record'],
+    needs: {
+      oneOf: ['root', 'region'],
+      says: '--stream tells of the calls of a root, and there is none',
+      hint: 'Name a root (--root) or a region (--region), or leave --stream out.',
+    },
     notWithAll: 'a stream tells of one JVM',
+    isOfThisMachine: true,
   }),
   option({
     name: '--format <name>',
@@ -129,7 +135,7 @@ export const WHERE_TO = [
     help: 'where to write it; the output otherwise',
     commands: ['export'],
     offers: 'file',
-    reaches: 'writes a file',
+    notInFile: 'writes a file',
   }),
   option({
     name: '--fail-if <condition>',
@@ -144,7 +150,7 @@ export const WHERE_TO = [
     help: 'write a page for a browser, too, with a differential flame graph',
     commands: ['compare'],
     offers: 'file',
-    reaches: 'writes a file',
+    notInFile: 'writes a file',
   }),
   option({
     name: '--json',

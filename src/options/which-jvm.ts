@@ -11,19 +11,30 @@ export const WHICH_JVM = [
     commands: ['attach', 'record', 'doctor'],
     value: debuggerAddress,
     notWithAll: "a debugger's port is that of one JVM",
-    reaches: 'sends data',
+    notInFile: 'sends data',
   }),
   option({
     name: '--all <pattern>',
     group: 'Which JVM',
     help: 'in place of a process id: all JVMs with that main class, a part of it or a pattern, or in that container, together; 16 at most',
     commands: ['attach', 'record'],
+    needs: {
+      oneOf: ['root', 'region'],
+      says: '--all shows the calls of a root in several JVMs, and there is no root',
+      hint: 'Name a root: --root OrderService.process',
+    },
   }),
   option({
     name: '--wait-for <pattern>',
     group: 'Which JVM',
     help: "in place of a process id: the first JVM with that main class, a part of it or a pattern as 'com.shop.*', now or once it is started",
     commands: ['attach', 'record'],
+    excludes: {
+      jdwp: {
+        says: "--wait-for says which JVM is meant, and so does '--jdwp'",
+        hint: 'Leave one of the two out.',
+      },
+    },
     notWithAll: {
       why: 'it takes the JVMs that are there',
       instead: 'Leave one of the two out: start it when all are there.',
@@ -39,46 +50,5 @@ export const WHICH_JVM = [
       says: '--wait-timeout says how long --wait-for waits, and there is none',
       hint: 'Say which JVM to wait for: --wait-for OrderServer',
     },
-  }),
-  option({
-    name: '--stdio',
-    group: 'Which JVM',
-    help: 'for one client, by the ssh connection that has started it',
-    commands: ['proxy'],
-  }),
-  option({
-    name: '--listen <address>',
-    group: 'Which JVM',
-    help: 'for clients that have its key, by TLS: a port, of the loopback interface; or address:port',
-    commands: ['proxy'],
-  }),
-  option({
-    name: '--key-file <file>',
-    group: 'Which JVM',
-    help: 'with --listen, the file of the key, made if there is none; otherwise it is shown once',
-    commands: ['proxy'],
-    offers: 'file',
-    reaches: 'names a key',
-  }),
-  option({
-    name: '--grace <time>',
-    group: 'Which JVM',
-    help: 'how long a session waits for a client whose connection was lost',
-    commands: ['proxy'],
-    default: '60s',
-  }),
-  option({
-    name: '--session <name>',
-    group: 'Which JVM',
-    help: 'the process of one session, started by --stdio',
-    commands: ['proxy'],
-    isHidden: true,
-  }),
-  option({
-    name: '--force',
-    group: 'Which JVM',
-    help: 'also if that jfluid lives: its recording ends, and is kept as far as it came',
-    commands: ['detach'],
-    reaches: 'gives consent',
   }),
 ] as const

@@ -16,12 +16,17 @@ export interface RemoteAddress {
 
 const FORM = /^(ssh|tcp):\/\/(?:([^@/]*)@)?(\[[^\]/]*\]|[^:/@[\]]*)(?::([^/]*))?(?:\/(.*))?$/
 
+/** Whether it looks like one. */
+export function isRemote(text: string): boolean {
+  return /^(ssh|tcp):\/\//.test(text)
+}
+
 /**
  * @returns null if it does not look like one: a process id, a main class
  * @throws BadAddress
  */
 export function remoteAddress(text: string): RemoteAddress | null {
-  if (!/^(ssh|tcp):\/\//.test(text)) return null
+  if (!isRemote(text)) return null
   const found = FORM.exec(text)
   if (found === null) throw new BadAddress(text, 'its parts cannot be told apart')
   const [, by, user, bracketed, portText, target] = found

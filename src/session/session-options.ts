@@ -5,7 +5,7 @@ import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
-import type { Passed } from '../options/table.ts'
+import { allCallsNeeded, type Passed } from '../options/table.ts'
 import { isTimed, type Mode } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
@@ -59,15 +59,10 @@ export interface SessionOptions extends SessionRequest {
  * @returns the option, as it is typed; null if nothing does
  */
 export function needsAllCalls(request: SessionRequest): string | null {
-  const { callSites, followThreads, maxOverhead, regions, trace, waits } = request
   const mode = modeOf(request)
-  if (regions !== undefined) return '--region'
+  if (request.regions !== undefined) return '--region'
   if (mode !== 'exact') return `--mode ${mode}`
-  if (waits) return '--waits'
-  if (callSites) return '--call-sites'
-  if (trace !== undefined) return '--trace'
-  if (followThreads) return '--follow-threads'
-  return maxOverhead === undefined ? null : '--max-overhead'
+  return allCallsNeeded(request)
 }
 
 /** Whether the user is to be asked before a busy JVM throws its compiled code away. Schemes a and b by their names are for other programs. */

@@ -9,7 +9,7 @@ import { EX_CONFIG, EX_NOPERM, EX_USAGE } from '../../src/base/errors.ts'
 import { COMMANDS, longOf } from '../../src/options/option.ts'
 import { OPTIONS, optionsOf } from '../../src/options/table.ts'
 import { inProcessIn } from '../support/in-process.ts'
-import type { Ran } from '../support/jfluid.ts'
+import { cli, type Ran } from '../support/jfluid.ts'
 
 let directory: string
 beforeEach(() => {
@@ -51,6 +51,7 @@ describe('a file', () => {
       ['--max-contexts', '5000', FILE],
     ])
     expect(await inForce('ps')).toEqual([['--json', 'true', FILE]])
+    expect(await inForce('record', '--jdk')).toContainEqual(['--jdk', 'true', 'command line'])
     expect(await inForce('roots')).toEqual([
       ['--duration', '30s', FILE],
       ['--top', '10', 'default'],
@@ -58,7 +59,7 @@ describe('a file', () => {
     ])
   })
 
-  it('is in force: ps prints JSON, and compare adds up call sites', async () => {
+  it('is in force', async () => {
     given({ json: true, 'no-call-sites': true })
     expect(JSON.parse((await jfluid('ps')).stdout)).toBeInstanceOf(Array)
     expect(await inForce('compare')).toContainEqual(['--no-call-sites', 'true', FILE])
@@ -72,18 +73,73 @@ describe('a file', () => {
     )
   })
 
-  it('is named where what it says does not go with what was typed', async () => {
-    given({ waits: true })
-    const { code, stderr } = await jfluid('record', '1', '-r', 'A.b', '--mode', 'count', '--out', 'p')
+  it('is named with an error of the command line, which may be of what it says', async () => {
+    given({ duration: 'soon', top: 3 })
+    const { code, stderr } = await jfluid('record', '1', '-r', 'A.b', '--out', 'p')
     expect([code, stderr]).toEqual([
       EX_USAGE,
-      'jfluid: --waits tells waiting from running, and --mode count measures no time\n' +
-        '  Take --mode exact or --mode locks, or leave --waits out.\n' +
-        `  From ${FILE}: --waits. --no-config leaves that out.\n`,
+      expect.stringMatching(
+        /^jfluid: 'soon' is not a duration\n {2}.*\n {2}From jfluid\.config\.json: --duration\. --no-config leaves the file out\.\n$/,
+      ),
     ])
-    given({ top: 3 })
-    const typed = await jfluid('record', '1', '-r', 'A.b', '--mode', 'count', '--waits', '--out', 'p')
-    expect(typed.stderr).not.toContain(FILE)
+    const without = await jfluid(
+      'record',
+      '1',
+      '-r',
+      'A.b',
+      '--out',
+      'p',
+      '--no-config',
+      '--duration',
+      'soon',
+    )
+    expect(without.stderr).not.toContain(FILE)
+  })
+
+  /** What a recording of no JVM says of what it leaves out. */
+  const leftOut = async (...args: string[]): Promise<string[]> => {
+    const { stderr } = await jfluid('record', ...args, '--out', 'p.jfluid')
+    return stderr.split('\n').filter((it) => it.includes('left out'))
+  }
+
+  it.each([
+    ['--waits', { waits: true }, ['--mode', 'count']],
+    ['--waits', { waits: true }, ['--max-overhead', '5%']],
+    ['--max-overhead', { 'max-overhead': '5%' }, ['--waits']],
+    ['--sampler', { sampler: 'cpu' }, []],
+    ['--include', { include: 'a.**' }, ['--mode', 'sample']],
+    ['--slow', { slow: 'p99' }, ['--all', 'no.such.Main']],
+  ])('%s of it is left out, and told, where %j meets %j', async (option, options, args) => {
+    given(options)
+    expect(await leftOut('--root', 'A.b', ...args)).toEqual([
+      `of ${FILE}, left out: ${option} (add --show-config to see why)`,
+    ])
+    const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
+    expect(stdout).toMatch(new RegExp(`^left out: ${option}: .+$`, 'm'))
+  })
+
+  it.each([
+    [{ label: ['a=b'], 'push-name': 'x' }, ['1']],
+    [{ 'wait-timeout': '3s' }, ['1']],
+    [{ 'wait-for': 'Shop' }, ['1']],
+    [{ 'wait-for': 'Shop' }, ['--all', 'Shop']],
+    [{ all: 'Shop' }, ['--wait-for', 'no.such.Main', '--wait-timeout', '1ms']],
+  ])('%j is left out without a word beside %j: it says nothing there', async (options, args) => {
+    given(options)
+    expect(await leftOut('--root', 'A.b', ...args)).toEqual([])
+    const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
+    expect(stdout.match(/^left out: /gm)).toHaveLength(Object.keys(options).length)
+  })
+
+  it('does not have doctor load the agent, or report look for a call', async () => {
+    given({ root: 'A.b', trace: 3 })
+    expect(await inForce('record')).toContainEqual(['--root', 'A.b', FILE])
+    for (const name of ['doctor', 'report']) {
+      const { stdout } = await jfluid(name, '--show-config')
+      expect(stdout).toMatch(
+        /^left out: --(?:root|trace): for (?:doctor|report) it is taken from the command line only$/m,
+      )
+    }
   })
 
   it('is not missed where there is none, and --show-config needs no argument', async () => {
@@ -116,9 +172,11 @@ describe('refused is', () => {
     [{ json: 'yes' }, '"json" cannot be "yes": It is true or false.'],
     [{ json: null }, '"json" cannot be null: It is true or false.'],
     [{ constructor: 1 }, 'there is no option "constructor"'],
-    [{ session: 'x' }, '"session" is for jfluid proxy, which reads no such file'],
-    [{ listen: '7071' }, '"listen" is for jfluid proxy, which reads no such file'],
-    [{ 'no-config': true }, 'there is no option "no-config"'],
+    [{ session: 'x' }, '"session" is only taken from the command line'],
+    [{ listen: '7071' }, '"listen" is only taken from the command line'],
+    [{ 'no-config': true }, '"no-config" is only taken from the command line'],
+    [{ bba: { toString: 1 } }, '"bba" runs code'],
+    [{ 'look-ahead': 3 }, '"look-ahead" was removed: no number was better'],
   ])('%j', async (options, message) => {
     const [code, stderr] = await refusal(options)
     expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(message)])
@@ -140,6 +198,7 @@ describe('refused is', () => {
     ['max-overhead', 'much', 'It is a percentage above 0, up to 1000%.'],
     ['mode', 'exactly', 'Allowed choices are exact, locks,'],
     ['include', [1, {}], 'It is text or a number.'],
+    ['region', [], 'It has at least one value.'],
     ['autosave', ['1s'], 'It is one value.'],
     ['trace', 0, 'It is how many calls of the root'],
   ])('a value that %s does not have: %j', async (key, value, message) => {
@@ -162,7 +221,7 @@ describe('refused is', () => {
       output: 'l',
       html: 'h',
     },
-    ...{ 'key-file': 'k', jdwp: '5005', yes: true, force: true, 'debug-info': true },
+    ...{ jdwp: '5005', yes: true, force: true, 'debug-info': true, tolerance: '50%' },
   }
 
   it.each(Object.entries(RISKY))(
@@ -174,7 +233,7 @@ describe('refused is', () => {
   )
 
   it('an analysis of ours is none of these', async () => {
-    given({ bba: 'precise' })
+    given({ bba: 'precise', mode: 'bytecodes' })
     expect(await inForce('record')).toContainEqual(['--bba', 'precise', FILE])
   })
 
@@ -186,29 +245,36 @@ describe('refused is', () => {
     for (const row of named) expect(Object.keys(RISKY)).toContain(longOf(row).slice(2))
   })
 
-  it('a file of another user', async () => {
-    given({})
+  it('a file of another user, or a link of one', async () => {
     const { geteuid } = process
+    const own = geteuid!()
+    const of = {
+      code: EX_NOPERM,
+      stderr: expect.stringContaining(`of this directory belongs to user ${own}`),
+    }
+    writeFileSync(join(directory, 'real.json'), '{"json": true}', { mode: 0o600 })
     try {
-      process.geteuid = () => 123_456
-      expect(await jfluid('ps')).toMatchObject({
-        code: EX_NOPERM,
-        stderr: expect.stringContaining(
-          `jfluid.config.json of this directory belongs to user ${geteuid?.()}`,
-        ),
-      })
+      symlinkSync('real.json', file())
+      expect(await inForce('ps')).toEqual([['--json', 'true', FILE]])
+      process.geteuid = () => own + 1
+      expect(await jfluid('ps')).toMatchObject(of)
+      rmSync(file())
+      given({})
+      expect(await jfluid('ps')).toMatchObject(of)
     } finally {
       process.geteuid = geteuid!
     }
   })
 
-  it('a file that everybody can write, or that is none', async () => {
+  it('a file that others can write, or that is none', async () => {
     given({})
-    chmodSync(file(), 0o666)
-    expect(await jfluid('ps')).toMatchObject({
-      code: EX_NOPERM,
-      stderr: expect.stringContaining('can be written by everybody'),
-    })
+    for (const mode of [0o622, 0o606, 0o660]) {
+      chmodSync(file(), mode)
+      expect(await jfluid('ps'), `${mode}`).toMatchObject({
+        code: EX_NOPERM,
+        stderr: expect.stringContaining('can be written by others'),
+      })
+    }
     rmSync(file())
     mkdirSync(file())
     expect((await jfluid('ps')).code).toBe(EX_CONFIG)
@@ -231,6 +297,13 @@ describe('refused is', () => {
       stderr: expect.stringContaining('65536 at most'),
     })
   })
+})
+
+it('a directory that is gone has none', async () => {
+  const gone = join(directory, 'gone')
+  mkdirSync(gone)
+  const script = `cd ${gone} && rm -r ${gone} && exec ${process.execPath} ${cli} ps --json`
+  expect(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' }))).toBeInstanceOf(Array)
 })
 
 it('a proxy reads none, nor do commands without options', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkWait, jvmFor } from '../../src/commands/wait-for.ts'
+import { jvmFor } from '../../src/commands/wait-for.ts'
 import { checkOwnOptions } from '../../src/options/refusals.ts'
 
 it.each([
@@ -19,5 +19,5 @@ it('nor is a time without it', () => {
 
 it('nor is it with the port of a debugger', () => {
   const flags = { waitFor: 'x', jdwp: { host: '127.0.0.1', port: 5005 } }
-  expect(() => checkWait(undefined, flags)).toThrow("and so does '--jdwp'")
+  expect(() => checkOwnOptions('record', flags)).toThrow("and so does '--jdwp'")
 })

@@ -1,15 +1,18 @@
 // docs/options.md: what the table of options says, for readers. `npx vitest run --project unit test/docs -u` writes it anew.
 
-import { attributeOf, COMMANDS, GROUPS, longOf, type Refusal, type Row } from '../../src/options/option.ts'
-import { OPTIONS } from '../../src/options/table.ts'
+import { attributeOf, GROUPS, longOf, type Refusal, type Row } from '../../src/options/option.ts'
+import { exclusionOf, notWithAllOf, rowOf } from '../../src/options/refusals.ts'
+import { OPTIONS, optionsOf } from '../../src/options/table.ts'
 
 const code = (text: string): string => `\`${text}\``
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 const list = (texts: readonly string[]): string => texts.map(code).join(', ')
 const line = (...cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`
 
-function nameOf(attribute: string): string {
-  return longOf(OPTIONS.find((it) => attributeOf(it) === attribute)!)
+/** Of the commands of a row, which may not all have it. */
+function names(attribute: string, { commands }: Row): string[] {
+  const rows = commands.flatMap(optionsOf).filter((it) => attributeOf(it) === attribute)
+  return [...new Set(rows.map(longOf))]
 }
 
 /** What the option is for, and not. */
@@ -18,8 +21,14 @@ function goesWith(row: Row): string {
   const parts: string[] = []
   if (modes !== undefined) parts.push(`for --mode ${list(modes.takes)}`)
   if (schemes !== undefined) parts.push(`for --scheme ${list(schemes.takes)}`)
-  if (needs !== undefined) parts.push(`needs ${needs.oneOf.map((it) => code(nameOf(it))).join(' or ')}`)
-  const not = Object.keys(excludes).map(nameOf)
+  if (needs !== undefined)
+    parts.push(
+      `needs ${needs.oneOf
+        .flatMap((it) => names(it, row))
+        .map(code)
+        .join(' or ')}`,
+    )
+  const not = Object.keys(excludes).map((it) => longOf(rowOf(it, row)))
   if (not.length > 0) parts.push(`not with ${list(not)}`)
   if (row.notWithAll !== undefined) parts.push('not with `--all`')
   if (row.commands.includes('session')) {
@@ -32,20 +41,20 @@ function goesWith(row: Row): string {
 }
 
 function optionLine(row: Row): string {
-  const { harmless, reaches } = row
+  const { harmless, notInFile } = row
   const name = [row.name, row.isRepeatable ? '…' : ''].join(' ').trim()
   const commands = row.commands.filter((it) => it !== 'session')
   const inFile =
-    row.group === 'Options' || commands.includes('proxy')
+    row.group === 'Options'
       ? 'no'
-      : reaches === undefined
+      : notInFile === undefined
         ? 'yes'
         : harmless === undefined
-          ? `no: it ${reaches}`
-          : `${list(harmless)}; else no: it ${reaches}`
+          ? `no: it ${notInFile}`
+          : `${list(harmless)}; else no: it ${notInFile}`
   return line(
     code(name),
-    commands.length === COMMANDS.length ? 'all' : commands.join(', '),
+    commands.join(', '),
     row.help,
     row.default === undefined ? '' : code(`${row.default}`),
     goesWith(row),
@@ -62,23 +71,11 @@ function refusals(): string[] {
     if (modes !== undefined) add({ says: modes.says('<mode>' as never), hint: modes.hint })
     if (schemes !== undefined) add({ says: schemes.says('<scheme>' as never), hint: schemes.hint })
     if (needs !== undefined) add(needs)
-    for (const [other, why] of Object.entries(excludes)) {
-      if (typeof why !== 'string') add(why)
-      else
-        add({
-          says: `${longOf(row)} does not go with ${nameOf(other)}: ${why}`,
-          hint: 'Leave one of the two out.',
-        })
-    }
+    for (const [other, why] of Object.entries(excludes)) add(exclusionOf(row, other, why))
     const byValue = refuses?.(0, 'bytecodes')
     if (byValue) add(byValue)
-    const { notWithAll } = row
-    if (notWithAll === undefined) continue
-    const [why, hint] =
-      typeof notWithAll === 'string'
-        ? [notWithAll, 'Leave it out, or record each JVM by itself: jfluid record <pid>']
-        : [notWithAll.why, notWithAll.instead]
-    add({ says: `--all does not go with ${longOf(row)}: ${why}`, hint })
+    const all = notWithAllOf(row)
+    if (all !== null) add(all)
   }
   return [...found].map(([says, hint]) => line(code(says), hint.replaceAll(/<\w+>/g, code)))
 }
@@ -106,7 +103,10 @@ export function optionsPage(): string {
     '',
     '## What does not go together',
     '',
-    'It is told before a JVM is looked at (exit code 64). `--region` and samples by time go with what the tables above say.',
+    'It is told before a JVM is looked at (exit code 64). `--region` and samples by time refuse by name what the tables above say does not go',
+    'with them. Not in the tables: `--debug-info` is for the flight recorder, not for `--sampler stacks` or samples by bytecodes; `--random`,',
+    '`--reproducible` and `--profiler` are for samples by bytecodes (`--every 10000bc`), not for those by time; and `--scheme adaptive` refuses',
+    'what needs the calls of all methods.',
     '',
     '| message | what to do |',
     '| --- | --- |',
