@@ -13,7 +13,7 @@ import { say } from './say.ts'
 import { SHELLS, type Shell } from './shell/scripts.ts'
 
 const PID_HELP =
-  'process id of the JVM, its main class, container:name or k8s:namespace/pod; asked for on a terminal'
+  'process id of the JVM, its main class, container:name or k8s:namespace/pod; without it, a terminal asks which'
 
 /**
  * Commands are imported when they run: a picker's React must not slow down `attach`.

@@ -23,7 +23,7 @@ export const HOW_EXACTLY = [
   option({
     name: '--scheme <auto|a|b|adaptive>',
     group: 'How exactly',
-    help: 'a: instrument all that is reachable; b: what callers that were called can reach; adaptive: the roots, and samples below; auto: b in a small program, else adaptive',
+    help: 'auto: b in a small program, else adaptive; a: probes in all methods that roots can reach; b: in callees of methods once these are called; adaptive: in roots and in methods that take time, samples elsewhere',
     commands: SESSION,
     value: {
       parse: (text) => SCHEME_CHOICES.find((it) => it === text.toLowerCase()),
@@ -38,7 +38,7 @@ export const HOW_EXACTLY = [
   option({
     name: '--time <method>',
     group: 'How exactly',
-    help: 'with --scheme adaptive: exact times of this method below the roots, written as --root has it',
+    help: 'with --scheme adaptive: time each call of this method below the roots, too, written as for --root',
     commands: SESSION,
     isRepeatable: true,
     schemes: {
@@ -49,19 +49,10 @@ export const HOW_EXACTLY = [
     },
   }),
   option({
-    name: '--yes',
-    group: 'How exactly',
-    help: 'do not ask: schemes a and b may instrument more than 2000 methods, and a busy JVM may discard its compiled code',
-    commands: SESSION,
-    withRegion: true,
-    withSamples: true,
-    notInFile: 'gives consent',
-  }),
-  option({
     /** A part: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
     group: 'How exactly',
-    help: 'hold what profiling costs below that in every second, as 5%: cheap hot methods lose their probes',
+    help: 'keep the cost of profiling below this in each second, 5% or 5, by taking probes out of cheap hot methods',
     commands: SESSION,
     value: percentage(
       (part) => part > 0 && part <= MOST_OVERHEAD,
@@ -85,7 +76,7 @@ export const HOW_EXACTLY = [
   option({
     name: '--every <interval>',
     group: 'How exactly',
-    help: 'for --mode sample, when a sample is due: 10ms, 1ms; or 10000bc, after so many bytecodes of a thread',
+    help: 'for --mode sample: the interval, 1ms or 10ms; or 10000bc, counted in bytecodes of each thread (needs --root)',
     commands: SESSION,
     modes: ONLY_FOR_SAMPLES('--every'),
     withSamples: true,
@@ -93,7 +84,7 @@ export const HOW_EXACTLY = [
   option({
     name: '--random <n>',
     group: 'How exactly',
-    help: 'for --every in bytecodes, add 0 to n-1 at random each time, from a fixed seed; 0: none',
+    help: 'for --every in bytecodes: add a random 0 to n-1 to each interval, from a fixed seed; 100 unless given, 0: none',
     commands: SESSION,
     value: whole(0, 999_999_999, 'It is a whole number.'),
     modes: ONLY_FOR_SAMPLES('--random'),
@@ -101,7 +92,7 @@ export const HOW_EXACTLY = [
   option({
     name: '--sampler <who>',
     group: 'How exactly',
-    help: 'for --mode sample by time, and where attach looks for a root: jfr, the flight recorder; cpu, the same by CPU time; stacks, dumps of threads',
+    help: 'for --mode sample by time, and for attach without --root: jfr, the flight recorder; cpu, the same by CPU time; stacks, thread dumps',
     commands: SESSION,
     value: oneOf(SAMPLERS),
     modes: ONLY_FOR_SAMPLES('--sampler'),
@@ -111,36 +102,23 @@ export const HOW_EXACTLY = [
   option({
     name: '--sampler <who>',
     group: 'How exactly',
-    help: 'stacks, dumps of threads, unless given; jfr, the flight recorder; cpu, the same by CPU time',
+    help: 'stacks, thread dumps, unless given; jfr, the flight recorder; cpu, the same by CPU time',
     commands: ['roots'],
     value: oneOf(SAMPLERS),
   }),
   option({
     name: '--debug-info',
     group: 'How exactly',
-    help: 'for --mode sample by the flight recorder: the JVM keeps debug info of code that it compiles from then on, so that samples find inlined methods; stays until it ends, and the JVM prints a warning',
+    help: 'for samples by the flight recorder: the JVM keeps debug info of code that it compiles from now on, so that samples find inlined methods; this lasts until the JVM ends, and it prints a warning',
     commands: SESSION,
     modes: ONLY_FOR_SAMPLES('--debug-info'),
     withSamples: true,
     notInFile: 'gives consent',
   }),
   option({
-    name: '--sample-every <n>',
-    group: 'How exactly',
-    help: 'for --mode alloc: record one of n allocations, by chance, and give n times as many',
-    commands: SESSION,
-    value: whole(1, 999_999, 'It is a whole number from 1 to 999999.'),
-    passes: true,
-    modes: {
-      takes: ['alloc'],
-      says: (mode) => `--sample-every says which allocations are recorded, and --mode ${mode} records none`,
-      hint: 'Add --mode alloc, or leave --sample-every out.',
-    },
-  }),
-  option({
     name: '--bba <default|precise|file>',
     group: 'How exactly',
-    help: 'for --mode bytecodes, where basic blocks end: at jumps; also where something may throw; or as the module says',
+    help: 'for --mode bytecodes, where basic blocks end: default, at jumps; precise, also where something may throw; file, as this JavaScript module says',
     commands: SESSION,
     value: textOr('default', 'precise'),
     offers: 'file',
@@ -152,26 +130,6 @@ export const HOW_EXACTLY = [
     notInFile: 'runs code',
     isOfThisMachine: true,
     harmless: ['default', 'precise'],
-  }),
-  option({
-    name: '--profiler <jar>',
-    group: 'How exactly',
-    help: 'a profiling agent of your own, called by the threads of the JVM: for --mode bytecodes',
-    commands: SESSION,
-    offers: 'jar',
-    modes: {
-      takes: ['bytecodes', 'sample'],
-      says: (mode) => `a profiler is called after so many bytecodes: --profiler is not for --mode ${mode}`,
-      hint: 'Add --mode bytecodes, or --mode sample with --every 10000bc.',
-    },
-    excludes: {
-      followThreads: {
-        says: '--profiler has trees of threads that call a root, and does not go with --follow-threads',
-        hint: 'Leave one of the two out.',
-      },
-    },
-    notInFile: 'runs code',
-    isOfThisMachine: true,
   }),
   option({
     name: '--tolerance <percent>',

@@ -1,6 +1,6 @@
 // Options of a proxy, and those that say where other options come from.
 
-import { option } from './option.ts'
+import { option, SESSION } from './option.ts'
 
 const CONFIGURED = [
   ...(['ps', 'doctor', 'roots', 'attach', 'record', 'run', 'detach'] as const),
@@ -54,15 +54,24 @@ export const OF_ITSELF = [
     isHidden: true,
   }),
   option({
+    name: '--yes',
+    group: 'Options',
+    help: 'answer yes to both questions: whether schemes a and b may instrument more than 2000 methods, and whether a busy JVM may discard its compiled code',
+    commands: SESSION,
+    withRegion: true,
+    withSamples: true,
+    notInFile: 'gives consent',
+  }),
+  option({
     name: '--show-config',
     group: 'Options',
-    help: 'print which options are in force, and from where, and do nothing else',
+    help: 'print the options in force and where each comes from, then exit',
     commands: CONFIGURED,
   }),
   option({
     name: '--no-config',
     group: 'Options',
-    help: 'leave out what jfluid.config.json of this directory says',
+    help: 'ignore jfluid.config.json of this directory',
     commands: CONFIGURED,
   }),
 ] as const

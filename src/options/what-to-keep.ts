@@ -15,7 +15,7 @@ export const WHAT_TO_KEEP = [
     /** `p99`, or ns. */
     name: '--slow <time|p99>',
     group: 'What to keep',
-    help: 'keep trees of slow calls of the root apart: of those above p99, or that take so long, as 50ms',
+    help: 'keep additional trees of those root calls that are slower than their p99, or than a time: 50ms',
     commands: SESSION,
     value: threshold,
     passes: true,
@@ -33,7 +33,7 @@ export const WHAT_TO_KEEP = [
   option({
     name: '--trace <n>',
     group: 'What to keep',
-    help: 'keep the events of the first n calls of roots: their order in time and their critical path',
+    help: 'keep the first n root calls event by event: order in time, and critical path',
     commands: SESSION,
     value: whole(1, MOST_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MOST_TRACED_CALLS}.`),
     passes: true,
@@ -49,7 +49,7 @@ export const WHAT_TO_KEEP = [
   option({
     name: '--max-contexts <n>',
     group: 'What to keep',
-    help: 'contexts that the tree may have before those that cost least are collapsed; what memory allows, unless given',
+    help: 'most rows of the calling context tree; above it the cheapest are collapsed; what memory allows unless given',
     commands: SESSION,
     value: whole(
       LEAST_CONTEXTS,
@@ -61,7 +61,7 @@ export const WHAT_TO_KEEP = [
   option({
     name: '--reproducible',
     group: 'What to keep',
-    help: 'leave out of the profile what differs from run to run: not for times',
+    help: 'omit from the profile what differs between runs; not for modes exact and locks',
     commands: SESSION,
     modes: {
       takes: ['bytecodes', 'count', 'alloc', 'sample'],

@@ -12,8 +12,8 @@ export const WHAT_TO_MEASURE = [
     name: '--mode <mode>',
     group: 'What to measure',
     help:
-      'exact: time of every call; locks: how much of it was waiting; bytecodes: what it executes, the same in every run; count: calls only; ' +
-      'alloc: objects it allocates, by class; sample: where threads are, by time or by bytecodes',
+      'exact: time of each call; locks: how much of it was waiting, and for which locks; bytecodes: how many are executed, the same in every run; count: calls only; ' +
+      'alloc: allocated objects by class; sample: stacks, by time (of the whole JVM without --root) or by bytecodes',
     commands: SESSION,
     value: oneOf(MODES),
     default: 'exact',
@@ -24,7 +24,7 @@ export const WHAT_TO_MEASURE = [
   option({
     name: '--waits',
     group: 'What to measure',
-    help: 'for --mode exact: time blocked or waiting has rows of its own, and is no self time',
+    help: 'for --mode exact: time blocked or waiting in rows of its own, not in self time',
     commands: SESSION,
     passes: true,
     needsAllCalls: true,
@@ -37,7 +37,7 @@ export const WHAT_TO_MEASURE = [
   option({
     name: '--liveness',
     group: 'What to measure',
-    help: 'for --mode alloc: which recorded objects are still alive, and for how many collections; one of 100, unless --sample-every says otherwise',
+    help: 'for --mode alloc: which objects are still alive, and how many garbage collections they have survived; records 1 of 100 unless --sample-every is given',
     commands: SESSION,
     passes: true,
     implies: { sampleEvery: LIVENESS_EVERY },
@@ -49,13 +49,46 @@ export const WHAT_TO_MEASURE = [
     notWithAll: 'what is alive is so in one JVM',
   }),
   option({
+    name: '--sample-every <n>',
+    group: 'What to measure',
+    help: 'for --mode alloc: record 1 of n allocations, at random; counts are multiplied by n',
+    commands: SESSION,
+    value: whole(1, 999_999, 'It is a whole number from 1 to 999999.'),
+    passes: true,
+    modes: {
+      takes: ['alloc'],
+      says: (mode) => `--sample-every says which allocations are recorded, and --mode ${mode} records none`,
+      hint: 'Add --mode alloc, or leave --sample-every out.',
+    },
+  }),
+  option({
     name: '--call-sites',
     group: 'What to measure',
-    help: 'tell calls of one method from different places apart, by line and bytecode index',
+    help: 'separate rows for calls of a method from different places, by line and bytecode index',
     commands: SESSION,
     passes: true,
     needsAllCalls: true,
     notWithAll: 'call sites are not added up',
+  }),
+  option({
+    name: '--profiler <jar>',
+    group: 'What to measure',
+    help: 'for --mode bytecodes, and samples by bytecodes: a profiling agent of your own, called by the threads of the JVM',
+    commands: SESSION,
+    offers: 'jar',
+    modes: {
+      takes: ['bytecodes', 'sample'],
+      says: (mode) => `a profiler is called after so many bytecodes: --profiler is not for --mode ${mode}`,
+      hint: 'Add --mode bytecodes, or --mode sample with --every 10000bc.',
+    },
+    excludes: {
+      followThreads: {
+        says: '--profiler has trees of threads that call a root, and does not go with --follow-threads',
+        hint: 'Leave one of the two out.',
+      },
+    },
+    notInFile: 'runs code',
+    isOfThisMachine: true,
   }),
   option({
     name: '--shape',
@@ -70,7 +103,7 @@ export const WHAT_TO_MEASURE = [
   option({
     name: '--no-call-sites',
     group: 'What to measure',
-    help: 'do not tell calls of a method from different places apart',
+    help: 'one row for calls of a method from different places',
     commands: ['compare'],
   }),
   option({

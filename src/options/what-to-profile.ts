@@ -8,7 +8,7 @@ export const WHAT_TO_PROFILE = [
   option({
     name: '-r, --root <method>',
     group: 'What to profile',
-    help: 'root of the call subgraph, Class.method or Class.method(descriptor)',
+    help: 'the method below which calls are profiled: com.foo.Class.method, or Class.method(descriptor)',
     commands: SESSION,
     isRepeatable: true,
     withSamples: true,
@@ -24,7 +24,7 @@ export const WHAT_TO_PROFILE = [
   option({
     name: '--region <method[:lines]>',
     group: 'What to profile',
-    help: 'instead of roots, time one stretch of code and nothing else: Class.method, or Class.method:120-140',
+    help: 'instead of --root: time these lines as a whole, with all that they call: Class.method, or Class.method:120-140',
     commands: SESSION,
     isRepeatable: true,
     withRegion: true,
@@ -34,14 +34,14 @@ export const WHAT_TO_PROFILE = [
   option({
     name: '--include <pattern>',
     group: 'What to profile',
-    help: 'only classes that match, as com.foo.**',
+    help: 'only classes that match: com.foo.* of a package, com.foo.** with those below',
     commands: CHOOSES,
     isRepeatable: true,
   }),
   option({
     name: '--exclude <pattern>',
     group: 'What to profile',
-    help: 'no classes that match',
+    help: 'skip classes that match',
     commands: CHOOSES,
     isRepeatable: true,
   }),
@@ -54,7 +54,7 @@ export const WHAT_TO_PROFILE = [
   option({
     name: '--follow-threads',
     group: 'What to profile',
-    help: 'work handed to executors or new threads inside the root is part of it, below what submitted it',
+    help: 'include work that the root hands to executors or new threads, below what submitted it',
     commands: SESSION,
     passes: true,
     needsAllCalls: true,
@@ -68,13 +68,13 @@ export const WHAT_TO_PROFILE = [
   option({
     name: '--duration <time>',
     group: 'What to profile',
-    help: 'how long: 500ms, 10s, 2m; 3s unless given, and up to 10s while there are few samples',
+    help: 'how long to sample: 500ms, 10s, 2m; 3s unless given, and up to 10s while there are few samples',
     commands: ['roots'],
   }),
   option({
     name: '--duration <time>',
     group: 'What to profile',
-    help: 'how long: 500ms, 10s, 2m',
+    help: 'how long to record: 500ms, 10s, 2m',
     commands: ['record'],
     default: '10s',
   }),

@@ -6,7 +6,7 @@ import { option } from './option.ts'
 const AUTOSAVE = {
   name: '--autosave <time>',
   group: 'Where to',
-  help: 'how often what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off',
+  help: 'how often a copy of what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given; off: never',
 } as const
 
 function autosaveNeeds(option: string) {
@@ -39,7 +39,7 @@ export const WHERE_TO = [
   option({
     name: '--out <file>',
     group: 'Where to',
-    help: 'where to write the profile',
+    help: 'the file of the profile, p.jfluid; beside --push, if both are given',
     commands: ['record'],
     offers: 'file',
     notInFile: 'writes a file',
@@ -72,7 +72,7 @@ export const WHERE_TO = [
   option({
     name: '--push <url>',
     group: 'Where to',
-    help: `hand the profile to a store: ${STORES}`,
+    help: `send the profile to a store: ${STORES}`,
     commands: ['record'],
     excludes: {
       region: {
@@ -97,14 +97,14 @@ export const WHERE_TO = [
   option({
     name: '--push-name <service>',
     group: 'Where to',
-    help: 'the service that the pushed profile is filed under; the main class otherwise',
+    help: 'the service name of the pushed profile; the main class unless given',
     commands: ['record', 'push'],
     needs: needsStore('--push-name'),
   }),
   option({
     name: '--label <name=value>',
     group: 'Where to',
-    help: 'a label of the pushed profile, beside pid and mode, which an empty value leaves out',
+    help: 'a label of the pushed profile, besides pid and mode; an empty value removes one of these',
     commands: ['record', 'push'],
     isRepeatable: true,
     needs: needsStore('--label'),
@@ -112,7 +112,7 @@ export const WHERE_TO = [
   option({
     name: '--stream',
     group: 'Where to',
-    help: 'tell on the standard output what is recorded, as it comes: one JSON object a line',
+    help: 'also print to the standard output while recording: one JSON object a line',
     commands: ['record'],
     needs: {
       oneOf: ['root', 'region'],

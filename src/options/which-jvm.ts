@@ -7,7 +7,7 @@ export const WHICH_JVM = [
   option({
     name: '--jdwp <host:port>',
     group: 'Which JVM',
-    help: 'in place of a process id: the port where a JVM takes a debugger (-agentlib:jdwp)',
+    help: 'instead of a process id: the debug port of a JVM (-agentlib:jdwp)',
     commands: ['attach', 'record', 'doctor'],
     value: debuggerAddress,
     notWithAll: "a debugger's port is that of one JVM",
@@ -16,7 +16,7 @@ export const WHICH_JVM = [
   option({
     name: '--all <pattern>',
     group: 'Which JVM',
-    help: 'in place of a process id: all JVMs with that main class, a part of it or a pattern, or in that container, together; 16 at most',
+    help: 'instead of a process id: all JVMs, 16 at most, whose main class or jar contains or matches this, or in this container',
     commands: ['attach', 'record'],
     needs: {
       oneOf: ['root', 'region'],
@@ -27,7 +27,7 @@ export const WHICH_JVM = [
   option({
     name: '--wait-for <pattern>',
     group: 'Which JVM',
-    help: "in place of a process id: the first JVM with that main class, a part of it or a pattern as 'com.shop.*', now or once it is started",
+    help: "instead of a process id: the first JVM, running or started later, whose main class or jar contains or matches this, as 'com.shop.*'",
     commands: ['attach', 'record'],
     excludes: {
       jdwp: {
@@ -43,7 +43,7 @@ export const WHICH_JVM = [
   option({
     name: '--wait-timeout <time>',
     group: 'Which JVM',
-    help: 'how long to wait for it: 30s, 2m; without end unless given',
+    help: 'how long --wait-for waits: 30s, 2m; without limit unless given',
     commands: ['attach', 'record'],
     needs: {
       oneOf: ['waitFor'],
