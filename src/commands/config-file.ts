@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { maxOf } from '../base/arrays.ts'
 import { EX_CONFIG, EX_NOPERM, JfluidError } from '../base/errors.ts'
+import { CONFIG_FILE } from '../options/of-itself.ts'
 import {
   argumentOf,
   attributeOf,
@@ -32,7 +33,6 @@ import { errorCode, reasonOf } from '../profile/errors.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, width } from '../profile/text.ts'
 import { nearest } from '../reveal/near.ts'
-import { CONFIG_FILE } from './config.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 const MOST_BYTES = 65_536

@@ -2,12 +2,10 @@
 
 import { lstatSync, type Stats } from 'node:fs'
 import { type Command, CommanderError } from 'commander'
+import { CONFIG_FILE } from '../options/of-itself.ts'
 import type { CommandName } from '../options/option.ts'
 import { optionsOf } from '../options/table.ts'
 import { errorCode } from '../profile/errors.ts'
-
-/** Of the working directory. */
-export const CONFIG_FILE = 'jfluid.config.json'
 
 /** Options that the command has from the file, as they would be typed. */
 let fromFile: readonly string[] = []

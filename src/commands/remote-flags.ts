@@ -36,11 +36,11 @@ export function flagsFromAfar(sent: Readonly<Record<string, unknown>>): SessionF
   for (const row of optionsOf('session')) {
     const name = attributeOf(row)
     const value = Object.hasOwn(sent, name) ? sent[name] : undefined
-    if (value !== undefined && value !== null) {
-      if (!isRight(row, value)) throw new Malformed(`an option ${name} that is none`)
-      flags[name] = value
-    } else if (row.default !== undefined) throw new Malformed(`options without ${name}`)
+    if (value === undefined || value === null) continue
+    if (!isRight(row, value)) throw new Malformed(`an option ${name} that is none`)
+    flags[name] = value
   }
+  if (flags.scheme === undefined) throw new Malformed('options without a scheme')
   return flags as unknown as SessionFlags
 }
 

@@ -23,7 +23,7 @@ export const HOW_EXACTLY = [
   option({
     name: '--scheme <auto|a|b|adaptive>',
     group: 'How exactly',
-    help: 'auto: b in a small program, else adaptive; a: probes in all methods that roots can reach; b: in callees of methods once these are called; adaptive: in roots and in methods that take time, samples elsewhere',
+    help: 'auto: b in a small program, else adaptive; a: probes in all methods that roots can reach; b: in the callees of a method once it is called; adaptive: in roots and in methods that take time, samples elsewhere',
     commands: SESSION,
     value: {
       parse: (text) => SCHEME_CHOICES.find((it) => it === text.toLowerCase()),
@@ -38,7 +38,7 @@ export const HOW_EXACTLY = [
   option({
     name: '--time <method>',
     group: 'How exactly',
-    help: 'with --scheme adaptive: time each call of this method below the roots, too, written as for --root',
+    help: 'with --scheme adaptive: below the roots, also time each call of this method, written as for --root',
     commands: SESSION,
     isRepeatable: true,
     schemes: {
@@ -52,7 +52,7 @@ export const HOW_EXACTLY = [
     /** A part: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
     group: 'How exactly',
-    help: 'keep the cost of profiling below this in each second, 5% or 5, by taking probes out of cheap hot methods',
+    help: 'keep the cost of profiling below this share of each second: 5% or 5; takes probes out of cheap hot methods',
     commands: SESSION,
     value: percentage(
       (part) => part > 0 && part <= MOST_OVERHEAD,

@@ -2,6 +2,9 @@
 
 import { option, SESSION } from './option.ts'
 
+/** Of the working directory. */
+export const CONFIG_FILE = 'jfluid.config.json'
+
 const CONFIGURED = [
   ...(['ps', 'doctor', 'roots', 'attach', 'record', 'run', 'detach'] as const),
   ...(['gate', 'compare', 'report', 'export', 'push'] as const),
@@ -56,7 +59,7 @@ export const OF_ITSELF = [
   option({
     name: '--yes',
     group: 'Options',
-    help: 'answer yes to both questions: whether schemes a and b may instrument more than 2000 methods, and whether a busy JVM may discard its compiled code',
+    help: 'do not ask before schemes a and b instrument more than 2000 methods, or a busy JVM discards its compiled code',
     commands: SESSION,
     withRegion: true,
     withSamples: true,
@@ -65,13 +68,13 @@ export const OF_ITSELF = [
   option({
     name: '--show-config',
     group: 'Options',
-    help: 'print the options in force and where each comes from, then exit',
+    help: 'print the options in force and where each comes from, then exit; needs no JVM',
     commands: CONFIGURED,
   }),
   option({
     name: '--no-config',
     group: 'Options',
-    help: 'ignore jfluid.config.json of this directory',
+    help: `ignore ${CONFIG_FILE} of this directory`,
     commands: CONFIGURED,
   }),
 ] as const

@@ -15,7 +15,7 @@ export const WHAT_TO_KEEP = [
     /** `p99`, or ns. */
     name: '--slow <time|p99>',
     group: 'What to keep',
-    help: 'keep additional trees of those root calls that are slower than their p99, or than a time: 50ms',
+    help: 'keep extra trees of root calls that are slower than the p99 of all, or than a time: 50ms',
     commands: SESSION,
     value: threshold,
     passes: true,
@@ -61,7 +61,7 @@ export const WHAT_TO_KEEP = [
   option({
     name: '--reproducible',
     group: 'What to keep',
-    help: 'omit from the profile what differs between runs; not for modes exact and locks',
+    help: 'for modes other than exact and locks: omit what differs between runs',
     commands: SESSION,
     modes: {
       takes: ['bytecodes', 'count', 'alloc', 'sample'],

@@ -12,8 +12,8 @@ export const WHAT_TO_MEASURE = [
     name: '--mode <mode>',
     group: 'What to measure',
     help:
-      'exact: time of each call; locks: how much of it was waiting, and for which locks; bytecodes: how many are executed, the same in every run; count: calls only; ' +
-      'alloc: allocated objects by class; sample: stacks, by time (of the whole JVM without --root) or by bytecodes',
+      'exact: time, as --scheme says; locks: time waiting, and for which locks; bytecodes: how many are executed, the same in every run; count: calls only; ' +
+      'alloc: allocated objects by class; sample: stacks, by time (without --root: of the whole JVM) or by bytecodes',
     commands: SESSION,
     value: oneOf(MODES),
     default: 'exact',
@@ -51,7 +51,7 @@ export const WHAT_TO_MEASURE = [
   option({
     name: '--sample-every <n>',
     group: 'What to measure',
-    help: 'for --mode alloc: record 1 of n allocations, at random; counts are multiplied by n',
+    help: 'for --mode alloc: record a random 1 of n, and multiply counts by n; all unless given',
     commands: SESSION,
     value: whole(1, 999_999, 'It is a whole number from 1 to 999999.'),
     passes: true,
@@ -73,7 +73,7 @@ export const WHAT_TO_MEASURE = [
   option({
     name: '--profiler <jar>',
     group: 'What to measure',
-    help: 'for --mode bytecodes, and samples by bytecodes: a profiling agent of your own, called by the threads of the JVM',
+    help: 'for --mode bytecodes, and samples by bytecodes: your own profiling agent, which runs in the JVM, in its threads',
     commands: SESSION,
     offers: 'jar',
     modes: {

@@ -8,7 +8,7 @@ export const WHAT_TO_PROFILE = [
   option({
     name: '-r, --root <method>',
     group: 'What to profile',
-    help: 'the method below which calls are profiled: com.foo.Class.method, or Class.method(descriptor)',
+    help: 'profile this method and all that it calls: com.foo.Class.method, or Class.method, or with (descriptor)',
     commands: SESSION,
     isRepeatable: true,
     withSamples: true,
@@ -34,7 +34,7 @@ export const WHAT_TO_PROFILE = [
   option({
     name: '--include <pattern>',
     group: 'What to profile',
-    help: 'only classes that match: com.foo.* of a package, com.foo.** with those below',
+    help: 'only classes that match: com.foo.*, or com.foo.** with its subpackages',
     commands: CHOOSES,
     isRepeatable: true,
   }),

@@ -6,7 +6,7 @@ import { option } from './option.ts'
 const AUTOSAVE = {
   name: '--autosave <time>',
   group: 'Where to',
-  help: 'how often a copy of what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given; off: never',
+  help: 'how often a copy of what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off',
 } as const
 
 function autosaveNeeds(option: string) {
@@ -39,7 +39,7 @@ export const WHERE_TO = [
   option({
     name: '--out <file>',
     group: 'Where to',
-    help: 'the file of the profile, p.jfluid; beside --push, if both are given',
+    help: 'write the profile to this file; --out, --push or both are needed',
     commands: ['record'],
     offers: 'file',
     notInFile: 'writes a file',

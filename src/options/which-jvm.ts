@@ -16,7 +16,7 @@ export const WHICH_JVM = [
   option({
     name: '--all <pattern>',
     group: 'Which JVM',
-    help: 'instead of a process id: all JVMs, 16 at most, whose main class or jar contains or matches this, or in this container',
+    help: 'instead of a process id: all JVMs, 16 at most, whose main class or jar contains or matches this, or of a container:name',
     commands: ['attach', 'record'],
     needs: {
       oneOf: ['root', 'region'],
@@ -27,7 +27,7 @@ export const WHICH_JVM = [
   option({
     name: '--wait-for <pattern>',
     group: 'Which JVM',
-    help: "instead of a process id: the first JVM, running or started later, whose main class or jar contains or matches this, as 'com.shop.*'",
+    help: "instead of a process id: the first JVM, running or started later, whose main class or jar contains this, or matches it as 'com.shop.*'",
     commands: ['attach', 'record'],
     excludes: {
       jdwp: {
