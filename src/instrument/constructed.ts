@@ -14,9 +14,8 @@ import { type Code, instructionLength } from '../classfile/code.ts'
 import { argumentSlots } from '../classfile/descriptor.ts'
 import { DUP, INVOKESPECIAL, NEW, SWAP } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
-import { stackEffect, successors } from './flow.ts'
+import { stackDepths, stackEffect, successors } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
-import { stackDepths } from './shared-exits.ts'
 
 /** Slots from the top that dup, dup_x1 … swap move; a plain dup or dup2 leaves them where they are. */
 const MOVED: readonly number[] = [0, 2, 3, 0, 3, 4, 2]

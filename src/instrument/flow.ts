@@ -1,6 +1,7 @@
 // What one instruction does to control and to the depth of the stack.
 
-import { type Handler, instructionLength, switchOperands } from '../classfile/code.ts'
+import type { ClassFile } from '../classfile/class-file.ts'
+import { type Code, type Handler, instructionLength, switchOperands } from '../classfile/code.ts'
 import type { ConstantPool } from '../classfile/constant-pool.ts'
 import { argumentSlots, returnSlots, typeSlots } from '../classfile/descriptor.ts'
 import {
@@ -30,6 +31,7 @@ import {
   WIDE,
 } from '../classfile/opcodes.ts'
 import { s2At, s4At, u2At } from '../classfile/reader.ts'
+import { NotInstrumentable } from './problem.ts'
 
 export interface StackEffect {
   /** Slots it takes. */
@@ -90,4 +92,32 @@ export function successors(bytecode: Uint8Array, bci: number): number[] {
 /** The rows of an exception table that hold at `bci`, in their order. */
 export function* handlersAt(handlers: readonly Handler[], bci: number): Iterable<Handler> {
   for (const handler of handlers) if (bci >= handler.startBci && bci < handler.endBci) yield handler
+}
+
+/** Depth of what is never reached, or only by the way back from a subroutine. */
+export const UNKNOWN_DEPTH = -1
+
+/** Slots on the stack before each instruction, by bci. */
+export function stackDepths(classFile: ClassFile, code: Code): Int32Array {
+  const { bytecode, handlers } = code
+  const depths = new Int32Array(bytecode.length).fill(UNKNOWN_DEPTH)
+  const pending: number[] = []
+  const flow = (bci: number, depth: number) => {
+    if (depths[bci] === depth) return
+    if (depths[bci] !== UNKNOWN_DEPTH)
+      throw new NotInstrumentable('malformed: two stack depths at one instruction')
+    depths[bci] = depth
+    pending.push(bci)
+  }
+  flow(0, 0)
+  for (const { handlerBci } of handlers) flow(handlerBci, 1) // reached or not
+  for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
+    const { pops, pushes } = stackEffect(classFile.pool, bytecode, bci)
+    const depth = depths[bci] - pops + pushes
+    if (pops > depths[bci] || depth > code.maxStack) {
+      throw new NotInstrumentable('malformed: the stack underflows or overflows')
+    }
+    for (const next of successors(bytecode, bci)) flow(next, depth)
+  }
+  return depths
 }

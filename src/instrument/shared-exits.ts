@@ -19,10 +19,9 @@ import { isReturn, isShortBranch, LOOKUPSWITCH, TABLESWITCH } from '../classfile
 import { LONGEST_ALLOCATION } from './allocations.ts'
 import type { Recipe } from './class.ts'
 import { LONGEST_ADDITION, LONGEST_COUNT, LONGEST_HAND_OVER } from './counting.ts'
-import { stackEffect, successors } from './flow.ts'
+import { stackDepths, stackEffect } from './flow.ts'
 import { HUGE_METHOD_BYTES } from './limits.ts'
 import { LONGEST_PROBE } from './probe.ts'
-import { NotInstrumentable } from './problem.ts'
 
 export interface SharedExits {
   /** Return opcodes that have an exit, in the order in which these follow the old code. */
@@ -34,9 +33,6 @@ export interface SharedExits {
 /** goto reaches 32 KiB, goto_w everywhere. */
 const GOTO_BYTES = 3
 const GOTO_W_BYTES = 5
-/** Depth of what is never reached, or only by the way back from a subroutine. */
-export const UNKNOWN_DEPTH = -1
-
 /**
  * Which returns may jump, and gain by it.
  *
@@ -72,31 +68,6 @@ export function sharedExits(
     for (const bci of returns) jumps[bci] = 1
   }
   return { opcodes, jumps }
-}
-
-/** Slots on the stack before each instruction, by bci. */
-export function stackDepths(classFile: ClassFile, code: Code): Int32Array {
-  const { bytecode, handlers } = code
-  const depths = new Int32Array(bytecode.length).fill(UNKNOWN_DEPTH)
-  const pending: number[] = []
-  const flow = (bci: number, depth: number) => {
-    if (depths[bci] === depth) return
-    if (depths[bci] !== UNKNOWN_DEPTH)
-      throw new NotInstrumentable('malformed: two stack depths at one instruction')
-    depths[bci] = depth
-    pending.push(bci)
-  }
-  flow(0, 0)
-  for (const { handlerBci } of handlers) flow(handlerBci, 1) // reached or not
-  for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {
-    const { pops, pushes } = stackEffect(classFile.pool, bytecode, bci)
-    const depth = depths[bci] - pops + pushes
-    if (pops > depths[bci] || depth > code.maxStack) {
-      throw new NotInstrumentable('malformed: the stack underflows or overflows')
-    }
-    for (const next of successors(bytecode, bci)) flow(next, depth)
-  }
-  return depths
 }
 
 /**

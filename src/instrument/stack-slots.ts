@@ -7,10 +7,9 @@ import { type ClassFile, MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
 import { endsFlow, isReturn } from '../classfile/opcodes.ts'
 import { DOUBLE, type Frame, LONG, typeTag, type VerificationType } from '../classfile/stack-map.ts'
-import { stackEffect } from './flow.ts'
+import { stackDepths, stackEffect, UNKNOWN_DEPTH } from './flow.ts'
 import { NotInstrumentable } from './problem.ts'
 import type { Inserted } from './relocation.ts'
-import { stackDepths, UNKNOWN_DEPTH } from './shared-exits.ts'
 
 /** What a handler has on the stack when it begins, ours or the method's own. */
 const THROWN_SLOTS = 1
