@@ -112,7 +112,8 @@ it('all are shown together, and one alone; both have their own code in the end',
   const { code } = await terminal.exit
   const said = terminal.scrollback()
   expect(code, said.join('\n')).toBe(0)
-  expect(said).toContain('Calling context tree, all JVMs')
+  // One row may take less than 1 %.
+  expect(said.join('\n')).toMatch(/^Calling context tree, all JVMs(?:, 1 smaller node left out)?$/m)
   for (const { pid } of [a, b]) {
     expect(said.filter((line) => line.startsWith(`detached from ${pid} `)).join()).toContain('nothing left')
   }
