@@ -7,6 +7,7 @@ import { exportToFile } from '../export/formats.ts'
 import { comparePage } from '../export/html/compare-page.ts'
 import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import type { Flags } from '../options/table.ts'
 import { agreementOf, type Changes, changesOf, differenceByName } from '../profile/changes.ts'
 import { changesJsonPieces } from '../profile/changes-json.ts'
@@ -133,7 +134,7 @@ async function writePage(profile: Profile, page: typeof html.pieces, path: strin
 
 async function readComparable(path: string): Promise<Profile> {
   const profile = await readWithProgress(path)
-  const isSampled = profile.mode === 'sample'
+  const { isSampled } = SECTIONS[profile.mode]
   if (isSampled ? rootTotal(profile.merged) <= 0 : rootCalls(profile) <= 0)
     throw new NothingInProfile(path, profile)
   return profile

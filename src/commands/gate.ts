@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import type { Flags } from '../options/table.ts'
 import { choiceOf } from '../profile/comparable.ts'
 import { type Comparison, compareProfiles, isWithin } from '../profile/compare.ts'
@@ -89,7 +90,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
     }
     const flags: Flags<'run'> = {
       ...{ root: roots, scheme, mode },
-      ...(mode === 'bytecodes' && blocks !== undefined && { bba: blocks }),
+      ...(blocks !== undefined && { bba: blocks }),
       ...(selection !== undefined && {
         ...{ include: selection.include, exclude: selection.exclude, jdk: selection.jdk },
         ...(baseline.callSites && { callSites: true }),
@@ -105,17 +106,10 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
 }
 
 function mustCount({ mode }: Profile, path: string): void {
-  if (mode === 'sample') {
-    throw new NotComparable(
-      `${path} holds samples, and these are a part of what there was`,
-      'Record the baseline with --mode bytecodes, or --mode count.',
-    )
-  }
-  if (mode === 'bytecodes' || mode === 'count') return
+  const { gate } = SECTIONS[mode]
+  if (gate.compares) return
   throw new NotComparable(
-    mode === 'alloc'
-      ? `${path} holds allocations, which are not compared yet`
-      : `${path} holds times, and these depend on the machine and its load`,
+    `${path} holds ${gate.holds}`,
     'Record the baseline with --mode bytecodes, or --mode count.',
   )
 }
@@ -159,9 +153,9 @@ function mustMatch(before: Profile, after: Profile): void {
   }
 }
 
-function countsOf({ mode, blocks }: Profile): string {
-  if (mode === 'bytecodes') return `bytecodes (${blocks ?? 'default'} blocks)`
-  return mode === 'count' ? 'calls' : 'times'
+function countsOf(profile: Profile): string {
+  const { gate } = SECTIONS[profile.mode]
+  return gate.compares ? gate.counts(profile) : 'times'
 }
 
 function percentText(part: number): string {

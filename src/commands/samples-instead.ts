@@ -2,14 +2,15 @@
 
 import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { JfluidError } from '../base/errors.ts'
+import { EVENTS } from '../measures/events.ts'
 import type { SessionFlags } from '../options/table.ts'
 import type { WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** The same with stacks in place of calls; null where more is asked for than stacks tell. */
 export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T | null {
-  if ((flags.mode ?? 'exact') !== 'exact' || flags.region !== undefined || flags.sampler !== undefined)
-    return null
+  const isExact = EVENTS[flags.mode ?? 'exact'].isForAdaptive
+  if (!isExact || flags.region !== undefined || flags.sampler !== undefined) return null
   // The JVM is known by now.
   const { waitFor: _for, waitTimeout: _timeout, ...now } = flags
   const sampled = { ...now, mode: 'sample', sampler: 'stacks' } as T

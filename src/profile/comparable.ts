@@ -3,31 +3,14 @@
 import { append } from '../base/arrays.ts'
 import { methodFolds } from '../cct/folds.ts'
 import { tellsWaits } from '../cct/waits.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import { gapsText } from './gaps.ts'
-import { column, nameOf, type Profile, rootTotal, type Sampling } from './profile.ts'
+import { column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { count, fullName, percent, plural } from './text.ts'
 
 /** What a profile counts, in words. */
-export function measureText({ mode, blocks, sampling }: Profile): string {
-  switch (mode) {
-    case 'exact':
-      return 'time'
-    case 'locks':
-      return 'time that threads were blocked or waited'
-    case 'bytecodes':
-      return `bytecodes (${blocks ?? 'default'} blocks)`
-    case 'count':
-      return 'calls'
-    case 'alloc':
-      return 'allocated bytes'
-    case 'sample':
-      return sampling === undefined ? 'samples' : `samples (${dueText(sampling)})`
-  }
-}
-
-function dueText({ every, unit, by }: Sampling): string {
-  const each = unit === 'ns' ? `${every / 1e6} ms` : `${count(every)} bytecodes`
-  return `${by}, one every ${each}`
+export function measureText(profile: Profile): string {
+  return SECTIONS[profile.mode].measure(profile)
 }
 
 /** Which methods have probes: what is not instrumented is counted for nobody. */
@@ -57,7 +40,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
     allocation === undefined ? '' : `one of ${allocation.sampleEvery}`,
   )
   differ('waiting has rows of its own in one only', ({ merged, mode }) =>
-    mode === 'exact' && tellsWaits(merged) ? 'with --waits' : '',
+    !SECTIONS[mode].hasWaits && tellsWaits(merged) ? 'with --waits' : '',
   )
   differ('call sites are told apart in one only, and not compared', ({ callSites }) =>
     callSites ? 'with --call-sites' : '',
@@ -92,7 +75,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
     }
     let tops = 0
     for (let i = 0; i < merged.count; i += merged.size[i]!) tops++
-    if (tops > 1 && profile.mode !== 'sample') {
+    if (tops > 1 && !SECTIONS[profile.mode].isSampled) {
       remarks.push(`${which}: a root call is one of any of ${plural(tops, 'root')}`)
     }
   }
@@ -140,6 +123,7 @@ function untimed({ merged, methodNames, overhead }: Profile): Set<string> {
 
 function warmupPart({ merged, mode }: Profile): number {
   const all = rootTotal(merged)
-  if (mode !== 'exact' || all <= 0) return 0
+  const { hasWaits, isTimed } = SECTIONS[mode]
+  if (!isTimed || hasWaits || all <= 0) return 0
   return column(merged, 'warmupSelfNs').reduce((sum, ns) => sum + ns, 0) / all
 }

@@ -1,9 +1,10 @@
 // Two profiles of the same task, compared by what they count: which methods cost more than before.
 
-import { costsOf, METRICS } from '../cct/metric.ts'
+import { costsOf } from '../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
-import { COST_OF, column, nameOf, type Profile, rootTotal } from './profile.ts'
+import { SECTIONS } from '../measures/sections.ts'
+import { column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { anywhere } from './text.ts'
 
 export interface MethodChange {
@@ -36,7 +37,7 @@ export interface Comparison {
 /** Both must be of the same mode, not of exact time. */
 export function compareProfiles(before: Profile, after: Profile): Comparison {
   return {
-    unit: METRICS[COST_OF[before.mode]].kind === 'calls' ? 'calls' : 'bytecodes',
+    unit: SECTIONS[before.mode].cost === 'calls' ? 'calls' : 'bytecodes',
     rootCallsBefore: rootCalls(before),
     rootCallsAfter: rootCalls(after),
     before: rootTotal(before.merged),

@@ -38,6 +38,7 @@ import type { BareCalls } from '../cct/bare-calls.ts'
 import { METRICS } from '../cct/metric.ts'
 import type { CollapsedMethods, MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { WAIT_COLUMNS } from '../cct/waits.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import { PERCENTILES } from '../regions/times.ts'
 import type { Checks } from './checks.ts'
 import { readDetach } from './detach-facts.ts'
@@ -54,7 +55,6 @@ import { bodyPieces, CODEC } from './pack.ts'
 import {
   type AllocationFacts,
   CLOCKS,
-  COST_OF,
   type HandChange,
   type JvmFacts,
   type Latency,
@@ -98,8 +98,8 @@ function header(profile: Profile, crc: number, length: number): Buffer {
 
 /** The least that a reader must know. */
 function versionOf({ mode, regions, callSites }: Profile): number {
-  if (regions !== undefined || mode === 'alloc') return 3
-  return mode === 'exact' && !callSites ? 1 : 2
+  if (regions !== undefined) return 3
+  return Math.max(SECTIONS[mode].fileVersion, callSites ? 2 : 1)
 }
 
 /**
@@ -241,11 +241,6 @@ async function headerInTurns(profile: Profile, body: readonly Uint8Array[]): Pro
     length += piece.length
   }
   return header(profile, crc, length)
-}
-
-const MORE_COLUMNS: Partial<Readonly<Record<Mode, readonly string[]>>> = {
-  exact: ['measuredNs'],
-  alloc: ['objects', 'totalObjects'],
 }
 
 /** Columns that only earlier versions wrote, with error bars: they are not read. */
@@ -616,8 +611,8 @@ class Reader {
       if (!column.every(Number.isFinite)) throw this.#bad(`${name} of ${what} is not all numbers`)
       metrics[name] = column
     }
-    const { self, total } = METRICS[COST_OF[mode]]
-    for (const name of ['calls', self, total, ...(MORE_COLUMNS[mode] ?? [])]) {
+    const { self, total } = METRICS[SECTIONS[mode].cost]
+    for (const name of ['calls', self, total, ...SECTIONS[mode].columns]) {
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     }
     if ((metrics.extrapolatedCalls === undefined) !== (metrics.folded === undefined)) {
@@ -626,7 +621,7 @@ class Reader {
     if (metrics.liveBytes !== undefined) {
       for (const name of LIVE_COLUMNS) if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     }
-    const waits = mode === 'locks' || metrics[WAIT_COLUMNS[0]] !== undefined
+    const waits = SECTIONS[mode].hasWaits || metrics[WAIT_COLUMNS[0]] !== undefined
     for (const name of waits ? WAIT_COLUMNS : [])
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     const collapsed =

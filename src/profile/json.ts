@@ -12,6 +12,7 @@ import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import { jsonText } from './json-text.ts'
 import { allWarnings, column, nameOf, type OverheadFacts, type Profile, rootTotal } from './profile.ts'
 import { regionFacts } from './region-report.ts'
@@ -35,7 +36,7 @@ export function* jsonPieces(profile: Profile): Generator<string> {
   }
   yield ',\n"methods":['
   yield* methodPieces(profile, Number.POSITIVE_INFINITY)
-  if (profile.mode === 'alloc') {
+  if (SECTIONS[profile.mode].hasClasses) {
     yield '],\n"classes":['
     yield* classPieces(profile, Number.POSITIVE_INFINITY)
   }

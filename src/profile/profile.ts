@@ -6,7 +6,7 @@
 
 import type { Scheme } from '../base/scheme.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
-import { type CostKind, costsOf } from '../cct/metric.ts'
+import { costsOf } from '../cct/metric.ts'
 import { COLLAPSED } from '../cct/nodes.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
@@ -34,20 +34,6 @@ export type Clock = 'nanoTime' | 'counterTime' | 'rdtsc' | 'ticks'
 
 /** The dearest to read first. */
 export const CLOCKS: readonly Clock[] = ['nanoTime', 'counterTime', 'ticks', 'rdtsc']
-
-export const COST_OF: Readonly<Record<Mode, CostKind>> = {
-  exact: 'time',
-  locks: 'waits',
-  bytecodes: 'bytecodes',
-  count: 'calls',
-  sample: 'samples',
-  alloc: 'bytes',
-}
-
-/** Whether its events are times. */
-export function isTimed(mode: Mode): boolean {
-  return mode === 'exact' || mode === 'locks'
-}
 
 export interface AllocationFacts {
   /** One of so many allocations was recorded; objects and bytes are that many times what was. */
@@ -275,8 +261,8 @@ export interface SkippedMethod {
 }
 
 /** Whether nothing is instrumented, and the JVM looks at its threads itself. */
-export function isSampledByJvm({ mode, sampling }: Profile): boolean {
-  return mode === 'sample' && sampling !== undefined && sampling.by !== 'probes'
+export function isSampledByJvm({ sampling }: Profile): boolean {
+  return sampling !== undefined && sampling.by !== 'probes'
 }
 
 /** Warnings with the reason of a truncation among them, as views and JSON show them. */

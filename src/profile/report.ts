@@ -11,6 +11,7 @@ import type { SlowTimes } from '../cct/slow-times.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { tellsWaits } from '../cct/waits.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import { COST_WORDS, type CostWords } from './cost-text.ts'
 import { gapsText } from './gaps.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
@@ -21,15 +22,12 @@ import { type Paint, paintIf } from './paint.ts'
 import { placeOf } from './places.ts'
 import {
   allWarnings,
-  COST_OF,
   column,
   isSampledByJvm,
-  isTimed,
   nameOf,
   type OverheadFacts,
   type Profile,
   rootTotal,
-  type Sampling,
 } from './profile.ts'
 import { childrenByTotal, type Pruned, prune } from './prune.ts'
 import { executions, regionLines } from './region-report.ts'
@@ -147,8 +145,9 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   }
   if (profile.slowCalls !== undefined) yield* slowSection(profile, profile.slowCalls, o, paint)
   if (profile.allocation?.liveness !== undefined) yield* survivorSection(profile, o, paint)
-  if (profile.mode === 'alloc') yield* hotSection(profile, o, paint, 'classes')
-  if (profile.mode !== 'locks') yield* hotSection(profile, o, paint, 'methods')
+  const { hasClasses, hasHotMethods } = SECTIONS[profile.mode]
+  if (hasClasses) yield* hotSection(profile, o, paint, 'classes')
+  if (hasHotMethods) yield* hotSection(profile, o, paint, 'methods')
   if (profile.overhead !== undefined) yield* foldedSection(profile, profile.overhead, o, paint)
   if (tellsWaits(profile.merged)) yield* locksSection(profile, o, paint)
   yield* traceSection(profile, traced)
@@ -184,7 +183,7 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   }
   yield ',\n"methods":['
   yield* methodPieces(profile, o.top)
-  if (profile.mode === 'alloc') {
+  if (SECTIONS[profile.mode].hasClasses) {
     yield '],\n"classes":['
     yield* classPieces(profile, o.top)
   }
@@ -211,13 +210,6 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   yield ']}\n'
 }
 
-/** "12.3 MB": decimal units. */
-function bytesText(bytes: number): string {
-  if (bytes < 10_000) return `${bytes} B`
-  const [unit, size] = bytes < 1e7 ? ['kB', 1e3] : bytes < 1e10 ? ['MB', 1e6] : ['GB', 1e9]
-  return `${(bytes / (size as number)).toFixed(1)} ${unit}`
-}
-
 const kib = (bytes: number): string => count(Math.ceil(bytes / 1024))
 
 /** Whether the thread has called a root itself; one that only runs tasks has its path without calls. */
@@ -225,56 +217,6 @@ function callsRoot(tree: Tree): boolean {
   const calls = column(tree, 'calls')
   for (let i = 0; i < tree.count; i += tree.size[i]!) if (calls[i]! > 0) return true
   return false
-}
-
-function measuredText({ mode, blocks, sampling, allocation, merged }: Profile): string {
-  if (mode === 'sample') return sampling === undefined ? 'samples' : samplingText(sampling)
-  if (mode === 'alloc') {
-    const { sampleEvery = 1, jvmBytes } = allocation ?? {}
-    const objects = column(merged, 'totalObjects')
-    let all = 0
-    for (let i = 0; i < merged.count; i += merged.size[i]!) all += objects[i]!
-    const sites = `sites executed: ${plural(all, 'object')}, ${bytesText(rootTotal(merged))}`
-    const sampled = sampleEvery > 1 ? `, from one of ${count(sampleEvery)} allocations` : ''
-    return `${sites}${sampled}; really allocated, as the JVM counts: ${jvmBytes === undefined ? 'not known' : bytesText(jvmBytes)}`
-  }
-  if (mode === 'count') return 'calls only, no time'
-  return `executed bytecodes, no time (basic blocks: ${clean(blocks ?? 'default')})`
-}
-
-const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
-  probes: 'of threads inside the root, by themselves',
-  jfr: 'by its flight recorder',
-  cpu: 'by CPU time of its threads',
-  stacks: 'by dumps of its threads',
-}
-
-function samplingText({ every, unit, random = 0, by, outside, dumps, stoppedNs }: Sampling): string {
-  const whom = by === 'probes' ? '' : outside === undefined ? 'of the whole JVM, ' : 'of the JVM, '
-  const each = unit === 'ns' ? shortSpan(every) : `${count(every)} bytecodes`
-  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${dumps === undefined ? SAMPLED_BY[by] : dumpsText(dumps, stoppedNs)}`
-}
-
-/** What dumps of all threads have cost. */
-function dumpsText(dumps: number, stoppedNs = 0): string {
-  return `by ${plural(dumps, 'dump')} of its threads, which stopped it for ${shortSpan(stoppedNs / Math.max(1, dumps))} each`
-}
-
-function* samplingFacts(sampling: Sampling): Generator<[string, string]> {
-  const { samples, bytecodes, latencyNs } = sampling
-  if (samples === undefined) return
-  const executed = bytecodes === undefined ? '' : ` in ${count(bytecodes)} executed bytecodes`
-  yield ['samples', `${count(samples)}${executed}`]
-  if (latencyNs === undefined || samples === 0) return
-  const [p50, p99, max] = [latencyNs.p50, latencyNs.p99, latencyNs.max].map(shortSpan)
-  yield ['latency', `${p50} from due to taken in half of them, ${p99} in 99 %, ${max} at most`]
-}
-
-/** Nanoseconds, in the unit that suits them. */
-function shortSpan(ns: number): string {
-  if (ns >= 1e9) return span(ns / 1e6)
-  const [value, unit] = ns >= 1e6 ? [ns / 1e6, 'ms'] : ns >= 1e3 ? [ns / 1e3, 'µs'] : [ns, 'ns']
-  return `${Number(value.toPrecision(3))} ${unit}`
 }
 
 function waitingText(tree: Tree): string {
@@ -297,7 +239,7 @@ function waitingText(tree: Tree): string {
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 function isWholeJvm({ mode, roots }: Profile): boolean {
-  return mode === 'sample' && roots.length === 0
+  return SECTIONS[mode].isSampled && roots.length === 0
 }
 
 function jvmSamplingFacts(profile: Profile, threads: number): [string, string][] {
@@ -352,7 +294,8 @@ export function reportFacts(profile: Profile): [string, string][] {
   const isFollowed = profile.followedTasks !== undefined
   const part = jvms === undefined ? 'thread' : 'JVM'
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
-  const isSampled = profile.mode === 'sample'
+  const section = SECTIONS[profile.mode]
+  const { isSampled } = section
   const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
   // Rows may begin later than the recording. Of all calls those that ended are known.
   const began = profile.stacks?.rowsFromMs ?? 0
@@ -406,7 +349,7 @@ export function reportFacts(profile: Profile): [string, string][] {
   const facts = isSampledByJvm(profile) ? jvmSamplingFacts(profile, threads) : ofRegions
   if (profile.regions !== undefined) {
     // It has said so.
-  } else if (isTimed(profile.mode)) {
+  } else if (section.isTimed) {
     const { innerNs, outerNs, innerSpreadNs, outerSpreadNs } = calibration
     const sure = (ns: number, spread: number | undefined): string =>
       spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
@@ -415,8 +358,7 @@ export function reportFacts(profile: Profile): [string, string][] {
     facts.push(['removed', text])
     if (profile.bareCalls !== undefined) facts.push(['bare', bareText(profile.bareCalls)])
   } else {
-    facts.push(['measured', measuredText(profile)])
-    if (profile.sampling !== undefined) append(facts, samplingFacts(profile.sampling))
+    append(facts, section.facts(profile))
   }
   if (tellsWaits(profile.merged)) facts.push(['waiting', waitingText(profile.merged)])
   if (profile.stacks !== undefined) append(facts, stackLines(profile.stacks, profile))
@@ -559,7 +501,7 @@ function* treeSection(
   const hidden = tree.count - pruned.keptCount
   const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
   yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
-  yield `${paint('dim', `${treeHeader(COST_WORDS[COST_OF[profile.mode]], words.share)}${words.name}`)}\n`
+  yield `${paint('dim', `${treeHeader(COST_WORDS[SECTIONS[profile.mode].cost], words.share)}${words.name}`)}\n`
   yield* treeRows(profile, tree, pruned, o.width, paint)
 }
 
@@ -572,7 +514,7 @@ function* treeRows(
 ): Generator<string> {
   const calls = column(tree, 'calls')
   const { self, total } = costsOf(tree)
-  const words = COST_WORDS[COST_OF[profile.mode]]
+  const words = COST_WORDS[SECTIONS[profile.mode].cost]
   const folds = foldsOf(tree)
   const names = namesOf(profile.methodNames)
   const nameCells = Math.max(16, cells - NUMBER_CELLS)
@@ -644,7 +586,7 @@ function* hotSection(
 ): Generator<string> {
   const tree = profile.merged
   const whole = rootTotal(tree)
-  const words = COST_WORDS[COST_OF[profile.mode]]
+  const words = COST_WORDS[SECTIONS[profile.mode].cost]
   const isClasses = of === 'classes'
   const hot = hotMethods(tree).filter(
     ({ method }) => isAllocation(nameOf(profile.methodNames, method)) === isClasses,

@@ -316,3 +316,17 @@ export function narrowedText(counted: number, folded: number): string {
   if (counted === 0) return `${plural(folded, 'method')} folded`
   return `${plural(counted, 'method')} only counted${folded === 0 ? '' : `, ${folded} folded`}`
 }
+
+/** "12.3 MB": decimal units. */
+export function bytesText(bytes: number): string {
+  if (bytes < 10_000) return `${bytes} B`
+  const [unit, size] = bytes < 1e7 ? ['kB', 1e3] : bytes < 1e10 ? ['MB', 1e6] : ['GB', 1e9]
+  return `${(bytes / (size as number)).toFixed(1)} ${unit}`
+}
+
+/** Nanoseconds, in the unit that suits them. */
+export function shortSpan(ns: number): string {
+  if (ns >= 1e9) return span(ns / 1e6)
+  const [value, unit] = ns >= 1e6 ? [ns / 1e6, 'ms'] : ns >= 1e3 ? [ns / 1e3, 'µs'] : [ns, 'ns']
+  return `${Number(value.toPrecision(3))} ${unit}`
+}

@@ -6,7 +6,7 @@ import { debug } from '../base/debug.ts'
 import { type BareCalls, bareCalls, isWorthComparing } from '../cct/bare-calls.ts'
 import type { LatestCalls } from '../cct/root-calls.ts'
 import type { Engine } from './engine.ts'
-import { modeOf } from './session-options.ts'
+import { eventsOf, tellsWaits } from './session-options.ts'
 import type { Span } from './span.ts'
 
 /** The calls before the end that are compared began within that time. In a shorter session code was still being compiled. */
@@ -31,16 +31,17 @@ export class NotSteady extends Error {
 
 /** Whether all that there is below the roots is probes of calls, and client and target are on one machine. */
 function isPlain({ budget, door, instrumenter, options, regionTable, revealer }: Engine): boolean {
-  const { callSites, followThreads, scheme, trace, waits } = options
+  const { callSites, followThreads, scheme, trace } = options
   const roots = [...revealer.methods()].filter((it) => it.root)
   return (
     scheme === 'b' &&
-    modeOf(options) === 'exact' &&
+    eventsOf(options).tellsTime &&
+    !tellsWaits(options) &&
     door.elsewhere === undefined &&
     budget === null &&
     regionTable === null &&
     instrumenter.leftOutMethods.size === 0 &&
-    [callSites, followThreads, trace, waits].every((it) => it === undefined || it === false) &&
+    [callSites, followThreads, trace].every((it) => it === undefined || it === false) &&
     roots.length === 1 && // of several, calls of the one may be faster without probes, and so more than of the other
     roots[0]!.name !== '<init>'
   )

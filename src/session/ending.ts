@@ -14,7 +14,7 @@ import { whyLinkWasLost } from './lost-link.ts'
 import { answerInTime, FAR_DETACH_MS, TargetSilent } from './patience.ts'
 import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
-import { tellsTime } from './session-options.ts'
+import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
 
 /** Why the target ends a session, see lookAtClient() of its agent and Reader.listen(). It says the same, if it can. */
@@ -235,7 +235,7 @@ export class SessionEnd {
   async #readAll(): Promise<void> {
     const { installation, options, recorder } = this.#engine
     installation.settle()
-    const isWhole = await recorder.finish(tellsTime(options) ? this.#span.endTicks : 0)
+    const isWhole = await recorder.finish(eventsOf(options).tellsTime ? this.#span.endTicks : 0)
     debug.end?.(`the recorder has read ${isWhole ? 'all events' : 'the events that have come'}`)
     if (!isWhole) this.#noteMissing()
     this.#hasRead()

@@ -7,9 +7,8 @@ import { readTargetProcess } from '../attach/target-process.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { thousands } from '../base/thousands.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
-import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
-import { ALLOCATING_INTRINSICS } from '../instrument/allocations.ts'
 import { SiteNumbers } from '../instrument/sites.ts'
+import { PROBES } from '../measures/probes.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import { Revealer } from '../reveal/revealer.ts'
 import type { Agent, LoadedClasses } from '../wire/agent.ts'
@@ -35,7 +34,7 @@ import { NO_CALIBRATION, type Prepared } from './preparation.ts'
 import { type CodeAccess, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
-import { firstMethodOf, keepsTrees, type SessionOptions, timesRoots } from './session-options.ts'
+import { firstPlacedOf, keepsTrees, modeOf, type SessionOptions, timesRoots } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
@@ -114,9 +113,9 @@ export class Engine {
       onTasks: (tasks) => nameInTarget(tasks, this),
       readyFirst: isAdaptive,
     })
-    const ofAllocations = { firstId: FIRST_METHOD_BESIDE_CLASSES, intrinsics: ALLOCATING_INTRINSICS }
+    const { intrinsics } = PROBES[modeOf(options)]
     this.revealer = new Revealer(
-      { ...options, firstId: firstMethodOf(options), ...(options.mode === 'alloc' && ofAllocations) },
+      { ...options, firstId: firstPlacedOf(options), ...(intrinsics !== undefined && { intrinsics }) },
       { classBytes: (ids) => this.instrumenter.classBytes(ids) },
     )
     const { classes, turns, instrumenter, revealer } = this

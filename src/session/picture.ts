@@ -2,9 +2,9 @@
 
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Snapshot, Tree } from '../cct/tree.ts'
-import { COST_OF } from '../profile/profile.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import type { Engine } from './engine.ts'
-import { firstMethodOf, modeOf, tellsTime } from './session-options.ts'
+import { eventsOf, firstMethodOf, modeOf } from './session-options.ts'
 import type { Span } from './span.ts'
 
 /** With the rows that are only sampled, where there are any. */
@@ -36,11 +36,11 @@ async function recordedBy(
   slow?: SlowWant,
 ): Promise<Snapshot> {
   return await recorder.snapshot({
-    cost: COST_OF[modeOf(options)],
+    cost: SECTIONS[modeOf(options)].cost,
     calibration,
     nsPerTick: clock.nsPerTick,
     // What an open frame has executed since its last event is not known.
-    ...(tellsTime(options) && { nowTicks: span.latestTicks }),
+    ...(eventsOf(options).tellsTime && { nowTicks: span.latestTicks }),
     threads: targetState.threads,
     perThread,
     ...(slow !== undefined && { slow }),

@@ -9,6 +9,7 @@ import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import type { MeasuredCalibration } from '../cct/compensation.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
+import { PROBES } from '../measures/probes.ts'
 import { Agent, type LoadedClasses } from '../wire/agent.ts'
 import { AgentRefused, LinkLost, type Meeting, newToken } from '../wire/link.ts'
 import type { AgentFacts } from '../wire/messages.ts'
@@ -26,12 +27,13 @@ import { type MirrorOffer, NothingComes } from './recorder/mirror-feed.ts'
 import { Recorder } from './recorder/recorder.ts'
 import { adaptiveAtOnce, chooseScheme } from './scheme-choice.ts'
 import {
+  eventsOf,
   firstMethodOf,
   firstPlacedOf,
   keepsTrees,
+  modeOf,
   type SessionOptions,
   type SessionRequest,
-  tellsTime,
   tellsWaits,
 } from './session-options.ts'
 
@@ -103,7 +105,7 @@ export class Preparation {
     this.#door = door
     this.#options = options
     this.#agent = new Agent(door.link)
-    this.#counts = options.regions !== undefined || !tellsTime(options)
+    this.#counts = options.regions !== undefined || !eventsOf(options).tellsTime
   }
 
   /**
@@ -130,7 +132,7 @@ export class Preparation {
     if (options.sampling !== undefined) await agent.sampling(options.sampling)
     if (options.callSites === true) await agent.tellSites()
     if (options.profiler !== undefined) await startProfiler(agent, options.profiler)
-    if (options.mode === 'alloc') await agent.allocations(options.sampleEvery ?? 1, options.liveness === true)
+    await PROBES[modeOf(options)].begin?.(agent, options)
     const { calibration, regionTable } = await this.#calibrate(onPhase, isAdaptive)
     const recorder = await opened
     const ticksOfCount =

@@ -15,7 +15,7 @@ import { whyLinkWasLost } from './lost-link.ts'
 import { Preparation, type Prepared } from './preparation.ts'
 import { Pulse } from './pulse.ts'
 import { Questions } from './questions.ts'
-import { type SessionRequest, tellsTime } from './session-options.ts'
+import { eventsOf, type SessionRequest } from './session-options.ts'
 import { Span } from './span.ts'
 import { whileRunning } from './stopped-target.ts'
 
@@ -49,7 +49,7 @@ export class Recording {
     this.controller = this.engine.arming === null ? null : new Controller(this.engine, this.span)
     this.pulse = new Pulse(this.engine, this.controller)
     this.end = new SessionEnd(this.engine, this.pulse, this.span)
-    if (!prepared.pausesKnown && tellsTime(prepared.options) && prepared.regionTable === null)
+    if (!prepared.pausesKnown && eventsOf(prepared.options).tellsTime && prepared.regionTable === null)
       this.engine.warnings.add(
         prepared.door.elsewhere === undefined
           ? 'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times'

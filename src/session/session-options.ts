@@ -1,12 +1,12 @@
 // What a session is asked for, and what that means for the engine.
 
 import type { Scheme, SchemeChoice } from '../base/scheme.ts'
-import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import type { BlockCounting } from '../instrument/counting.ts'
+import { EVENTS, type Events } from '../measures/events.ts'
 import { allCallsNeeded, type Passed } from '../options/table.ts'
-import { isTimed, type Mode } from '../profile/profile.ts'
+import type { Mode } from '../profile/profile.ts'
 import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
 import type { Seen } from './adaptive/choose.ts'
@@ -61,7 +61,7 @@ export interface SessionOptions extends SessionRequest {
 export function needsAllCalls(request: SessionRequest): string | null {
   const mode = modeOf(request)
   if (request.regions !== undefined) return '--region'
-  if (mode !== 'exact') return `--mode ${mode}`
+  if (!eventsOf(request).isForAdaptive) return `--mode ${mode}`
   return allCallsNeeded(request)
 }
 
@@ -74,32 +74,31 @@ export function modeOf({ mode }: SessionRequest): Mode {
   return mode ?? 'exact'
 }
 
-/** Whether events tell the time. */
-export function tellsTime(options: SessionRequest): boolean {
-  return isTimed(modeOf(options))
+/** What its events tell (`measures/`). */
+export function eventsOf(request: SessionRequest): Events {
+  return EVENTS[modeOf(request)]
 }
 
 /** Whether there is an event for each call of a root. */
 export function recordsCalls(options: SessionRequest): boolean {
-  const mode = modeOf(options)
-  return options.regions === undefined && mode !== 'sample' && mode !== 'alloc'
+  return options.regions === undefined && eventsOf(options).recordsCalls
 }
 
 /** Whether it is known how long calls of roots take. */
 export function timesRoots(options: SessionRequest): boolean {
-  return options.regions === undefined && (tellsTime(options) || options.mode === 'bytecodes')
+  return options.regions === undefined && eventsOf(options).timesRoots
 }
 
 /** Whether threads count in trees of their own, where the buffer is a file: no option needs an event for each call. */
 export function keepsTrees(request: SessionRequest): boolean {
-  const { callSites, followThreads, maxOverhead, mode, profiler, slow, trace } = request
-  if (mode !== 'count' && mode !== 'bytecodes') return false
+  const { callSites, followThreads, maxOverhead, profiler, slow, trace } = request
+  if (!eventsOf(request).keepsTrees) return false
   const needed = [maxOverhead, profiler, slow, trace].some((it) => it !== undefined)
   return !needed && callSites !== true && followThreads !== true
 }
 
-export function tellsWaits({ mode, waits }: SessionRequest): boolean {
-  return mode === 'locks' || waits === true
+export function tellsWaits(request: SessionRequest): boolean {
+  return request.waits === true || eventsOf(request).tellsWaits
 }
 
 /** Ids below stand for waiting. */
@@ -109,7 +108,7 @@ export function firstMethodOf(options: SessionRequest): number {
 
 /** Ids below have no place where they were called: of waiting, and of classes that are allocated. */
 export function firstPlacedOf(options: SessionRequest): number {
-  return modeOf(options) === 'alloc' ? FIRST_METHOD_BESIDE_CLASSES : firstMethodOf(options)
+  return eventsOf(options).firstMethod ?? firstMethodOf(options)
 }
 
 export function looksAhead({ regions, scheme }: SessionOptions): boolean {

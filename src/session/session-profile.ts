@@ -5,6 +5,8 @@ import { withDenseIds } from '../cct/allocation.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
+import { PROBES } from '../measures/probes.ts'
+import { SECTIONS } from '../measures/sections.ts'
 import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
 import type { OverheadFacts, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import { unseenPart } from '../profile/sampled-rows.ts'
@@ -15,7 +17,7 @@ import type { Engine } from './engine.ts'
 import { withMadeUp } from './names.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
 import type { RecorderStats } from './recorder/recorder.ts'
-import { modeOf, type SessionOptions, type SessionRequest, tellsTime } from './session-options.ts'
+import { eventsOf, modeOf, type SessionOptions, type SessionRequest } from './session-options.ts'
 import type { Span } from './span.ts'
 
 export interface Recorded {
@@ -38,6 +40,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
   const { arming, budget, byHand, clock, facts, inside, installation, names, options, targetState } = engine
   const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
+  const { hasClasses } = SECTIONS[mode]
   const openCalls = openCallsOf(options, stats)
   const { merged } = snapshot
   // What they did lately is for who looks meanwhile.
@@ -51,7 +54,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
       mainClass: engine.main,
     },
     mode,
-    ...(mode === 'bytecodes' && { blocks: options.blocks?.name ?? 'default' }),
+    ...PROBES[mode].facts?.(options),
     ...(options.sampling !== undefined && {
       sampling: {
         ...options.sampling,
@@ -60,7 +63,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
         bytecodes: stats.samples.sum,
       },
     }),
-    ...(mode === 'alloc' && { allocation: targetState.allocationFacts(options, stats) }),
+    ...(hasClasses && { allocation: targetState.allocationFacts(options, stats) }),
     scheme: options.scheme,
     roots: rootNames(options),
     selection: {
@@ -99,8 +102,13 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     ...(snapshot.course !== undefined && regions === undefined && { course: snapshot.course }),
     ...(regions !== undefined && { regions }),
     ...(trace !== undefined && { trace }),
-    ...(mode === 'alloc' ? withDenseIds(methodNames, { merged, threads }) : { methodNames, merged, threads }),
+    ...(hasClasses ? withDenseIds(methodNames, { merged, threads }) : { methodNames, merged, threads }),
   })
+}
+
+/** Where nothing of a call is owed to its end, none is open. */
+function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): number {
+  return eventsOf(options).recordsCalls ? openCalls : 0
 }
 
 /** Regions stand for roots where they are timed. */
@@ -110,12 +118,6 @@ export function rootNames({ regions, roots }: SessionRequest): string[] {
 
 export function skippedMethods({ installation }: Engine): SkippedMethod[] {
   return [...installation.skipped].map(([method, reason]) => ({ method, reason }))
-}
-
-/** Samples and allocations are told when they happen, and nothing of a call is owed to its end. */
-function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): number {
-  const mode = modeOf(options)
-  return mode === 'sample' || mode === 'alloc' ? 0 : openCalls
 }
 
 /** Null unless threads have gone without room for their trees. */
@@ -165,7 +167,7 @@ function calibrationFacts({ calibration, clock, options }: Engine): Profile['cal
   return {
     innerNs: clock.toNs(innerTicks),
     outerNs: clock.toNs(outerTicks),
-    ...(tellsTime(options) && {
+    ...(eventsOf(options).tellsTime && {
       innerSpreadNs: clock.toNs(spread.innerTicks),
       outerSpreadNs: clock.toNs(spread.outerTicks),
     }),

@@ -27,7 +27,7 @@ import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
 import { pictureOf } from './picture.ts'
 import { Recording } from './recording.ts'
-import { firstMethodOf, modeOf, recordsCalls, type SessionRequest, tellsTime } from './session-options.ts'
+import { eventsOf, firstMethodOf, modeOf, recordsCalls, type SessionRequest } from './session-options.ts'
 import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
 /** One when it begins, one when it ends. */
@@ -439,7 +439,7 @@ export class Session {
     const { budget, byHand, clock, inside, options, recorder, targetState } = this.#engine
     inside?.reset(clock.nowTicks)
     this.#recording.controller?.reset()
-    recorder.reset(tellsTime(options) ? clock.nowTicks : undefined)
+    recorder.reset(eventsOf(options).tellsTime ? clock.nowTicks : undefined)
     targetState.reset()
     budget?.reset()
     byHand.reset()

@@ -4,6 +4,8 @@
 // or message, one line of keys.
 
 import type { MethodName } from '../cct/tree.ts'
+import { SECTIONS } from '../measures/sections.ts'
+import { VIEWS } from '../measures/views.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
 import { rootTotal } from '../profile/profile.ts'
 import { UNSEEN_LEGEND, UNSEEN_SHORT, unseenMark, unseenMethods } from '../profile/sampled-rows.ts'
@@ -118,7 +120,7 @@ const LONG_STALL_MS = 150
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
-  return mode === 'sample' && roots.length === 0
+  return SECTIONS[mode].isSampled && roots.length === 0
 }
 
 /** "  ovh 3.8/5 %, 3 counted, 12 folded". */
@@ -208,35 +210,11 @@ function pageLines(scene: Scene, page: PageName): Line[] {
   }
 }
 
-const HELP: Readonly<Record<LiveStatus['mode'], readonly string[]>> = {
-  exact: [
-    'total is with callees, self without; the cost of measuring is taken out of both.',
-    '~0 is less than that correction can tell.',
-  ],
-  locks: [
-    'wait is the time that threads were blocked or waited in a context and below it; rows in parentheses are the',
-    'waits, each below the method that waited. % is of all waiting. m lists what was waited for.',
-  ],
-  bytecodes: [
-    'bc: bytecodes executed, total with callees, self without. A call brings its own along when it ends, a long loop',
-    'every million.',
-  ],
-  sample: [
-    'smp: samples, total with callees, self without. seen: calls that one sample shows and the one before did not;',
-    'there may have been more in between.',
-  ],
-  alloc: [
-    'B: bytes of objects, total with callees, self of the method itself; below it a row for each class it makes, whose',
-    'calls are objects and whose B/call is the size of one.',
-  ],
-  count: ['subtree is the calls of a context and of all below it, own those of the context.'],
-}
-
 function helpLines(scene: Scene): Line[] {
   const { columns, status } = scene
   const lines = keyLines(BINDINGS, scene)
   lines.push([])
-  const texts = [...HELP[status.mode], ...(status.scheme === 'adaptive' ? [UNSEEN_LEGEND] : [])]
+  const texts = [...VIEWS[status.mode].help, ...(status.scheme === 'adaptive' ? [UNSEEN_LEGEND] : [])]
   for (const text of texts) for (const line of wrap(text, columns - 4)) lines.push([run(`  ${line}`, 'dim')])
   return lines
 }

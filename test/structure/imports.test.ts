@@ -21,11 +21,13 @@ const ALLOWED: Record<string, readonly string[]> = {
   jfr: ['base'],
   cct: ['events', 'regions', 'base'],
   regions: ['events', 'base'],
-  profile: ['cct', 'regions', 'base'],
-  export: ['profile', 'cct', 'base'],
+  profile: ['measures', 'cct', 'regions', 'base'],
+  export: ['measures', 'profile', 'cct', 'base'],
   push: ['export', 'profile', 'cct', 'base'],
   remote: ['wire', 'cct', 'base'],
-  tui: ['profile', 'cct', 'base'],
+  tui: ['measures', 'profile', 'cct', 'base'],
+  // By layer: see LAYERS.
+  measures: ['cct', 'events', 'instrument', 'profile', 'session', 'wire'],
   options: ['profile', 'base'],
   library: ['commands', 'options', 'session', 'profile', 'cct', 'base'],
   session: [
@@ -41,10 +43,19 @@ const ALLOWED: Record<string, readonly string[]> = {
     'events',
     'cct',
     'regions',
+    'measures',
     'options',
     'profile',
     'base',
   ],
+}
+
+/** Files of a measure, and the tables of their layer, by name: what is read early must not bring along what is read late. */
+const LAYERS: Record<string, readonly string[]> = {
+  events: ['events', 'profile'],
+  probes: ['instrument', 'session', 'wire', 'profile'],
+  section: ['profile', 'cct'],
+  view: ['profile'],
 }
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((f) => /\.tsx?$/.test(f))
@@ -66,6 +77,16 @@ describe('the map of src', () => {
           .map((to) => `${file} → ${to}`),
       )
     expect(wrong).toEqual([])
+  })
+
+  it('lets files of measures import what their layer may', () => {
+    for (const file of files.filter((it) => it.startsWith(`measures${sep}`))) {
+      const layer = Object.keys(LAYERS).find((it) => new RegExp(`\\b${it}s?\\.ts$`).test(file))
+      expect(layer, file).toBeDefined()
+      const others = importsOf(file).filter((to) => !LAYERS[layer!]!.includes(to.split(sep)[0]!))
+      for (const to of others)
+        expect(to, `${file} → ${to}`).toMatch(new RegExp(`^measures\\b.*\\b${layer}s?\\.ts$`))
+    }
   })
 
   it('names every folder there is', () => {

@@ -13,7 +13,7 @@ import type { Snapshot } from '../../cct/tree.ts'
 import type { HandChange } from '../../profile/profile.ts'
 import { type Chosen, chosenOf, isChosen, type Named } from '../../reveal/chosen.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
-import { modeOf, type SessionOptions, tellsWaits } from '../session-options.ts'
+import { eventsOf, type SessionOptions, tellsWaits } from '../session-options.ts'
 import type { Budget } from './budget.ts'
 import type { Installation, Workshop } from './installation.ts'
 import { onlyBelow } from './only-below.ts'
@@ -171,7 +171,8 @@ export class ByHand {
     nowMs: number,
   ): Promise<ByHandEntry> {
     const { options, workshop } = this.#hands
-    if (modeOf(options) === 'sample') throw new CannotLeaveOut('samples are taken of all that runs')
+    const { fixedBecause } = eventsOf(options)
+    if (fixedBecause !== undefined) throw new CannotLeaveOut(fixedBecause)
     const { installation } = this.#hands
     const { revealer, turns } = workshop
     const chosen = await this.#chosen('exclude', text)
@@ -204,7 +205,8 @@ export class ByHand {
    */
   async add(text: string, nowMs: number): Promise<ByHandEntry> {
     const { installation, options, workshop } = this.#hands
-    if (modeOf(options) === 'sample') throw new CannotAdd('samples are taken of all that runs')
+    const { fixedBecause } = eventsOf(options)
+    if (fixedBecause !== undefined) throw new CannotAdd(fixedBecause)
     const { revealer, turns } = workshop
     const chosen = await this.#chosen('include', text)
     let added: Entry | undefined
@@ -255,11 +257,7 @@ export class ByHand {
     const why =
       options.callSites === true
         ? 'places of calls are'
-        : modeOf(options) === 'alloc'
-          ? 'allocations are'
-          : tellsWaits(options)
-            ? 'waiting is'
-            : null
+        : (eventsOf(options).byCallers ?? (tellsWaits(options) ? 'waiting is' : null))
     if (why !== null)
       throw new CannotAdd(
         `${why} told by callers of the JDK, unless it is part of the session from the start`,

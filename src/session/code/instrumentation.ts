@@ -1,9 +1,8 @@
 // What has been done to the target's code, for whoever looks while it is done.
 
 import type { MethodName } from '../../cct/tree.ts'
-import { FIRST_METHOD_BESIDE_CLASSES } from '../../events/event-layout.ts'
 import type { Engine } from '../engine.ts'
-import { firstMethodOf, modeOf } from '../session-options.ts'
+import { firstPlacedOf } from '../session-options.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
 import type { Swap } from './swaps.ts'
@@ -30,7 +29,7 @@ export function instrumentationOf(engine: Engine, span: Span): Instrumentation {
   const { byHand, installation, names, options, recorder, revealer } = engine
   const { latest, before } = installation.swaps
   return {
-    firstMethod: modeOf(options) === 'alloc' ? FIRST_METHOD_BESIDE_CLASSES : firstMethodOf(options),
+    firstMethod: firstPlacedOf(options),
     methods: revealer.counters.instrumentedMethods,
     nameOf: (method) => names.ofMethod(method),
     methodOf: (id) => names.methodOf(id),

@@ -2,8 +2,9 @@
 // up or down.
 
 import type { Tree } from '../../cct/tree.ts'
+import { SECTIONS } from '../../measures/sections.ts'
 import { placeOf } from '../../profile/places.ts'
-import { COST_OF, column } from '../../profile/profile.ts'
+import { column } from '../../profile/profile.ts'
 import { AS_IT_IS, CHANGE_COLUMNS, methodsAlone, type Shape, type ShownChanges } from '../baseline.ts'
 import { count, cut, indent, pad, right, shortName, signature, width } from '../format.ts'
 import { glyphsOf, run } from '../frame-lines.ts'
@@ -183,7 +184,7 @@ function partText(part: number): string {
 
 /** Of a root call: what is counted, samples above all, may be less than one. */
 function costText(scene: Scene, cost: number, cells?: number): string {
-  const kind = COST_OF[scene.status.mode]
+  const kind = SECTIONS[scene.status.mode].cost
   if (kind !== 'time' && kind !== 'waits' && cost > 0 && cost < 100) return callsText(cost)
   return wordsOf(scene).cost(cost, cells)
 }

@@ -3,9 +3,10 @@
 import { COUNTED, FOLDED, type Fold } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
+import { SECTIONS } from '../../measures/sections.ts'
 import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
-import { COST_OF, column } from '../../profile/profile.ts'
+import { column } from '../../profile/profile.ts'
 import { deviationText, sampledRow, stateText, UNSEEN_MARK, unseenMark } from '../../profile/sampled-rows.ts'
 import { count, cut, indent, pad, right, shortName, time, width } from '../format.ts'
 import { cells, glyphsOf, run } from '../frame-lines.ts'
@@ -51,7 +52,7 @@ export function headAt(screenColumns: number, at: number): SortColumn {
 
 /** How costs are written on the screen: times each in a unit of its own. */
 export function wordsOf({ status, unicode }: Scene): CostWords {
-  const kind = COST_OF[status.mode]
+  const kind = SECTIONS[status.mode].cost
   const words = COST_WORDS[kind]
   if (kind !== 'time' && kind !== 'waits') return words
   return {

@@ -2,7 +2,8 @@
 
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
-import { COST_OF, column, rootTotal } from '../../profile/profile.ts'
+import { SECTIONS } from '../../measures/sections.ts'
+import { column, rootTotal } from '../../profile/profile.ts'
 import { isWait } from '../../profile/text.ts'
 import { type Box, Flame } from '../flame.ts'
 import { clean, count, cut, type Glyphs, pad, percent, shortName, width } from '../format.ts'
@@ -335,7 +336,7 @@ export class FlameView extends View {
 export const FLAMES: Readonly<Partial<Record<Style, Style>>> = { hot: 'flame-hot', warm: 'flame-warm' }
 
 function costWord({ status }: Scene): string {
-  const kind = COST_OF[status.mode]
+  const kind = SECTIONS[status.mode].cost
   return kind === 'waits' ? 'waiting' : kind
 }
 

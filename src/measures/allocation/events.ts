@@ -1,0 +1,11 @@
+// Allocations are told when they happen, and nothing of a call is owed to its end.
+
+import { FIRST_METHOD_BESIDE_CLASSES } from '../../events/event-layout.ts'
+import type { Events } from '../events.ts'
+
+export const allocation: Events = {
+  ...{ tellsTime: false, timesRoots: false, recordsCalls: false, keepsTrees: false, tellsWaits: false },
+  isForAdaptive: false,
+  firstMethod: FIRST_METHOD_BESIDE_CLASSES,
+  byCallers: 'allocations are',
+}

@@ -1,0 +1,25 @@
+// Profiles of allocated objects, by class.
+
+import { column, type Profile, rootTotal } from '../../profile/profile.ts'
+import { bytesText, count, plural } from '../../profile/text.ts'
+import type { Section } from '../sections.ts'
+
+export const allocation: Section = {
+  cost: 'bytes',
+  columns: ['objects', 'totalObjects'],
+  fileVersion: 3,
+  ...{ isTimed: false, isSampled: false, hasWaits: false, hasClasses: true, hasHotMethods: true },
+  measure: () => 'allocated bytes',
+  facts: (profile) => [['measured', measuredText(profile)]],
+  gate: { compares: false, holds: 'allocations, which are not compared yet' },
+}
+
+function measuredText({ allocation, merged }: Profile): string {
+  const { sampleEvery = 1, jvmBytes } = allocation ?? {}
+  const objects = column(merged, 'totalObjects')
+  let all = 0
+  for (let i = 0; i < merged.count; i += merged.size[i]!) all += objects[i]!
+  const sites = `sites executed: ${plural(all, 'object')}, ${bytesText(rootTotal(merged))}`
+  const sampled = sampleEvery > 1 ? `, from one of ${count(sampleEvery)} allocations` : ''
+  return `${sites}${sampled}; really allocated, as the JVM counts: ${jvmBytes === undefined ? 'not known' : bytesText(jvmBytes)}`
+}

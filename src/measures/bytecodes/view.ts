@@ -1,0 +1,10 @@
+// What the live view says of it.
+
+import type { MeasureView } from '../views.ts'
+
+export const bytecodes: MeasureView = {
+  help: [
+    'bc: bytecodes executed, total with callees, self without. A call brings its own along when it ends, a long loop',
+    'every million.',
+  ],
+}

@@ -1,0 +1,7 @@
+// Calls alone.
+
+import type { Probes } from '../probes.ts'
+
+export const count: Probes = {
+  recipe: ({ jdk }) => ({ tells: 'calls', jdk }),
+}

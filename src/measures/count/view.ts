@@ -1,0 +1,7 @@
+// What the live view says of it.
+
+import type { MeasureView } from '../views.ts'
+
+export const count: MeasureView = {
+  help: ['subtree is the calls of a context and of all below it, own those of the context.'],
+}

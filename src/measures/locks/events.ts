@@ -1,0 +1,6 @@
+// As of time, with those of waits.
+
+import type { Events } from '../events.ts'
+import { time } from '../time/events.ts'
+
+export const locks: Events = { ...time, tellsWaits: true, isForAdaptive: false }

@@ -1,0 +1,10 @@
+// Exact times in which waits have rows of their own.
+
+import { waitRecipe } from '../../session/code/wait-points.ts'
+import type { Probes } from '../probes.ts'
+import { time } from '../time/probes.ts'
+
+export const locks: Probes = {
+  ...time,
+  recipe: ({ jdk }, feature) => ({ tells: 'time', waits: waitRecipe(feature, jdk) }),
+}

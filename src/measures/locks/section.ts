@@ -1,0 +1,14 @@
+// Profiles of exact times whose waits are what is looked for.
+
+import type { Section } from '../sections.ts'
+import { time } from '../time/section.ts'
+
+export const locks: Section = {
+  ...time,
+  cost: 'waits',
+  columns: [],
+  fileVersion: 2,
+  hasWaits: true,
+  hasHotMethods: false,
+  measure: () => 'time that threads were blocked or waited',
+}

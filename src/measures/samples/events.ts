@@ -1,0 +1,9 @@
+// A sample is told when it is taken, and nothing of a call is owed to its end.
+
+import type { Events } from '../events.ts'
+
+export const samples: Events = {
+  ...{ tellsTime: false, timesRoots: false, recordsCalls: false, keepsTrees: false, tellsWaits: false },
+  isForAdaptive: false,
+  fixedBecause: 'samples are taken of all that runs',
+}

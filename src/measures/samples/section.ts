@@ -1,0 +1,55 @@
+// Profiles of samples: of stacks by time, or of what threads tell after so many bytecodes.
+
+import type { Profile, Sampling } from '../../profile/profile.ts'
+import { count, plural, shortSpan } from '../../profile/text.ts'
+import type { Section } from '../sections.ts'
+
+export const samples: Section = {
+  cost: 'samples',
+  columns: [],
+  fileVersion: 2,
+  ...{ isTimed: false, isSampled: true, hasWaits: false, hasClasses: false, hasHotMethods: true },
+  measure: ({ sampling }) => (sampling === undefined ? 'samples' : `samples (${dueText(sampling)})`),
+  facts,
+  gate: { compares: false, holds: 'samples, and these are a part of what there was' },
+}
+
+function facts({ sampling }: Profile): [string, string][] {
+  if (sampling === undefined) return [['measured', 'samples']]
+  return [['measured', samplingText(sampling)], ...takenFacts(sampling)]
+}
+
+function dueText({ every, unit, by }: Sampling): string {
+  const each = unit === 'ns' ? `${every / 1e6} ms` : `${count(every)} bytecodes`
+  return `${by}, one every ${each}`
+}
+
+const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
+  probes: 'of threads inside the root, by themselves',
+  jfr: 'by its flight recorder',
+  cpu: 'by CPU time of its threads',
+  stacks: 'by dumps of its threads',
+}
+
+function samplingText({ every, unit, random = 0, by, outside, dumps, stoppedNs }: Sampling): string {
+  const whom = by === 'probes' ? '' : outside === undefined ? 'of the whole JVM, ' : 'of the JVM, '
+  const each = unit === 'ns' ? shortSpan(every) : `${count(every)} bytecodes`
+  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${dumps === undefined ? SAMPLED_BY[by] : dumpsText(dumps, stoppedNs)}`
+}
+
+/** What dumps of all threads have cost. */
+function dumpsText(dumps: number, stoppedNs = 0): string {
+  return `by ${plural(dumps, 'dump')} of its threads, which stopped it for ${shortSpan(stoppedNs / Math.max(1, dumps))} each`
+}
+
+/** How many there are, and how late they were. */
+function takenFacts(sampling: Sampling): [string, string][] {
+  const { samples, bytecodes, latencyNs } = sampling
+  if (samples === undefined) return []
+  const executed = bytecodes === undefined ? '' : ` in ${count(bytecodes)} executed bytecodes`
+  const facts: [string, string][] = [['samples', `${count(samples)}${executed}`]]
+  if (latencyNs === undefined || samples === 0) return facts
+  const [p50, p99, max] = [latencyNs.p50, latencyNs.p99, latencyNs.max].map(shortSpan)
+  facts.push(['latency', `${p50} from due to taken in half of them, ${p99} in 99 %, ${max} at most`])
+  return facts
+}

@@ -1,0 +1,10 @@
+// What the live view says of it.
+
+import type { MeasureView } from '../views.ts'
+
+export const samples: MeasureView = {
+  help: [
+    'smp: samples, total with callees, self without. seen: calls that one sample shows and the one before did not;',
+    'there may have been more in between.',
+  ],
+}

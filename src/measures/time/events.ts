@@ -1,0 +1,8 @@
+// Each call tells when it begins and ends.
+
+import type { Events } from '../events.ts'
+
+export const time: Events = {
+  ...{ tellsTime: true, timesRoots: true, recordsCalls: true, keepsTrees: false, tellsWaits: false },
+  isForAdaptive: true,
+}

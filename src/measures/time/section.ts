@@ -1,0 +1,13 @@
+// Profiles of exact times.
+
+import type { Section } from '../sections.ts'
+
+export const time: Section = {
+  cost: 'time',
+  columns: ['measuredNs'],
+  fileVersion: 1,
+  ...{ isTimed: true, isSampled: false, hasWaits: false, hasClasses: false, hasHotMethods: true },
+  measure: () => 'time',
+  facts: () => [],
+  gate: { compares: false, holds: 'times, and these depend on the machine and its load' },
+}

@@ -1,0 +1,10 @@
+// What the live view says of it.
+
+import type { MeasureView } from '../views.ts'
+
+export const time: MeasureView = {
+  help: [
+    'total is with callees, self without; the cost of measuring is taken out of both.',
+    '~0 is less than that correction can tell.',
+  ],
+}

@@ -1,0 +1,21 @@
+// What the live view says of each measure.
+
+import type { Mode } from '../profile/profile.ts'
+import { allocation } from './allocation/view.ts'
+import { bytecodes } from './bytecodes/view.ts'
+import { count } from './count/view.ts'
+import { locks } from './locks/view.ts'
+import { samples } from './samples/view.ts'
+import { time } from './time/view.ts'
+
+export interface MeasureView {
+  /** Lines of the page of keys: what the columns are. */
+  readonly help: readonly string[]
+}
+
+export const VIEWS: Readonly<Record<Mode, MeasureView>> = {
+  exact: time,
+  ...{ locks, bytecodes, count },
+  alloc: allocation,
+  sample: samples,
+}
