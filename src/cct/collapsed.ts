@@ -2,9 +2,9 @@
 // the compensation: how many of their calls the row's caller has not made itself.
 
 import { enlarged } from '../base/enlarged.ts'
+import type { CostKind } from '../measures/columns.ts'
 import { type Collapse, collapse } from './collapse.ts'
 import { type Calibration, exactTime } from './compensation.ts'
-import type { CostKind } from './metric.ts'
 import {
   ALIVE_NODES,
   COLLAPSED,

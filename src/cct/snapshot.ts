@@ -3,12 +3,13 @@
 // Children come in the order in which their methods were first seen anywhere, so a view does not jump
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
+import { type CostKind, METRICS } from '../measures/columns.ts'
 import { allocationTree } from './allocation.ts'
 import type { CctBuilder } from './builder.ts'
 import { type Calibration, exactTime } from './compensation.ts'
 import type { Folding } from './folding.ts'
 import { type Forest, withPaths } from './handover.ts'
-import { type CostKind, costsOf, METRICS } from './metric.ts'
+import { costsOf } from './metric.ts'
 import {
   ALIVE_NODES,
   COLLAPSED,
@@ -128,7 +129,7 @@ export function snapshotOf(
 
 /** Whether what a method costs is a sum of what its contexts cost: else it is of rows below them, which stay. */
 function hasMethodsOfItsOwn(cost: CostKind): boolean {
-  return cost === 'time' || cost === 'bytecodes' || cost === 'calls'
+  return METRICS[cost].isOfMethods
 }
 
 interface PictureOptions extends SnapshotOptions {

@@ -2,7 +2,7 @@
 // waits (events/wait-ids.ts); these columns say the same beside the calls and times of methods.
 
 import { BLOCKED_OTHER } from '../events/wait-ids.ts'
-import { METRICS } from './metric.ts'
+import { METRICS } from '../measures/columns.ts'
 import type { Tree } from './tree.ts'
 
 export const WAIT_COLUMNS = ['blockedNs', 'waitedNs', 'totalBlockedNs', 'totalWaitedNs'] as const

@@ -8,8 +8,9 @@
 // What is negative is written as 0: costs have no sign there.
 
 import { isAllocation } from '../cct/allocation.ts'
-import { type CostKind, metricOf } from '../cct/metric.ts'
+import { metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
+import type { CostKind } from '../measures/columns.ts'
 import { allWarnings, column, nameOf, type Profile } from '../profile/profile.ts'
 import { signature } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
@@ -145,7 +146,7 @@ class CallGraph {
       this.#isThere[f] = 1
     }
 
-    const isBytes = metricOf(tree).kind === 'bytes'
+    const isBytes = metricOf(tree).hasClasses
     this.self = events.map((event) => {
       const costs = new Float64Array(count)
       const self = column(tree, event.self)

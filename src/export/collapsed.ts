@@ -26,7 +26,7 @@ export const collapsed: ExportFormat = {
 
 function* collapsedTree(tree: Tree, names: FrameNames, first: string): Generator<string> {
   const { self } = costsOf(tree)
-  const isBytes = metricOf(tree).kind === 'bytes'
+  const isBytes = metricOf(tree).hasClasses
   const path: number[] = []
   for (let i = 0; i < tree.count; i++) {
     moveTo(path, i, tree.size)

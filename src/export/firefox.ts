@@ -8,7 +8,8 @@
 // Contexts whose cost is zero or below have no sample: weights have no sign there.
 
 import { isAllocation } from '../cct/allocation.ts'
-import { type CostKind, costsOf, metricOf } from '../cct/metric.ts'
+import { costsOf, metricOf } from '../cct/metric.ts'
+import type { CostKind } from '../measures/columns.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
@@ -153,11 +154,11 @@ function* threadPieces(
 
 function* samplePieces({ tree }: NamedTree, { nameOf }: FrameNames): Generator<string> {
   const { self } = costsOf(tree)
-  const { kind } = metricOf(tree)
+  const { hasClasses, kind } = metricOf(tree)
   const { type, scale } = WEIGHTS[kind]
   // What a method allocates is what the rows of classes below it say.
   const isThere = (node: number) =>
-    self[node]! > 0 && (kind !== 'bytes' || isAllocation(nameOf(tree.method[node]!)))
+    self[node]! > 0 && (!hasClasses || isAllocation(nameOf(tree.method[node]!)))
   let length = 0
   for (let node = 0; node < tree.count; node++) if (isThere(node)) length++
   const some = function* (text: (node: number) => string): Generator<string> {

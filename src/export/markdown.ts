@@ -133,7 +133,7 @@ function hottest(tree: Tree, total: Float64Array): number[] {
   const path: number[] = []
   let [from, to] = [0, tree.count]
   const { self } = costsOf(tree)
-  const isBytes = metricOf(tree).kind === 'bytes'
+  const isBytes = metricOf(tree).hasClasses
   while (from < to) {
     let best = from
     for (let child = from; child < to; child += tree.size[child]!)

@@ -92,11 +92,10 @@ interface Times {
 }
 
 function timesOf({ merged, mode, sampling }: Profile): Times {
-  const { kind } = metricOf(merged)
-  if (kind === 'time' || kind === 'waits') return { column: 'selfNs', scale: 1e-3 }
-  if (kind === 'calls') return { scale: 0 }
-  if (kind === 'samples' && sampling?.unit === 'ns')
-    return { column: 'selfSamples', scale: sampling.every * 1e-3 }
+  const { isShare, isTime, self } = metricOf(merged)
+  if (isTime) return { column: 'selfNs', scale: 1e-3 }
+  if (self === 'calls') return { scale: 0 }
+  if (isShare && sampling?.unit === 'ns') return { column: 'selfSamples', scale: sampling.every * 1e-3 }
   throw new DoesNotFit('nps', `what --mode ${mode} measures: it has calls and times only`)
 }
 

@@ -6,8 +6,9 @@
 // https://www.speedscope.app/file-format-schema.json.
 
 import { isAllocation } from '../cct/allocation.ts'
-import { type CostKind, costsOf, metricOf } from '../cct/metric.ts'
+import { costsOf, metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
+import type { CostKind } from '../measures/columns.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
@@ -89,7 +90,7 @@ function weights(tree: Tree): (node: number) => number {
 /** Those with a cost of their own; what a method allocates is what the rows of classes below it say. */
 function shownContexts(tree: Tree, { nameOf }: FrameNames): (node: number) => boolean {
   const weightOf = weights(tree)
-  const isBytes = metricOf(tree).kind === 'bytes'
+  const isBytes = metricOf(tree).hasClasses
   return (node) => weightOf(node) > 0 && (!isBytes || isAllocation(nameOf(tree.method[node]!)))
 }
 

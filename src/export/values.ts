@@ -1,6 +1,7 @@
 // What a profile measures, as kinds of values that other tools know: their names and units.
 
-import { type CostKind, metricOf } from '../cct/metric.ts'
+import { metricOf } from '../cct/metric.ts'
+import type { CostKind } from '../measures/columns.ts'
 import type { Profile } from '../profile/profile.ts'
 
 /** A kind of value: its name, as `pprof -sample_index=<type>` takes it, the unit, the tree's column. */

@@ -1,9 +1,9 @@
 // What a profile of each measure says of itself.
 
-import type { CostKind } from '../cct/metric.ts'
 import type { Mode, Profile } from '../profile/profile.ts'
 import { allocation } from './allocation/section.ts'
 import { bytecodes } from './bytecodes/section.ts'
+import type { CostKind } from './columns.ts'
 import { count } from './count/section.ts'
 import { locks } from './locks/section.ts'
 import { samples } from './samples/section.ts'

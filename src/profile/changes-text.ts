@@ -1,7 +1,7 @@
 // Two profiles compared, on a page: what they are, how much they agree, which methods and contexts cost more or less.
 
-import type { CostKind } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
+import { type CostKind, METRICS } from '../measures/columns.ts'
 import {
   type Changes,
   type ContextChange,
@@ -78,13 +78,14 @@ export function* changesPieces(
   const paint = paintIf(o.color)
   yield* header(before, after, changes, o.width, paint)
   const { methods, kind } = changes
-  const words = kind === 'samples' ? 'of all samples' : `${OWN[kind]} of their own per root call`
+  const { isShare } = METRICS[kind]
+  const words = isShare ? 'of all samples' : `${OWN[kind]} of their own per root call`
   for (const direction of ['more', 'less'] as const) {
     const sign = direction === 'more' ? 1 : -1
     const found = methods.filter((it) => sign * selfChange(it) > 0)
     yield* section(`Methods with ${direction} ${words}`, found.length, o, paint)
     if (found.length === 0) continue
-    yield `${paint('dim', `${heads(kind)}${kind === 'samples' ? '' : `${right('calls', 8)}${right('now', 8)}`}  method`)}\n`
+    yield `${paint('dim', `${heads(kind)}${isShare ? '' : `${right('calls', 8)}${right('now', 8)}`}  method`)}\n`
     for (const it of found.slice(0, o.top)) yield methodLine(it, kind, o.width)
   }
   yield* comeAndGone(changes, o.width)
@@ -158,7 +159,7 @@ function rootText({ roots }: Profile): string {
 
 /** Of one root call; of samples a part of all, in percent. */
 export function amount(kind: CostKind, value: number): string {
-  return kind === 'samples' ? percent(value, 1) : COST_WORDS[kind].each(value, 1)
+  return METRICS[kind].isShare ? percent(value, 1) : COST_WORDS[kind].each(value, 1)
 }
 
 function signed(kind: CostKind, value: number): string {
@@ -195,7 +196,7 @@ function methodLine({ name, before, after }: MethodPair, kind: CostKind, cells: 
     right(of === undefined ? '' : callsText(of.calls), 8)
   const numbers = costCells(kind, pair, before === undefined, after === undefined)
   // Of samples, calls are those that were seen.
-  const counts = kind === 'samples' ? '' : calls(before) + calls(after)
+  const counts = METRICS[kind].isShare ? '' : calls(before) + calls(after)
   return `${numbers}${counts}  ${shortName(name, Math.max(16, cells - width(numbers + counts) - 2))}\n`
 }
 

@@ -6,8 +6,9 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
-import { type CostKind, metricOf } from '../cct/metric.ts'
+import { metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
+import { type CostKind, METRICS } from '../measures/columns.ts'
 import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
 import { countedAsCalls } from './counted.ts'
 import { type Doubt, type Doubts, doubtsOf, sumOfDoubts } from './doubt.ts'
@@ -60,12 +61,11 @@ export interface ChangeOptions {
 /** Both must have the same metric and a root call each. */
 export function changesOf(first: Profile, second: Profile, options: ChangeOptions = {}): Changes {
   const [before, after] = [countedAsCalls(first), countedAsCalls(second)]
-  const { kind } = metricOf(before.merged)
+  const { isShare, kind } = metricOf(before.merged)
   const difference = differenceByName(before, after, options)
-  const isSamples = kind === 'samples'
   const totals = { before: rootTotal(before.merged), after: rootTotal(after.merged) }
   const calls = { before: rootCalls(before), after: rootCalls(after) }
-  const perRootCall = isSamples ? totals : calls
+  const perRootCall = isShare ? totals : calls
   const doubts = { before: doubtsOf(before), after: doubtsOf(after) }
   const doubtBy = (of: (side: Doubts) => Doubt | undefined): Doubt =>
     sumOfDoubts(of(doubts.before), perRootCall.before, of(doubts.after), perRootCall.after)
@@ -81,7 +81,7 @@ export function changesOf(first: Profile, second: Profile, options: ChangeOption
     .sort((a, b) => Math.abs(selfChange(b.pair)) - Math.abs(selfChange(a.pair)) || (a.key < b.key ? -1 : 1))
     .map(({ pair }) => pair)
   return {
-    ...{ kind, per: isSamples ? 'sample' : 'root call', rootCalls: calls, perRootCall, difference, methods },
+    ...{ kind, per: isShare ? 'sample' : 'root call', rootCalls: calls, perRootCall, difference, methods },
     rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
     rootDoubt: doubtBy(({ roots }) => roots),
     tellsPlaces: tellsPlaces(before, after, options),
@@ -105,7 +105,7 @@ export function agreementOf(difference: Difference, before: Profile, after: Prof
 
 /** Of allocations, own bytes of a method are those of its rows of classes: these only. */
 function ownCostOnce(difference: Difference, before: Profile, after: Profile): Difference {
-  const isBytes = [before, after].every(({ merged }) => metricOf(merged).kind === 'bytes')
+  const isBytes = [before, after].every(({ merged }) => metricOf(merged).hasClasses)
   if (!isBytes) return difference
   const names = contextNames({ difference, tellsPlaces: false }, before, after)
   const once = (costs: Float64Array): Float64Array =>
@@ -161,7 +161,7 @@ export function contextChanges(
   const found = new Int32Array(count)
   for (let node = 0; node < count; node++) {
     size[node] = sign * (self.after[node]! / perRootCall.after - self.before[node]! / perRootCall.before)
-    if (!(size[node]! > 0) || (kind === 'bytes' && !isAllocation(names(node)))) continue
+    if (!(size[node]! > 0) || (METRICS[kind].hasClasses && !isAllocation(names(node)))) continue
     found[all++] = node
   }
   const largest = found.subarray(0, all).sort((a, b) => size[b]! - size[a]! || a - b)

@@ -3,6 +3,7 @@
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
+import { METRICS } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import { column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { anywhere } from './text.ts'
@@ -19,7 +20,7 @@ export interface MethodChange {
 
 export interface Comparison {
   /** What is counted. */
-  readonly unit: 'bytecodes' | 'calls'
+  readonly unit: string
   readonly rootCallsBefore: number
   readonly rootCallsAfter: number
   /** Cost of all roots. */
@@ -37,7 +38,7 @@ export interface Comparison {
 /** Both must be of the same mode, not of exact time. */
 export function compareProfiles(before: Profile, after: Profile): Comparison {
   return {
-    unit: SECTIONS[before.mode].cost === 'calls' ? 'calls' : 'bytecodes',
+    unit: METRICS[SECTIONS[before.mode].cost].word,
     rootCallsBefore: rootCalls(before),
     rootCallsAfter: rootCalls(after),
     before: rootTotal(before.merged),

@@ -14,8 +14,8 @@
 // holds of a difference only that is more than noise may be (`doubtOf`).
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import type { CostKind } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
+import { type CostKind, METRICS } from '../measures/columns.ts'
 import type { Changes } from './changes.ts'
 import { type Doubt, doubtOfShares } from './doubt.ts'
 import { methodMatcher, NoSuchMethod } from './find-method.ts'
@@ -128,7 +128,7 @@ function parseLimit(
   if (match === null) return fail('a limit is a number, as +10% or 5ms')
   const [, sign, digits, unit = ''] = match
   const number = Number(digits) * (sign === '-' ? -1 : 1)
-  const isShare = kind === 'samples' && measure !== 'calls'
+  const isShare = METRICS[kind].isShare && measure !== 'calls'
   if (unit === '%') {
     if (sign !== undefined) return { how: 'part', value: number / 100 }
     if (isShare) return { how: 'amount', value: number / 100 }
@@ -148,8 +148,9 @@ function parseLimit(
 
 function unitsOf(kind: CostKind, measure: Measure): Readonly<Record<string, number>> {
   if (measure === 'calls') return COUNT_UNITS
-  if (kind === 'time' || kind === 'waits') return TIME_UNITS
-  return kind === 'bytes' ? BYTE_UNITS : COUNT_UNITS
+  const { hasClasses, isTime } = METRICS[kind]
+  if (isTime) return TIME_UNITS
+  return hasClasses ? BYTE_UNITS : COUNT_UNITS
 }
 
 /**
@@ -195,12 +196,10 @@ function doubtOf(
   before: number,
   after: number,
 ): number {
-  const isTimed = kind === 'time' || kind === 'waits'
-  if (measure === 'calls' || (!isTimed && kind !== 'samples')) return 0
+  const { isShare, isTime } = METRICS[kind]
+  if (measure === 'calls' || (!isTime && !isShare)) return 0
   const least = LEAST_SHARE * Math.max(rootCost.before, rootCost.after)
-  const known = isTimed
-    ? probes[measure]
-    : doubtOfShares(before, perRootCall.before, after, perRootCall.after)
+  const known = isTime ? probes[measure] : doubtOfShares(before, perRootCall.before, after, perRootCall.after)
   return Math.max(least, known)
 }
 

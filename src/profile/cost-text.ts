@@ -1,6 +1,6 @@
 // How each metric is written: heads of columns and numbers.
 
-import type { CostKind } from '../cct/metric.ts'
+import { type CostKind, METRICS } from '../measures/columns.ts'
 import { count, ms, msPerCall, shortCount } from './text.ts'
 
 export interface CostWords {
@@ -67,6 +67,6 @@ export const COST_WORDS: Readonly<Record<CostKind, CostWords>> = {
 
 /** A cost with its unit, for a line of text. */
 export function costPhrase(kind: CostKind, value: number): string {
-  if (kind === 'time' || kind === 'waits') return `${ms(value)} ms`
+  if (METRICS[kind].isTime) return `${ms(value)} ms`
   return `${shortCount(value)} ${kind}`
 }

@@ -29,7 +29,7 @@ const NONE: Doubts = { methods: new Map(), roots: { self: 0, total: 0 } }
 
 export function doubtsOf(profile: Profile): Doubts {
   const { merged, methodNames } = profile
-  if (metricOf(merged).kind !== 'time') return NONE
+  if (!metricOf(merged).hasDoubt) return NONE
   const costs = doubtColumns(profile)
   const methods = hotMethods(treeByKey(profile), costs).map(
     ({ method, self, total }) => [methodKey(nameOf(methodNames, method)), { self, total }] as const,

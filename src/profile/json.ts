@@ -6,12 +6,13 @@
 
 import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
 import { COUNTED, FOLDED, type Fold, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
-import { costsOf, METRICS, type Metric, metricOf } from '../cct/metric.ts'
+import { costsOf, metricOf } from '../cct/metric.ts'
 import { SAMPLED, STATE_COLUMNS, UNKNOWN_STATE } from '../cct/picture.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
+import { METRICS, type Metric } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import { jsonText } from './json-text.ts'
 import { allWarnings, column, nameOf, type OverheadFacts, type Profile, rootTotal } from './profile.ts'
@@ -142,7 +143,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         method: name.method,
         descriptor,
         calls,
-        ...(metric.kind === 'bytes' && { objects }),
+        ...(metric.hasClasses && { objects }),
         [metric.self]: self,
         [metric.total]: total,
         ...(!isWait(name) && waits(method)),
@@ -158,7 +159,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
  */
 function writtenMetric(tree: Tree): Metric {
   const metric = metricOf(tree)
-  return metric.kind === 'waits' && tree.metrics[METRICS.time.total] !== undefined ? METRICS.time : metric
+  return metric === METRICS.waits && tree.metrics[METRICS.time.total] !== undefined ? METRICS.time : metric
 }
 
 /** With the costs of `written`, in the order of the tree's own. */
@@ -292,9 +293,9 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
     const name = head(method[i]!)
     if (name.endsWith(ALLOCATION_HEAD)) return null
     let node = `${name},"calls":${calls[i]!}`
-    if (metric.kind !== 'calls') node += `,"${metric.self}":${self[i]!}`
+    if (metric.self !== 'calls') node += `,"${metric.self}":${self[i]!}`
     node += `,"${metric.total}":${total[i]!}`
-    if (metric.kind === 'bytes' && tree.metrics.objects !== undefined) {
+    if (metric.hasClasses && tree.metrics.objects !== undefined) {
       node += `,"objects":${objects[i]!},"totalObjects":${totalObjects[i]!}${liveJson(tree, i)}`
       node += `,"allocated":[${allocatedBy(tree, i, head).join(',')}]`
     }

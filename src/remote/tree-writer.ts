@@ -15,8 +15,8 @@
 // The columns go beside it as names, with `total=self` for each column that the other end sums itself; where they come along,
 // all begins anew.
 
-import { METRICS } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
+import { METRICS } from '../measures/columns.ts'
 import { bytesOf, VarintWriter } from './varints.ts'
 
 export interface TreeUpdate {

@@ -1,7 +1,6 @@
 // The page of two profiles compared: frames are blue where a context takes less of its own than before, orange where more.
 
-import type { CostKind } from '../../cct/metric.ts'
-import { METRICS } from '../../cct/metric.ts'
+import { type CostKind, METRICS } from '../../measures/columns.ts'
 import { type Changes, contextNames } from '../../profile/changes.ts'
 import { type Compared, changesFacts, changesPieces } from '../../profile/changes-text.ts'
 import { remarksOf } from '../../profile/comparable.ts'

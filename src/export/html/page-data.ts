@@ -7,7 +7,7 @@
 //   size       count × i32        nodes of the subtree, in preorder as in cct/tree.ts
 //   left out   count × i32        only if `leftOut` is not 0: contexts right below, with all below them, that are not here
 
-import type { CostKind } from '../../cct/metric.ts'
+import type { CostKind } from '../../measures/columns.ts'
 
 export interface PageData {
   readonly metric: CostKind

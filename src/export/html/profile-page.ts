@@ -1,9 +1,10 @@
 // The page of one profile: all threads together and each by itself.
 
 import { foldsOf } from '../../cct/folds.ts'
-import { type CostKind, costsOf, metricOf } from '../../cct/metric.ts'
+import { costsOf, metricOf } from '../../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
+import type { CostKind } from '../../measures/columns.ts'
 import { COST_WORDS } from '../../profile/cost-text.ts'
 import { column, nameOf, type Profile } from '../../profile/profile.ts'
 import { prune } from '../../profile/prune.ts'

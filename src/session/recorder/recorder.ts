@@ -11,7 +11,6 @@ import type { ContextBound } from '../../cct/collapsed.ts'
 import type { Calibration } from '../../cct/compensation.ts'
 import type { CourseState } from '../../cct/course.ts'
 import type { FoldChange, MethodSums } from '../../cct/folding.ts'
-import type { CostKind } from '../../cct/metric.ts'
 import {
   courseTimes,
   type LatestCalls,
@@ -27,6 +26,7 @@ import type { SurvivorNews } from '../../cct/survivors.ts'
 import type { Trace, TraceOptions } from '../../cct/trace.ts'
 import type { Snapshot, Tree } from '../../cct/tree.ts'
 import type { TreesFull } from '../../events/tree-blocks.ts'
+import type { CostKind } from '../../measures/columns.ts'
 import type { RegionState } from '../../regions/builder.ts'
 import type { MirrorOffer } from './mirror-feed.ts'
 import { recorderWorker, takeWorker } from './spare-worker.ts'

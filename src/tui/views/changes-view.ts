@@ -2,6 +2,7 @@
 // up or down.
 
 import type { Tree } from '../../cct/tree.ts'
+import { METRICS } from '../../measures/columns.ts'
 import { SECTIONS } from '../../measures/sections.ts'
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
@@ -184,8 +185,8 @@ function partText(part: number): string {
 
 /** Of a root call: what is counted, samples above all, may be less than one. */
 function costText(scene: Scene, cost: number, cells?: number): string {
-  const kind = SECTIONS[scene.status.mode].cost
-  if (kind !== 'time' && kind !== 'waits' && cost > 0 && cost < 100) return callsText(cost)
+  const { isTime } = METRICS[SECTIONS[scene.status.mode].cost]
+  if (!isTime && cost > 0 && cost < 100) return callsText(cost)
   return wordsOf(scene).cost(cost, cells)
 }
 

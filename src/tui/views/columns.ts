@@ -3,6 +3,7 @@
 import { COUNTED, FOLDED, type Fold } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
+import { METRICS } from '../../measures/columns.ts'
 import { SECTIONS } from '../../measures/sections.ts'
 import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
@@ -54,10 +55,10 @@ export function headAt(screenColumns: number, at: number): SortColumn {
 export function wordsOf({ status, unicode }: Scene): CostWords {
   const kind = SECTIONS[status.mode].cost
   const words = COST_WORDS[kind]
-  if (kind !== 'time' && kind !== 'waits') return words
+  if (!METRICS[kind].isTime) return words
   return {
     ...words,
-    ...(kind === 'time' ? { total: 'total', self: 'self' } : { total: 'wait', self: 'own' }),
+    ...{ total: words.total.replace(' ms', ''), self: words.self.replace(' ms', '') },
     perCall: 'per call',
     cost: (ns) => time(ns, unicode),
     each: (ns, calls) => (calls === 0 ? '-  ' : time(ns / calls, unicode)),
