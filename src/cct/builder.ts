@@ -4,7 +4,7 @@
 // This is what all others see of it, and what the session tells. Calls and returns of the thread whose events come are
 // `present-thread.ts`, the growing trees `nodes.ts`, the threads' places in them `places.ts`, what pauses take out of measured
 // time `pauses.ts`, work that changes hands `tokens.ts`. All this measures and counts; correcting for the probes is
-// `compensation.ts`, a tree that others can read is `snapshot.ts`.
+// `base/compensation.ts`, a tree that others can read is `snapshot.ts`.
 //
 // There is no simulated stack: a node of a CCT is a context, so a thread's stack is the path from its
 // current node to the top. A thread's top is a pseudo node, so that "outside all roots" is a place

@@ -1,10 +1,10 @@
 // What collapsed contexts (collapse.ts) had, by method: so lists of methods stay exact. And what the rows that stand for them need for
 // the compensation: how many of their calls the row's caller has not made itself.
 
+import { type Calibration, exactTime } from '../base/compensation.ts'
 import { enlarged } from '../base/enlarged.ts'
 import type { CostKind } from '../measures/columns.ts'
 import { type Collapse, collapse } from './collapse.ts'
-import { type Calibration, exactTime } from './compensation.ts'
 import {
   ALIVE_NODES,
   COLLAPSED,

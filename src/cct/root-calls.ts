@@ -5,10 +5,9 @@
 // tells when a call begins and ends, and what in between is nobody's; it costs the loop over events nothing, as both is known from where
 // a thread enters its root.
 
+import type { Calibration } from '../base/compensation.ts'
 import { type Buckets, bucketOf, bucketStart, Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
-
-import type { Calibration } from './compensation.ts'
 import type { Course, CourseState } from './course.ts'
 import { type SlowBounds, type SlowBuilders, SlowCalls, type SlowThreshold } from './slow-calls.ts'
 

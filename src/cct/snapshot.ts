@@ -3,10 +3,10 @@
 // Children come in the order in which their methods were first seen anywhere, so a view does not jump
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
+import { type Calibration, exactTime } from '../base/compensation.ts'
 import { type CostKind, METRICS } from '../measures/columns.ts'
 import { allocationTree } from './allocation.ts'
 import type { CctBuilder } from './builder.ts'
-import { type Calibration, exactTime } from './compensation.ts'
 import type { Folding } from './folding.ts'
 import { type Forest, withPaths } from './handover.ts'
 import { costsOf } from './metric.ts'

@@ -2,12 +2,12 @@
 //
 // The times of a thread are those of a clock that stands whenever nobody's time passes: while the thread waits for us,
 // and during redefinitions. What a pair of probes costs is taken out where it was spent: t_I out of the call itself, t_O
-// out of its caller (compensation.ts). A stretch that is shorter than what must be taken out becomes 0, and the rest is
+// out of its caller (base/compensation.ts). A stretch that is shorter than what must be taken out becomes 0, and the rest is
 // owed by the same call's next one, or at last by its caller's. So time never runs backwards, self time and callees make
 // the caller exactly, and a call has the same total as in the tree, unless it is shorter than its own probes.
 // What calls inside a wait take is part of the wait, as in the tree. A handler's half of a pair is not known here.
 
-import type { Calibration } from './compensation.ts'
+import type { Calibration } from '../base/compensation.ts'
 import {
   RAW_EXIT,
   RAW_STOOD,

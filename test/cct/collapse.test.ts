@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it, vi } from 'vitest'
+import type { Calibration } from '../../src/base/compensation.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
-import type { Calibration } from '../../src/cct/compensation.ts'
 import { COLLAPSED } from '../../src/cct/nodes.ts'
 import { type HotMethod, hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'

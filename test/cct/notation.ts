@@ -11,8 +11,8 @@
 //
 // Trees are shown as `main 1x 33ns ( work 2x 54ns )`: calls, then self time.
 
+import type { Calibration } from '../../src/base/compensation.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
-import type { Calibration } from '../../src/cct/compensation.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import type { EventSink } from '../../src/events/decode.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { exactTime } from '../../src/base/compensation.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
-import { exactTime } from '../../src/cct/compensation.ts'
 import { hotMethods, snapshotOf, VIRTUAL } from '../../src/cct/snapshot.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'

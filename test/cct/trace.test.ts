@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import type { Calibration } from '../../src/base/compensation.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
-import type { Calibration } from '../../src/cct/compensation.ts'
 import { LEAVE, type Trace, traceOf } from '../../src/cct/trace.ts'
 import { Tracer } from '../../src/cct/tracer.ts'
 import { FREE, idOf, nameOf, play, show, treeOf } from './notation.ts'

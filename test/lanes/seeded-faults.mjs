@@ -14,7 +14,7 @@
 export const SEEDED_FAULTS = [
   {
     name: 'the sign of t_O',
-    file: 'src/cct/compensation.ts',
+    file: 'src/base/compensation.ts',
     find: '- callsOut * c.outerTicks\n}',
     put: '+ callsOut * c.outerTicks\n}',
     by: /^test\/cct\/snapshot\.test\.ts > overhead compensation/,

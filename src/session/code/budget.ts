@@ -9,8 +9,8 @@
 // room than would be used, and a method that had to be folded again waits twice as long the next time: so nothing swings.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Calibration } from '../../base/compensation.ts'
 import { debug } from '../../base/debug.ts'
-import type { Calibration } from '../../cct/compensation.ts'
 import type { FoldChange, MethodSums } from '../../cct/folding.ts'
 import { LinkLost } from '../../wire/link.ts'
 import { type CallCosts, type Graph, type Load, type Narrowing, narrow, widen } from './budget-plan.ts'

@@ -3,12 +3,12 @@
 // for the worker except through a promise.
 
 import type { Worker } from 'node:worker_threads'
+import type { Calibration } from '../../base/compensation.ts'
 import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
 import type { ContextBound } from '../../cct/collapsed.ts'
-import type { Calibration } from '../../cct/compensation.ts'
 import type { CourseState } from '../../cct/course.ts'
 import type { FoldChange, MethodSums } from '../../cct/folding.ts'
 import {
