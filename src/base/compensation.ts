@@ -1,4 +1,5 @@
-// Taking the probes' own cost out of measured time (JFluid report, section 5.3).
+// Taking the probes' own cost out of measured time (JFluid report, section 5.3): all that is done with t_I, t_O and t_C.
+// All in ticks, with fractions and signs: where a time must not be negative, who shows it says so.
 
 /**
  * What a pair of probes costs, in ticks; need not be whole. Between its two time stamps lies the
@@ -16,6 +17,12 @@ export interface MeasuredCalibration extends Calibration {
   readonly readTicks: number
 }
 
+/** What probes cost of all kinds of calls, in ticks; nothing where they do not tell the time. */
+export interface ProbeCosts extends Calibration {
+  /** t_C: a call that is only counted, all of it in its caller's time. The report has no such calls. */
+  readonly countTicks: number
+}
+
 /**
  * Net time of a CCT node with the profiler's own cost removed.
  *
@@ -31,4 +38,38 @@ export interface MeasuredCalibration extends Calibration {
  */
 export function exactTime(measured: number, calls: number, callsOut: number, c: Calibration): number {
   return measured - calls * c.innerTicks - callsOut * c.outerTicks
+}
+
+/** What `exactTime` takes out, for who takes it out event by event; of a single call, t_I or t_O to the last bit. */
+export function owedTicks(calls: number, callsOut: number, c: Calibration): number {
+  return calls * c.innerTicks + callsOut * c.outerTicks
+}
+
+/**
+ * What whole pairs of probes cost that lie in one time, t_I and t_O: of calls that are part of their caller, as in a wait,
+ * or of calls with all that they call.
+ *
+ * @param pairs  a half is one probe: in a handler, which no call stands for
+ */
+export function pairTicks(pairs: number, c: Calibration): number {
+  return pairs * (c.innerTicks + c.outerTicks)
+}
+
+/** What calls that are only counted cost, t_C each. */
+export function countedTicks(calls: number, c: ProbeCosts): number {
+  return calls * c.countTicks
+}
+
+/** What the probes of all these calls cost, in whosever time they lie. */
+export function callTicks(timed: number, counted: number, c: ProbeCosts): number {
+  return pairTicks(timed, c) + countedTicks(counted, c)
+}
+
+/**
+ * What probes cost between the time stamps of a root's call, callees included. Its own t_O lies outside.
+ *
+ * @param halves  of pairs of probes, the root's own among them
+ */
+export function rootProbeTicks(halves: number, counted: number, c: ProbeCosts): number {
+  return pairTicks(halves / 2, c) - c.outerTicks + countedTicks(counted, c)
 }

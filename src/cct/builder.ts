@@ -14,6 +14,7 @@
 // below a pseudo node that names the context it was handed over from. As with a top, time spent there is
 // nobody's. `handover.ts` puts that context's path in its place when a picture is made.
 
+import type { ProbeCosts } from '../base/compensation.ts'
 import type { EventSink } from '../events/decode.ts'
 import type { TreeSink } from '../events/tree-sink.ts'
 import type { Activity } from './activity.ts'
@@ -38,7 +39,7 @@ import type { TakenOut } from './pauses.ts'
 import { UNTOLD } from './places.ts'
 import { PresentThread } from './present-thread.ts'
 import { purge } from './purge.ts'
-import { type ProbeCosts, RootCalls } from './root-calls.ts'
+import { RootCalls } from './root-calls.ts'
 import type { SlowBounds, SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
 import { Tokens } from './tokens.ts'

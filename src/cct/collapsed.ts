@@ -1,7 +1,7 @@
 // What collapsed contexts (collapse.ts) had, by method: so lists of methods stay exact. And what the rows that stand for them need for
 // the compensation: how many of their calls the row's caller has not made itself.
 
-import { type Calibration, exactTime } from '../base/compensation.ts'
+import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { enlarged } from '../base/enlarged.ts'
 import type { CostKind } from '../measures/columns.ts'
 import { type Collapse, collapse } from './collapse.ts'
@@ -263,8 +263,8 @@ export class Collapsed {
     const exact = (id: number, from: number) => {
       const of = (column: number) => this.#sums[id * COLUMNS + from + column]!
       if (cost === 'calls') return of(OF_CALLS)
-      const probes = (of(OF_HALVES) * (calibration.innerTicks + calibration.outerTicks)) / 2
-      return exactTime(of(OF_TICKS) - probes, of(OF_CALLS), of(OF_CALLS_OUT), calibration) * nsPerTick
+      const inHandlers = pairTicks(of(OF_HALVES) / 2, calibration)
+      return exactTime(of(OF_TICKS) - inHandlers, of(OF_CALLS), of(OF_CALLS_OUT), calibration) * nsPerTick
     }
     return {
       method: Int32Array.from(ids),

@@ -6,6 +6,7 @@
 //
 // And what is needed to know which methods to fold: sums by method, and who called whom.
 
+import { callTicks, type ProbeCosts } from '../base/compensation.ts'
 import type { CctBuilder } from './builder.ts'
 import { COUNTED, FOLDED } from './folds.ts'
 import {
@@ -67,9 +68,7 @@ interface Rate {
 
 export class Folding {
   readonly #builder: CctBuilder
-  readonly #ticksOfCall: number
-  /** What a call costs that is only counted. */
-  readonly ticksOfCount: number
+  readonly costs: ProbeCosts
   readonly #alive: () => void
   readonly #states = new Map<number, number>()
   /** Of contexts whose method is folded. */
@@ -84,14 +83,9 @@ export class Folding {
   #estimated = new Float64Array(0)
   #inclusive = new Float64Array(0)
 
-  /**
-   * @param ticksOfCall  what the probes of a call cost
-   * @param ticksOfCount the same of one that is only counted
-   */
-  constructor(builder: CctBuilder, ticksOfCall: number, ticksOfCount: number, alive: () => void = () => {}) {
+  constructor(builder: CctBuilder, costs: ProbeCosts, alive: () => void = () => {}) {
     this.#builder = builder
-    this.#ticksOfCall = ticksOfCall
-    this.ticksOfCount = ticksOfCount
+    this.costs = costs
     this.#alive = alive
     builder.onMoved = (moved) => this.#move(moved)
   }
@@ -255,8 +249,7 @@ export class Folding {
       const timed = floats[node * FLOATS + NODE_CALLS]
       const counted = node < countedCalls.length ? countedCalls[node] : 0
       estimated[node] = timed + counted
-      const probes = timed * this.#ticksOfCall + counted * this.ticksOfCount
-      inclusive[node] = floats[node * FLOATS + NODE_TICKS] - probes
+      inclusive[node] = floats[node * FLOATS + NODE_TICKS] - callTicks(timed, counted, this.costs)
     }
     this.#builder.forEachOpen(nowTicks, (node, ticks) => {
       inclusive[node] += ticks

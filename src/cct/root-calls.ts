@@ -5,17 +5,11 @@
 // tells when a call begins and ends, and what in between is nobody's; it costs the loop over events nothing, as both is known from where
 // a thread enters its root.
 
-import type { Calibration } from '../base/compensation.ts'
+import { type ProbeCosts, rootProbeTicks } from '../base/compensation.ts'
 import { type Buckets, bucketOf, bucketStart, Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
 import type { Course, CourseState } from './course.ts'
 import { type SlowBounds, type SlowBuilders, SlowCalls, type SlowThreshold } from './slow-calls.ts'
-
-/** What probes cost, in ticks; nothing where they do not tell the time. */
-export interface ProbeCosts extends Calibration {
-  /** A call that is only counted. */
-  readonly countTicks: number
-}
 
 /** The root call that a thread is in. */
 export class RootClock {
@@ -122,9 +116,8 @@ export class RootCalls {
 
   /** The call that the thread is in has ended. */
   end(clock: RootClock, ticks: number): void {
-    const { innerTicks, outerTicks, countTicks } = this.#costs
     clock.isOpen = false
-    const probes = (clock.halves / 2) * (innerTicks + outerTicks) - outerTicks + clock.counted * countTicks
+    const probes = rootProbeTicks(clock.halves, clock.counted, this.#costs)
     const time = ticks - clock.begin - clock.excluded - probes
     const whole = wholeOf(time)
     const call = this.#ended++

@@ -3,7 +3,7 @@
 // Children come in the order in which their methods were first seen anywhere, so a view does not jump
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
-import { type Calibration, exactTime } from '../base/compensation.ts'
+import { type Calibration, countedTicks, exactTime, pairTicks } from '../base/compensation.ts'
 import { type CostKind, METRICS } from '../measures/columns.ts'
 import { allocationTree } from './allocation.ts'
 import type { CctBuilder } from './builder.ts'
@@ -91,19 +91,15 @@ export function snapshotOf(
   folding?: Folding,
 ): NumberedSnapshot {
   const { cost = 'time', calibration } = options
-  const bare = forestOf(builder, isTime(cost) ? calibration : NO_PROBES, alive)
+  const probes = isTime(cost) ? calibration : NO_PROBES
+  const bare = forestOf(builder, probes, alive)
   const extra = folding?.extra(options.nowTicks ?? 0).slice() ?? null
   const counted = folding && columnOf(builder.countedCalls, bare.count)
   const copied = { ...bare, extra, counted: counted ?? null }
-  const folded = folding && new Map(folding.states)
+  const folds = folding && { costs: folding.costs, states: new Map(folding.states) }
   const collapsed = hasMethodsOfItsOwn(cost)
-    ? builder.collapsed?.methods(
-        cost,
-        isTime(cost) ? calibration : NO_PROBES,
-        isTime(cost) ? options.nsPerTick : 1,
-      )
+    ? builder.collapsed?.methods(cost, probes, isTime(cost) ? options.nsPerTick : 1)
     : undefined
-  const countTicks = folding?.ticksOfCount ?? 0
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
       copied.ticks[node] += ticks
@@ -114,16 +110,10 @@ export function snapshotOf(
   const whole =
     isTime(cost) && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
   const forest = hasHandOvers ? withPaths(whole, between) : whole
-  const picture = pictureOf(
-    forest,
-    builder,
-    { ...options, countTicks, ...(folded !== undefined && { folded }) },
-    between,
-    {
-      waitNs: waitTicks * options.nsPerTick,
-      healed,
-    },
-  )
+  const picture = pictureOf(forest, builder, { ...options, folds }, between, {
+    waitNs: waitTicks * options.nsPerTick,
+    healed,
+  })
   return collapsed === undefined ? picture : { ...picture, merged: { ...picture.merged, collapsed } }
 }
 
@@ -133,10 +123,8 @@ function hasMethodsOfItsOwn(cost: CostKind): boolean {
 }
 
 interface PictureOptions extends SnapshotOptions {
-  /** Methods that are not timed at the moment, and how that is; absent where all always are. */
-  readonly folded?: ReadonlyMap<number, number>
-  /** What a call costs that is only counted. */
-  readonly countTicks?: number
+  /** Methods that are not timed at the moment, and how that is, and what calls cost; undefined where all always are timed. */
+  readonly folds?: Pick<Folding, 'costs' | 'states'> | undefined
 }
 
 function pictureOf(
@@ -227,7 +215,6 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
  */
 function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration, alive: () => void): Forest {
   const { count, method, parent, calls, ticks } = forest
-  const cost = probes.innerTicks + probes.outerTicks
   const warmCalls = forest.warmCalls.slice()
   const { warmTicks, shift, warmShift } = forest
   /** By node: the wait that it is part of, or is. */
@@ -237,11 +224,11 @@ function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration
     const wait = parent[node] < 0 ? 0 : waits[parent[node]]
     waits[node] = wait === 0 && method[node] > 0 && method[node] < firstMethod ? node : wait
     if (wait === 0) continue
-    ticks[wait] += ticks[node] - calls[node] * cost
+    ticks[wait] += ticks[node] - pairTicks(calls[node], probes)
     ticks[node] = calls[node] = 0
     if (shift !== null) shift[node] = 0
     if (node >= warmCalls.length) continue
-    warmTicks[wait] += warmTicks[node] - warmCalls[node] * cost
+    warmTicks[wait] += warmTicks[node] - pairTicks(warmCalls[node], probes)
     warmTicks[node] = warmCalls[node] = 0
     if (warmShift !== null) warmShift[node] = 0
   }
@@ -264,9 +251,9 @@ function aliveOf({ survivors, count }: CctBuilder): Forest['alive'] {
 function takeOutProbes(
   ticks: Float64Array,
   halves: ReadonlyMap<number, number>,
-  { innerTicks, outerTicks }: Calibration,
+  calibration: Calibration,
 ): void {
-  for (const [node, count] of halves) ticks[node] -= (count * (innerTicks + outerTicks)) / 2
+  for (const [node, count] of halves) ticks[node] -= pairTicks(count / 2, calibration)
 }
 
 function topsWithChildren(forest: Forest): number[] {
@@ -398,9 +385,9 @@ function timeTree(
   const tree = treeOf(size)
   alive()
   const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
-  const { nsPerTick, folded, countTicks = 0 } = options
-  const extraCalls = new Float64Array(folded === undefined ? 0 : size)
-  const countedCalls = new Float64Array(folded === undefined ? 0 : size)
+  const { nsPerTick, folds } = options
+  const extraCalls = new Float64Array(folds === undefined ? 0 : size)
+  const countedCalls = new Float64Array(folds === undefined ? 0 : size)
   const place = new Int32Array(count)
   // A call that another thread made costs its caller nothing.
   const callsOut = new Float64Array(size)
@@ -413,11 +400,11 @@ function timeTree(
     tree.parent[at] = parent[node] < 0 ? -1 : place[parent[node]]
     outCalls[at] = calls[node]
     measuredNs[at] = ticks[node]
-    if (folded !== undefined) {
+    if (folds !== undefined) {
       extraCalls[at] = extra?.[node] ?? 0
       countedCalls[at] = counted?.[node] ?? 0
       // The probe of a call that is only counted is all in its caller's time.
-      if (tree.parent[at] >= 0) measuredNs[tree.parent[at]] -= countedCalls[at] * countTicks
+      if (tree.parent[at] >= 0) measuredNs[tree.parent[at]] -= countedTicks(countedCalls[at], folds.costs)
     }
     if (node < forest.warmCalls.length) {
       warmupCalls[at] = forest.warmCalls[node]
@@ -465,13 +452,10 @@ function timeTree(
   if (forest.alive !== null)
     return { ...tree, metrics: { ...tree.metrics, ...aliveColumns(forest, tree, place, shown) } }
   alive()
-  if (folded === undefined) return tree
-  const folds = {
-    extrapolatedCalls: extraCalls,
-    countedCalls,
-    folded: Float64Array.from(tree.method, (it) => folded.get(it) ?? 0),
-  }
-  return { ...tree, metrics: { ...tree.metrics, ...folds } }
+  if (folds === undefined) return tree
+  const folded = Float64Array.from(tree.method, (it) => folds.states.get(it) ?? 0)
+  const columns = { extrapolatedCalls: extraCalls, countedCalls, folded }
+  return { ...tree, metrics: { ...tree.metrics, ...columns } }
 }
 
 function aliveColumns({ alive }: Forest, { count }: Tree, place: Int32Array, shown: Uint8Array) {

@@ -7,7 +7,7 @@
 // the caller exactly, and a call has the same total as in the tree, unless it is shorter than its own probes.
 // What calls inside a wait take is part of the wait, as in the tree. A handler's half of a pair is not known here.
 
-import type { Calibration } from '../base/compensation.ts'
+import { type Calibration, owedTicks } from '../base/compensation.ts'
 import {
   RAW_EXIT,
   RAW_STOOD,
@@ -225,7 +225,9 @@ class TrackClock {
     alive: () => void,
   ): { events: Int32Array; times: Float64Array } {
     const { codes, ticks, count } = this.#raw
-    const { innerTicks, outerTicks } = this.#calibration
+    const ofCall = owedTicks(1, 0, this.#calibration)
+    const ofCallOut = owedTicks(0, 1, this.#calibration)
+    const ofCallInWait = owedTicks(1, 1, this.#calibration)
     const events = new Int32Array(count + this.#raw.stack.length)
     const times = new Float64Array(events.length)
     /** By depth: what is still to be taken out of a frame's time. */
@@ -278,12 +280,12 @@ class TrackClock {
       } else {
         const top = owed.length - 1
         const inWait = top >= 0 && methods[top]! < this.#firstMethod
-        if (top >= 0) owed[top]! += inWait ? innerTicks + outerTicks : outerTicks
+        if (top >= 0) owed[top]! += inWait ? ofCallInWait : ofCallOut
         charge(ticks[at]!, at)
         if (inWait) hidden++
         else {
           put(code)
-          owed.push(innerTicks)
+          owed.push(ofCall)
           methods.push(code)
         }
       }

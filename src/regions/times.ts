@@ -1,5 +1,6 @@
 // What is told of a region: its durations in ns, with the cost of the probes taken out.
 
+import { type Calibration, exactTime } from '../base/compensation.ts'
 import type { RegionState } from './builder.ts'
 import { bucketStart } from './histogram.ts'
 
@@ -37,8 +38,7 @@ export const PERCENTILES = ['50', '90', '95', '99', '99.9', '99.99'] as const
 export type Percentile = (typeof PERCENTILES)[number]
 
 export interface TickScale {
-  /** Of an execution, what falls into its time without being it. */
-  readonly innerTicks: number
+  readonly calibration: Calibration
   readonly nsPerTick: number
 }
 
@@ -56,12 +56,12 @@ function percentiles(of: (part: number) => number): Record<Percentile, number> {
   return Object.fromEntries(entries) as Record<Percentile, number>
 }
 
-export function durationsOf(state: RegionState, { innerTicks, nsPerTick }: TickScale): Durations {
+export function durationsOf(state: RegionState, { calibration, nsPerTick }: TickScale): Durations {
   const { count, sum, begunAt, intervalMs } = state
-  // Shorter than the error of the calibration: next to nothing, and not less.
-  const ns = (ticks: number) => Math.max(0, ticks - innerTicks) * nsPerTick
+  // Shorter than the error of the calibration: next to nothing, and not less. Which regions it executes is not known: no t_O.
   const total = (ticks: number, executions: number) =>
-    Math.max(0, ticks - executions * innerTicks) * nsPerTick
+    Math.max(0, exactTime(ticks, executions, 0, calibration)) * nsPerTick
+  const ns = (ticks: number) => total(ticks, 1)
   const intervals = Array.from(state.counts, (executions, i) => ({
     count: executions,
     totalNs: total(state.sums[i]!, executions),

@@ -4,7 +4,7 @@
 import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
-import type { MeasuredCalibration } from '../base/compensation.ts'
+import type { MeasuredCalibration, ProbeCosts } from '../base/compensation.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { thousands } from '../base/thousands.ts'
 import { SiteNumbers } from '../instrument/sites.ts'
@@ -90,7 +90,7 @@ export class Engine {
   /** @param unanswered  told of errors for which a question of the target has no answer */
   constructor(prepared: Prepared, unanswered: (error: unknown) => void) {
     const { options, agent, facts, recorder, clock, calibration, regionTable } = prepared
-    this.#countTicks = options.maxOverhead === undefined ? 0 : prepared.ticksOfCount
+    this.#countTicks = prepared.countTicks
     this.door = prepared.door
     this.pausesKnown = prepared.pausesKnown
     this.options = options
@@ -136,12 +136,7 @@ export class Engine {
     this.budget =
       options.maxOverhead === undefined
         ? null
-        : new Budget(
-            workshop,
-            this.installation,
-            { ...this.calibration, ticksOfCount: prepared.ticksOfCount },
-            options.maxOverhead,
-          )
+        : new Budget(workshop, this.installation, this.#costs, options.maxOverhead)
     const { installation, budget } = this
     this.byHand = new ByHand({ options, workshop, installation, budget })
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
@@ -204,12 +199,16 @@ export class Engine {
     return this.door.elsewhere === undefined && keepsTrees(this.options)
   }
 
+  get #costs(): ProbeCosts {
+    const { innerTicks, outerTicks } = this.calibration
+    return { innerTicks, outerTicks, countTicks: this.#countTicks }
+  }
+
   /** How long calls of roots take is asked where events tell times, or what was executed. */
   timeRoots(): void {
-    const { calibration, options, recorder } = this
+    const { options, recorder } = this
     if (!timesRoots(options)) return
-    const { innerTicks, outerTicks } = calibration
-    recorder.timeRoots({ innerTicks, outerTicks, countTicks: this.#countTicks })
+    recorder.timeRoots(this.#costs)
     if (options.slow !== undefined) this.keepSlow(options.slow)
   }
 

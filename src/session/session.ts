@@ -4,6 +4,7 @@
 // what is done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
 // in `session-profile.ts`. Roots that are changed while it runs are a recording after another: `changed-roots.ts`.
 
+import { pairTicks } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
 import type { Scheme } from '../base/scheme.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
@@ -347,7 +348,7 @@ export class Session {
   /** What is known of the regions so far. */
   async regions(): Promise<RegionTimes[]> {
     const { calibration, clock, recorder, regionTable } = this.#engine
-    const scale = { innerTicks: calibration.innerTicks, nsPerTick: clock.nsPerTick }
+    const scale = { calibration, nsPerTick: clock.nsPerTick }
     return regionTable?.times(await recorder.regions(), scale) ?? []
   }
 
@@ -359,7 +360,7 @@ export class Session {
   /** What the probes cost a call, or an execution of a region. */
   get overheadNs(): number {
     const { calibration, clock } = this.#engine
-    return clock.toNs(calibration.innerTicks + calibration.outerTicks)
+    return clock.toNs(pairTicks(1, calibration))
   }
 
   async status(): Promise<SessionStatus> {

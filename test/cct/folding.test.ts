@@ -19,6 +19,11 @@ function mains(builder: CctBuilder, times: number, from: number, counted = true)
   }
 }
 
+/** @param ofCall  ticks that its probes cost, or that one costs which is only counted */
+function foldingOf(builder: CctBuilder, ofCall: number, ofCount: number): Folding {
+  return new Folding(builder, { innerTicks: ofCall, outerTicks: 0, countTicks: ofCount })
+}
+
 function picture(builder: CctBuilder, folding: Folding, nowTicks: number, thread?: number) {
   const options = { calibration: FREE, nsPerTick: 1, nowTicks }
   const { merged, threads } = snapshotOf(builder, options, undefined, undefined, folding)
@@ -28,7 +33,7 @@ function picture(builder: CctBuilder, folding: Folding, nowTicks: number, thread
 describe('calls of folded methods', () => {
   it('are told from those of their callers', () => {
     const builder = new CctBuilder()
-    const folding = new Folding(builder, 0, 0)
+    const folding = foldingOf(builder, 0, 0)
     mains(builder, 10, 0)
     folding.change({ ...NONE, folded: [idOf('get')] }, 1000)
     mains(builder, 20, 1000, false)
@@ -51,7 +56,7 @@ describe('calls of folded methods', () => {
 
   it('are told from the time of a caller that does not end', () => {
     const builder = built('main> 0')
-    const folding = new Folding(builder, 1, 0)
+    const folding = foldingOf(builder, 1, 0)
     // A call each 10 ticks, of which one is the probes'.
     for (let at = 10; at < 1000; at += 10) play(builder, `get> ${at} get< ${at + 2}`)
     folding.change({ ...NONE, folded: [idOf('get')] }, 1000)
@@ -62,7 +67,7 @@ describe('calls of folded methods', () => {
 
   it('are those of contexts, by what each caller has called', () => {
     const builder = new CctBuilder()
-    const folding = new Folding(builder, 0, 0)
+    const folding = foldingOf(builder, 0, 0)
     for (let i = 0; i < 10; i++) {
       const at = i * 100
       play(
@@ -81,7 +86,7 @@ describe('calls of folded methods', () => {
 
   it('begin anew with all other counts', () => {
     const builder = new CctBuilder()
-    const folding = new Folding(builder, 0, 0)
+    const folding = foldingOf(builder, 0, 0)
     mains(builder, 10, 0)
     folding.change({ ...NONE, folded: [idOf('get')] }, 1000)
     mains(builder, 10, 1000, false)
@@ -97,7 +102,7 @@ describe('calls of folded methods', () => {
 
   it('are summed over threads', () => {
     const builder = new CctBuilder()
-    const folding = new Folding(builder, 0, 0)
+    const folding = foldingOf(builder, 0, 0)
     mains(builder, 10, 0)
     play(builder, '@2 main> 0 get> 1 get< 2 main< 3 '.repeat(10))
     folding.change({ ...NONE, folded: [idOf('get')] }, 2000)
@@ -126,7 +131,7 @@ describe('methods that are only counted', () => {
 
   it('have all their calls, in their contexts, and the time of those that were timed', () => {
     const builder = new CctBuilder()
-    const folding = new Folding(builder, 0, 2)
+    const folding = foldingOf(builder, 0, 2)
     mains(builder, 10, 0)
     folding.change({ ...NONE, counted: [idOf('get')] }, 1000)
     counting(builder, 20, 1000)
@@ -140,7 +145,7 @@ describe('methods that are only counted', () => {
 
   it('are the measure of what follows when they are folded, and go on when they come back', () => {
     const builder = new CctBuilder()
-    const folding = new Folding(builder, 0, 0)
+    const folding = foldingOf(builder, 0, 0)
     const get = [idOf('get')]
     counting(builder, 10, 0)
     folding.change({ ...NONE, folded: get }, 1000)
@@ -157,7 +162,7 @@ describe('methods that are only counted', () => {
 
   it('have a row also where they have never been timed', () => {
     const builder = new CctBuilder()
-    const folding = new Folding(builder, 0, 0)
+    const folding = foldingOf(builder, 0, 0)
     counting(builder, 1, 0)
     play(builder, '@2 main> 0 get+ main< 7')
     assert.equal(show(picture(builder, folding, 200), 'countedCalls'), 'main 2x 0ns ( get 0x 4ns )')
@@ -177,7 +182,7 @@ describe('sums by method', () => {
     const builder = built(
       'main> 0 get> 10 get< 12 main< 20  @2 other> 100 get> 110 get> 112 get< 115 get< 120 other< 130',
     )
-    const folding = new Folding(builder, 1, 0)
+    const folding = foldingOf(builder, 1, 0)
     const sums = folding.sums(200)
     const [main, get, other] = ['main', 'get', 'other'].map(idOf) as [number, number, number]
     assert.deepEqual([sums.calls[main], sums.calls[get], sums.calls[other]], [1, 3, 1])
@@ -196,7 +201,7 @@ describe('sums by method', () => {
     const builder = built('main> 0 submit 7 main< 100000 @2 begin 7 task> 10 task< 20 begin 0')
     builder.pause(10_000, 30_000)
     play(builder, '@1 main> 200000 adjust 5 main< 200010')
-    const { edges, waitTicks, pauseTicks } = new Folding(builder, 1, 0).sums(300_000)
+    const { edges, waitTicks, pauseTicks } = foldingOf(builder, 1, 0).sums(300_000)
     assert.deepEqual([...edges], [idOf('main'), 0])
     assert.deepEqual([waitTicks, pauseTicks], [5, 20_000])
   })

@@ -7,7 +7,11 @@ import { controlWord, enterWord, exitWord } from '../events/fake-target.ts'
 import { seeded } from '../profile/trees.ts'
 
 const GATE = { mayBegin: () => true, mayTakeUp: () => true }
-const PLAIN = { innerTicks: 0, nsPerTick: 1 }
+const scale = (innerTicks: number, nsPerTick: number) => ({
+  calibration: { innerTicks, outerTicks: 3 },
+  nsPerTick,
+})
+const PLAIN = scale(0, 1)
 
 function told(builder: RegionBuilder, ...words: [number, number][]): number {
   const buffer = Uint32Array.from(words.flat())
@@ -95,7 +99,7 @@ describe('durations', () => {
     const builder = new RegionBuilder()
     // 10 - 4 = 6 and 24 - 4 = 20 ticks of 2 ns; one shorter than the calibration is nothing, not less.
     told(builder, exitWord(1, 10), exitWord(1, 24), exitWord(1, 2))
-    const found = durationsOf(builder.states()[0]!, { innerTicks: 4, nsPerTick: 2 })
+    const found = durationsOf(builder.states()[0]!, scale(4, 2))
     expect(found).toMatchObject({ count: 3, totalNs: (36 - 12) * 2, meanNs: 16, minNs: 0, maxNs: 40 })
     expect(found.lastNs).toEqual([12, 40, 0])
     expect(found.buckets.map(([, , count]) => count)).toEqual([1, 1, 1])
@@ -108,7 +112,7 @@ describe('durations', () => {
       const builder = new RegionBuilder()
       const all = Array.from({ length: number }, () => Math.floor(random() ** 3 * 512))
       for (const ticks of all) told(builder, exitWord(1, ticks))
-      const { percentilesNs } = durationsOf(builder.states()[0]!, { innerTicks: 7, nsPerTick: 0.5 })
+      const { percentilesNs } = durationsOf(builder.states()[0]!, scale(7, 0.5))
       const sorted = all.toSorted((a, b) => a - b)
       for (const [percent, value] of Object.entries(percentilesNs)) {
         const exact = sorted[Math.ceil((Number(percent) / 100) * number - 1e-6) - 1]!

@@ -4,6 +4,7 @@
 
 import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
+import { pairTicks } from '../../base/compensation.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
@@ -452,7 +453,7 @@ export class Controller {
     const { calibration, clock } = this.#engine
     const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000)
     return {
-      nsPerCall: clock.toNs(calibration.innerTicks + calibration.outerTicks),
+      nsPerCall: clock.toNs(pairTicks(1, calibration)),
       rootNsPerSecond: Math.max(0, now.rootNs - before.rootNs) / seconds,
       budget: BUDGET,
     }

@@ -9,7 +9,7 @@
 // room than would be used, and a method that had to be folded again waits twice as long the next time: so nothing swings.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Calibration } from '../../base/compensation.ts'
+import { callTicks, type ProbeCosts } from '../../base/compensation.ts'
 import { debug } from '../../base/debug.ts'
 import type { FoldChange, MethodSums } from '../../cct/folding.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -73,7 +73,8 @@ interface Fold extends NarrowedMethod {
 export class Budget {
   readonly #workshop: Workshop
   readonly #installation: Installation
-  readonly #costs: CallCosts
+  readonly #costs: ProbeCosts
+  readonly #costsOfCall: CallCosts
   readonly #budget: number
   readonly #narrowed = new Map<number, Fold>()
   /** How long a method is to stay folded the next time. */
@@ -99,20 +100,13 @@ export class Budget {
   #stopped = false
 
   /** @param budget  0.05 for 5 % */
-  constructor(
-    workshop: Workshop,
-    installation: Installation,
-    calibration: Calibration & { readonly ticksOfCount: number },
-    budget: number,
-  ) {
+  constructor(workshop: Workshop, installation: Installation, costs: ProbeCosts, budget: number) {
     this.#workshop = workshop
     this.#installation = installation
-    this.#costs = {
-      timed: calibration.innerTicks + calibration.outerTicks,
-      counted: calibration.ticksOfCount,
-    }
+    this.#costs = costs
+    this.#costsOfCall = { timed: callTicks(1, 0, costs), counted: callTicks(0, 1, costs) }
     this.#budget = budget
-    workshop.recorder.mayFold(this.#costs.timed, this.#costs.counted)
+    workshop.recorder.mayFold(costs)
   }
 
   get budget(): number {
@@ -267,7 +261,7 @@ export class Budget {
     for (const method of this.#stubborn) foldable.delete(method)
     // Threads that wait for room in the buffer do so because of too many events: with half of them they hardly do.
     const most = Math.min(AIM * this.#budget * load.bareTicks, load.probeTicks / 2)
-    const change = narrow(load, this.#costs, this.#graph, foldable, this.#states, most)
+    const change = narrow(load, this.#costsOfCall, this.#graph, foldable, this.#states, most)
     if (isNothing(change)) {
       this.#isStuck = partOf(load) > this.#budget
       return
@@ -285,7 +279,7 @@ export class Budget {
     if (room <= 0) return
     const mayReturn = (method: number) =>
       !this.#stubborn.has(method) && (this.#narrowed.get(method)?.backAt ?? 0) <= now
-    const change = widen(load, this.#costs, this.#graph, this.#states, mayReturn, room)
+    const change = widen(load, this.#costsOfCall, this.#graph, this.#states, mayReturn, room)
     const rate = (method: number) => this.#narrowed.get(method)?.callsPerSecond ?? 0
     if (!isNothing(change)) await this.#change(change, rate, true)
   }
@@ -343,9 +337,11 @@ export class Budget {
   #loadOf(from: Look, to: Look): Load {
     const minus = (after: Float64Array, before: Float64Array) =>
       after.map((value, i) => value - (before[i] ?? 0))
-    const probeTicks =
-      (to.sums.totalCalls - from.sums.totalCalls) * this.#costs.timed +
-      (to.sums.totalCounted - from.sums.totalCounted) * this.#costs.counted
+    const probeTicks = callTicks(
+      to.sums.totalCalls - from.sums.totalCalls,
+      to.sums.totalCounted - from.sums.totalCounted,
+      this.#costs,
+    )
     const waitTicks = to.sums.waitTicks - from.sums.waitTicks
     const pauseTicks = Math.max(0, to.sums.pauseTicks - from.sums.pauseTicks)
     const measured = Math.max(0, to.sums.insideTicks - from.sums.insideTicks)

@@ -10,13 +10,14 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseStartTicks } from '../../attach/target-process.ts'
+import type { ProbeCosts } from '../../base/compensation.ts'
 import { debug, msText } from '../../base/debug.ts'
 import { joinDebugLog } from '../../base/debug-log.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
 import { Folding } from '../../cct/folding.ts'
-import type { LatestCalls, ProbeCosts, RootCalls } from '../../cct/root-calls.ts'
+import type { LatestCalls, RootCalls } from '../../cct/root-calls.ts'
 import { RootsApart } from '../../cct/roots-apart.ts'
 import { type SlowState, slowStateOf, treesOf } from '../../cct/slow-times.ts'
 import { snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
@@ -260,9 +261,7 @@ class RecordingThread {
         if (this.#after === undefined) this.#builder.markWarmup()
         return
       case 'mayFold':
-        this.#folding = new Folding(this.#builder, command.ticksOfCall, command.ticksOfCount, () =>
-          this.#atWork(),
-        )
+        this.#folding = new Folding(this.#builder, command.costs, () => this.#atWork())
         return
       case 'fold':
         this.#folding?.change(command.change, command.nowTicks)

@@ -3,7 +3,7 @@
 // for the worker except through a promise.
 
 import type { Worker } from 'node:worker_threads'
-import type { Calibration } from '../../base/compensation.ts'
+import type { Calibration, ProbeCosts } from '../../base/compensation.ts'
 import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Activity } from '../../cct/activity.ts'
@@ -14,7 +14,6 @@ import type { FoldChange, MethodSums } from '../../cct/folding.ts'
 import {
   courseTimes,
   type LatestCalls,
-  type ProbeCosts,
   type RootCallsState,
   type RootCallTimes,
   rootCallTimes,
@@ -145,7 +144,7 @@ export type RecorderCommand =
   | { readonly kind: 'timeRoots'; readonly costs: ProbeCosts }
   | { readonly kind: 'keepSlow'; readonly threshold: SlowThreshold }
   | { readonly kind: 'courseBegins' }
-  | { readonly kind: 'mayFold'; readonly ticksOfCall: number; readonly ticksOfCount: number }
+  | { readonly kind: 'mayFold'; readonly costs: ProbeCosts }
   | {
       readonly kind: 'fold'
       readonly change: FoldChange
@@ -413,8 +412,8 @@ export class Recorder {
   }
 
   /** From now on methods may be folded, and trees say so: before anything is recorded. */
-  mayFold(ticksOfCall: number, ticksOfCount: number): void {
-    this.#post({ kind: 'mayFold', ticksOfCall, ticksOfCount })
+  mayFold(costs: ProbeCosts): void {
+    this.#post({ kind: 'mayFold', costs })
   }
 
   /** Methods have other probes, or none. */
