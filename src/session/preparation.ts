@@ -232,18 +232,16 @@ export class Preparation {
 
   #startRecorder(ring: string | MirrorOffer): Promise<Recorder> {
     const options = this.#options
-    const firstPlaced = options.callSites === true ? firstPlacedOf(options) : null
-    this.#starting = Recorder.start(
+    this.#starting = Recorder.start({
       ring,
-      undefined,
-      this.#counts,
-      firstMethodOf(options),
-      options.regions !== undefined,
-      firstPlaced,
-      options.trace,
-      { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
-      this.#sizes.blockCount > 0,
-    )
+      executed: this.#counts,
+      firstMethod: firstMethodOf(options),
+      regions: options.regions !== undefined,
+      firstPlaced: options.callSites === true ? firstPlacedOf(options) : null,
+      trace: options.trace ?? 0,
+      bound: { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
+      trees: this.#sizes.blockCount > 0,
+    })
     return this.#starting
   }
 

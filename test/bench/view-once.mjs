@@ -28,7 +28,7 @@ const allNs = () =>
 
 const ring = join(temporaryDirectory(), 'ring')
 createRing(ring)
-const recorder = await Recorder.start(ring)
+const recorder = await Recorder.start({ ring })
 const begun = performance.now()
 const threads = new Map(
   Array.from({ length: 8 }, (_, i) => [i + 1, { id: 30 + i, name: `http-${i + 1}`, virtual: false }]),

@@ -83,7 +83,7 @@ export async function openSwapped(jdk: Jdk, program: readonly string[]) {
     ...{ ring, chunkBytes: CHUNK_BYTES, chunkCount: CHUNK_COUNT, chunksOffset: chunksOffset(CHUNK_COUNT) },
     ...{ perfFile, safepointTimeOffset, follow: [], counts: false, waits: false, trees: false },
   })
-  const recorder = await Recorder.start(ring) // the heartbeat: without it no thread waits longer than 250 ms
+  const recorder = await Recorder.start({ ring }) // the heartbeat: without it no thread waits longer than 250 ms
   rmSync(ring)
   door.leave()
   const loaded = (await agent.loadedClasses()).classes

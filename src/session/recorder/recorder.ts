@@ -124,6 +124,16 @@ export interface RecorderData {
   readonly debugLog: DebugLogShare | undefined
 }
 
+const CALLS_OF_METHODS: Omit<RecorderData, 'ring' | 'debugLog'> = {
+  ...{ executed: false, regions: false, trees: false, trace: 0 },
+  ...{ firstMethod: 1, firstPlaced: null, bound: null },
+}
+
+/** What is left out is as for plain calls of methods. */
+export interface RecorderOptions extends Partial<typeof CALLS_OF_METHODS>, Pick<RecorderData, 'ring'> {
+  readonly workerUrl?: URL
+}
+
 export type RecorderRequest =
   | { readonly kind: 'snapshot'; readonly options: SnapshotOptions; readonly slow?: SlowWant }
   | { readonly kind: 'regions' }
@@ -218,31 +228,10 @@ export class Recorder {
   /**
    * Starts the worker. Once this resolves it holds the buffer, so the file may be unlinked.
    *
-   * @param ring     a path, or where the agent is waited for that sends it
-   * @param executed events tell what was executed, and not the time
-   * @param firstMethod ids below stand for waiting
-   * @param regions  they tell durations of regions
-   * @param firstPlaced the same method called from two places is two contexts, from this id on; null: it is one
-   * @param trace    so many calls of roots are kept event by event
-   * @param bound    of the contexts of the tree; null: any number
-   * @param trees    threads keep trees in the buffer
    * @throws RecorderFailed if the buffer cannot be opened
    */
-  static async start(
-    ring: string | MirrorOffer,
-    workerUrl = recorderWorker(),
-    executed = false,
-    firstMethod = 1,
-    regions = false,
-    firstPlaced: number | null = null,
-    trace = 0,
-    bound: ContextBound | null = null,
-    trees = false,
-  ): Promise<Recorder> {
-    const data: RecorderData = {
-      ...{ ring, executed, firstMethod, regions, firstPlaced, trace, bound, trees },
-      debugLog: debugLogShare(),
-    }
+  static async start({ workerUrl = recorderWorker(), ...asked }: RecorderOptions): Promise<Recorder> {
+    const data: RecorderData = { ...CALLS_OF_METHODS, ...asked, debugLog: debugLogShare() }
     const worker = takeWorker(workerUrl)
     worker.ref()
     const recorder = new Recorder(worker)

@@ -59,7 +59,7 @@ describe.each([
     const path = join(dir, 'ring')
     createRing(path, { chunkBytes: 4096, chunkCount: CHUNKS })
     target = new FakeTarget(path, 4096, CHUNKS)
-    recorder = await Recorder.start(path, worker)
+    recorder = await Recorder.start({ ring: path, workerUrl: worker })
     rmSync(path)
   })
   afterEach(async () => {
@@ -83,7 +83,7 @@ describe.each([
     const path = join(dir, 'another')
     createRing(path, { chunkBytes: 4096, chunkCount: 1 })
     const other = new FakeTarget(path, 4096, 1)
-    const well = await Recorder.start(path, worker)
+    const well = await Recorder.start({ ring: path, workerUrl: worker })
     const beat = other.heartbeat()
     await until(`${rounds} rounds`, () => other.heartbeat() > beat + rounds)
     await well.stop()
@@ -305,7 +305,7 @@ describe('a recorder of trees that threads keep', () => {
     const path = join(dir, 'ring')
     createRing(path, { chunkBytes: 4096, chunkCount: CHUNKS, blockCount: 64 })
     target = new FakeTarget(path, 4096, CHUNKS)
-    recorder = await Recorder.start(path, worker, false, 1, false, null, 0, null, true)
+    recorder = await Recorder.start({ ring: path, workerUrl: worker, trees: true })
     errors = []
     recorder.onError = (error) => errors.push(error)
     rmSync(path)
@@ -382,7 +382,7 @@ describe('a recorder of trees that threads keep', () => {
 
 describe('a recorder that cannot start, or has stopped', () => {
   it('says why', async () => {
-    await assert.rejects(Recorder.start('/nowhere/ring', worker), /ENOENT/)
+    await assert.rejects(Recorder.start({ ring: '/nowhere/ring', workerUrl: worker }), /ENOENT/)
   })
 
   it('has run out of memory: what helps is said, and not where Node.js noticed', () => {
@@ -394,7 +394,7 @@ describe('a recorder that cannot start, or has stopped', () => {
   it('refuses questions, and can be stopped again', async () => {
     const dir = mkdtempSync('/dev/shm/jfluid-recorder-')
     createRing(join(dir, 'ring'), { chunkBytes: 4096, chunkCount: 1 })
-    const recorder = await Recorder.start(join(dir, 'ring'), worker)
+    const recorder = await Recorder.start({ ring: join(dir, 'ring'), workerUrl: worker })
     await recorder.stop()
     await recorder.stop()
     await assert.rejects(recorder.stats(), /has stopped/)
