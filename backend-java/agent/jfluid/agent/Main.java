@@ -194,7 +194,7 @@ public final class Main {
         if (session == null || session.isOver() || !session.isOneOf(meant)) {
             return "none";
         }
-        Session.Dismissal dismissal = new Session.Dismissal(force);
+        Dismissal dismissal = new Dismissal(force);
         try {
             return session.dismiss(dismissal, DISMISSAL_MILLIS);
         } catch (InterruptedException e) {

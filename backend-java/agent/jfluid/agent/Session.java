@@ -46,9 +46,6 @@ final class Session extends GuestThread {
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
     private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
-    /** A client whose heart has stood still for so long, and that has said nothing, may be dismissed. */
-    private static final long SILENT_NANOS = 1_000_000_000L;
-    private static final long DISMISSAL_LOOK_MILLIS = 20;
     /** While a redefinition runs that something has to wait for. */
     private static final long SWAPPING_LOOK_MILLIS = 10;
     /**
@@ -147,33 +144,17 @@ final class Session extends GuestThread {
                 || dir != null && Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
 
-    /** Somebody else than the client wants the session to end. What is not final is the session's thread's. */
-    static final class Dismissal {
-        /** Also if the client lives. */
-        private final boolean force;
-        private final CountDownLatch known = new CountDownLatch(1);
-        /** The client's process, which lives; 0 if it has given no sign of it. */
-        private volatile int living;
-        private boolean begun;
-        private long since;
-        private int beat;
-
-        Dismissal(boolean force) {
-            this.force = force;
-        }
-    }
-
     /** On another thread. @return as {@link Main} says it */
     String dismiss(Dismissal wanted, long millis) throws InterruptedException {
         long until = System.nanoTime() + millis * 1_000_000L;
         dismissal = wanted;
         link.wakeup();
-        while (isAlive() && System.nanoTime() < until
-                && !wanted.known.await(DISMISSAL_LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+        while (isAlive() && System.nanoTime() < until && !wanted.awaitKnown()) {
             // It may have ended just before it was told.
         }
-        if (wanted.living != 0) {
-            return "alive " + wanted.living;
+        int living = wanted.living();
+        if (living != 0) {
+            return "alive " + living;
         }
         Object[] said = (Object[]) report;
         return over && said != null
@@ -183,30 +164,21 @@ final class Session extends GuestThread {
     }
 
     /**
-     * Whether somebody has dismissed the session, and may: its client has given no sign of life since, for a second.
+     * Whether somebody has dismissed the session, and may.
      *
      * @param heard whether the client has just said something
      */
     private boolean isDismissed(boolean heard) {
         Dismissal it = dismissal;
-        if (it == null || it.force) {
-            return it != null;
-        }
-        long now = System.nanoTime();
-        int beat = ring == null ? 0 : ring.reader().beat();
-        if (!it.begun) {
-            it.begun = true;
-            it.since = now;
-            it.beat = beat;
+        if (it == null) {
             return false;
         }
-        if (heard || beat != it.beat || ring != null && ring.reader().wantsProcessor()) {
-            it.living = ring == null ? -1 : ring.reader().process();
-            dismissal = null;
-            it.known.countDown();
-            return false;
+        boolean isDue = it.isDue(ring == null ? null : ring.reader(), heard);
+        if (it.isRefuted()) {
+            dismissal = null; // first: who is told may want it once more
+            it.tell();
         }
-        return now - it.since > SILENT_NANOS;
+        return isDue;
     }
 
     /** Whether the classes are being given their code: it will be over soon, by itself. */
@@ -247,7 +219,7 @@ final class Session extends GuestThread {
             });
             long heardAt = System.nanoTime();
             while (!detached) {
-                link.await(dismissal != null ? DISMISSAL_LOOK_MILLIS : recording ? CLIENT_LOOK_MILLIS : IDLE_MILLIS);
+                link.await(dismissal != null ? Dismissal.LOOK_MILLIS : recording ? CLIENT_LOOK_MILLIS : IDLE_MILLIS);
                 boolean heard = false;
                 if (swapping != null && !swapping.isRunning()) {
                     concludeSwapping();
@@ -311,7 +283,7 @@ final class Session extends GuestThread {
                 close();
                 Dismissal it = dismissal;
                 if (it != null) {
-                    it.known.countDown();
+                    it.tell();
                 }
             }
         }
