@@ -1,6 +1,8 @@
 package jfluid.agent;
 
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -161,6 +163,24 @@ final class MessagePack {
 
     static int asInt(Object value) {
         return (int) asLong(value);
+    }
+
+    static int[] ints(Object list) {
+        Object[] items = (Object[]) list;
+        int[] result = new int[items.length];
+        for (int i = 0; i < items.length; i++) {
+            result[i] = asInt(items[i]);
+        }
+        return result;
+    }
+
+    /** Eight bytes for each, the lowest first. */
+    static byte[] packed(long[] numbers) {
+        ByteBuffer out = ByteBuffer.allocate(numbers.length * 8).order(ByteOrder.LITTLE_ENDIAN);
+        for (long number : numbers) {
+            out.putLong(number);
+        }
+        return out.array();
     }
 
     private static final class Reader {

@@ -2,11 +2,9 @@ package jfluid.agent;
 
 import java.io.EOFException;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.lang.instrument.Instrumentation;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
-import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
@@ -28,8 +26,6 @@ import java.util.concurrent.TimeUnit;
  * The messages are drawn in src/wire/messages.ts.
  */
 final class Session extends GuestThread {
-    /** Between two pairs of readings by which the client knows how fast the clock counts: LEAST_NANOS of its clock.ts, and more. */
-    private static final long RATE_NANOS = 3_000_000L;
     private static final long IDLE_MILLIS = 1000;
     /** So often it is looked whether the client lives. */
     private static final long CLIENT_LOOK_MILLIS = 500;
@@ -68,11 +64,10 @@ final class Session extends GuestThread {
     private ClassTable classes;
     private HotSwap hotSwap;
     private final RuntimeLink runtime = new RuntimeLink();
+    private final Map<String, Topic> topics = new HashMap<>();
+    private Calibration calibration;
+    private Sampling sampling;
     private volatile Ring ring;
-    private RandomAccessFile perfData;
-    /** The session's clock and System.nanoTime() when the client said hello. */
-    private long[] greeted;
-    private long safepointTimeAt;
     private final VmMemory memory = new VmMemory();
     private volatile boolean over;
     private volatile boolean watching;
@@ -80,10 +75,6 @@ final class Session extends GuestThread {
     /** Of classes that have probes, though no class is watched for as it is loaded. */
     private volatile boolean hearsChanges;
     private boolean recording;
-    /** Null unless threads inside roots are sampled from beside them. */
-    private InsideSampler sampler;
-    /** Threads sample themselves. */
-    private boolean sampling;
     /** Of the user's; null mostly. */
     private Profiling profiling;
     /** Null but where allocations are counted. */
@@ -205,6 +196,7 @@ final class Session extends GuestThread {
             Pause.prepare();
             Patient.prepare();
             Linking.prepare();
+            makeTopics();
             classes = new ClassTable(instrumentation);
             hotSwap = new HotSwap(instrumentation, classes, runtime, new HotSwap.LoadHook() {
                 @Override
@@ -342,7 +334,7 @@ final class Session extends GuestThread {
         try {
             if (op.equals("redefineMethods") && !left) {
                 finishSwapping();
-                redefine(id, (Object[]) message[2], ints(message[3]), MessagePack.asInt(message[4]));
+                redefine(id, (Object[]) message[2], MessagePack.ints(message[3]), MessagePack.asInt(message[4]));
                 return;
             }
             if (swapping != null && !WHILE_SWAPPING.contains(op)) {
@@ -370,7 +362,24 @@ final class Session extends GuestThread {
         }
     }
 
+    private void makeTopics() {
+        calibration = new Calibration();
+        sampling = new Sampling(runtime, calibration);
+        table(calibration, "calibrate", "calibrateCounts", "timeRegions");
+        table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
+    }
+
+    private void table(Topic topic, String... commands) {
+        for (String op : commands) {
+            topics.put(op, topic);
+        }
+    }
+
     private Object command(String op, Object[] m) throws IOException {
+        Topic topic = topics.get(op);
+        if (topic != null) {
+            return topic.command(op, m);
+        }
         switch (op) {
             case "hello": return hello();
             case "configure":
@@ -379,9 +388,9 @@ final class Session extends GuestThread {
                         (Boolean) m[9], (Boolean) m[10], (Boolean) m[11]);
             case "loadedClasses": return classes.refresh();
             case "findClasses": return classes.find((Object[]) m[2]);
-            case "classBytes": return hotSwap.read(ints(m[2]));
+            case "classBytes": return hotSwap.read(MessagePack.ints(m[2]));
             case "vmLibrary": return memory.library();
-            case "mirrorWords": return VmMemory.mirrorWords(classes, MessagePack.asInt(m[2]), ints(m[3]));
+            case "mirrorWords": return VmMemory.mirrorWords(classes, MessagePack.asInt(m[2]), MessagePack.ints(m[3]));
             case "peek": return memory.peek(MessagePack.asInt(m[2]), (byte[]) m[3]);
             case "extendConstantPool":
                 hotSwap.extendPool(
@@ -398,7 +407,7 @@ final class Session extends GuestThread {
                 return null;
             case "ready":
                 JFluid1Session.methods(MessagePack.asInt(m[3]));
-                for (int id : ints(m[2])) {
+                for (int id : MessagePack.ints(m[2])) {
                     JFluid1Session.ready(id);
                 }
                 return null;
@@ -411,44 +420,12 @@ final class Session extends GuestThread {
                 recording = true;
                 return null;
             case "go":
-                if (sampler != null) {
-                    sampler.start(); // first: there may be no thread to be had
-                }
+                sampling.begin(); // first: there may be no thread to be had
                 JFluid1Session.open();
                 go.countDown();
                 return null;
-            case "calibrate": {
-                long[] times = JFluid1Calibration.calibrate(MessagePack.asLong(m[2]) * 1_000_000L);
-                return new Object[] {
-                    times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0, times[4] / 1000.0};
-            }
-            case "calibrateCounts":
-                return JFluid1Calibration.calibrateCounts(MessagePack.asLong(m[2]) * 1_000_000L) / 1000.0;
-            case "timeRegions": {
-                int number = JFluid1Regions.timeRegions();
-                long[] times = JFluid1Calibration.calibrateRegions(MessagePack.asLong(m[2]) * 1_000_000L);
-                return new Object[] {number, times[0] / 1000.0, times[1] / 1000.0};
-            }
             case "status": return status();
             case "stackTraces": return Stacks.rows(MessagePack.asInt(m[2]));
-            case "sampling": sampleEvery(MessagePack.asInt(m[2]), MessagePack.asInt(m[3])); return null;
-            case "sampleInside": {
-                Object[] roots = (Object[]) m[2];
-                String[] names = new String[roots.length];
-                System.arraycopy(roots, 0, names, 0, roots.length);
-                if (sampler != null) {
-                    sampler.roots(names);
-                    return null;
-                }
-                JFluid1Inside.begin();
-                sampler = new InsideSampler(names);
-                return null;
-            }
-            case "modes": JFluid1Modes.set(((byte[]) m[2]).clone()); return null;
-            case "timeOneOf": JFluid1Roots.timeOneOf(MessagePack.asInt(m[2])); return null;
-            case "modeCounts": return packed(JFluid1Modes.counts());
-            case "insideSamples":
-                return sampler == null ? null : sampler.takeAll(safepointNanos(), JFluid1Roots.calls());
             case "tellSites": JFluid1Sites.tellSites(); return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));
@@ -482,8 +459,7 @@ final class Session extends GuestThread {
     }
 
     private Object hello() {
-        JFluid1Session.chooseClock(TimeStampCounter.isTrusted());
-        greeted = readClocks();
+        calibration.greet();
         return new Object[] {
             build,
             JFluid1Session.clockName(),
@@ -503,14 +479,7 @@ final class Session extends GuestThread {
         ring = dir == null
                 ? Ring.mirrored(Main.peer(path), Main.option(path, "token"), chunkBytes, chunkCount, chunksAt)
                 : Ring.map(Path.of(path), trees ? chunksEnd + JFluid1Trees.BYTES : chunksEnd);
-        if (!perfPath.isEmpty()) {
-            try {
-                perfData = new RandomAccessFile(perfPath, "r");
-                safepointTimeAt = safepointAt;
-            } catch (IOException none) {
-                perfData = null; // pauses are then not taken out; the client says so
-            }
-        }
+        calibration.openPauses(perfPath, safepointAt);
         ring.begin(chunkBytes, chunkCount, chunksAt, link.waker, counts, trees ? chunksEnd : 0);
         if (follow.length > 0) {
             follow(follow);
@@ -518,16 +487,8 @@ final class Session extends GuestThread {
         if (waits) {
             JFluid1Waits.tellWaits();
         }
-        while (System.nanoTime() - greeted[1] < RATE_NANOS) {
-            Pause.nanos(RATE_NANOS / 10);
-        }
-        return new Object[] {pairOf(greeted), clockPair(), perfData != null};
-    }
-
-    private void sampleEvery(int bytecodes, int random) {
-        sampling = true;
-        runtime.sampling();
-        JFluid1Samples.everyBytecodes(bytecodes, random);
+        Object[] pairs = calibration.firstPairs();
+        return new Object[] {pairs[0], pairs[1], calibration.knowsPauses()};
     }
 
     /** Makes sure that the JDK's classes where work changes hands are loaded, so that they can have probes. */
@@ -540,52 +501,6 @@ final class Session extends GuestThread {
             }
         }
         JFluid1Tasks.follow();
-    }
-
-    /**
-     * {@code [ticks, nanos, width]}: session ticks and System.nanoTime() of the same moment, as near as a few tries
-     * can get. How near says the width: ticks between the two readings around that of the other clock.
-     */
-    private static Object clockPair() {
-        return pairOf(readClocks());
-    }
-
-    private static Object pairOf(long[] read) {
-        return new Object[] {read[0] - JFluid1Session.startTicks(), read[1], read[2]};
-    }
-
-    private static long[] readClocks() {
-        long best = Long.MAX_VALUE;
-        long ticks = 0;
-        long nanos = 0;
-        for (int i = 0; i < 5; i++) {
-            long t0 = JFluid1Session.ticks();
-            long n = System.nanoTime();
-            long t1 = JFluid1Session.ticks();
-            if (t1 - t0 < best) {
-                best = t1 - t0;
-                ticks = t0 + (t1 - t0) / 2;
-                nanos = n;
-            }
-        }
-        return new long[] {ticks, nanos, best};
-    }
-
-    /** Total time at safepoints so far in nanoseconds, from the JVM's own counters; -1 if unknown. */
-    private long safepointNanos() {
-        if (perfData == null) {
-            return -1;
-        }
-        try {
-            long v;
-            synchronized (perfData) { // a redefinition reads it, too, on a thread of its own
-                perfData.seek(safepointTimeAt);
-                v = perfData.readLong();
-            }
-            return ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? Long.reverseBytes(v) : v;
-        } catch (IOException gone) {
-            return -1;
-        }
     }
 
     // ---- redefinition ----
@@ -625,7 +540,7 @@ final class Session extends GuestThread {
         public void run() {
             try {
                 JFluid1Session.swapping(true);
-                long before = safepointNanos();
+                long before = calibration.safepointNanos();
                 startTicks = JFluid1Session.ticks();
                 try {
                     hotSwap.swap(swap);
@@ -633,7 +548,7 @@ final class Session extends GuestThread {
                     JFluid1Session.swapping(false);
                 }
                 endTicks = JFluid1Session.ticks();
-                pauseNanos = before < 0 ? -1 : safepointNanos() - before;
+                pauseNanos = before < 0 ? -1 : calibration.safepointNanos() - before;
             } catch (Throwable t) {
                 failure = t;
             } finally {
@@ -733,30 +648,24 @@ final class Session extends GuestThread {
         hotSwap.dropGone();
         runtime.dropGone();
         Runtime heap = Runtime.getRuntime();
-        return new Object[] {clockPair(), threads, JFluid1Session.gaps(), heap.totalMemory() - heap.freeMemory(),
-            classes.takeGone(), held(), allocations == null ? null : allocations.open(), survivors()};
+        return new Object[] {Calibration.clockPair(), threads, JFluid1Session.gaps(),
+            heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(),
+            allocations == null ? null : allocations.open(), survivors()};
     }
 
     /** {@code [collections, not followed, [token, born, bytes] each, tokens of the dead]}, numbers as eight bytes. */
     private static Object survivors() {
         Object[] seen = JFluid1Survivors.look();
         return seen == null ? null
-                            : new Object[] {seen[0], seen[1], packed((long[]) seen[2]), packed((long[]) seen[3])};
-    }
-
-    private static byte[] packed(long[] numbers) {
-        java.nio.ByteBuffer out = java.nio.ByteBuffer.allocate(numbers.length * 8).order(ByteOrder.LITTLE_ENDIAN);
-        for (long number : numbers) {
-            out.putLong(number);
-        }
-        return out.array();
+                            : new Object[] {seen[0], seen[1], MessagePack.packed((long[]) seen[2]),
+                                  MessagePack.packed((long[]) seen[3])};
     }
 
     /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */
     private Object held() {
         long[] targets = hotSwap.bytes();
-        return new Object[] {JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes()
-                    + (sampler == null ? 0 : sampler.heapBytes()),
+        return new Object[] {
+            JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes() + sampling.heapBytes(),
             targets[1] + (ring == null ? 0 : ring.ownBytes())};
     }
 
@@ -958,7 +867,7 @@ final class Session extends GuestThread {
                 codes.put(MessagePack.asInt(body[0]), (byte[]) body[1]);
             }
             JFluid1Session.methods(MessagePack.asInt(m[7]));
-            for (int id : ints(m[6])) {
+            for (int id : MessagePack.ints(m[6])) {
                 JFluid1Session.ready(id);
             }
             try {
@@ -992,12 +901,7 @@ final class Session extends GuestThread {
         long begun = System.nanoTime();
         watching = hearsChanges = false;
         JFluid1Session.disable(); // a thread that waits for an answer goes on, and lets a redefinition end
-        if (sampler != null) {
-            sampler.end();
-        }
-        if (sampling) {
-            JFluid1Samples.end();
-        }
+        sampling.end();
         if (swapping != null && !swapping.ends() && hotSwap.abandon(swapping.swap)) {
             swapping = null;
         } else {
@@ -1005,7 +909,7 @@ final class Session extends GuestThread {
         }
         int[] restored = null;
         boolean released = true;
-        long stopped = safepointNanos();
+        long stopped = calibration.safepointNanos();
         try {
             for (int tries = 0; restored == null && !noMetaspace && tries < RESTORE_TRIES; tries++) {
                 restored = restore();
@@ -1020,7 +924,7 @@ final class Session extends GuestThread {
         }
         double millis = (System.nanoTime() - begun) / 1e6;
         if (stopped >= 0) {
-            stopped = safepointNanos() - stopped;
+            stopped = calibration.safepointNanos() - stopped;
         }
         if (profiling != null) {
             profiling.end(released);
@@ -1069,19 +973,10 @@ final class Session extends GuestThread {
     }
 
     private void closeQuietly() {
-        try (Link l = link; RandomAccessFile p = perfData; VmMemory m = memory) {
+        try (Link l = link; Calibration c = calibration; VmMemory m = memory) {
             watching = false;
         } catch (IOException closed) {
             // Nothing is left to be done with either.
         }
-    }
-
-    private static int[] ints(Object list) {
-        Object[] items = (Object[]) list;
-        int[] result = new int[items.length];
-        for (int i = 0; i < items.length; i++) {
-            result[i] = MessagePack.asInt(items[i]);
-        }
-        return result;
     }
 }
