@@ -243,6 +243,10 @@ final class HotSwap {
         this.runtime = runtime;
         this.loadHook = loadHook;
         reader = new ClassReader(instrumentation, runtime);
+    }
+
+    /** From now on the JVM shows each class that it loads, until {@link #close}. */
+    void open() {
         instrumentation.addTransformer(transformer, true);
     }
 

@@ -67,18 +67,14 @@ final class Session extends GuestThread {
     private final Map<String, Topic> topics = new HashMap<>();
     private Calibration calibration;
     private Sampling sampling;
-    private volatile Ring ring;
-    private final VmMemory memory = new VmMemory();
+    /** Null until the thread runs; another one asks it whether there is a buffer. */
+    private volatile Recording recording;
+    private Classes target;
     private volatile boolean over;
     private volatile boolean watching;
     private volatile boolean watchJdk;
     /** Of classes that have probes, though no class is watched for as it is loaded. */
     private volatile boolean hearsChanges;
-    private boolean recording;
-    /** Of the user's; null mostly. */
-    private Profiling profiling;
-    /** Null but where allocations are counted. */
-    private Allocations allocations;
     private boolean detached;
     /** {@link #leave} has begun: nothing is recorded any more. */
     private volatile boolean left;
@@ -130,8 +126,9 @@ final class Session extends GuestThread {
 
     /** @param names of directories of sessions, between commas; empty: any */
     boolean isOneOf(String names) {
+        Recording it = recording;
         // As long as it has no buffer nobody could know its name.
-        return names.isEmpty() || ring == null
+        return names.isEmpty() || it == null || !it.hasBuffer()
                 || dir != null && Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
 
@@ -164,7 +161,7 @@ final class Session extends GuestThread {
         if (it == null) {
             return false;
         }
-        boolean isDue = it.isDue(ring == null ? null : ring.reader(), heard);
+        boolean isDue = it.isDue(recording.reader(), heard);
         if (it.isRefuted()) {
             dismissal = null; // first: who is told may want it once more
             it.tell();
@@ -196,9 +193,8 @@ final class Session extends GuestThread {
             Pause.prepare();
             Patient.prepare();
             Linking.prepare();
-            makeTopics();
             classes = new ClassTable(instrumentation);
-            hotSwap = new HotSwap(instrumentation, classes, runtime, new HotSwap.LoadHook() {
+            HotSwap made = new HotSwap(instrumentation, classes, runtime, new HotSwap.LoadHook() {
                 @Override
                 public byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes) {
                     return Session.this.loading(loader, name, domain, bytes);
@@ -209,41 +205,46 @@ final class Session extends GuestThread {
                     Session.this.changed(redefined, unprobed);
                 }
             });
+            makeTopics(made);
+            hotSwap = made;
+            hotSwap.open();
             long heardAt = System.nanoTime();
             while (!detached) {
-                link.await(dismissal != null ? Dismissal.LOOK_MILLIS : recording ? CLIENT_LOOK_MILLIS : IDLE_MILLIS);
+                link.await(dismissal != null            ? Dismissal.LOOK_MILLIS
+                                : recording.isEnabled() ? CLIENT_LOOK_MILLIS
+                                                        : IDLE_MILLIS);
                 boolean heard = false;
                 if (swapping != null && !swapping.isRunning()) {
                     concludeSwapping();
                 }
                 answerRequests();
                 for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
-                    hear();
+                    recording.hear();
                     execute(message);
                     heard = true;
                 }
-                hear();
+                recording.hear();
                 if (heard) {
                     heardAt = System.nanoTime();
                 } else if (left && System.nanoTime() - heardAt > LOOKING_NANOS) {
                     break; // the methods have their own code: the client is not needed for the rest
                 }
-                if (dir == null && ring == null && !left && System.nanoTime() - heardAt > MUTE_NANOS) {
+                if (dir == null && !recording.hasBuffer() && !left && System.nanoTime() - heardAt > MUTE_NANOS) {
                     sendQuietly(new Object[] {0, "ended", "nothing came from the client for some seconds"});
                     break;
                 }
                 if (!detached && isDismissed(heard)) {
-                    if (ring != null) {
-                        ring.reader().tellDismissed();
+                    if (recording.hasBuffer()) {
+                        recording.reader().tellDismissed();
                     }
                     sendQuietly(new Object[] {0, "ended", "somebody has ended it by jfluid detach"});
                     break;
                 }
-                if (recording && !left && dismissal == null) {
+                if (recording.isEnabled() && !left && dismissal == null) {
                     lookAtClient(heard);
                 }
-                if (!left && ring != null && ring.isUnheard()) {
-                    if (!recording) {
+                if (!left && recording.isUnheard()) {
+                    if (!recording.isEnabled()) {
                         break;
                     }
                     JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
@@ -252,8 +253,8 @@ final class Session extends GuestThread {
                     sendQuietly(new Object[] {0, "ended", problem});
                     break;
                 }
-                if (recording && !left && !JFluid1Session.isEnabled()) {
-                    sendQuietly(new Object[] {0, "ended", ring.reader().whyEnded()});
+                if (recording.isEnabled() && !left && !JFluid1Session.isEnabled()) {
+                    sendQuietly(new Object[] {0, "ended", recording.reader().whyEnded()});
                     break;
                 }
             }
@@ -296,20 +297,13 @@ final class Session extends GuestThread {
             return;
         }
         lookedAt = now;
-        Reader reader = ring.reader();
+        Reader reader = recording.reader();
         if (reader.beats()) {
             silentLooks = 0;
         } else if (reader.isStopped()) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_STOPPED);
         } else if (++silentLooks > SILENT_LOOKS) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
-        }
-    }
-
-    /** A thread of the target that waits for the client wonders whether it lives. */
-    private void hear() {
-        if (ring != null && JFluid1Client.isDoubted() && JFluid1Session.isEnabled()) {
-            ring.reader().listen();
         }
     }
 
@@ -362,10 +356,18 @@ final class Session extends GuestThread {
         }
     }
 
-    private void makeTopics() {
+    /** Whose each command is. */
+    private void makeTopics(HotSwap swap) {
         calibration = new Calibration();
         sampling = new Sampling(runtime, calibration);
+        recording = new Recording(instrumentation, link, calibration, sampling, dir == null, go);
+        target = new Classes(classes, swap);
+        Status status =
+                new Status(instrumentation, build, link, classes, runtime, swap, calibration, recording, sampling);
+        table(status, "hello", "status", "stackTraces");
+        table(target, "loadedClasses", "findClasses", "classBytes", "vmLibrary", "mirrorWords", "peek");
         table(calibration, "calibrate", "calibrateCounts", "timeRegions");
+        table(recording, "configure", "tellSites", "profiler", "names", "allocations", "enable", "go", "reclaim");
         table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
     }
 
@@ -381,17 +383,6 @@ final class Session extends GuestThread {
             return topic.command(op, m);
         }
         switch (op) {
-            case "hello": return hello();
-            case "configure":
-                return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
-                        MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
-                        (Boolean) m[9], (Boolean) m[10], (Boolean) m[11]);
-            case "loadedClasses": return classes.refresh();
-            case "findClasses": return classes.find((Object[]) m[2]);
-            case "classBytes": return hotSwap.read(MessagePack.ints(m[2]));
-            case "vmLibrary": return memory.library();
-            case "mirrorWords": return VmMemory.mirrorWords(classes, MessagePack.asInt(m[2]), MessagePack.ints(m[3]));
-            case "peek": return memory.peek(MessagePack.asInt(m[2]), (byte[]) m[3]);
             case "extendConstantPool":
                 hotSwap.extendPool(
                         MessagePack.asInt(m[2]), MessagePack.asInt(m[3]), MessagePack.asInt(m[4]), (byte[]) m[5]);
@@ -411,39 +402,6 @@ final class Session extends GuestThread {
                     JFluid1Session.ready(id);
                 }
                 return null;
-            case "enable":
-                if (ring == null) {
-                    throw new IOException("there is no buffer to record into");
-                }
-                ring.reader().meet();
-                JFluid1Session.enable();
-                recording = true;
-                return null;
-            case "go":
-                sampling.begin(); // first: there may be no thread to be had
-                JFluid1Session.open();
-                go.countDown();
-                return null;
-            case "status": return status();
-            case "stackTraces": return Stacks.rows(MessagePack.asInt(m[2]));
-            case "tellSites": JFluid1Sites.tellSites(); return null;
-            case "profiler":
-                profiling = new Profiling(Path.of((String) m[2]));
-                profiling.endWithJvm();
-                JFluid1Contexts.reportTo(profiling);
-                return null;
-            case "allocations":
-                allocations = new Allocations(instrumentation);
-                JFluid1Allocations.allocations(
-                        allocations, allocations.alignment(), MessagePack.asInt(m[2]), (Boolean) m[3]);
-                return null;
-            case "names":
-                for (Object row : (Object[]) m[2]) {
-                    Object[] name = (Object[]) row;
-                    profiling.name(MessagePack.asInt(name[0]), (String) name[1], (String) name[2], (String) name[3]);
-                }
-                return null;
-            case "reclaim": return JFluid1Ring.reclaim();
             case "loadHook": loaded(m); return null;
             case "reflected": {
                 JFluid1Requests.Request request = openReflections.remove(MessagePack.asInt(m[2]));
@@ -456,51 +414,6 @@ final class Session extends GuestThread {
             case "detach": detached = true; return leave();
             default: throw new IOException("unknown command " + op);
         }
-    }
-
-    private Object hello() {
-        calibration.greet();
-        return new Object[] {
-            build,
-            JFluid1Session.clockName(),
-            Runtime.version().feature(),
-            System.getProperty("java.runtime.version"),
-            System.getProperty("java.vm.name"),
-            System.getProperty("sun.java.command", ""),
-            ProcessHandle.current().pid(),
-            ClassTable.loaded(instrumentation).length,
-            Main.atStart || HotSwap.hasRedefined,
-        };
-    }
-
-    private Object configure(String path, int chunkBytes, int chunkCount, int chunksAt, String perfPath,
-            long safepointAt, Object[] follow, boolean counts, boolean waits, boolean trees) throws IOException {
-        long chunksEnd = chunksAt + (long) chunkBytes * chunkCount;
-        ring = dir == null
-                ? Ring.mirrored(Main.peer(path), Main.option(path, "token"), chunkBytes, chunkCount, chunksAt)
-                : Ring.map(Path.of(path), trees ? chunksEnd + JFluid1Trees.BYTES : chunksEnd);
-        calibration.openPauses(perfPath, safepointAt);
-        ring.begin(chunkBytes, chunkCount, chunksAt, link.waker, counts, trees ? chunksEnd : 0);
-        if (follow.length > 0) {
-            follow(follow);
-        }
-        if (waits) {
-            JFluid1Waits.tellWaits();
-        }
-        Object[] pairs = calibration.firstPairs();
-        return new Object[] {pairs[0], pairs[1], calibration.knowsPauses()};
-    }
-
-    /** Makes sure that the JDK's classes where work changes hands are loaded, so that they can have probes. */
-    private static void follow(Object[] classNames) {
-        for (Object name : classNames) {
-            try {
-                Class.forName((String) name, false, null);
-            } catch (ClassNotFoundException otherJdk) {
-                // The client knows the names of several JDKs, and does without.
-            }
-        }
-        JFluid1Tasks.follow();
     }
 
     // ---- redefinition ----
@@ -595,7 +508,8 @@ final class Session extends GuestThread {
         while (swapping != null && swapping.isRunning()) {
             try {
                 swapping.join(SWAPPING_LOOK_MILLIS);
-                hear(); // who waits for this redefinition may wonder whether there is a client for whom to do so
+                recording
+                        .hear(); // who waits for this redefinition may wonder whether there is a client for whom to do so
             } catch (InterruptedException notPossible) {
                 // GuestThread.interrupt() does nothing.
             }
@@ -633,40 +547,6 @@ final class Session extends GuestThread {
         link.send(new Object[] {it.command, true,
             new Object[] {errors, it.startTicks - start, it.endTicks - start, it.pauseNanos, it.swap.calls,
                 it.swap.loadedMeanwhile}});
-    }
-
-    private Object status() {
-        JFluid1Session.purge();
-        List<Object> threads = new ArrayList<>();
-        for (JFluid1Threads.ThreadInfo ti = JFluid1Threads.takeThreads(); ti != null;) {
-            threads.add(new Object[] {ti.number, ti.tid, ti.name, ti.virtual});
-            // Once told, a living thread must not keep the records of those that ended before it.
-            JFluid1Threads.ThreadInfo next = ti.untold;
-            ti.untold = null;
-            ti = next;
-        }
-        hotSwap.dropGone();
-        runtime.dropGone();
-        Runtime heap = Runtime.getRuntime();
-        return new Object[] {Calibration.clockPair(), threads, JFluid1Session.gaps(),
-            heap.totalMemory() - heap.freeMemory(), classes.takeGone(), held(),
-            allocations == null ? null : allocations.open(), survivors()};
-    }
-
-    /** {@code [collections, not followed, [token, born, bytes] each, tokens of the dead]}, numbers as eight bytes. */
-    private static Object survivors() {
-        Object[] seen = JFluid1Survivors.look();
-        return seen == null ? null
-                            : new Object[] {seen[0], seen[1], MessagePack.packed((long[]) seen[2]),
-                                  MessagePack.packed((long[]) seen[3])};
-    }
-
-    /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */
-    private Object held() {
-        long[] targets = hotSwap.bytes();
-        return new Object[] {
-            JFluid1Session.heapBytes() + classes.heapBytes() + targets[0] + link.heapBytes() + sampling.heapBytes(),
-            targets[1] + (ring == null ? 0 : ring.ownBytes())};
     }
 
     // ---- what application threads ask ----
@@ -915,8 +795,7 @@ final class Session extends GuestThread {
                 restored = restore();
             }
         } finally {
-            released = ring == null || ring.letGo();
-            ring = null;
+            released = recording.letGo();
         }
         for (long pause = RESTORE_NANOS; restored == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
             Pause.nanos(pause);
@@ -926,10 +805,7 @@ final class Session extends GuestThread {
         if (stopped >= 0) {
             stopped = calibration.safepointNanos() - stopped;
         }
-        if (profiling != null) {
-            profiling.end(released);
-        }
-        String failure = profiling == null ? null : profiling.failure();
+        String failure = recording.endProfiler(released);
         boolean closed = hotSwap.close();
         report = new Object[] {restored[0], restored[1], millis, released, failure, restored[2], closed, stopped};
         return report;
@@ -973,7 +849,7 @@ final class Session extends GuestThread {
     }
 
     private void closeQuietly() {
-        try (Link l = link; Calibration c = calibration; VmMemory m = memory) {
+        try (Link l = link; Calibration c = calibration; Classes t = target) {
             watching = false;
         } catch (IOException closed) {
             // Nothing is left to be done with either.

@@ -37,6 +37,7 @@ final class HotSwapTest {
         });
 
         World(int count) {
+            swap.open();
             ClassBytes.Loader loader = loader();
             for (int i = 0; i < count; i++) {
                 Class<?> c = jvm.load(loader, ClassBytes.withValue("p/C" + i, 1));
