@@ -77,11 +77,6 @@ final class Redefinition extends Topic {
         }
     }
 
-    /** Whether there is one that the client has no answer to yet. */
-    boolean isOpen() {
-        return swapping != null;
-    }
-
     /** Why the session is to end; null while it goes on. */
     String problem() {
         return problem;

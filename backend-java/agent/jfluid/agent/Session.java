@@ -42,8 +42,6 @@ final class Session extends GuestThread {
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
     private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
-    /** While a redefinition runs that something has to wait for. */
-    private static final long SWAPPING_LOOK_MILLIS = 10;
     /**
      * What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. Answers to a load hook come behind
      * names and frames, and the redefinition may wait for that hook.
@@ -70,6 +68,7 @@ final class Session extends GuestThread {
     /** Null until the thread runs; another one asks it whether there is a buffer. */
     private volatile Recording recording;
     private Classes target;
+    private Redefinition redefinition;
     private volatile boolean over;
     private volatile boolean watching;
     private volatile boolean watchJdk;
@@ -84,15 +83,11 @@ final class Session extends GuestThread {
     private final Map<Integer, JFluid1Requests.Request> openHooks = new HashMap<>();
     private final Map<Integer, JFluid1Requests.Request> openReflections = new HashMap<>();
     private int nextHook;
-    /** The redefinition that runs; until it has ended, only load hooks and the like are answered. */
-    private Swapping swapping;
     /** Each try to restore costs the application a collection of all its heap. */
     private boolean noMetaspace;
     private long lookedAt = System.nanoTime();
     /** So many looks in a row have found neither a word of the client nor a beat of its heart. */
     private int silentLooks;
-    /** Why the session is to end; null while it goes on. */
-    private String problem;
     /** What threads inside the load hook ask, by thread id. */
     private final Map<Long, JFluid1Requests.Request> hooked = new ConcurrentHashMap<>();
 
@@ -210,13 +205,9 @@ final class Session extends GuestThread {
             hotSwap.open();
             long heardAt = System.nanoTime();
             while (!detached) {
-                link.await(dismissal != null            ? Dismissal.LOOK_MILLIS
-                                : recording.isEnabled() ? CLIENT_LOOK_MILLIS
-                                                        : IDLE_MILLIS);
+                link.await(lookMillis());
                 boolean heard = false;
-                if (swapping != null && !swapping.isRunning()) {
-                    concludeSwapping();
-                }
+                redefinition.look();
                 answerRequests();
                 for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
                     recording.hear();
@@ -249,8 +240,8 @@ final class Session extends GuestThread {
                     }
                     JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
                 }
-                if (problem != null) {
-                    sendQuietly(new Object[] {0, "ended", problem});
+                if (redefinition.problem() != null) {
+                    sendQuietly(new Object[] {0, "ended", redefinition.problem()});
                     break;
                 }
                 if (recording.isEnabled() && !left && !JFluid1Session.isEnabled()) {
@@ -280,6 +271,13 @@ final class Session extends GuestThread {
                 }
             }
         }
+    }
+
+    private long lookMillis() {
+        if (dismissal != null) {
+            return Dismissal.LOOK_MILLIS;
+        }
+        return recording.isEnabled() ? CLIENT_LOOK_MILLIS : IDLE_MILLIS;
     }
 
     /**
@@ -326,13 +324,8 @@ final class Session extends GuestThread {
         String op = (String) message[1];
         Object reply;
         try {
-            if (op.equals("redefineMethods") && !left) {
-                finishSwapping();
-                redefine(id, (Object[]) message[2], MessagePack.ints(message[3]), MessagePack.asInt(message[4]));
-                return;
-            }
-            if (swapping != null && !WHILE_SWAPPING.contains(op)) {
-                finishSwapping(); // the client knows to wait before it asks
+            if (!WHILE_SWAPPING.contains(op)) {
+                redefinition.finish(); // the client knows to wait before it asks
             }
             if (left && !WHILE_LEAVING.contains(op)) {
                 throw new IOException("the session is over");
@@ -346,7 +339,7 @@ final class Session extends GuestThread {
             }
             return;
         }
-        if (id != 0) {
+        if (id != 0 && reply != Topic.LATER) {
             link.send(new Object[] {id, true, reply});
         }
         if (detached) {
@@ -362,10 +355,12 @@ final class Session extends GuestThread {
         sampling = new Sampling(runtime, calibration);
         recording = new Recording(instrumentation, link, calibration, sampling, dir == null, go);
         target = new Classes(classes, swap);
+        redefinition = new Redefinition(link, swap, calibration, recording);
         Status status =
                 new Status(instrumentation, build, link, classes, runtime, swap, calibration, recording, sampling);
         table(status, "hello", "status", "stackTraces");
         table(target, "loadedClasses", "findClasses", "classBytes", "vmLibrary", "mirrorWords", "peek");
+        table(redefinition, "extendConstantPool", "redefineMethods", "ready");
         table(calibration, "calibrate", "calibrateCounts", "timeRegions");
         table(recording, "configure", "tellSites", "profiler", "names", "allocations", "enable", "go", "reclaim");
         table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
@@ -383,10 +378,6 @@ final class Session extends GuestThread {
             return topic.command(op, m);
         }
         switch (op) {
-            case "extendConstantPool":
-                hotSwap.extendPool(
-                        MessagePack.asInt(m[2]), MessagePack.asInt(m[3]), MessagePack.asInt(m[4]), (byte[]) m[5]);
-                return null;
             case "watch":
                 watchJdk = (Boolean) m[2];
                 JFluid1Nameless.followJdk(watchJdk);
@@ -395,12 +386,6 @@ final class Session extends GuestThread {
             case "neverWait":
                 JFluid1Ring.neverWait();
                 hearsChanges = true;
-                return null;
-            case "ready":
-                JFluid1Session.methods(MessagePack.asInt(m[3]));
-                for (int id : MessagePack.ints(m[2])) {
-                    JFluid1Session.ready(id);
-                }
                 return null;
             case "loadHook": loaded(m); return null;
             case "reflected": {
@@ -414,139 +399,6 @@ final class Session extends GuestThread {
             case "detach": detached = true; return leave();
             default: throw new IOException("unknown command " + op);
         }
-    }
-
-    // ---- redefinition ----
-
-    /** A redefinition on a thread of its own. It may need a class that another thread is about to load. */
-    private final class Swapping extends GuestThread {
-        private final int command;
-        private final int[] readyIds;
-        private final Swap swap;
-        private long startTicks;
-        private long endTicks;
-        private long pauseNanos = -1;
-        private Throwable failure;
-        private volatile boolean done;
-
-        Swapping(int command, int[] readyIds, Swap swap) {
-            super("jfluid-swap");
-            this.command = command;
-            this.readyIds = readyIds;
-            this.swap = swap;
-        }
-
-        boolean isRunning() {
-            return !done && isAlive();
-        }
-
-        /** Waits until it has, but not for one that waits itself. */
-        boolean ends() {
-            try {
-                return !isAlive() || Patient.await(this);
-            } catch (OutOfMemoryError full) {
-                return false;
-            }
-        }
-
-        @Override
-        public void run() {
-            try {
-                JFluid1Session.swapping(true);
-                long before = calibration.safepointNanos();
-                startTicks = JFluid1Session.ticks();
-                try {
-                    hotSwap.swap(swap);
-                } finally {
-                    JFluid1Session.swapping(false);
-                }
-                endTicks = JFluid1Session.ticks();
-                pauseNanos = before < 0 ? -1 : calibration.safepointNanos() - before;
-            } catch (Throwable t) {
-                failure = t;
-            } finally {
-                done = true;
-                link.wakeup();
-            }
-        }
-    }
-
-    private void redefine(int command, Object[] list, int[] readyIds, int highestId) throws IOException {
-        Map<Integer, TreeMap<Integer, byte[]>> bodies = new HashMap<>();
-        for (Object item : list) {
-            Object[] body = (Object[]) item;
-            int classId = MessagePack.asInt(body[0]);
-            TreeMap<Integer, byte[]> ofClass = bodies.get(classId);
-            if (ofClass == null) {
-                ofClass = new TreeMap<>();
-                bodies.put(classId, ofClass);
-            }
-            ofClass.put(MessagePack.asInt(body[1]), (byte[]) body[2]);
-        }
-        JFluid1Session.methods(highestId);
-        swapping = new Swapping(command, readyIds, hotSwap.prepare(bodies));
-        if (swapping.swap.isEmpty()) {
-            swapping.run();
-            concludeSwapping();
-            return;
-        }
-        try {
-            swapping.start();
-        } catch (OutOfMemoryError | RuntimeException noThread) {
-            swapping.run();
-        }
-    }
-
-    private void finishSwapping() throws IOException {
-        if (swapping != null) {
-            awaitSwapping();
-            concludeSwapping();
-        }
-    }
-
-    private void awaitSwapping() {
-        while (swapping != null && swapping.isRunning()) {
-            try {
-                swapping.join(SWAPPING_LOOK_MILLIS);
-                recording
-                        .hear(); // who waits for this redefinition may wonder whether there is a client for whom to do so
-            } catch (InterruptedException notPossible) {
-                // GuestThread.interrupt() does nothing.
-            }
-        }
-    }
-
-    /** Tells the client how the redefinition went. It has ended. */
-    private void concludeSwapping() throws IOException {
-        Swapping it = swapping;
-        Map<Integer, String> refused = hotSwap.conclude(it.swap); // with no memory for it: restore() drops it
-        swapping = null;
-        if (it.failure instanceof Error) {
-            throw (Error) it.failure;
-        }
-        if (it.swap.isOutOfMetaspace) {
-            problem = HotSwap.NO_METASPACE;
-            link.send(new Object[] {it.command, false, problem});
-            return;
-        }
-        if (it.failure != null || !it.done) {
-            link.send(new Object[] {it.command, false, String.valueOf(it.failure)});
-            return;
-        }
-        // Else the client has to look at these classes before the threads that wait may go on.
-        if (!it.swap.loadedMeanwhile) {
-            for (int id : it.readyIds) {
-                JFluid1Session.ready(id);
-            }
-        }
-        List<Object> errors = new ArrayList<>();
-        for (Map.Entry<Integer, String> refusal : refused.entrySet()) {
-            errors.add(new Object[] {refusal.getKey(), refusal.getValue()});
-        }
-        long start = JFluid1Session.startTicks();
-        link.send(new Object[] {it.command, true,
-            new Object[] {errors, it.startTicks - start, it.endTicks - start, it.pauseNanos, it.swap.calls,
-                it.swap.loadedMeanwhile}});
     }
 
     // ---- what application threads ask ----
@@ -746,10 +598,7 @@ final class Session extends GuestThread {
                 Object[] body = (Object[]) item;
                 codes.put(MessagePack.asInt(body[0]), (byte[]) body[1]);
             }
-            JFluid1Session.methods(MessagePack.asInt(m[7]));
-            for (int id : MessagePack.ints(m[6])) {
-                JFluid1Session.ready(id);
-            }
+            Redefinition.ready(MessagePack.asInt(m[7]), MessagePack.ints(m[6]));
             try {
                 request.answer = hotSwap.defineWith(
                         loading.loader, loading.name, loading.bytes, MessagePack.asInt(m[3]), (byte[]) m[4], codes);
@@ -782,11 +631,7 @@ final class Session extends GuestThread {
         watching = hearsChanges = false;
         JFluid1Session.disable(); // a thread that waits for an answer goes on, and lets a redefinition end
         sampling.end();
-        if (swapping != null && !swapping.ends() && hotSwap.abandon(swapping.swap)) {
-            swapping = null;
-        } else {
-            awaitSwapping();
-        }
+        redefinition.leave();
         int[] restored = null;
         boolean released = true;
         long stopped = calibration.safepointNanos();
@@ -814,10 +659,7 @@ final class Session extends GuestThread {
     /** @return as {@link HotSwap#restore}, or null if there was no memory for it */
     private int[] restore() {
         try {
-            if (swapping != null) {
-                hotSwap.drop(swapping.swap);
-                swapping = null;
-            }
+            redefinition.drop();
             int[] restored = hotSwap.restore();
             hotSwap.close();
             return restored;

@@ -73,6 +73,7 @@ final class Swapping extends GuestThread {
     /** {@code [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls, whether classes were loaded]} */
     Object[] result(Object errors) {
         long start = JFluid1Session.startTicks();
-        return new Object[] {errors, startTicks - start, endTicks - start, pauseNanos, swap.calls, swap.loadedMeanwhile};
+        return new Object[] {
+            errors, startTicks - start, endTicks - start, pauseNanos, swap.calls, swap.loadedMeanwhile};
     }
 }
