@@ -9,6 +9,7 @@ import java.util.concurrent.CountDownLatch;
 final class Recording extends Topic {
     private final Instrumentation instrumentation;
     private final Link link;
+    private final ClassLoading loading;
     private final Calibration calibration;
     private final Sampling sampling;
     /** The client is, and nothing is shared with it. */
@@ -23,10 +24,11 @@ final class Recording extends Topic {
     /** Null but where allocations are counted. */
     private Allocations allocations;
 
-    Recording(Instrumentation instrumentation, Link link, Calibration calibration, Sampling sampling, boolean elsewhere,
-            CountDownLatch go) {
+    Recording(Instrumentation instrumentation, Link link, ClassLoading loading, Calibration calibration,
+            Sampling sampling, boolean elsewhere, CountDownLatch go) {
         this.instrumentation = instrumentation;
         this.link = link;
+        this.loading = loading;
         this.calibration = calibration;
         this.sampling = sampling;
         this.elsewhere = elsewhere;
@@ -40,6 +42,10 @@ final class Recording extends Topic {
                 return configure((String) m[2], MessagePack.asInt(m[3]), MessagePack.asInt(m[4]),
                         MessagePack.asInt(m[5]), (String) m[6], MessagePack.asLong(m[7]), (Object[]) m[8],
                         (Boolean) m[9], (Boolean) m[10], (Boolean) m[11]);
+            case "neverWait":
+                JFluid1Ring.neverWait();
+                loading.hearChanges();
+                return null;
             case "tellSites": JFluid1Sites.tellSites(); return null;
             case "profiler":
                 profiling = new Profiling(Path.of((String) m[2]));

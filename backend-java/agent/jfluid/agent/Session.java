@@ -59,37 +59,28 @@ final class Session extends GuestThread {
     private final CountDownLatch go = new CountDownLatch(1);
     private final Instrumentation instrumentation = (Instrumentation) JFluid1.Setup.instrumentation;
     private Link link;
-    private ClassTable classes;
     private HotSwap hotSwap;
-    private final RuntimeLink runtime = new RuntimeLink();
     private final Map<String, Topic> topics = new HashMap<>();
+    private Questions questions;
+    private ClassLoading loading;
     private Calibration calibration;
     private Sampling sampling;
     /** Null until the thread runs; another one asks it whether there is a buffer. */
     private volatile Recording recording;
-    private Classes target;
+    private Classes classes;
     private Redefinition redefinition;
     private volatile boolean over;
-    private volatile boolean watching;
-    private volatile boolean watchJdk;
-    /** Of classes that have probes, though no class is watched for as it is loaded. */
-    private volatile boolean hearsChanges;
     private boolean detached;
     /** {@link #leave} has begun: nothing is recorded any more. */
     private volatile boolean left;
     /** What {@link #leave} has answered. */
     private volatile Object report;
     private volatile Dismissal dismissal;
-    private final Map<Integer, JFluid1Requests.Request> openHooks = new HashMap<>();
-    private final Map<Integer, JFluid1Requests.Request> openReflections = new HashMap<>();
-    private int nextHook;
     /** Each try to restore costs the application a collection of all its heap. */
     private boolean noMetaspace;
     private long lookedAt = System.nanoTime();
     /** So many looks in a row have found neither a word of the client nor a beat of its heart. */
     private int silentLooks;
-    /** What threads inside the load hook ask, by thread id. */
-    private final Map<Long, JFluid1Requests.Request> hooked = new ConcurrentHashMap<>();
 
     Session(Path dir, String build, String token) throws IOException {
         super("jfluid-agent");
@@ -188,27 +179,14 @@ final class Session extends GuestThread {
             Pause.prepare();
             Patient.prepare();
             Linking.prepare();
-            classes = new ClassTable(instrumentation);
-            HotSwap made = new HotSwap(instrumentation, classes, runtime, new HotSwap.LoadHook() {
-                @Override
-                public byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes) {
-                    return Session.this.loading(loader, name, domain, bytes);
-                }
-
-                @Override
-                public void changed(Class<?> redefined, boolean unprobed) {
-                    Session.this.changed(redefined, unprobed);
-                }
-            });
-            makeTopics(made);
-            hotSwap = made;
+            makeTopics();
             hotSwap.open();
             long heardAt = System.nanoTime();
             while (!detached) {
                 link.await(lookMillis());
                 boolean heard = false;
                 redefinition.look();
-                answerRequests();
+                questions.ask();
                 for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
                     recording.hear();
                     execute(message);
@@ -350,20 +328,30 @@ final class Session extends GuestThread {
     }
 
     /** Whose each command is. */
-    private void makeTopics(HotSwap swap) {
+    private void makeTopics() {
+        RuntimeLink runtime = new RuntimeLink();
+        ClassTable table = new ClassTable(instrumentation);
+        loading = new ClassLoading(link, table, runtime);
+        HotSwap swap = new HotSwap(instrumentation, table, runtime, loading);
+        loading.begin(swap);
+        questions = new Questions(link, table, loading);
+        classes = new Classes(table, swap);
         calibration = new Calibration();
         sampling = new Sampling(runtime, calibration);
-        recording = new Recording(instrumentation, link, calibration, sampling, dir == null, go);
-        target = new Classes(classes, swap);
+        recording = new Recording(instrumentation, link, loading, calibration, sampling, dir == null, go);
         redefinition = new Redefinition(link, swap, calibration, recording);
         Status status =
-                new Status(instrumentation, build, link, classes, runtime, swap, calibration, recording, sampling);
+                new Status(instrumentation, build, link, table, runtime, swap, calibration, recording, sampling);
         table(status, "hello", "status", "stackTraces");
-        table(target, "loadedClasses", "findClasses", "classBytes", "vmLibrary", "mirrorWords", "peek");
+        table(classes, "loadedClasses", "findClasses", "classBytes", "vmLibrary", "mirrorWords", "peek");
         table(redefinition, "extendConstantPool", "redefineMethods", "ready");
         table(calibration, "calibrate", "calibrateCounts", "timeRegions");
-        table(recording, "configure", "tellSites", "profiler", "names", "allocations", "enable", "go", "reclaim");
+        table(recording, "configure", "neverWait", "tellSites", "profiler", "names", "allocations", "enable", "go",
+                "reclaim");
+        table(loading, "watch", "loadHook");
+        table(questions, "reflected");
         table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
+        hotSwap = swap;
     }
 
     private void table(Topic topic, String... commands) {
@@ -378,237 +366,9 @@ final class Session extends GuestThread {
             return topic.command(op, m);
         }
         switch (op) {
-            case "watch":
-                watchJdk = (Boolean) m[2];
-                JFluid1Nameless.followJdk(watchJdk);
-                watching = true;
-                return null;
-            case "neverWait":
-                JFluid1Ring.neverWait();
-                hearsChanges = true;
-                return null;
-            case "loadHook": loaded(m); return null;
-            case "reflected": {
-                JFluid1Requests.Request request = openReflections.remove(MessagePack.asInt(m[2]));
-                if (request != null) {
-                    request.done = true;
-                }
-                return null;
-            }
             case "restore": return leave();
             case "detach": detached = true; return leave();
             default: throw new IOException("unknown command " + op);
-        }
-    }
-
-    // ---- what application threads ask ----
-
-    private void answerRequests() throws IOException {
-        // Newest first on the stack: turn it round, so that questions reach the client in their order.
-        JFluid1Requests.Request inOrder = null;
-        for (JFluid1Requests.Request r = JFluid1Requests.takeRequests(); r != null;) {
-            JFluid1Requests.Request next = r.next;
-            r.next = inOrder;
-            inOrder = r;
-            r = next;
-        }
-        for (JFluid1Requests.Request r = inOrder; r != null; r = r.next) {
-            switch (r.kind) {
-                case JFluid1Requests.Request.FIRST_INVOCATION: link.send(new Object[] {0, "first", r.value}); break;
-                case JFluid1Requests.Request.REFLECTION: askReflected(r); break;
-                case JFluid1Requests.Request.HIDDEN_CLASS: {
-                    int number = ++nextHook;
-                    openReflections.put(number, r);
-                    link.send(new Object[] {0, "hiddenClass", number, classes.id((Class<?>) r.subject), r.extra});
-                    break;
-                }
-                case JFluid1Requests.Request.CHANGED_CLASS:
-                    link.send(new Object[] {0, "changed", classes.id((Class<?>) r.subject), r.value != 0});
-                    break;
-                case JFluid1Requests.Request.WAITED_CLASS: {
-                    JFluid1Waits.Waited it = (JFluid1Waits.Waited) r.subject;
-                    String name = it.named.getName();
-                    it.named = null;
-                    link.send(new Object[] {0, "waited", it.id, it.kind, it.itself, name});
-                    break;
-                }
-                case JFluid1Requests.Request.CLASS_LOADING: {
-                    Loading loading = (Loading) r.subject;
-                    int number = ++nextHook;
-                    openHooks.put(number, r);
-                    link.send(new Object[] {0, "classLoading", number, classes.announced(loading.loader, loading.name),
-                        classes.loaderId(loading.loader), loading.name, loading.bytes, loading.urgent});
-                    break;
-                }
-                default: throw new IllegalStateException("request " + r.kind);
-            }
-        }
-    }
-
-    private void askReflected(JFluid1Requests.Request r) throws IOException {
-        int number = ++nextHook;
-        openReflections.put(number, r);
-        if (r.subject instanceof java.lang.reflect.Executable) {
-            java.lang.reflect.Executable e = (java.lang.reflect.Executable) r.subject;
-            link.send(new Object[] {0, "reflect", number, classes.id(e.getDeclaringClass()),
-                e instanceof java.lang.reflect.Constructor ? "<init>" : e.getName(), descriptor(e)});
-        } else {
-            String selector = (String) r.extra;
-            int at = selector.indexOf('(');
-            link.send(new Object[] {0, "reflect", number, classes.id((Class<?>) r.subject), selector.substring(0, at),
-                selector.substring(at)});
-        }
-    }
-
-    private static String descriptor(java.lang.reflect.Executable e) {
-        StringBuilder text = new StringBuilder("(");
-        for (Class<?> p : e.getParameterTypes()) {
-            text.append(p.descriptorString());
-        }
-        text.append(')');
-        Class<?> returned =
-                e instanceof java.lang.reflect.Method ? ((java.lang.reflect.Method) e).getReturnType() : void.class;
-        return text.append(returned.descriptorString()).toString();
-    }
-
-    /** Another agent is at work: its thread does not wait, so until the client has answered calls may be missed. */
-    private void changed(Class<?> redefined, boolean unprobed) {
-        if (!watching && !hearsChanges) {
-            return;
-        }
-        if (unprobed) {
-            JFluid1Session.gap();
-        }
-        JFluid1Requests.ask(
-                new JFluid1Requests.Request(JFluid1Requests.Request.CHANGED_CLASS, unprobed ? 1 : 0, redefined, null));
-    }
-
-    // ---- the class-load hook (report, sections 6.1 step 3 and 6.2 step 5) ----
-
-    private static final class Loading {
-        final ClassLoader loader;
-        final String name;
-        final byte[] bytes;
-        /** On the thread of a redefinition. */
-        final boolean urgent;
-
-        Loading(ClassLoader loader, String name, byte[] bytes, boolean urgent) {
-            this.loader = loader;
-            this.name = name;
-            this.bytes = bytes;
-            this.urgent = urgent;
-        }
-    }
-
-    /** Runs on the loading thread: asks the client, for a bounded time, what to do with the class. */
-    private byte[] loading(ClassLoader loader, String given, ProtectionDomain domain, byte[] bytes) {
-        if (!watching) {
-            return null;
-        }
-        // First of all: what follows may be instrumented itself, and is not the application's doing.
-        JFluid1Threads.ThreadInfo suspended = JFluid1Roots.suspend();
-        boolean isCounted = JFluid1Threads.enterHook();
-        try {
-            String name = given == null ? Splicer.nameIn(bytes) : given;
-            boolean isPassedOver = name == null || !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name);
-            return isPassedOver ? null : ask(loader, name, bytes);
-        } catch (VirtualMachineError noMemoryNorStack) {
-            JFluid1Session.gap(); // the class is defined as it is
-            return null;
-        } finally {
-            try {
-                if (suspended != null) {
-                    JFluid1Roots.resume(suspended);
-                }
-            } finally {
-                if (isCounted) {
-                    JFluid1Threads.leaveHook();
-                }
-            }
-        }
-    }
-
-    private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
-        JFluid1Requests.Request request = new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0,
-                new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
-        // Asking loads classes itself, and those are hooked as well when JDK code is watched. A request that
-        // is over and still there was left by a thread without stack to remove it.
-        Long thread = JFluid1Threads.idOf(Thread.currentThread());
-        JFluid1Requests.Request open = hooked.putIfAbsent(thread, request);
-        if (open != null) {
-            if (!open.done && !open.abandoned) {
-                return null;
-            }
-            hooked.put(thread, request);
-        }
-        try {
-            JFluid1Requests.ask(request);
-            // A wait that was too long is counted as a gap; the class is then defined as it is.
-            if (!JFluid1Requests.await(request)) {
-                return null;
-            }
-        } finally {
-            request.abandoned |= !request.done;
-            hooked.remove(thread);
-        }
-        if (request.answer == null) {
-            return null;
-        }
-        if (!runtime.whileLoading(loader)) {
-            hotSwap.dropLoading(loader, name);
-            JFluid1Session.gap(); // its probes would not be found: it is defined as it is
-            return null;
-        }
-        return hotSwap.isComing(loader, name) ? request.answer : null;
-    }
-
-    /** Proxies and accessors are transparent and never instrumented. */
-    private static boolean isGenerated(String name) {
-        if (name.startsWith("jdk/internal/reflect/Generated")) {
-            return true;
-        }
-        int at = name.lastIndexOf("$Proxy");
-        return at >= 0 && at + 6 < name.length() && Character.isDigit(name.charAt(at + 6));
-    }
-
-    private static boolean isRuntimeImage(ClassLoader loader, ProtectionDomain domain) {
-        if (loader == null || loader == ClassLoader.getPlatformClassLoader()) {
-            return true;
-        }
-        if (domain == null || domain.getCodeSource() == null || domain.getCodeSource().getLocation() == null) {
-            return false;
-        }
-        return "jrt".equals(domain.getCodeSource().getLocation().getProtocol());
-    }
-
-    /** The client's answer: {@code [0, "loadHook", hook, poolEntries, pool, [[method, code], …], ready, highest]}. */
-    private void loaded(Object[] m) throws IOException {
-        JFluid1Requests.Request request = openHooks.remove(MessagePack.asInt(m[2]));
-        if (request == null) {
-            return;
-        }
-        Object[] bodies = (Object[]) m[5];
-        if (bodies.length > 0 && request.abandoned) {
-            // The class is defined as it was: the client redefines it once it is there.
-            link.send(new Object[] {0, "lateLoad", m[2]});
-        } else if (bodies.length > 0) {
-            Loading loading = (Loading) request.subject;
-            TreeMap<Integer, byte[]> codes = new TreeMap<>();
-            for (Object item : bodies) {
-                Object[] body = (Object[]) item;
-                codes.put(MessagePack.asInt(body[0]), (byte[]) body[1]);
-            }
-            Redefinition.ready(MessagePack.asInt(m[7]), MessagePack.ints(m[6]));
-            try {
-                request.answer = hotSwap.defineWith(
-                        loading.loader, loading.name, loading.bytes, MessagePack.asInt(m[3]), (byte[]) m[4], codes);
-            } finally {
-                request.done = true; // whoever loads the class waits
-            }
-        }
-        request.done = true;
-        if (bodies.length > 0 && request.abandoned && request.answer != null) {
-            link.send(new Object[] {0, "lateLoad", m[2]}); // it gave up in this very moment
         }
     }
 
@@ -628,7 +388,7 @@ final class Session extends GuestThread {
         }
         left = true;
         long begun = System.nanoTime();
-        watching = hearsChanges = false;
+        loading.end();
         JFluid1Session.disable(); // a thread that waits for an answer goes on, and lets a redefinition end
         sampling.end();
         redefinition.leave();
@@ -691,8 +451,8 @@ final class Session extends GuestThread {
     }
 
     private void closeQuietly() {
-        try (Link l = link; Calibration c = calibration; Classes t = target) {
-            watching = false;
+        try (Link l = link; Calibration c = calibration; Classes m = classes) {
+            // All three, whatever becomes of the others.
         } catch (IOException closed) {
             // Nothing is left to be done with either.
         }
