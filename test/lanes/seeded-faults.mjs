@@ -63,7 +63,7 @@ export const SEEDED_FAULTS = [
   },
   {
     name: 'a detach restores nothing',
-    file: 'backend-java/agent/jfluid/agent/Session.java',
+    file: 'backend-java/agent/jfluid/agent/Leaving.java',
     find: '            int[] restored = hotSwap.restore();\n',
     put: '            int[] restored = {0, 0, 0};\n',
     by: /^test\/live\/main-job\.smoke\.jvm\.test\.ts > .* > (attach shows|a client that is killed)/,

@@ -187,7 +187,7 @@ public final class Main {
      *
      * @param force also if the client lives
      * @param meant names of the directories of sessions, between commas; empty: whichever runs
-     * @return none, leaving, {@code alive <process of the client>}, or {@code ended} and what {@link Session#leave} has said
+     * @return none, leaving, {@code alive <process of the client>}, or {@code ended} and what {@link Leaving#leave} has said
      */
     private static String dismiss(boolean force, String meant) {
         Session session = running.get();

@@ -6,15 +6,10 @@ import java.lang.instrument.Instrumentation;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
-import java.security.ProtectionDomain;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -38,10 +33,9 @@ final class Session extends GuestThread {
      * away nobody tells, and nobody else may attach as long as we wait.
      */
     private static final long MUTE_NANOS = 10_000_000_000L;
-    /** Where the heap is full: 2 s of tries, then one now and then. */
-    private static final int RESTORE_TRIES = 20;
-    private static final long RESTORE_NANOS = 100_000_000L;
-    private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
+    /** Where the heap is full. */
+    private static final int CLOSE_TRIES = 20;
+    private static final long CLOSE_NANOS = 100_000_000L;
     /**
      * What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. Answers to a load hook come behind
      * names and frames, and the redefinition may wait for that hook.
@@ -59,25 +53,19 @@ final class Session extends GuestThread {
     private final CountDownLatch go = new CountDownLatch(1);
     private final Instrumentation instrumentation = (Instrumentation) JFluid1.Setup.instrumentation;
     private Link link;
-    private HotSwap hotSwap;
+    /** By command. */
     private final Map<String, Topic> topics = new HashMap<>();
+    // What the loop itself needs of them. Null until the thread runs, and its own but for two.
     private Questions questions;
-    private ClassLoading loading;
-    private Calibration calibration;
-    private Sampling sampling;
-    /** Null until the thread runs; another one asks it whether there is a buffer. */
-    private volatile Recording recording;
     private Classes classes;
+    private Calibration calibration;
     private Redefinition redefinition;
+    /** Other threads ask whether it has a buffer. */
+    private volatile Recording recording;
+    /** Other threads ask whether it has begun, and what it has answered. */
+    private volatile Leaving leaving;
     private volatile boolean over;
-    private boolean detached;
-    /** {@link #leave} has begun: nothing is recorded any more. */
-    private volatile boolean left;
-    /** What {@link #leave} has answered. */
-    private volatile Object report;
     private volatile Dismissal dismissal;
-    /** Each try to restore costs the application a collection of all its heap. */
-    private boolean noMetaspace;
     private long lookedAt = System.nanoTime();
     /** So many looks in a row have found neither a word of the client nor a beat of its heart. */
     private int silentLooks;
@@ -130,7 +118,8 @@ final class Session extends GuestThread {
         if (living != 0) {
             return "alive " + living;
         }
-        Object[] said = (Object[]) report;
+        Leaving it = leaving;
+        Object[] said = it == null ? null : it.answer();
         return over && said != null
                 ? "ended " + said[0] + " " + said[1] + " " + said[2] + " " + said[3] + " " + said[5] + " " + said[6]
                 : over ? "none"
@@ -157,7 +146,8 @@ final class Session extends GuestThread {
 
     /** Whether the classes are being given their code: it will be over soon, by itself. */
     boolean isLeaving() {
-        return left;
+        Leaving it = leaving;
+        return it != null && it.hasBegun();
     }
 
     /** For one whose thread could not be started: the next attach finds nothing of it. */
@@ -180,14 +170,14 @@ final class Session extends GuestThread {
             Patient.prepare();
             Linking.prepare();
             makeTopics();
-            hotSwap.open();
             long heardAt = System.nanoTime();
-            while (!detached) {
+            while (!leaving.isDetached()) {
                 link.await(lookMillis());
                 boolean heard = false;
                 redefinition.look();
                 questions.ask();
-                for (Object[] message = link.receive(); message != null && !detached; message = link.receive()) {
+                for (Object[] message = link.receive(); message != null && !leaving.isDetached();
+                        message = link.receive()) {
                     recording.hear();
                     execute(message);
                     heard = true;
@@ -195,24 +185,25 @@ final class Session extends GuestThread {
                 recording.hear();
                 if (heard) {
                     heardAt = System.nanoTime();
-                } else if (left && System.nanoTime() - heardAt > LOOKING_NANOS) {
+                } else if (leaving.hasBegun() && System.nanoTime() - heardAt > LOOKING_NANOS) {
                     break; // the methods have their own code: the client is not needed for the rest
                 }
-                if (dir == null && !recording.hasBuffer() && !left && System.nanoTime() - heardAt > MUTE_NANOS) {
+                if (dir == null && !recording.hasBuffer() && !leaving.hasBegun()
+                        && System.nanoTime() - heardAt > MUTE_NANOS) {
                     sendQuietly(new Object[] {0, "ended", "nothing came from the client for some seconds"});
                     break;
                 }
-                if (!detached && isDismissed(heard)) {
+                if (!leaving.isDetached() && isDismissed(heard)) {
                     if (recording.hasBuffer()) {
                         recording.reader().tellDismissed();
                     }
                     sendQuietly(new Object[] {0, "ended", "somebody has ended it by jfluid detach"});
                     break;
                 }
-                if (recording.isEnabled() && !left && dismissal == null) {
+                if (recording.isEnabled() && !leaving.hasBegun() && dismissal == null) {
                     lookAtClient(heard);
                 }
-                if (!left && recording.isUnheard()) {
+                if (!leaving.hasBegun() && recording.isUnheard()) {
                     if (!recording.isEnabled()) {
                         break;
                     }
@@ -222,7 +213,7 @@ final class Session extends GuestThread {
                     sendQuietly(new Object[] {0, "ended", redefinition.problem()});
                     break;
                 }
-                if (recording.isEnabled() && !left && !JFluid1Session.isEnabled()) {
+                if (recording.isEnabled() && !leaving.hasBegun() && !JFluid1Session.isEnabled()) {
                     sendQuietly(new Object[] {0, "ended", recording.reader().whyEnded()});
                     break;
                 }
@@ -237,7 +228,9 @@ final class Session extends GuestThread {
             sendQuietly(new Object[] {0, "ended", e.toString()});
         } finally {
             try {
-                leave();
+                if (leaving != null) {
+                    leaving.leave();
+                }
             } finally {
                 over = true;
                 go.countDown();
@@ -305,10 +298,10 @@ final class Session extends GuestThread {
             if (!WHILE_SWAPPING.contains(op)) {
                 redefinition.finish(); // the client knows to wait before it asks
             }
-            if (left && !WHILE_LEAVING.contains(op)) {
+            if (leaving.hasBegun() && !WHILE_LEAVING.contains(op)) {
                 throw new IOException("the session is over");
             }
-            reply = command(op, message);
+            reply = topicOf(op).command(op, message);
         } catch (MessagePack.Malformed e) {
             throw e;
         } catch (IOException | RuntimeException | LinkageError e) {
@@ -320,38 +313,44 @@ final class Session extends GuestThread {
         if (id != 0 && reply != Topic.LATER) {
             link.send(new Object[] {id, true, reply});
         }
-        if (detached) {
+        if (leaving.isDetached()) {
             for (int i = 0; i < 50 && link.hasUnsent(); i++) {
                 link.await(20);
             }
         }
     }
 
-    /** Whose each command is. */
+    /** What the client can ask for, and whose it is. */
     private void makeTopics() {
-        RuntimeLink runtime = new RuntimeLink();
         ClassTable table = new ClassTable(instrumentation);
-        loading = new ClassLoading(link, table, runtime);
-        HotSwap swap = new HotSwap(instrumentation, table, runtime, loading);
-        loading.begin(swap);
+        RuntimeLink runtime = new RuntimeLink();
+        ClassLoading loading = new ClassLoading(link, table, runtime);
+        HotSwap hotSwap = new HotSwap(instrumentation, table, runtime, loading);
+        loading.begin(hotSwap);
         questions = new Questions(link, table, loading);
-        classes = new Classes(table, swap);
+        classes = new Classes(table, hotSwap);
         calibration = new Calibration();
-        sampling = new Sampling(runtime, calibration);
+        Sampling sampling = new Sampling(runtime, calibration);
         recording = new Recording(instrumentation, link, loading, calibration, sampling, dir == null, go);
-        redefinition = new Redefinition(link, swap, calibration, recording);
+        redefinition = new Redefinition(link, hotSwap, calibration, recording);
         Status status =
-                new Status(instrumentation, build, link, table, runtime, swap, calibration, recording, sampling);
+                new Status(instrumentation, build, link, table, runtime, hotSwap, calibration, recording, sampling);
+        Leaving end = new Leaving(hotSwap, loading, sampling, redefinition, recording, calibration);
+
         table(status, "hello", "status", "stackTraces");
         table(classes, "loadedClasses", "findClasses", "classBytes", "vmLibrary", "mirrorWords", "peek");
         table(redefinition, "extendConstantPool", "redefineMethods", "ready");
+        table(loading, "watch", "loadHook");
+        table(questions, "reflected");
         table(calibration, "calibrate", "calibrateCounts", "timeRegions");
         table(recording, "configure", "neverWait", "tellSites", "profiler", "names", "allocations", "enable", "go",
                 "reclaim");
-        table(loading, "watch", "loadHook");
-        table(questions, "reflected");
         table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
-        hotSwap = swap;
+        table(end, "restore", "detach");
+
+        // Last: from here on there is something to be undone.
+        leaving = end;
+        hotSwap.open();
     }
 
     private void table(Topic topic, String... commands) {
@@ -360,92 +359,32 @@ final class Session extends GuestThread {
         }
     }
 
-    private Object command(String op, Object[] m) throws IOException {
+    private Topic topicOf(String op) throws IOException {
         Topic topic = topics.get(op);
-        if (topic != null) {
-            return topic.command(op, m);
+        if (topic == null) {
+            throw Topic.unknown(op);
         }
-        switch (op) {
-            case "restore": return leave();
-            case "detach": detached = true; return leave();
-            default: throw new IOException("unknown command " + op);
-        }
+        return topic;
     }
 
     // ---- the end ----
 
-    /**
-     * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
-     * only then let go of the mapping. Does not end before the application has its code: where the heap is
-     * full, it tries again until there is room. A second call does nothing, and returns the same.
-     *
-     * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released, what a
-     *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
-     */
-    private Object leave() {
-        if (left || hotSwap == null) {
-            return report;
-        }
-        left = true;
-        long begun = System.nanoTime();
-        loading.end();
-        JFluid1Session.disable(); // a thread that waits for an answer goes on, and lets a redefinition end
-        sampling.end();
-        redefinition.leave();
-        int[] restored = null;
-        boolean released = true;
-        long stopped = calibration.safepointNanos();
-        try {
-            for (int tries = 0; restored == null && !noMetaspace && tries < RESTORE_TRIES; tries++) {
-                restored = restore();
-            }
-        } finally {
-            released = recording.letGo();
-        }
-        for (long pause = RESTORE_NANOS; restored == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
-            Pause.nanos(pause);
-            restored = restore();
-        }
-        double millis = (System.nanoTime() - begun) / 1e6;
-        if (stopped >= 0) {
-            stopped = calibration.safepointNanos() - stopped;
-        }
-        String failure = recording.endProfiler(released);
-        boolean closed = hotSwap.close();
-        report = new Object[] {restored[0], restored[1], millis, released, failure, restored[2], closed, stopped};
-        return report;
-    }
-
-    /** @return as {@link HotSwap#restore}, or null if there was no memory for it */
-    private int[] restore() {
-        try {
-            redefinition.drop();
-            int[] restored = hotSwap.restore();
-            hotSwap.close();
-            return restored;
-        } catch (OutOfMemoryError full) {
-            noMetaspace = HotSwap.isMetaspace(full);
-            Pause.nanos(RESTORE_NANOS);
-            return null;
-        }
-    }
-
     /** Closes the link: only now the client sees us gone. What it cannot remove itself any more, we do. */
     private void close() {
-        for (int tries = 0; tries < RESTORE_TRIES; tries++) {
+        for (int tries = 0; tries < CLOSE_TRIES; tries++) {
             try {
                 closeQuietly();
                 if (dir == null) {
                     return;
                 }
                 Main.deleteQuietly(dir.resolve("ring"));
-                if (!detached) {
+                if (leaving == null || !leaving.isDetached()) {
                     Main.deleteQuietly(dir.resolve("link"));
                     Main.deleteQuietly(dir);
                 }
                 return;
             } catch (OutOfMemoryError full) {
-                Pause.nanos(RESTORE_NANOS);
+                Pause.nanos(CLOSE_NANOS);
             }
         }
     }
