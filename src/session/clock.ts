@@ -7,7 +7,7 @@
 
 import type { ClockName, ClockPair } from '../wire/messages.ts'
 
-/** Below this the error of a pair outweighs what it could correct. Between the agent's first two pairs there is more (RATE_NANOS of its Session). */
+/** Below this the error of a pair outweighs what it could correct. Between the agent's first two pairs there is more (RATE_NANOS of its Calibration). */
 const LEAST_NANOS = 2_000_000
 /** No frequency changes by as much: the kernel slews its clock by 500 ppm at most (adjtimex(2)). */
 const JUMP = 1e-3

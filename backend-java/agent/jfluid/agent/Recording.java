@@ -138,14 +138,17 @@ final class Recording extends Topic {
         }
     }
 
-    /** Lets go of the buffer, once nothing is recorded any more. @return whether it could be released, as {@link Ring#letGo} */
+    /** Lets go of the buffer, once nothing is recorded any more. @return as {@link Ring#letGo}; true if there was none */
     boolean letGo() {
         boolean released = ring == null || ring.letGo();
         ring = null;
         return released;
     }
 
-    /** @param released what {@link #letGo} has said. @return what a profiler of the user's has thrown, or null */
+    /**
+     * @param released what {@link #letGo} has said
+     * @return what a profiler of the user's has thrown, or null
+     */
     String endProfiler(boolean released) {
         if (profiling == null) {
             return null;

@@ -43,7 +43,11 @@ final class Redefinition extends Topic {
         }
     }
 
-    /** Probes of these methods ask nothing. @param highest of all methods that there are now */
+    /**
+     * Probes of these methods ask nothing.
+     *
+     * @param highest of all methods that there are now
+     */
     static void ready(int highest, int[] methods) {
         JFluid1Session.methods(highest);
         for (int id : methods) {

@@ -1,0 +1,45 @@
+// Each command of the client stands in three places: src/wire/messages.ts draws it, the table in the agent's Session says which topic it
+// belongs to, and that topic's file, and no other, says what is done.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const agent = new URL('../../backend-java/agent/jfluid/agent/', import.meta.url)
+const sourceOf = (file: string) => readFileSync(new URL(file, agent), 'utf8')
+
+/** Of the comment above, whose lines begin with the name of a command, and what more there is to say of it is indented further. */
+function drawn(): string[] {
+  const text = readFileSync(new URL('../../src/wire/messages.ts', import.meta.url), 'utf8')
+  const commands = text.slice(text.indexOf('// Commands ('), text.indexOf('// Events:'))
+  return [...commands.matchAll(/^\/\/ {3}(\w+)/gm)].map(([, name]) => name!)
+}
+
+/** [command, name of the topic's class] */
+function table(): [string, string][] {
+  const session = sourceOf('Session.java')
+  return [...session.matchAll(/\btable\((\w+),([^)]+)\);/g)].flatMap(([, variable, commands]) => {
+    const topic = new RegExp(`\\b${variable} =\\s+new (\\w+)\\(`).exec(session)![1]!
+    return [...commands!.matchAll(/"(\w+)"/g)].map(([, command]): [string, string] => [command!, topic])
+  })
+}
+
+describe('commands of the client', () => {
+  const topics = readdirSync(agent)
+    .filter((file) => sourceOf(file).includes(' extends Topic '))
+    .map((file) => basename(file, '.java'))
+
+  it('are those that the messages draw, each once', () => {
+    expect(drawn().length).toBeGreaterThan(25)
+    expect(
+      table()
+        .map(([command]) => command)
+        .sort(),
+    ).toEqual(drawn().sort())
+  })
+
+  it.each(table())('%s is done in %s.java', (command, topic) => {
+    const doing = topics.filter((it) => sourceOf(`${it}.java`).includes(`case "${command}":`))
+    expect(doing).toEqual([topic])
+  })
+})
