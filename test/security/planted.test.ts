@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { Autosave } from '../../src/commands/autosave.ts'
-import { outputFile } from '../../src/commands/run.ts'
+import { outputFile } from '../../src/commands/child-program.ts'
 import { writeProfile } from '../../src/profile/file.ts'
 import { probeFile } from '../../src/profile/replace-file.ts'
 import { until } from '../live/remains.ts'
