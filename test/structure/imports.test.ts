@@ -107,3 +107,74 @@ describe('the map of src', () => {
     expect(importers.every((f) => f.startsWith(join('tui', 'screen')))).toBe(true)
   })
 })
+
+/** Files that a file imports: with their values, at once or later; or only their types, too. */
+function importGraph(withTypes: boolean): Map<string, string[]> {
+  const known = new Set(files)
+  return new Map(
+    files.map((file) => {
+      const text = readFileSync(join(src, file), 'utf8')
+      const paths = [
+        ...[...text.matchAll(/^(?:import|export)\s+(type\s)?([^'"]*?)from\s+'(\.[^']+)'/gm)]
+          .filter(([, type, names]) => withTypes || (type === undefined && !areTypes(names!)))
+          .map(([, , , path]) => path!),
+        ...[...text.matchAll(/^import '(\.[^']+)'/gm)].map(([, path]) => path!),
+        ...[...text.matchAll(/(typeof )?import\(\s*'(\.[^']+)'\s*\)/g)]
+          .filter(([, type]) => withTypes || type === undefined)
+          .map(([, , path]) => path!),
+      ]
+      return [file, paths.map((path) => normalize(join(dirname(file), path))).filter((it) => known.has(it))]
+    }),
+  )
+}
+
+/** Whether all names between braces are types: `{ type A, type B }`. */
+function areTypes(names: string): boolean {
+  const [, inside] = /^\s*\{([^}]*)\}\s*$/.exec(names) ?? []
+  const each = inside?.split(',').filter((it) => it.trim() !== '')
+  return each !== undefined && each.length > 0 && each.every((it) => it.trim().startsWith('type '))
+}
+
+/** Files that import each other, by way of others or not: the strongly connected components of more than one file (Tarjan). */
+function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const found: string[][] = []
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const open: string[] = []
+  const visit = (file: string): void => {
+    index.set(file, index.size)
+    low.set(file, index.get(file)!)
+    open.push(file)
+    for (const to of graph.get(file)!) {
+      if (!index.has(to)) visit(to)
+      if (open.includes(to)) low.set(file, Math.min(low.get(file)!, low.get(to)!))
+    }
+    if (low.get(file) !== index.get(file)) return
+    const circle = open.splice(open.indexOf(file))
+    if (circle.length > 1) found.push(circle.sort())
+  }
+  for (const file of graph.keys()) if (!index.has(file)) visit(file)
+  return found
+}
+
+describe('circles of imports', () => {
+  it('are found', () => {
+    const graph = new Map([
+      ['a', ['b']],
+      ['b', ['c', 'd']],
+      ['c', ['a']],
+      ['d', ['d']],
+    ])
+    expect(circles(graph)).toEqual([['a', 'b', 'c']])
+    expect(importGraph(false).get(join('session', 'session.ts'))!.length).toBeGreaterThan(10)
+  })
+
+  it('of values are nowhere, also where a module is imported later', () => {
+    expect(circles(importGraph(false))).toEqual([])
+  })
+
+  it('of types are inside of one folder', () => {
+    for (const circle of circles(importGraph(true)))
+      expect(new Set(circle.map((it) => it.split(sep)[0])).size, circle.join(' ')).toBe(1)
+  })
+})
