@@ -3,18 +3,16 @@
 import type { Flags } from '../options/table.ts'
 import { remoteAddress } from '../remote/address.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
-import type { Session } from '../session/session.ts'
 import { needsAllCalls } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { preloadScreen, terminalProblem } from '../tui/screen.ts'
 import { checkAll } from './all.ts'
 import { withConsent } from './consent.ts'
 import { commandOptions } from './options.ts'
-import { outcome } from './outcome.ts'
 import { ProfilePlace } from './place.ts'
 import { samplesInstead, whySampled } from './samples-instead.ts'
-import { say } from './say.ts'
-import type { view } from './session-view.ts'
+import { type StopSignal, stopSignal } from './signals.ts'
+import type { Source, Way } from './source.ts'
 import { checkWait } from './wait-for.ts'
 import { checkJdwp, wayIn } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
@@ -35,69 +33,108 @@ export async function attach(pidText: string | undefined, flags: Flags<'attach'>
   checkAll('attach', pidText, flags)
   checkWait(pidText, flags)
   if (flags.all !== undefined) {
-    const { attachAll } = await import('./attach-all.ts')
-    return await attachAll(flags.all, flags)
+    const { severalJvms } = await import('./several-jvms.ts')
+    return await attachBy(await severalJvms(flags.all, flags), flags)
   }
   checkJdwp(pidText, flags)
   const address = pidText === undefined ? null : remoteAddress(pidText)
   if (address !== null) {
-    const { attachRemote } = await import('./remote-attach.ts')
-    return await attachRemote(address, flags)
+    const { remoteJvm } = await import('./remote-jvm.ts')
+    return await attachBy(await remoteJvm('attach', address, flags), flags)
   }
   if (isSampledByJvm(flags)) {
-    const { attachWholeJvm } = await import('./whole-jvm.ts')
-    return await attachWholeJvm(pidText, flags)
+    const { wholeJvm } = await import('./whole-jvm.ts')
+    return await attachBy(wholeJvm(pidText, flags), flags)
   }
+  await attachCalls(pidText, flags)
+}
+
+/** The way to a view, and back from it. */
+async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
+  /** Once there is a view, what there is to say comes after it. */
+  const later: string[] = []
+  const tell = (line: string): void => void later.push(line)
+  const { out, all } = flags
+  const placeOf = (): Promise<ProfilePlace | null> => ProfilePlace.maybeAt(out, flags, tell)
+  // Those of several JVMs come first.
+  let place = all === undefined ? await placeOf() : null
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
-  const chooses = lacksRoot(flags) && problem === null
+  if (problem !== null) throw problem
+  const progress = createProgress(process.stderr)
+  let stop: StopSignal | undefined
+  let source: Source | null
+  try {
+    source = await way({
+      ...{ progress, later, tell },
+      async found() {
+        place ??= await placeOf()
+        preloadScreen()
+      },
+      stop: () => (stop ??= stopSignal()),
+    })
+  } finally {
+    stop?.dispose() // the screen listens itself, and asks who does
+    progress.close()
+  }
+  if (source === null) return
+  const { outcome, leave } = source
+  try {
+    const { view } = await import('./view.ts')
+    await view(source, place, later, {
+      async told(how) {
+        const told = await outcome(how === 'quit' ? null : how, place?.path ?? null)
+        if (told !== null) throw told
+      },
+    })
+  } finally {
+    await leave?.()
+  }
+}
+
+async function attachCalls(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
+  const isShown = terminalProblem(process.stdin, process.stdout, process.env) === null
+  const chooses = lacksRoot(flags) && isShown
   // What does not go together is told before anybody looks for a root.
   let calls = withoutSampler(flags)
   let options = await commandOptions(chooses ? { ...withoutSampler(flags), root: [ANY_ROOT] } : flags)
-  const later: string[] = []
-  const place = await ProfilePlace.maybeAt(flags.out, flags, (line) => later.push(line))
-  if (problem !== null) throw problem
-  const way = await wayIn(pidText, flags)
-  preloadScreen()
-  preloadRecorder()
-  if (chooses) {
-    const { findRoot } = await import('./choose-root.ts')
-    const isAdaptive =
-      options.scheme === 'adaptive' || (options.scheme === 'auto' && needsAllCalls(options) === null)
-    const found = await findRoot(way.number, flags.sampler, isAdaptive)
-    if (found === null) return
-    calls = { ...calls, root: [found.root] }
-    options = { ...(await commandOptions(calls)), seen: found.seen }
-  }
-  const progress = createProgress(process.stderr)
-  progress.phase(`attaching to ${way.name}`)
-  const onPhase = (phase: string): void => progress.phase(phase)
-  let started: { readonly session: Session; readonly view: typeof view }
-  try {
-    started = await withConsent(
+  const way: Way = async ({ progress, found }) => {
+    const { name, number, open } = await wayIn(pidText, flags)
+    await found(number)
+    preloadRecorder()
+    if (chooses) {
+      const { findRoot } = await import('./choose-root.ts')
+      const isAdaptive =
+        options.scheme === 'adaptive' || (options.scheme === 'auto' && needsAllCalls(options) === null)
+      const chosen = await findRoot(number, flags.sampler, isAdaptive)
+      if (chosen === null) return null
+      calls = { ...calls, root: [chosen.root] }
+      options = { ...(await commandOptions(calls)), seen: chosen.seen }
+    }
+    progress.phase(`attaching to ${name}`)
+    const onPhase = (phase: string): void => progress.phase(phase)
+    return await withConsent(
       options,
       async (request) => {
         // The JVM loads its agent while what is needed behind the door is read.
-        const [door, { Session }, { view }] = await Promise.all([
-          way.open(onPhase, request),
+        const [door, { Session }, { sessionSource }] = await Promise.all([
+          open(onPhase, request),
           import('../session/session.ts'),
+          import('./session-source.ts'),
           import('./session-view.ts'),
+          import('./view.ts'),
         ])
-        return { session: await Session.start(door, request, onPhase), view }
+        return sessionSource(await Session.start(door, request, onPhase))
       },
       () => progress.close(),
       samplesInstead(calls) !== null,
     )
+  }
+  try {
+    await attachBy(way, flags)
   } catch (problem) {
     const instead = whySampled(problem, calls)
     if (instead === null) throw problem
-    const { attachWholeJvm } = await import('./whole-jvm.ts')
-    return await attachWholeJvm(instead.pid, instead.flags, instead.why)
-  } finally {
-    progress.close()
+    const { wholeJvm } = await import('./whole-jvm.ts')
+    await attachBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
   }
-  const { session } = started
-  const left = await started.view(session, place)
-  for (const line of later) say(line)
-  const told = outcome(session, left === 'quit' ? null : left, flags.out ?? null)
-  if (told !== null) throw told
 }

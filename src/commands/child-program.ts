@@ -7,7 +7,9 @@ import { EX_CANTCREAT, EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/e
 import type { Flags } from '../options/table.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
 import { openLog } from '../profile/replace-file.ts'
+import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
+import type { Source } from './source.ts'
 
 export class CannotStart extends JfluidError {
   readonly exitCode = EX_NOINPUT
@@ -39,6 +41,24 @@ export class NoJvmStarted extends JfluidError {
 export interface RunFlags extends Flags<'run'> {
   /** What the program prints is not what is asked for. */
   readonly outputToStderr?: boolean
+}
+
+/** What a program is started with so that it can be recorded from its first moment on. */
+export interface ProgramDoor {
+  /** For its JVM. */
+  readonly options: readonly string[]
+  /** @returns what to say if the program ends, with that status, before it is recorded */
+  begin(
+    child: ChildProcess,
+    exit: Promise<number>,
+    tell: (line: string) => void,
+  ): Promise<ProgramRecording | ((status: number) => JfluidError)>
+  leave(): void
+}
+
+export interface ProgramRecording {
+  readonly source: Source
+  readonly session: Pick<Session, 'pid' | 'ending' | 'endedBy'>
 }
 
 /** Where the program's output goes while the live view has the screen. */

@@ -95,7 +95,7 @@ function seenAt(
 
 async function chosenOn(choice: RootChoice): Promise<Chosen> {
   const screen = await openScreen()
-  const stop = stopSignal() // a closed terminal is told twice, see attach.ts
+  const stop = stopSignal() // a closed terminal is told twice, see view.ts
   try {
     return await chooseRoot(choice, screen)
   } finally {

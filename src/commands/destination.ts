@@ -120,9 +120,15 @@ export class Destination {
    *
    * @param phase  told what goes on
    * @param stop   the next signal ends the push, and not us
+   * @param called  what it is
    * @throws ProfilePutElsewhere, ProfileOnlyAutosaved, CannotWriteProfile, ProfileNotPushed
    */
-  async put(profile: Profile, phase: (text: string) => void, stop: StopSignal): Promise<Put> {
+  async put(
+    profile: Profile,
+    phase: (text: string) => void,
+    stop: StopSignal,
+    called = 'profile',
+  ): Promise<Put> {
     const [to, send] = [this.#push, this.#send]
     let path: string | null = this.#place.path
     let problem: JfluidError | null = null
@@ -133,7 +139,7 @@ export class Destination {
       problem = error
       path = error instanceof ProfilePutElsewhere ? error.path : null
     }
-    const kept = path === null ? [] : [written(path)]
+    const kept = path === null ? [] : [written(called, path)]
     if (to === null || send === null) return { path, store: null, problem, lines: kept }
     if (profile.events.count === 0) {
       const nothing = 'nothing was recorded, and so nothing is pushed'
@@ -212,8 +218,8 @@ function isOfFiles(error: unknown): error is FileProblem {
   )
 }
 
-function written(path: string): string {
-  return `profile written to ${path}; read it with: jfluid report ${shellWord(path)}`
+function written(called: string, path: string): string {
+  return `${called} written to ${path}; read it with: jfluid report ${shellWord(path)}`
 }
 
 /** Without --out, a file of this directory, or of one for what is temporary. */

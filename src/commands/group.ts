@@ -12,7 +12,7 @@ import type { Session } from '../session/session.ts'
 import { asksFirst, type SessionRequest } from '../session/session-options.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { EndedBySignal, outcome } from './outcome.ts'
+import { EndedBySignal, type Kept, outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import type { StopSignal } from './signals.ts'
 import { startUnless } from './start.ts'
@@ -43,34 +43,23 @@ export interface Member {
   readonly place: ProfilePlace | null
 }
 
-/** Where profiles go: all together, and each JVM's own beside it. */
-export class GroupPlaces {
-  readonly whole: ProfilePlace
-  readonly #own: ReadonlyMap<number, ProfilePlace>
-
-  private constructor(whole: ProfilePlace, own: ReadonlyMap<number, ProfilePlace>) {
-    this.whole = whole
-    this.#own = own
-  }
-
-  /** @throws BadDuration, CannotWriteProfile: now, and not after a recording */
-  static async at(
-    out: string,
-    jvms: readonly Jvm[],
-    flags: PlaceFlags,
-    tell: (line: string) => void,
-  ): Promise<GroupPlaces> {
-    const own = new Map<number, ProfilePlace>()
-    // Beside a device or a pipe there is no place.
-    const isFile = statSync(out, { throwIfNoEntry: false })?.isFile() ?? true
-    for (const { pid } of isFile ? jvms : [])
-      own.set(pid, await ProfilePlace.at(ownPath(out, pid), flags, tell))
-    return new GroupPlaces(await ProfilePlace.at(out, flags, tell), own)
-  }
-
-  of({ pid }: Jvm): ProfilePlace | null {
-    return this.#own.get(pid) ?? null
-  }
+/**
+ * Where the profile of each JVM goes, by its process id: beside that of all.
+ *
+ * @param out  of that; nothing is kept without one
+ * @throws BadDuration, CannotWriteProfile: now, and not after a recording
+ */
+export async function ownPlaces(
+  out: string | undefined,
+  jvms: readonly Jvm[],
+  flags: PlaceFlags,
+  tell: (line: string) => void,
+): Promise<ReadonlyMap<number, ProfilePlace>> {
+  const own = new Map<number, ProfilePlace>()
+  // Beside a device or a pipe there is no place.
+  if (out === undefined || statSync(out, { throwIfNoEntry: false })?.isFile() === false) return own
+  for (const { pid } of jvms) own.set(pid, await ProfilePlace.at(ownPath(out, pid), flags, tell))
+  return own
 }
 
 /** "p.jfluid" of all is "p.4711.jfluid" of one. */
@@ -104,7 +93,7 @@ export class Group {
   static async start(
     jvms: readonly Jvm[],
     options: SessionRequest,
-    places: GroupPlaces | null,
+    places: ReadonlyMap<number, ProfilePlace>,
     stop: StopSignal,
     tell: (line: string) => void,
   ): Promise<Group | null> {
@@ -121,7 +110,7 @@ export class Group {
             options,
             () => {},
           )
-          if (session !== null) members.push({ jvm, session, place: places?.of(jvm) ?? null })
+          if (session !== null) members.push({ jvm, session, place: places.get(jvm.pid) ?? null })
         } catch (error) {
           if (!(error instanceof JfluidError)) throw error
           problems.push({ jvm, error })
@@ -252,10 +241,10 @@ export class Group {
    * The one thing to tell of it all.
    *
    * @param signal  what ended the recording, null if no signal did
-   * @param out     where all profiles are as one
+   * @param kept    where all profiles are as one
    */
-  outcome(signal: NodeJS.Signals | null, out: string | null): JfluidError | null {
-    if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, out)
+  outcome(signal: NodeJS.Signals | null, kept: Kept): JfluidError | null {
+    if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
     const all = new Set([...this.members, ...this.#problems].map(({ jvm }) => jvm.pid))
     return this.#problems.length === 0 ? null : new NotAllRecorded(this.#problems, all.size)
   }

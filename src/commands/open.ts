@@ -22,7 +22,7 @@ export async function open(file: string): Promise<void> {
       ? runLiveView(fileSource(profile, file, keeper), screen)
       : runRegionView(fileRegionSource({ ...profile, regions }, file, keeper), screen)
   const screen = await openScreen()
-  const stop = stopSignal() // a closed terminal is told twice, see attach.ts
+  const stop = stopSignal() // a closed terminal is told twice, see view.ts
   try {
     const left = await show(screen)
     if (left !== 'quit') process.exitCode = signalStatus(left)

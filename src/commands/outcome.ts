@@ -12,7 +12,7 @@ import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
 
 /** Where what was recorded can be read: a file, or a store; null where only the report on the screen is left. */
-type Kept = string | { readonly store: string } | null
+export type Kept = string | { readonly store: string } | null
 
 function read(kept: Kept): string {
   if (typeof kept === 'object' && kept !== null) {

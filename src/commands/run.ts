@@ -1,24 +1,31 @@
 // jfluid run: controlled start-up (report, section 3). The JVM is started with the agent on its
 // command line and held back until the roots are armed, so profiling begins with its first class.
 
-import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_IOERR, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
-import { type OpenDoor, startDoor } from '../session/doors/door.ts'
+import { startDoor } from '../session/doors/door.ts'
 import { LeftBeforeRecording } from '../session/recording.ts'
 import { Session } from '../session/session.ts'
+import type { SessionRequest } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { terminalProblem } from '../tui/screen.ts'
 import { LinkLost } from '../wire/link.ts'
-import { exitOf, NoJvmStarted, outputFile, outputOf, type RunFlags, start } from './child-program.ts'
-import { finish, tellMessages } from './finish.ts'
-import { describeMatches } from './matches.ts'
+import {
+  exitOf,
+  NoJvmStarted,
+  outputFile,
+  outputOf,
+  type ProgramDoor,
+  type RunFlags,
+  start,
+} from './child-program.ts'
 import { commandOptions } from './options.ts'
 import { PassOn } from './pass-on.ts'
 import { ProfilePlace } from './place.ts'
 import { checkPlatform } from './platform.ts'
-import { view } from './session-view.ts'
+import { sessionSource } from './session-source.ts'
+import { view } from './view.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 /** The process of a JVM that has closed its link ends within it, if it does. */
@@ -38,97 +45,53 @@ export class EndedBeforeRecording extends JfluidError {
 /** @returns the program's own exit status, 128 + n if signal n ended it */
 export async function run(command: readonly string[], flags: RunFlags): Promise<number> {
   checkPlatform('run', undefined, process.platform)
-  if (isSampledByJvm(flags)) {
-    const { runWholeJvm } = await import('./whole-jvm.ts')
-    return await runWholeJvm(command, flags)
-  }
-  const options = { ...(await commandOptions(flags)), untilExit: true }
+  const openDoor = await doorOf(command, flags)
   const headless = flags.record !== undefined
   const progress = createProgress(process.stderr)
-  const place = await ProfilePlace.maybeAt(flags.record, flags, (line) => progress.note(line))
+  const note = (line: string): void => progress.note(line)
+  const place = await ProfilePlace.maybeAt(flags.record, flags, note)
   if (!headless) {
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
   }
   const output = headless ? null : outputFile(flags.output)
-  const door = await startDoor()
-  let child: ChildProcess
-  let exit: Promise<number>
+  const door = await openDoor()
   const signals = new PassOn()
   try {
-    child = start(command, [door.option], await outputOf(output, flags))
+    const child = start(command, door.options, await outputOf(output, flags))
     signals.to(child)
-    exit = exitOf(child, command[0]!)
-  } catch (error) {
-    signals.dispose()
-    door.leave()
-    throw error
-  }
-  try {
-    const gone = new AbortController()
-    void exit.then(
-      () => gone.abort(),
-      () => gone.abort(),
-    )
-    let open: OpenDoor | null
-    try {
-      open = await door.connect(child.pid ?? 0, gone.signal, ({ message }) =>
-        progress.note(`${message}; it goes on, and jfluid waits for another JVM`),
-      )
-    } catch (error) {
-      child.kill('SIGTERM')
-      throw error
-    }
-    if (open === null) {
+    const exit = exitOf(child, command[0]!)
+    const begun = await door.begin(child, exit, note)
+    if (typeof begun === 'function') {
       const status = await exit
-      if (signals.ending === null) throw new NoJvmStarted(command.join(' '))
-      progress.note(endedEarly(signals.ending))
+      if (signals.ending === null) throw begun(status)
+      note(`${signals.ending} ended the program before anything was recorded`)
       return status
     }
-    let session: Session
-    try {
-      session = await Session.start(open, options)
-    } catch (error) {
-      if (!(error instanceof LinkLost || error instanceof LeftBeforeRecording)) {
-        child.kill('SIGTERM') // its main() is still held back, as a rule
-        throw error
-      }
-      // It has ended, or runs on: then it is by itself, and nothing to be ended by us.
-      const soon = await Promise.race([exit, sleep(ENDING_MS, null, { ref: false })])
-      if (soon === null) progress.note(`${error.message}; the program goes on, and is not recorded`)
-      const status = await exit
-      if (signals.ending === null) throw new EndedBeforeRecording(command.join(' '), status, error)
-      progress.note(endedEarly(signals.ending))
-      return status
-    }
+    const { source, session } = begun
     signals.knows(session.pid)
     const noteSignal = (): void => {
       if (child.signalCode !== null) session.endedBy(child.signalCode)
     }
-    if (headless) {
-      for (const line of describeMatches(session)) progress.note(line)
-      const quiet = tellMessages(session, (line) => progress.note(line))
-      place?.guard(session)
-      await session.ended
+    if (place !== null) {
+      for (const line of source.matches()) note(line)
+      const quiet = source.tellMessages(note)
+      if (source.saved !== undefined) place.guard(source.saved)
+      await source.ended
       quiet()
       if (session.ending?.how === 'target ended') {
         await exit // the JVM has gone; how, is known in a moment
         noteSignal()
       }
-      await place?.release()
-      const finishing = finish(session)
-      const { profile } = await (place === null ? finishing : place.orAutosaved(finishing))
-      await place?.keep(profile)
-      for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-      progress.note(
-        `profile written to ${flags.record}; read it with: jfluid report ${shellWord(flags.record)}`,
-      )
+      await place.release()
+      const { profile } = await place.orAutosaved(source.finish(note))
+      await place.keep(profile)
+      for (const warning of profile.warnings) note(`warning: ${warning}`)
+      note(`profile written to ${place.path}; read it with: jfluid report ${shellWord(place.path)}`)
     } else {
-      await view(session, null, noteSignal)
+      await view(source, null, [], { onLeft: noteSignal })
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
-      progress.note(
-        `the program's output is in ${output!.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
-      )
+      note(`the program's output is in ${output!.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
     }
     return await exit
   } finally {
@@ -138,6 +101,44 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   }
 }
 
-function endedEarly(signal: NodeJS.Signals): string {
-  return `${signal} ended the program before anything was recorded`
+async function doorOf(
+  command: readonly string[],
+  flags: RunFlags,
+): Promise<() => ProgramDoor | Promise<ProgramDoor>> {
+  if (isSampledByJvm(flags)) return (await import('./whole-jvm.ts')).sampledProgram(command, flags)
+  const options = { ...(await commandOptions(flags)), untilExit: true }
+  return () => callsDoor(command, options)
+}
+
+/** The agent is on the command line, and holds `main()` back until its roots are armed. */
+async function callsDoor(command: readonly string[], options: SessionRequest): Promise<ProgramDoor> {
+  const door = await startDoor()
+  return {
+    options: [door.option],
+    async begin(child, exit, note) {
+      const gone = new AbortController()
+      void exit.then(
+        () => gone.abort(),
+        () => gone.abort(),
+      )
+      try {
+        const open = await door.connect(child.pid ?? 0, gone.signal, ({ message }) =>
+          note(`${message}; it goes on, and jfluid waits for another JVM`),
+        )
+        if (open === null) return () => new NoJvmStarted(command.join(' '))
+        const session = await Session.start(open, options)
+        return { session, source: sessionSource(session) }
+      } catch (error) {
+        if (!(error instanceof LinkLost || error instanceof LeftBeforeRecording)) {
+          child.kill('SIGTERM') // its main() is still held back, as a rule
+          throw error
+        }
+        // It has ended, or runs on: then it is by itself, and nothing to be ended by us.
+        const soon = await Promise.race([exit, sleep(ENDING_MS, null, { ref: false })])
+        if (soon === null) note(`${error.message}; the program goes on, and is not recorded`)
+        return (status) => new EndedBeforeRecording(command.join(' '), status, error)
+      }
+    },
+    leave: () => door.leave(),
+  }
 }

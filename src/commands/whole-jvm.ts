@@ -5,27 +5,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoSuchProcess } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
-import { parseDuration } from '../base/duration.ts'
-import type { JfluidError } from '../base/errors.ts'
-import { shellWord } from '../base/shell-word.ts'
-import type { Flags } from '../options/table.ts'
+import type { SessionFlags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
-import { reportPieces, terminalOptions } from '../profile/report.ts'
-import { writePieces } from '../profile/write.ts'
 import { JvmSampling, type JvmSamplingOptions, recorderSampling } from '../session/sampling/jvm-sampling.ts'
 import { openRecordingDoor, type RecordingDoor } from '../session/sampling/recording-door.ts'
-import { type Leave, type LiveSource, runLiveView } from '../tui/app.ts'
-import { createProgress } from '../tui/progress.ts'
-import { openScreen, preloadScreen, terminalProblem } from '../tui/screen.ts'
-import { exitOf, NoJvmStarted, outputFile, outputOf, type RunFlags, start } from './child-program.ts'
-import { Destination, keptIn } from './destination.ts'
+import { type LiveSource, runLiveView } from '../tui/app.ts'
+import { NoJvmStarted, type ProgramDoor } from './child-program.ts'
 import { sessionKeeper } from './keeper.ts'
 import { NothingSampled, outcome } from './outcome.ts'
-import { PassOn } from './pass-on.ts'
-import { ProfilePlace } from './place.ts'
-import { say } from './say.ts'
-import { endingSignals, keepStatus, stopSignal } from './signals.ts'
-import { jvmFor } from './wait-for.ts'
+import type { Source, Way } from './source.ts'
+import { jvmFor, type WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** It says itself why it did not start. */
@@ -37,150 +26,39 @@ const LOOK_MS = 10
 /** From the look of a JVM until it records, if it does as told. */
 const OPTIONS_MS = 20_000
 
-/** @param whySamples  if calls were asked for */
-export async function attachWholeJvm(
-  pidText: string | undefined,
-  flags: Flags<'attach'>,
-  whySamples?: string,
-): Promise<void> {
-  const samples = wholeJvmSampling(flags)
-  const later: string[] = []
-  const place = await ProfilePlace.maybeAt(flags.out, flags, (line) => later.push(line))
-  const problem = terminalProblem(process.stdin, process.stdout, process.env)
-  if (problem !== null) throw problem
-  const pid = await jvmFor(pidText, flags)
-  preloadScreen()
-  const progress = createProgress(process.stderr)
-  progress.phase(`attaching to ${pid}`)
-  let session: JvmSampling
-  try {
-    session = await JvmSampling.start(pid, { ...samples, whySamples, onCost: (text) => progress.note(text) })
-  } finally {
-    progress.close()
-  }
-  const left = await view(session, place)
-  for (const line of later) say(line)
-  const { how, profile } = left
-  const ended = outcome(session, how === 'quit' ? null : how, flags.out ?? null)
-  const told = orNothing(ended, session, profile)
-  if (told !== null) throw told
-}
+type WholeJvmFlags = SessionFlags & WaitFlags
 
 /** @param whySamples  if calls were asked for */
-export async function recordWholeJvm(
-  pidText: string | undefined,
-  flags: Flags<'record'>,
-  whySamples?: string,
-): Promise<void> {
+export function wholeJvm(pidText: string | undefined, flags: WholeJvmFlags, whySamples?: string): Way {
   const samples = wholeJvmSampling(flags)
-  const to = Destination.check(flags)
-  const durationMs = parseDuration(flags.duration)
-  const pid = await jvmFor(pidText, flags)
-  const progress = createProgress(process.stderr)
-  const place = await Destination.of(flags, to, pid, (line) => progress.note(line))
-  const stop = stopSignal()
-  try {
+  return async ({ progress, later, found }) => {
+    const pid = await jvmFor(pidText, flags)
+    await found(pid)
     progress.phase(`attaching to ${pid}`)
-    if (whySamples !== undefined) progress.note(whySamples)
-    const session = await JvmSampling.start(pid, {
-      ...samples,
-      whySamples,
-      onCost: (text) => progress.note(text),
-    })
-    place.guard(session)
-    progress.phase('sampling')
-    const ticker = setInterval(() => {
-      const { elapsedMs, samples, methods } = session.status()
-      progress.update(
-        `${Math.round(elapsedMs / 1000)}/${Math.round(durationMs / 1000)} s  ${samples} samples  ${methods} methods`,
-      )
-    }, STATUS_MS)
-    const timer = new Promise<string>((resolve) => {
-      setTimeout(resolve, durationMs, 'the time is over').unref()
-    })
-    const stopped = stop.fired.then((name) => `${name} was received`)
-    const why = await Promise.race([timer, stopped, session.ended])
-    const { signal } = stop // one that comes later does not change why we end
-    clearInterval(ticker)
-    progress.phase(`ending: ${why}`)
-    await place.release()
-    const profile = await finish(session)
-    progress.done(describeLeaving(session))
-    for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-    const put = await place.put(profile, (text) => progress.phase(text), stop)
-    if (put.problem !== null) throw put.problem
-    for (const line of put.lines) progress.note(line)
-    const problem = orNothing(outcome(session, signal, keptIn(put)), session, profile)
-    if (problem !== null) throw problem
-  } finally {
-    keepStatus()
-    stop.dispose()
-    progress.close()
+    if (whySamples !== undefined && later === null) progress.note(whySamples)
+    const onCost = (text: string): void => progress.note(text)
+    return sampledSource(await JvmSampling.start(pid, { ...samples, whySamples, onCost }))
   }
 }
 
-/**
- * The JVM samples itself from its first moment on. By dumps of its threads it cannot, and is attached to as soon as it lets us.
- *
- * @returns the program's own exit status, 128 + n if signal n ended it
- */
-export async function runWholeJvm(command: readonly string[], flags: RunFlags): Promise<number> {
+/** The JVM samples itself from its first moment on. By dumps of its threads it cannot, and is attached to as soon as it lets us. */
+export function sampledProgram(command: readonly string[], flags: SessionFlags): () => ProgramDoor {
   const samples = wholeJvmSampling(flags)
   const { sampling } = samples
-  const headless = flags.record !== undefined
-  const progress = createProgress(process.stderr)
-  const place = await ProfilePlace.maybeAt(flags.record, flags, (line) => progress.note(line))
-  if (!headless) {
-    const problem = terminalProblem(process.stdin, process.stdout, process.env)
-    if (problem !== null) throw problem
-  }
-  const output = headless ? null : outputFile(flags.output)
-  const door =
-    sampling.by === 'stacks' ? null : openRecordingDoor(recorderSampling(sampling), samples.debugInfo)
-  const signals = new PassOn()
-  try {
-    const child = start(command, door?.options ?? [], await outputOf(output, flags))
-    signals.to(child)
-    const exit = exitOf(child, command[0]!)
+  return () => {
+    const door =
+      sampling.by === 'stacks' ? null : openRecordingDoor(recorderSampling(sampling), samples.debugInfo)
     // It has been asked to record itself: where its options have taken the place of ours, it is asked to record once more.
     const as = door === null ? sampling : { ...sampling, by: sampling.by ?? 'jfr' }
-    const session = await startWith(child, exit, door, { ...samples, sampling: as, untilExit: true })
-    if (session === null) {
-      const status = await exit
-      if (signals.ending === null) throw new NoJvmStarted(command.join(' '), door && RECORDER_HINT)
-      progress.note(`${signals.ending} ended the program before anything was recorded`)
-      return status
+    return {
+      options: door?.options ?? [],
+      async begin(child, exit) {
+        const session = await startWith(child, exit, door, { ...samples, sampling: as, untilExit: true })
+        if (session !== null) return { session, source: sampledSource(session) }
+        return () => new NoJvmStarted(command.join(' '), door && RECORDER_HINT)
+      },
+      leave: () => door?.leave(),
     }
-    signals.knows(session.pid)
-    const noteSignal = (): void => {
-      if (child.signalCode !== null) session.endedBy(child.signalCode)
-    }
-    if (headless) {
-      place?.guard(session)
-      await session.ended
-      if (session.ending?.how === 'target ended') {
-        await exit // the JVM has gone; how, is known in a moment
-        noteSignal()
-      }
-      await place?.release()
-      const profile = await finish(session)
-      await place?.keep(profile)
-      for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-      progress.note(
-        `profile written to ${flags.record}; read it with: jfluid report ${shellWord(flags.record)}`,
-      )
-    } else {
-      await view(session, null, noteSignal)
-      const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
-      progress.note(
-        `the program's output is in ${output!.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`,
-      )
-    }
-    return await exit
-  } finally {
-    signals.dispose()
-    progress.close()
-    door?.leave()
   }
 }
 
@@ -246,33 +124,30 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** Shows a session until the user leaves, then reports to the scrollback. */
-async function view(
-  session: JvmSampling,
-  place: ProfilePlace | null,
-  onLeft: () => void = () => {},
-): Promise<{ readonly how: Leave; readonly profile: Profile }> {
-  const signals = endingSignals()
-  const screen = await openScreen()
-  const stop = stopSignal(signals) // a closed terminal is told twice, see attach.ts
-  try {
-    let left: Leave
-    place?.guard(session)
-    try {
-      left = await runLiveView(liveSource(session), screen)
-    } finally {
-      screen.destroy()
-    }
-    onLeft()
-    await place?.release()
-    const profile = await finish(session)
-    await place?.keep(profile)
-    await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
-    say(describeLeaving(session))
-    if (place !== null) say(`profile written to ${place.path}`)
-    return { how: left, profile }
-  } finally {
-    stop.dispose()
+function sampledSource(session: JvmSampling): Source {
+  let profile: Profile | undefined
+  return {
+    ended: session.ended,
+    saved: session,
+    called: 'profile',
+    phase: 'sampling',
+    everyMs: STATUS_MS,
+    async status() {
+      const { samples, methods } = session.status()
+      return `${samples} samples  ${methods} methods`
+    },
+    matches: () => [],
+    tellMessages: () => () => {},
+    async finish() {
+      profile = await finish(session)
+      return { profile, described: [describeLeaving(session)] }
+    },
+    async outcome(signal, kept) {
+      const how = outcome(session, signal, kept)
+      const isEmpty = how === null && profile !== undefined && session.foundNothing
+      return isEmpty ? new NothingSampled(session.pid, profile!) : how
+    },
+    show: (screen) => runLiveView(liveSource(session), screen),
   }
 }
 
@@ -282,11 +157,6 @@ async function finish(session: JvmSampling): Promise<Profile> {
   if (!session.foundNothing) return profile
   const { message, hint } = new NothingSampled(session.pid, profile)
   return { ...profile, warnings: [...profile.warnings, `${message}. ${hint}`] }
-}
-
-/** @param how  what is to be told otherwise; null if there is nothing */
-function orNothing(how: JfluidError | null, session: JvmSampling, profile: Profile): JfluidError | null {
-  return how === null && session.foundNothing ? new NothingSampled(session.pid, profile) : how
 }
 
 function describeLeaving({ pid, ending, sampling }: JvmSampling): string {

@@ -1,0 +1,18 @@
+// The live view of several JVMs.
+
+import { type Leave, runLiveView } from '../tui/app.ts'
+import type { Screen } from '../tui/screen.ts'
+import { severalSource } from '../tui/several-source.ts'
+import type { Group } from './group.ts'
+import { sessionKeeper } from './keeper.ts'
+import { liveSource } from './live.ts'
+
+export async function showGroup(group: Group, screen: Screen): Promise<Leave> {
+  const sources = group.members.map((member) => ({
+    ...{ pid: member.jvm.pid, name: member.jvm.mainClass ?? '?' },
+    source: { ...liveSource(member.session), reset: () => group.reset(member) },
+  }))
+  const { pid } = group.members[0]!.jvm
+  const keeper = sessionKeeper({ pid, profileSoFar: (why) => group.profileSoFar(why) })
+  return await runLiveView(severalSource(sources, group.refusals, keeper), screen)
+}

@@ -1,0 +1,44 @@
+// A session in a JVM of this machine, as what is recorded.
+
+import type { Session } from '../session/session.ts'
+import { describeDetach, finish, tellMessages } from './finish.ts'
+import { describeMatches } from './matches.ts'
+import { outcome } from './outcome.ts'
+import { countsText, type Source } from './source.ts'
+
+/** Between two looks for the first call of the root, for which a user waits that long. */
+const FIRST_MS = 20
+const FIRST_LOOKS_MS = 3_000
+const LINE_MS = 500
+
+export function sessionSource(session: Session): Source {
+  const begun = performance.now()
+  let nextLine = begun
+  return {
+    ended: session.ended,
+    saved: session,
+    called: 'profile',
+    everyMs: FIRST_MS,
+    async status() {
+      if (performance.now() < nextLine) return null
+      nextLine = Number.POSITIVE_INFINITY // one look at a time
+      const s = await session.status().catch(() => null)
+      const now = performance.now()
+      const waits = s?.events === 0 && now - begun < FIRST_LOOKS_MS
+      nextLine = now + (waits ? 0 : LINE_MS)
+      if (s === null) return null
+      return `${countsText(s)}${s.stacks === undefined ? '' : `, ${s.stacks.samples} samples`}`
+    },
+    matches: () => describeMatches(session),
+    tellMessages: (tell) => tellMessages(session, tell),
+    async show(screen, out) {
+      const { showSession } = await import('./session-view.ts')
+      return await showSession(session, screen, out)
+    },
+    async finish() {
+      const { profile, report } = await finish(session)
+      return { profile, described: [describeDetach(session, report)] }
+    },
+    outcome: async (signal, kept) => outcome(session, signal, kept),
+  }
+}

@@ -1,0 +1,66 @@
+// attach and record of --all: several JVMs at once.
+
+import type { SessionFlags } from '../options/table.ts'
+import { plural } from '../profile/text.ts'
+import { allMeant } from './all.ts'
+import { Group, nameOf, ownPlaces } from './group.ts'
+import { commandOptions } from './options.ts'
+import type { PlaceFlags } from './place.ts'
+import { signalStatus } from './signals.ts'
+import { countsText, type Source, type Way } from './source.ts'
+
+const STATUS_MS = 500
+
+/** `checkAll` has been asked. */
+export async function severalJvms(
+  pattern: string,
+  flags: SessionFlags & PlaceFlags & { readonly out?: string | undefined },
+): Promise<Way> {
+  const options = await commandOptions(flags)
+  return async ({ progress, later, tell, found, stop }) => {
+    const jvms = await allMeant(pattern)
+    const places = await ownPlaces(flags.out, jvms, flags, tell)
+    await found(jvms[0]!.pid)
+    const starting = stop()
+    progress.phase(`attaching to ${plural(jvms.length, 'JVM')}: ${jvms.map(nameOf).join(', ')}`)
+    const group = await Group.start(jvms, options, places, starting, tell)
+    if (group !== null) return groupSource(group, later ?? [])
+    if (later === null) progress.done('interrupted before anything was recorded; the agent has left all JVMs')
+    process.exitCode = signalStatus(await starting.fired)
+    return null
+  }
+}
+
+/** @param later  what the group has told, and nobody has been shown */
+function groupSource(group: Group, later: string[]): Source {
+  return {
+    ended: group.ended,
+    called: 'profile of all',
+    phase: `recording ${plural(group.members.length, 'JVM')}`,
+    everyMs: STATUS_MS,
+    status: () => countsOf(group),
+    matches: () => [], // the group tells those of each
+    tellMessages: () => group.tellMessages(),
+    async finish() {
+      const profile = await group.finish()
+      return { profile, described: later.splice(0), parts: group.keptLines }
+    },
+    outcome: async (signal, kept) => group.outcome(signal, kept),
+    async show(screen) {
+      const { showGroup } = await import('./group-view.ts')
+      return await showGroup(group, screen)
+    },
+  }
+}
+
+/** Of a session that has just ended nothing is known. */
+async function countsOf({ members }: Group): Promise<string> {
+  const known = await Promise.all(members.map(({ session }) => session.status().catch(() => null)))
+  const sum = (key: 'events' | 'instrumentedMethods' | 'calledMethods'): number =>
+    known.reduce((all, status) => all + (status?.[key] ?? 0), 0)
+  return countsText({
+    events: sum('events'),
+    instrumentedMethods: sum('instrumentedMethods'),
+    calledMethods: sum('calledMethods'),
+  })
+}

@@ -1,0 +1,78 @@
+// What is recorded: a session here, one on another machine, a sampled JVM, several JVMs. `record`, `attach` and `run` each have
+// one course, which asks this, and imports what is for one of them only when it is that one.
+
+import type { JfluidError } from '../base/errors.ts'
+import type { Profile } from '../profile/profile.ts'
+import type { SessionStatus } from '../session/session.ts'
+import type { Leave } from '../tui/app.ts'
+import type { Progress } from '../tui/progress.ts'
+import type { Screen } from '../tui/screen.ts'
+import type { Saved } from './autosave.ts'
+import type { Kept } from './outcome.ts'
+import type { StopSignal } from './signals.ts'
+import type { RecordingStream } from './stream/recording-stream.ts'
+
+export interface Source {
+  /** Resolves with the reason when the recording ends otherwise than by `finish`. */
+  readonly ended: Promise<string>
+  /** What is saved now and then; absent where each of several is by itself. */
+  readonly saved?: Saved
+  /** What the profile is called where it has been written. */
+  readonly called: 'profile' | 'profile of all'
+  /** What is done once it has begun, where that is said. */
+  readonly phase?: string
+  readonly stream?: RecordingStream | null
+  /** From one `status` to the next. */
+  readonly everyMs: number
+  /** How far it is; null if there is nothing new. */
+  status(): Promise<string | null>
+  /** What the patterns matched. */
+  matches(): readonly string[]
+  /** Tells what there is to say while it goes on. Stop it with the result. */
+  tellMessages(tell: (line: string) => void): () => void
+  /**
+   * Until the user leaves.
+   *
+   * @param out  where the profile goes; null for nowhere
+   */
+  show(screen: Screen, out: string | null): Promise<Leave>
+  /** @param tell  told what is waited for */
+  finish(tell: (line: string) => void): Promise<Finished>
+  /** After `finish`: the one thing to tell, null if all is as it was asked for. */
+  outcome(signal: NodeJS.Signals | null, kept: Kept): Promise<JfluidError | null>
+  /** After all of that. */
+  leave?(): Promise<void>
+}
+
+export interface Finished {
+  readonly profile: Profile
+  /** How the target was left. */
+  readonly described: readonly string[]
+  /** Where the profiles of several are. */
+  readonly parts?: readonly string[]
+}
+
+/** What a command gives, and is asked for, while a recording begins. */
+export interface Beginning {
+  readonly progress: Progress
+  /** What is said after the view; null where all is said at once. */
+  readonly later: string[] | null
+  readonly tell: (line: string) => void
+  /**
+   * The JVM is known, and nothing in it has been touched.
+   *
+   * @param number  for names of files: its process, or its port
+   */
+  found(number: number): Promise<void>
+  /** From the first call on, a signal does not end us. */
+  stop(): StopSignal
+}
+
+/** From flags that are right to a recording that goes on; null if it is not to be any more, which has been said. */
+export type Way = (beginning: Beginning) => Promise<Source | null>
+
+type Counts = Pick<SessionStatus, 'events' | 'instrumentedMethods' | 'calledMethods'>
+
+export function countsText({ events, instrumentedMethods, calledMethods }: Counts): string {
+  return `${events} events  ${instrumentedMethods} methods instrumented, ${calledMethods} called`
+}

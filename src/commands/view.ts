@@ -1,0 +1,62 @@
+// What is recorded on the screen, from its first picture to the report that stays on the terminal.
+
+import { reportPieces, terminalOptions } from '../profile/report.ts'
+import { writePieces } from '../profile/write.ts'
+import type { Leave } from '../tui/app.ts'
+import { openScreen } from '../tui/screen.ts'
+import type { ProfilePlace } from './place.ts'
+import { say } from './say.ts'
+import { endingSignals, stopSignal } from './signals.ts'
+import type { Source } from './source.ts'
+
+interface Around {
+  /** Adds what is known by the user's leaving, before the report. */
+  readonly onLeft?: () => void
+  /** What is left to tell, by how the user has left. */
+  readonly told?: (how: Leave) => Promise<void>
+}
+
+/**
+ * Shows it until the user leaves, then reports to the scrollback.
+ *
+ * @param place  where the profile is kept; null for nowhere
+ * @param later  what was said before there was a screen
+ */
+export async function view(
+  source: Source,
+  place: ProfilePlace | null,
+  later: readonly string[],
+  { onLeft, told }: Around,
+): Promise<void> {
+  const signals = endingSignals()
+  const screen = await openScreen()
+  // A closed terminal is told by its streams and by SIGHUP, in any order: the second must not end us
+  // before the target has its code back.
+  const stop = stopSignal(signals)
+  try {
+    if (source.saved !== undefined) place?.guard(source.saved)
+    let how: Leave
+    try {
+      how = await source.show(screen, place?.path ?? null)
+    } finally {
+      screen.destroy()
+    }
+    onLeft?.()
+    await place?.release()
+    const finishing = source.finish(say)
+    const {
+      profile,
+      described,
+      parts = [],
+    } = await (place === null ? finishing : place.orAutosaved(finishing))
+    // Before anything is printed: the reader of a pipe may have closed it.
+    await place?.keep(profile)
+    await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
+    for (const line of [...source.matches(), ...described, ...parts]) say(line)
+    if (place !== null) say(`${source.called} written to ${place.path}`)
+    for (const line of later) say(line)
+    await told?.(how)
+  } finally {
+    stop.dispose()
+  }
+}
