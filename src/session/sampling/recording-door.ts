@@ -55,11 +55,20 @@ export function openRecordingDoor(sampling: Sampling, debugInfo = false): Record
       for (const entry of readdirSync(dir).sort()) {
         const repository = join(dir, entry)
         const pid = Number(/_(\d+)$/.exec(entry)?.[1])
-        if (pid > 0 && readdirSync(repository).some((it) => it.endsWith('.jfr')))
-          return { pid, name, repository }
+        if (pid > 0 && filesOf(repository).some((it) => it.endsWith('.jfr'))) return { pid, name, repository }
       }
       return null
     },
     leave: () => directory.remove(),
+  }
+}
+
+/** A JVM removes its repository as it ends. */
+function filesOf(repository: string): string[] {
+  try {
+    return readdirSync(repository)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
   }
 }
