@@ -91,14 +91,14 @@ export function snapshotOf(
   folding?: Folding,
 ): NumberedSnapshot {
   const { cost = 'time', calibration } = options
-  const probes = isTime(cost) ? calibration : NO_PROBES
+  const probes = METRICS[cost].isTime ? calibration : NO_PROBES
   const bare = forestOf(builder, probes, alive)
   const extra = folding?.extra(options.nowTicks ?? 0).slice() ?? null
   const counted = folding && columnOf(builder.countedCalls, bare.count)
   const copied = { ...bare, extra, counted: counted ?? null }
   const folds = folding && { costs: folding.costs, states: new Map(folding.states) }
   const collapsed = hasMethodsOfItsOwn(cost)
-    ? builder.collapsed?.methods(cost, probes, isTime(cost) ? options.nsPerTick : 1)
+    ? builder.collapsed?.methods(cost, probes, METRICS[cost].isTime ? options.nsPerTick : 1)
     : undefined
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
@@ -108,7 +108,7 @@ export function snapshotOf(
   const { hasHandOvers, waitTicks, healed } = builder
   const { firstMethod = 1 } = options
   const whole =
-    isTime(cost) && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
+    METRICS[cost].isTime && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
   const forest = hasHandOvers ? withPaths(whole, between) : whole
   const picture = pictureOf(forest, builder, { ...options, folds }, between, {
     waitNs: waitTicks * options.nsPerTick,
@@ -167,10 +167,6 @@ function columnOf(values: Float64Array, count: number): Float64Array {
   const column = new Float64Array(count)
   column.set(values.subarray(0, count))
   return column
-}
-
-function isTime(cost: CostKind): boolean {
-  return cost === 'time' || cost === 'waits'
 }
 
 /** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
@@ -343,7 +339,7 @@ function layOut(
   alive: () => void,
 ): Tree {
   const { cost = 'time', firstMethod = 1 } = options
-  if (isTime(cost)) {
+  if (METRICS[cost].isTime) {
     const tree = timeTree(forest, rank, options, alive)
     return firstMethod === 1 ? tree : withWaits(tree, firstMethod, cost === 'waits')
   }

@@ -63,12 +63,14 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
   const progress = createProgress(process.stderr)
   let stop: StopSignal | undefined
   let source: Source | null
+  let viewing: Promise<typeof import('./view.ts')> | undefined
   try {
     source = await way({
       ...{ progress, later, tell },
       async found() {
         place ??= await placeOf()
         preloadScreen()
+        viewing ??= import('./view.ts')
       },
       stop: () => (stop ??= stopSignal()),
     })
@@ -79,7 +81,7 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
   if (source === null) return
   const { outcome, leave } = source
   try {
-    const { view } = await import('./view.ts')
+    const { view } = await (viewing ?? import('./view.ts'))
     await view(source, place, later, {
       async told(how) {
         const told = await outcome(how === 'quit' ? null : how, place?.path ?? null)
@@ -121,7 +123,6 @@ async function attachCalls(pidText: string | undefined, flags: Flags<'attach'>):
           import('../session/session.ts'),
           import('./session-source.ts'),
           import('./session-view.ts'),
-          import('./view.ts'),
         ])
         return sessionSource(await Session.start(door, request, onPhase))
       },

@@ -12,7 +12,7 @@ import { checkAll } from './all.ts'
 import { withConsent } from './consent.ts'
 import { Destination, keptIn } from './destination.ts'
 import { commandOptions } from './options.ts'
-import { samplesInstead, whySampled } from './samples-instead.ts'
+import { type SampledInstead, samplesInstead, whySampled } from './samples-instead.ts'
 import { sessionSource } from './session-source.ts'
 import { keepStatus, type StopSignal, signalStatus, stopSignal } from './signals.ts'
 import type { Source, Way } from './source.ts'
@@ -34,17 +34,10 @@ export async function record(pidText: string | undefined, flags: Flags<'record'>
   checkAll('record', pidText, flags)
   checkWait(pidText, flags)
   if (flags.all === undefined) checkJdwp(pidText, flags)
-  const way = await wayOf(pidText, flags)
-  try {
-    await recordBy(way, flags)
-  } catch (problem) {
-    const instead = flags.stream ? null : whySampled(problem, flags)
-    if (instead === null) throw problem
-    const { wholeJvm } = await import('./whole-jvm.ts')
-    await recordBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
-  } finally {
-    keepStatus()
-  }
+  const instead = await recordBy(await wayOf(pidText, flags), flags)
+  if (instead === null) return
+  const { wholeJvm } = await import('./whole-jvm.ts')
+  await recordBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
 }
 
 async function wayOf(pidText: string | undefined, flags: Flags<'record'>): Promise<Way> {
@@ -63,7 +56,8 @@ async function wayOf(pidText: string | undefined, flags: Flags<'record'>): Promi
   return wholeJvm(pidText, flags)
 }
 
-async function recordBy(way: Way, flags: Flags<'record'>): Promise<void> {
+/** @returns what is to be recorded in its place; null if it is over */
+async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstead<Flags<'record'>> | null> {
   const to = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
   const progress = createProgress(process.stderr)
@@ -72,6 +66,7 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<void> {
   let stop: StopSignal | undefined
   const listen = (): StopSignal => (stop ??= stopSignal())
   let source: Source | null = null
+  let instead: SampledInstead<Flags<'record'>> | null = null
   try {
     const found = async (number: number): Promise<void> => {
       place = await Destination.of(flags, to, number, tell)
@@ -80,11 +75,16 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<void> {
     source = await way({ progress, later: null, tell, found, stop: listen })
     if (source !== null && place !== undefined)
       await recordStarted(source, durationMs, place, listen(), progress)
+  } catch (problem) {
+    instead = flags.stream ? null : whySampled(problem, flags)
+    if (instead === null) throw problem
   } finally {
     await source?.leave?.()
+    if (instead === null) keepStatus()
     stop?.dispose()
     progress.close()
   }
+  return instead
 }
 
 async function recordStarted(

@@ -68,12 +68,12 @@ function remoteSource(session: RemoteSession, leave: () => Promise<unknown>): So
     async leave() {
       await leave()
     },
-    async show(screen, out) {
-      const [{ runLiveView }, { remoteSource }] = await Promise.all([
+    async drawn() {
+      const [{ runLiveView }, { remoteSource: liveSource }] = await Promise.all([
         import('../tui/app.ts'),
         import('./remote-source.ts'),
       ])
-      return await runLiveView(remoteSource(session, out === null ? '.' : dirname(out)), screen)
+      return (screen, out) => runLiveView(liveSource(session, out === null ? '.' : dirname(out)), screen)
     },
   }
 }

@@ -9,8 +9,10 @@ import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** The same with stacks in place of calls; null where more is asked for than stacks tell. */
 export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T | null {
-  const isExact = EVENTS[flags.mode ?? 'exact'].isForAdaptive
-  if (!isExact || flags.region !== undefined || flags.sampler !== undefined) return null
+  const { stacksWillDo } = EVENTS[flags.mode ?? 'exact']
+  // Of several JVMs each is recorded in the same way.
+  if (!stacksWillDo || 'all' in flags || flags.region !== undefined || flags.sampler !== undefined)
+    return null
   // The JVM is known by now.
   const { waitFor: _for, waitTimeout: _timeout, ...now } = flags
   const sampled = { ...now, mode: 'sample', sampler: 'stacks' } as T

@@ -31,9 +31,9 @@ export function sessionSource(session: Session): Source {
     },
     matches: () => describeMatches(session),
     tellMessages: (tell) => tellMessages(session, tell),
-    async show(screen, out) {
+    async drawn() {
       const { showSession } = await import('./session-view.ts')
-      return await showSession(session, screen, out)
+      return (screen, out) => showSession(session, screen, out)
     },
     async finish() {
       const { profile, report } = await finish(session)

@@ -46,9 +46,9 @@ function groupSource(group: Group, later: string[]): Source {
       return { profile, described: later.splice(0), parts: group.keptLines }
     },
     outcome: async (signal, kept) => group.outcome(signal, kept),
-    async show(screen) {
+    async drawn() {
       const { showGroup } = await import('./group-view.ts')
-      return await showGroup(group, screen)
+      return (screen) => showGroup(group, screen)
     },
   }
 }

@@ -30,12 +30,8 @@ export interface Source {
   matches(): readonly string[]
   /** Tells what there is to say while it goes on. Stop it with the result. */
   tellMessages(tell: (line: string) => void): () => void
-  /**
-   * Until the user leaves.
-   *
-   * @param out  where the profile goes; null for nowhere
-   */
-  show(screen: Screen, out: string | null): Promise<Leave>
+  /** Reads what draws it, before there is a screen. */
+  drawn(): Promise<Show>
   /** @param tell  told what is waited for */
   finish(tell: (line: string) => void): Promise<Finished>
   /** After `finish`: the one thing to tell, null if all is as it was asked for. */
@@ -44,7 +40,14 @@ export interface Source {
   leave?(): Promise<void>
 }
 
-export interface Finished {
+/**
+ * Until the user leaves.
+ *
+ * @param out  where the profile goes; null for nowhere
+ */
+export type Show = (screen: Screen, out: string | null) => Promise<Leave>
+
+interface Finished {
   readonly profile: Profile
   /** How the target was left. */
   readonly described: readonly string[]

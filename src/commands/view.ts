@@ -28,6 +28,7 @@ export async function view(
   later: readonly string[],
   { onLeft, told }: Around,
 ): Promise<void> {
+  const show = await source.drawn()
   const signals = endingSignals()
   const screen = await openScreen()
   // A closed terminal is told by its streams and by SIGHUP, in any order: the second must not end us
@@ -37,7 +38,7 @@ export async function view(
     if (source.saved !== undefined) place?.guard(source.saved)
     let how: Leave
     try {
-      how = await source.show(screen, place?.path ?? null)
+      how = await show(screen, place?.path ?? null)
     } finally {
       screen.destroy()
     }

@@ -147,7 +147,7 @@ function sampledSource(session: JvmSampling): Source {
       const isEmpty = how === null && profile !== undefined && session.foundNothing
       return isEmpty ? new NothingSampled(session.pid, profile!) : how
     },
-    show: (screen) => runLiveView(liveSource(session), screen),
+    drawn: async () => (screen) => runLiveView(liveSource(session), screen),
   }
 }
 

@@ -13,7 +13,7 @@ import { time } from './time/columns.ts'
  * its calls are those that were seen to be new, a lower bound (Whaley's edge weights).
  * `waits`: nanoseconds that were spent blocked or waiting, which are those of rows of their own. `bytes`: what is
  * allocated. There, a node may stand for a class, below the method that allocates: its calls are objects, and its method's
- * own cost is what such nodes below it have (allocation.ts).
+ * own cost is what such nodes below it have (cct/allocation.ts).
  */
 export type CostKind = 'time' | 'bytecodes' | 'calls' | 'samples' | 'waits' | 'bytes'
 

@@ -21,6 +21,8 @@ export interface Events {
   readonly tellsWaits: boolean
   /** Scheme adaptive can measure it. */
   readonly isForAdaptive: boolean
+  /** Stacks say something of it, where an agent would do harm. */
+  readonly stacksWillDo: boolean
   /** Methods have ids from here on: below are those of classes. Absent: as of any measure. */
   readonly firstMethod?: number
   /** What is told by who calls the JDK, to go before "told by". */

@@ -285,7 +285,8 @@ class Reader {
       ...(all.jvms !== undefined && { jvms: this.#jvms(all.jvms, all.threads) }),
       mode,
       ...(all.blocks !== undefined && { blocks: this.#string(all.blocks, 'blocks') }),
-      ...(all.sampling !== undefined && { sampling: this.#sampling(all.sampling) }),
+      ...(all.sampling !== undefined &&
+        SECTIONS[mode].isSampled && { sampling: this.#sampling(all.sampling) }),
       ...(all.allocation !== undefined && { allocation: this.#allocation(all.allocation) }),
       scheme: this.#oneOf(all.scheme, SCHEMES, 'scheme'),
       roots: this.#strings(all.roots, 'roots'),

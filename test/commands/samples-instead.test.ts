@@ -23,6 +23,10 @@ it.each<Partial<SessionFlags>>([
   expect(samplesInstead(flags(given))).toBeNull()
 })
 
+it('of several JVMs they will not: each would be recorded in another way', () => {
+  expect(samplesInstead({ ...flags({}), all: 'Shop' })).toBeNull()
+})
+
 it('nothing else than a flush of a busy JVM leads to them', () => {
   const busy = new BusyBeforeFlush(7, { used: 0.32, most: 2, idle: 1.58, ours: 0 }, 11_768, 17)
   expect(whySampled(busy, flags({}))?.why).toBe(

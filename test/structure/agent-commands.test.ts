@@ -38,6 +38,14 @@ describe('commands of the client', () => {
     ).toEqual(drawn().sort())
   })
 
+  it('are all that a topic does', () => {
+    const cases = topics.flatMap((it) =>
+      [...sourceOf(`${it}.java`).matchAll(/\bcase "(\w+)":/g)].map(([, command]) => command!),
+    )
+    const known = new Set(table().map(([command]) => command))
+    expect(cases.filter((it) => !known.has(it))).toEqual([])
+  })
+
   it.each(table())('%s is done in %s.java', (command, topic) => {
     const doing = topics.filter((it) => sourceOf(`${it}.java`).includes(`case "${command}":`))
     expect(doing).toEqual([topic])

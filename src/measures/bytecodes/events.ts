@@ -4,5 +4,5 @@ import type { Events } from '../events.ts'
 
 export const bytecodes: Events = {
   ...{ tellsTime: false, timesRoots: true, recordsCalls: true, keepsTrees: true, tellsWaits: false },
-  isForAdaptive: false,
+  ...{ isForAdaptive: false, stacksWillDo: false },
 }

@@ -4,5 +4,5 @@ import type { Events } from '../events.ts'
 
 export const count: Events = {
   ...{ tellsTime: false, timesRoots: false, recordsCalls: true, keepsTrees: true, tellsWaits: false },
-  isForAdaptive: false,
+  ...{ isForAdaptive: false, stacksWillDo: false },
 }

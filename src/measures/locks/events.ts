@@ -3,4 +3,4 @@
 import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'
 
-export const locks: Events = { ...time, tellsWaits: true, isForAdaptive: false }
+export const locks: Events = { ...time, tellsWaits: true, isForAdaptive: false, stacksWillDo: false }

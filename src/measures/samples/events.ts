@@ -4,6 +4,6 @@ import type { Events } from '../events.ts'
 
 export const samples: Events = {
   ...{ tellsTime: false, timesRoots: false, recordsCalls: false, keepsTrees: false, tellsWaits: false },
-  isForAdaptive: false,
+  ...{ isForAdaptive: false, stacksWillDo: false },
   fixedBecause: 'samples are taken of all that runs',
 }

@@ -4,5 +4,5 @@ import type { Events } from '../events.ts'
 
 export const time: Events = {
   ...{ tellsTime: true, timesRoots: true, recordsCalls: true, keepsTrees: false, tellsWaits: false },
-  isForAdaptive: true,
+  ...{ isForAdaptive: true, stacksWillDo: true },
 }
