@@ -101,8 +101,12 @@ describe.each([
       const inside = (await snapshot()).threads.map(({ activity }) => activity?.inside)
       assert.deepEqual(inside, [1])
       assert.deepEqual([...recorder.firstCalls.keys()].sort(), [MAIN, WORK].sort())
-      for (const at of recorder.firstCalls.values())
-        assert.ok(at >= begun - 1 && at <= performance.timeOrigin + performance.now() + 1, `${at - begun} ms`)
+      // The worker has taken the time of day at another moment, and the machine's clock is corrected meanwhile.
+      const NEAR_MS = 100
+      for (const at of recorder.firstCalls.values()) {
+        const now = performance.timeOrigin + performance.now()
+        assert.ok(at >= begun - NEAR_MS && at <= now + NEAR_MS, `${at - begun} ms`)
+      }
       await until('the second is over', async () => {
         const [thread] = (await snapshot()).threads
         return thread?.activity?.perSecond.at(-1) === 3
