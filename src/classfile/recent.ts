@@ -1,7 +1,7 @@
 // Class files that were parsed a moment ago. Revealing, choosing and rewriting parse the same class one after the other, and a large one
 // takes 20 ms each time, for which a user waits.
 
-import { type ClassFile, parseClassFile } from './class-file.ts'
+import { type ClassFile, ClassFormatProblem, parseClassFile } from './class-file.ts'
 
 /**
  * Bytes of class files whose structure is kept, together: twice what one batch of scheme adaptive may take (`MOST_METASPACE` /
@@ -35,6 +35,16 @@ export function recentClassFile(bytes: Uint8Array): ClassFile {
     kept -= oldest.length
   }
   return fresh
+}
+
+/** The same of bytes that a JVM has sent: null if they are no class file. */
+export function readableClassFile(bytes: Uint8Array): ClassFile | null {
+  try {
+    return recentClassFile(bytes)
+  } catch (problem) {
+    if (problem instanceof ClassFormatProblem) return null
+    throw problem
+  }
 }
 
 /** Lets go of them: bytes may be part of a larger message. */

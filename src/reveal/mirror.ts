@@ -6,7 +6,7 @@
 
 import { hasAnnotation } from '../classfile/annotations.ts'
 import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
-import { recentClassFile } from '../classfile/recent.ts'
+import { readableClassFile } from '../classfile/recent.ts'
 import { type LambdaSite, type MethodBody, NO_BODY, readBody, type Site } from './call-sites.ts'
 
 export interface MirrorMethod {
@@ -74,7 +74,7 @@ export class Mirrors {
 
   /** A mirror from bytes at hand (the class-load hook). */
   put(id: number, bytes: Uint8Array, jdk: boolean): Mirror | null {
-    const file = parse(bytes)
+    const file = readableClassFile(bytes)
     if (file === null) {
       this.unreadable++
       this.#mirrors.set(id, null)
@@ -172,19 +172,10 @@ export class Mirrors {
 
 /** What any method of a class file can cause to run; null if it cannot be read. */
 export function sitesOf(bytes: Uint8Array): { className: string; sites: Site[] } | null {
-  const file = parse(bytes)
+  const file = readableClassFile(bytes)
   if (file === null) return null
   try {
     return { className: file.name, sites: file.methods.flatMap((it) => readBody(file, it).sites) }
-  } catch (problem) {
-    if (problem instanceof ClassFormatProblem) return null
-    throw problem
-  }
-}
-
-function parse(bytes: Uint8Array): ClassFile | null {
-  try {
-    return recentClassFile(bytes)
   } catch (problem) {
     if (problem instanceof ClassFormatProblem) return null
     throw problem

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ClassFormatProblem } from '../../src/classfile/class-file.ts'
-import { forgetRecent, recentClassFile } from '../../src/classfile/recent.ts'
+import { forgetRecent, readableClassFile, recentClassFile } from '../../src/classfile/recent.ts'
 
 /** A class `A` without a superclass, with one attribute, of the same name, of so many bytes. */
 function classOf(attributeBytes: number): Uint8Array {
@@ -49,4 +49,8 @@ it('all can be let go of', () => {
 it('what is no class file is refused each time', () => {
   const bytes = classOf(10).subarray(0, 20)
   for (let i = 0; i < 2; i++) expect(() => recentClassFile(bytes)).toThrow(ClassFormatProblem)
+})
+
+it('bytes that are no class file are read as none, where a JVM has sent them', () => {
+  expect(readableClassFile(Uint8Array.of(0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61, 0, 2, 80, 0))).toBeNull()
 })

@@ -3,7 +3,7 @@
 import { maxOf } from '../../base/arrays.ts'
 import type { ClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
-import { recentClassFile } from '../../classfile/recent.ts'
+import { readableClassFile } from '../../classfile/recent.ts'
 import type { PauseFact } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import { matchesMethod, RANK_FULL, type RootPattern, rootRank } from '../../reveal/patterns.ts'
@@ -261,8 +261,10 @@ export class Arming {
       if (file === null || file.length > limits.largestClass || sum + file.length > limits.classBytes)
         continue
       if (taken.size === limits.classes) break
+      const classFile = readableClassFile(file)
+      if (classFile === null) continue
       sum += file.length
-      taken.set(id, recentClassFile(file))
+      taken.set(id, classFile)
     }
     const isTaken = (target: MethodTarget): boolean => {
       const file = taken.get(target.classId)

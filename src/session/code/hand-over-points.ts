@@ -7,7 +7,7 @@
 // A method that this JDK does not have is left out. Where a whole kind of hand-over is unknown, the user
 // is told.
 
-import { parseClassFile } from '../../classfile/class-file.ts'
+import { readableClassFile } from '../../classfile/recent.ts'
 import { HAND_OVER_CLASSES, type HandOver } from '../../instrument/hand-over.ts'
 import type { Task } from './instrumenter.ts'
 
@@ -137,7 +137,8 @@ export async function handOverTasks(
   loaded.forEach((name, i) => {
     const file = bytes[i]
     if (file === null || file === undefined) return
-    methods.set(name, new Set(parseClassFile(file).methods.map((m) => m.name + m.descriptor)))
+    const classFile = readableClassFile(file)
+    if (classFile !== null) methods.set(name, new Set(classFile.methods.map((m) => m.name + m.descriptor)))
   })
   const present = POINTS.filter((p) => methods.get(p.className)?.has(p.name + p.descriptor))
   const tasks = present.map(({ className, name, descriptor, probe: handOver }): Task => {

@@ -6,7 +6,7 @@
 //
 // A method that this JDK does not have is left out.
 
-import { recentClassFile } from '../../classfile/recent.ts'
+import { readableClassFile } from '../../classfile/recent.ts'
 import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT } from '../../instrument/handle-members.ts'
 import type { Task } from './instrumenter.ts'
 
@@ -29,8 +29,9 @@ export async function handleTasks(
   const className = HANDLE_MEMBER_CLASS
   const classId = classIds.get(className)
   const [file = null] = classId === undefined ? [] : await classBytes([classId])
-  if (classId === undefined || file === null) return { tasks: [], isComplete: false }
-  const methods = new Set(recentClassFile(file).methods.map((it) => it.name + it.descriptor))
+  const classFile = file === null ? null : readableClassFile(file)
+  if (classId === undefined || classFile === null) return { tasks: [], isComplete: false }
+  const methods = new Set(classFile.methods.map((it) => it.name + it.descriptor))
   const tasks = POINTS.filter((it) => methods.has(it.name + it.descriptor)).map((it): Task => {
     return { id: 0, classId, className, ...it, probe: 'handle-member' }
   })

@@ -6,7 +6,7 @@
 
 import type { MethodName } from '../../cct/tree.ts'
 import { ACC_NATIVE } from '../../classfile/access.ts'
-import { parseClassFile } from '../../classfile/class-file.ts'
+import { readableClassFile } from '../../classfile/recent.ts'
 import { BLOCKED_OTHER, WAIT_PARKED, WAIT_SLEEPING } from '../../events/wait-ids.ts'
 import { WAIT_KINDS, type WaitingMethod, type WaitRecipe } from '../../instrument/waits.ts'
 import type { Task } from './instrumenter.ts'
@@ -80,7 +80,9 @@ export async function waitTasks(
   for (const [i, className] of names.entries()) {
     const file = bytes[i]
     if (file === null || file === undefined) continue
-    const { methods } = parseClassFile(file)
+    const classFile = readableClassFile(file)
+    if (classFile === null) continue
+    const { methods } = classFile
     for (const point of [...POINTS, ...(recipe.nativeWaits ? JOIN : [])]) {
       const { name, descriptor, wait } = point
       const method = methods.find((it) => it.name === name && it.descriptor === descriptor)
