@@ -31,7 +31,7 @@ export interface ProbeCosts extends Calibration {
  * The report writes this for one invocation; a node is the sum of `calls` of them.
  *
  * @param measured  ticks between this node's time stamps, callees excluded
- * @param calls     invocations of this node; 0 if it was entered before counting began anew
+ * @param calls     invocations of this node; 0 if it was entered before the last reset
  * @param callsOut  calls this node made directly to instrumented methods, open ones included
  * @returns ticks. Negative when the method is shorter than the calibration error; views show that as
  *          "~0", the data keep the sign so that sums stay exact.

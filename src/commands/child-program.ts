@@ -67,7 +67,7 @@ export interface OutputFile {
   readonly flags: 'w' | 'wx'
 }
 
-/** @param told  by the user; else it is a name that is free, and nobody can have put a link or a file of his own there */
+/** @param told  the user's; otherwise a name that does not exist yet, and the file is created exclusively (no link is followed) */
 export function outputFile(told: string | undefined): OutputFile {
   if (told !== undefined) return { file: told, flags: 'w' }
   const first = `jfluid-run-${process.pid}`

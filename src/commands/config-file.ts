@@ -47,7 +47,7 @@ export class BadConfigFile extends JfluidError {
   }
 }
 
-/** Whoever wrote it could choose what we do. */
+/** Its owner, or another user who can write it, would set our options. */
 export class ConfigFileOfOthers extends JfluidError {
   readonly exitCode = EX_NOPERM
   readonly hint = 'Make a copy of your own that only you can write, or leave it out with --no-config.'

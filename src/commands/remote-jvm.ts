@@ -1,4 +1,4 @@
-// attach and record of a JVM on another machine: the proxy there records, and what comes over is shown, or kept, here.
+// attach and record of a JVM on another machine: the proxy there records; the profile is sent here, and shown or written to a file.
 
 import { dirname } from 'node:path'
 import type { SessionFlags } from '../options/table.ts'

@@ -31,7 +31,7 @@ export async function severalJvms(
   }
 }
 
-/** @param later  what the group has told, and nobody has been shown */
+/** @param later  messages of the group that have not been printed yet */
 function groupSource(group: Group, later: string[]): Source {
   return {
     ended: group.ended,

@@ -25,7 +25,7 @@ export const COMMANDS = [
 export type CommandName = (typeof COMMANDS)[number] | 'session'
 export const SESSION = ['session', 'attach', 'record', 'run'] as const
 
-/** What is told to whoever gives two things that do not go together. */
+/** The error text for two options that exclude each other. */
 export interface Refusal {
   readonly says: string
   /** What to do now: a sentence. */

@@ -71,7 +71,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         hearsChanges = true;
     }
 
-    /** The session ends: nobody is asked any more. */
+    /** The session ends: no more questions are sent to the client. */
     void end() {
         watching = hearsChanges = false;
     }
@@ -188,7 +188,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
                 request.answer = hotSwap.defineWith(
                         loading.loader, loading.name, loading.bytes, MessagePack.asInt(m[3]), (byte[]) m[4], codes);
             } finally {
-                request.done = true; // whoever loads the class waits
+                request.done = true; // the thread that loads the class waits for it
             }
         }
         request.done = true;

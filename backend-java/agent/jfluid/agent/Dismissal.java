@@ -56,12 +56,12 @@ final class Dismissal {
         return isRefuted;
     }
 
-    /** On the session's thread: whoever wants it need not wait any more. */
+    /** On the session's thread: ends the wait of the thread that asked. */
     void tell() {
         known.countDown();
     }
 
-    /** On the thread of whoever wants it. @return false if the time for a look was over first */
+    /** On the thread that asked. @return false if the timeout was over first */
     boolean awaitKnown() throws InterruptedException {
         return known.await(LOOK_MILLIS, TimeUnit.MILLISECONDS);
     }
