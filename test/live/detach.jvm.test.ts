@@ -16,6 +16,7 @@ import { startRecording } from '../support/jfluid.ts'
 import { liveCode, liveTables, probed, startDebuggable, symbolic } from './live-code.ts'
 import {
   added,
+  attachConnectionsClosed,
   descriptors,
   filesOf,
   liveObjects,
@@ -134,6 +135,7 @@ forEachJdk((jdk) => {
     const { java, jvm } = await startDebuggable(jdk, ['-cp', ticker, 'fix.Ticker', '1', 'tiny'])
     await ask(java, 'rate 50', /^rate \d+/) // what it is asked by is there from now on
     const threadsBefore = await threadNames(java.pid)
+    await attachConnectionsClosed(java.pid)
     const descriptorsBefore = descriptors(java.pid)
     const mappedBefore = mappedFiles(java.pid)
 

@@ -56,6 +56,16 @@ export function descriptors(pid: number): string[] {
   return open.sort()
 }
 
+/**
+ * Ends when the JVM has closed its end of every attach connection: it does so a moment after the client
+ * has read the answer, and until then has one socket more. `/proc/net/unix` lists accepted sockets by
+ * the path of the listening one.
+ */
+export async function attachConnectionsClosed(pid: number): Promise<void> {
+  const path = new RegExp(`/\\.java_pid${pid}(\\.tmp)?$`, 'gm')
+  await until(() => (readFileSync('/proc/net/unix', 'utf8').match(path) ?? []).length <= 1)
+}
+
 /** Files that are mapped into it. */
 export function mappedFiles(pid: number): string[] {
   const files = new Set<string>()
