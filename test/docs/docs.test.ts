@@ -29,11 +29,12 @@ const DOCUMENTS = [
   ...CHAPTERS,
   'TROUBLESHOOTING.md',
   'CHANGELOG.md',
-  'src/README.md',
+  ...readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `src/${file}`),
   'backend-java/README.md',
   'examples/README.md',
   ...['01-shop', '02-gate', '03-profiler', '04-library'].map((example) => `examples/${example}/README.md`),
-  'src/jdwp-client/README.md',
   'SECURITY.md',
   'CONTRIBUTING.md',
   'DECISIONS.md',

@@ -17,7 +17,7 @@ import { Witness } from './witness.ts'
 export const OWN_CODE_MS = 2000
 /**
  * No thread waits longer for something else than a processor, whatever becomes of the client: a second for one that lives, and what a
- * redefinition adds. See the bounds in src/README.md.
+ * redefinition adds. See src/bounds.md.
  */
 export const ASLEEP_MS = 1400
 /** So many trials have the same witness; so many are looked at together. */

@@ -54,7 +54,7 @@ const MAZE = `
     }
   }`
 
-/** A target may wait for a chunk: the bound in src/README.md, with what a busy machine adds. */
+/** A target may wait for a chunk: the bound in src/bounds.md, with what a busy machine adds. */
 const HELD_MS = 2500
 const BOUND = 5000
 const ROOT_CALLS = FULL ? 1_000_000 : 10_000

@@ -33,7 +33,7 @@ function kernelThreads(pid: number): KernelThread[] {
   })
 }
 
-/** The bound of a wait for a client that is silent, with what a busy machine adds: see the bounds in src/README.md. */
+/** The bound of a wait for a client that is silent, with what a busy machine adds: see src/bounds.md. */
 export const HELD_MS = 2500
 
 /** By then a connection is closed whose last word has been said. */
