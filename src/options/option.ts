@@ -144,6 +144,16 @@ export function attributeOf(row: Row): string {
     .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
+/** `-r`; undefined where there is none. */
+export function shortOf({ name }: Row): string | undefined {
+  return /^-\w/.exec(name)?.[0]
+}
+
+/** What it is, as help, completion and the manual say it. */
+export function helpOf({ help, isRepeatable }: Row): string {
+  return isRepeatable ? `${help}; repeatable` : help
+}
+
 /** `<n>`; undefined where there is none. */
 export function argumentOf({ name }: Row): string | undefined {
   return /<.*$/.exec(name)?.[0]

@@ -1,7 +1,7 @@
 // The parser is fed from the table: names, values, defaults and groups of the help.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { argumentOf, attributeOf, type CommandName, type Row, SESSION } from './option.ts'
+import { argumentOf, attributeOf, type CommandName, helpOf, type Row, SESSION } from './option.ts'
 import { withRemovedOptions } from './removed.ts'
 import { optionsOf } from './table.ts'
 
@@ -24,7 +24,7 @@ export function typedText(command: Command, row: Row): readonly string[] {
 }
 
 function parsed(row: Row, texts: Map<string, string[]>): Option {
-  const option = new Option(row.name, row.isRepeatable ? `${row.help}; repeatable` : row.help)
+  const option = new Option(row.name, helpOf(row))
   option.helpGroup(`${row.group}:`)
   if (row.isHidden) option.hideHelp()
   if (row.isRequired) option.makeOptionMandatory()

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { commandLine } from '../../src/commands/program.ts'
-import { commandRows } from '../../src/commands/shell/table.ts'
+import { shownCommands, shownOptions } from '../../src/commands/shell/table.ts'
+import { argumentOf, longOf } from '../../src/options/option.ts'
 import { inProcess } from '../support/in-process.ts'
 
 /** No process has that number (PID_MAX_LIMIT is 2^22), so whoever comes that far says so with 68. */
@@ -47,7 +48,10 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
 /** Any text may be the name of a file or of a method; what is wrong with it shows when it is looked for. */
 const FREE = ['--out', '--output', '--record', '--profiler', '--html', '--back-traces', '--key-file']
 
-const rows = commandRows(commandLine('1.2.3'))
+const rows = shownCommands(commandLine('1.2.3')).map((command) => ({
+  name: command.name(),
+  options: shownOptions(command).map((row) => ({ long: longOf(row), value: argumentOf(row) })),
+}))
 const cases = rows.flatMap(({ name, options }) =>
   options
     .filter(({ value, long }) => value !== undefined && !FREE.includes(long))

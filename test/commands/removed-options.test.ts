@@ -4,8 +4,9 @@ import { Command, Option } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { EX_USAGE } from '../../src/base/errors.ts'
 import { commandLine } from '../../src/commands/program.ts'
-import { commandRows } from '../../src/commands/shell/table.ts'
+import { shownCommands, shownOptions } from '../../src/commands/shell/table.ts'
 import { attach } from '../../src/library/attachment.ts'
+import { longOf } from '../../src/options/option.ts'
 import { withOptions } from '../../src/options/parser.ts'
 import {
   checkRemovedOptions,
@@ -62,8 +63,8 @@ it('each says why, and what to do, in a sentence', () => {
 
 it('no help and no completion offers them', () => {
   const program = commandLine('1.2.3')
-  for (const { options } of commandRows(program))
-    expect(options.filter(({ long }) => OPTIONS.includes(long))).toEqual([])
+  for (const command of shownCommands(program))
+    expect(shownOptions(command).filter((it) => OPTIONS.includes(longOf(it)))).toEqual([])
   for (const command of program.commands)
     for (const option of OPTIONS) expect(command.helpInformation()).not.toContain(option)
 })

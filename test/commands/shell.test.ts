@@ -7,11 +7,13 @@ import { commandLine } from '../../src/commands/program.ts'
 import { complete, type Known } from '../../src/commands/shell/complete.ts'
 import { manual } from '../../src/commands/shell/manual.ts'
 import { SCRIPTS, SHELLS } from '../../src/commands/shell/scripts.ts'
-import { commandRows } from '../../src/commands/shell/table.ts'
+import { shownCommands, shownOptions } from '../../src/commands/shell/table.ts'
+import { attributeOf, longOf } from '../../src/options/option.ts'
 import { inProcess } from '../support/in-process.ts'
 import { inBash } from './shells.ts'
 
-const rows = commandRows(commandLine('1.2.3'))
+const program = commandLine('1.2.3')
+const names = shownCommands(program).map((it) => it.name())
 
 /** The parser, with commands that do nothing. */
 function parser(): Command {
@@ -24,22 +26,22 @@ function parser(): Command {
 }
 
 const KNOWN: Known = {
-  jvms: () => [
+  pid: async () => [
     { value: '4711', says: 'shop.Main' },
     { value: '47', says: 'other.Main' },
     { value: '815', says: 'third.Main' },
   ],
-  formats: async () => [{ value: 'json', says: 'everything' }],
+  format: async () => [{ value: 'json', says: 'everything' }],
 }
 
 async function candidates(line: string): Promise<string[]> {
-  const { candidates, files } = await complete(rows, line.split(' '), KNOWN)
+  const { candidates, files } = await complete(program, line.split(' '), KNOWN)
   return [...candidates.map(({ value }) => value), ...(files === 'none' ? [] : [`files ${files}`])]
 }
 
 describe('completion', () => {
   it('of commands', async () => {
-    expect(await candidates('')).toEqual([...rows.map(({ name }) => name), '--help', '--version'])
+    expect(await candidates('')).toEqual([...names, '--help', '--version'])
     expect(await candidates('rec')).toEqual(['record'])
     expect(await candidates('help rec')).toEqual(['record'])
     expect(await candidates('nothing ')).toEqual([])
@@ -78,15 +80,15 @@ describe('completion', () => {
   })
 
   it('offers values that the parser takes', async () => {
-    for (const { name, options } of rows) {
-      for (const { long, choices } of options) {
-        for (const choice of choices) {
+    for (const shown of shownCommands(program)) {
+      const name = shown.name()
+      for (const row of shownOptions(shown)) {
+        for (const choice of row.value?.choices ?? []) {
           const command = parser().commands.find((it) => it.name() === name)!
           for (const option of command.options) option.mandatory = false
           for (const argument of command.registeredArguments) argument.required = false
-          await command.parseAsync([long, choice], { from: 'user' })
-          const key = long.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
-          expect(command.opts()[key], `${name} ${long}`).toBe(choice)
+          await command.parseAsync([longOf(row), choice], { from: 'user' })
+          expect(command.opts()[attributeOf(row)], `${name} ${longOf(row)}`).toBe(choice)
         }
       }
     }
@@ -107,7 +109,7 @@ it.each(SHELLS)('the script for %s asks the command that it completes', (shell) 
 
 describe('examples', () => {
   it('are there for every command', () => {
-    expect(Object.keys(EXAMPLES).sort()).toEqual(rows.map(({ name }) => name).sort())
+    expect(Object.keys(EXAMPLES).sort()).toEqual([...names].sort())
   })
 
   const all = Object.values(EXAMPLES).flatMap((examples) => examples.map(({ line }) => line))
@@ -117,19 +119,20 @@ describe('examples', () => {
     await parser().parseAsync(words, { from: 'user' })
   })
 
-  it.each(rows.map(({ name }) => name))('jfluid %s --help shows them', async (name) => {
+  it.each(names)('jfluid %s --help shows them', async (name) => {
     const { stdout } = await inProcess(name, '--help')
     for (const { line } of EXAMPLES[name]!) expect(stdout).toContain(`  jfluid ${line}`)
   })
 })
 
 describe('the manual', () => {
-  const page = manual({ version: '1.2.3', description: 'Profile.', commands: rows })
+  const page = manual(program, '1.2.3')
 
   it('has all commands and options', () => {
-    for (const { name, options } of rows) {
-      expect(page).toContain(`.SS ${name}\n`)
-      for (const { long } of options) expect(page).toContain(`\\fB${long.replaceAll('-', '\\-')}\\fR`)
+    for (const command of shownCommands(program)) {
+      expect(page).toContain(`.SS ${command.name()}\n`)
+      for (const row of shownOptions(command))
+        expect(page).toContain(`\\fB${longOf(row).replaceAll('-', '\\-')}\\fR`)
     }
   })
 

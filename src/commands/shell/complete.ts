@@ -1,6 +1,10 @@
 // What could come next on a command line that is being typed. The shells' own scripts only ask this and show it.
 
-import type { ArgumentRow, CommandRow, Kind, OptionRow } from './table.ts'
+import type { Argument, Command } from 'commander'
+import { listJvms } from '../../attach/jvms.ts'
+import { argumentOf, helpOf, longOf, type Row, shortOf } from '../../options/option.ts'
+import { clean } from '../../profile/text.ts'
+import { shownCommands, shownOptions } from './table.ts'
 
 export interface Candidate {
   readonly value: string
@@ -16,76 +20,93 @@ export interface Completion {
 }
 
 /** What is only known by looking. */
-export interface Known {
-  jvms(): readonly Candidate[]
-  formats(): Promise<readonly Candidate[]>
+export type Known = Readonly<Record<'pid' | 'format', () => Promise<readonly Candidate[]>>>
+
+const HERE: Known = {
+  pid: async () =>
+    listJvms()
+      .filter(({ attachable }) => attachable === true)
+      .map(({ pid, mainClass }) => ({ value: `${pid}`, says: clean(mainClass ?? '?') })),
+  async format() {
+    const { formats } = await import('../../export/formats.ts')
+    return formats.map(({ name, description }) => ({ value: name, says: description }))
+  },
 }
 
+/** What stands in a place. */
+type Kind = keyof Known | 'profile' | 'file' | 'jar' | 'command' | 'other'
+
+const FILES: { readonly [kind in Kind]?: Files } = {
+  ...{ file: 'all', jar: '.jar', profile: '.jfluid', command: 'command' },
+}
+/** By the names of arguments. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  ...{ pid: 'pid', command: 'command' },
+  ...{ file: 'profile', baseline: 'profile', other: 'profile', before: 'profile', after: 'profile' },
+}
 const NOTHING: Completion = { candidates: [], files: 'none' }
 
 /** @param words  after "jfluid"; the last one is being typed, and may be empty */
 export async function complete(
-  commands: readonly CommandRow[],
+  program: Command,
   words: readonly string[],
-  known: Known,
+  known = HERE,
 ): Promise<Completion> {
   const typed = words.at(-1) ?? ''
   const before = words.slice(0, -1)
-  const command = commands.find(({ name }) => name === before[0])
-  if (before.length === 0) return { candidates: starting(commandCandidates(commands), typed), files: 'none' }
-  if (before[0] === 'help') return { candidates: starting(commandCandidates(commands), typed), files: 'none' }
+  const commands = shownCommands(program)
+  if (before.length === 0 || before[0] === 'help')
+    return { candidates: starting(commandCandidates(commands), typed), files: 'none' }
+  const command = commands.find((it) => it.name() === before[0])
   if (command === undefined) return NOTHING
   return completeCommand(command, before.slice(1), typed, known)
 }
 
-function commandCandidates(commands: readonly CommandRow[]): Candidate[] {
+function commandCandidates(commands: readonly Command[]): Candidate[] {
   const general = [
     { value: '--help', says: 'what there is to do' },
     { value: '--version', says: 'of jfluid, and of its agent' },
   ]
-  return [...commands.map(({ name, says }) => ({ value: name, says })), ...general]
+  return [...commands.map((it) => ({ value: it.name(), says: it.description() })), ...general]
 }
 
 async function completeCommand(
-  command: CommandRow,
+  command: Command,
   before: readonly string[],
   typed: string,
   known: Known,
 ): Promise<Completion> {
-  const programAt = before.indexOf('--')
-  if (programAt >= 0) return { candidates: [], files: 'command' }
-  const { waiting, given, used } = read(command, before)
-  if (waiting !== undefined) return await offer(waiting.kind, waiting.choices, typed, known)
+  if (before.includes('--')) return { candidates: [], files: 'command' }
+  const options = shownOptions(command)
+  const ofOption = ({ offers, value }: Row, text: string): Promise<Completion> =>
+    offer(offers ?? 'other', value?.choices ?? [], text, known)
+  const { waiting, given, used } = read(options, before)
+  if (waiting !== undefined) return await ofOption(waiting, typed)
   const assigned = /^(--[a-z-]+)=(.*)$/s.exec(typed)
   if (assigned) {
-    const option = command.options.find(({ long }) => long === assigned[1])
-    if (option?.value === undefined) return NOTHING
-    const { candidates, files } = await offer(option.kind, option.choices, assigned[2]!, known)
+    const row = options.find((it) => longOf(it) === assigned[1])
+    if (row === undefined || argumentOf(row) === undefined) return NOTHING
+    const { candidates, files } = await ofOption(row, assigned[2]!)
     return {
       candidates: candidates.map((it) => ({ ...it, value: `${assigned[1]}=${it.value}` })),
       files: candidates.length > 0 ? 'none' : files,
     }
   }
   if (typed.startsWith('-')) {
-    const open = command.options.filter(({ long, isRepeatable }) => isRepeatable || !used.has(long))
-    return {
-      candidates: starting(
-        open.map(({ long, says }) => ({ value: long, says })),
-        typed,
-      ),
-      files: 'none',
-    }
+    const open = options.filter((it) => it.isRepeatable || !used.has(it))
+    const all = open.map((it) => ({ value: longOf(it), says: helpOf(it) }))
+    return { candidates: starting(all, typed), files: 'none' }
   }
   const next = argumentAt(command, given)
   if (next === undefined) return NOTHING
-  return await offer(next.kind, next.choices, typed, known)
+  return await offer(KINDS[next.name()] ?? 'other', next.argChoices ?? [], typed, known)
 }
 
-/** What has been typed: the option that waits for its value, arguments so far, options that were used. */
-function read(command: CommandRow, before: readonly string[]) {
-  const used = new Set<string>()
+/** What has been typed: the option that waits for its value, how many arguments so far, options that were used. */
+function read(options: readonly Row[], before: readonly string[]) {
+  const used = new Set<Row>()
   let given = 0
-  let waiting: OptionRow | undefined
+  let waiting: Row | undefined
   for (const word of before) {
     if (waiting !== undefined) {
       waiting = undefined
@@ -96,17 +117,17 @@ function read(command: CommandRow, before: readonly string[]) {
       continue
     }
     const name = word.split('=', 1)[0]
-    const option = command.options.find(({ short, long }) => short === name || long === name)
-    if (option === undefined) continue
-    used.add(option.long)
-    if (option.value?.startsWith('<') && !word.includes('=')) waiting = option
+    const row = options.find((it) => shortOf(it) === name || longOf(it) === name)
+    if (row === undefined) continue
+    used.add(row)
+    if (argumentOf(row) !== undefined && !word.includes('=')) waiting = row
   }
   return { waiting, given, used }
 }
 
-function argumentAt(command: CommandRow, given: number): ArgumentRow | undefined {
-  const last = command.arguments.at(-1)
-  return command.arguments[given] ?? (last?.isVariadic ? last : undefined)
+function argumentAt({ registeredArguments: all }: Command, given: number): Argument | undefined {
+  const last = all.at(-1)
+  return all[given] ?? (last?.variadic ? last : undefined)
 }
 
 async function offer(
@@ -115,23 +136,9 @@ async function offer(
   typed: string,
   known: Known,
 ): Promise<Completion> {
-  const chosen = choices.map((value) => ({ value, says: '' }))
-  switch (kind) {
-    case 'pid':
-      return { candidates: starting(known.jvms(), typed), files: 'none' }
-    case 'format':
-      return { candidates: starting(await known.formats(), typed), files: 'none' }
-    case 'profile':
-      return { candidates: [], files: '.jfluid' }
-    case 'jar':
-      return { candidates: [], files: '.jar' }
-    case 'command':
-      return { candidates: [], files: 'command' }
-    case 'file':
-      return { candidates: starting(chosen, typed), files: 'all' }
-    case 'other':
-      return { candidates: starting(chosen, typed), files: 'none' }
-  }
+  const all =
+    kind === 'pid' || kind === 'format' ? await known[kind]() : choices.map((value) => ({ value, says: '' }))
+  return { candidates: starting(all, typed), files: FILES[kind] ?? 'none' }
 }
 
 function starting(all: readonly Candidate[], typed: string): Candidate[] {

@@ -1,17 +1,14 @@
 // The manual page, in the man macros of roff (man(7)), from the table of the command line.
 
+import type { Argument, Command } from 'commander'
 import { TOPICS } from '../../base/debug.ts'
+import { argumentOf, helpOf, longOf, type Row, shortOf } from '../../options/option.ts'
 import { EXAMPLES, type Example } from '../examples.ts'
 import { EXIT_STATUS } from './exit-status.ts'
-import type { CommandRow, OptionRow } from './table.ts'
+import { shownCommands, shownOptions } from './table.ts'
 
-export interface ManualFacts {
-  readonly version: string
-  readonly description: string
-  readonly commands: readonly CommandRow[]
-}
-
-export function manual({ version, description, commands }: ManualFacts): string {
+export function manual(program: Command, version: string): string {
+  const commands = shownCommands(program)
   const lines = [
     `.TH JFLUID 1 "" "jfluid ${version}" "User Commands"`,
     '.SH NAME',
@@ -19,7 +16,7 @@ export function manual({ version, description, commands }: ManualFacts): string 
     '.SH SYNOPSIS',
     ...commands.flatMap(synopsis),
     '.SH DESCRIPTION',
-    text(description),
+    text(program.description()),
     '.PP',
     text(
       'Targets are HotSpot JVMs (OpenJDK and its builds) 17 to 25 on Linux that belong to you. They need no restart, no option ' +
@@ -57,42 +54,44 @@ export function manual({ version, description, commands }: ManualFacts): string 
   return `${lines.join('\n')}\n`
 }
 
-function synopsis({ name, arguments: args }: CommandRow): string[] {
+function synopsis(command: Command): string[] {
+  const { registeredArguments: args } = command
   const rest = args.map((it) => {
-    const dots = it.isVariadic ? '...' : ''
-    return it.isRequired ? `\\fI${text(it.name)}\\fR${dots}` : `[\\fI${text(it.name)}\\fR${dots}]`
+    const dots = it.variadic ? '...' : ''
+    return it.required ? `${argumentText(it)}${dots}` : `[${argumentText(it)}${dots}]`
   })
-  const dashes = args.some((it) => it.name === 'command') ? ['\\-\\-'] : []
-  return [`.B jfluid ${name}`, ['[\\fIoptions\\fR]', ...dashes, ...rest].join(' '), '.br']
+  const dashes = args.some((it) => it.name() === 'command') ? ['\\-\\-'] : []
+  return [`.B jfluid ${command.name()}`, ['[\\fIoptions\\fR]', ...dashes, ...rest].join(' '), '.br']
 }
 
-function commandLines({ name, says, arguments: args, options }: CommandRow): string[] {
+function argumentText(argument: Argument): string {
+  return `\\fI${text(argument.name())}\\fR`
+}
+
+function commandLines(command: Command): string[] {
   return [
-    `.SS ${name}`,
-    text(`${capital(says)}.`),
-    ...args.flatMap((it) => ['.TP', `\\fI${text(it.name)}\\fR`, text(it.says)]),
-    ...options.flatMap(optionLines),
-    ...exampleLines(EXAMPLES[name] ?? []),
+    `.SS ${command.name()}`,
+    text(`${capital(command.description())}.`),
+    ...command.registeredArguments.flatMap((it) => ['.TP', argumentText(it), text(it.description)]),
+    ...shownOptions(command).flatMap(optionLines),
+    ...exampleLines(EXAMPLES[command.name()] ?? []),
   ]
 }
 
-function optionLines(option: OptionRow): string[] {
-  const value = option.value === undefined ? '' : ` \\fI${text(option.value)}\\fR`
-  const names = [option.short, option.long]
+function optionLines(row: Row): string[] {
+  const [argument, help, choices] = [argumentOf(row), helpOf(row), row.value?.choices ?? []]
+  const value = argument === undefined ? '' : ` \\fI${text(argument)}\\fR`
+  const names = [shortOf(row), longOf(row)]
     .filter((it) => it !== undefined)
     .map((it) => `\\fB${text(it)}\\fR`)
   const more = [
-    ...(option.choices.length > 0 && !option.choices.every((it) => option.says.includes(it))
-      ? [`One of ${option.choices.join(', ')}.`]
+    ...(choices.length > 0 && !choices.every((it) => help.includes(it))
+      ? [`One of ${choices.join(', ')}.`]
       : []),
-    ...(option.initially === undefined ? [] : [`Default: ${option.initially}.`]),
-    ...(option.isRequired ? ['It must be given.'] : []),
+    ...(row.default === undefined ? [] : [`Default: ${row.default}.`]),
+    ...(row.isRequired ? ['It must be given.'] : []),
   ]
-  return [
-    '.TP',
-    names.join(', ') + value,
-    [text(option.says), ...more.map(text)].join('. ').replace(/\.\. /g, '. '),
-  ]
+  return ['.TP', names.join(', ') + value, [text(help), ...more.map(text)].join('. ').replace(/\.\. /g, '. ')]
 }
 
 function exampleLines(examples: readonly Example[]): string[] {
