@@ -2,9 +2,9 @@
 
 import { restoredText } from '../profile/detach-facts.ts'
 import type { Profile } from '../profile/profile.ts'
-import { narrowedText, nothingText } from '../profile/text.ts'
+import { nothingText } from '../profile/text.ts'
 import { inOneLine, type RootProblem, RootRefused } from '../reveal/errors.ts'
-import type { Session, SessionStatus } from '../session/session.ts'
+import type { Session } from '../session/session.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { filterText } from './outcome.ts'
 
@@ -66,7 +66,6 @@ function idleFilters(session: Session): string[] {
 /** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */
 export function tellMessages(session: Pick<Session, 'status'>, tell: (line: string) => void): () => void {
   const told = new Set<string>()
-  let narrowed = ''
   let isAsking = false
   const timer = setInterval(async () => {
     // One that is away for a minute is asked once.
@@ -75,7 +74,6 @@ export function tellMessages(session: Pick<Session, 'status'>, tell: (line: stri
     const status = await session.status().catch(() => null)
     isAsking = false
     if (status === null || status.phase === 'ended') return
-    narrowed = tellNarrowed(status, narrowed, tell)
     for (const note of status.notes) {
       if (told.has(note)) continue
       told.add(note)
@@ -87,19 +85,6 @@ export function tellMessages(session: Pick<Session, 'status'>, tell: (line: stri
 }
 
 const MESSAGES_MS = 250
-
-/** @returns what the user knows of methods that are not timed */
-function tellNarrowed({ overhead }: SessionStatus, known: string, tell: (line: string) => void): string {
-  if (overhead === undefined || overhead.part > overhead.budget) return known
-  const { counted, folded } = overhead
-  const now = counted + folded === 0 ? 'no method folded' : narrowedText(counted, folded)
-  if (now === known || (known === '' && counted + folded === 0)) return known
-  const [part, budget] = [overhead.part, overhead.budget].map(
-    (it) => `${Number((it * 100).toPrecision(2))} %`,
-  )
-  tell(`overhead ${part} (budget ${budget}): ${now}`)
-  return now
-}
 
 /** One line about the target after we have left it. */
 export function describeDetach(

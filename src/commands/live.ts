@@ -64,7 +64,6 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
       ...(s.stacks !== undefined && { stacks: { ...s.stacks, costPercent } }),
       elapsedMs: s.elapsedMs,
       phase: s.phase,
-      ...(s.overhead === undefined ? {} : { overhead: s.overhead }),
       ...(s.message === null ? {} : { message: s.message }),
       warnings: [...s.warnings, ...skippedWarnings(s.skipped)],
     }

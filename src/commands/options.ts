@@ -9,7 +9,12 @@ import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
 import { MOST_METHODS } from '../session/limits.ts'
 import { DebugInfoUnused } from '../session/sampling/not-by-dumps.ts'
-import { needsAllCalls, type SelfSampling, type SessionRequest } from '../session/session-options.ts'
+import {
+  asksForAdaptive,
+  needsAllCalls,
+  type SelfSampling,
+  type SessionRequest,
+} from '../session/session-options.ts'
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { parseEvery, TimedSamplesElsewhere } from './every.ts'
 
@@ -52,10 +57,8 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
   const sampling = samplingOptions(flags) // before the root: whoever wants samples may need none
   const options = { ...sessionOptions(flags), ...sampling }
   checkCalls(flags)
-  const { scheme, timed } = options
   const needs = needsAllCalls(options)
-  const isAdaptive = scheme === 'adaptive' || (scheme === 'auto' && timed !== undefined)
-  if (isAdaptive && needs !== null) throw new NotAdaptive(needs)
+  if (asksForAdaptive(options) && needs !== null) throw new NotAdaptive(needs)
   return flags.bba === undefined ? options : { ...options, blocks: await blockAnalysis(flags.bba) }
 }
 

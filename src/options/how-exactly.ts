@@ -52,14 +52,19 @@ export const HOW_EXACTLY = [
     /** A part: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
     group: 'How exactly',
-    help: 'keep the cost of profiling below this share of each second: 5% or 5; takes probes out of cheap hot methods',
+    help: 'with --scheme adaptive: what probes below the roots may cost, as a share of the time of the roots: 2% or 2; 5% unless given',
     commands: SESSION,
     value: percentage(
       (part) => part > 0 && part <= MOST_OVERHEAD,
       'It is a percentage above 0, up to 1000%.',
     ),
     passes: true,
-    needsAllCalls: true,
+    schemes: {
+      takes: ['auto', 'adaptive'],
+      says: (scheme) =>
+        `--max-overhead limits what scheme adaptive times, and --scheme ${scheme} times all that it reaches`,
+      hint: 'Take --scheme adaptive, or leave --max-overhead out.',
+    },
     modes: {
       takes: ['exact'],
       says: (mode) =>
@@ -67,11 +72,11 @@ export const HOW_EXACTLY = [
       hint: 'Leave --max-overhead out, or --mode.',
     },
     excludes: {
-      waits: 'a method without probes would not tell that it waits',
-      followThreads: 'a method without probes would not tell what it hands over',
-      callSites: 'a method without probes does not tell where it calls',
+      waits: 'a method that is not timed does not tell that it waits',
+      followThreads: 'a method that is not timed does not tell what it hands over',
+      callSites: 'a method that is not timed does not tell where it calls',
+      trace: 'calls of methods that are not timed would be missing',
     },
-    notWithAll: 'each JVM would lose other probes',
   }),
   option({
     name: '--every <interval>',

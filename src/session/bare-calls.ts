@@ -30,7 +30,7 @@ export class NotSteady extends Error {
 }
 
 /** Whether all that there is below the roots is probes of calls, and client and target are on one machine. */
-function isPlain({ budget, door, instrumenter, options, regionTable, revealer }: Engine): boolean {
+function isPlain({ door, instrumenter, options, regionTable, revealer }: Engine): boolean {
   const { callSites, followThreads, scheme, trace } = options
   const roots = [...revealer.methods()].filter((it) => it.root)
   return (
@@ -38,7 +38,6 @@ function isPlain({ budget, door, instrumenter, options, regionTable, revealer }:
     eventsOf(options).tellsTime &&
     !tellsWaits(options) &&
     door.elsewhere === undefined &&
-    budget === null &&
     regionTable === null &&
     instrumenter.leftOutMethods.size === 0 &&
     [callSites, followThreads, trace].every((it) => it === undefined || it === false) &&

@@ -191,10 +191,9 @@ export class SessionEnd {
   }
 
   async #detach(isLast: boolean): Promise<void> {
-    const { agent, budget, door, turns } = this.#engine
+    const { agent, door, turns } = this.#engine
     debug.end?.(isLast ? 'detach begins' : 'detach begins, another recording follows')
     this.#pulse.stop()
-    budget?.stop()
     if (isLast && !this.#isOver) await this.#compare()
     turns.close()
     const proof = isLast && !this.#isOver ? new Proof(this.#engine) : null
@@ -352,10 +351,9 @@ export class SessionEnd {
   }
 
   #lost(reason: string): void {
-    const { budget, turns } = this.#engine
+    const { turns } = this.#engine
     this.#isOver = true
     turns.close()
-    budget?.stop()
     this.#span.end()
     this.#pulse.stop()
     this.#endWith(reason)

@@ -4,7 +4,7 @@
 import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
-import type { MeasuredCalibration, ProbeCosts } from '../base/compensation.ts'
+import type { MeasuredCalibration } from '../base/compensation.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { thousands } from '../base/thousands.ts'
 import { SiteNumbers } from '../instrument/sites.ts'
@@ -19,7 +19,6 @@ import { Inside } from './adaptive/inside.ts'
 import { memorySlowness } from './adaptive/memory-latency.ts'
 import { compiledSince, type JvmSize } from './adaptive/pause.ts'
 import type { TargetClock } from './clock.ts'
-import { Budget } from './code/budget.ts'
 import { ByHand } from './code/by-hand.ts'
 import { ClassLoads } from './code/class-loads.ts'
 import { Installation, type Workshop } from './code/installation.ts'
@@ -68,8 +67,6 @@ export class Engine {
   readonly installation: Installation
   readonly classLoads: ClassLoads
   readonly rootWatch: RootWatch
-  /** Null unless asked for. */
-  readonly budget: Budget | null
   readonly byHand: ByHand
   /** Null but with scheme adaptive. */
   readonly inside: Inside | null
@@ -80,7 +77,6 @@ export class Engine {
   readonly pausesKnown: boolean
   /** What the JVM runs: a main class, or the path of a jar. */
   readonly main: string
-  readonly #countTicks: number
   #code: Promise<CodeAccess | null> | undefined
   /** Of the JVM, when it was last asked for its size before the first redefinition. */
   #compilationsBefore: number | null = null
@@ -90,7 +86,6 @@ export class Engine {
   /** @param unanswered  told of errors for which a question of the target has no answer */
   constructor(prepared: Prepared, unanswered: (error: unknown) => void) {
     const { options, agent, facts, recorder, clock, calibration, regionTable } = prepared
-    this.#countTicks = prepared.countTicks
     this.door = prepared.door
     this.pausesKnown = prepared.pausesKnown
     this.options = options
@@ -133,12 +128,7 @@ export class Engine {
       ...{ agent, listClasses, recorder, clock, classes, turns, instrumenter, revealer },
     }
     this.installation = new Installation(workshop)
-    this.budget =
-      options.maxOverhead === undefined
-        ? null
-        : new Budget(workshop, this.installation, this.#costs, options.maxOverhead)
-    const { installation, budget } = this
-    this.byHand = new ByHand({ options, workshop, installation, budget })
+    this.byHand = new ByHand({ options, workshop, installation: this.installation })
     this.classLoads = new ClassLoads(workshop, this.installation, unanswered)
     this.rootWatch = this.#watchRoots()
     this.inside = isAdaptive ? new Inside(this) : null
@@ -199,16 +189,11 @@ export class Engine {
     return this.door.elsewhere === undefined && keepsTrees(this.options)
   }
 
-  get #costs(): ProbeCosts {
-    const { innerTicks, outerTicks } = this.calibration
-    return { innerTicks, outerTicks, countTicks: this.#countTicks }
-  }
-
   /** How long calls of roots take is asked where events tell times, or what was executed. */
   timeRoots(): void {
     const { options, recorder } = this
     if (!timesRoots(options)) return
-    recorder.timeRoots(this.#costs)
+    recorder.timeRoots({ ...this.calibration, countTicks: 0 })
     if (options.slow !== undefined) this.keepSlow(options.slow)
   }
 
@@ -221,7 +206,6 @@ export class Engine {
   allWarnings(): string[] {
     return [
       ...this.warnings,
-      ...(this.budget?.warnings ?? []),
       ...(this.sites?.warnings ?? []),
       ...this.targetState.warnings,
       ...this.installation.warnings,

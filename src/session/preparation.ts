@@ -75,8 +75,6 @@ export interface Prepared {
   readonly clock: TargetClock
   /** Null where scheme adaptive is taken at once: its beginning calibrates. */
   readonly calibration: MeasuredCalibration | null
-  /** What a call costs that is only counted; 0 unless there is a budget. */
-  readonly countTicks: number
   /** Null unless regions are timed. */
   readonly regionTable: RegionTable | null
   /** Whether the JVM tells how long it stands still for a redefinition. */
@@ -135,8 +133,6 @@ export class Preparation {
     await PROBES[modeOf(options)].begin?.(agent, options)
     const { calibration, regionTable } = await this.#calibrate(onPhase, isAdaptive)
     const recorder = await opened
-    const countTicks =
-      this.#options.maxOverhead === undefined ? 0 : await agent.calibrateCounts(CALIBRATION_MS)
     const clock = new TargetClock(configured.greeted, facts.clock)
     clock.update(configured.clock)
     const { pausesKnown } = configured
@@ -157,7 +153,6 @@ export class Preparation {
       recorder,
       clock,
       calibration,
-      countTicks,
       regionTable,
       pausesKnown,
     }

@@ -89,7 +89,7 @@ export class Recording {
   }
 
   async #begin(onPhase: (phase: string) => void): Promise<void> {
-    const { agent, budget, recorder, rootWatch } = this.engine
+    const { agent, recorder, rootWatch } = this.engine
     recorder.onScarce = () => void agent.reclaim().catch(() => {})
     this.end.listen()
     new Questions(this.engine, this.span).listen((reason) => this.end.byAgent(reason))
@@ -102,7 +102,6 @@ export class Recording {
       const counted = await beginAtRoots(this.engine, this.pulse, onPhase, recording)
       if (counted.length > 0) this.controller?.armed(counted, seen)
     } else await beginBelowRoots(this.engine, this.pulse, onPhase, recording)
-    budget?.start()
     await rootWatch.look()
     this.pulse.start()
     onPhase('recording')

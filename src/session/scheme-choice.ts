@@ -17,7 +17,7 @@ import {
   MOST_METHODS,
   TooManyMethods,
 } from './limits.ts'
-import { firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
+import { asksForAdaptive, firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
 
 /** Where more are loaded, even their list takes longer than a user waits. */
 const MOST_LOADED = 5_000
@@ -91,12 +91,10 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
 
 /** @returns null if the program is to be looked at first, or another scheme is asked for */
 export function adaptiveAtOnce(request: SessionRequest, loadedClasses: number): Choice | null {
-  const { scheme, timed } = request
-  if (scheme === 'adaptive') return { scheme, why: null, listed: null }
-  if (scheme !== 'auto' || needsAllCalls(request) !== null) return null
-  const large = timed === undefined ? whyLarge(loadedClasses) : null
-  if (timed === undefined && large === null) return null
-  return { scheme: 'adaptive', why: large === null ? null : reasonText(large), listed: null }
+  if (asksForAdaptive(request)) return { scheme: 'adaptive', why: null, listed: null }
+  if (request.scheme !== 'auto' || needsAllCalls(request) !== null) return null
+  const large = whyLarge(loadedClasses)
+  return large === null ? null : { scheme: 'adaptive', why: reasonText(large), listed: null }
 }
 
 const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b insists)`

@@ -65,6 +65,11 @@ export function needsAllCalls(request: SessionRequest): string | null {
   return allCallsNeeded(request)
 }
 
+/** Whether scheme adaptive is taken by its name, or in place of auto, for an option that is for no other one. */
+export function asksForAdaptive({ maxOverhead, scheme, timed }: SessionRequest): boolean {
+  return scheme === 'adaptive' || (scheme === 'auto' && (maxOverhead !== undefined || timed !== undefined))
+}
+
 /** Whether the user is to be asked before a busy JVM throws its compiled code away. Schemes a and b by their names are for other programs. */
 export function asksFirst({ mayFlush, scheme }: SessionRequest): boolean {
   return mayFlush !== true && scheme !== 'a' && scheme !== 'b'
@@ -91,9 +96,9 @@ export function timesRoots(options: SessionRequest): boolean {
 
 /** Whether threads count in trees of their own, where the buffer is a file: no option needs an event for each call. */
 export function keepsTrees(request: SessionRequest): boolean {
-  const { callSites, followThreads, maxOverhead, profiler, slow, trace } = request
+  const { callSites, followThreads, profiler, slow, trace } = request
   if (!eventsOf(request).keepsTrees) return false
-  const needed = [maxOverhead, profiler, slow, trace].some((it) => it !== undefined)
+  const needed = [profiler, slow, trace].some((it) => it !== undefined)
   return !needed && callSites !== true && followThreads !== true
 }
 

@@ -8,11 +8,10 @@ import type { Snapshot } from '../cct/tree.ts'
 import { PROBES } from '../measures/probes.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
-import type { OverheadFacts, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
+import type { Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import { unseenPart } from '../profile/sampled-rows.ts'
 import { withSoundTrace } from '../profile/trace-file.ts'
 import { treeRoomWarning } from '../profile/tree-room.ts'
-import type { Budget } from './code/budget.ts'
 import type { Engine } from './engine.ts'
 import { withMadeUp } from './names.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
@@ -37,7 +36,7 @@ export interface Recorded {
 }
 
 export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
-  const { arming, budget, byHand, clock, facts, inside, installation, names, options, targetState } = engine
+  const { arming, byHand, clock, facts, inside, installation, names, options, targetState } = engine
   const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
   const { hasClasses } = SECTIONS[mode]
@@ -93,7 +92,6 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
         unseenPart: unseenPart(merged),
       },
     }),
-    ...(budget !== null && { overhead: overheadFacts(budget) }),
     ...(recorded.bareCalls !== null && { bareCalls: recorded.bareCalls }),
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),
@@ -205,8 +203,4 @@ function overflowsOf({ names }: Engine, { overflows }: RecorderStats): Overflow[
       const { class: owner, method, descriptor } = names.ofMethod(id)
       return { method: `${owner}.${method}${descriptor}`, errors }
     })
-}
-
-function overheadFacts({ budget, windows, counted, folded, changes, above }: Budget): OverheadFacts {
-  return { budget, windows, aboveBudget: above.windows, changes, counted, folded }
 }

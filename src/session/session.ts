@@ -19,7 +19,6 @@ import type { RootReport } from '../reveal/roots.ts'
 import type { AgentFacts, DetachReport } from '../wire/messages.ts'
 import { CannotTime, type Controller } from './adaptive/controller.ts'
 import { beginAnew, CannotChangeRoots, checkRoots, type KeepProfile, OldRootsAgain } from './changed-roots.ts'
-import type { Budget } from './code/budget.ts'
 import { type ByHandEntry, CannotAdd, CannotLeaveOut } from './code/by-hand.ts'
 import { type Instrumentation, instrumentationOf } from './code/instrumentation.ts'
 import type { RegionProblem } from './code/regions.ts'
@@ -41,14 +40,6 @@ export interface SessionStatus {
   readonly events: number
   readonly waitMs: number
   readonly elapsedMs: number
-  /** With a budget: what the latest second or so cost, as a part, and how many methods are folded. */
-  readonly overhead?: {
-    readonly part: number
-    readonly budget: number
-    readonly counted: number
-    readonly folded: number
-    readonly windows: readonly { readonly atMs: number; readonly part: number }[]
-  }
   /**
    * With scheme adaptive: stacks of threads inside roots, how late the sampler woke at most, and how long stacks and
    * probes have taken in the target.
@@ -60,10 +51,6 @@ export interface SessionStatus {
   readonly notes: readonly string[]
   readonly warnings: readonly string[]
   readonly skipped: readonly SkippedMethod[]
-}
-
-function overheadNow({ budget, windows, counted, folded }: Budget): NonNullable<SessionStatus['overhead']> {
-  return { part: windows.at(-1)?.part ?? 0, budget, counted: counted.length, folded: folded.length, windows }
 }
 
 export class Session {
@@ -365,7 +352,7 @@ export class Session {
 
   async status(): Promise<SessionStatus> {
     const { end, engine, pulse, span } = this.#recording
-    const { budget, clock, inside, recorder, revealer, rootWatch } = engine
+    const { clock, inside, recorder, revealer, rootWatch } = engine
     const stats = await recorder.stats()
     const { armed } = rootWatch
     const notes = [...rootWatch.notes, ...(pulse.note === null ? [] : [pulse.note])]
@@ -385,7 +372,6 @@ export class Session {
       events: stats.events,
       waitMs: clock.toNs(stats.waitTicks) / 1e6,
       elapsedMs: span.durationMs,
-      ...(budget !== null && { overhead: overheadNow(budget) }),
       ...(inside !== null && {
         stacks: {
           ...{ samples: inside.samples, longestStallMs: inside.longestStallMs },
@@ -437,12 +423,11 @@ export class Session {
   reset(): void {
     const { end } = this.#recording
     if (end.isStopping || end.isOver) return
-    const { budget, byHand, clock, inside, options, recorder, targetState } = this.#engine
+    const { byHand, clock, inside, options, recorder, targetState } = this.#engine
     inside?.reset(clock.nowTicks)
     this.#recording.controller?.reset()
     recorder.reset(eventsOf(options).tellsTime ? clock.nowTicks : undefined)
     targetState.reset()
-    budget?.reset()
     byHand.reset()
     this.#recording.span.begin()
     this.#wasReset = true

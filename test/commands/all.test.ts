@@ -19,7 +19,6 @@ it.each([
   [undefined, { push: 'http://a' }, 'not go with --push: '],
   [undefined, { reproducible: true }, 'not go with --reproducible: '],
   [undefined, { callSites: true }, 'not go with --call-sites: '],
-  [undefined, { maxOverhead: 0.05 }, 'not go with --max-overhead: '],
   [undefined, { slow: 'p99' as const }, 'not go with --slow: '],
   [undefined, { trace: 3 }, 'not go with --trace: '],
   [undefined, { liveness: true }, 'not go with --liveness: '],

@@ -21,7 +21,8 @@ describe('--max-overhead', () => {
     assert.equal(parsed('2.5'), 0.025)
     for (const text of ['0', '0%', '-5%', 'five', '', '1001%', '5%%']) assert.throws(() => parsed(text), text)
     assert.equal((await commandOptions(FLAGS)).maxOverhead, undefined)
-    assert.equal((await commandOptions({ ...FLAGS, maxOverhead: 0.05 })).maxOverhead, 0.05)
+    for (const scheme of ['auto', 'adaptive'] as const)
+      assert.equal((await commandOptions({ ...FLAGS, scheme, maxOverhead: 0.05 })).maxOverhead, 0.05)
   })
 
   it.each([
@@ -30,11 +31,16 @@ describe('--max-overhead', () => {
     [{ mode: 'sample', every: '9bc' }, /not for --mode sample/],
     [{ waits: true }, /does not go with --waits: /],
     [{ followThreads: true }, /does not go with --follow-threads: /],
+    [{ trace: 3 }, /does not go with --trace: /],
+    [{ scheme: 'a' }, /--scheme a times all that it reaches/],
+    [{ scheme: 'b' }, /--scheme b times all that it reaches/],
   ] as const)('does not go with %j', async (flags, message) => {
-    const error = await commandOptions({ ...FLAGS, ...flags, maxOverhead: 0.05 }).catch((it: unknown) => it)
+    const asked = commandOptions({ ...FLAGS, scheme: 'auto', ...flags, maxOverhead: 0.05 })
+    const error = await asked.catch((it: unknown) => it)
     assert.ok(error instanceof JfluidError)
     assert.equal(error.exitCode, EX_USAGE)
     assert.match(error.message, message)
+    if ('scheme' in flags) assert.match(error.hint ?? '', /^Take --scheme adaptive, /)
   })
 })
 

@@ -54,10 +54,12 @@ describe('which scheme is taken', () => {
     expect(await chooseScheme(request({ callSites: true }), untouched(16_412))).toMatchObject({ scheme: 'b' })
   })
 
-  it('adaptive, where methods are named that are to be timed', async () => {
-    const timed = [parseRoot('Foo.baz')]
-    expect(await chooseScheme(request({ timed }), untouched(300))).toMatchObject({
-      ...{ scheme: 'adaptive', why: null },
+  it.each([
+    ['methods are named that are to be timed', { timed: [parseRoot('Foo.baz')] }],
+    ['there is a limit to what probes may cost', { maxOverhead: 0.02 }],
+  ])('adaptive, where %s, however small the program is', async (_, more) => {
+    expect(await chooseScheme(request(more), untouched(300))).toEqual({
+      ...{ scheme: 'adaptive', why: null, listed: null },
     })
   })
 })
@@ -69,7 +71,6 @@ describe('all calls are needed', () => {
     [{ callSites: true }, '--call-sites'],
     [{ trace: 3 }, '--trace'],
     [{ followThreads: true }, '--follow-threads'],
-    [{ maxOverhead: 0.05 }, '--max-overhead'],
   ] as const)('by %j', (more, option) => {
     expect(needsAllCalls(request(more))).toBe(option)
   })

@@ -42,7 +42,7 @@ const MORE_SAMPLES = 1.2
 /** Methods are only counted for so long, at least, and at most. */
 const SETTLE_MS = 1_000
 const LONGEST_SETTLE_MS = 60_000
-/** Part of the time of the roots that probes may cost. */
+/** Part of the time of the roots that probes may cost, unless the user says so. */
 const BUDGET = 0.05
 /** So many looks in a row find that they cost more, before methods are switched off. */
 const LOOKS = 2
@@ -450,12 +450,12 @@ export class Controller {
   }
 
   #costs(before: Look, now: Look): Costs {
-    const { calibration, clock } = this.#engine
+    const { calibration, clock, options } = this.#engine
     const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000)
     return {
       nsPerCall: clock.toNs(pairTicks(1, calibration)),
       rootNsPerSecond: Math.max(0, now.rootNs - before.rootNs) / seconds,
-      budget: BUDGET,
+      budget: options.maxOverhead ?? BUDGET,
     }
   }
 

@@ -14,7 +14,6 @@ import type { HandChange } from '../../profile/profile.ts'
 import { type Chosen, chosenOf, isChosen, type Named } from '../../reveal/chosen.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
 import { eventsOf, type SessionOptions, tellsWaits } from '../session-options.ts'
-import type { Budget } from './budget.ts'
 import type { Installation, Workshop } from './installation.ts'
 import { onlyBelow } from './only-below.ts'
 
@@ -91,7 +90,6 @@ export interface Hands {
   readonly options: SessionOptions
   readonly workshop: Workshop
   readonly installation: Installation
-  readonly budget: Budget | null
 }
 
 export class ByHand {
@@ -334,14 +332,13 @@ export class ByHand {
 
   /** @returns how many methods got their probes back, or their first */
   async #become(entries: Entry[]): Promise<number> {
-    const { budget, installation, workshop } = this.#hands
+    const { installation, workshop } = this.#hands
     const { revealer, turns } = workshop
     this.#entries = entries
     await this.#watchJdk()
     const opened = await turns.ask(() => revealer.add(this.#added))
     const ids = this.#idsToLeaveOut(revealer)
     const back = [...this.#ids].filter((id) => !ids.has(id)).length
-    budget?.release(ids)
     const refused = await installation.leaveOut(ids)
     const before = this.#ids
     for (const id of refused) {

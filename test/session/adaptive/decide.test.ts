@@ -57,6 +57,29 @@ describe('which timed methods are switched off', () => {
   })
 })
 
+describe('with --max-overhead', () => {
+  const dense = [counted(1, 140_000, 0.9), counted(2, 100_000, 0.9), counted(3, 120_000, 0.9)]
+
+  it.each([
+    // Half of 2 % of half a second are 5 ms: 100,000 calls; of 10 %, 500,000.
+    [0.02, [2]],
+    [0.1, [2, 3, 1]],
+  ])('of %d, methods are timed while all of them cost half of that', (budget, ids) => {
+    expect(worthTiming(dense, { ...COSTS, budget })).toEqual(ids)
+  })
+
+  it.each([
+    [0.02, [1, 3, 2]],
+    [0.1, []],
+  ])(
+    'of %d, the densest are switched off from 85 % of that on, until the others cost half of it',
+    (budget, ids) => {
+      const timed = dense.map(({ id, callsPerSecond }) => counted(id, 1.01 * callsPerSecond, 0.9))
+      expect(tooDense(timed, { ...COSTS, budget })).toEqual(ids)
+    },
+  )
+})
+
 describe('how long a redefinition stops a JVM', () => {
   it('depends on its compiled methods and its classes more than on what is redefined', () => {
     const server = { compiledMethods: 11_768, loadedClasses: 16_400 }

@@ -53,7 +53,6 @@ function steered(options: Partial<TargetOptions> = {}) {
         return Promise.resolve()
       },
     },
-    budget: null,
   } as unknown as Hands
   const byHand = new ByHand(hands)
   const exclude = (text: string) => byHand.exclude(text, NOTHING, (id) => id, 0)
