@@ -1,4 +1,4 @@
-// Taking the probes' own cost out of measured time (JFluid report, section 5.3): all that is done with t_I, t_O and t_C.
+// Taking the probes' own cost out of measured time (JFluid report, section 5.3): all that is done with t_I and t_O.
 // All in ticks, with fractions and signs: where a time must not be negative, who shows it says so.
 
 /**
@@ -15,12 +15,6 @@ export interface MeasuredCalibration extends Calibration {
   readonly spread: Calibration
   /** What one reading of the clock takes; 0 where none is read. */
   readonly readTicks: number
-}
-
-/** What probes cost of all kinds of calls, in ticks; nothing where they do not tell the time. */
-export interface ProbeCosts extends Calibration {
-  /** t_C: a call that is only counted, all of it in its caller's time. The report has no such calls. */
-  readonly countTicks: number
 }
 
 /**
@@ -55,21 +49,11 @@ export function pairTicks(pairs: number, c: Calibration): number {
   return pairs * (c.innerTicks + c.outerTicks)
 }
 
-/** What calls that are only counted cost, t_C each. */
-export function countedTicks(calls: number, c: ProbeCosts): number {
-  return calls * c.countTicks
-}
-
-/** What the probes of all these calls cost, in whosever time they lie. */
-export function callTicks(timed: number, counted: number, c: ProbeCosts): number {
-  return pairTicks(timed, c) + countedTicks(counted, c)
-}
-
 /**
  * What probes cost between the time stamps of a root's call, callees included. Its own t_O lies outside.
  *
  * @param halves  of pairs of probes, the root's own among them
  */
-export function rootProbeTicks(halves: number, counted: number, c: ProbeCosts): number {
-  return pairTicks(halves / 2, c) - c.outerTicks + countedTicks(counted, c)
+export function rootProbeTicks(halves: number, c: Calibration): number {
+  return pairTicks(halves / 2, c) - c.outerTicks
 }

@@ -14,7 +14,7 @@
 // below a pseudo node that names the context it was handed over from. As with a top, time spent there is
 // nobody's. `handover.ts` puts that context's path in its place when a picture is made.
 
-import type { ProbeCosts } from '../base/compensation.ts'
+import type { Calibration } from '../base/compensation.ts'
 import type { EventSink } from '../events/decode.ts'
 import type { TreeSink } from '../events/tree-sink.ts'
 import type { Activity } from './activity.ts'
@@ -135,8 +135,7 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   /** Of memory, about, without what siblings share. */
   get bytes(): number {
     const { nodes, pauses, places } = this
-    const own = this.countedCalls.byteLength + this.probeHalves.size * ENTRY_BYTES
-    return OBJECT_BYTES + nodes.bytes + pauses.bytes + places.bytes + own
+    return OBJECT_BYTES + nodes.bytes + pauses.bytes + places.bytes + this.probeHalves.size * ENTRY_BYTES
   }
 
   /** Nodes, node 0 included. */
@@ -303,8 +302,8 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   }
 
   /** Calls of roots are timed from now on: before the first event. */
-  timeRoots(costs: ProbeCosts, course: Course): RootCalls {
-    this.rootCalls = this.pauses.rootCalls = new RootCalls(costs, course)
+  timeRoots(calibration: Calibration, course: Course): RootCalls {
+    this.rootCalls = this.pauses.rootCalls = new RootCalls(calibration, course)
     const { threads, tops } = this.places
     for (const number of threads) this.nodes.ints[tops[number] * NODE_INTS + NODE_RECENT] = 0
     if (this.current !== 0) this.clock = this.rootCalls.clockOf(this.current)
@@ -363,9 +362,6 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   addTree(other: CctBuilder, thread: number, sign: 1 | -1 = 1): void {
     this.thread(thread, -1)
     const into = this.nodes.addTree(other.nodes, this.places.tops[thread], sign)
-    for (const [node, calls] of other.countedCalls.subarray(0, other.count).entries()) {
-      if (calls !== 0) this.addCounted(into[node], sign * calls)
-    }
     for (const [node, halves] of other.probeHalves) {
       this.probeHalves.set(into[node], (this.probeHalves.get(into[node]) ?? 0) + sign * halves)
     }
@@ -390,7 +386,6 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
       const slow = this.rootCalls?.slow
       if (slow) this.keepSlow(slow.threshold)
     }
-    this.countedCalls.fill(0)
     this.healed = 0
     this.overflows.clear()
     this.allocatedBytes = this.virtualRoots = 0
@@ -527,11 +522,10 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   /** What needs memory is made before anything moves. */
   #prepareMove(change: Collapse): () => void {
     this.#alive()
-    const { moved, count, callsInWaits } = change
+    const { moved, callsInWaits } = change
     const warm = movedWarmUp(this.#warm, change, this.#alive)
     const probeHalves = movedHalves(this.probeHalves, moved)
     for (const [node, calls] of callsInWaits) addHalves(probeHalves, moved[node], 2 * calls)
-    const countedCalls = this.#movedCounts(moved, count)
     return () => {
       this.moves++
       this.places.move(moved)
@@ -541,17 +535,8 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
       this.#warm = warm
       this.pauses.move(moved, warm)
       this.probeHalves = probeHalves
-      this.countedCalls = countedCalls
       this.onMoved(moved)
     }
-  }
-
-  #movedCounts(moved: Int32Array, count: number): Float64Array<ArrayBuffer> {
-    const old = this.countedCalls
-    if (old.length === 0) return old
-    const counts = new Float64Array(count)
-    for (let node = 0; node < Math.min(old.length, moved.length); node++) counts[moved[node]] += old[node]
-    return counts
   }
 
   /** Threads stay where they are, and tokens; nothing else may hold a node. */

@@ -22,7 +22,6 @@ export const SUSPEND = 2
 export const RESUME = 3
 export const CAUGHT = 4
 export const SITE = 5
-export const COUNTED = 6
 
 /** Where one stretch of events begins, of four numbers each: kind, and what goes with it. */
 const STRETCH = 4
@@ -151,9 +150,6 @@ export class CallLog {
           break
         case SITE:
           builder.site(a)
-          break
-        case COUNTED:
-          builder.counted(a)
       }
     }
   }

@@ -25,10 +25,6 @@ export interface Forest {
   /** Of the calls of a row of collapsed contexts, those that its caller has not made itself; null if there are no such rows. */
   readonly shift: Float64Array | null
   readonly warmShift: Float64Array | null
-  /** Calls that were not counted, see folding.ts; null if all were. */
-  readonly extra: Float64Array | null
-  /** Calls that were counted without being timed, not among `calls`; null if there can be none. */
-  readonly counted: Float64Array | null
   /** Of objects that were made here and are alive: how many, their bytes, the sum of their ages. Null if not looked after. */
   readonly alive: readonly [Float64Array, Float64Array, Float64Array] | null
 }
@@ -62,8 +58,6 @@ export function withPaths(forest: Forest, alive: () => void): Forest {
     into[from] = node
     out.calls[node] += forest.calls[from]
     out.ticks[node] += forest.ticks[from]
-    out.extra[node] += forest.extra?.[from] ?? 0
-    out.counted[node] += forest.counted?.[from] ?? 0
     for (const [i, of] of forest.alive?.entries() ?? []) out.alive![i]![node]! += of[from]!
     const isHanded = handedOverFrom(forest.method[parent]) >= 0
     const shift = forest.shift?.[from] ?? 0
@@ -112,8 +106,6 @@ class Growing implements Forest {
   warmHanded: Float64Array
   shift: Float64Array
   warmShift: Float64Array
-  extra: Float64Array
-  counted: Float64Array
   alive: [Float64Array, Float64Array, Float64Array] | null
   /** (parent, method) to node + 1: open addressing, 0 is empty. */
   #table: Int32Array
@@ -131,8 +123,6 @@ class Growing implements Forest {
     this.warmHanded = new Float64Array(room)
     this.shift = new Float64Array(room)
     this.warmShift = new Float64Array(room)
-    this.extra = new Float64Array(room)
-    this.counted = new Float64Array(room)
     this.#table = new Int32Array(2 ** Math.ceil(Math.log2(room * 1.5 + 2)))
   }
 
@@ -192,8 +182,6 @@ class Growing implements Forest {
     this.warmHanded = floats(this.warmHanded)
     this.shift = floats(this.shift)
     this.warmShift = floats(this.warmShift)
-    this.extra = floats(this.extra)
-    this.counted = floats(this.counted)
     if (this.alive !== null)
       this.alive = [floats(this.alive[0]), floats(this.alive[1]), floats(this.alive[2])]
   }

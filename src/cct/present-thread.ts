@@ -1,9 +1,8 @@
 // The thread whose events come: where it stands in its tree, up to when it has been charged, and what a call, a return, or a
 // frame that ends without one makes of that. Everything else that events do is `builder.ts`.
 
-import { enlarged } from '../base/enlarged.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
-import { CONTROL_COUNTED, CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
+import { CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import { Activities, type ThreadActivity } from './activity.ts'
 import type { CallIds } from './call-ids.ts'
 import {
@@ -34,7 +33,6 @@ const ENTER = KIND_ENTER
 const EXIT = KIND_EXIT
 const CONTROL = KIND_CONTROL
 const SITE = CONTROL_SITE
-const COUNTED = CONTROL_COUNTED
 const ID_SHIFT = METHOD_SHIFT
 const ID_MASK = METHOD_MASK
 const HIGH_TICKS = HIGH_TICKS_MASK
@@ -51,8 +49,6 @@ const GAP_TICKS = 50_000
 export abstract class PresentThread {
   /** Frames closed at the exit of one below them, or at a root, and exits without a frame. */
   healed = 0
-  /** By node, as far as it goes: calls that were only counted, without a time. They are not among the node's calls. */
-  countedCalls = new Float64Array(0)
   /** Words that told of call sites and were taken as if they were calls. */
   siteWords = 0
 
@@ -156,13 +152,6 @@ export abstract class PresentThread {
         floats[node * FLOATS + TICKS] += net
         node = ints[node * INTS + PARENT]
         last = ticks
-      } else if (kind === CONTROL && method === COUNTED) {
-        this.node = node
-        this.last = last
-        this.#count(words[at])
-        this.#noHalf()
-        ints = this.nodes.ints
-        floats = this.nodes.floats
       } else break
     }
     this.node = node
@@ -175,29 +164,6 @@ export abstract class PresentThread {
 
   /** There are more nodes than there may be. */
   protected abstract makeRoom(): void
-
-  /** Not at a top: a thread whose stack was lost does not say from where it calls. */
-  counted(method: number): void {
-    this.openSlow()?.counted(this.clock!, method)
-    this.#count(method)
-  }
-
-  #count(method: number): void {
-    const { ints } = this.nodes
-    const caller = this.node
-    if (ints[caller * INTS + PARENT] < 0) return
-    const recent = ints[caller * INTS + RECENT]
-    // The word has room for numbers that no method has: a table by them would take all memory.
-    const id = this.nodes.ids === null ? method : this.nodes.ids.of(method, 0)
-    const callee = ints[recent * INTS + METHOD] === id ? recent : this.#callee(caller, recent, id)
-    this.addCounted(callee, 1)
-    if (this.clock !== null) this.clock.counted++
-  }
-
-  protected addCounted(node: number, calls: number): void {
-    if (node >= this.countedCalls.length) this.countedCalls = enlarged(this.countedCalls, this.nodes.count)
-    this.countedCalls[node] += calls
-  }
 
   /** The same where calls are told apart by where they come from: a loop of its own, as the other must know nothing of it. */
   #callsFromSites(ids: CallIds, words: Uint32Array, from: number, to: number, base: number): number {

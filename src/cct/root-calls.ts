@@ -5,7 +5,7 @@
 // tells when a call begins and ends, and what in between is nobody's; it costs the loop over events nothing, as both is known from where
 // a thread enters its root.
 
-import { type ProbeCosts, rootProbeTicks } from '../base/compensation.ts'
+import { type Calibration, rootProbeTicks } from '../base/compensation.ts'
 import { type Buckets, bucketOf, bucketStart, Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
 import type { Course, CourseState } from './course.ts'
@@ -22,8 +22,6 @@ export class RootClock {
   excluded = 0
   /** Enters, exits and catches since then, its own among them: each is half a pair of probes. */
   halves = 0
-  /** Calls that were only counted. */
-  counted = 0
 
   constructor(thread: number) {
     this.thread = thread
@@ -33,7 +31,7 @@ export class RootClock {
     this.isOpen = true
     this.method = method
     this.begin = ticks
-    this.excluded = this.halves = this.counted = 0
+    this.excluded = this.halves = 0
   }
 }
 
@@ -66,7 +64,7 @@ export class RootCalls {
   readonly histogram = new Histogram()
   /** Of times with their fractions and signs, so that it is the trees' own. */
   #sum = 0
-  readonly #costs: ProbeCosts
+  readonly #calibration: Calibration
   /** Null unless they are asked for. */
   slow: SlowCalls | null = null
   /** Calls from which on p99 is found anew, and what it was. */
@@ -83,8 +81,8 @@ export class RootCalls {
   readonly #seconds = new Int32Array(LATEST)
   readonly #probes = new Float64Array(LATEST)
 
-  constructor(costs: ProbeCosts, course: Course) {
-    this.#costs = costs
+  constructor(calibration: Calibration, course: Course) {
+    this.#calibration = calibration
     this.#course = course
   }
 
@@ -117,7 +115,7 @@ export class RootCalls {
   /** The call that the thread is in has ended. */
   end(clock: RootClock, ticks: number): void {
     clock.isOpen = false
-    const probes = rootProbeTicks(clock.halves, clock.counted, this.#costs)
+    const probes = rootProbeTicks(clock.halves, this.#calibration)
     const time = ticks - clock.begin - clock.excluded - probes
     const whole = wholeOf(time)
     const call = this.#ended++

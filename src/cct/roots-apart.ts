@@ -83,10 +83,6 @@ export class RootsApart implements EventSink {
     this.#present.root()
   }
 
-  counted(method: number): void {
-    this.#present.counted(method)
-  }
-
   overflow(method: number): void {
     this.#all.overflow(method)
   }

@@ -11,7 +11,7 @@
 // (pauses.ts): the trees here are told.
 
 import type { CctBuilder } from './builder.ts'
-import { ADJUST, CAUGHT, CallLog, COUNTED, RESUME, SITE, STRETCH_ELEMENTS, SUSPEND } from './call-log.ts'
+import { ADJUST, CAUGHT, CallLog, RESUME, SITE, STRETCH_ELEMENTS, SUSPEND } from './call-log.ts'
 import { TreeTooLarge } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
 import type { RootClock } from './root-calls.ts'
@@ -208,10 +208,6 @@ export class SlowCalls {
 
   site(clock: RootClock, site: number): void {
     this.#stretch(clock, SITE, site)
-  }
-
-  counted(clock: RootClock, method: number): void {
-    this.#stretch(clock, COUNTED, method)
   }
 
   #stretch({ thread }: RootClock, kind: number, a: number, b = 0): void {

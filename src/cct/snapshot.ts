@@ -3,11 +3,10 @@
 // Children come in the order in which their methods were first seen anywhere, so a view does not jump
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
-import { type Calibration, countedTicks, exactTime, pairTicks } from '../base/compensation.ts'
+import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { type CostKind, METRICS } from '../measures/columns.ts'
 import { allocationTree } from './allocation.ts'
 import type { CctBuilder } from './builder.ts'
-import type { Folding } from './folding.ts'
 import { type Forest, withPaths } from './handover.ts'
 import { costsOf } from './metric.ts'
 import {
@@ -67,8 +66,6 @@ const NO_FOREST: Forest = {
   warmHanded: null,
   shift: null,
   warmShift: null,
-  extra: null,
-  counted: null,
   alive: null,
 }
 
@@ -81,22 +78,16 @@ export const VIRTUAL = 0
  * @param alive   called every few milliseconds, for a caller that must not be silent for long
  * @param between called instead once all is copied, which takes a tenth of the time: the builder may be given events
  *                by it, and they are not in this picture
- * @param folding if given, the trees of times say which methods are folded, and what calls that left out
  */
 export function snapshotOf(
   builder: CctBuilder,
   options: SnapshotOptions,
   alive: () => void = () => {},
   between: () => void = alive,
-  folding?: Folding,
 ): NumberedSnapshot {
   const { cost = 'time', calibration } = options
   const probes = METRICS[cost].isTime ? calibration : NO_PROBES
-  const bare = forestOf(builder, probes, alive)
-  const extra = folding?.extra(options.nowTicks ?? 0).slice() ?? null
-  const counted = folding && columnOf(builder.countedCalls, bare.count)
-  const copied = { ...bare, extra, counted: counted ?? null }
-  const folds = folding && { costs: folding.costs, states: new Map(folding.states) }
+  const copied = forestOf(builder, probes, alive)
   const collapsed = hasMethodsOfItsOwn(cost)
     ? builder.collapsed?.methods(cost, probes, METRICS[cost].isTime ? options.nsPerTick : 1)
     : undefined
@@ -110,7 +101,7 @@ export function snapshotOf(
   const whole =
     METRICS[cost].isTime && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
   const forest = hasHandOvers ? withPaths(whole, between) : whole
-  const picture = pictureOf(forest, builder, { ...options, folds }, between, {
+  const picture = pictureOf(forest, builder, options, between, {
     waitNs: waitTicks * options.nsPerTick,
     healed,
   })
@@ -122,15 +113,10 @@ function hasMethodsOfItsOwn(cost: CostKind): boolean {
   return METRICS[cost].isOfMethods
 }
 
-interface PictureOptions extends SnapshotOptions {
-  /** Methods that are not timed at the moment, and how that is, and what calls cost; undefined where all always are timed. */
-  readonly folds?: Pick<Folding, 'costs' | 'states'> | undefined
-}
-
 function pictureOf(
   forest: Forest,
   builder: CctBuilder,
-  options: PictureOptions,
+  options: SnapshotOptions,
   alive: () => void,
   counts: { readonly waitNs: number; readonly healed: number },
 ): NumberedSnapshot {
@@ -160,13 +146,6 @@ function pictureOf(
     threads: options.perThread === false ? [] : threads,
     ...counts,
   }
-}
-
-/** So many values, 0 where there are none. */
-function columnOf(values: Float64Array, count: number): Float64Array {
-  const column = new Float64Array(count)
-  column.set(values.subarray(0, count))
-  return column
 }
 
 /** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
@@ -199,8 +178,6 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
     warmHanded: null,
     shift: builder.collapsed?.shift(count) ?? null,
     warmShift: builder.collapsed?.warmShift(warmCalls.length) ?? null,
-    extra: null,
-    counted: null,
     alive: aliveOf(builder),
   }
 }
@@ -274,8 +251,6 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
   const warmHanded = forest.warmHanded && new Float64Array(forest.count)
   const shift = forest.shift && new Float64Array(forest.count)
   const warmShift = forest.warmShift && new Float64Array(forest.count)
-  const extra = forest.extra && new Float64Array(forest.count)
-  const counted = forest.counted && new Float64Array(forest.count)
   const column = () => new Float64Array(forest.count)
   const sums: Forest['alive'] = forest.alive && [column(), column(), column()]
   const table = new Int32Array(2 ** Math.ceil(Math.log2(forest.count * 1.5))) // node + 1; 0 is empty
@@ -301,8 +276,6 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     into[from] = node
     calls[node] += forest.calls[from]
     ticks[node] += forest.ticks[from]
-    if (extra !== null) extra[node] += forest.extra?.[from] ?? 0
-    if (counted !== null) counted[node] += forest.counted?.[from] ?? 0
     if (handed !== null) handed[node] += forest.handed?.[from] ?? 0
     if (shift !== null) shift[node] += forest.shift?.[from] ?? 0
     for (const [i, of] of forest.alive?.entries() ?? []) sums![i]![node]! += of[from]!
@@ -325,8 +298,6 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
     warmHanded,
     shift,
     warmShift,
-    extra,
-    counted,
     alive: sums,
   }
 }
@@ -335,7 +306,7 @@ function withoutTops(forest: Forest, alive: () => void): Forest {
 function layOut(
   forest: Forest,
   rank: (method: number) => number,
-  options: PictureOptions,
+  options: SnapshotOptions,
   alive: () => void,
 ): Tree {
   const { cost = 'time', firstMethod = 1 } = options
@@ -360,17 +331,16 @@ function layOut(
 function timeTree(
   forest: Forest,
   rank: (method: number) => number,
-  options: PictureOptions,
+  options: SnapshotOptions,
   alive: () => void,
 ): TimeTree {
-  const { count, method, parent, calls, ticks, extra, counted } = forest
+  const { count, method, parent, calls, ticks } = forest
   const shown = new Uint8Array(count)
   let size = 0
   for (let node = count - 1; node >= 0; node--) {
     if ((node & ALIVE) === ALIVE) alive()
     const isAlive = (forest.alive?.[0][node] ?? 0) > 0
-    const more = (extra?.[node] ?? 0) + (counted?.[node] ?? 0)
-    if (calls[node] !== 0 || ticks[node] !== 0 || isAlive || more !== 0) shown[node] = 1
+    if (calls[node] !== 0 || ticks[node] !== 0 || isAlive) shown[node] = 1
     if (shown[node] === 0) continue
     size++
     if (parent[node] >= 0) shown[parent[node]] = 1
@@ -381,9 +351,7 @@ function timeTree(
   const tree = treeOf(size)
   alive()
   const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
-  const { nsPerTick, folds } = options
-  const extraCalls = new Float64Array(folds === undefined ? 0 : size)
-  const countedCalls = new Float64Array(folds === undefined ? 0 : size)
+  const { nsPerTick } = options
   const place = new Int32Array(count)
   // A call that another thread made costs its caller nothing.
   const callsOut = new Float64Array(size)
@@ -396,12 +364,6 @@ function timeTree(
     tree.parent[at] = parent[node] < 0 ? -1 : place[parent[node]]
     outCalls[at] = calls[node]
     measuredNs[at] = ticks[node]
-    if (folds !== undefined) {
-      extraCalls[at] = extra?.[node] ?? 0
-      countedCalls[at] = counted?.[node] ?? 0
-      // The probe of a call that is only counted is all in its caller's time.
-      if (tree.parent[at] >= 0) measuredNs[tree.parent[at]] -= countedTicks(countedCalls[at], folds.costs)
-    }
     if (node < forest.warmCalls.length) {
       warmupCalls[at] = forest.warmCalls[node]
       warmupSelfNs[at] = forest.warmTicks[node]
@@ -448,10 +410,7 @@ function timeTree(
   if (forest.alive !== null)
     return { ...tree, metrics: { ...tree.metrics, ...aliveColumns(forest, tree, place, shown) } }
   alive()
-  if (folds === undefined) return tree
-  const folded = Float64Array.from(tree.method, (it) => folds.states.get(it) ?? 0)
-  const columns = { extrapolatedCalls: extraCalls, countedCalls, folded }
-  return { ...tree, metrics: { ...tree.metrics, ...columns } }
+  return tree
 }
 
 function aliveColumns({ alive }: Forest, { count }: Tree, place: Int32Array, shown: Uint8Array) {

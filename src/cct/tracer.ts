@@ -244,10 +244,6 @@ export class Tracer implements EventSink {
     this.#builder.site(site)
   }
 
-  counted(method: number): void {
-    this.#builder.counted(method)
-  }
-
   overflow(method: number): void {
     this.#builder.overflow(method)
   }

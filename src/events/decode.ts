@@ -10,7 +10,6 @@ import {
   CONTROL_ADJUST,
   CONTROL_ALLOCATED,
   CONTROL_BEGIN,
-  CONTROL_COUNTED,
   CONTROL_DROP,
   CONTROL_EPOCH,
   CONTROL_NAME,
@@ -44,7 +43,7 @@ export interface EventSink {
    * @param from element where the first event lies
    * @param to   element after the last event
    * @param base session ticks of what the words' ticks count from
-   * @returns `to`, or the element of the first event that is neither enter nor exit. `counted` may be taken, too
+   * @returns `to`, or the element of the first event that is neither enter nor exit
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number
   /** The thread is in a handler of this method: frames above its nearest one have ended without an exit. */
@@ -68,8 +67,6 @@ export interface EventSink {
   sample(weight: number): void
   /** The next `enter` of the thread is a call from this site, 0 for none. `calls` may take these words, too, if an enter follows. */
   site(site: number): void
-  /** The frame on top calls this method, of which nothing else is told. `calls` may take these words, too. */
-  counted(method: number): void
   /** A StackOverflowError has left this method, the first one with probes that had stack to say so. */
   overflow(method: number): void
   /** The thread hands work over from where it is. */
@@ -98,7 +95,7 @@ export class WriterState {
   segment = -1
   /** The last call stopped at a THREAD or BEGIN whose turn has not come. */
   held = false
-  /** Enters, exits, and calls that were only counted so far. */
+  /** Enter and exit events so far. */
   events = 0
   /** Time of the last enter, exit or catch. */
   lastTicks = 0
@@ -166,11 +163,8 @@ export function decodeEvents(
   for (; at < to; at += 2) {
     const stop = sink.calls(words, at, to, base)
     if (stop > at) {
-      let timed = stop - 2
-      while (timed > at && words[timed + 1] >>> KIND_SHIFT === KIND_CONTROL) timed -= 2
-      if (words[timed + 1] >>> KIND_SHIFT !== KIND_CONTROL)
-        ticks = base + (words[timed + 1] & HIGH_TICKS_MASK) * TWO_32 + words[timed]
       at = stop
+      ticks = base + (words[at - 1] & HIGH_TICKS_MASK) * TWO_32 + words[at - 2]
       if (at === to) break
     }
     const high = words[at + 1]
@@ -184,7 +178,7 @@ export function decodeEvents(
     } else {
       if (kind !== KIND_CONTROL || !control(high, words[at], state, sink, gate)) break
       base = state.base
-      if (((high >>> METHOD_SHIFT) & METHOD_MASK) !== CONTROL_COUNTED) controls++
+      controls++
     }
   }
   state.events += (at - from) / 2 - controls
@@ -234,9 +228,6 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       return true
     case CONTROL_SITE:
       sink.site(payload)
-      return true
-    case CONTROL_COUNTED:
-      sink.counted(low)
       return true
     case CONTROL_OVERFLOW:
       sink.overflow(low)

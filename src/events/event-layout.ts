@@ -34,7 +34,6 @@
 //            the thread lets go of what it had taken up
 //   DROP     token: there will be no BEGIN, the work has been refused, taken back, or done by a thread
 //            that was inside the graph already
-//   COUNTED  method id: the frame on top calls it. No frame of its own comes of it, nor a time
 //   OVERFLOW method id: a StackOverflowError has left this method, the first one that had stack to say so. Follows its EXIT
 //   UNWIND   number of frames: of the stack that this thread's last sample showed, so many have gone, the innermost
 //            ones. ENTERs follow for those that are there instead
@@ -78,7 +77,6 @@ export const CONTROL_SAMPLE = 11
 export const CONTROL_NAME = 12
 export const CONTROL_ALLOCATED = 13
 export const CONTROL_TRACK = 15
-export const CONTROL_COUNTED = 16
 export const CONTROL_OVERFLOW = 17
 
 export const NAME_CLASS_SHIFT = 25

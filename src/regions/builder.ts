@@ -194,7 +194,6 @@ export class RegionBuilder implements EventSink {
 
   allocated(): void {}
   track(): void {}
-  counted(): void {}
   overflow(): void {}
 
   unwind(): void {}

@@ -193,7 +193,7 @@ export class Engine {
   timeRoots(): void {
     const { options, recorder } = this
     if (!timesRoots(options)) return
-    recorder.timeRoots({ ...this.calibration, countTicks: 0 })
+    recorder.timeRoots(this.calibration)
     if (options.slow !== undefined) this.keepSlow(options.slow)
   }
 

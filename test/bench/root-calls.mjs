@@ -9,7 +9,7 @@ import { load, spread } from './support.mjs'
 const CONTEXTS = 10_000
 const EVENTS = 4_000_000
 const ROUNDS = 7
-const COSTS = { innerTicks: 3, outerTicks: 2, countTicks: 1 }
+const COSTS = { innerTicks: 3, outerTicks: 2 }
 const OPEN = { mayBegin: () => true, mayTakeUp: () => true }
 const SECOND_TICKS = 1e9
 

@@ -108,12 +108,10 @@ describe('calls told apart by where they come from', () => {
   })
 })
 
-it('a counted call of a method that cannot be is refused, before there is a table for it', () => {
+it('a call from a site that cannot be is refused, before there is a table for it', () => {
   const builder = new CctBuilder(undefined, undefined, false, 1, undefined, 1)
-  const all = words('main@7>')
-  decodeEvents(all, 0, all.length, new WriterState(1), builder, OPEN)
-  builder.counted(2)
-  assert.throws(() => builder.counted(2 ** 31), ImpossibleCall)
+  const all = words(`main@7> work@${2 ** 31}>`)
+  assert.throws(() => decodeEvents(all, 0, all.length, new WriterState(1), builder, OPEN), ImpossibleCall)
   assert.ok(builder.bytes < 2 ** 24, `${builder.bytes} bytes`)
 })
 

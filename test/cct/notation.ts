@@ -2,7 +2,6 @@
 //
 //   main> 0      main is entered at tick 0
 //   main< 100    main is left at tick 100
-//   main+        a call of main is counted, and not timed
 //   main^ 50     a handler of main has caught something
 //   adjust 5     5 ticks of waiting for ourselves since the last event
 //   suspend 40, resume 60, root
@@ -46,7 +45,6 @@ export function play(sink: EventSink, text: string): void {
     } else if (word.endsWith('>')) enter(sink, idOf(word.slice(0, -1)), number())
     else if (word.endsWith('<')) exit(sink, idOf(word.slice(0, -1)), number())
     else if (word.endsWith('^')) sink.caught(idOf(word.slice(0, -1)), number())
-    else if (word.endsWith('+')) sink.counted(idOf(word.slice(0, -1)))
     else if (word === 'adjust') sink.adjust(number())
     else if (word === 'suspend') sink.suspend(number())
     else if (word === 'resume') sink.resume(number())

@@ -18,7 +18,7 @@ const PART = FULL ? 1 : 1 / 8
 const SMALL = { ...SLOW_BOUNDS, keptBytes: 2 ** 21, openElements: 2 ** 18, openBytes: 2 ** 24 }
 const BOUNDS = FULL ? SLOW_BOUNDS : SMALL
 
-const COSTS = { innerTicks: 0, outerTicks: 0, countTicks: 0 }
+const COSTS = { innerTicks: 0, outerTicks: 0 }
 
 function keeping(threshold: SlowThreshold, builder = new CctBuilder(), bounds = SLOW_BOUNDS) {
   const course = new Course()

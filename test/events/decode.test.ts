@@ -6,7 +6,6 @@ import { MOST_EPOCHS } from '../../src/events/event-halves.ts'
 import {
   CONTROL_ADJUST,
   CONTROL_BEGIN,
-  CONTROL_COUNTED,
   CONTROL_DROP,
   CONTROL_EPOCH,
   CONTROL_OVERFLOW,
@@ -50,24 +49,6 @@ describe('decoding', () => {
     assert.deepEqual(events, ['@1', 'enter 1 0', 'caught 1 4294967301', 'caught 4194303 8589934592'])
     assert.equal(state.events, 1)
     assert.equal(state.lastTicks, 2 ** 33)
-  })
-
-  it('gives calls that are only counted, which have no time, whoever takes them', () => {
-    const counted = controlWord(CONTROL_COUNTED, 2 ** 22 - 1)
-    const words = [enterWord(1, 3), counted, counted, exitWord(1, 9), enterWord(2, 2 ** 33), counted]
-    const { events, state } = decode(words)
-    const call = 'counted 4194303'
-    assert.deepEqual(events, ['@1', 'enter 1 3', call, call, 'exit 1 9', 'enter 2 8589934592', call])
-    const builder = new CctBuilder()
-    const own = new WriterState(1)
-    const buffer = Uint32Array.from(words.flat())
-    assert.equal(decodeEvents(buffer, 0, buffer.length, own, builder, OPEN), buffer.length)
-    assert.deepEqual([...builder.countedCalls.subarray(1, builder.count)], [0, 0, 2, 0, 1])
-    for (const { events: count, lastTicks } of [state, own])
-      assert.deepEqual([count, lastTicks], [6, 2 ** 33])
-    // Nothing but such words says nothing of the time.
-    decodeEvents(Uint32Array.from([...counted, ...counted]), 0, 4, own, builder, OPEN)
-    assert.deepEqual([own.events, own.lastTicks], [8, 2 ** 33])
   })
 
   it('gives the method that a StackOverflowError has left, which is no event', () => {

@@ -775,10 +775,6 @@ function tee(a: EventSink, b: EventSink): EventSink {
       a.submit(token)
       b.submit(token)
     },
-    counted: (method) => {
-      a.counted(method)
-      b.counted(method)
-    },
     track: (classId, token) => {
       a.track(classId, token)
       b.track(classId, token)

@@ -76,9 +76,6 @@ export class RecordingSink implements EventSink {
     this.#note(`site ${site}`)
   }
 
-  counted(method: number): void {
-    this.#note(`counted ${method}`)
-  }
   overflow(method: number): void {
     this.#note(`overflow ${method}`)
   }
@@ -144,7 +141,6 @@ export class SummingSink implements EventSink {
   className(): void {}
   allocated(): void {}
   track(): void {}
-  counted(): void {}
   overflow(): void {}
   drop(): void {}
   root(): void {}

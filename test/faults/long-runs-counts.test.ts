@@ -48,14 +48,6 @@ describe('counters beyond 2^32', () => {
     expect(selfNs![0]).toBe(160 - 3 * 2 - 2 * (TWO_32 + 1))
   })
 
-  it('are whole where calls are only counted', () => {
-    const builder = built('main> 0  work+ work+ main< 10')
-    const work = builder.count - 1
-    builder.countedCalls[work] = CALLS
-    play(builder, 'main> 20  work+ main< 30')
-    expect(builder.countedCalls[work]).toBe(CALLS + 1)
-  })
-
   it('of durations are whole, and so are those of weeks', () => {
     const histogram = new Histogram()
     for (const value of [2 ** 53 + 2, 2 ** 57, 5]) histogram.record(value)

@@ -13,7 +13,6 @@ import { Tracer } from '../../src/cct/tracer.ts'
 import type { EventSink } from '../../src/events/decode.ts'
 import { UnknownEvent } from '../../src/events/decode.ts'
 import {
-  CONTROL_COUNTED,
   CONTROL_NAME,
   CONTROL_TRACK,
   KIND_CONTROL,
@@ -41,7 +40,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(dir, { recursive: true }))
 
-const COSTS = { innerTicks: 1, outerTicks: 1, countTicks: 1 }
+const PROBES = { innerTicks: 1, outerTicks: 1 }
 
 /** Everything that a ring's events are ever given to. */
 const SINKS: readonly [name: string, make: () => { sink: EventSink; builder: CctBuilder | null }][] = [
@@ -59,7 +58,7 @@ const SINKS: readonly [name: string, make: () => { sink: EventSink; builder: Cct
 const ofBuilder = (builder: CctBuilder) => ({ sink: builder, builder })
 
 function withRoots(builder: CctBuilder): CctBuilder {
-  builder.timeRoots(COSTS, new Course(0))
+  builder.timeRoots(PROBES, new Course(0))
   return builder
 }
 
@@ -83,7 +82,7 @@ function anyWord(chance: Chance, ticks: number, wild: number, ofRegions: boolean
   if (choice < 0.75) return exitWord(method, ticks)
   if (choice < 0.8) return word(0, method, ticks)
   if (choice < 0.82) return threadWord(1 + Math.floor(chance.next() * 12), Math.floor(chance.next() * 3))
-  const code = 1 + Math.floor(chance.next() * CONTROL_COUNTED)
+  const code = 1 + Math.floor(chance.next() * CONTROL_TRACK)
   const payload = chance.next() < wild ? chance.next() * 2 ** TICK_BITS : 1 + chance.next() * 299
   const classId =
     code === CONTROL_TRACK || code === CONTROL_NAME ? (1 + (method % 30)) * 2 ** NAME_CLASS_SHIFT : 0
@@ -169,7 +168,7 @@ describe.each(['mapped', 'read as a file'])('a buffer that a hostile target writ
           // What came until then is shown, and kept.
           if (builder !== null) {
             builder.closeOpen(reader.lastTicks)
-            const { merged } = snapshotOf(builder, { calibration: COSTS, nsPerTick: 1, perThread: true })
+            const { merged } = snapshotOf(builder, { calibration: PROBES, nsPerTick: 1, perThread: true })
             expect(merged.count).toBeLessThanOrEqual(2 * builder.count)
           }
           ring.close()

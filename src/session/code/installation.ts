@@ -5,7 +5,6 @@ import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
 import { debug, msText, some } from '../../base/debug.ts'
 import { NEVER_DEFINED } from '../../base/refusal.ts'
-import type { FoldChange } from '../../cct/folding.ts'
 import { refusedWarnings } from '../../profile/skipped.ts'
 import type { Revealer, Revelation } from '../../reveal/revealer.ts'
 import type { Agent, LoadedClasses } from '../../wire/agent.ts'
@@ -226,42 +225,22 @@ export class Installation {
   }
 
   /**
-   * Gives methods other probes, their own code, or what they had again, in one redefinition. What was recorded before is
-   * no warm-up because of that.
-   *
-   * @returns ids of those that stay as they were, and how long the target stood still
-   */
-  async narrow(change: FoldChange): Promise<{ refused: number[]; pauseMs: number }> {
-    const { instrumenter } = this.#workshop
-    const before = instrumenter.narrowedOf([...change.folded, ...change.counted, ...change.timed])
-    return await this.#reinstall(instrumenter.narrow(change), (refused) => instrumenter.keep(refused, before))
-  }
-
-  /**
-   * These methods, and no others, have their own code whatever else is wanted of them.
+   * These methods, and no others, have their own code whatever else is wanted of them, in one redefinition. What was recorded before
+   * is no warm-up because of that.
    *
    * @returns ids of those that stay as they were
    */
   async leaveOut(ids: ReadonlySet<number>): Promise<number[]> {
     const { instrumenter } = this.#workshop
     const before = instrumenter.leftOutMethods
-    const keep = (refused: readonly Task[]) => instrumenter.keepIn(refused, before)
-    return (await this.#reinstall(instrumenter.leaveOut(ids), keep)).refused
-  }
-
-  async #reinstall(
-    tasks: readonly Task[],
-    keep: (refused: readonly Task[]) => void,
-  ): Promise<{ refused: number[]; pauseMs: number }> {
-    const { instrumenter } = this.#workshop
-    if (tasks.length === 0) return { refused: [], pauseMs: 0 }
+    const tasks = instrumenter.leaveOut(ids)
+    if (tasks.length === 0) return []
     const { refusals, results } = await instrumenter.install(tasks, [])
     const refused = refusals.map(({ task }) => task)
-    keep(refused)
+    instrumenter.keepIn(refused, before)
     for (const r of results) this.noteSwap(r)
     if (results.some((r) => r.loadedClasses)) await this.refreshClasses()
-    const pauseMs = results.reduce((sum, { pauseNs }) => sum + (pauseNs ?? 0) / 1e6, 0)
-    return { refused: refused.map(({ id }) => id), pauseMs }
+    return refused.map(({ id }) => id)
   }
 
   /**

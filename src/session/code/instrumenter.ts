@@ -5,7 +5,6 @@ import { crc32 } from 'node:zlib'
 import { append } from '../../base/arrays.ts'
 import { debug } from '../../base/debug.ts'
 import { CLASS_GONE, classRefusal, hasOtherShape } from '../../base/refusal.ts'
-import type { FoldChange } from '../../cct/folding.ts'
 import { type ClassFile, ClassFormatProblem } from '../../classfile/class-file.ts'
 import { recentClassFile } from '../../classfile/recent.ts'
 import {
@@ -93,8 +92,6 @@ export class Instrumenter {
   private readonly installed = new Map<number, Task[]>()
   /** Classes in which no method will get probes, with the reason. */
   private readonly hopeless = new Map<number, string>()
-  /** Of methods that are installed, and are not timed at the moment. */
-  private readonly narrowed = new Map<number, Narrowed>()
   /** These have their own code whatever else is wanted of them. */
   private leftOut: ReadonlySet<number> = new Set()
   private unloadedClasses = 0
@@ -276,7 +273,7 @@ export class Instrumenter {
     // Numbers of call sites are those of what is installed.
     const apart = recipe.sites === undefined ? recipe : { ...recipe, sites: new SiteNumbers() }
     const refusals: Refusal[] = []
-    const asTimed = () => undefined
+    const asTimed = () => false
     const ids = [...new Set(tasks.map(({ classId }) => classId))]
     const bases = await this.classBytes(ids)
     for (const task of tasks) {
@@ -334,30 +331,6 @@ export class Instrumenter {
     })
   }
 
-  /** Of the methods with probes, those that could have others, or none: not roots, and not what has probes for another reason, too. */
-  foldable(): Set<number> {
-    const ids = new Set<number>()
-    for (const tasks of this.installed.values()) {
-      const others = new Set(tasks.filter((it) => it.probe !== 'method').map(selectorOf))
-      for (const task of tasks) if (task.probe === 'method' && !others.has(selectorOf(task))) ids.add(task.id)
-    }
-    for (const id of this.leftOut) ids.delete(id)
-    return ids
-  }
-
-  /**
-   * From now on these methods are timed, only counted, or have their own code, whenever their classes are redefined.
-   *
-   * @returns what is to be installed for that
-   */
-  narrow({ folded, counted, timed }: FoldChange): Task[] {
-    const changed = new Set([...folded, ...counted, ...timed])
-    for (const id of folded) this.narrowed.set(id, 'folded')
-    for (const id of counted) this.narrowed.set(id, 'counted')
-    for (const id of timed) this.narrowed.delete(id)
-    return this.reopened(changed)
-  }
-
   /**
    * From now on these methods, and no others, have their own code whatever else is wanted of them. Not for roots.
    *
@@ -367,8 +340,6 @@ export class Instrumenter {
     const changed = new Set([...ids].filter((id) => !this.leftOut.has(id)))
     for (const id of this.leftOut) if (!ids.has(id)) changed.add(id)
     this.leftOut = new Set(ids)
-    // Once they are back, they are timed: the budget begins anew with them.
-    for (const id of ids) this.narrowed.delete(id)
     return this.reopened(changed)
   }
 
@@ -387,7 +358,8 @@ export class Instrumenter {
     for (const task of tasks) {
       if (before.has(task.id)) leftOut.add(task.id)
       else leftOut.delete(task.id)
-      this.reinstate(task)
+      const installed = this.installed.get(task.classId)
+      if (installed?.includes(task) === false) this.installed.set(task.classId, [...installed, task])
     }
     this.leftOut = leftOut
   }
@@ -403,26 +375,6 @@ export class Instrumenter {
         )
       return found
     })
-  }
-
-  private reinstate(task: Task): void {
-    const installed = this.installed.get(task.classId)
-    if (installed?.includes(task) === false) this.installed.set(task.classId, [...installed, task])
-  }
-
-  /** How these are at the moment, for `keep`. */
-  narrowedOf(ids: readonly number[]): Map<number, Narrowed | undefined> {
-    return new Map(ids.map((id) => [id, this.narrowed.get(id)]))
-  }
-
-  /** The JVM would not have it: these are as they were before `narrow`. */
-  keep(tasks: readonly Task[], before: ReadonlyMap<number, Narrowed | undefined>): void {
-    for (const task of tasks) {
-      const state = before.get(task.id)
-      if (state === undefined) this.narrowed.delete(task.id)
-      else this.narrowed.set(task.id, state)
-      this.reinstate(task)
-    }
   }
 
   /** The target has dropped the class, and with it what was installed. */
@@ -487,9 +439,9 @@ export class Instrumenter {
     )
     const all = [...kept, ...tasks]
     const check = (unverified?.(classId) ?? true) ? 'all' : loading ? 'judged' : 'none'
-    const stateOf = ({ id }: Task) => (this.leftOut.has(id) ? 'folded' : this.narrowed.get(id))
+    const isLeftOut = ({ id }: Task) => this.leftOut.has(id)
     const refused: Refusal[] = []
-    const rewritten = rewriteClass(base, all, refused, check, stateOf, (classFile, work) =>
+    const rewritten = rewriteClass(base, all, refused, check, isLeftOut, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
     // What is kept is in, whatever becomes of the new body.
@@ -552,15 +504,8 @@ interface Placed {
   readonly methodIndex: number
 }
 
-/** How a method is that is not timed. */
-export type Narrowed = 'counted' | 'folded'
-
 /** In place of a body: the method has its own code. */
 const OWN_CODE = new Uint8Array()
-
-function selectorOf({ name, descriptor }: Task): string {
-  return name + descriptor
-}
 
 /** Which bodies we type-check: `judged` leaves those to the JVM that our checker cannot judge (subroutines). */
 type Check = 'all' | 'judged' | 'none'
@@ -570,7 +515,7 @@ function rewriteClass(
   tasks: readonly Task[],
   refusals: Refusal[],
   check: Check,
-  narrowedOf: (task: Task) => Narrowed | undefined,
+  isLeftOut: (task: Task) => boolean,
   rewriter: (classFile: ClassFile, tasks: readonly MethodTask[]) => InstrumentedClass,
 ): RewrittenBodies & { done: Placed[] } {
   const nothing = { poolBytes: new Uint8Array(), poolEntries: 0, bodies: [], done: [] }
@@ -588,14 +533,12 @@ function rewriteClass(
     refusals.push({ task, reason: 'the class no longer has this method' })
     return []
   })
-  const stateOf = (task: Task) => (isTimed(task) ? narrowedOf(task) : undefined)
-  const isFolded = ({ task }: Placed) => stateOf(task) === 'folded'
-  const probed = indexed.filter((it) => !isFolded(it))
+  const hasOwnCode = ({ task }: Placed) => isTimed(task) && isLeftOut(task)
+  const probed = indexed.filter((it) => !hasOwnCode(it))
   const result = rewriter(
     classFile,
     probed.map(({ task, methodIndex }) => {
-      const { id, handOver, wait } = task
-      const probe = stateOf(task) === 'counted' ? 'count' : task.probe
+      const { id, handOver, probe, wait } = task
       const base = { methodIndex, id, probe }
       return { ...base, ...(handOver !== undefined && { handOver }), ...(wait !== undefined && { wait }) }
     }),
@@ -617,7 +560,7 @@ function rewriteClass(
     check === 'none' ? new Map<number, string>() : refusedBodies(classFile, result, check === 'all')
   for (const [methodIndex, reason] of problems) refuse(methodIndex, reason)
   const bodies = result.bodies.filter(({ methodIndex }) => !problems.has(methodIndex))
-  const own = indexed.filter((it) => isFolded(it) && !probed.some((o) => o.methodIndex === it.methodIndex))
+  const own = indexed.filter((it) => hasOwnCode(it) && !probed.some((o) => o.methodIndex === it.methodIndex))
   const isIn = new Set([...bodies, ...own].map(({ methodIndex }) => methodIndex))
   return {
     poolBytes: result.poolBytes,

@@ -10,13 +10,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { parseStartTicks } from '../../attach/target-process.ts'
-import type { ProbeCosts } from '../../base/compensation.ts'
+import type { Calibration } from '../../base/compensation.ts'
 import { debug, msText } from '../../base/debug.ts'
 import { joinDebugLog } from '../../base/debug-log.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
-import { Folding } from '../../cct/folding.ts'
 import type { LatestCalls, RootCalls } from '../../cct/root-calls.ts'
 import { RootsApart } from '../../cct/roots-apart.ts'
 import { type SlowState, slowStateOf, treesOf } from '../../cct/slow-times.ts'
@@ -85,7 +84,6 @@ class RecordingThread {
   /** How long the latest look took. */
   #treesMs = 0
   #starving = 0
-  #folding: Folding | undefined
   /** Once the trees have all that they will have: what has events instead, and how many there were. */
   #after:
     | {
@@ -95,7 +93,7 @@ class RecordingThread {
         readonly gaps: number
       }
     | undefined
-  #costs: ProbeCosts = { innerTicks: 0, outerTicks: 0, countTicks: 0 }
+  #calibration: Calibration = { innerTicks: 0, outerTicks: 0 }
   readonly #course = new Course(performance.now())
   #timer: NodeJS.Timeout | undefined
   #immediate: NodeJS.Immediate | undefined
@@ -182,8 +180,8 @@ class RecordingThread {
     return this.#running
   }
 
-  #timeRoots(costs: ProbeCosts): void {
-    const calls = this.#builder.timeRoots(costs, this.#course)
+  #timeRoots(calibration: Calibration): void {
+    const calls = this.#builder.timeRoots(calibration, this.#course)
     this.#roots?.timeRoots(calls)
   }
 
@@ -244,8 +242,8 @@ class RecordingThread {
         this.#isWaitedFor = false
         return
       case 'timeRoots':
-        this.#costs = command.costs
-        this.#timeRoots(command.costs)
+        this.#calibration = command.calibration
+        this.#timeRoots(command.calibration)
         return
       case 'keepSlow':
         this.#builder.keepSlow(command.threshold)
@@ -260,12 +258,6 @@ class RecordingThread {
       case 'markWarmup':
         if (this.#after === undefined) this.#builder.markWarmup()
         return
-      case 'mayFold':
-        this.#folding = new Folding(this.#builder, command.costs, () => this.#atWork())
-        return
-      case 'fold':
-        this.#folding?.change(command.change, command.nowTicks)
-        return
       case 'newRows':
         this.#builder.reset(command.nowTicks, true)
         return
@@ -275,7 +267,6 @@ class RecordingThread {
         this.#builder.reset(command.nowTicks)
         this.#regions?.reset()
         this.#tracer?.reset()
-        this.#folding?.reset(command.nowTicks ?? 0)
         this.#eventsBeforeReset = this.#allEvents
         this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
         return
@@ -311,7 +302,6 @@ class RecordingThread {
           request.options,
           () => this.#atWork(),
           () => this.#keepUp(),
-          this.#folding,
         )
         const buffers = new Set<ArrayBuffer>()
         for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
@@ -347,9 +337,6 @@ class RecordingThread {
         return
       case 'threads':
         send({ kind: 'reply', id, value: this.#builder.platformThreads() })
-        return
-      case 'methodSums':
-        send({ kind: 'reply', id, value: this.#folding?.sums(request.nowTicks) })
         return
       case 'called':
         send({ kind: 'reply', id, value: request.methods.filter((it) => this.#wasCalled(it)) })
@@ -403,7 +390,7 @@ class RecordingThread {
     this.#tick()
     this.#builder.closeOpen(endTicks)
     const builder = new CctBuilder()
-    const calls = builder.timeRoots(this.#costs, new Course(performance.now()))
+    const calls = builder.timeRoots(this.#calibration, new Course(performance.now()))
     this.#after = { builder, calls, events, gaps: this.#ring.gaps() }
     this.#reader.goOnWith(builder)
     return this.#builder.rootCalls?.latest(fromTicks) ?? NO_CALLS

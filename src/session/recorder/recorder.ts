@@ -3,14 +3,13 @@
 // for the worker except through a promise.
 
 import type { Worker } from 'node:worker_threads'
-import type { Calibration, ProbeCosts } from '../../base/compensation.ts'
+import type { Calibration } from '../../base/compensation.ts'
 import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Activity } from '../../cct/activity.ts'
 import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
 import type { ContextBound } from '../../cct/collapsed.ts'
 import type { CourseState } from '../../cct/course.ts'
-import type { FoldChange, MethodSums } from '../../cct/folding.ts'
 import {
   courseTimes,
   type LatestCalls,
@@ -140,7 +139,6 @@ export type RecorderRequest =
   | { readonly kind: 'trace'; readonly options: TraceOptions }
   | { readonly kind: 'stats' }
   | { readonly kind: 'threads' }
-  | { readonly kind: 'methodSums'; readonly nowTicks: number }
   | { readonly kind: 'called'; readonly methods: readonly number[] }
   | { readonly kind: 'endRows'; readonly endTicks: number; readonly fromTicks: number }
   | { readonly kind: 'bareCalls'; readonly fromTicks: number }
@@ -151,15 +149,9 @@ export type RecorderCommand =
   | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
   | { readonly kind: 'markWarmup' }
   | { readonly kind: 'nobodyWaits' }
-  | { readonly kind: 'timeRoots'; readonly costs: ProbeCosts }
+  | { readonly kind: 'timeRoots'; readonly calibration: Calibration }
   | { readonly kind: 'keepSlow'; readonly threshold: SlowThreshold }
   | { readonly kind: 'courseBegins' }
-  | { readonly kind: 'mayFold'; readonly costs: ProbeCosts }
-  | {
-      readonly kind: 'fold'
-      readonly change: FoldChange
-      readonly nowTicks: number
-    }
   | { readonly kind: 'survivors'; readonly news: SurvivorNews }
   | { readonly kind: 'reset'; readonly nowTicks: number | undefined }
   | { readonly kind: 'newRows'; readonly nowTicks: number }
@@ -386,8 +378,8 @@ export class Recorder {
   }
 
   /** Calls of roots are timed: before anything is recorded. */
-  timeRoots(costs: ProbeCosts): void {
-    this.#post({ kind: 'timeRoots', costs })
+  timeRoots(calibration: Calibration): void {
+    this.#post({ kind: 'timeRoots', calibration })
   }
 
   /** Keeps trees of slow calls from now on, where calls of roots are timed; anew, if some were kept. */
@@ -398,21 +390,6 @@ export class Recorder {
   /** What was before is preparation. */
   courseBegins(): void {
     this.#post({ kind: 'courseBegins' })
-  }
-
-  /** From now on methods may be folded, and trees say so: before anything is recorded. */
-  mayFold(costs: ProbeCosts): void {
-    this.#post({ kind: 'mayFold', costs })
-  }
-
-  /** Methods have other probes, or none. */
-  fold(change: FoldChange, nowTicks: number): void {
-    this.#post({ kind: 'fold', change, nowTicks })
-  }
-
-  /** After `mayFold`: what all methods have taken so far. */
-  methodSums(nowTicks: number): Promise<MethodSums> {
-    return this.#ask({ kind: 'methodSums', nowTicks }) as Promise<MethodSums>
   }
 
   /** Those of the methods that have been called, before a `reset` included. */

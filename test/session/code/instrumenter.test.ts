@@ -321,63 +321,6 @@ describe('a method that is timed and hooked for reflection', () => {
   })
 })
 
-const NONE = { folded: [], counted: [], timed: [] }
-
-describe('a folded method', () => {
-  it('has its own code in place of a body, until it is unfolded', async () => {
-    const sent: Body[] = []
-    const instrumenter = new Instrumenter(agentWith(half(), sent))
-    await instrumenter.install([TASK], [])
-    assert.deepEqual([...instrumenter.foldable()], [TASK.id])
-    const out = instrumenter.narrow({ ...NONE, folded: [TASK.id] })
-    assert.deepEqual(out, [TASK])
-    await instrumenter.install(out, [])
-    assert.equal(sent[1]!.code.length, 0)
-    // Another agent has redefined the class: what was installed goes in again.
-    const again = instrumenter.takeBack([CLASS_ID])
-    assert.deepEqual(again, [TASK])
-    await instrumenter.install(again, [])
-    assert.equal(sent[2]!.code.length, 0)
-    await instrumenter.install(instrumenter.narrow({ ...NONE, timed: [TASK.id] }), [])
-    assert.deepEqual(sent[3]!.code, sent[0]!.code)
-  })
-
-  it('is as it was where the JVM refuses', async () => {
-    const sent: Body[] = []
-    const instrumenter = new Instrumenter(agentWith(half(), sent))
-    await instrumenter.install([TASK], [])
-    const before = instrumenter.narrowedOf([TASK.id])
-    instrumenter.keep(instrumenter.narrow({ ...NONE, folded: [TASK.id] }), before)
-    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
-    assert.ok(sent[1]!.code.length > 0)
-  })
-
-  it('is no root, and has no other probes', async () => {
-    const instrumenter = new Instrumenter(agentWith(half(), []))
-    await instrumenter.install([{ ...TASK, probe: 'root' }], [])
-    assert.deepEqual([...instrumenter.foldable()], [])
-  })
-})
-
-describe('a method that is only counted', () => {
-  it('has a probe at its entry alone, until it is timed again', async () => {
-    const sent: Body[] = []
-    const instrumenter = new Instrumenter(agentWith(half(), sent), {
-      recipe: { tells: 'time', mayCount: true },
-    })
-    await instrumenter.install([TASK], [])
-    await instrumenter.install(instrumenter.narrow({ ...NONE, counted: [TASK.id] }), [])
-    assert.ok(sent[1]!.code.length > 0 && sent[1]!.code.length < sent[0]!.code.length)
-    // From one to the other the JVM may refuse, too.
-    const before = instrumenter.narrowedOf([TASK.id])
-    instrumenter.keep(instrumenter.narrow({ ...NONE, folded: [TASK.id] }), before)
-    await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
-    assert.deepEqual(sent[2]!.code, sent[1]!.code)
-    await instrumenter.install(instrumenter.narrow({ ...NONE, timed: [TASK.id] }), [])
-    assert.deepEqual(sent[3]!.code, sent[0]!.code)
-  })
-})
-
 describe('a method with probes of two kinds', () => {
   const classFile = () => assemble({ method: 'get(Ljava/lang/Object;)V', code: 'return', maxLocals: 1 })
   const timed: Task = { ...TASK, name: 'get', descriptor: '(Ljava/lang/Object;)V' }
@@ -411,24 +354,20 @@ describe('a method with probes of two kinds', () => {
 })
 
 describe('a method that is left out', () => {
-  it('has its own code whatever the budget makes of it, and is timed when it comes back', async () => {
+  it('has its own code in place of a body, and is timed when it comes back', async () => {
     const sent: Body[] = []
-    const instrumenter = new Instrumenter(agentWith(half(), sent), {
-      recipe: { tells: 'time', mayCount: true },
-    })
+    const instrumenter = new Instrumenter(agentWith(half(), sent))
     await instrumenter.install([TASK], [])
-    await instrumenter.install(instrumenter.narrow({ ...NONE, counted: [TASK.id] }), [])
     const out = instrumenter.leaveOut(new Set([TASK.id]))
     assert.deepEqual(out, [TASK])
     await instrumenter.install(out, [])
-    assert.equal(sent[2]!.code.length, 0)
-    assert.deepEqual([...instrumenter.foldable()], [])
+    assert.equal(sent[1]!.code.length, 0)
     assert.deepEqual(instrumenter.leaveOut(new Set([TASK.id])), [])
     // Another agent has redefined the class.
     await instrumenter.install(instrumenter.takeBack([CLASS_ID]), [])
-    assert.equal(sent[3]!.code.length, 0)
+    assert.equal(sent[2]!.code.length, 0)
     await instrumenter.install(instrumenter.leaveOut(new Set()), [])
-    assert.deepEqual(sent[4]!.code, sent[0]!.code)
+    assert.deepEqual(sent[3]!.code, sent[0]!.code)
   })
 
   it('is as it was where the JVM refuses', async () => {
