@@ -77,7 +77,7 @@ export const CONTROL_SAMPLE = 11
 export const CONTROL_NAME = 12
 export const CONTROL_ALLOCATED = 13
 export const CONTROL_TRACK = 15
-export const CONTROL_OVERFLOW = 17
+export const CONTROL_OVERFLOW = 16
 
 export const NAME_CLASS_SHIFT = 25
 export const NAME_AT_SHIFT = 16

@@ -39,7 +39,6 @@ import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } 
 
 /**
  * `method`: entry and exits are events while the thread is inside a root.
- * `count`: the entry alone, without a time, for methods that call none that have probes.
  * `root`: the same as `method`, and the thread is inside a root from here on.
  * `reflection`: for where the JDK calls methods that no call site names. Hands the receiver, or the first
  * argument of a static method, to the runtime; may be had together with one of the others.
@@ -47,11 +46,11 @@ import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } 
  * `wait`: for methods of the JDK that do nothing but wait; the same.
  * `handle-member`: for methods of the JDK that give what a method handle calls (handle-members.ts); the same.
  */
-export type Probe = 'method' | 'count' | 'root' | 'reflection' | 'hand-over' | 'wait' | 'handle-member'
+export type Probe = 'method' | 'root' | 'reflection' | 'hand-over' | 'wait' | 'handle-member'
 
 export interface MethodTask {
   readonly methodIndex: number
-  /** Below 2^22; only `method`, `count` and `root` have one. */
+  /** Below 2^22; only `method` and `root` have one. */
   readonly id: number
   readonly probe: Probe
   /** What a `hand-over` tells the runtime. */
@@ -86,18 +85,13 @@ export interface InstrumentedClass {
 /**
  * What the probes of methods and roots tell.
  *
- * `time`: when they ran, and with `waits` where their threads waited; with `mayCount` some may be counted only, with `switched` methods are switched on and off. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
+ * `time`: when they ran, and with `waits` where their threads waited; with `switched` methods are switched on and off. `calls`: that they ran. `bytecodes`: how many the method has executed, by a basic-block
  * analysis. `samples`: where a thread is, whenever that is due. `allocations`: what it has allocated. `jdk`: classes of the JDK
  * have probes, too. `regions`: how long stretches of roots took; methods in which there are none stay as they are. With
  * `sites`, where each method was called from as well.
  */
 export type Recipe = { readonly sites?: SiteNumbers } & (
-  | {
-      readonly tells: 'time'
-      readonly waits?: WaitRecipe
-      readonly mayCount?: boolean
-      readonly switched?: boolean
-    }
+  | { readonly tells: 'time'; readonly waits?: WaitRecipe; readonly switched?: boolean }
   | { readonly tells: 'calls'; readonly jdk: boolean }
   | { readonly tells: 'samples' }
   | { readonly tells: 'bytecodes'; readonly blocks: BlockCounting | BlockAnalysis; readonly jdk: boolean }
@@ -166,7 +160,6 @@ function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
     waitsOf: waitsOf(recipe) === undefined ? undefined : name,
     samples: recipe.tells === 'samples',
     sites: recipe.sites !== undefined,
-    counts: recipe.tells === 'time' && recipe.mayCount === true,
     leaves: hasLeaves(recipe),
     handleMembers,
   })
@@ -182,7 +175,7 @@ function valuesOf({ methods }: ClassFile): readonly ValueType[] {
 interface Work {
   readonly methodIndex: number
   readonly id: number
-  timing: 'method' | 'count' | 'root' | undefined
+  timing: 'method' | 'root' | undefined
   reflection: boolean
   handOver: HandOver | undefined
   wait: WaitingMethod | undefined
@@ -193,7 +186,7 @@ interface Work {
 function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
   const works = new Map<number, Work>()
   // Timing first: its id is the body's.
-  const isTimed = ({ probe }: MethodTask) => probe === 'method' || probe === 'count' || probe === 'root'
+  const isTimed = ({ probe }: MethodTask) => probe === 'method' || probe === 'root'
   const ordered = [...tasks].sort((a, b) => Number(isTimed(b)) - Number(isTimed(a)))
   for (const { methodIndex, id, probe, handOver, wait } of ordered) {
     let work = works.get(methodIndex)
@@ -293,10 +286,6 @@ function timingProbes(
   if (recipe.tells === 'samples') {
     const samples = { id, isRoot: timing === 'root' }
     return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples, ...sites }
-  }
-  if (timing === 'count') {
-    if (refs.counted === 0) throw new NotInstrumentable('this recipe counts nothing')
-    return { entry: [...idProbe(id, refs.counted), ...receiver], exit: [], slots: idSlots(id) }
   }
   const isRoot = timing === 'root'
   const methodExit = refs.valueExits.get(valueType(descriptor) ?? '') ?? refs.methodExit

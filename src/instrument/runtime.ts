@@ -200,8 +200,6 @@ export interface RuntimeRefs {
   readonly reflectiveCall: number
   /** Hides what a method handle calls from C1; 0 but for the class that gives it. */
   readonly handleMember: number
-  /** Counts a call without timing it; 0 unless asked for. */
-  readonly counted: number
   /** Class java/lang/Throwable, for the frames of our handlers. */
   readonly throwable: number
   /** The Utf8 that names the attribute. */
@@ -274,8 +272,6 @@ interface MoreProbes {
   readonly samples?: boolean
   /** Probes tell call sites. */
   readonly sites?: boolean
-  /** Some methods are only counted. */
-  readonly counts?: boolean
   /** Some methods have one probe a call (leaf.ts). */
   readonly leaves?: boolean
   /** The class gives what method handles call. */
@@ -298,7 +294,6 @@ export function runtimeBlock(
     waitsOf,
     samples = false,
     sites = false,
-    counts = false,
     leaves = false,
     handleMembers = false,
     values = [],
@@ -306,7 +301,7 @@ export function runtimeBlock(
 ): RuntimeBlock {
   const valueExits = VALUE_EXITS[clock === 'allocated' ? 'executed' : clock]
   const valueTexts = values.flatMap((type) => valueExits[type])
-  const more = { waitsOf, samples, sites, counts, leaves, handleMembers }
+  const more = { waitsOf, samples, sites, leaves, handleMembers }
   const block = new Block(pool, returned, handsOver, clock, more, valueTexts)
   const runtime = block.class(RUNTIME_CLASS)
   const probe = (key: keyof (typeof PROBES)['time']): number => {
@@ -334,7 +329,6 @@ export function runtimeBlock(
     countLeaf: leaves ? executed(LEAF) : 0,
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
-    counted: counts ? block.method(runtime, 'methodCounted', ID) : 0,
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
     region: null,
@@ -388,7 +382,6 @@ export function regionBlock(
     region: { enter: probe('enter'), leave: probe('leave'), exit: probe('exit') },
     reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
     handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
-    counted: 0,
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
     returned: new Map(returned.map((name) => [name, block.class(name)])),
@@ -438,7 +431,6 @@ const WANTED_TO_SAMPLE = [
   ...new Set([SAMPLES_CLASS, STACK_CLASS, ...Object.entries(SAMPLE_PROBES).flat()]),
 ].map(wanted)
 const WANTED_TO_TELL_SITES = ['site', SAMPLE_SITE, ...Object.entries(SITE_PROBES).flat()].map(wanted)
-const WANTED_TO_COUNT = ['methodCounted', ID].map(wanted)
 const WANTED_OF_LEAVES = [...LEAF].map(wanted)
 const WANTED_TO_HIDE_MEMBERS = ['handleMember', SAME_OBJECT].map(wanted)
 const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
@@ -455,7 +447,7 @@ class Block {
     returned: readonly string[],
     handsOver: boolean,
     clock: keyof typeof WANTED,
-    { waitsOf, samples, sites, counts, leaves, handleMembers }: MoreProbes,
+    { waitsOf, samples, sites, leaves, handleMembers }: MoreProbes,
     moreTexts: readonly string[] = [],
   ) {
     this.#pool = pool
@@ -464,7 +456,6 @@ class Block {
       ...(waitsOf === undefined ? [] : [...WANTED_TO_WAIT, wanted(waitsOf)]),
       ...(samples ? WANTED_TO_SAMPLE : []),
       ...(sites ? WANTED_TO_TELL_SITES : []),
-      ...(counts ? WANTED_TO_COUNT : []),
       ...(leaves ? WANTED_OF_LEAVES : []),
       ...(handleMembers ? WANTED_TO_HIDE_MEMBERS : []),
     ]

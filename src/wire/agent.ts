@@ -355,11 +355,6 @@ export class Agent {
     }
   }
 
-  /** What a call costs that is only counted, in ticks. */
-  async calibrateCounts(ms: number): Promise<number> {
-    return number(await this.request('calibrateCounts', ms))
-  }
-
   /** Regions are timed, and nothing else: calibrates for that. `session` is what the probes carry. */
   async timeRegions(ms: number): Promise<{ session: number; innerTicks: number; outerTicks: number }> {
     const v = list(await this.request('timeRegions', ms))

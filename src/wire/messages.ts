@@ -36,7 +36,6 @@
 //   enable               → nil                  the client is there: what waits for one may wait
 //   go                   → nil                  roots are recorded; main() begins, where the JVM was started by us
 //   calibrate ms         → [t_I, t_O, spread of t_I, of t_O, a reading of the clock] in ticks
-//   calibrateCounts ms   → ticks of a call that is only counted
 //   timeRegions ms       → [number of the session, for its probes, t_I, t_O in ticks]
 //   status               → [[ticks, nanos, width], [[number, tid, name, virtual], …], gaps, heap bytes,
 //                           [[class, …], [loader, …]],   unloaded since the last call; no row follows

@@ -14,6 +14,7 @@ import type { EventSink } from '../../src/events/decode.ts'
 import { UnknownEvent } from '../../src/events/decode.ts'
 import {
   CONTROL_NAME,
+  CONTROL_OVERFLOW,
   CONTROL_TRACK,
   KIND_CONTROL,
   NAME_CLASS_SHIFT,
@@ -82,7 +83,7 @@ function anyWord(chance: Chance, ticks: number, wild: number, ofRegions: boolean
   if (choice < 0.75) return exitWord(method, ticks)
   if (choice < 0.8) return word(0, method, ticks)
   if (choice < 0.82) return threadWord(1 + Math.floor(chance.next() * 12), Math.floor(chance.next() * 3))
-  const code = 1 + Math.floor(chance.next() * CONTROL_TRACK)
+  const code = 1 + Math.floor(chance.next() * CONTROL_OVERFLOW)
   const payload = chance.next() < wild ? chance.next() * 2 ** TICK_BITS : 1 + chance.next() * 299
   const classId =
     code === CONTROL_TRACK || code === CONTROL_NAME ? (1 + (method % 30)) * 2 ** NAME_CLASS_SHIFT : 0

@@ -27,7 +27,6 @@ describe('the probes of the built agent', () => {
       'methodExit(FI)F',
       'methodExit(DI)D',
       'methodExit(Ljava/lang/Object;I)Ljava/lang/Object;',
-      'methodCounted(I)V',
       'methodResume(I)V',
       'rootEntry(I)V',
       'rootExit(I)V',

@@ -26,8 +26,6 @@ final class Calibration extends Topic implements AutoCloseable {
                 return new Object[] {
                     times[0] / 1000.0, times[1] / 1000.0, times[2] / 1000.0, times[3] / 1000.0, times[4] / 1000.0};
             }
-            case "calibrateCounts":
-                return JFluid1Calibration.calibrateCounts(MessagePack.asLong(m[2]) * 1_000_000L) / 1000.0;
             case "timeRegions": {
                 int number = JFluid1Regions.timeRegions();
                 long[] times = JFluid1Calibration.calibrateRegions(MessagePack.asLong(m[2]) * 1_000_000L);

@@ -342,7 +342,7 @@ final class Session extends GuestThread {
         table(redefinition, "extendConstantPool", "redefineMethods", "ready");
         table(loading, "watch", "loadHook");
         table(questions, "reflected");
-        table(calibration, "calibrate", "calibrateCounts", "timeRegions");
+        table(calibration, "calibrate", "timeRegions");
         table(recording, "configure", "neverWait", "tellSites", "profiler", "names", "allocations", "enable", "go",
                 "reclaim");
         table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");

@@ -101,23 +101,6 @@ public final class JFluid1 {
         ti.next = at + EVENT_BYTES;
     }
 
-    /** Start of a method that is counted and not timed; nothing tells of its end. Cost: {@link #methodEntry} without the clock. */
-    public static void methodCounted(int id) {
-        ThreadInfo ti = current();
-        if (ti == null) {
-            return;
-        }
-        long at = ti.next;
-        if (!ti.active || at >= ti.limit) {
-            if (ti.active || ti.virtualActive) {
-                countedCall(ti, id);
-            }
-            return;
-        }
-        U.putLongRelease(null, at, CONTROL_COUNTED | id);
-        ti.next = at + EVENT_BYTES;
-    }
-
     /** End of every instrumented method but roots. */
     public static void methodExit(int id) {
         ThreadInfo ti = leaving();

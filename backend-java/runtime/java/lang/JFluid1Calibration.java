@@ -144,43 +144,6 @@ public final class JFluid1Calibration {
             Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000), Math.round(reading * 1000)};
     }
 
-    /**
-     * What a call costs that is only counted: all of it is its caller's time. As {@link #calibrate}.
-     *
-     * @return ticks, scaled by 1000
-     */
-    public static long calibrateCounts(long budgetNanos) {
-        int block = 200;
-        long bytes = block * (long) EVENT_BYTES;
-        long scratch = U.allocateMemory(bytes);
-        ThreadInfo ti = register(Thread.currentThread());
-        double total = Double.MAX_VALUE;
-        double bare = Double.MAX_VALUE;
-        try {
-            long until = System.nanoTime() + budgetNanos;
-            for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
-                ti.next = scratch;
-                ti.limit = scratch + bytes;
-                ti.active = true;
-                long t0 = ticks();
-                Blocks.counted(block);
-                long t1 = ticks();
-                ti.active = false;
-                Blocks.bare(block);
-                long t2 = ticks();
-                Blocks.bare(block);
-                long t3 = ticks();
-                total = Math.min(total, (double) (t1 - t0) / block);
-                bare = Math.min(bare, (double) (t3 - t2) / block);
-            }
-        } finally {
-            ti.active = false;
-            ti.next = ti.limit = 0;
-            U.freeMemory(scratch);
-        }
-        return Math.round(Math.max(0, total - bare) * 1000);
-    }
-
     /** Of the first n, which it sorts, by insertion: what an application might override is not asked. */
     private static double thirdQuartile(double[] values, int n) {
         for (int i = 1; i < n; i++) {
@@ -248,17 +211,6 @@ public final class JFluid1Calibration {
                 throw t;
             }
             methodExit(0);
-        }
-
-        static void counted(int n) {
-            for (int i = 0; i < n; i++) {
-                countedBody(i);
-            }
-        }
-
-        private static void countedBody(int i) {
-            methodCounted(0);
-            sink = i;
         }
 
         static void regions(int n, int session) {

@@ -51,8 +51,7 @@ public final class JFluid1Layout {
     static final long CONTROL_NAME = KIND_CONTROL | 12L << TICK_BITS;
     static final long CONTROL_ALLOCATED = KIND_CONTROL | 13L << TICK_BITS;
     static final long CONTROL_TRACK = KIND_CONTROL | 15L << TICK_BITS;
-    static final long CONTROL_COUNTED = KIND_CONTROL | 16L << TICK_BITS;
-    static final long CONTROL_OVERFLOW = KIND_CONTROL | 17L << TICK_BITS;
+    static final long CONTROL_OVERFLOW = KIND_CONTROL | 16L << TICK_BITS;
     static final int NAME_CLASS_SHIFT = 25;
     static final int NAME_AT_SHIFT = 16;
     static final int LONGEST_NAME = 511;

@@ -168,21 +168,10 @@ public final class JFluid1Ring {
         }
     }
 
-    /** Start of a method that is counted only, as {@link #appendEntry}. */
-    @DontInline
-    static void countedCall(ThreadInfo ti, int id) {
-        if (ti.virtual) {
-            needsRoomOnCarrier();
-        } else {
-            needsRoom();
-        }
-        tellCounted(ti, CONTROL_COUNTED | id);
-    }
-
     /** As append, for a word that has no time, and for virtual threads as well. */
     @DontInline
     @ReservedStackAccess
-    static void tellCounted(ThreadInfo ti, long word) {
+    static void appendUntimed(ThreadInfo ti, long word) {
         boolean virtual = ti.virtual;
         ti.active = ti.virtualActive = false;
         ti.guard = true;

@@ -68,6 +68,6 @@ public final class JFluid1Stack {
         }
         needsRoom();
         ti.overflowPassed = TOLD;
-        tellCounted(ti, CONTROL_OVERFLOW | id);
+        appendUntimed(ti, CONTROL_OVERFLOW | id);
     }
 }

@@ -42,7 +42,7 @@ final class JFluid1LayoutTest {
                 that(code != KIND_CONTROL, field.getName() + " has a number");
             }
         }
-        equal(17, byCode.size());
+        equal(16, byCode.size());
     }
 
     static void aCharacterOfANameFillsItsWord() {

@@ -113,7 +113,6 @@ final class JFluid1StackTest {
         forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.countEntry(INNER));
         forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.countLeaf(0, INNER));
         forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.methodEntry(INNER));
-        forEachCallNearTheEnd(CONTROL_COUNTED, true, () -> JFluid1.methodCounted(INNER));
     }
 
     static void exitsAndHandlersThatHaveWrittenDoNotThrow() throws InterruptedException {

@@ -284,7 +284,6 @@ final class TestSession implements AutoCloseable {
                                   : control == CONTROL_NAME      ? "name:"
                                   : control == CONTROL_ALLOCATED ? "allocated:"
                                   : control == CONTROL_TRACK     ? "track:"
-                                  : control == CONTROL_COUNTED   ? "counted:"
                                   : control == CONTROL_OVERFLOW  ? "overflow:"
                                   : control == CONTROL_SITE      ? "site:"
                                                                  : "?" + Long.toHexString(control) + ":")
