@@ -3,7 +3,6 @@
 
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { enlarged } from '../base/enlarged.ts'
-import type { CostKind } from '../measures/columns.ts'
 import { type Collapse, collapse } from './collapse.ts'
 import {
   ALIVE_NODES,
@@ -255,14 +254,14 @@ export class Collapsed {
     }
   }
 
-  /** What is in no context of the tree any more; undefined if that is nothing. Of what counts calls only, these are the costs. */
-  methods(cost: CostKind, calibration: Calibration, nsPerTick: number): CollapsedMethods | undefined {
+  /** What is in no context of the tree any more; undefined if that is nothing. With `countsCalls` a call costs one, and not its ticks. */
+  methods(countsCalls: boolean, calibration: Calibration, nsPerTick: number): CollapsedMethods | undefined {
     if (this.contexts === 0) return undefined
     const ids: number[] = []
     this.forEachMethod((id) => ids.push(id))
     const exact = (id: number, from: number) => {
       const of = (column: number) => this.#sums[id * COLUMNS + from + column]!
-      if (cost === 'calls') return of(OF_CALLS)
+      if (countsCalls) return of(OF_CALLS)
       const inHandlers = pairTicks(of(OF_HALVES) / 2, calibration)
       return exactTime(of(OF_TICKS) - inHandlers, of(OF_CALLS), of(OF_CALLS_OUT), calibration) * nsPerTick
     }

@@ -3,10 +3,12 @@
 import { METRICS, type Metric } from '../measures/columns.ts'
 import type { Tree } from './tree.ts'
 
+/** That of time is the last: trees of waits have its columns, too. */
+const FOUND = Object.values(METRICS).reverse()
+
 /** The metric of a tree's columns; time where it has none. */
 export function metricOf({ metrics }: Tree): Metric {
-  for (const metric of Object.values(METRICS)) if (metrics[metric.total] !== undefined) return metric
-  return METRICS.time
+  return FOUND.find(({ total }) => metrics[total] !== undefined) ?? METRICS.exact
 }
 
 /** A tree's two columns of cost. */

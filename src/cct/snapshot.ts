@@ -4,8 +4,7 @@
 // while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
 
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
-import { type CostKind, METRICS } from '../measures/columns.ts'
-import { allocationTree } from './allocation.ts'
+import { METRICS, type Metric } from '../measures/columns.ts'
 import type { CctBuilder } from './builder.ts'
 import { type Forest, withPaths } from './handover.ts'
 import { costsOf } from './metric.ts'
@@ -21,11 +20,19 @@ import {
   VIRTUAL_TOP,
 } from './nodes.ts'
 import type { Tree } from './tree.ts'
-import { withWaits } from './waits.ts'
+
+/** How trees are made of what the builder's clock has told: a measure's (`measures/sinks.ts`). */
+export interface Sink {
+  readonly metric: Metric
+  /** A call costs one; else what it costs is its ticks. */
+  readonly countsCalls?: true
+  /** The tree with the measure's columns. Absent: costs have the names of the metric's, and there are no more. */
+  columns?(tree: CostTree, known: Required<Pick<SnapshotOptions, 'every' | 'firstMethod'>>): Tree
+}
 
 export interface SnapshotOptions {
-  /** What the builder's clock has told: time, unless said otherwise. */
-  readonly cost?: CostKind
+  /** Times, unless said otherwise. */
+  readonly sink?: Sink
   readonly calibration: Calibration
   readonly nsPerTick: number
   /** Charges open frames up to now, in the snapshot only. */
@@ -51,6 +58,8 @@ export interface NumberedSnapshot {
 const INTS = NODE_INTS
 const FLOATS = NODE_FLOATS
 const ALIVE = ALIVE_NODES
+
+const TIMES: Sink = { metric: METRICS.exact, columns: (tree) => tree }
 
 const NO_PROBES: Calibration = { innerTicks: 0, outerTicks: 0 }
 
@@ -85,11 +94,14 @@ export function snapshotOf(
   alive: () => void = () => {},
   between: () => void = alive,
 ): NumberedSnapshot {
-  const { cost = 'time', calibration } = options
-  const probes = METRICS[cost].isTime ? calibration : NO_PROBES
-  const copied = forestOf(builder, probes, alive)
-  const collapsed = hasMethodsOfItsOwn(cost)
-    ? builder.collapsed?.methods(cost, probes, METRICS[cost].isTime ? options.nsPerTick : 1)
+  const { sink = TIMES, calibration, firstMethod = 1 } = options
+  const { isTime, sumsUp } = sink.metric
+  const countsCalls = sink.countsCalls === true
+  const probes = isTime ? calibration : NO_PROBES
+  const copied = forestOf(builder, probes, countsCalls, alive)
+  // Where costs are of rows below methods, these rows stay.
+  const collapsed = sumsUp
+    ? builder.collapsed?.methods(countsCalls, probes, isTime ? options.nsPerTick : 1)
     : undefined
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
@@ -97,20 +109,13 @@ export function snapshotOf(
     })
   }
   const { hasHandOvers, waitTicks, healed } = builder
-  const { firstMethod = 1 } = options
-  const whole =
-    METRICS[cost].isTime && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
+  const whole = isTime && firstMethod > 1 ? withWholeWaits(copied, firstMethod, calibration, alive) : copied
   const forest = hasHandOvers ? withPaths(whole, between) : whole
   const picture = pictureOf(forest, builder, options, between, {
     waitNs: waitTicks * options.nsPerTick,
     healed,
   })
   return collapsed === undefined ? picture : { ...picture, merged: { ...picture.merged, collapsed } }
-}
-
-/** Whether what a method costs is a sum of what its contexts cost: else it is of rows below them, which stay. */
-function hasMethodsOfItsOwn(cost: CostKind): boolean {
-  return METRICS[cost].isOfMethods
 }
 
 function pictureOf(
@@ -149,7 +154,12 @@ function pictureOf(
 }
 
 /** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
-function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => void): Forest {
+function forestOf(
+  builder: CctBuilder,
+  calibration: Calibration,
+  countsCalls: boolean,
+  alive: () => void,
+): Forest {
   const { ints, floats, count, warmUp } = builder
   const method = new Int32Array(count)
   const parent = new Int32Array(count)
@@ -162,7 +172,7 @@ function forestOf(builder: CctBuilder, calibration: Calibration, alive: () => vo
     method[node] = ints[node * INTS + NODE_METHOD]
     parent[node] = ints[node * INTS + NODE_PARENT]
     calls[node] = floats[node * FLOATS + NODE_CALLS]
-    ticks[node] = parent[node] < 0 ? 0 : floats[node * FLOATS + NODE_TICKS]
+    ticks[node] = parent[node] < 0 ? 0 : floats[node * FLOATS + (countsCalls ? NODE_CALLS : NODE_TICKS)]
   }
   takeOutProbes(ticks, builder.probeHalves, calibration)
   takeOutProbes(warmTicks, probeHalves, calibration)
@@ -309,31 +319,22 @@ function layOut(
   options: SnapshotOptions,
   alive: () => void,
 ): Tree {
-  const { cost = 'time', firstMethod = 1 } = options
-  if (METRICS[cost].isTime) {
-    const tree = timeTree(forest, rank, options, alive)
-    return firstMethod === 1 ? tree : withWaits(tree, firstMethod, cost === 'waits')
-  }
-  // A "tick" is what was executed, and nothing is to be taken out of it.
-  const tree = timeTree(forest, rank, { calibration: NO_PROBES, nsPerTick: 1 }, alive)
+  const { sink = TIMES, firstMethod = 1, every = 1 } = options
+  const { isTime, self, total } = sink.metric
+  // A "tick" may be what was executed, and nothing is to be taken out of that.
+  const tree = costTree(forest, rank, isTime ? options : { calibration: NO_PROBES, nsPerTick: 1 }, alive)
+  if (sink.columns !== undefined) return sink.columns(tree, { firstMethod, every })
   const { calls, selfNs, totalNs } = tree.metrics
-  const { self, total } = METRICS[cost]
-  if (cost === 'bytes') return allocationTree(tree, selfNs, options.every ?? 1)
-  if (cost !== 'calls') return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
-  totalNs.set(calls)
-  for (let node = tree.count - 1; node > 0; node--) {
-    if (tree.parent[node] >= 0) totalNs[tree.parent[node]] += totalNs[node]
-  }
-  return { ...tree, metrics: { calls, [total]: totalNs } }
+  return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
 }
 
-/** The same for time: compensated, in nanoseconds. */
-function timeTree(
+/** The same as of time: compensated, in nanoseconds. */
+function costTree(
   forest: Forest,
   rank: (method: number) => number,
   options: SnapshotOptions,
   alive: () => void,
-): TimeTree {
+): CostTree {
   const { count, method, parent, calls, ticks } = forest
   const shown = new Uint8Array(count)
   let size = 0
@@ -485,7 +486,8 @@ function below(tree: Tree, top: number): Tree {
   }
 }
 
-type TimeTree = ReturnType<typeof treeOf>
+/** Costs as of time. Where objects are looked after it has more columns. */
+export type CostTree = ReturnType<typeof treeOf>
 
 function treeOf(count: number) {
   return {

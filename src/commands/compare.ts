@@ -7,7 +7,7 @@ import { exportToFile } from '../export/formats.ts'
 import { comparePage } from '../export/html/compare-page.ts'
 import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html.ts'
-import { SECTIONS } from '../measures/sections.ts'
+import { METRICS } from '../measures/columns.ts'
 import type { Flags } from '../options/table.ts'
 import { agreementOf, type Changes, changesOf, differenceByName } from '../profile/changes.ts'
 import { changesJsonPieces } from '../profile/changes-json.ts'
@@ -89,9 +89,9 @@ export async function compare(beforePath: string, afterPath: string, flags: Flag
     await writePieces(process.stdout, [`${text}\n`])
     return
   }
-  const { kind } = metricOf(before.profile.merged)
-  if (kind !== metricOf(after.profile.merged).kind) throw new DifferentMetrics(before, after)
-  const conditions = (flags.failIf ?? []).map((text) => parseCondition(text, kind))
+  const metric = metricOf(before.profile.merged)
+  if (metric !== metricOf(after.profile.merged)) throw new DifferentMetrics(before, after)
+  const conditions = (flags.failIf ?? []).map((text) => parseCondition(text, metric))
   const changes = changesOf(before.profile, after.profile, options)
   const names = [...before.profile.methodNames, ...after.profile.methodNames]
   const verdicts = conditions.flatMap((it) => judge(it, changes, (subject) => closeMethods(subject, names)))
@@ -134,7 +134,7 @@ async function writePage(profile: Profile, page: typeof html.pieces, path: strin
 
 async function readComparable(path: string): Promise<Profile> {
   const profile = await readWithProgress(path)
-  const { isSampled } = SECTIONS[profile.mode]
+  const { isSampled } = METRICS[profile.mode]
   if (isSampled ? rootTotal(profile.merged) <= 0 : rootCalls(profile) <= 0)
     throw new NothingInProfile(path, profile)
   return profile

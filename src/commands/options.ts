@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { SECTIONS } from '../measures/sections.ts'
+import { METRICS } from '../measures/columns.ts'
 import { checkCalls, checkRegion, checkSampled } from '../options/refusals.ts'
 import { passedOf, type SessionFlags } from '../options/table.ts'
 import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
@@ -70,7 +70,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
 function samplingOptions({ mode, every, random, debugInfo }: SessionFlags): {
   readonly sampling?: SelfSampling
 } {
-  if (mode === undefined || !SECTIONS[mode].isSampled) return {}
+  if (mode === undefined || !METRICS[mode].isSampled) return {}
   const due = every === undefined ? null : parseEvery(every)
   if (due?.unit !== 'bytecodes') throw new TimedSamplesElsewhere()
   if (debugInfo) throw new DebugInfoUnused('probes take samples by bytecodes')

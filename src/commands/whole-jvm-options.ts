@@ -1,7 +1,7 @@
 // --mode sample by time: nothing is instrumented, and the JVM looks at its threads itself.
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { SECTIONS } from '../measures/sections.ts'
+import { METRICS } from '../measures/columns.ts'
 import type { SamplerName } from '../options/how-exactly.ts'
 import { checkSampledByJvm } from '../options/refusals.ts'
 import type { SessionFlags } from '../options/table.ts'
@@ -26,7 +26,7 @@ export class IntervalNotTaken extends JfluidError {
 
 /** Whether the JVM looks at its threads, and not threads at themselves by probes, which count bytecodes. */
 export function isSampledByJvm({ mode, root, region, sampler, every }: SessionFlags): boolean {
-  if (mode === undefined || !SECTIONS[mode].isSampled || region !== undefined) return false
+  if (mode === undefined || !METRICS[mode].isSampled || region !== undefined) return false
   return sampler !== undefined || root === undefined || root.length === 0 || every?.endsWith('bc') !== true
 }
 

@@ -10,32 +10,11 @@
 import { isAllocation } from '../cct/allocation.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
-import type { CostKind } from '../measures/columns.ts'
+import type { Value } from '../measures/columns.ts'
 import { allWarnings, column, nameOf, type Profile } from '../profile/profile.ts'
 import { signature } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
 import { printable, threadTitle, treesOf } from './frames.ts'
-
-interface Event {
-  /** A word. */
-  readonly name: string
-  /** Columns of the tree. */
-  readonly self: string
-  readonly total: string
-}
-
-const TIME: Event = { name: 'Nanoseconds', self: 'selfNs', total: 'totalNs' }
-const EVENTS: Readonly<Record<CostKind, readonly Event[]>> = {
-  time: [TIME],
-  waits: [{ name: 'WaitNanoseconds', self: 'selfWaitNs', total: 'totalWaitNs' }, TIME],
-  bytecodes: [{ name: 'Bytecodes', self: 'selfBytecodes', total: 'totalBytecodes' }],
-  samples: [{ name: 'Samples', self: 'selfSamples', total: 'totalSamples' }],
-  calls: [{ name: 'Calls', self: 'calls', total: 'totalCalls' }],
-  bytes: [
-    { name: 'Bytes', self: 'bytes', total: 'totalBytes' },
-    { name: 'Objects', self: 'objects', total: 'totalObjects' },
-  ],
-}
 
 export const callgrind: ExportFormat = {
   name: 'callgrind',
@@ -43,7 +22,7 @@ export const callgrind: ExportFormat = {
   description: 'KCachegrind, QCachegrind, callgrind_annotate: methods, and who calls whom',
   sumsCalls: true,
   *pieces(profile, options) {
-    const events = EVENTS[metricOf(profile.merged).kind]
+    const events = metricOf(profile.merged).values
     yield* header(profile, events)
     const functions = new Functions(profile)
     const totals = events.map(() => 0)
@@ -55,7 +34,7 @@ export const callgrind: ExportFormat = {
   },
 }
 
-function* header(profile: Profile, events: readonly Event[]): Generator<string> {
+function* header(profile: Profile, events: readonly Value[]): Generator<string> {
   const { target, mode, roots } = profile
   const lines = [
     '# callgrind format',
@@ -67,7 +46,7 @@ function* header(profile: Profile, events: readonly Event[]): Generator<string> 
     ...(roots.length === 0 ? [] : [`desc: Roots: ${roots.join(', ')}`]),
     ...allWarnings(profile).map((warning) => `desc: Warning: ${warning}`),
     'positions: line',
-    `events: ${events.map((event) => event.name).join(' ')}`,
+    `events: ${events.map(({ event }) => event).join(' ')}`,
   ]
   for (const line of lines) yield `${printable(line)}\n`
   yield '\n'
@@ -117,7 +96,7 @@ class CallGraph {
   /** Whether a function has nodes. */
   readonly #isThere: Uint8Array
 
-  constructor(tree: Tree, functions: Functions, top: number, events: readonly Event[]) {
+  constructor(tree: Tree, functions: Functions, top: number, events: readonly Value[]) {
     this.#tree = tree
     this.#functions = functions
     this.#top = top

@@ -9,7 +9,7 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
-import type { CostKind } from '../measures/columns.ts'
+import type { Unit } from '../measures/columns.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
@@ -25,15 +25,10 @@ interface Weight {
   readonly scale: number
 }
 
-const MS: Weight = { type: 'tracing-ms', scale: 1e-6 }
-const COUNT: Weight = { type: 'samples', scale: 1 }
-const WEIGHTS: Readonly<Record<CostKind, Weight>> = {
-  time: MS,
-  waits: MS,
-  bytecodes: COUNT,
-  calls: COUNT,
-  samples: COUNT,
+const WEIGHTS: Readonly<Record<Unit, Weight>> = {
+  nanoseconds: { type: 'tracing-ms', scale: 1e-6 },
   bytes: { type: 'bytes', scale: 1 },
+  count: { type: 'samples', scale: 1 },
 }
 
 export const firefox: ExportFormat = {
@@ -154,8 +149,8 @@ function* threadPieces(
 
 function* samplePieces({ tree }: NamedTree, { nameOf }: FrameNames): Generator<string> {
   const { self } = costsOf(tree)
-  const { hasClasses, kind } = metricOf(tree)
-  const { type, scale } = WEIGHTS[kind]
+  const { hasClasses, unit } = metricOf(tree)
+  const { type, scale } = WEIGHTS[unit]
   // What a method allocates is what the rows of classes below it say.
   const isThere = (node: number) =>
     self[node]! > 0 && (!hasClasses || isAllocation(nameOf(tree.method[node]!)))

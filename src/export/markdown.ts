@@ -5,8 +5,8 @@ import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
-import { SECTIONS } from '../measures/sections.ts'
-import { COST_WORDS } from '../profile/cost-text.ts'
+import { METRICS } from '../measures/columns.ts'
+import { wordsOf } from '../profile/cost-text.ts'
 import { gapsText } from '../profile/gaps.ts'
 import { allWarnings, column, nameOf, type Profile, rootTotal } from '../profile/profile.ts'
 import { linesText, rateOf } from '../profile/region-report.ts'
@@ -44,7 +44,7 @@ export const markdown: ExportFormat = {
     }
     yield* hottestPath(profile)
     yield* hot(profile, 'methods')
-    if (SECTIONS[profile.mode].hasClasses) yield* hot(profile, 'classes')
+    if (METRICS[profile.mode].hasClasses) yield* hot(profile, 'classes')
     if (options.threads === true) yield* threads(profile)
   },
 }
@@ -74,7 +74,7 @@ function* facts(profile: Profile): Generator<string> {
   yield `- ${roots.length === 1 ? what : `${what}s`}: ${named.length === 0 ? 'none, the whole JVM was sampled' : named.join(', ')}\n`
   yield `- recorded: ${span(durationMs)} from ${codeSpan(startedAt)}, mode ${mode}\n`
   if (profile.regions !== undefined) return
-  const words = COST_WORDS[SECTIONS[mode].cost]
+  const words = wordsOf(METRICS[mode])
   const callers = profile.threads.filter(({ tree }) => tree.count > 0).length
   yield `- ${words.total}: ${words.cost(rootTotal(merged), 20).trim()} in ${plural(callers, 'thread')}`
   yield `, ${count(rootCalls(merged), 20)} ${words.calls} of roots\n`
@@ -109,7 +109,7 @@ function* warnings(profile: Profile): Generator<string> {
 function* hottestPath(profile: Profile): Generator<string> {
   const { merged } = profile
   const { self, total } = costsOf(merged)
-  const words = COST_WORDS[SECTIONS[profile.mode].cost]
+  const words = wordsOf(METRICS[profile.mode])
   const path = hottest(merged, total)
   const [top] = path
   if (top === undefined) return
@@ -154,7 +154,7 @@ function methodSpan(profile: Profile, id: number): string {
 
 function* hot(profile: Profile, of: 'methods' | 'classes'): Generator<string> {
   const { merged } = profile
-  const words = COST_WORDS[SECTIONS[profile.mode].cost]
+  const words = wordsOf(METRICS[profile.mode])
   const whole = rootTotal(merged)
   const isClasses = of === 'classes'
   const all = hotMethods(merged).filter(
@@ -176,7 +176,7 @@ function* hot(profile: Profile, of: 'methods' | 'classes'): Generator<string> {
 }
 
 function* threads(profile: Profile): Generator<string> {
-  const words = COST_WORDS[SECTIONS[profile.mode].cost]
+  const words = wordsOf(METRICS[profile.mode])
   const whole = rootTotal(profile.merged)
   const all = profile.threads
     .filter(({ tree }) => tree.count > 0)

@@ -92,10 +92,10 @@ interface Times {
 }
 
 function timesOf({ merged, mode, sampling }: Profile): Times {
-  const { isShare, isTime, self } = metricOf(merged)
+  const { isSampled, isTime, self } = metricOf(merged)
   if (isTime) return { column: 'selfNs', scale: 1e-3 }
   if (self === 'calls') return { scale: 0 }
-  if (isShare && sampling?.unit === 'ns') return { column: 'selfSamples', scale: sampling.every * 1e-3 }
+  if (isSampled && sampling?.unit === 'ns') return { column: 'selfSamples', scale: sampling.every * 1e-3 }
   throw new DoesNotFit('nps', `what --mode ${mode} measures: it has calls and times only`)
 }
 

@@ -8,23 +8,12 @@
 import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
-import type { CostKind } from '../measures/columns.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
 import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, threadTitle, treesOf } from './frames.ts'
 import { tracedProfiles } from './speedscope-evented.ts'
-
-/** What weights are. `none` has no unit: counts of things. */
-const UNITS: Readonly<Record<CostKind, 'nanoseconds' | 'bytes' | 'none'>> = {
-  time: 'nanoseconds',
-  waits: 'nanoseconds',
-  bytecodes: 'none',
-  calls: 'none',
-  samples: 'none',
-  bytes: 'bytes',
-}
 
 export const speedscope: ExportFormat = {
   name: 'speedscope',
@@ -58,8 +47,8 @@ export function titleOf({ target, startedAt }: Profile): string {
 }
 
 function* sampled(tree: Tree, name: string, frames: FrameTable): Generator<string> {
-  const unit = UNITS[metricOf(tree).kind]
-  yield `{"type":"sampled","name":${jsonText(name)},"unit":"${unit}","samples":[`
+  const { unit } = metricOf(tree)
+  yield `{"type":"sampled","name":${jsonText(name)},"unit":"${unit === 'count' ? 'none' : unit}","samples":[`
   let separator = '\n'
   const path: number[] = []
   const isShown = shownContexts(tree, frames.names)

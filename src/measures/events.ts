@@ -1,18 +1,19 @@
 // What the events of each measure tell. It is read before the target is asked for anything, so it is small.
 
-import type { Mode } from '../profile/profile.ts'
 import { allocation } from './allocation/events.ts'
 import { bytecodes } from './bytecodes/events.ts'
+import type { Mode } from './columns.ts'
 import { count } from './count/events.ts'
 import { locks } from './locks/events.ts'
+import { regions } from './regions/events.ts'
 import { samples } from './samples/events.ts'
 import { time } from './time/events.ts'
 
 export interface Events {
   /** The time. */
   readonly tellsTime: boolean
-  /** How long calls of roots take: in time, or in what they execute. */
-  readonly timesRoots: boolean
+  /** What calls of roots take is told, and in what; null: it is not. */
+  readonly rootCallsIn: 'ns' | 'bytecodes' | null
   /** Each call, and its end. */
   readonly recordsCalls: boolean
   /** Threads can keep trees of their own in place of an event a call. */
@@ -31,9 +32,9 @@ export interface Events {
   readonly fixedBecause?: string
 }
 
-export const EVENTS: Readonly<Record<Mode, Events>> = {
+export const EVENTS: Readonly<Record<Mode | 'regions', Events>> = {
   exact: time,
-  ...{ locks, bytecodes, count },
+  ...{ locks, bytecodes, count, regions },
   alloc: allocation,
   sample: samples,
 }

@@ -1,11 +1,12 @@
 // What a session does for each measure, and what its probes tell.
 
 import type { Recipe } from '../instrument/class.ts'
-import type { Mode, Profile } from '../profile/profile.ts'
+import type { Profile } from '../profile/profile.ts'
 import type { SessionOptions, SessionRequest } from '../session/session-options.ts'
 import type { Agent } from '../wire/agent.ts'
 import { allocation } from './allocation/probes.ts'
 import { bytecodes } from './bytecodes/probes.ts'
+import type { Mode } from './columns.ts'
 import { count } from './count/probes.ts'
 import { locks } from './locks/probes.ts'
 import { samples } from './samples/probes.ts'

@@ -1,8 +1,8 @@
 // What the live view says of each measure.
 
-import type { Mode } from '../profile/profile.ts'
 import { allocation } from './allocation/view.ts'
 import { bytecodes } from './bytecodes/view.ts'
+import type { Mode } from './columns.ts'
 import { count } from './count/view.ts'
 import { locks } from './locks/view.ts'
 import { samples } from './samples/view.ts'

@@ -25,11 +25,16 @@ export function* changesJsonPieces(
   verdicts: readonly Verdict[],
   top: number,
 ): Generator<string> {
-  const { kind, per, rootCalls, rootCost, agreement, methods } = changes
+  const { metric, per, rootCalls, rootCost, agreement, methods } = changes
   const { overlap, hotEdges, correlation } = agreement
   const sides = { before: sideJson(before), after: sideJson(after) }
   const facts = {
-    ...{ format: 'jfluid-compare', version: 1, metric: kind, per: per === 'sample' ? 'sample' : 'rootCall' },
+    ...{
+      format: 'jfluid-compare',
+      version: 1,
+      metric: metric.kind,
+      per: per === 'sample' ? 'sample' : 'rootCall',
+    },
     before: { ...sides.before, rootCalls: rootCalls.before, rootCost: rootCost.before },
     after: { ...sides.after, rootCalls: rootCalls.after, rootCost: rootCost.after },
     growth: finite(relativeChange(rootCost.before, rootCost.after)),

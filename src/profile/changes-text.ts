@@ -1,7 +1,7 @@
 // Two profiles compared, on a page: what they are, how much they agree, which methods and contexts cost more or less.
 
 import type { MethodName } from '../cct/tree.ts'
-import { type CostKind, METRICS } from '../measures/columns.ts'
+import type { Metric } from '../measures/columns.ts'
 import {
   type Changes,
   type ContextChange,
@@ -13,7 +13,7 @@ import {
 import { remarksOf } from './comparable.ts'
 import type { MethodPair } from './compare.ts'
 import { changeText, relativeChange, type Verdict } from './condition.ts'
-import { COST_WORDS } from './cost-text.ts'
+import { wordsOf } from './cost-text.ts'
 import { type Paint, paintIf } from './paint.ts'
 import type { Profile } from './profile.ts'
 import {
@@ -50,21 +50,8 @@ const DEFAULTS = { width: 80, color: false, top: 10 }
 /** Cells before the name: change, before, after, percent. */
 const CONTEXT_CELLS = 36
 
-const OWN: Readonly<Record<CostKind, string>> = {
-  ...{
-    time: 'time',
-    waits: 'waiting',
-    bytecodes: 'bytecodes',
-    calls: 'calls',
-    samples: 'samples',
-    bytes: 'bytes',
-  },
-}
-
-/** What stands in the heads of columns. */
-const UNITS: Readonly<Record<CostKind, string>> = {
-  ...{ time: 'ms', waits: 'ms', bytecodes: 'bc', calls: 'calls', samples: '%', bytes: 'B' },
-}
+/** Cells of the column of changes. */
+const CHANGE_CELLS = 10
 
 /** The page, in lines that end with a line feed. */
 export function* changesPieces(
@@ -77,16 +64,16 @@ export function* changesPieces(
   const o = { ...DEFAULTS, ...options }
   const paint = paintIf(o.color)
   yield* header(before, after, changes, o.width, paint)
-  const { methods, kind } = changes
-  const { isShare } = METRICS[kind]
-  const words = isShare ? 'of all samples' : `${OWN[kind]} of their own per root call`
+  const { methods, metric } = changes
+  const { isSampled, word } = metric
+  const words = isSampled ? 'of all samples' : `${word} of their own per root call`
   for (const direction of ['more', 'less'] as const) {
     const sign = direction === 'more' ? 1 : -1
     const found = methods.filter((it) => sign * selfChange(it) > 0)
     yield* section(`Methods with ${direction} ${words}`, found.length, o, paint)
     if (found.length === 0) continue
-    yield `${paint('dim', `${heads(kind)}${isShare ? '' : `${right('calls', 8)}${right('now', 8)}`}  method`)}\n`
-    for (const it of found.slice(0, o.top)) yield methodLine(it, kind, o.width)
+    yield `${paint('dim', `${heads(metric)}${isSampled ? '' : `${right('calls', 8)}${right('now', 8)}`}  method`)}\n`
+    for (const it of found.slice(0, o.top)) yield methodLine(it, metric, o.width)
   }
   yield* comeAndGone(changes, o.width)
   const names = contextNames(changes, before.profile, after.profile)
@@ -94,7 +81,7 @@ export function* changesPieces(
     const { shown, all } = contextChanges(changes, names, direction, o.top)
     yield* section(`Contexts with ${direction} ${words}`, all, o, paint)
     if (all === 0) continue
-    yield `${paint('dim', `${heads(kind)}  method, and by whom it was called`)}\n`
+    yield `${paint('dim', `${heads(metric)}  method, and by whom it was called`)}\n`
     for (const it of shown) yield* contextLines(it, changes, names, o.width, paint)
   }
   if (verdicts.length > 0) yield* verdictLines(verdicts, changes, o.width, paint)
@@ -134,9 +121,9 @@ function* header(
 
 /** What is compared, what a root call costs, how much the two agree. */
 export function changesFacts(before: Compared, after: Compared, changes: Changes): [string, string][] {
-  const { rootCost, rootCalls, agreement, kind, per } = changes
+  const { rootCost, rootCalls, agreement, metric, per } = changes
   const change = changeText(relativeChange(rootCost.before, rootCost.after))
-  const cost = (value: number): string => `${amount(kind, value)} ${UNITS[kind]}`
+  const cost = (value: number): string => `${amount(metric, value)} ${metric.sign}`
   const calls = `${plural(rootCalls.before, 'call')} before, ${count(rootCalls.after)} after`
   const facts: [string, string][] = [
     ['before', factText(before)],
@@ -158,27 +145,28 @@ function rootText({ roots }: Profile): string {
 }
 
 /** Of one root call; of samples a part of all, in percent. */
-export function amount(kind: CostKind, value: number): string {
-  return METRICS[kind].isShare ? percent(value, 1) : COST_WORDS[kind].each(value, 1)
+export function amount(metric: Metric, value: number): string {
+  return metric.isSampled ? percent(value, 1) : wordsOf(metric).each(value, 1)
 }
 
-function signed(kind: CostKind, value: number): string {
+function signed(metric: Metric, value: number): string {
   if (value === 0) return '0'
-  return `${value > 0 ? '+' : '-'}${amount(kind, Math.abs(value))}`
+  return `${value > 0 ? '+' : '-'}${amount(metric, Math.abs(value))}`
 }
 
-function heads(kind: CostKind): string {
-  return `${right(`change ${kind === 'calls' ? '' : UNITS[kind]}`.trim(), 10)}${right('before', 9)}${right('after', 9)}${right('%', 8)}`
+function heads({ sign }: Metric): string {
+  const change = `change ${sign}`
+  return `${right(change.length < CHANGE_CELLS ? change : 'change', CHANGE_CELLS)}${right('before', 9)}${right('after', 9)}${right('%', 8)}`
 }
 
 /** The columns that methods and contexts share. */
-function costCells(kind: CostKind, { before, after }: Pair, come: boolean, gone: boolean): string {
+function costCells(metric: Metric, { before, after }: Pair, come: boolean, gone: boolean): string {
   const change = relativeChange(before, after)
   const share = come ? 'new' : gone ? 'gone' : Number.isFinite(change) ? shareText(change) : '-'
   return (
-    right(signed(kind, after - before), 10) +
-    right(come ? '' : amount(kind, before), 9) +
-    right(gone ? '' : amount(kind, after), 9) +
+    right(signed(metric, after - before), CHANGE_CELLS) +
+    right(come ? '' : amount(metric, before), 9) +
+    right(gone ? '' : amount(metric, after), 9) +
     right(share, 8)
   )
 }
@@ -190,13 +178,13 @@ function shareText(change: number): string {
     : `${change > 0 ? '+' : '-'}${percent(Math.abs(change), 1)}`
 }
 
-function methodLine({ name, before, after }: MethodPair, kind: CostKind, cells: number): string {
+function methodLine({ name, before, after }: MethodPair, metric: Metric, cells: number): string {
   const pair = { before: before?.self ?? 0, after: after?.self ?? 0 }
   const calls = (of: { calls: number } | undefined): string =>
     right(of === undefined ? '' : callsText(of.calls), 8)
-  const numbers = costCells(kind, pair, before === undefined, after === undefined)
+  const numbers = costCells(metric, pair, before === undefined, after === undefined)
   // Of samples, calls are those that were seen.
-  const counts = METRICS[kind].isShare ? '' : calls(before) + calls(after)
+  const counts = metric.isSampled ? '' : calls(before) + calls(after)
   return `${numbers}${counts}  ${shortName(name, Math.max(16, cells - width(numbers + counts) - 2))}\n`
 }
 
@@ -211,7 +199,7 @@ const CALLERS = 40
 
 function* contextLines(
   { node, before, after }: ContextChange,
-  { difference, kind }: Changes,
+  { difference, metric }: Changes,
   names: (node: number) => MethodName,
   cells: number,
   paint: Paint,
@@ -220,7 +208,7 @@ function* contextLines(
   const gone = difference.nodeAfter[node]! < 0
   const place = placeText(names(node))
   const name = shortName(names(node), Math.max(16, cells - CONTEXT_CELLS - 2 - place.length))
-  yield `${costCells(kind, { before, after }, come, gone)}  ${name}${paint('dim', place)}\n`
+  yield `${costCells(metric, { before, after }, come, gone)}  ${name}${paint('dim', place)}\n`
   const callers: string[] = []
   let used = 5
   let above = difference.parent[node]!
@@ -234,14 +222,14 @@ function* contextLines(
   if (callers.length > 0) yield `${paint('dim', `  in ${callers.join(' < ')}${above >= 0 ? ' …' : ''}`)}\n`
 }
 
-function* comeAndGone({ methods, kind, per }: Changes, cells: number): Generator<string> {
+function* comeAndGone({ methods, metric, per }: Changes, cells: number): Generator<string> {
   const come = methods.filter(({ before }) => before === undefined)
   const gone = methods.filter(({ after }) => after === undefined)
   const sum = (of: readonly MethodPair[]): string =>
     `${signed(
-      kind,
+      metric,
       of.reduce((all, it) => all + selfChange(it), 0),
-    )} ${UNITS[kind]}`
+    )} ${metric.sign}`
   const each = per === 'sample' ? ' of all samples' : ' per root call'
   const told: string[] = []
   if (come.length > 0) told.push(`${plural(come.length, 'method')} only after (${sum(come)}${each})`)
@@ -267,11 +255,11 @@ function* verdictLines(
 /** "com.acme.Foo.bar 0.1000 ms, now 0.1200 ms: +20.0 %". */
 export function verdictText(
   { condition, subject, before, after, change, doubt, isWithinDoubt, isBelowDoubt }: Verdict,
-  { kind }: Changes,
+  { metric }: Changes,
 ): string {
   const isCalls = condition.measure === 'calls'
   const text = (value: number): string =>
-    isCalls ? callsText(value) : `${amount(kind, value)} ${UNITS[kind]}`
+    isCalls ? callsText(value) : `${amount(metric, value)} ${metric.sign}`
   const noise = isWithinDoubt ? `, within ±${text(doubt)} of noise` : ''
   const hardly = isBelowDoubt ? `; this condition can hardly hold: ±${percent(doubt, before)} % is noise` : ''
   return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}${noise}${hardly}`

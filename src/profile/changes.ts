@@ -8,7 +8,7 @@ import { isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
-import { type CostKind, METRICS } from '../measures/columns.ts'
+import type { Metric } from '../measures/columns.ts'
 import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
 import { countedAsCalls } from './counted.ts'
 import { type Doubt, type Doubts, doubtsOf, sumOfDoubts } from './doubt.ts'
@@ -17,7 +17,7 @@ import { nameOf, type Profile, rootTotal } from './profile.ts'
 import { placeText } from './text.ts'
 
 export interface Changes {
-  readonly kind: CostKind
+  readonly metric: Metric
   /** What costs were divided by. */
   readonly per: 'root call' | 'sample'
   readonly rootCalls: Pair
@@ -61,11 +61,12 @@ export interface ChangeOptions {
 /** Both must have the same metric and a root call each. */
 export function changesOf(first: Profile, second: Profile, options: ChangeOptions = {}): Changes {
   const [before, after] = [countedAsCalls(first), countedAsCalls(second)]
-  const { isShare, kind } = metricOf(before.merged)
+  const metric = metricOf(before.merged)
+  const { isSampled } = metric
   const difference = differenceByName(before, after, options)
   const totals = { before: rootTotal(before.merged), after: rootTotal(after.merged) }
   const calls = { before: rootCalls(before), after: rootCalls(after) }
-  const perRootCall = isShare ? totals : calls
+  const perRootCall = isSampled ? totals : calls
   const doubts = { before: doubtsOf(before), after: doubtsOf(after) }
   const doubtBy = (of: (side: Doubts) => Doubt | undefined): Doubt =>
     sumOfDoubts(of(doubts.before), perRootCall.before, of(doubts.after), perRootCall.after)
@@ -81,7 +82,14 @@ export function changesOf(first: Profile, second: Profile, options: ChangeOption
     .sort((a, b) => Math.abs(selfChange(b.pair)) - Math.abs(selfChange(a.pair)) || (a.key < b.key ? -1 : 1))
     .map(({ pair }) => pair)
   return {
-    ...{ kind, per: isShare ? 'sample' : 'root call', rootCalls: calls, perRootCall, difference, methods },
+    ...{
+      metric,
+      per: isSampled ? 'sample' : 'root call',
+      rootCalls: calls,
+      perRootCall,
+      difference,
+      methods,
+    },
     rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
     rootDoubt: doubtBy(({ roots }) => roots),
     tellsPlaces: tellsPlaces(before, after, options),
@@ -153,7 +161,7 @@ export function contextChanges(
   direction: 'more' | 'less',
   most: number,
 ): { readonly shown: ContextChange[]; readonly all: number } {
-  const { difference, perRootCall, kind } = changes
+  const { difference, perRootCall, metric } = changes
   const { count, self } = difference
   const sign = direction === 'more' ? 1 : -1
   const size = new Float64Array(count)
@@ -161,7 +169,7 @@ export function contextChanges(
   const found = new Int32Array(count)
   for (let node = 0; node < count; node++) {
     size[node] = sign * (self.after[node]! / perRootCall.after - self.before[node]! / perRootCall.before)
-    if (!(size[node]! > 0) || (METRICS[kind].hasClasses && !isAllocation(names(node)))) continue
+    if (!(size[node]! > 0) || (metric.hasClasses && !isAllocation(names(node)))) continue
     found[all++] = node
   }
   const largest = found.subarray(0, all).sort((a, b) => size[b]! - size[a]! || a - b)

@@ -3,6 +3,7 @@
 import { append } from '../base/arrays.ts'
 import { methodFolds } from '../cct/folds.ts'
 import { tellsWaits } from '../cct/waits.ts'
+import { METRICS } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import { gapsText } from './gaps.ts'
 import { column, nameOf, type Profile, rootTotal } from './profile.ts'
@@ -75,7 +76,7 @@ export function remarksOf(before: Profile, after: Profile): string[] {
     }
     let tops = 0
     for (let i = 0; i < merged.count; i += merged.size[i]!) tops++
-    if (tops > 1 && !SECTIONS[profile.mode].isSampled) {
+    if (tops > 1 && !METRICS[profile.mode].isSampled) {
       remarks.push(`${which}: a root call is one of any of ${plural(tops, 'root')}`)
     }
   }
@@ -123,7 +124,6 @@ function untimed({ merged, methodNames, overhead }: Profile): Set<string> {
 
 function warmupPart({ merged, mode }: Profile): number {
   const all = rootTotal(merged)
-  const { hasWaits, isTimed } = SECTIONS[mode]
-  if (!isTimed || hasWaits || all <= 0) return 0
+  if (!METRICS[mode].isTime || SECTIONS[mode].hasWaits || all <= 0) return 0
   return column(merged, 'warmupSelfNs').reduce((sum, ns) => sum + ns, 0) / all
 }

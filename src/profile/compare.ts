@@ -4,7 +4,6 @@ import { costsOf } from '../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
-import { SECTIONS } from '../measures/sections.ts'
 import { column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { anywhere } from './text.ts'
 
@@ -38,7 +37,7 @@ export interface Comparison {
 /** Both must be of the same mode, not of exact time. */
 export function compareProfiles(before: Profile, after: Profile): Comparison {
   return {
-    unit: METRICS[SECTIONS[before.mode].cost].word,
+    unit: METRICS[before.mode].word,
     rootCallsBefore: rootCalls(before),
     rootCallsAfter: rootCalls(after),
     before: rootTotal(before.merged),

@@ -15,7 +15,7 @@
 
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { MethodName } from '../cct/tree.ts'
-import { type CostKind, METRICS } from '../measures/columns.ts'
+import type { Metric, Unit } from '../measures/columns.ts'
 import type { Changes } from './changes.ts'
 import { type Doubt, doubtOfShares } from './doubt.ts'
 import { methodMatcher, NoSuchMethod } from './find-method.ts'
@@ -68,12 +68,14 @@ export class BadCondition extends JfluidError {
   }
 }
 
-const TIME_UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 }
-const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9 }
-const COUNT_UNITS: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
+const UNITS: Readonly<Record<Unit, Readonly<Record<string, number>>>> = {
+  nanoseconds: { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 },
+  bytes: { '': 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9 },
+  count: { '': 1, k: 1e3, M: 1e6, G: 1e9 },
+}
 
 /** @throws BadCondition */
-export function parseCondition(text: string, kind: CostKind): Condition {
+export function parseCondition(text: string, metric: Metric): Condition {
   const tokens = tokensOf(text)
   const fail = (index: number, expected: string): never => {
     throw new BadCondition(text, tokens[index]?.at ?? text.trimEnd().length, expected)
@@ -86,7 +88,7 @@ export function parseCondition(text: string, kind: CostKind): Condition {
   if (!isMeasure(measure?.text)) return fail(1, 'self, total or calls is expected')
   if (operator?.text !== '>' && operator?.text !== '<') return fail(2, '> or < is expected')
   if (limit === undefined) return fail(3, 'a limit is missing, as +10% or 5ms')
-  const value = parseLimit(limit.text, kind, measure.text, (expected) => fail(3, expected))
+  const value = parseLimit(limit.text, metric, measure.text, (expected) => fail(3, expected))
   if (more !== undefined) return fail(4, 'nothing more is expected')
   return {
     text: text.trim(),
@@ -120,7 +122,7 @@ function isMeasure(text: string | undefined): text is Measure {
 
 function parseLimit(
   text: string,
-  kind: CostKind,
+  metric: Metric,
   measure: Measure,
   fail: (expected: string) => never,
 ): Limit {
@@ -128,14 +130,14 @@ function parseLimit(
   if (match === null) return fail('a limit is a number, as +10% or 5ms')
   const [, sign, digits, unit = ''] = match
   const number = Number(digits) * (sign === '-' ? -1 : 1)
-  const isShare = METRICS[kind].isShare && measure !== 'calls'
+  const isShare = metric.isSampled && measure !== 'calls'
   if (unit === '%') {
     if (sign !== undefined) return { how: 'part', value: number / 100 }
     if (isShare) return { how: 'amount', value: number / 100 }
     return fail(`a change has a sign, +${text} or -${text}`)
   }
   if (isShare) return fail('samples have no amount: +10% is a change, 10% a part of all samples')
-  const units = unitsOf(kind, measure)
+  const units = UNITS[measure === 'calls' ? 'count' : metric.unit]
   const factor = units[unit]
   if (factor === undefined) {
     const known = Object.keys(units).filter((it) => it !== '' && it !== 'μs')
@@ -144,13 +146,6 @@ function parseLimit(
     )
   }
   return { how: sign === undefined ? 'amount' : 'by', value: number * factor }
-}
-
-function unitsOf(kind: CostKind, measure: Measure): Readonly<Record<string, number>> {
-  if (measure === 'calls') return COUNT_UNITS
-  const { hasClasses, isTime } = METRICS[kind]
-  if (isTime) return TIME_UNITS
-  return hasClasses ? BYTE_UNITS : COUNT_UNITS
 }
 
 /**
@@ -190,14 +185,13 @@ const LEAST_SHARE = 0.001
 
 /** What the difference of two numbers may be wrong by. */
 function doubtOf(
-  { kind, perRootCall, rootCost }: Changes,
+  { metric: { isSampled, isTime }, perRootCall, rootCost }: Changes,
   measure: Measure,
   probes: Doubt,
   before: number,
   after: number,
 ): number {
-  const { isShare, isTime } = METRICS[kind]
-  if (measure === 'calls' || (!isTime && !isShare)) return 0
+  if (measure === 'calls' || (!isTime && !isSampled)) return 0
   const least = LEAST_SHARE * Math.max(rootCost.before, rootCost.after)
   const known = isTime ? probes[measure] : doubtOfShares(before, perRootCall.before, after, perRootCall.after)
   return Math.max(least, known)

@@ -286,7 +286,7 @@ class Reader {
       mode,
       ...(all.blocks !== undefined && { blocks: this.#string(all.blocks, 'blocks') }),
       ...(all.sampling !== undefined &&
-        SECTIONS[mode].isSampled && { sampling: this.#sampling(all.sampling) }),
+        METRICS[mode].isSampled && { sampling: this.#sampling(all.sampling) }),
       ...(all.allocation !== undefined && { allocation: this.#allocation(all.allocation) }),
       scheme: this.#oneOf(all.scheme, SCHEMES, 'scheme'),
       roots: this.#strings(all.roots, 'roots'),
@@ -612,7 +612,7 @@ class Reader {
       if (!column.every(Number.isFinite)) throw this.#bad(`${name} of ${what} is not all numbers`)
       metrics[name] = column
     }
-    const { self, total } = METRICS[SECTIONS[mode].cost]
+    const { self, total } = METRICS[mode]
     for (const name of ['calls', self, total, ...SECTIONS[mode].columns]) {
       if (!metrics[name]) throw this.#bad(`${what} has no ${name}`)
     }

@@ -13,7 +13,6 @@ import type { Tree } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { METRICS, type Metric } from '../measures/columns.ts'
-import { SECTIONS } from '../measures/sections.ts'
 import { jsonText } from './json-text.ts'
 import { allWarnings, column, nameOf, type OverheadFacts, type Profile, rootTotal } from './profile.ts'
 import { regionFacts } from './region-report.ts'
@@ -37,7 +36,7 @@ export function* jsonPieces(profile: Profile): Generator<string> {
   }
   yield ',\n"methods":['
   yield* methodPieces(profile, Number.POSITIVE_INFINITY)
-  if (SECTIONS[profile.mode].hasClasses) {
+  if (METRICS[profile.mode].hasClasses) {
     yield '],\n"classes":['
     yield* classPieces(profile, Number.POSITIVE_INFINITY)
   }
@@ -159,7 +158,7 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
  */
 function writtenMetric(tree: Tree): Metric {
   const metric = metricOf(tree)
-  return metric === METRICS.waits && tree.metrics[METRICS.time.total] !== undefined ? METRICS.time : metric
+  return metric === METRICS.locks && tree.metrics[METRICS.exact.total] !== undefined ? METRICS.exact : metric
 }
 
 /** With the costs of `written`, in the order of the tree's own. */

@@ -12,19 +12,13 @@ import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import { COLLAPSED_NAME, type MethodName, type ThreadTree, type Tree } from '../cct/tree.ts'
+import type { Mode } from '../measures/columns.ts'
 import type { Durations } from '../regions/times.ts'
 import type { DetachFacts } from './detach-facts.ts'
 import type { Overflow } from './overflows.ts'
 import type { StackFacts } from './stack-facts.ts'
 
-/**
- * What is asked of every call: how long it took, how much of that its thread was blocked or waiting, how many bytecodes it
- * has executed, nothing but that it was, or what it has allocated. Or now
- * and then, where a thread is. The trees have the metric of the mode (cct/metric.ts).
- */
-export type Mode = 'exact' | 'locks' | 'bytecodes' | 'count' | 'alloc' | 'sample'
-
-export const MODES: readonly Mode[] = ['exact', 'locks', 'bytecodes', 'count', 'alloc', 'sample']
+export { MODES, type Mode } from '../measures/columns.ts'
 
 /**
  * Where times are read: System.nanoTime(), the processor's time stamp counter, or what HotSpot makes of that (JFR's clock). `ticks` is

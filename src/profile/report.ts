@@ -11,8 +11,9 @@ import type { SlowTimes } from '../cct/slow-times.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
 import { tellsWaits } from '../cct/waits.ts'
+import { METRICS } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
-import { COST_WORDS, type CostWords } from './cost-text.ts'
+import { type CostWords, wordsOf } from './cost-text.ts'
 import { gapsText } from './gaps.ts'
 import { hotLocks, namesOf } from './hot-locks.ts'
 import { classPieces, factsJson, methodPieces, nodeHeads, nodePieces } from './json.ts'
@@ -145,9 +146,8 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   }
   if (profile.slowCalls !== undefined) yield* slowSection(profile, profile.slowCalls, o, paint)
   if (profile.allocation?.liveness !== undefined) yield* survivorSection(profile, o, paint)
-  const { hasClasses, hasHotMethods } = SECTIONS[profile.mode]
-  if (hasClasses) yield* hotSection(profile, o, paint, 'classes')
-  if (hasHotMethods) yield* hotSection(profile, o, paint, 'methods')
+  if (METRICS[profile.mode].hasClasses) yield* hotSection(profile, o, paint, 'classes')
+  if (SECTIONS[profile.mode].hasHotMethods) yield* hotSection(profile, o, paint, 'methods')
   if (profile.overhead !== undefined) yield* foldedSection(profile, profile.overhead, o, paint)
   if (tellsWaits(profile.merged)) yield* locksSection(profile, o, paint)
   yield* traceSection(profile, traced)
@@ -183,7 +183,7 @@ export function* reportJsonPieces(profile: Profile, options: ReportOptions = {})
   }
   yield ',\n"methods":['
   yield* methodPieces(profile, o.top)
-  if (SECTIONS[profile.mode].hasClasses) {
+  if (METRICS[profile.mode].hasClasses) {
     yield '],\n"classes":['
     yield* classPieces(profile, o.top)
   }
@@ -239,7 +239,7 @@ function waitingText(tree: Tree): string {
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 function isWholeJvm({ mode, roots }: Profile): boolean {
-  return SECTIONS[mode].isSampled && roots.length === 0
+  return METRICS[mode].isSampled && roots.length === 0
 }
 
 function jvmSamplingFacts(profile: Profile, threads: number): [string, string][] {
@@ -295,7 +295,7 @@ export function reportFacts(profile: Profile): [string, string][] {
   const part = jvms === undefined ? 'thread' : 'JVM'
   const callers = isFollowed ? profile.threads.filter(({ tree }) => callsRoot(tree)).length : threads
   const section = SECTIONS[profile.mode]
-  const { isSampled } = section
+  const { isSampled, isTime } = METRICS[profile.mode]
   const busyMs = jvms === undefined ? profile.durationMs * Math.max(1, threads) : busyMsOf(jvms)
   // Rows may begin later than the recording. Of all calls those that ended are known.
   const began = profile.stacks?.rowsFromMs ?? 0
@@ -349,7 +349,7 @@ export function reportFacts(profile: Profile): [string, string][] {
   const facts = isSampledByJvm(profile) ? jvmSamplingFacts(profile, threads) : ofRegions
   if (profile.regions !== undefined) {
     // It has said so.
-  } else if (section.isTimed) {
+  } else if (isTime) {
     const { innerNs, outerNs, innerSpreadNs, outerSpreadNs } = calibration
     const sure = (ns: number, spread: number | undefined): string =>
       spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
@@ -501,7 +501,7 @@ function* treeSection(
   const hidden = tree.count - pruned.keptCount
   const rest = hidden > 0 ? `, ${plural(hidden, 'smaller node')} left out` : ''
   yield `\n${paint('bold', cut(title, o.width))}${paint('dim', rest)}\n`
-  yield `${paint('dim', `${treeHeader(COST_WORDS[SECTIONS[profile.mode].cost], words.share)}${words.name}`)}\n`
+  yield `${paint('dim', `${treeHeader(wordsOf(METRICS[profile.mode]), words.share)}${words.name}`)}\n`
   yield* treeRows(profile, tree, pruned, o.width, paint)
 }
 
@@ -514,7 +514,7 @@ function* treeRows(
 ): Generator<string> {
   const calls = column(tree, 'calls')
   const { self, total } = costsOf(tree)
-  const words = COST_WORDS[SECTIONS[profile.mode].cost]
+  const words = wordsOf(METRICS[profile.mode])
   const folds = foldsOf(tree)
   const names = namesOf(profile.methodNames)
   const nameCells = Math.max(16, cells - NUMBER_CELLS)
@@ -586,7 +586,7 @@ function* hotSection(
 ): Generator<string> {
   const tree = profile.merged
   const whole = rootTotal(tree)
-  const words = COST_WORDS[SECTIONS[profile.mode].cost]
+  const words = wordsOf(METRICS[profile.mode])
   const isClasses = of === 'classes'
   const hot = hotMethods(tree).filter(
     ({ method }) => isAllocation(nameOf(profile.methodNames, method)) === isClasses,
@@ -672,7 +672,7 @@ function* locksSection(profile: Profile, o: typeof DEFAULTS, paint: Paint): Gene
   }
   const all = locks.reduce((sum, { ns }) => sum + ns, 0)
   const shown = locks.slice(0, o.top)
-  const { cost, each } = COST_WORDS.waits
+  const { cost, each } = wordsOf(METRICS.locks)
   const nameCells = Math.max(16, o.width - LOCK_CELLS)
   const row = (ns: number, whole: number, times: number): string =>
     right(cost(ns), 9) +

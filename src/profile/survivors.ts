@@ -2,7 +2,8 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
-import { COST_WORDS } from './cost-text.ts'
+import { METRICS } from '../measures/columns.ts'
+import { wordsOf } from './cost-text.ts'
 import { count, percent, right, shortName } from './text.ts'
 
 /** Columns of a tree whose objects were looked after: of a method, what its own sites have made. */
@@ -63,7 +64,7 @@ export function* survivorLines(
   const nameCells = Math.max(16, cells - NUMBER_CELLS)
   for (const { method, node, liveObjects, liveBytes, age } of rows.slice(0, most)) {
     const numbers = [
-      right(COST_WORDS.bytes.cost(liveBytes), 9),
+      right(wordsOf(METRICS.alloc).cost(liveBytes), 9),
       right(percent(liveBytes, whole), 8),
       right(count(liveObjects, 10), 11),
       right(age < 100 ? age.toFixed(1) : count(age), 9),

@@ -40,8 +40,7 @@ const NOT_SENT = -1
 /** A mask is one number. */
 export const MOST_COLUMNS = 30
 
-/** Where a total is the sum of its subtree. Of `bytes` it is not, and waits are few. */
-const SUMMED = [METRICS.time, METRICS.bytecodes, METRICS.samples, METRICS.calls]
+const SUMMED = Object.values(METRICS).filter(({ sumsUp }) => sumsUp)
 
 /** The columns of a tree as they are sent: those with values, and those that are sums. */
 export function columnsOf({ metrics }: Tree): { readonly sent: string[]; readonly summed: string[] } {

@@ -30,7 +30,7 @@ export class NotSteady extends Error {
 }
 
 /** Whether all that there is below the roots is probes of calls, and client and target are on one machine. */
-function isPlain({ door, instrumenter, options, regionTable, revealer }: Engine): boolean {
+function isPlain({ door, instrumenter, options, revealer }: Engine): boolean {
   const { callSites, followThreads, scheme, trace } = options
   const roots = [...revealer.methods()].filter((it) => it.root)
   return (
@@ -38,7 +38,6 @@ function isPlain({ door, instrumenter, options, regionTable, revealer }: Engine)
     eventsOf(options).tellsTime &&
     !tellsWaits(options) &&
     door.elsewhere === undefined &&
-    regionTable === null &&
     instrumenter.leftOutMethods.size === 0 &&
     [callSites, followThreads, trace].every((it) => it === undefined || it === false) &&
     roots.length === 1 && // of several, calls of the one may be faster without probes, and so more than of the other

@@ -33,7 +33,7 @@ import { NO_CALIBRATION, type Prepared } from './preparation.ts'
 import { type CodeAccess, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
-import { firstPlacedOf, keepsTrees, modeOf, type SessionOptions, timesRoots } from './session-options.ts'
+import { eventsOf, firstPlacedOf, keepsTrees, modeOf, type SessionOptions } from './session-options.ts'
 import { TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
@@ -192,7 +192,7 @@ export class Engine {
   /** How long calls of roots take is asked where events tell times, or what was executed. */
   timeRoots(): void {
     const { options, recorder } = this
-    if (!timesRoots(options)) return
+    if (eventsOf(options).rootCallsIn === null) return
     recorder.timeRoots(this.calibration)
     if (options.slow !== undefined) this.keepSlow(options.slow)
   }
@@ -200,7 +200,7 @@ export class Engine {
   /** Trees of slow calls are kept from now on. */
   keepSlow(threshold: 'p99' | number): void {
     const ticks = threshold === 'p99' ? threshold : threshold / this.clock.nsPerTick
-    if (timesRoots(this.options)) this.recorder.keepSlow(ticks)
+    if (eventsOf(this.options).rootCallsIn !== null) this.recorder.keepSlow(ticks)
   }
 
   allWarnings(): string[] {

@@ -5,7 +5,7 @@ import type { CallTable } from '../cct/call-ids.ts'
 import { COLLAPSED } from '../cct/nodes.ts'
 import { COLLAPSED_NAME, type MethodName, type Snapshot, type Tree } from '../cct/tree.ts'
 import type { SiteNumbers } from '../instrument/sites.ts'
-import { SECTIONS } from '../measures/sections.ts'
+import { METRICS } from '../measures/columns.ts'
 import type { Revealer } from '../reveal/revealer.ts'
 import type { Inside } from './adaptive/inside.ts'
 import { type WaitedClass, waitName } from './code/wait-points.ts'
@@ -68,7 +68,7 @@ export class Names {
     const methods = this.#calls
       ? this.#calls.method.keys()
       : Array.from(this.#from.revealer.methods(), ({ id }) => id)
-    const areClasses = SECTIONS[modeOf(this.#from.options)].hasClasses
+    const areClasses = METRICS[modeOf(this.#from.options)].hasClasses
     for (const id of methods) if (id > 0 && !(areClasses && isClassId(id))) names[id] = this.of(id)
     for (const [id, name] of this.#from.inside?.names() ?? []) names[id] = name
     for (const id of this.#from.recorder.classNames.keys()) names[id] = this.of(id)
@@ -79,7 +79,7 @@ export class Names {
     const { options, recorder } = this.#from
     if (id === COLLAPSED) return COLLAPSED_NAME
     if (id < this.#firstMethod) return waitName(id, this.#waited.get(id))
-    if (SECTIONS[modeOf(options)].hasClasses && isClassId(id))
+    if (METRICS[modeOf(options)].hasClasses && isClassId(id))
       return allocationName(recorder.classNames.get(id) ?? '?')
     return this.ofMethod(id)
   }

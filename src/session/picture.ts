@@ -2,7 +2,6 @@
 
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Snapshot, Tree } from '../cct/tree.ts'
-import { SECTIONS } from '../measures/sections.ts'
 import type { Engine } from './engine.ts'
 import { eventsOf, firstMethodOf, modeOf } from './session-options.ts'
 import type { Span } from './span.ts'
@@ -36,7 +35,7 @@ async function recordedBy(
   slow?: SlowWant,
 ): Promise<Snapshot> {
   return await recorder.snapshot({
-    cost: SECTIONS[modeOf(options)].cost,
+    mode: modeOf(options),
     calibration,
     nsPerTick: clock.nsPerTick,
     // What an open frame has executed since its last event is not known.

@@ -103,7 +103,7 @@ export class Preparation {
     this.#door = door
     this.#options = options
     this.#agent = new Agent(door.link)
-    this.#counts = options.regions !== undefined || !eventsOf(options).tellsTime
+    this.#counts = !eventsOf(options).tellsTime
   }
 
   /**

@@ -49,7 +49,7 @@ export class Recording {
     this.controller = this.engine.arming === null ? null : new Controller(this.engine, this.span)
     this.pulse = new Pulse(this.engine, this.controller)
     this.end = new SessionEnd(this.engine, this.pulse, this.span)
-    if (!prepared.pausesKnown && eventsOf(prepared.options).tellsTime && prepared.regionTable === null)
+    if (!prepared.pausesKnown && eventsOf(prepared.options).tellsTime)
       this.engine.warnings.add(
         prepared.door.elsewhere === undefined
           ? 'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times'

@@ -81,17 +81,7 @@ export function modeOf({ mode }: SessionRequest): Mode {
 
 /** What its events tell (`measures/`). */
 export function eventsOf(request: SessionRequest): Events {
-  return EVENTS[modeOf(request)]
-}
-
-/** Whether there is an event for each call of a root. */
-export function recordsCalls(options: SessionRequest): boolean {
-  return options.regions === undefined && eventsOf(options).recordsCalls
-}
-
-/** Whether it is known how long calls of roots take. */
-export function timesRoots(options: SessionRequest): boolean {
-  return options.regions === undefined && eventsOf(options).timesRoots
+  return EVENTS[request.regions === undefined ? modeOf(request) : 'regions']
 }
 
 /** Whether threads count in trees of their own, where the buffer is a file: no option needs an event for each call. */

@@ -5,8 +5,8 @@ import { withDenseIds } from '../cct/allocation.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
+import { METRICS } from '../measures/columns.ts'
 import { PROBES } from '../measures/probes.ts'
-import { SECTIONS } from '../measures/sections.ts'
 import { type Overflow, overflowWarnings } from '../profile/overflows.ts'
 import type { Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import { unseenPart } from '../profile/sampled-rows.ts'
@@ -39,7 +39,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
   const { arming, byHand, clock, facts, inside, installation, names, options, targetState } = engine
   const { snapshot, stats, regions, span, trace } = recorded
   const mode = modeOf(options)
-  const { hasClasses } = SECTIONS[mode]
+  const { hasClasses } = METRICS[mode]
   const openCalls = openCallsOf(options, stats)
   const { merged } = snapshot
   // What they did lately is for who looks meanwhile.
@@ -165,7 +165,7 @@ function calibrationFacts({ calibration, clock, options }: Engine): Profile['cal
   return {
     innerNs: clock.toNs(innerTicks),
     outerNs: clock.toNs(outerTicks),
-    ...(eventsOf(options).tellsTime && {
+    ...(METRICS[modeOf(options)].isTime && {
       innerSpreadNs: clock.toNs(spread.innerTicks),
       outerSpreadNs: clock.toNs(spread.outerTicks),
     }),

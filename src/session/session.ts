@@ -27,7 +27,7 @@ import type { Ending } from './ending.ts'
 import type { Engine } from './engine.ts'
 import { pictureOf } from './picture.ts'
 import { Recording } from './recording.ts'
-import { eventsOf, firstMethodOf, modeOf, recordsCalls, type SessionRequest } from './session-options.ts'
+import { eventsOf, firstMethodOf, modeOf, type SessionRequest } from './session-options.ts'
 import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
 /** One when it begins, one when it ends. */
@@ -477,7 +477,7 @@ export class Session {
     if (isEnding) await end.left
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
     // What came before a reset is not known any more.
-    if (stats.events === 0 && !this.#wasReset && recordsCalls(engine.options))
+    if (stats.events === 0 && !this.#wasReset && eventsOf(engine.options).recordsCalls)
       this.#rootsInVain = rootNames(engine.options)
     const { bareCalls, isTruncated, facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)

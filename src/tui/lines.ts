@@ -4,7 +4,7 @@
 // or message, one line of keys.
 
 import type { MethodName } from '../cct/tree.ts'
-import { SECTIONS } from '../measures/sections.ts'
+import { METRICS } from '../measures/columns.ts'
 import { VIEWS } from '../measures/views.ts'
 import { hotLocks } from '../profile/hot-locks.ts'
 import { rootTotal } from '../profile/profile.ts'
@@ -120,7 +120,7 @@ const LONG_STALL_MS = 150
 
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
-  return SECTIONS[mode].isSampled && roots.length === 0
+  return METRICS[mode].isSampled && roots.length === 0
 }
 
 /** "  ovh 3.8/5 %, 3 counted, 12 folded". */

@@ -7,6 +7,7 @@ import { CctBuilder } from '../../src/cct/builder.ts'
 import { hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
 import type { MethodName } from '../../src/cct/tree.ts'
 import { FIRST_METHOD_BESIDE_CLASSES } from '../../src/events/event-layout.ts'
+import { SINKS } from '../../src/measures/sinks.ts'
 import { enter, exit } from '../events/sinks.ts'
 
 const ROOT = FIRST_METHOD_BESIDE_CLASSES
@@ -38,7 +39,7 @@ function recorded(): CctBuilder {
 
 const snapshot = (every = 1) =>
   snapshotOf(recorded(), {
-    cost: 'bytes',
+    sink: SINKS.alloc,
     calibration: { innerTicks: 0, outerTicks: 0 },
     nsPerTick: 1,
     every,
@@ -119,7 +120,7 @@ describe('ids of a profile', () => {
     const { merged } = snapshotOf(recorded(), {
       calibration: { innerTicks: 0, outerTicks: 0 },
       nsPerTick: 1,
-      cost: 'bytes',
+      sink: SINKS.alloc,
     })
     const name: MethodName = { class: 'T', method: 'm', descriptor: '()V', loader: 'app' }
     const names: MethodName[] = []

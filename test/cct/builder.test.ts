@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { TreeTooLarge } from '../../src/cct/nodes.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
+import { SINKS } from '../../src/measures/sinks.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 
@@ -364,7 +365,7 @@ describe('samples', () => {
     const builder = built(
       'a> 0 b> 0 sample 1 sample 1 unwind 1 c> 0 d> 0 sample 1 unwind 2 sample 1 b> 0 sample 1',
     )
-    const options = { cost: 'samples', calibration: FREE, nsPerTick: 1 } as const
+    const options = { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 } as const
     const { merged } = snapshotOf(builder, options)
     assert.equal(show(merged, 'selfSamples'), 'a 1x 1ns ( b 2x 3ns c 1x 0ns ( d 1x 1ns ) )')
     assert.deepEqual([...merged.metrics.totalSamples], [5, 3, 1, 1])
@@ -372,7 +373,7 @@ describe('samples', () => {
 
   it('outside of all methods are nobody’s, and more frames than there are cannot go', () => {
     const { merged } = snapshotOf(built('a> 0 sample 1 unwind 9 sample 1'), {
-      ...{ cost: 'samples', calibration: FREE, nsPerTick: 1 },
+      ...{ sink: SINKS.sample, calibration: FREE, nsPerTick: 1 },
     })
     assert.deepEqual([...merged.metrics.totalSamples], [1])
   })
@@ -387,7 +388,7 @@ describe('samples', () => {
       play(builder, '@1 sample 1')
       samples += 2
     }
-    const { merged } = snapshotOf(builder, { cost: 'samples', calibration: FREE, nsPerTick: 1 })
+    const { merged } = snapshotOf(builder, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 })
     assert.ok(builder.purged > 10, `${builder.purged} purged`)
     assert.ok(builder.contexts <= 25, `${builder.contexts} contexts`)
     assert.equal(merged.metrics.totalSamples[0], samples)
@@ -397,7 +398,7 @@ describe('samples', () => {
     assert.equal(merged.metrics.selfSamples[inner], 60)
     assert.equal(merged.method[merged.parent[inner]], idOf('hot'))
     play(builder, '@1 unwind 1 last> 0 sample 1')
-    const later = snapshotOf(builder, { cost: 'samples', calibration: FREE, nsPerTick: 1 }).merged
+    const later = snapshotOf(builder, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 }).merged
     const last = [...later.method].indexOf(idOf('last'))
     assert.equal(later.method[later.parent[last]], idOf('hot'))
     assert.equal(later.metrics.totalSamples[0], samples + 1)

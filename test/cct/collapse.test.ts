@@ -6,6 +6,7 @@ import { COLLAPSED } from '../../src/cct/nodes.ts'
 import { type HotMethod, hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import { FIRST_METHOD_BESIDE_WAITS } from '../../src/events/wait-ids.ts'
+import { SINKS } from '../../src/measures/sinks.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { FULL } from '../support/lane.ts'
 import { play } from './notation.ts'
@@ -101,7 +102,7 @@ function both(shape: Shape, seed: number) {
     }
   }
   const picture = (it: CctBuilder) =>
-    snapshotOf(it, { calibration: PROBES, nsPerTick: 1, firstMethod: first })
+    snapshotOf(it, { calibration: PROBES, nsPerTick: 1, firstMethod: first, sink: SINKS.exact })
   return { bounded, free, mostNodes, after: picture(bounded), before: picture(free) }
 }
 

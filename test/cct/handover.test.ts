@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
+import { SINKS } from '../../src/measures/sinks.ts'
 import { built, cctOf, FREE, play, show, treeOf } from './notation.ts'
 
 function threadsOf(text: string): string[] {
@@ -149,7 +150,7 @@ describe('work that was handed over', () => {
     assert.equal(small.purged, 5)
     // The sixth is now one below the work that was handed over.
     play(small, '@2 work> 0 f> 0 g> 0 submit 8 sample 1')
-    const { merged } = snapshotOf(small, { cost: 'samples', calibration: FREE, nsPerTick: 1 })
+    const { merged } = snapshotOf(small, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 })
     assert.equal(merged.metrics.totalSamples![0], 2)
   })
 })

@@ -3,6 +3,7 @@ import { CctBuilder } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import { StackWriter } from '../../src/cct/stacks.ts'
 import type { Tree } from '../../src/cct/tree.ts'
+import { SINKS } from '../../src/measures/sinks.ts'
 import { FREE, idOf, nameOf } from './notation.ts'
 
 const path = (text: string): Int32Array => Int32Array.from(text.split('/').filter(Boolean), idOf)
@@ -20,7 +21,7 @@ function lines(tree: Tree): string[] {
 function built(play: (writer: StackWriter, builder: CctBuilder) => void): string[] {
   const builder = new CctBuilder(undefined, undefined, true)
   play(new StackWriter(builder), builder)
-  return lines(snapshotOf(builder, { cost: 'samples', calibration: FREE, nsPerTick: 1 }).merged)
+  return lines(snapshotOf(builder, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 }).merged)
 }
 
 describe('stacks become a tree', () => {

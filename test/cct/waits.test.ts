@@ -7,6 +7,7 @@ import { metricOf } from '../../src/cct/metric.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import { FIRST_BLOCKED_CLASS, FIRST_METHOD_BESIDE_WAITS, WAIT_SLEEPING } from '../../src/events/wait-ids.ts'
+import { SINKS } from '../../src/measures/sinks.ts'
 import { enter, exit } from '../events/sinks.ts'
 import { FREE } from './notation.ts'
 
@@ -27,8 +28,13 @@ function builder(): CctBuilder {
   return made
 }
 
-function snapshot(of: CctBuilder, cost: 'time' | 'waits'): Tree {
-  const options = { cost, calibration: FREE, nsPerTick: 1, firstMethod: FIRST_METHOD_BESIDE_WAITS }
+function snapshot(of: CctBuilder, mode: 'exact' | 'locks'): Tree {
+  const options = {
+    sink: SINKS[mode],
+    calibration: FREE,
+    nsPerTick: 1,
+    firstMethod: FIRST_METHOD_BESIDE_WAITS,
+  }
   return snapshotOf(of, options).merged
 }
 
@@ -67,7 +73,7 @@ function worked(): CctBuilder {
 describe('waiting', () => {
   it('is no self time, and is summed where it was and below', () => {
     const columns = ['calls', 'selfNs', 'totalNs', 'blockedNs', 'waitedNs', 'totalBlockedNs', 'totalWaitedNs']
-    assert.deepEqual(rows(snapshot(worked(), 'time'), ...columns), {
+    assert.deepEqual(rows(snapshot(worked(), 'exact'), ...columns), {
       main: [1, 30, 100, 0, 20, 20, 21],
       'main (sleeping)': [1, 20, 20, 0, 0, 0, 0],
       'main work': [1, 29, 50, 20, 1, 20, 1],
@@ -85,7 +91,12 @@ describe('waiting', () => {
     exit(made, BLOCKED, 235)
     exit(made, WORK, 280)
     const probes = { innerTicks: 1, outerTicks: 2 }
-    const options = { calibration: probes, nsPerTick: 1, firstMethod: FIRST_METHOD_BESIDE_WAITS }
+    const options = {
+      sink: SINKS.exact,
+      calibration: probes,
+      nsPerTick: 1,
+      firstMethod: FIRST_METHOD_BESIDE_WAITS,
+    }
     const before = rows(snapshotOf(made, { ...options, nowTicks: 281 }).merged, 'calls', 'waitedNs', 'selfNs')
     exit(made, WAIT_SLEEPING, 290)
     enter(made, WORK, 292)
@@ -108,7 +119,7 @@ describe('waiting', () => {
   })
 
   it('is the metric of a tree of waits: children make the parent', () => {
-    const tree = snapshot(worked(), 'waits')
+    const tree = snapshot(worked(), 'locks')
     assert.equal(metricOf(tree).kind, 'waits')
     assert.deepEqual(rows(tree, 'selfWaitNs', 'totalWaitNs'), {
       main: [0, 41],
@@ -126,6 +137,6 @@ describe('waiting', () => {
     enter(made, WAIT_SLEEPING, 210) // interrupted: it throws, and main ends with it
     exit(made, MAIN, 260)
     assert.equal(made.healed, 0)
-    assert.deepEqual(rows(snapshot(made, 'time'), 'selfNs', 'waitedNs').main, [40, 70])
+    assert.deepEqual(rows(snapshot(made, 'exact'), 'selfNs', 'waitedNs').main, [40, 70])
   })
 })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { ALLOCATION } from '../../src/cct/allocation.ts'
+import { METRICS } from '../../src/measures/columns.ts'
 import { changesOf, contextChanges, contextNames, differenceByName } from '../../src/profile/changes.ts'
 import { changesJsonPieces } from '../../src/profile/changes-json.ts'
 import { changesPieces } from '../../src/profile/changes-text.ts'
@@ -21,7 +22,7 @@ const of = (path: string, profile: Profile) => ({ path, profile })
 
 function page(one: Profile, other: Profile, conditions: string[] = [], options = {}): string {
   const changes = changesOf(one, other)
-  const verdicts = conditions.flatMap((it) => judge(parseCondition(it, changes.kind), changes, () => []))
+  const verdicts = conditions.flatMap((it) => judge(parseCondition(it, changes.metric), changes, () => []))
   return [...changesPieces(of('a.jfluid', one), of('b.jfluid', other), changes, verdicts, options)].join('')
 }
 
@@ -284,7 +285,7 @@ describe('the page', () => {
 
   it('as JSON: no infinite number, and null where a method was not called', () => {
     const changes = changesOf(before, after)
-    const verdicts = judge(parseCondition('App.fresh self > +1%', 'time'), changes, () => [])
+    const verdicts = judge(parseCondition('App.fresh self > +1%', METRICS.exact), changes, () => [])
     const text = [...changesJsonPieces(of('a', before), of('b', after), changes, verdicts, 2)].join('')
     const json = JSON.parse(text) as Record<string, unknown>
     assert.deepEqual(json.conditions, [
@@ -326,7 +327,7 @@ describe('the page', () => {
 describe('conditions', () => {
   const verdict = (text: string) => {
     const changes = changesOf(before, after)
-    return judge(parseCondition(text, 'time'), changes, () => [])[0]!.failed
+    return judge(parseCondition(text, METRICS.exact), changes, () => [])[0]!.failed
   }
 
   it.each([
@@ -358,28 +359,28 @@ describe('conditions', () => {
   ])('%s: %s', (text, failed) => assert.equal(verdict(text), failed))
 
   it.each([
-    ['', 'time', 0, 'a method, or root, is missing'],
-    ['work self > +1%', 'time', 0, 'the method lacks its class, as in Foo.bar'],
-    ['App.work', 'time', 8, 'self, total or calls is expected'],
-    ['App.work own > +1%', 'time', 9, 'self, total or calls is expected'],
-    ['App.work self = 1', 'time', 14, '> or < is expected'],
-    ['App.work self >', 'time', 15, 'a limit is missing, as +10% or 5ms'],
-    ['App.work self > much', 'time', 16, 'a limit is a number, as +10% or 5ms'],
-    ['App.work self > 10%', 'time', 16, 'a change has a sign, +10% or -10%'],
-    ['App.work self > 5', 'time', 16, 'a unit is missing: ns, us, µs, ms, s'],
-    ['App.work self > 5kB', 'time', 16, 'the unit is one of ns, us, µs, ms, s'],
+    ['', 'exact', 0, 'a method, or root, is missing'],
+    ['work self > +1%', 'exact', 0, 'the method lacks its class, as in Foo.bar'],
+    ['App.work', 'exact', 8, 'self, total or calls is expected'],
+    ['App.work own > +1%', 'exact', 9, 'self, total or calls is expected'],
+    ['App.work self = 1', 'exact', 14, '> or < is expected'],
+    ['App.work self >', 'exact', 15, 'a limit is missing, as +10% or 5ms'],
+    ['App.work self > much', 'exact', 16, 'a limit is a number, as +10% or 5ms'],
+    ['App.work self > 10%', 'exact', 16, 'a change has a sign, +10% or -10%'],
+    ['App.work self > 5', 'exact', 16, 'a unit is missing: ns, us, µs, ms, s'],
+    ['App.work self > 5kB', 'exact', 16, 'the unit is one of ns, us, µs, ms, s'],
     ['App.work self > 5ms', 'bytecodes', 16, 'the unit is one of k, M, G'],
     [
       'App.work self > 5',
-      'samples',
+      'sample',
       16,
       'samples have no amount: +10% is a change, 10% a part of all samples',
     ],
-    ['App.work self > +1% now', 'time', 20, 'nothing more is expected'],
-    ['App.work self >> 1ms', 'time', 15, 'a limit is a number, as +10% or 5ms'],
-  ] as const)('%s of %s is refused, at %i', (text, kind, at, expected) => {
+    ['App.work self > +1% now', 'exact', 20, 'nothing more is expected'],
+    ['App.work self >> 1ms', 'exact', 15, 'a limit is a number, as +10% or 5ms'],
+  ] as const)('%s of %s is refused, at %i', (text, mode, at, expected) => {
     assert.throws(
-      () => parseCondition(text, kind),
+      () => parseCondition(text, METRICS[mode]),
       (error) => {
         assert.ok(error instanceof BadCondition)
         assert.equal(error.message, `cannot read --fail-if: ${expected}\n  ${text}\n  ${' '.repeat(at)}^`)
@@ -391,7 +392,7 @@ describe('conditions', () => {
   describe('a part of what it was', () => {
     const failed = (text: string, one: Profile, other: Profile) => {
       const changes = changesOf(one, other)
-      const [verdict] = judge(parseCondition(text, changes.kind), changes, () => [])
+      const [verdict] = judge(parseCondition(text, changes.metric), changes, () => [])
       return verdict!
     }
 
@@ -471,21 +472,21 @@ describe('conditions', () => {
   })
 
   it('constructors have brackets in their names', () => {
-    const { subject, measure, operator } = parseCondition('a.B.<init>(int, String) self > +1%', 'time')
+    const { subject, measure, operator } = parseCondition('a.B.<init>(int, String) self > +1%', METRICS.exact)
     assert.deepEqual([subject, measure, operator], ['a.B.<init>(int, String)', 'self', '>'])
   })
 
   it('units: bytes and thousands', () => {
-    assert.equal(parseCondition('A.b self > 1.5MB', 'bytes').limit.value, 1.5e6)
-    assert.equal(parseCondition('A.b self > 2k', 'bytecodes').limit.value, 2000)
-    assert.deepEqual(parseCondition('A.b total > 10%', 'samples').limit, { how: 'amount', value: 0.1 })
+    assert.equal(parseCondition('A.b self > 1.5MB', METRICS.alloc).limit.value, 1.5e6)
+    assert.equal(parseCondition('A.b self > 2k', METRICS.bytecodes).limit.value, 2000)
+    assert.deepEqual(parseCondition('A.b total > 10%', METRICS.sample).limit, { how: 'amount', value: 0.1 })
   })
 
   it('a method that neither profile has is an error: it would hold for ever', () => {
     const changes = changesOf(before, after)
     const close = (subject: string) => closeMethods(subject, [...before.methodNames, ...after.methodNames])
     assert.throws(
-      () => judge(parseCondition('Other.work self > +1%', 'time'), changes, close),
+      () => judge(parseCondition('Other.work self > +1%', METRICS.exact), changes, close),
       (error) => error instanceof NoSuchMethod && error.hint === 'Did you mean com.acme.App.work?',
     )
   })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { COST_WORDS } from '../../src/profile/cost-text.ts'
+import { METRICS } from '../../src/measures/columns.ts'
+import { wordsOf } from '../../src/profile/cost-text.ts'
 import { reportText } from '../../src/profile/report.ts'
 import { width } from '../../src/profile/text.ts'
 import { profileOf } from './trees.ts'
 
 describe('what the metrics are called and how they are written', () => {
-  const kinds = Object.values(COST_WORDS)
+  const kinds = Object.values(METRICS).map(wordsOf)
 
   it('heads fit their columns, with the mark of what is sorted by', () => {
     for (const { total, self, perCall } of kinds)

@@ -56,6 +56,7 @@ const LAYERS: Record<string, readonly string[]> = {
   events: ['events', 'profile'],
   probes: ['instrument', 'session', 'wire', 'profile'],
   section: ['profile', 'cct'],
+  sink: ['cct', 'events'],
   view: ['profile'],
 }
 

@@ -1,6 +1,6 @@
 // The page of two profiles compared: frames are blue where a context takes less of its own than before, orange where more.
 
-import { type CostKind, METRICS } from '../../measures/columns.ts'
+import type { Metric } from '../../measures/columns.ts'
 import { type Changes, contextNames } from '../../profile/changes.ts'
 import { type Compared, changesFacts, changesPieces } from '../../profile/changes-text.ts'
 import { remarksOf } from '../../profile/comparable.ts'
@@ -22,12 +22,12 @@ export function comparePage(
   changes: Changes,
   verdicts: readonly Verdict[],
 ): Page {
-  const { difference, kind, per } = changes
+  const { difference, metric, per } = changes
   const names = new PageNames()
   const nameAt = contextNames(changes, before.profile, after.profile)
   const name = (node: number): number => names.take(nameAt(node))
   const columns = columnsOf(changes)
-  const kept = keptOf(changes, columns, kind)
+  const kept = keptOf(changes, columns, metric)
   const count = kept === undefined ? difference.count : kept.reduce((sum, it) => sum + it, 0)
   for (let node = 0; node < difference.count; node++) if (kept === undefined || kept[node] === 1) name(node)
   const hot = changes.methods
@@ -39,9 +39,9 @@ export function comparePage(
     ])
   const data: PageData = {
     ...{
-      metric: kind,
+      metric: metric.kind,
       isComparison: true,
-      words: wordsOf(kind, per === 'sample' ? 'of all samples' : 'per root call'),
+      words: wordsOf(metric, per === 'sample' ? 'of all samples' : 'per root call'),
     },
     ...names.tables(),
     trees: [
@@ -88,11 +88,10 @@ function columnsOf({ difference, perRootCall }: Changes): Columns {
 }
 
 /** The contexts that are largest in either. */
-function keptOf({ difference }: Changes, columns: Columns, kind: CostKind): Uint8Array | undefined {
+function keptOf({ difference }: Changes, columns: Columns, { self, total }: Metric): Uint8Array | undefined {
   const { count, parent, size } = difference
   if (count <= MOST_CONTEXTS) return undefined
   const larger = columns.total!.map((value, node) => Math.max(value, columns.total0![node]!))
-  const { self, total } = METRICS[kind]
   const method = new Int32Array(count)
   return prune(
     { count, method, parent, size, metrics: { [self]: larger, [total]: larger } },

@@ -7,10 +7,9 @@
 //   size       count × i32        nodes of the subtree, in preorder as in cct/tree.ts
 //   left out   count × i32        only if `leftOut` is not 0: contexts right below, with all below them, that are not here
 
-import type { CostKind } from '../../measures/columns.ts'
-
 export interface PageData {
-  readonly metric: CostKind
+  /** What it counts (`Metric.kind`). */
+  readonly metric: string
   /** Then numbers are per root call (of samples a part of all), and each column has one of before, with a 0 behind its name. */
   readonly isComparison: boolean
   readonly words: {

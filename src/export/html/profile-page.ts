@@ -4,8 +4,7 @@ import { foldsOf } from '../../cct/folds.ts'
 import { costsOf, metricOf } from '../../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
-import type { CostKind } from '../../measures/columns.ts'
-import { COST_WORDS } from '../../profile/cost-text.ts'
+import type { Metric } from '../../measures/columns.ts'
 import { column, nameOf, type Profile } from '../../profile/profile.ts'
 import { prune } from '../../profile/prune.ts'
 import { reportFacts, reportPieces, reportWarnings } from '../../profile/report.ts'
@@ -59,11 +58,11 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
       left -= Math.min(most, tree.count)
     }
   }
-  const { kind } = metricOf(profile.merged)
+  const metric = metricOf(profile.merged)
   const data: PageData = {
-    metric: kind,
+    metric: metric.kind,
     isComparison: false,
-    words: wordsOf(kind, ''),
+    words: wordsOf(metric, ''),
     ...names.tables(),
     trees,
   }
@@ -88,18 +87,8 @@ function columnsOf(tree: Tree): { [name: string]: Float64Array } {
 }
 
 /** As the page says them: its costs have units. */
-export function wordsOf(kind: CostKind, per: string): PageData['words'] {
-  const { calls } = COST_WORDS[kind]
-  switch (kind) {
-    case 'waits':
-      return { total: 'waiting', self: 'own', calls, per }
-    case 'samples':
-      return { total: 'samples', self: 'own', calls, per }
-    case 'calls':
-      return { total: 'subtree', self: 'own', calls, per }
-    default:
-      return { total: 'total', self: 'self', calls, per }
-  }
+export function wordsOf({ heads, pageHeads }: Metric, per: string): PageData['words'] {
+  return { ...pageHeads, calls: heads.calls, per }
 }
 
 /** @param heads  of the columns, one a profile */

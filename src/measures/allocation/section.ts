@@ -5,10 +5,9 @@ import { bytesText, count, plural } from '../../profile/text.ts'
 import type { Section } from '../sections.ts'
 
 export const allocation: Section = {
-  cost: 'bytes',
   columns: ['objects', 'totalObjects'],
   fileVersion: 3,
-  ...{ isTimed: false, isSampled: false, hasWaits: false, hasClasses: true, hasHotMethods: true },
+  ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'allocated bytes',
   facts: (profile) => [['measured', measuredText(profile)]],
   gate: { compares: false, holds: 'allocations, which are not compared yet' },

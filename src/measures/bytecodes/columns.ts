@@ -2,7 +2,15 @@
 
 import type { Metric } from '../columns.ts'
 
+const columns = { self: 'selfBytecodes', total: 'totalBytecodes', unit: 'count' } as const
+
 export const bytecodes: Metric = {
-  ...{ kind: 'bytecodes', self: 'selfBytecodes', total: 'totalBytecodes', word: 'bytecodes' },
-  ...{ isTime: false, isShare: false, hasClasses: false, hasDoubt: false, isOfMethods: true },
+  ...{ kind: 'bytecodes', ...columns, word: 'bytecodes', sign: 'bc' },
+  heads: {
+    ...{ total: 'total bc', self: 'self bc', perCall: 'bc/call', calls: 'calls' },
+    by: 'bytecodes of their own',
+  },
+  pageHeads: { total: 'total', self: 'self' },
+  values: [{ type: 'bytecodes', event: 'Bytecodes', ...columns }],
+  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasDoubt: false },
 }

@@ -3,6 +3,6 @@
 import type { Events } from '../events.ts'
 
 export const bytecodes: Events = {
-  ...{ tellsTime: false, timesRoots: true, recordsCalls: true, keepsTrees: true, tellsWaits: false },
+  ...{ tellsTime: false, rootCallsIn: 'bytecodes', recordsCalls: true, keepsTrees: true, tellsWaits: false },
   ...{ isForAdaptive: false, stacksWillDo: false },
 }

@@ -1,8 +1,13 @@
-// Calls, of which each is one.
+// Calls, of which each is one: a subtree's cost is how many there were in it, its own top among them.
 
 import type { Metric } from '../columns.ts'
 
+const columns = { self: 'calls', total: 'totalCalls', unit: 'count' } as const
+
 export const count: Metric = {
-  ...{ kind: 'calls', self: 'calls', total: 'totalCalls', word: 'calls' },
-  ...{ isTime: false, isShare: false, hasClasses: false, hasDoubt: false, isOfMethods: true },
+  ...{ kind: 'calls', ...columns, word: 'calls', sign: 'calls' },
+  heads: { total: 'subtree', self: 'own', perCall: 'per call', calls: 'calls', by: 'calls' },
+  pageHeads: { total: 'subtree', self: 'own' },
+  values: [{ type: 'calls', event: 'Calls', ...columns }],
+  ...{ isTime: false, isSampled: false, hasClasses: false, sumsUp: true, hasDoubt: false },
 }

@@ -3,6 +3,6 @@
 import type { Events } from '../events.ts'
 
 export const count: Events = {
-  ...{ tellsTime: false, timesRoots: false, recordsCalls: true, keepsTrees: true, tellsWaits: false },
+  ...{ tellsTime: false, rootCallsIn: null, recordsCalls: true, keepsTrees: true, tellsWaits: false },
   ...{ isForAdaptive: false, stacksWillDo: false },
 }

@@ -1,8 +1,22 @@
-// Nanoseconds of rows of waiting.
+// Nanoseconds that were spent blocked or waiting, which are those of rows of their own. A tree of them has the columns of time, too.
 
 import type { Metric } from '../columns.ts'
+import { TIME } from '../time/columns.ts'
 
 export const locks: Metric = {
-  ...{ kind: 'waits', self: 'selfWaitNs', total: 'totalWaitNs', word: 'waiting' },
-  ...{ isTime: true, isShare: false, hasClasses: false, hasDoubt: false, isOfMethods: false },
+  ...{
+    kind: 'waits',
+    self: 'selfWaitNs',
+    total: 'totalWaitNs',
+    word: 'waiting',
+    unit: TIME.unit,
+    sign: 'ms',
+  },
+  heads: { total: 'wait ms', self: 'own ms', perCall: 'ms/call', calls: 'calls', by: 'time' },
+  pageHeads: { total: 'waiting', self: 'own' },
+  values: [
+    { ...TIME, type: 'wait', event: 'WaitNanoseconds', self: 'selfWaitNs', total: 'totalWaitNs' },
+    TIME,
+  ],
+  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: false, hasDoubt: false },
 }

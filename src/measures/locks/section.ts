@@ -5,7 +5,6 @@ import { time } from '../time/section.ts'
 
 export const locks: Section = {
   ...time,
-  cost: 'waits',
   columns: [],
   fileVersion: 2,
   hasWaits: true,

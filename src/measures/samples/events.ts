@@ -3,7 +3,7 @@
 import type { Events } from '../events.ts'
 
 export const samples: Events = {
-  ...{ tellsTime: false, timesRoots: false, recordsCalls: false, keepsTrees: false, tellsWaits: false },
+  ...{ tellsTime: false, rootCallsIn: null, recordsCalls: false, keepsTrees: false, tellsWaits: false },
   ...{ isForAdaptive: false, stacksWillDo: false },
   fixedBecause: 'samples are taken of all that runs',
 }

@@ -5,10 +5,9 @@ import { count, plural, shortSpan } from '../../profile/text.ts'
 import type { Section } from '../sections.ts'
 
 export const samples: Section = {
-  cost: 'samples',
   columns: [],
   fileVersion: 2,
-  ...{ isTimed: false, isSampled: true, hasWaits: false, hasClasses: false, hasHotMethods: true },
+  ...{ hasWaits: false, hasHotMethods: true },
   measure: ({ sampling }) => (sampling === undefined ? 'samples' : `samples (${dueText(sampling)})`),
   facts,
   gate: { compares: false, holds: 'samples, and these are a part of what there was' },

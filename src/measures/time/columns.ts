@@ -1,8 +1,15 @@
-// Calibrated nanoseconds.
+// Compensated nanoseconds, which may be negative.
 
-import type { Metric } from '../columns.ts'
+import type { Metric, Value } from '../columns.ts'
+
+export const TIME: Value = {
+  ...{ type: 'time', event: 'Nanoseconds', unit: 'nanoseconds', self: 'selfNs', total: 'totalNs' },
+}
 
 export const time: Metric = {
-  ...{ kind: 'time', self: 'selfNs', total: 'totalNs', word: 'time' },
-  ...{ isTime: true, isShare: false, hasClasses: false, hasDoubt: true, isOfMethods: true },
+  ...{ kind: 'time', self: TIME.self, total: TIME.total, word: 'time', unit: TIME.unit, sign: 'ms' },
+  heads: { total: 'total ms', self: 'self ms', perCall: 'ms/call', calls: 'calls', by: 'self time' },
+  pageHeads: { total: 'total', self: 'self' },
+  values: [TIME],
+  ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: true, hasDoubt: true },
 }

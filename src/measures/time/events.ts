@@ -3,6 +3,6 @@
 import type { Events } from '../events.ts'
 
 export const time: Events = {
-  ...{ tellsTime: true, timesRoots: true, recordsCalls: true, keepsTrees: false, tellsWaits: false },
+  ...{ tellsTime: true, rootCallsIn: 'ns', recordsCalls: true, keepsTrees: false, tellsWaits: false },
   ...{ isForAdaptive: true, stacksWillDo: true },
 }

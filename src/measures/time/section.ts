@@ -3,10 +3,9 @@
 import type { Section } from '../sections.ts'
 
 export const time: Section = {
-  cost: 'time',
   columns: ['measuredNs'],
   fileVersion: 1,
-  ...{ isTimed: true, isSampled: false, hasWaits: false, hasClasses: false, hasHotMethods: true },
+  ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'time',
   facts: () => [],
   gate: { compares: false, holds: 'times, and these depend on the machine and its load' },

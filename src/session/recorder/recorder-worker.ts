@@ -18,8 +18,8 @@ import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
 import type { LatestCalls, RootCalls } from '../../cct/root-calls.ts'
 import { RootsApart } from '../../cct/roots-apart.ts'
-import { type SlowState, slowStateOf, treesOf } from '../../cct/slow-times.ts'
-import { snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
+import { type SlowState, type SlowWant, slowStateOf, treesOf } from '../../cct/slow-times.ts'
+import { type SnapshotOptions, snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
 import { Survivors } from '../../cct/survivors.ts'
 import { traceOf } from '../../cct/trace.ts'
 import { Tracer } from '../../cct/tracer.ts'
@@ -27,6 +27,7 @@ import type { Tree } from '../../cct/tree.ts'
 import { openRing, type Ring } from '../../events/ring.ts'
 import { RingReader } from '../../events/ring-reader.ts'
 import { TreeBlocks } from '../../events/tree-blocks.ts'
+import { SINKS } from '../../measures/sinks.ts'
 import { RegionBuilder } from '../../regions/builder.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import {
@@ -297,9 +298,11 @@ class RecordingThread {
     switch (request.kind) {
       case 'snapshot': {
         const events = this.#events()
+        const { mode, ...asked } = request.options
+        const options = { ...asked, sink: SINKS[mode] }
         const snapshot = snapshotOf(
           this.#builder,
-          request.options,
+          options,
           () => this.#atWork(),
           () => this.#keepUp(),
         )
@@ -307,14 +310,14 @@ class RecordingThread {
         for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
           addBuffers(tree, buffers)
         const rootCalls = this.#builder.rootCalls?.state() ?? null
-        const slow = this.#slowState(request)
+        const slow = this.#slowState(request.slow, options)
         for (const tree of slow === null ? [] : treesOf(slow)) addBuffers(tree, buffers)
         // After all trees: events are read while they are made.
         const names = this.#builder.takeClassNames()
         const firstCalls = this.#builder.takeFirstCalls()
         const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
         const calls = this.#builder.callTable
-        const seconds = request.options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
+        const seconds = options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
         this.#tick()
         const course = this.#course.state(seconds)
         const picture = { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
@@ -396,7 +399,7 @@ class RecordingThread {
     return this.#builder.rootCalls?.latest(fromTicks) ?? NO_CALLS
   }
 
-  #slowState({ options, slow: want }: RecorderRequest & { readonly kind: 'snapshot' }): SlowState | null {
+  #slowState(want: SlowWant | undefined, options: SnapshotOptions): SlowState | null {
     const slow = this.#builder.rootCalls?.slow ?? null
     if (slow === null || want === undefined) return null
     return slowStateOf(

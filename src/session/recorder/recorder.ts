@@ -24,7 +24,8 @@ import type { SurvivorNews } from '../../cct/survivors.ts'
 import type { Trace, TraceOptions } from '../../cct/trace.ts'
 import type { Snapshot, Tree } from '../../cct/tree.ts'
 import type { TreesFull } from '../../events/tree-blocks.ts'
-import type { CostKind } from '../../measures/columns.ts'
+import type { Mode } from '../../measures/columns.ts'
+import { EVENTS } from '../../measures/events.ts'
 import type { RegionState } from '../../regions/builder.ts'
 import type { MirrorOffer } from './mirror-feed.ts'
 import { recorderWorker, takeWorker } from './spare-worker.ts'
@@ -37,21 +38,14 @@ export interface RecordedThread {
   readonly virtual: boolean
 }
 
-export interface RecorderSnapshotOptions {
-  /** Default: time. */
-  readonly cost?: CostKind
-  readonly calibration: Calibration
-  readonly nsPerTick: number
-  /** Charges open frames up to now, in this snapshot only. */
-  readonly nowTicks?: number
+/** What a picture is asked for; its sink is that of the mode. */
+interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
+  readonly mode: Mode
+}
+
+export interface RecorderSnapshotOptions extends AskedSnapshot {
   /** By jfluid thread number. May go on growing: `unknownThreads` compares with it. */
   readonly threads: ReadonlyMap<number, RecordedThread>
-  /** Default: true. */
-  readonly perThread?: boolean
-  /** Ids below stand for waiting. */
-  readonly firstMethod?: number
-  /** Of allocations: one of so many was recorded. */
-  readonly every?: number
   /** What is wanted of slow calls; nothing, unless given. */
   readonly slow?: SlowWant
 }
@@ -134,7 +128,7 @@ export interface RecorderOptions extends Partial<typeof CALLS_OF_METHODS>, Pick<
 }
 
 export type RecorderRequest =
-  | { readonly kind: 'snapshot'; readonly options: SnapshotOptions; readonly slow?: SlowWant }
+  | { readonly kind: 'snapshot'; readonly options: AskedSnapshot; readonly slow?: SlowWant }
   | { readonly kind: 'regions' }
   | { readonly kind: 'trace'; readonly options: TraceOptions }
   | { readonly kind: 'stats' }
@@ -255,21 +249,14 @@ export class Recorder {
   }
 
   async snapshot(options: RecorderSnapshotOptions): Promise<Snapshot> {
-    const { threads, cost, calibration, nsPerTick, nowTicks, perThread, firstMethod, every } = options
+    const { threads, slow: wanted, ...asked } = options
+    const { mode, nsPerTick } = asked
     this.#threads = threads
     const { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow } =
       (await this.#ask({
         kind: 'snapshot',
-        ...(options.slow !== undefined && { slow: options.slow }),
-        options: {
-          calibration,
-          nsPerTick,
-          ...(cost !== undefined && { cost }),
-          ...(nowTicks !== undefined && { nowTicks }),
-          ...(perThread !== undefined && { perThread }),
-          ...(firstMethod !== undefined && { firstMethod }),
-          ...(every !== undefined && { every }),
-        },
+        options: asked,
+        ...(wanted !== undefined && { slow: wanted }),
       })) as {
         snapshot: NumberedSnapshot
         activities: Activity[]
@@ -285,7 +272,7 @@ export class Recorder {
     for (const [method, at] of firstCalls) this.firstCalls.set(method, at)
     const methodOf = calls && leastOfMethod(calls)
     const withMethods = (tree: Tree): Tree => (methodOf === null ? tree : { ...tree, methodOf })
-    const unit = rootCalls === null ? null : cost === 'bytecodes' ? 'bytecodes' : 'ns'
+    const unit = rootCalls === null ? null : EVENTS[mode].rootCallsIn
     return {
       ...(calls !== null && { calls }),
       ...(rootCalls !== null && unit !== null && { rootCalls: rootCallTimes(rootCalls, unit, nsPerTick) }),

@@ -6,6 +6,7 @@ import { snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
 import { StackWriter } from '../../cct/stacks.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import { METHOD_MASK } from '../../events/event-halves.ts'
+import { SINKS } from '../../measures/sinks.ts'
 import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from '../../reveal/patterns.ts'
 import { isOfJdk } from '../roots/root-names.ts'
 
@@ -143,7 +144,7 @@ export class SampledTree {
   }
 
   snapshot(perThread: boolean): Snapshot {
-    const options = { cost: 'samples', calibration: NO_PROBES, nsPerTick: 1, perThread } as const
+    const options = { sink: SINKS.sample, calibration: NO_PROBES, nsPerTick: 1, perThread } as const
     const { merged, threads, waitNs, healed } = snapshotOf(this.#builder, options)
     return {
       merged,

@@ -3,7 +3,6 @@
 
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
-import { SECTIONS } from '../../measures/sections.ts'
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
 import { AS_IT_IS, CHANGE_COLUMNS, methodsAlone, type Shape, type ShownChanges } from '../baseline.ts'
@@ -185,7 +184,7 @@ function partText(part: number): string {
 
 /** Of a root call: what is counted, samples above all, may be less than one. */
 function costText(scene: Scene, cost: number, cells?: number): string {
-  const { isTime } = METRICS[SECTIONS[scene.status.mode].cost]
+  const { isTime } = METRICS[scene.status.mode]
   if (!isTime && cost > 0 && cost < 100) return callsText(cost)
   return wordsOf(scene).cost(cost, cells)
 }

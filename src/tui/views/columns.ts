@@ -4,8 +4,7 @@ import { COUNTED, FOLDED, type Fold } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
-import { SECTIONS } from '../../measures/sections.ts'
-import { COST_WORDS, type CostWords } from '../../profile/cost-text.ts'
+import { type CostWords, wordsOf as reportWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
 import { deviationText, sampledRow, stateText, UNSEEN_MARK, unseenMark } from '../../profile/sampled-rows.ts'
@@ -25,7 +24,11 @@ interface Column {
   readonly cells: number
 }
 
-function numberColumns(screenColumns: number, words = COST_WORDS.time, share = ''): readonly Column[] {
+function numberColumns(
+  screenColumns: number,
+  words: CostWords = reportWords(METRICS.exact),
+  share = '',
+): readonly Column[] {
   const wide = screenColumns >= 100
   return [
     { sort: 'total', title: words.total, cells: wide ? 12 : 9 },
@@ -53,9 +56,9 @@ export function headAt(screenColumns: number, at: number): SortColumn {
 
 /** How costs are written on the screen: times each in a unit of its own. */
 export function wordsOf({ status, unicode }: Scene): CostWords {
-  const kind = SECTIONS[status.mode].cost
-  const words = COST_WORDS[kind]
-  if (!METRICS[kind].isTime) return words
+  const metric = METRICS[status.mode]
+  const words = reportWords(metric)
+  if (!metric.isTime) return words
   return {
     ...words,
     ...{ total: words.total.replace(' ms', ''), self: words.self.replace(' ms', '') },

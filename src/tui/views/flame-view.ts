@@ -3,7 +3,6 @@
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
-import { SECTIONS } from '../../measures/sections.ts'
 import { column, rootTotal } from '../../profile/profile.ts'
 import { isWait } from '../../profile/text.ts'
 import { type Box, Flame } from '../flame.ts'
@@ -337,7 +336,7 @@ export class FlameView extends View {
 export const FLAMES: Readonly<Partial<Record<Style, Style>>> = { hot: 'flame-hot', warm: 'flame-warm' }
 
 function costWord({ status }: Scene): string {
-  return METRICS[SECTIONS[status.mode].cost].word
+  return METRICS[status.mode].word
 }
 
 /** What a caller spends itself: free, but for the end of the box before. */

@@ -72,6 +72,7 @@ describe.each([
   const names = new Map<number, RecordedThread>([[2, { id: 31, name: 'http-1', virtual: false }]])
   const snapshot = (threads: ReadonlyMap<number, RecordedThread> = names, nowTicks?: number) =>
     recorder.snapshot({
+      mode: 'exact',
       calibration: FREE,
       nsPerTick: 1,
       threads,
@@ -329,7 +330,12 @@ describe('a recorder of trees that threads keep', () => {
   }
   const snapshot = async (): Promise<string> => {
     const names = new Map([[2, { id: 31, name: 'http-1', virtual: false }]])
-    const { merged } = await recorder.snapshot({ calibration: FREE, nsPerTick: 1, threads: names })
+    const { merged } = await recorder.snapshot({
+      mode: 'exact',
+      calibration: FREE,
+      nsPerTick: 1,
+      threads: names,
+    })
     return show(merged)
   }
   /** No record tells of it, and no number of a method is as high. */
