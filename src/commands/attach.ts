@@ -1,21 +1,18 @@
 // jfluid attach: the live view of one task in a running JVM.
 
 import type { Flags } from '../options/table.ts'
-import { remoteAddress } from '../remote/address.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import { needsAllCalls } from '../session/session-options.ts'
 import { createProgress } from '../tui/progress.ts'
 import { preloadScreen, terminalProblem } from '../tui/screen.ts'
-import { checkAll } from './all.ts'
 import { withConsent } from './consent.ts'
 import { commandOptions } from './options.ts'
 import { ProfilePlace } from './place.ts'
 import { samplesInstead, whySampled } from './samples-instead.ts'
 import { type StopSignal, stopSignal } from './signals.ts'
-import type { Source, Way } from './source.ts'
-import { checkWait } from './wait-for.ts'
-import { checkJdwp, wayIn } from './way-in.ts'
-import { isSampledByJvm } from './whole-jvm-options.ts'
+import type { RecordedSource, Way } from './source.ts'
+import { wayIn } from './way-in.ts'
+import { wayOf } from './ways.ts'
 
 /** In place of one that is yet to be chosen. */
 const ANY_ROOT = 'any.Class.method'
@@ -30,23 +27,54 @@ function withoutSampler({ sampler: _, ...rest }: Flags<'attach'>): Flags<'attach
 }
 
 export async function attach(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
-  checkAll('attach', pidText, flags)
-  checkWait(pidText, flags)
-  if (flags.all !== undefined) {
-    const { severalJvms } = await import('./several-jvms.ts')
-    return await attachBy(await severalJvms(flags.all, flags), flags)
+  /** What is recorded of calls; with a root, once one has been chosen. */
+  let asked = withoutSampler(flags)
+  const calls = async (): Promise<Way> => {
+    const isScreenThere = terminalProblem(process.stdin, process.stdout, process.env) === null
+    const chooses = lacksRoot(flags) && isScreenThere
+    // What does not go together is told before anybody looks for a root.
+    let options = await commandOptions(chooses ? { ...asked, root: [ANY_ROOT] } : flags)
+    return async ({ progress, found }) => {
+      const { name, number, open } = await wayIn(pidText, flags)
+      await found(number)
+      preloadRecorder()
+      if (chooses) {
+        const { findRoot } = await import('./choose-root.ts')
+        const isAdaptive =
+          options.scheme === 'adaptive' || (options.scheme === 'auto' && needsAllCalls(options) === null)
+        const chosen = await findRoot(number, flags.sampler, isAdaptive)
+        if (chosen === null) return null
+        asked = { ...asked, root: [chosen.root] }
+        options = { ...(await commandOptions(asked)), seen: chosen.seen }
+      }
+      progress.phase(`attaching to ${name}`)
+      const onPhase = (phase: string): void => progress.phase(phase)
+      return await withConsent(
+        options,
+        async (request) => {
+          // The JVM loads its agent while what is needed behind the door is read.
+          const [door, { Session }, { sessionSource }] = await Promise.all([
+            open(onPhase, request),
+            import('../session/session.ts'),
+            import('./session-source.ts'),
+            import('./session-view.ts'),
+          ])
+          return sessionSource(await Session.start(door, request, onPhase))
+        },
+        () => progress.close(),
+        samplesInstead(asked) !== null,
+      )
+    }
   }
-  checkJdwp(pidText, flags)
-  const address = pidText === undefined ? null : remoteAddress(pidText)
-  if (address !== null) {
-    const { remoteJvm } = await import('./remote-jvm.ts')
-    return await attachBy(await remoteJvm('attach', address, flags), flags)
-  }
-  if (isSampledByJvm(flags)) {
+  const way = await wayOf('attach', pidText, flags, calls)
+  try {
+    await attachBy(way, flags)
+  } catch (problem) {
+    const instead = whySampled(problem, asked)
+    if (instead === null) throw problem
     const { wholeJvm } = await import('./whole-jvm.ts')
-    return await attachBy(wholeJvm(pidText, flags), flags)
+    await attachBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
   }
-  await attachCalls(pidText, flags)
 }
 
 /** The way to a view, and back from it. */
@@ -62,11 +90,11 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
   if (problem !== null) throw problem
   const progress = createProgress(process.stderr)
   let stop: StopSignal | undefined
-  let source: Source | null
+  let source: RecordedSource | null
   let viewing: Promise<typeof import('./view.ts')> | undefined
   try {
     source = await way({
-      ...{ progress, later, tell },
+      ...{ progress, isShown: true, tell, untold: () => later.splice(0) },
       async found() {
         place ??= await placeOf()
         preloadScreen()
@@ -90,52 +118,5 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
     })
   } finally {
     await leave?.()
-  }
-}
-
-async function attachCalls(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
-  const isShown = terminalProblem(process.stdin, process.stdout, process.env) === null
-  const chooses = lacksRoot(flags) && isShown
-  // What does not go together is told before anybody looks for a root.
-  let calls = withoutSampler(flags)
-  let options = await commandOptions(chooses ? { ...withoutSampler(flags), root: [ANY_ROOT] } : flags)
-  const way: Way = async ({ progress, found }) => {
-    const { name, number, open } = await wayIn(pidText, flags)
-    await found(number)
-    preloadRecorder()
-    if (chooses) {
-      const { findRoot } = await import('./choose-root.ts')
-      const isAdaptive =
-        options.scheme === 'adaptive' || (options.scheme === 'auto' && needsAllCalls(options) === null)
-      const chosen = await findRoot(number, flags.sampler, isAdaptive)
-      if (chosen === null) return null
-      calls = { ...calls, root: [chosen.root] }
-      options = { ...(await commandOptions(calls)), seen: chosen.seen }
-    }
-    progress.phase(`attaching to ${name}`)
-    const onPhase = (phase: string): void => progress.phase(phase)
-    return await withConsent(
-      options,
-      async (request) => {
-        // The JVM loads its agent while what is needed behind the door is read.
-        const [door, { Session }, { sessionSource }] = await Promise.all([
-          open(onPhase, request),
-          import('../session/session.ts'),
-          import('./session-source.ts'),
-          import('./session-view.ts'),
-        ])
-        return sessionSource(await Session.start(door, request, onPhase))
-      },
-      () => progress.close(),
-      samplesInstead(calls) !== null,
-    )
-  }
-  try {
-    await attachBy(way, flags)
-  } catch (problem) {
-    const instead = whySampled(problem, calls)
-    if (instead === null) throw problem
-    const { wholeJvm } = await import('./whole-jvm.ts')
-    await attachBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
   }
 }

@@ -9,7 +9,7 @@ import { errorCode, reasonOf } from '../profile/errors.ts'
 import { openLog } from '../profile/replace-file.ts'
 import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
-import type { Source } from './source.ts'
+import type { RecordedSource } from './source.ts'
 
 export class CannotStart extends JfluidError {
   readonly exitCode = EX_NOINPUT
@@ -56,13 +56,13 @@ export interface ProgramDoor {
   leave(): void
 }
 
-export interface ProgramRecording {
-  readonly source: Source
+interface ProgramRecording {
+  readonly source: RecordedSource
   readonly session: Pick<Session, 'pid' | 'ending' | 'endedBy'>
 }
 
 /** Where the program's output goes while the live view has the screen. */
-export interface OutputFile {
+interface OutputFile {
   readonly file: string
   readonly flags: 'w' | 'wx'
 }
@@ -82,7 +82,7 @@ export function outputFile(told: string | undefined): OutputFile {
 }
 
 /** Where a program is to write, a file as its descriptor. */
-export type Output = 'inherit' | 'stderr' | number
+type Output = 'inherit' | 'stderr' | number
 
 /** @param output  null: it has the terminal, and there is no live view */
 export async function outputOf(

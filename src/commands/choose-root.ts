@@ -12,10 +12,10 @@ import { seenBelow } from '../session/roots/seen-below.ts'
 import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
 import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
-import { openScreen } from '../tui/screen.ts'
 import { costOf, USUAL_DURATION } from './roots.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
+import { onScreen } from './view.ts'
 
 /** Methods that may never return, at the end of the list. */
 const STAYS = 10
@@ -42,7 +42,7 @@ export async function findRoot(
   if ('left' in found) return leave(pid, found.left)
   try {
     if (found.hasEnded) throw new NoSuchProcess(pid, 'has ended')
-    const { left, root } = await chosenOn(choiceOf(found))
+    const { left, root } = await onScreen((screen) => chooseRoot(choiceOf(found), screen))
     const all = await found.finish()
     if (all.hasEnded && left === 'quit') throw new NoSuchProcess(pid, 'has ended')
     return root === null ? leave(pid, left) : { root, seen: seenAt(root, found, all) }
@@ -91,17 +91,6 @@ function seenAt(
 ): readonly Seen[] {
   // The flight recorder's samples are of processor time, and tell no share of the time of calls.
   return sampling.by === 'stacks' ? seenBelow(snapshot, methodName, parseRoot(root), durationMs) : []
-}
-
-async function chosenOn(choice: RootChoice): Promise<Chosen> {
-  const screen = await openScreen()
-  const stop = stopSignal() // a closed terminal is told twice, see view.ts
-  try {
-    return await chooseRoot(choice, screen)
-  } finally {
-    screen.destroy()
-    stop.dispose()
-  }
 }
 
 function leave(pid: number, how: Chosen['left']): null {

@@ -38,6 +38,10 @@ export interface Left {
   readonly bytes: number
 }
 
+/** Changes of what is recorded, as `Steering` calls them; the roots are changed otherwise. */
+const STEERED = ['leaveOut', 'add', 'costToTime', 'time', 'takeBack'] as const
+export type Steered = (typeof STEERED)[number]
+
 /** Profiles so far that can be had at a time: one is autosaved, and the view looks at one. */
 const MOST_SO_FAR = 3
 
@@ -86,11 +90,10 @@ export class HostedSession implements Hosted {
     before: async () => this.#before?.length ?? null,
     ended: async () => {
       const session = await this.#session()
-      const [reason, isOfProxy] = await Promise.race([
-        session.ended.then((why) => [why, false] as const),
-        this.#told.then((why) => [why, true] as const),
+      return await Promise.race([
+        session.ended.then((why) => [why, false]),
+        this.#told.then((why) => [why, true]),
       ])
-      return [reason, isOfProxy]
     },
     'so far': async (args) => {
       const { why } = args as { why: string }
@@ -131,23 +134,13 @@ export class HostedSession implements Hosted {
       this.#before = encodeProfile(profile)
       return place
     })
-    switch (what) {
-      case 'root':
-        this.#before = undefined
-        return await steering.changeRoot(text, () => {})
-      case 'leave out':
-        return await steering.leaveOut(text)
-      case 'add':
-        return await steering.add(text)
-      case 'cost to time':
-        return await steering.costToTime(text)
-      case 'time':
-        return await steering.time(text)
-      case 'take back':
-        return await steering.takeBack(text)
-      default:
-        throw new Malformed(`to ${what} something`)
+    if (what === 'changeRoot') {
+      this.#before = undefined
+      return await steering.changeRoot(text, () => {})
     }
+    const change = STEERED.find((it) => it === what)
+    if (change === undefined) throw new Malformed(`to ${what} something`)
+    return await steering[change](text)
   }
 
   async #start(flags: SessionFlags): Promise<Session> {

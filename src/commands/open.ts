@@ -1,33 +1,39 @@
 // jfluid open: the views of a session on a recorded profile.
 
 import { shellWord } from '../base/shell-word.ts'
-import { type Leave, runLiveView } from '../tui/app.ts'
+import type { Profile } from '../profile/profile.ts'
+import { runLiveView } from '../tui/app.ts'
 import { fileRegionSource, fileSource } from '../tui/file-source.ts'
 import { runRegionView } from '../tui/region-app.ts'
-import { openScreen, preloadScreen, type Screen, terminalProblem } from '../tui/screen.ts'
+import { preloadScreen, terminalProblem } from '../tui/screen.ts'
 import { fileKeeper } from './keeper.ts'
 import { readWithProgress } from './read.ts'
-import { signalStatus, stopSignal } from './signals.ts'
+import { signalStatus } from './signals.ts'
+import type { Source } from './source.ts'
+import { onScreen } from './view.ts'
 
 export async function open(file: string): Promise<void> {
   const instead = `print it without one: jfluid report ${shellWord(file)}`
   const problem = terminalProblem(process.stdin, process.stdout, process.env, instead)
   if (problem !== null) throw problem
   preloadScreen()
-  const profile = await readWithProgress(file)
+  const show = await openedSource(await readWithProgress(file), file).drawn()
+  await onScreen(
+    (screen) => show(screen, null),
+    async (how) => {
+      if (how !== 'quit') process.exitCode = signalStatus(how)
+    },
+  )
+}
+
+/** @param file  where the profile was read from */
+function openedSource(profile: Profile, file: string): Source {
   const { regions } = profile
   const keeper = fileKeeper(profile, file)
-  const show = (screen: Screen): Promise<Leave> =>
-    regions === undefined
-      ? runLiveView(fileSource(profile, file, keeper), screen)
-      : runRegionView(fileRegionSource({ ...profile, regions }, file, keeper), screen)
-  const screen = await openScreen()
-  const stop = stopSignal() // a closed terminal is told twice, see view.ts
-  try {
-    const left = await show(screen)
-    if (left !== 'quit') process.exitCode = signalStatus(left)
-  } finally {
-    screen.destroy()
-    stop.dispose()
+  return {
+    drawn: async () => (screen) =>
+      regions === undefined
+        ? runLiveView(fileSource(profile, file, keeper), screen)
+        : runRegionView(fileRegionSource({ ...profile, regions }, file, keeper), screen),
   }
 }

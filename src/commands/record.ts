@@ -2,58 +2,27 @@
 
 import { debug } from '../base/debug.ts'
 import { parseDuration } from '../base/duration.ts'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
-import { remoteAddress } from '../remote/address.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import type { Session } from '../session/session.ts'
 import { createProgress, type Progress } from '../tui/progress.ts'
-import { checkAll } from './all.ts'
 import { withConsent } from './consent.ts'
 import { Destination, keptIn } from './destination.ts'
 import { commandOptions } from './options.ts'
 import { type SampledInstead, samplesInstead, whySampled } from './samples-instead.ts'
 import { sessionSource } from './session-source.ts'
 import { keepStatus, type StopSignal, signalStatus, stopSignal } from './signals.ts'
-import type { Source, Way } from './source.ts'
+import type { RecordedSource, Way } from './source.ts'
 import type { RecordingStream } from './stream/recording-stream.ts'
-import { checkWait } from './wait-for.ts'
-import { checkJdwp, wayIn } from './way-in.ts'
-import { isSampledByJvm } from './whole-jvm-options.ts'
-
-/** A JVM is sampled without a session, whose snapshots a stream is made of. */
-export class StreamNeedsCalls extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Leave one of the two out.'
-  constructor() {
-    super('--stream tells of calls, and samples by time record none')
-  }
-}
+import { wayIn } from './way-in.ts'
+import { wayOf } from './ways.ts'
 
 export async function record(pidText: string | undefined, flags: Flags<'record'>): Promise<void> {
-  checkAll('record', pidText, flags)
-  checkWait(pidText, flags)
-  if (flags.all === undefined) checkJdwp(pidText, flags)
-  const instead = await recordBy(await wayOf(pidText, flags), flags)
+  const way = await wayOf('record', pidText, flags, () => callsOf(pidText, flags))
+  const instead = await recordBy(way, flags)
   if (instead === null) return
   const { wholeJvm } = await import('./whole-jvm.ts')
   await recordBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
-}
-
-async function wayOf(pidText: string | undefined, flags: Flags<'record'>): Promise<Way> {
-  if (flags.all !== undefined) {
-    const { severalJvms } = await import('./several-jvms.ts')
-    return await severalJvms(flags.all, flags)
-  }
-  const address = pidText === undefined ? null : remoteAddress(pidText)
-  if (address !== null) {
-    const { remoteJvm } = await import('./remote-jvm.ts')
-    return await remoteJvm('record', address, flags)
-  }
-  if (!isSampledByJvm(flags)) return await callsOf(pidText, flags)
-  if (flags.stream) throw new StreamNeedsCalls()
-  const { wholeJvm } = await import('./whole-jvm.ts')
-  return wholeJvm(pidText, flags)
 }
 
 /** @returns what is to be recorded in its place; null if it is over */
@@ -65,14 +34,17 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstea
   let place: Destination | undefined
   let stop: StopSignal | undefined
   const listen = (): StopSignal => (stop ??= stopSignal())
-  let source: Source | null = null
+  let source: RecordedSource | null = null
   let instead: SampledInstead<Flags<'record'>> | null = null
   try {
     const found = async (number: number): Promise<void> => {
       place = await Destination.of(flags, to, number, tell)
       listen()
     }
-    source = await way({ progress, later: null, tell, found, stop: listen })
+    source = await way({
+      ...{ progress, isShown: false, tell, untold: () => [] },
+      ...{ found, stop: listen },
+    })
     if (source !== null && place !== undefined)
       await recordStarted(source, durationMs, place, listen(), progress)
   } catch (problem) {
@@ -88,7 +60,7 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstea
 }
 
 async function recordStarted(
-  source: Source,
+  source: RecordedSource,
   durationMs: number,
   place: Destination,
   stop: StopSignal,

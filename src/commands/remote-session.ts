@@ -13,29 +13,22 @@ import { sshWay, tcpWay } from '../remote/ways.ts'
 import { type KeepProfile, OldRootsAgain } from '../session/changed-roots.ts'
 import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
-import type { Left, Started } from './hosted-session.ts'
-import { type outcome, SessionCutShort } from './outcome.ts'
+import type { Left, Started, Steered } from './hosted-session.ts'
+import { type Kept, SessionCutShort } from './outcome.ts'
 import { packageVersion } from './package-version.ts'
-
-type SteerKind = 'root' | 'leave out' | 'add' | 'take back' | 'time' | 'cost to time'
+import type { SourceResult } from './source.ts'
 
 /** Pieces that are asked for before the first has come: distance costs nothing then. */
 const PIECES_AT_ONCE = 16
 /** No profile is larger. */
 const MOST_PROFILE_BYTES = 2 ** 31
 
-/** All that was recorded, and how the target was left. */
-interface Finished {
-  readonly profile: Profile
-  readonly described: string
-}
-
 export class RemoteSession implements Saved {
   readonly #caller: Caller
   readonly #started: Started
   /** Why, where it was the proxy. All that comes then is the profile. */
   #proxyEnded: string | null = null
-  #finishing: Promise<Finished> | undefined
+  #finishing: Promise<SourceResult> | undefined
   /** By where it was to be, where else what was recorded before a change of roots is; null if it is lost. */
   readonly #elsewhere = new Map<string, string | null>()
   /** Resolves when the session ends otherwise than by `finish`; rejects when nobody can be asked any more. */
@@ -134,7 +127,7 @@ export class RemoteSession implements Saved {
   }
 
   /** @returns what to tell the user; @throws ProxySays: nothing has changed then, or the root, as with `changeRoot` */
-  async steer(what: SteerKind, text: string, place = ''): Promise<string> {
+  async steer(what: 'changeRoot' | Steered, text: string, place = ''): Promise<string> {
     return String(await this.#caller.ask('steer', { what, text, place }))
   }
 
@@ -147,7 +140,7 @@ export class RemoteSession implements Saved {
    */
   async changeRoot(text: string, place: string, keep: KeepProfile): Promise<string> {
     try {
-      return await this.steer('root', text, place)
+      return await this.steer('changeRoot', text, place)
     } catch (error) {
       if (!(error instanceof ProxySays && error.name === OldRootsAgain.name)) throw error
       const also = await this.#keepBefore(keep).then(
@@ -183,21 +176,18 @@ export class RemoteSession implements Saved {
   }
 
   /** The target is left there, and all that was recorded comes over. */
-  finish(): Promise<Finished> {
+  finish(): Promise<SourceResult> {
     this.#finishing ??= this.#finish()
     return this.#finishing
   }
 
-  async #finish(): Promise<Finished> {
+  async #finish(): Promise<SourceResult> {
     const { described, bytes } = parsed<Left>(this.#caller, await this.#caller.ask('finish'))
-    return { profile: await this.#profile(FINISHED, bytes, PIECES_AT_ONCE), described }
+    return { profile: await this.#profile(FINISHED, bytes, PIECES_AT_ONCE), described: [described] }
   }
 
-  /** After `finish`: the one thing to tell, null if all is as it was asked for. */
-  async outcome(
-    signal: NodeJS.Signals | null,
-    kept: Parameters<typeof outcome>[2],
-  ): Promise<JfluidError | null> {
+  /** As a source has it. */
+  async outcome(signal: NodeJS.Signals | null, kept: Kept): Promise<JfluidError | null> {
     const reason = this.#proxyEnded
     if (reason !== null) return new SessionCutShort({ how: 'by itself', reason, exitCode: EX_IOERR }, kept)
     const said = await this.#caller.ask('outcome', { signal, kept })

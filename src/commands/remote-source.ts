@@ -33,7 +33,6 @@ const MOST_THREADS = 2 ** 20
 /** A recording has fewer: 48 days. */
 const MOST_SECONDS = 2 ** 22
 
-const NOTHING_BY_HAND: ByHandFacts = { rows: [], leftOut: [] }
 const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
 
 /** @param directory  where a profile goes that would be lost otherwise */
@@ -74,37 +73,19 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
       await view.notOf(generation)
       return told
     },
-    leaveOut: (text) => view.after(session.steer('leave out', text)),
+    leaveOut: (text) => view.after(session.steer('leaveOut', text)),
     add: (text) => view.after(session.steer('add', text)),
-    costToTime: (text) => session.steer('cost to time', text),
+    costToTime: (text) => session.steer('costToTime', text),
     time: (text) => view.after(session.steer('time', text)),
-    takeBack: (text) => view.after(session.steer('take back', text)),
+    takeBack: (text) => view.after(session.steer('takeBack', text)),
   }
-}
-
-interface KnownThread {
-  readonly mirror: TreeMirror
-  readonly name: string
-  readonly activity: Activity | undefined
-  readonly tree: Tree
 }
 
 class RemoteView {
   readonly #session: RemoteSession
-  #generation = -1
-  #names = new Map<number, NameEntry>()
-  #mostId = 0
-  /** Where call sites are told; of all ids that have come so far. */
-  #methodOf: Int32Array | undefined
-  #merged = new TreeMirror()
-  #collapsed = new TreeMirror()
-  #threads = new Map<number, KnownThread>()
-  #rootCalls: RootCallTimes | undefined
-  #course: CourseTimes | undefined
+  #known: Known
   #status: LiveStatus
   #pending = 0
-  #byHand: ByHandFacts = NOTHING_BY_HAND
-  #leftOut = new Set<number>()
   #last: Snapshot | undefined
   /** Whether somebody looks at them. */
   #perThread = false
@@ -113,6 +94,7 @@ class RemoteView {
 
   constructor(session: RemoteSession) {
     this.#session = session
+    this.#known = new Known(session, -1)
     this.#status = {
       ...{ pid: session.pid, mainClass: '', jdk: '', scheme: 'b', mode: 'exact', roots: [] },
       ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
@@ -120,14 +102,14 @@ class RemoteView {
     }
   }
 
-  /** Of what is shown: ids of methods and nodes are those of one. */
+  /** Of what is shown. */
   get generation(): number {
-    return this.#generation
+    return this.#known.generation
   }
 
   /** Until what is shown is of another generation. */
   async notOf(generation: number): Promise<void> {
-    while (this.#generation === generation) await this.snapshot(false)
+    while (this.generation === generation) await this.snapshot(false)
   }
 
   /** What is by hand goes with what was steered, where no picture is asked for, too: one that is frozen. */
@@ -140,15 +122,15 @@ class RemoteView {
   }
 
   get byHand(): ByHandFacts['rows'] {
-    return this.#byHand.rows
+    return this.#known.byHand
   }
 
   isLeftOut(id: number): boolean {
-    return this.#leftOut.has(id)
+    return this.#known.leftOut.has(id)
   }
 
   nameOf(id: number): MethodName {
-    return this.#names.get(id)?.name ?? UNKNOWN
+    return this.#known.names.get(id)?.name ?? UNKNOWN
   }
 
   status(): LiveStatus {
@@ -201,19 +183,53 @@ class RemoteView {
   }
 
   #take(message: unknown): Snapshot {
-    const [generation, status, facts, names, merged, collapsed, threads] = listOf(message, 7)
+    const [generation, status, facts, ...parts] = listOf(message, 7)
     if (typeof generation !== 'number') throw new Malformed('a picture of no generation')
-    if (generation !== this.#generation) this.#begin(generation)
+    if (generation !== this.generation) this.#known = new Known(this.#session, generation)
     this.#status = parsed<LiveStatus>(this.#session, status)
-    const { events, waitNs, healed, rootCalls, course, byHand, pending } = parsed<PictureFacts>(
-      this.#session,
-      facts,
-    )
+    const read = parsed<PictureFacts>(this.#session, facts)
+    this.#pending = read.pending
+    return this.#known.take(read, parts)
+  }
+}
+
+interface KnownThread {
+  readonly mirror: TreeMirror
+  readonly name: string
+  readonly activity: Activity | undefined
+  readonly tree: Tree
+}
+
+/** What has come of one generation: ids of methods and nodes are those of one. */
+class Known {
+  readonly generation: number
+  readonly names = new Map<number, NameEntry>()
+  byHand: ByHandFacts['rows'] = []
+  leftOut: ReadonlySet<number> = new Set()
+  readonly #session: RemoteSession
+  #mostId = 0
+  /** Where call sites are told; of all ids that have come so far. */
+  #methodOf: Int32Array | undefined
+  readonly #merged = new TreeMirror()
+  readonly #collapsed = new TreeMirror()
+  readonly #threads = new Map<number, KnownThread>()
+  #rootCalls: RootCallTimes | undefined
+  #course: CourseTimes | undefined
+
+  constructor(session: RemoteSession, generation: number) {
+    this.#session = session
+    this.generation = generation
+  }
+
+  take(facts: PictureFacts, [names, merged, collapsed, threads]: readonly unknown[]): Snapshot {
+    const { events, waitNs, healed, rootCalls, course, byHand } = facts
     for (const entry of parsed<NameEntry[]>(this.#session, names)) this.#name(entry)
     if (rootCalls !== undefined) this.#rootCalls = rootCalls ?? undefined
     if (course !== undefined) this.#course = grown(this.#course, course)
-    if (byHand !== undefined) this.#takeByHand(byHand)
-    this.#pending = pending
+    if (byHand !== undefined) {
+      this.byHand = byHand.rows
+      this.leftOut = new Set(byHand.leftOut)
+    }
     const tree = this.#withMethods(updated(this.#merged, merged))
     const rest = collapsed === null ? undefined : collapsedOf(updated(this.#collapsed, collapsed))
     return {
@@ -225,30 +241,12 @@ class RemoteView {
     }
   }
 
-  #begin(generation: number): void {
-    this.#generation = generation
-    this.#names = new Map()
-    this.#mostId = 0
-    this.#methodOf = undefined
-    this.#merged = new TreeMirror()
-    this.#collapsed = new TreeMirror()
-    this.#threads = new Map()
-    this.#rootCalls = undefined
-    this.#course = undefined
-    this.#takeByHand(NOTHING_BY_HAND)
-  }
-
-  #takeByHand(byHand: ByHandFacts): void {
-    this.#byHand = byHand
-    this.#leftOut = new Set(byHand.leftOut)
-  }
-
   #name(entry: NameEntry): void {
     for (const id of [entry.id, entry.methodOf ?? 0]) {
       if (!Number.isInteger(id) || id < 0 || id >= MOST_ID) throw new Malformed(`a method ${id}`)
       this.#mostId = Math.max(this.#mostId, id)
     }
-    this.#names.set(entry.id, entry)
+    this.names.set(entry.id, entry)
     if (entry.methodOf === undefined && this.#methodOf === undefined) return
     this.#methodOf = grownTo(this.#methodOf, this.#mostId + 1)
     this.#methodOf[entry.id] = entry.methodOf ?? entry.id
@@ -260,7 +258,7 @@ class RemoteView {
 
   #takeThreads(told: unknown): ThreadTree[] {
     if (told === null) {
-      this.#threads = new Map()
+      this.#threads.clear()
       return []
     }
     const [gone, entries] = listOf(told, 2)
@@ -324,33 +322,32 @@ function activityOf(text: string, where: RemoteSession): Activity {
   return { perSecond: Uint32Array.from(perSecond), ...(inside !== undefined && { inside }) }
 }
 
+const CALL_COLUMNS = ['calls', 'mean', 'p50', 'p95', 'max'] as const
+const OTHER_COLUMNS = ['events', 'waitNs', 'pauses', 'pauseNs'] as const
+
 /** Seconds up to `from` as they were, and those that have been told behind them. */
 function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }: CourseTail): CourseTimes {
   if (!(first >= 0 && from >= first && from - first <= MOST_SECONDS))
     throw new Malformed('a course of no seconds')
   const oldFirst = old?.first ?? first
-  const joined = (before: Float64Array | undefined, tail: readonly number[]): Float64Array => {
+  const joined = (before: Float64Array | undefined, tail: readonly number[] = []): Float64Array => {
     const values = new Float64Array(from - first + tail.length)
     if (before !== undefined) values.set(before.subarray(Math.max(0, first - oldFirst), from - oldFirst))
     values.set(tail, from - first)
     return values
   }
-  const { events, waitNs, pauses, pauseNs } = others
-  const calls = rootCalls
+  const columns = <N extends string>(
+    names: readonly N[],
+    before: { readonly [name in N]?: Float64Array } | undefined,
+    tails: CourseTail['others'],
+  ) =>
+    Object.fromEntries(names.map((name) => [name, joined(before?.[name], tails[name])])) as Record<
+      N,
+      Float64Array
+    >
   return {
     first,
-    ...(calls !== null && {
-      rootCalls: {
-        calls: joined(old?.rootCalls?.calls, calls.calls ?? []),
-        mean: joined(old?.rootCalls?.mean, calls.mean ?? []),
-        p50: joined(old?.rootCalls?.p50, calls.p50 ?? []),
-        p95: joined(old?.rootCalls?.p95, calls.p95 ?? []),
-        max: joined(old?.rootCalls?.max, calls.max ?? []),
-      },
-    }),
-    events: joined(old?.events, events ?? []),
-    waitNs: joined(old?.waitNs, waitNs ?? []),
-    pauses: joined(old?.pauses, pauses ?? []),
-    pauseNs: joined(old?.pauseNs, pauseNs ?? []),
+    ...(rootCalls !== null && { rootCalls: columns(CALL_COLUMNS, old?.rootCalls, rootCalls) }),
+    ...columns(OTHER_COLUMNS, old, others),
   }
 }

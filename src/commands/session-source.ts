@@ -4,14 +4,14 @@ import type { Session } from '../session/session.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
 import { outcome } from './outcome.ts'
-import { countsText, type Source } from './source.ts'
+import { countsText, type RecordedSource } from './source.ts'
 
 /** Between two looks for the first call of the root, for which a user waits that long. */
 const FIRST_MS = 20
 const FIRST_LOOKS_MS = 3_000
 const LINE_MS = 500
 
-export function sessionSource(session: Session): Source {
+export function sessionSource(session: Session): RecordedSource {
   const begun = performance.now()
   let nextLine = begun
   return {

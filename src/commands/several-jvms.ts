@@ -7,7 +7,7 @@ import { Group, nameOf, ownPlaces } from './group.ts'
 import { commandOptions } from './options.ts'
 import type { PlaceFlags } from './place.ts'
 import { signalStatus } from './signals.ts'
-import { countsText, type Source, type Way } from './source.ts'
+import { countsText, type RecordedSource, type Way } from './source.ts'
 
 const STATUS_MS = 500
 
@@ -17,22 +17,22 @@ export async function severalJvms(
   flags: SessionFlags & PlaceFlags & { readonly out?: string | undefined },
 ): Promise<Way> {
   const options = await commandOptions(flags)
-  return async ({ progress, later, tell, found, stop }) => {
+  return async ({ progress, isShown, tell, untold, found, stop }) => {
     const jvms = await allMeant(pattern)
     const places = await ownPlaces(flags.out, jvms, flags, tell)
     await found(jvms[0]!.pid)
     const starting = stop()
     progress.phase(`attaching to ${plural(jvms.length, 'JVM')}: ${jvms.map(nameOf).join(', ')}`)
     const group = await Group.start(jvms, options, places, starting, tell)
-    if (group !== null) return groupSource(group, later ?? [])
-    if (later === null) progress.done('interrupted before anything was recorded; the agent has left all JVMs')
+    if (group !== null) return groupSource(group, untold)
+    if (!isShown) progress.done('interrupted before anything was recorded; the agent has left all JVMs')
     process.exitCode = signalStatus(await starting.fired)
     return null
   }
 }
 
-/** @param later  messages of the group that have not been printed yet */
-function groupSource(group: Group, later: string[]): Source {
+/** @param untold  messages of the group that have not been printed yet */
+function groupSource(group: Group, untold: () => readonly string[]): RecordedSource {
   return {
     ended: group.ended,
     called: 'profile of all',
@@ -43,7 +43,7 @@ function groupSource(group: Group, later: string[]): Source {
     tellMessages: () => group.tellMessages(),
     async finish() {
       const profile = await group.finish()
-      return { profile, described: later.splice(0), parts: group.keptLines }
+      return { profile, described: untold(), parts: group.keptLines }
     },
     outcome: async (signal, kept) => group.outcome(signal, kept),
     async drawn() {
@@ -55,12 +55,12 @@ function groupSource(group: Group, later: string[]): Source {
 
 /** Of a session that has just ended nothing is known. */
 async function countsOf({ members }: Group): Promise<string> {
+  const sums = { events: 0, instrumentedMethods: 0, calledMethods: 0 }
   const known = await Promise.all(members.map(({ session }) => session.status().catch(() => null)))
-  const sum = (key: 'events' | 'instrumentedMethods' | 'calledMethods'): number =>
-    known.reduce((all, status) => all + (status?.[key] ?? 0), 0)
-  return countsText({
-    events: sum('events'),
-    instrumentedMethods: sum('instrumentedMethods'),
-    calledMethods: sum('calledMethods'),
-  })
+  for (const status of known.filter((it) => it !== null)) {
+    sums.events += status.events
+    sums.instrumentedMethods += status.instrumentedMethods
+    sums.calledMethods += status.calledMethods
+  }
+  return countsText(sums)
 }

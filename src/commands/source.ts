@@ -1,5 +1,6 @@
-// What is recorded: a session here, one on another machine, a sampled JVM, several JVMs. `record`, `attach` and `run` each have
-// one course, which asks this, and imports what is for one of them only when it is that one.
+// What the live view shows: a file, a session here, one on another machine, a sampled JVM, several JVMs. All but a file are recorded
+// meanwhile. `record`, `attach` and `run` each have one course, which asks this, and imports what is for one of them only when it is that
+// one; `attach`, `run` and `open` have one screen (`view.ts`).
 
 import type { JfluidError } from '../base/errors.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -13,6 +14,18 @@ import type { StopSignal } from './signals.ts'
 import type { RecordingStream } from './stream/recording-stream.ts'
 
 export interface Source {
+  /** Reads what draws it, before there is a screen. */
+  drawn(): Promise<Show>
+}
+
+/**
+ * Until the user leaves.
+ *
+ * @param out  where the profile goes; null for nowhere
+ */
+export type Show = (screen: Screen, out: string | null) => Promise<Leave>
+
+export interface RecordedSource extends Source {
   /** Resolves with the reason when the recording ends otherwise than by `finish`. */
   readonly ended: Promise<string>
   /** What is saved now and then; absent where each of several is by itself. */
@@ -30,24 +43,15 @@ export interface Source {
   matches(): readonly string[]
   /** Tells what there is to say while it goes on. Stop it with the result. */
   tellMessages(tell: (line: string) => void): () => void
-  /** Reads what draws it, before there is a screen. */
-  drawn(): Promise<Show>
   /** @param tell  told what is waited for */
-  finish(tell: (line: string) => void): Promise<Finished>
+  finish(tell: (line: string) => void): Promise<SourceResult>
   /** After `finish`: the one thing to tell, null if all is as it was asked for. */
   outcome(signal: NodeJS.Signals | null, kept: Kept): Promise<JfluidError | null>
   /** After all of that. */
-  leave?(): Promise<void>
+  leave?(): Promise<unknown>
 }
 
-/**
- * Until the user leaves.
- *
- * @param out  where the profile goes; null for nowhere
- */
-export type Show = (screen: Screen, out: string | null) => Promise<Leave>
-
-interface Finished {
+export interface SourceResult {
   readonly profile: Profile
   /** How the target was left. */
   readonly described: readonly string[]
@@ -56,11 +60,13 @@ interface Finished {
 }
 
 /** What a command gives, and is asked for, while a recording begins. */
-export interface Beginning {
+export interface StartContext {
   readonly progress: Progress
-  /** What is said after the view; null where all is said at once. */
-  readonly later: string[] | null
+  /** What is recorded is shown: what `tell` is told is said after that. */
+  readonly isShown: boolean
   readonly tell: (line: string) => void
+  /** What `tell` was told and nobody has read yet, once. */
+  untold(): readonly string[]
   /**
    * The JVM is known, and nothing in it has been touched.
    *
@@ -72,7 +78,7 @@ export interface Beginning {
 }
 
 /** From flags that are right to a recording that goes on; null if it is not to be any more, which has been said. */
-export type Way = (beginning: Beginning) => Promise<Source | null>
+export type Way = (context: StartContext) => Promise<RecordedSource | null>
 
 type Counts = Pick<SessionStatus, 'events' | 'instrumentedMethods' | 'calledMethods'>
 

@@ -1,13 +1,13 @@
-// What is recorded on the screen, from its first picture to the report that stays on the terminal.
+// What is on the screen, and what is recorded on it, from its first picture to the report that stays on the terminal.
 
 import { reportPieces, terminalOptions } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import type { Leave } from '../tui/app.ts'
-import { openScreen } from '../tui/screen.ts'
+import { openScreen, type Screen } from '../tui/screen.ts'
 import type { ProfilePlace } from './place.ts'
 import { say } from './say.ts'
 import { endingSignals, stopSignal } from './signals.ts'
-import type { Source } from './source.ts'
+import type { RecordedSource } from './source.ts'
 
 interface Around {
   /** Adds what is known by the user's leaving, before the report. */
@@ -17,39 +17,56 @@ interface Around {
 }
 
 /**
- * Shows it until the user leaves, then reports to the scrollback.
+ * Has a screen until the user leaves.
  *
- * @param place  where the profile is kept; null for nowhere
- * @param later  what was said before there was a screen
+ * @param then  what is to be done after that, without a screen
  */
-export async function view(
-  source: Source,
-  place: ProfilePlace | null,
-  later: readonly string[],
-  { onLeft, told }: Around,
-): Promise<void> {
-  const show = await source.drawn()
+export async function onScreen<T>(
+  show: (screen: Screen) => Promise<T>,
+  then: (left: T) => Promise<void> = async () => {},
+): Promise<T> {
   const signals = endingSignals()
   const screen = await openScreen()
   // A closed terminal is told by its streams and by SIGHUP, in any order: the second must not end us
   // before the target has its code back.
   const stop = stopSignal(signals)
   try {
-    if (source.saved !== undefined) place?.guard(source.saved)
-    let how: Leave
+    let left: T
     try {
-      how = await show(screen, place?.path ?? null)
+      left = await show(screen)
     } finally {
       screen.destroy()
     }
+    await then(left)
+    return left
+  } finally {
+    stop.dispose()
+  }
+}
+
+/**
+ * Shows what is recorded until the user leaves, then reports to the scrollback.
+ *
+ * @param place  where the profile is kept; null for nowhere
+ * @param later  what was said before there was a screen
+ */
+export async function view(
+  source: RecordedSource,
+  place: ProfilePlace | null,
+  later: readonly string[],
+  { onLeft, told }: Around,
+): Promise<void> {
+  const show = await source.drawn()
+  const shown = (screen: Screen): Promise<Leave> => {
+    if (source.saved !== undefined) place?.guard(source.saved)
+    return show(screen, place?.path ?? null)
+  }
+  await onScreen(shown, async (how) => {
     onLeft?.()
     await place?.release()
     const finishing = source.finish(say)
-    const {
-      profile,
-      described,
-      parts = [],
-    } = await (place === null ? finishing : place.orAutosaved(finishing))
+    const finished = await (place === null ? finishing : place.orAutosaved(finishing))
+    const { profile, described, parts = [] } = finished
     // Before anything is printed: the reader of a pipe may have closed it.
     await place?.keep(profile)
     await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
@@ -57,7 +74,5 @@ export async function view(
     if (place !== null) say(`${source.called} written to ${place.path}`)
     for (const line of later) say(line)
     await told?.(how)
-  } finally {
-    stop.dispose()
-  }
+  })
 }

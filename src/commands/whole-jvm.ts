@@ -13,7 +13,7 @@ import { type LiveSource, runLiveView } from '../tui/app.ts'
 import { NoJvmStarted, type ProgramDoor } from './child-program.ts'
 import { sessionKeeper } from './keeper.ts'
 import { NothingSampled, outcome } from './outcome.ts'
-import type { Source, Way } from './source.ts'
+import type { RecordedSource, Way } from './source.ts'
 import { jvmFor, type WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
@@ -31,11 +31,11 @@ type WholeJvmFlags = SessionFlags & WaitFlags
 /** @param whySamples  if calls were asked for */
 export function wholeJvm(pidText: string | undefined, flags: WholeJvmFlags, whySamples?: string): Way {
   const samples = wholeJvmSampling(flags)
-  return async ({ progress, later, found }) => {
+  return async ({ progress, isShown, found }) => {
     const pid = await jvmFor(pidText, flags)
     await found(pid)
     progress.phase(`attaching to ${pid}`)
-    if (whySamples !== undefined && later === null) progress.note(whySamples)
+    if (whySamples !== undefined && !isShown) progress.note(whySamples)
     const onCost = (text: string): void => progress.note(text)
     return sampledSource(await JvmSampling.start(pid, { ...samples, whySamples, onCost }))
   }
@@ -70,14 +70,11 @@ async function startWith(
   options: JvmSamplingOptions,
 ): Promise<JvmSampling | null> {
   let ended = false
-  void exit.then(
-    () => {
+  void exit
+    .catch(() => {})
+    .then(() => {
       ended = true
-    },
-    () => {
-      ended = true
-    },
-  )
+    })
   if (child.pid === undefined) await exit // which says why
   let patience = Number.POSITIVE_INFINITY
   while (!ended) {
@@ -124,7 +121,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-function sampledSource(session: JvmSampling): Source {
+function sampledSource(session: JvmSampling): RecordedSource {
   let profile: Profile | undefined
   return {
     ended: session.ended,

@@ -12,7 +12,7 @@
 
 import { type ErrorFrame, errorFrame, OtherProxyVersion } from './errors.ts'
 
-export const PROTOCOL = 4
+export const PROTOCOL = 5
 
 /** Of a hello: what is longer is something else, a greeting of a shell say. */
 export const MOST_HELLO_BYTES = 4096

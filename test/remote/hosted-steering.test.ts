@@ -78,19 +78,19 @@ it('what is steered is done there, and what it says is told', async () => {
     byHand: [],
     exclude: steered('exclude'),
     add: steered('add'),
-    takeBack: async (text: string) => (await steered('take back')(text)).methods.size,
+    takeBack: async (text: string) => (await steered('takeBack')(text)).methods.size,
     changeRoots: async ([root]: readonly { text: string }[]) => void done.push(['root', root!.text]),
   })
-  expect(await session.steer('leave out', 'a.B')).toBe(
+  expect(await session.steer('leaveOut', 'a.B')).toBe(
     'left out: 2 methods of a.B; with it 1 method that only it called',
   )
   expect(await session.steer('add', 'a.C')).toBe('added: 2 methods of a.C')
-  expect(await session.steer('take back', 'a.B')).toBe('2 methods have probes again: a.B')
-  expect(await session.steer('root', 'a.B.d')).toBe('recorded from zero: a.B.d')
+  expect(await session.steer('takeBack', 'a.B')).toBe('2 methods have probes again: a.B')
+  expect(await session.steer('changeRoot', 'a.B.d')).toBe('recorded from zero: a.B.d')
   expect(done).toEqual([
     ['exclude', 'a.B'],
     ['add', 'a.C'],
-    ['take back', 'a.B'],
+    ['takeBack', 'a.B'],
     ['root', 'a.B.d'],
   ])
   await expect(session.steer('all' as 'add', 'x')).rejects.toThrow(/to all something/)
@@ -108,7 +108,7 @@ it('exact times are asked for there, with what they cost first', async () => {
       return 1
     },
   })
-  expect(await session.steer('cost to time', 'a.B.d')).toBe('stops the JVM for about 38 ms')
+  expect(await session.steer('costToTime', 'a.B.d')).toBe('stops the JVM for about 38 ms')
   expect(await session.steer('time', 'a.B.d')).toBe(
     'timed from now on, with rows from zero: 1 method of a.B.d',
   )

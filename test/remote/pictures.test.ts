@@ -176,7 +176,7 @@ it('what was steered is known when it is said, though nobody asks for a picture'
   const { snapshot, steering } = remoteSource(await session())
   await snapshot(false)
   answers.steer = async (args) => {
-    rows = (args as { what: string }).what === 'take back' ? [] : [row]
+    rows = (args as { what: string }).what === 'takeBack' ? [] : [row]
     return 'done'
   }
   const seen = () => [steering!.byHand, steering!.isLeftOut(1)]
@@ -198,7 +198,7 @@ it('another root is said to be recorded once it is what is shown', async () => {
   const source = remoteSource(await session())
   await source.snapshot(false)
   answers.steer = async (args) => {
-    expect(args).toMatchObject({ what: 'root', text: 'a.B.c(int)' })
+    expect(args).toMatchObject({ what: 'changeRoot', text: 'a.B.c(int)' })
     there.generation++
     return 'recorded from zero: a.B.c(int)'
   }

@@ -1,0 +1,49 @@
+// Which way attach and record go: to several JVMs, to one on another machine, to one that is sampled, or to one whose calls are recorded.
+
+import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import type { Flags } from '../options/table.ts'
+import { remoteAddress } from '../remote/address.ts'
+import { checkAll } from './all.ts'
+import type { Way } from './source.ts'
+import { checkWait } from './wait-for.ts'
+import { checkJdwp } from './way-in.ts'
+import { isSampledByJvm } from './whole-jvm-options.ts'
+
+/** A JVM is sampled without a session, whose snapshots a stream is made of. */
+export class StreamNeedsCalls extends JfluidError {
+  readonly exitCode = EX_USAGE
+  readonly hint = 'Leave one of the two out.'
+  constructor() {
+    super('--stream tells of calls, and samples by time record none')
+  }
+}
+
+/**
+ * What is for one of them is imported only when it is that one.
+ *
+ * @param calls  the last of them
+ * @throws what is wrong with the flags: no JVM has been looked at
+ */
+export async function wayOf(
+  command: 'attach' | 'record',
+  pidText: string | undefined,
+  flags: Flags<'attach'> & Partial<Pick<Flags<'record'>, 'push' | 'stream'>>,
+  calls: () => Promise<Way>,
+): Promise<Way> {
+  checkAll(command, pidText, flags)
+  checkWait(pidText, flags)
+  if (flags.all !== undefined) {
+    const { severalJvms } = await import('./several-jvms.ts')
+    return await severalJvms(flags.all, flags)
+  }
+  checkJdwp(pidText, flags)
+  const address = pidText === undefined ? null : remoteAddress(pidText)
+  if (address !== null) {
+    const { remoteJvm } = await import('./remote-jvm.ts')
+    return await remoteJvm(command, address, flags)
+  }
+  if (!isSampledByJvm(flags)) return await calls()
+  if (flags.stream === true) throw new StreamNeedsCalls()
+  const { wholeJvm } = await import('./whole-jvm.ts')
+  return wholeJvm(pidText, flags)
+}
