@@ -1,6 +1,7 @@
 // What is on the screen, and what is recorded on it, from its first picture to the report that stays on the terminal.
 
-import { reportPieces, terminalOptions } from '../profile/report.ts'
+import { terminalOptions } from '../profile/report/page.ts'
+import { reportPieces } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import type { Leave } from '../tui/app.ts'
 import { openScreen, type Screen } from '../tui/screen.ts'

@@ -1,7 +1,7 @@
 // What is said where threads of the JVM had no room for their trees.
 
 import { expect, it } from 'vitest'
-import { reportWarnings } from '../../src/profile/report.ts'
+import { reportWarnings } from '../../src/profile/report/warnings.ts'
 import { treeRoomWarning } from '../../src/profile/tree-room.ts'
 import { profileOf } from './trees.ts'
 

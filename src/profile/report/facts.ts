@@ -1,0 +1,203 @@
+// What was recorded and how: the lines above the tree.
+
+import { append } from '../../base/arrays.ts'
+import type { BareCalls } from '../../cct/bare-calls.ts'
+import type { Tree } from '../../cct/tree.ts'
+import { tellsWaits } from '../../cct/waits.ts'
+import { METRICS } from '../../measures/columns.ts'
+import { SECTIONS } from '../../measures/sections.ts'
+import { busyMsOf, jvmText, topCalls } from '../jvms.ts'
+import { column, isSampledByJvm, type OverheadFacts, type Profile } from '../profile.ts'
+import { executions } from '../region-report.ts'
+import { callCost, rootCallsText } from '../root-calls.ts'
+import { rootStatesText } from '../sampled-rows.ts'
+import { stackLines } from '../stack-facts.ts'
+import { clean, count, narrowedText, percent, plural, shortCount, span } from '../text.ts'
+
+type Fact = [label: string, text: string]
+
+/** What a reader needs to judge the numbers: labels of at most ten letters, and a sentence each. */
+export function reportFacts(profile: Profile): Fact[] {
+  const { kept, merged, regions, stacks } = profile
+  const facts = regions === undefined ? [...recorded(profile), ...measured(profile)] : ofRegions(profile)
+  if (tellsWaits(merged)) facts.push(['waiting', waitingText(merged)])
+  if (stacks !== undefined) append(facts, stackLines(stacks, profile))
+  const states = rootStatesText(merged)
+  if (states !== null) facts.push(['time', states])
+  if (kept !== undefined) {
+    const [heap, outside] = [kib(kept.heapBytes), kib(kept.outsideBytes)]
+    facts.push(['memory', `${heap} KiB of the target's heap at most, ${outside} KiB outside of it`])
+  }
+  return facts
+}
+
+const kib = (bytes: number): string => count(Math.ceil(bytes / 1024))
+
+function targetFact({ target }: Profile): Fact {
+  return ['target', `pid ${target.pid}, JDK ${clean(target.jdk)}, ${clean(target.vm)}`]
+}
+
+function namesFact({ roots }: Profile, what: 'root' | 'region'): Fact {
+  return [roots.length === 1 ? what : `${what}s`, roots.map(clean).join(', ')]
+}
+
+const fromText = ({ durationMs, startedAt }: Profile): string =>
+  `${span(durationMs)} from ${clean(startedAt)}`
+
+function recorded(profile: Profile): Fact[] {
+  return isSampledByJvm(profile) ? ofSamples(profile) : ofRoots(profile)
+}
+
+/** Threads with a tree; of several JVMs, each has one. */
+function treesOf({ threads }: Profile): Tree[] {
+  return threads.map(({ tree }) => tree).filter(({ count: nodes }) => nodes > 0)
+}
+
+function ofSamples(profile: Profile): Fact[] {
+  const { events, durationMs, instrumentation, roots, sampling } = profile
+  const { outside } = sampling ?? {}
+  const all = events.count + (outside ?? 0)
+  const inside =
+    outside === undefined ? '' : `, ${percent(events.count, Math.max(1, all))} % of all ${count(all)}`
+  const rate = durationMs > 0 ? `, ${shortCount((events.count * 1000) / durationMs)} a second` : ''
+  return [
+    targetFact(profile),
+    ...(roots.length === 0 ? [] : [namesFact(profile, 'root')]),
+    ['recorded', `${fromText(profile)}; nothing is instrumented`],
+    ['samples', `${count(events.count)} in ${plural(treesOf(profile).length, 'thread')}${rate}${inside}`],
+    ['methods', `${count(instrumentation.calledMethods)} seen`],
+  ]
+}
+
+function ofRoots(profile: Profile): Fact[] {
+  const { events, jvms, overhead, rootCalls, scheme, threads } = profile
+  const facts: Fact[] = jvms
+    ? jvms.map((it, i) => [`JVM ${i + 1}`, jvmText(it, topCalls(threads[i]!.tree))])
+    : [targetFact(profile)]
+  const busyMs = jvms ? busyMsOf(jvms) : profile.durationMs * Math.max(1, treesOf(profile).length)
+  // Scheme adaptive never waits: what is measured is how long threads take to go on in another chunk of the buffer.
+  const waited = scheme === 'adaptive' ? 'handing them over took' : 'threads waited'
+  facts.push(
+    namesFact(profile, 'root'),
+    ['recorded', `${fromText(profile)}, scheme ${scheme.toUpperCase()}`],
+    callsFact(profile),
+    ['methods', methodsText(profile)],
+    [
+      'overhead',
+      `${shortCount(events.count)} events, ${waited} ${span(events.waitMs)} (${percent(events.waitMs, busyMs)} %)`,
+    ],
+  )
+  if (rootCalls !== undefined && rootCalls.count > 0) facts.push(['took', rootCallsText(rootCalls)])
+  else if (rootCalls !== undefined && topCalls(profile.merged) > 0)
+    facts.push(['took', 'no call has returned: times are those until the end'])
+  if (overhead !== undefined) facts.push(['budget', budgetText(overhead)])
+  return facts
+}
+
+function callsFact(profile: Profile): Fact {
+  const { followedTasks, jvms, merged, mode, rootCalls, roots, stacks } = profile
+  const trees = treesOf(profile)
+  const part = jvms === undefined ? 'thread' : 'JVM'
+  const callers = followedTasks === undefined ? trees.length : trees.filter(callsRoot).length
+  const inRows = topCalls(merged)
+  // Rows may begin later than the recording. Of all calls those that ended are known.
+  const ended = (stacks?.rowsFromMs ?? 0) > 0 ? (rootCalls?.count ?? 0) : 0
+  const counted = stacks !== undefined && stacks.timedOneOf > 1 ? stacks.rootCalls : 0
+  const all = Math.max(inRows, ended, counted)
+  const { isSampled } = METRICS[mode]
+  const root = roots.length === 1 ? 'the root' : 'roots'
+  const rows = all > inRows ? `, of which rows have ${count(inRows)},` : ''
+  const followed =
+    followedTasks === undefined
+      ? ''
+      : `; ${plural(followedTasks, 'task')} followed, ${plural(trees.length, part)} in all`
+  const text = `${count(all)}${isSampled ? ' calls' : ''} of ${root}${rows} in ${plural(callers, part)}${followed}`
+  return [isSampled ? 'seen' : 'calls', text]
+}
+
+/** Whether the thread has called a root itself; one that only runs tasks has its path without calls. */
+function callsRoot(tree: Tree): boolean {
+  const calls = column(tree, 'calls')
+  for (let i = 0; i < tree.count; i += tree.size[i]!) if (calls[i]! > 0) return true
+  return false
+}
+
+function methodsText({ instrumentation }: Profile): string {
+  const { instrumentedMethods, calledMethods, redefinitions, hotSwapMs, longestPauseMs } = instrumentation
+  const longest = longestPauseMs === undefined ? '' : `, longest pause ${span(longestPauseMs)}`
+  return `${count(instrumentedMethods)} instrumented, ${count(calledMethods)} called, ${plural(redefinitions, 'redefinition')} (${span(hotSwapMs)}${longest})`
+}
+
+/** "3.8 % in the last second (budget 5 %, above it in 2 of 40); 3 methods only counted, 12 folded". */
+function budgetText({ budget, windows, aboveBudget, counted, folded }: OverheadFacts): string {
+  const last = windows.at(-1)
+  const now = last === undefined ? 'not known' : `${partText(last.part)} % in the last second`
+  const most = windows.reduce((all, { part }) => Math.max(all, part), 0)
+  const above = aboveBudget === 0 ? '' : `, above it in ${aboveBudget} of ${plural(windows.length, 'second')}`
+  return `${now}, ${partText(most)} % at most (budget ${partText(budget)} %${above}); ${narrowedText(counted.length, folded.length)}`
+}
+
+/** Two digits that count. */
+function partText(part: number): string {
+  const value = part * 100
+  return value >= 10 ? value.toFixed(0) : `${Number(value.toPrecision(2))}`
+}
+
+/** What the numbers of rows are, and what was taken out of them. */
+function measured(profile: Profile): Fact[] {
+  const { bareCalls, calibration, jvms, mode } = profile
+  if (!METRICS[mode].isTime) return SECTIONS[mode].facts(profile)
+  const { innerNs, outerNs, innerSpreadNs, outerSpreadNs } = calibration
+  const sure = (ns: number, spread: number | undefined): string =>
+    spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
+  const each = jvms === undefined ? '' : 'of each JVM what its probes cost, at most '
+  const text = `${each}t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clockText(calibration)})`
+  return [
+    ['removed', text],
+    ...(bareCalls === undefined ? [] : [['bare', bareText(bareCalls)] satisfies Fact]),
+  ]
+}
+
+function bareText({ calls, bareNs, chargedNs, low, high }: BareCalls): string {
+  return `${plural(calls, 'root call')} at the end, without probes below the root, took ${callCost(bareNs, 'ns')} (median), calls before that were charged ${callCost(chargedNs, 'ns')}: charged/bare ${timesText(chargedNs / bareNs)} (${timesText(low)} to ${timesText(high)})`
+}
+
+export const timesText = (times: number): string => times.toFixed(times < 10 ? 2 : 0)
+
+/** Which clock, and what it was measured to be. */
+function clockText({ clock, clockMHz, readNs }: Profile['calibration']): string {
+  const read = readNs === undefined || readNs === 0 ? '' : `, ${readNs.toFixed(1)} ns a reading`
+  const rate = clockMHz === undefined ? '' : `, ${count(Math.round(clockMHz))} MHz`
+  return clock + rate + read
+}
+
+function ofRegions(profile: Profile): Fact[] {
+  const { instrumentation, calibration, events } = profile
+  const { innerNs, outerNs } = calibration
+  const methods = plural(instrumentation.instrumentedMethods, 'method')
+  return [
+    targetFact(profile),
+    namesFact(profile, 'region'),
+    ['recorded', fromText(profile)],
+    ['executed', `${count(executions(profile))} times; ${methods}`],
+    [
+      'overhead',
+      `${(innerNs + outerNs).toFixed(0)} ns an execution (clock: ${clockText(calibration)}); threads waited ${span(events.waitMs)} in all`,
+    ],
+    ['removed', `t_I ${innerNs.toFixed(1)} ns an execution`],
+  ]
+}
+
+function waitingText(tree: Tree): string {
+  const msIn = (name: string): number => {
+    const values = column(tree, name)
+    let all = 0
+    for (let i = 0; i < tree.count; i += tree.size[i]!) all += values[i]!
+    return Math.max(0, all) / 1e6
+  }
+  const [blocked, waited, all] = [msIn('totalBlockedNs'), msIn('totalWaitedNs'), msIn('totalNs')]
+  return (
+    `blocked on monitors ${span(blocked)} (${percent(blocked, all)} %), waiting ${span(waited)} ` +
+    `(${percent(waited, all)} %) of ${span(all)} inside`
+  )
+}

@@ -1,0 +1,141 @@
+// Lists below the tree: hot methods, allocated classes, what is still alive, locks, methods that were not timed.
+
+import { isAllocation } from '../../cct/allocation.ts'
+import { methodFolds } from '../../cct/folds.ts'
+import { hotMethods } from '../../cct/snapshot.ts'
+import { tellsWaits } from '../../cct/waits.ts'
+import { METRICS } from '../../measures/columns.ts'
+import { SECTIONS } from '../../measures/sections.ts'
+import { wordsOf } from '../cost-text.ts'
+import { hotLocks, namesOf } from '../hot-locks.ts'
+import { nameOf, type OverheadFacts, rootTotal } from '../profile.ts'
+import { hasSampledRows, UNSEEN_MARK, unseenMethods } from '../sampled-rows.ts'
+import { survivorHeader, survivorLines, survivorsOf } from '../survivors.ts'
+import { count, percent, plural, right, shortName } from '../text.ts'
+import { callsText, FOLD_MARKS, NUMBER_CELLS } from './numbers.ts'
+import { heading, nameCells, type Page, shownOf } from './page.ts'
+
+export function* hotClasses(page: Page): Generator<string> {
+  if (!METRICS[page.profile.mode].hasClasses) return
+  const columns = `${right('bytes', 9)}${right('', 10)}  % self    objects${right('B each', 10)}  class`
+  yield* hotRows(page, true, 'Allocated classes, by bytes', columns)
+}
+
+export function* hotMethodRows(page: Page): Generator<string> {
+  const { mode } = page.profile
+  if (!SECTIONS[mode].hasHotMethods) return
+  const { total, self, perCall, calls, by } = wordsOf(METRICS[mode])
+  const columns = `${right(self, 9)}${right(total, 10)}  % self ${right(calls, 10)}${right(perCall, 10)}  method`
+  yield* hotRows(page, false, `Hot methods, by ${by}`, columns)
+}
+
+function* hotRows(page: Page, isOfClasses: boolean, title: string, columns: string): Generator<string> {
+  const { methodNames, merged: tree, mode } = page.profile
+  const whole = rootTotal(tree)
+  const words = wordsOf(METRICS[mode])
+  const hot = hotMethods(tree).filter(
+    ({ method }) => isAllocation(nameOf(methodNames, method)) === isOfClasses,
+  )
+  const shown = hot.slice(0, page.top)
+  if (shown.length === 0) return
+  yield* heading(page, title, shownOf(shown.length, hot.length), columns)
+  const folds = methodFolds(tree)
+  const isSampled = hasSampledRows(tree)
+  const unseen = unseenMethods(tree)
+  for (const { method, calls, self, total } of shown) {
+    const fold = folds.get(method)
+    const mark = (unseen.has(method) ? UNSEEN_MARK : '') + (FOLD_MARKS[fold?.state ?? 0] ?? '')
+    const numbers = [
+      right(words.cost(self), 9),
+      right(isOfClasses ? '' : words.cost(total), 10),
+      right(percent(self, whole), 8),
+      right(isSampled && calls === 0 ? 'sampled' : callsText(calls, fold), 11),
+      right(words.each(total, calls), 10),
+    ].join('')
+    const name = shortName(nameOf(methodNames, method), nameCells(page, NUMBER_CELLS) - mark.length) + mark
+    yield `${self >= whole / 10 ? page.paint('heat', numbers) : numbers}  ${name}\n`
+  }
+}
+
+/** Methods that a budget of an earlier version had only counted, and those that it had folded. */
+export function* narrowedMethods(page: Page): Generator<string> {
+  const { merged, overhead } = page.profile
+  if (overhead === undefined) return
+  const sums = methodFolds(merged)
+  const counted = (method: number) => count(sums.get(method)?.counted ?? 0, 13)
+  yield* narrowedRows(page, overhead.counted, 'Only counted', 'counted', counted)
+  const extra = (method: number) => `~${count(Math.round(sums.get(method)?.extra ?? 0), 12)}`
+  yield* narrowedRows(page, overhead.folded, 'Folded into their callers', 'not counted', extra)
+}
+
+function* narrowedRows(
+  page: Page,
+  methods: OverheadFacts['folded'],
+  title: string,
+  what: string,
+  callsOf: (method: number) => string,
+): Generator<string> {
+  if (methods.length === 0) return
+  const shown = methods.toSorted((a, b) => b.callsPerSecond - a.callsPerSecond).slice(0, page.top)
+  const rest = `${shownOf(shown.length, methods.length)}: their time is their callers' since`
+  yield* heading(page, title, rest, `${right('calls/s', 10)}${right(what, 14)}  method`)
+  for (const { method, callsPerSecond } of shown) {
+    const name = shortName(nameOf(page.profile.methodNames, method), nameCells(page, 26))
+    yield `${right(count(Math.round(callsPerSecond), 9), 10)}${right(callsOf(method), 14)}  ${name}\n`
+  }
+}
+
+export function* survivors(page: Page): Generator<string> {
+  const { paint, profile, top, width } = page
+  const { allocation, merged } = profile
+  if (allocation?.liveness === undefined) return
+  const names = namesOf(profile.methodNames)
+  const contexts = survivorsOf(merged, names, 'context').length
+  const title = 'Still alive at the end, by context'
+  if (contexts === 0) {
+    yield `\n${paint('bold', title)}${paint('dim', ': nothing')}\n`
+    return
+  }
+  const collections = plural(allocation.liveness.collections, 'collection')
+  yield* heading(
+    page,
+    title,
+    `${shownOf(Math.min(top, contexts), contexts)}; ${collections} so far`,
+    survivorHeader,
+  )
+  for (const [numbers, name, context] of survivorLines(merged, names, top, width)) {
+    yield `${numbers}   ${name}\n${paint('dim', context)}\n`
+  }
+}
+
+/** Of a waiting method, shown under what it waits for. */
+const WAITERS = 3
+/** Cells before a name in the list of locks. */
+const LOCK_CELLS = 40
+
+export function* locks(page: Page): Generator<string> {
+  const { paint, profile } = page
+  if (!tellsWaits(profile.merged)) return
+  const names = namesOf(profile.methodNames)
+  const all = hotLocks(profile.merged, names)
+  if (all.length === 0) {
+    yield `\n${paint('bold', 'Hot locks')}${paint('dim', ': no thread was blocked or waited')}\n`
+    return
+  }
+  const whole = all.reduce((sum, { ns }) => sum + ns, 0)
+  const shown = all.slice(0, page.top)
+  const { cost, each } = wordsOf(METRICS.locks)
+  const cells = nameCells(page, LOCK_CELLS)
+  const row = (ns: number, of: number, times: number): string =>
+    right(cost(ns), 9) + right(percent(ns, of), 8) + right(count(times, 10), 11) + right(each(ns, times), 10)
+  const columns = `${right('wait ms', 9)}  % wait      times${right('ms/wait', 10)}  for what, and by whom`
+  yield* heading(page, 'Hot locks and waits, by time', shownOf(shown.length, all.length), columns)
+  for (const { method, ns, times, by } of shown) {
+    const numbers = row(ns, whole, times)
+    yield `${ns >= whole / 10 ? paint('heat', numbers) : numbers}  ${shortName(names(method), cells)}\n`
+    for (const waiter of by.slice(0, WAITERS)) {
+      const name = shortName(names(waiter.method), cells - 2)
+      yield `${paint('dim', row(waiter.ns, ns, waiter.times))}    ${name}\n`
+    }
+  }
+}

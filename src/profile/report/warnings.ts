@@ -1,0 +1,45 @@
+// What changes how far to trust a profile.
+
+import { append } from '../../base/arrays.ts'
+import type { BareCalls } from '../../cct/bare-calls.ts'
+import { gapsText } from '../gaps.ts'
+import { allWarnings, type Profile } from '../profile.ts'
+import { skippedWarnings } from '../skipped.ts'
+import { plural } from '../text.ts'
+import { timesText } from './facts.ts'
+
+/** Sentences that change how far to trust it. */
+export function reportWarnings(profile: Profile): string[] {
+  const warnings = [...allWarnings(profile)]
+  const { bareCalls } = profile
+  if (bareCalls !== undefined) append(warnings, bareWarnings(bareCalls))
+  if (profile.truncated === true && profile.warnings.length === 0) {
+    warnings.unshift('truncated: the session ended before it was asked to')
+  }
+  const { skipped, gaps, healed } = profile.instrumentation
+  append(warnings, skippedWarnings(skipped))
+  if (gaps > 0) warnings.push(gapsText(profile))
+  if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
+  return warnings
+}
+
+/** Charged/bare from which on, and below which, a reader must know. */
+const OVERSTATED = 1.3
+
+const UNDERSTATED = 1 / OVERSTATED
+
+/** At most one sentence. */
+function bareWarnings({ chargedNs, bareNs, low, high }: BareCalls): string[] {
+  const times = 'times what they take without probes below the root'
+  const why = 'probes of methods that are short and called often'
+  const truer = '(--scheme adaptive gives truer times)'
+  const charged = `root calls are charged ${timesText(chargedNs / bareNs)} ${times}, probably because`
+  if (low > OVERSTATED)
+    return [`times are overstated: ${charged} of methods that are short and called often ${truer}`]
+  if (high < UNDERSTATED)
+    return [`times are understated: ${charged} more is taken out for ${why} than they cost ${truer}`]
+  if (high - low <= OVERSTATED - UNDERSTATED) return []
+  return [
+    `times are uncertain: root calls are charged ${timesText(low)} to ${timesText(high)} ${times}, as much more is taken out for ${why} ${truer}`,
+  ]
+}
