@@ -11,6 +11,12 @@ export { ClassFormatProblem }
 export const MAJOR_1_4 = 48
 /** From this version on a method may carry a StackMapTable, and the JVM looks at it. */
 export const MAJOR_6 = 50
+/** From this version on there are method handles, and invokedynamic. */
+export const MAJOR_7 = 51
+/** From this version on a class may call static and private methods of interfaces. */
+export const MAJOR_8 = 52
+/** From this version on there are constants that are computed. */
+export const MAJOR_11 = 55
 
 /** Where an attribute lies in the class file. */
 export interface AttributeRef {

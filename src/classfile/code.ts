@@ -1,20 +1,9 @@
 // The Code attribute of a method (JVMS 4.7.3), and walking over instructions.
 
 import { type AttributeRef, type ClassFile, type MethodInfo, readAttributes } from './class-file.ts'
-import {
-  ALOAD,
-  ASTORE,
-  IINC,
-  ILOAD,
-  ISTORE,
-  LENGTHS,
-  LOOKUPSWITCH,
-  RET,
-  TABLESWITCH,
-  WIDE,
-} from './opcodes.ts'
+import * as op from './opcodes.ts'
 import { ClassFormatProblem } from './problem.ts'
-import { Reader, s4At } from './reader.ts'
+import { Reader, s2At, s4At } from './reader.ts'
 
 /** A row of the exception table: `handlerBci` catches what is thrown in [startBci, endBci). */
 export interface Handler {
@@ -64,6 +53,28 @@ export function parseCode(classFile: ClassFile, method: MethodInfo): Code {
 }
 
 /**
+ * By bci: the line of the instruction there, -1 where that is not known.
+ *
+ * @returns undefined if the class was compiled without line numbers
+ */
+export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefined {
+  const rows: { start: number; line: number }[] = []
+  for (const { name, offset, length } of code.attributes) {
+    if (name !== 'LineNumberTable') continue
+    const content = new Reader(bytes, offset, offset + length)
+    for (let left = content.u2(); left > 0; left--) rows.push({ start: content.u2(), line: content.u2() })
+  }
+  if (rows.length === 0) return undefined
+  // A row holds up to the next one; where two begin, the later one.
+  const lines = new Int32Array(code.bytecode.length).fill(-1)
+  rows.sort((a, b) => a.start - b.start)
+  rows.forEach(({ start, line }, i) => {
+    lines.fill(line, start, rows[i + 1]?.start ?? lines.length)
+  })
+  return lines
+}
+
+/**
  * Calls `visit` for every instruction, in order of bci. A `wide` instruction is visited once, at its
  * prefix. Allocates nothing; whatever the bytes are, it ends.
  *
@@ -84,7 +95,7 @@ export function forEachInstruction(bytecode: Uint8Array, visit: (bci: number, op
  */
 export function instructionLength(bytecode: Uint8Array, bci: number): number {
   const opcode = bytecode[bci]
-  let length = LENGTHS[opcode]
+  let length = op.LENGTHS[opcode]
   if (length === undefined) throw new ClassFormatProblem(`unknown opcode ${opcode} at bci ${bci}`)
   if (length === 0) length = variableLength(bytecode, bci, opcode)
   if (bci + length > bytecode.length) pastTheEnd(bci)
@@ -92,19 +103,19 @@ export function instructionLength(bytecode: Uint8Array, bci: number): number {
 }
 
 function variableLength(bytecode: Uint8Array, bci: number, opcode: number): number {
-  if (opcode === WIDE) {
+  if (opcode === op.WIDE) {
     if (bci + 1 >= bytecode.length) pastTheEnd(bci)
     const widened = bytecode[bci + 1]
     if (!canBeWide(widened)) {
       throw new ClassFormatProblem(`wide opcode ${widened} at bci ${bci}`)
     }
-    return widened === IINC ? 6 : 4
+    return widened === op.IINC ? 6 : 4
   }
   const operands = switchOperands(bci)
   if (operands + 12 > bytecode.length) {
-    if (opcode === TABLESWITCH || operands + 8 > bytecode.length) pastTheEnd(bci)
+    if (opcode === op.TABLESWITCH || operands + 8 > bytecode.length) pastTheEnd(bci)
   }
-  if (opcode === LOOKUPSWITCH) {
+  if (opcode === op.LOOKUPSWITCH) {
     const pairs = s4At(bytecode, operands + 4)
     if (pairs < 0 || pairs > 8192)
       throw new ClassFormatProblem(`lookupswitch of ${pairs} pairs at bci ${bci}`)
@@ -121,16 +132,31 @@ function variableLength(bytecode: Uint8Array, bci: number, opcode: number): numb
 /** xload, xstore, ret and iinc: instructions on a local, which `wide` gives a 16-bit number. */
 function canBeWide(opcode: number): boolean {
   return (
-    (opcode >= ILOAD && opcode <= ALOAD) ||
-    (opcode >= ISTORE && opcode <= ASTORE) ||
-    opcode === RET ||
-    opcode === IINC
+    (opcode >= op.ILOAD && opcode <= op.ALOAD) ||
+    (opcode >= op.ISTORE && opcode <= op.ASTORE) ||
+    opcode === op.RET ||
+    opcode === op.IINC
   )
 }
 
 /** Where the operands of a switch at `bci` start: the next multiple of 4. */
 export function switchOperands(bci: number): number {
   return (bci & ~3) + 4
+}
+
+/** Where a branch, jsr or switch leads; no others lead anywhere but on. */
+export function branchTargets(bytecode: Uint8Array, bci: number): number[] {
+  const opcode = bytecode[bci]
+  if (opcode === op.GOTO_W || opcode === op.JSR_W) return [bci + s4At(bytecode, bci + 1)]
+  if (op.isShortBranch(opcode)) return [bci + s2At(bytecode, bci + 1)]
+  if (opcode !== op.TABLESWITCH && opcode !== op.LOOKUPSWITCH) return []
+  const operands = switchOperands(bci)
+  const end = bci + instructionLength(bytecode, bci)
+  const targets = [bci + s4At(bytecode, operands)]
+  // tableswitch: default, low, high, offsets; lookupswitch: default, count, (match, offset) pairs
+  const step = opcode === op.TABLESWITCH ? 4 : 8
+  for (let at = operands + 12; at < end; at += step) targets.push(bci + s4At(bytecode, at))
+  return targets
 }
 
 function pastTheEnd(bci: number): never {

@@ -23,8 +23,6 @@ export const CONSTANT_METHOD_HANDLE = 15
 export const CONSTANT_METHOD_TYPE = 16
 export const CONSTANT_DYNAMIC = 17
 export const CONSTANT_INVOKE_DYNAMIC = 18
-export const CONSTANT_MODULE = 19
-export const CONSTANT_PACKAGE = 20
 
 /** Bytes of an entry after its tag; 0 for tags that do not exist (and for Utf8, which says itself). */
 const PAYLOAD = Uint8Array.of(0, 0, 0, 4, 4, 8, 8, 2, 2, 4, 4, 4, 4, 0, 0, 3, 2, 4, 4, 2, 2)

@@ -1,7 +1,7 @@
 // The instruction set (JVMS 6.5): numbers, names and lengths.
 
 export const NOP = 0
-export const ICONST_M1 = 2
+export const ACONST_NULL = 1
 export const ICONST_0 = 3
 export const LCONST_0 = 9
 export const LCONST_1 = 10
@@ -12,22 +12,22 @@ export const LDC_W = 19
 export const LDC2_W = 20
 export const ILOAD = 21
 export const LLOAD = 22
-export const FLOAD = 23
 export const DLOAD = 24
 export const ALOAD = 25
 export const ILOAD_0 = 26
 export const ALOAD_0 = 42
 export const ALOAD_3 = 45
+export const IALOAD = 46
+export const SALOAD = 53
 export const ISTORE = 54
 export const LSTORE = 55
-export const FSTORE = 56
 export const DSTORE = 57
 export const ASTORE = 58
 export const ISTORE_0 = 59
-export const LSTORE_0 = 63
 export const ASTORE_0 = 75
 export const ASTORE_3 = 78
 export const IASTORE = 79
+export const SASTORE = 86
 export const POP = 87
 export const POP2 = 88
 export const DUP = 89
@@ -46,6 +46,7 @@ export const IOR = 128
 export const IINC = 132
 export const I2C = 146
 export const IFEQ = 153
+export const IF_ACMPEQ = 165
 export const IF_ACMPNE = 166
 export const GOTO = 167
 export const JSR = 168
@@ -148,6 +149,11 @@ export const PUSHES: Uint8Array = Uint8Array.from(
 /** ireturn, lreturn, freturn, dreturn, areturn, return: every normal way out of a method. */
 export function isReturn(opcode: number): boolean {
   return opcode >= IRETURN && opcode <= RETURN
+}
+
+/** invokevirtual, invokespecial, invokestatic, invokeinterface, invokedynamic. */
+export function isCall(opcode: number): boolean {
+  return opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC
 }
 
 /** if…, ifnull, ifnonnull: a 16-bit branch that may fall through. */

@@ -20,23 +20,10 @@ import type { BootstrapMethod, ClassFile, MethodInfo } from '../classfile/class-
 import { type Code, instructionLength } from '../classfile/code.ts'
 import { CONSTANT_STRING } from '../classfile/constant-pool.ts'
 import { parseMethodDescriptor } from '../classfile/descriptor.ts'
-import {
-  ANEWARRAY,
-  ARRAYLENGTH,
-  BIPUSH,
-  DUP,
-  INVOKEDYNAMIC,
-  INVOKESPECIAL,
-  INVOKESTATIC,
-  INVOKEVIRTUAL,
-  LDC_W,
-  MULTIANEWARRAY,
-  NEW,
-  NEWARRAY,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { constructorCalls } from './constructed.ts'
-import { pushId } from './probe.ts'
+import { call, pushId } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 import type { AllocationRefs } from './runtime.ts'
 
@@ -121,7 +108,7 @@ export function allocationProbes(
   const constructors = liveness ? constructorCalls(classFile, code) : NONE
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const probe = constructors.has(bci)
-      ? [DUP, ...call(refs.constructed)]
+      ? [op.DUP, ...call(refs.constructed)]
       : probeBehind(classFile, bytecode, bci, refs, jdk, liveness)
     if (probe === undefined) continue
     added[bci] = probe
@@ -138,7 +125,7 @@ export function cloneProbes(
 ): Inserted | undefined {
   const before: (readonly number[])[] = []
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
-    if (bytecode[bci] !== INVOKEVIRTUAL) continue
+    if (bytecode[bci] !== op.INVOKEVIRTUAL) continue
     const { owner, name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
     if (isVirtualClone(owner, name + descriptor)) before[bci] = call(refs.cloning)
   }
@@ -158,28 +145,28 @@ function probeBehind(
   liveness: boolean,
 ): number[] | undefined {
   switch (bytecode[bci]) {
-    case NEW:
+    case op.NEW:
       if (classFile.major < MAJOR_CLASS_CONSTANTS) return undefined
-      return [LDC_W, bytecode[bci + 1], bytecode[bci + 2], ...call(refs.allocated)]
-    case NEWARRAY:
-      if (liveness) return [DUP, ...call(refs.allocatedPrimitiveArray)]
-      return [DUP, ARRAYLENGTH, BIPUSH, bytecode[bci + 1], ...call(refs.allocatedPrimitives)]
-    case ANEWARRAY:
-      return [DUP, ...call(refs.allocatedArray)]
-    case MULTIANEWARRAY:
-      return [DUP, ...pushId(bytecode[bci + 3]), ...call(refs.allocatedArrays)]
-    case INVOKEVIRTUAL:
-    case INVOKESPECIAL:
-    case INVOKESTATIC: {
+      return [op.LDC_W, bytecode[bci + 1], bytecode[bci + 2], ...call(refs.allocated)]
+    case op.NEWARRAY:
+      if (liveness) return [op.DUP, ...call(refs.allocatedPrimitiveArray)]
+      return [op.DUP, op.ARRAYLENGTH, op.BIPUSH, bytecode[bci + 1], ...call(refs.allocatedPrimitives)]
+    case op.ANEWARRAY:
+      return [op.DUP, ...call(refs.allocatedArray)]
+    case op.MULTIANEWARRAY:
+      return [op.DUP, ...pushId(bytecode[bci + 3]), ...call(refs.allocatedArrays)]
+    case op.INVOKEVIRTUAL:
+    case op.INVOKESPECIAL:
+    case op.INVOKESTATIC: {
       const { owner, name, descriptor } = classFile.pool.memberRef(u2At(bytecode, bci + 1))
-      if (bytecode[bci] === INVOKEVIRTUAL && isVirtualClone(owner, name + descriptor))
-        return [DUP, ...call(refs.allocatedClone)]
+      if (bytecode[bci] === op.INVOKEVIRTUAL && isVirtualClone(owner, name + descriptor))
+        return [op.DUP, ...call(refs.allocatedClone)]
       const tell = toldOf(owner, name + descriptor, jdk)
-      return tell === undefined ? undefined : [DUP, ...call(refs[tell])]
+      return tell === undefined ? undefined : [op.DUP, ...call(refs[tell])]
     }
-    case INVOKEDYNAMIC: {
+    case op.INVOKEDYNAMIC: {
       const tell = toldOfDynamic(classFile, u2At(bytecode, bci + 1), jdk)
-      return tell === undefined ? undefined : [DUP, ...call(refs[tell])]
+      return tell === undefined ? undefined : [op.DUP, ...call(refs[tell])]
     }
     default:
       return undefined
@@ -241,8 +228,4 @@ function toldOfConcatenation(descriptor: string, recipe: string, jdk: boolean): 
   if (!jdk) return objects && recipe === ARGUMENT ? 'allocatedObject' : 'allocatedString'
   const bySomeMethod = parameters.length === 1 || (objects && recipe === ARGUMENT + ARGUMENT)
   return bySomeMethod ? undefined : 'allocatedConcatenation'
-}
-
-function call(method: number): number[] {
-  return [INVOKESTATIC, method >>> 8, method & 0xff]
 }

@@ -12,23 +12,7 @@ import {
   CONSTANT_STRING,
   type ConstantPool,
 } from '../classfile/constant-pool.ts'
-import {
-  ALOAD_3,
-  endsFlow,
-  GETSTATIC,
-  IASTORE,
-  IDIV,
-  IREM,
-  ISTORE,
-  isShortBranch,
-  LDC,
-  LDC_W,
-  LDIV,
-  LREM,
-  MONITOREXIT,
-  MULTIANEWARRAY,
-  POP,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { isSubroutineCall, successors } from './flow.ts'
 
@@ -50,24 +34,24 @@ export const defaultBlocks: BlockAnalysis = () => false
 export const preciseBlocks: BlockAnalysis = mayThrow
 
 function changesFlow(opcode: number): boolean {
-  return (isShortBranch(opcode) || endsFlow(opcode)) && !isSubroutineCall(opcode)
+  return (op.isShortBranch(opcode) || op.endsFlow(opcode)) && !isSubroutineCall(opcode)
 }
 
 /** JVMS 6.5, "Run-time Exceptions" and "Linking Exceptions"; out of memory for a string constant is left aside. */
 export function mayThrow({ opcode, bci, bytecode, pool }: Instruction): boolean {
-  if (opcode === LDC || opcode === LDC_W) {
-    const tag = pool.tag(opcode === LDC ? bytecode[bci + 1] : u2At(bytecode, bci + 1))
+  if (opcode === op.LDC || opcode === op.LDC_W) {
+    const tag = pool.tag(opcode === op.LDC ? bytecode[bci + 1] : u2At(bytecode, bci + 1))
     return tag !== CONSTANT_INTEGER && tag !== CONSTANT_FLOAT && tag !== CONSTANT_STRING
   }
   return (
-    (opcode > ALOAD_3 && opcode < ISTORE) || // array loads
-    (opcode >= IASTORE && opcode < POP) ||
-    opcode === IDIV ||
-    opcode === LDIV ||
-    opcode === IREM ||
-    opcode === LREM ||
-    (opcode >= GETSTATIC && opcode <= MONITOREXIT) ||
-    opcode === MULTIANEWARRAY
+    (opcode > op.ALOAD_3 && opcode < op.ISTORE) || // array loads
+    (opcode >= op.IASTORE && opcode < op.POP) ||
+    opcode === op.IDIV ||
+    opcode === op.LDIV ||
+    opcode === op.IREM ||
+    opcode === op.LREM ||
+    (opcode >= op.GETSTATIC && opcode <= op.MONITOREXIT) ||
+    opcode === op.MULTIANEWARRAY
   )
 }
 
@@ -96,7 +80,7 @@ export function blocksOf(code: Code, pool: ConstantPool, endsBlock: BlockAnalysi
   for (let bci = 0; bci < bytecode.length; ) {
     const next = bci + instructionLength(bytecode, bci)
     const opcode = bytecode[bci]
-    const branches = isShortBranch(opcode) || endsFlow(opcode) || isSubroutineCall(opcode)
+    const branches = op.isShortBranch(opcode) || op.endsFlow(opcode) || isSubroutineCall(opcode)
     if (branches) {
       for (const target of successors(bytecode, bci)) {
         if (target < 0 || target >= bytecode.length) continue // malformed, and refused when branches are moved

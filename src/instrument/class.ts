@@ -7,6 +7,8 @@
 import { ACC_ABSTRACT, ACC_NATIVE, ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { MAX_POOL_COUNT } from '../classfile/constant-pool.ts'
+import { ALOAD_0 } from '../classfile/opcodes.ts'
+import type { SplicedBody } from '../classfile/splice.ts'
 import type { BlockAnalysis } from './blocks.ts'
 import { ANALYSES, type BlockCounting } from './counting.ts'
 import {
@@ -17,25 +19,17 @@ import {
   handOverExit,
   handOverReturn,
 } from './hand-over.ts'
-import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT, handleMemberReturn } from './handle-members.ts'
+import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT } from './handle-members.ts'
 import { leafOf } from './leaf.ts'
 import { instrumentMethod, type MethodProbes } from './method.ts'
-import { idProbe, idSlots, MAX_ID, pushId, receiverProbe } from './probe.ts'
+import { call, idProbe, idSlots, MAX_ID, pushId } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
 import { type CodeRegion, REGION_SLOTS } from './regions.ts'
-import {
-  RUNTIME_CLASS,
-  type RuntimeBlock,
-  regionBlock,
-  runtimeBlock,
-  VALUE_TYPES,
-  type ValueType,
-  valueType,
-} from './runtime.ts'
+import { RUNTIME_CLASS, type RuntimeBlock, runtimeBlock, VALUE_TYPES, valueType } from './runtime.ts'
 import { SAMPLE_SLOTS } from './sampling.ts'
 import { returnedClasses } from './shared-exits.ts'
-import { type SiteNumbers, siteEntry } from './sites.ts'
-import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } from './waits.ts'
+import type { SiteNumbers } from './sites.ts'
+import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry } from './waits.ts'
 
 /**
  * `method`: entry and exits are events while the thread is inside a root.
@@ -46,7 +40,8 @@ import { WAIT_SLOTS, type WaitingMethod, type WaitRecipe, waitEntry, waitExit } 
  * `wait`: for methods of the JDK that do nothing but wait; the same.
  * `handle-member`: for methods of the JDK that give what a method handle calls (handle-members.ts); the same.
  */
-export type Probe = 'method' | 'root' | 'reflection' | 'hand-over' | 'wait' | 'handle-member'
+export type Probe = Timing | 'reflection' | 'hand-over' | 'wait' | 'handle-member'
+type Timing = 'method' | 'root'
 
 export interface MethodTask {
   readonly methodIndex: number
@@ -59,16 +54,11 @@ export interface MethodTask {
   readonly wait?: WaitingMethod
 }
 
-export interface InstrumentedBody {
-  readonly methodIndex: number
+interface InstrumentedBody extends SplicedBody {
   readonly id: number
-  /** The whole content of the Code attribute, from max_stack on. */
-  readonly code: Uint8Array
 }
 
-export interface SkippedMethod {
-  readonly methodIndex: number
-  readonly id: number
+export interface SkippedMethod extends Pick<MethodTask, 'methodIndex' | 'id'> {
   readonly reason: string
 }
 
@@ -113,6 +103,7 @@ const CLOCKS = {
   bytecodes: 'executed',
   samples: 'executed',
   allocations: 'allocated',
+  regions: 'regions',
 } as const
 
 export const EXACT_TIME: Recipe = { tells: 'time' }
@@ -143,60 +134,49 @@ export function instrumentClass(
   return { poolBytes, poolEntries, bodies, skipped }
 }
 
-function waitsOf(recipe: Recipe): WaitRecipe | undefined {
-  return recipe.tells === 'time' ? recipe.waits : undefined
-}
-
 function blockFor(classFile: ClassFile, recipe: Recipe): RuntimeBlock {
-  const { pool, name } = classFile
-  // Only what may make a small method large needs the classes of more exits.
-  const returned = returnedClasses(classFile, recipe.tells)
-  const handleMembers = name === HANDLE_MEMBER_CLASS
-  if (recipe.tells === 'regions') return regionBlock(pool, returned, handleMembers)
-  const isSwitched = recipe.tells === 'time' && recipe.switched === true
-  const clock = isSwitched ? 'switched' : CLOCKS[recipe.tells]
-  return runtimeBlock(pool, returned, HAND_OVER_CLASSES.has(name), clock, {
-    values: recipe.tells === 'samples' ? [] : valuesOf(classFile),
-    waitsOf: waitsOf(recipe) === undefined ? undefined : name,
+  const { methods, name, pool } = classFile
+  const wanted = {
+    clock: CLOCKS[recipe.tells],
+    // Only what may make a small method large needs the classes of more exits.
+    returned: returnedClasses(classFile, recipe.tells),
+    handleMembers: name === HANDLE_MEMBER_CLASS,
+  }
+  if (recipe.tells === 'regions') return runtimeBlock(pool, wanted)
+  const values = new Set(methods.map(({ descriptor }) => valueType(descriptor)))
+  return runtimeBlock(pool, {
+    ...wanted,
+    values: recipe.tells === 'samples' ? [] : VALUE_TYPES.filter((type) => values.has(type)),
+    handsOver: HAND_OVER_CLASSES.has(name),
     samples: recipe.tells === 'samples',
     sites: recipe.sites !== undefined,
     leaves: hasLeaves(recipe),
-    handleMembers,
+    ...(recipe.tells === 'time' && {
+      ...(recipe.switched && { clock: 'switched' }),
+      waitsOf: recipe.waits && name,
+    }),
   })
 }
 
-/** The types that methods of the class return. */
-function valuesOf({ methods }: ClassFile): readonly ValueType[] {
-  const values = new Set(methods.map(({ descriptor }) => valueType(descriptor)))
-  return VALUE_TYPES.filter((type) => values.has(type))
+/** What is to be done to one method. */
+interface Work extends Pick<MethodTask, 'methodIndex' | 'id'> {
+  timing?: Timing
+  reflection?: boolean
+  handOver?: HandOver | undefined
+  wait?: WaitingMethod | undefined
+  handleMember?: boolean
 }
 
-/** What is to be done to one method. */
-interface Work {
-  readonly methodIndex: number
-  readonly id: number
-  timing: 'method' | 'root' | undefined
-  reflection: boolean
-  handOver: HandOver | undefined
-  wait: WaitingMethod | undefined
-  handleMember: boolean
-}
+const isTiming = (probe: Probe): probe is Timing => probe === 'method' || probe === 'root'
 
 /** One piece of work a method; a second timing of the same method is skipped. */
 function byMethod(tasks: readonly MethodTask[], skipped: SkippedMethod[]): Work[] {
   const works = new Map<number, Work>()
   // Timing first: its id is the body's.
-  const isTimed = ({ probe }: MethodTask) => probe === 'method' || probe === 'root'
-  const ordered = [...tasks].sort((a, b) => Number(isTimed(b)) - Number(isTimed(a)))
+  const ordered = [...tasks].sort((a, b) => Number(isTiming(b.probe)) - Number(isTiming(a.probe)))
   for (const { methodIndex, id, probe, handOver, wait } of ordered) {
-    let work = works.get(methodIndex)
-    if (work === undefined) {
-      work = {
-        ...{ methodIndex, id, timing: undefined, reflection: false, handleMember: false },
-        ...{ handOver: undefined, wait: undefined },
-      }
-      works.set(methodIndex, work)
-    }
+    const work: Work = works.get(methodIndex) ?? { methodIndex, id }
+    works.set(methodIndex, work)
     if (probe === 'reflection') work.reflection = true
     else if (probe === 'hand-over') work.handOver = handOver
     else if (probe === 'wait') work.wait = wait
@@ -280,7 +260,7 @@ function timingProbes(
   recipe: Recipe,
   { descriptor }: MethodInfo,
 ): MethodProbes {
-  const receiver = reflection ? receiverProbe(refs.reflectiveCall) : []
+  const receiver = reflection ? [ALOAD_0, ...call(refs.reflectiveCall)] : []
   const sites = recipe.sites && { sites: { numbers: recipe.sites, id } }
   if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
   if (recipe.tells === 'samples') {
@@ -291,7 +271,7 @@ function timingProbes(
   const methodExit = refs.valueExits.get(valueType(descriptor) ?? '') ?? refs.methodExit
   const entry = idProbe(id, isRoot ? refs.rootEntry : refs.methodEntry)
   return {
-    entry: [...(refs.sites === null ? [] : siteEntry(refs.sites)), ...entry, ...receiver],
+    entry: [...(refs.sites === null ? [] : call(refs.sites.siteEntry)), ...entry, ...receiver],
     exit: idProbe(id, isRoot ? refs.rootExit : methodExit),
     thrown: idProbe(id, isRoot ? refs.rootThrown : refs.methodThrown),
     resume: idProbe(id, refs.methodResume),
@@ -313,13 +293,13 @@ function countsOf(recipe: Recipe): BlockAnalysis | 'nothing' {
 function withHandleMember(timed: MethodProbes, { handleMember }: RuntimeBlock): MethodProbes {
   if (handleMember === 0) throw new NotInstrumentable('its class gives nothing that a method handle calls')
   const { exit, thrown = exit } = timed
-  return { ...timed, exit: [...exit, ...handleMemberReturn(handleMember)], thrown }
+  return { ...timed, exit: [...exit, ...call(handleMember)], thrown }
 }
 
 /** The wait is all of the method but its own entry and exit. */
 function withWait(timed: MethodProbes, wait: WaitingMethod, { waits: refs }: RuntimeBlock): MethodProbes {
   if (refs === null) throw new NotInstrumentable('waits are not told')
-  const end = waitExit(refs)
+  const end = call(refs.waitEnds)
   return {
     ...timed,
     entry: [...timed.entry, ...waitEntry(wait, refs)],
@@ -343,15 +323,10 @@ function withHandOver(
   const takesUp = handOver.exit !== undefined || handOver.entry.tell.startsWith('worker')
   const end = handOverExit(handOver, refs)
   return {
+    ...timed,
     entry: takesUp ? [...entry, ...timed.entry] : [...timed.entry, ...entry],
     exit: [...timed.exit, ...end, ...handOverReturn(handOver, refs)],
     thrown: [...(timed.thrown ?? timed.exit), ...end],
-    ...(timed.resume !== undefined && { resume: timed.resume }),
-    ...(timed.counts !== undefined && { counts: timed.counts }),
-    ...(timed.waits !== undefined && { waits: timed.waits }),
-    ...(timed.samples !== undefined && { samples: timed.samples }),
-    ...(timed.allocations !== undefined && { allocations: timed.allocations }),
-    ...(timed.sites !== undefined && { sites: timed.sites }),
     slots: Math.max(timed.slots, HAND_OVER_SLOTS),
   }
 }

@@ -9,33 +9,14 @@
 import { append } from '../base/arrays.ts'
 import type { ClassFile } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
-import {
-  ALOAD,
-  ALOAD_0,
-  ALOAD_3,
-  ASTORE,
-  ASTORE_0,
-  ASTORE_3,
-  DUP,
-  DUP_X1,
-  DUP_X2,
-  DUP2,
-  DUP2_X1,
-  DUP2_X2,
-  INVOKESPECIAL,
-  ISTORE,
-  ISTORE_0,
-  POPS,
-  SWAP,
-  WIDE,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { handlersAt, isSubroutineCall, stackEffect, successors } from './flow.ts'
+import { accessAt } from './new-local.ts'
 import { NotInstrumentable } from './problem.ts'
 
 // What an instruction finds in `this`; the answer of `thisStates`, by bci.
-/** It is never reached, or is the this()/super() call, or no handler frame would be true of it. */
-export const THIS_UNKNOWN = 0
+// 0 if it is never reached, or is the this()/super() call, or no handler frame would be true of it.
 /** `this` is not initialised, and local 0 holds it before and after the instruction. */
 export const THIS_UNINITIALIZED = 1
 /** `this` is initialised. */
@@ -57,8 +38,6 @@ export function thisStates(classFile: ClassFile, code: Code): Uint8Array {
 }
 
 class Constructor {
-  readonly #classFile: ClassFile
-  readonly #code: Code
   readonly #bytecode: Uint8Array
   /** State before each instruction that is reached with `this` uninitialised. */
   readonly #before = new Map<number, State>()
@@ -66,9 +45,10 @@ class Constructor {
   readonly #calls = new Set<number>()
   readonly #pending: number[] = []
 
-  constructor(classFile: ClassFile, code: Code) {
-    this.#classFile = classFile
-    this.#code = code
+  constructor(
+    private readonly classFile: ClassFile,
+    private readonly code: Code,
+  ) {
     this.#bytecode = code.bytecode
   }
 
@@ -92,7 +72,7 @@ class Constructor {
     for (let bci = this.#pending.pop(); bci !== undefined; bci = this.#pending.pop()) {
       if (--steps < 0) throw new NotInstrumentable('code before the super call is too involved')
       const before = this.#before.get(bci)!
-      for (const handler of handlersAt(this.#code.handlers, bci)) {
+      for (const handler of handlersAt(this.code.handlers, bci)) {
         this.#flow(handler.handlerBci, { stack: '.', locals: before.locals })
       }
       const after = this.#execute(bci, before)
@@ -122,26 +102,16 @@ class Constructor {
   /** The state after the instruction, or undefined if it is a this()/super() call. */
   #execute(bci: number, { stack, locals }: State): State | undefined {
     const bytecode = this.#bytecode
-    const { pool } = this.#classFile
-    let opcode = bytecode[bci]
-    let local = bytecode[bci + 1]
-    if (opcode === WIDE) {
-      opcode = bytecode[bci + 1]
-      local = u2At(bytecode, bci + 2)
+    const { pool } = this.classFile
+    const opcode = bytecode[bci]
+    const access = accessAt(bytecode, bci)
+    if (access?.opcode === op.ALOAD) return { stack: stack + (locals[access.local] ?? '.'), locals }
+    if (access !== undefined && access.opcode >= op.ISTORE && access.opcode <= op.ASTORE) {
+      return store(stack, locals, access.local, access.opcode === op.ASTORE, op.POPS[access.opcode])
     }
-    if (opcode === ALOAD) return { stack: stack + (locals[local] ?? '.'), locals }
-    if (opcode >= ALOAD_0 && opcode <= ALOAD_3) {
-      return { stack: stack + (locals[opcode - ALOAD_0] ?? '.'), locals }
-    }
-    if (opcode >= ISTORE && opcode <= ASTORE) {
-      return store(stack, locals, local, opcode === ASTORE, POPS[opcode])
-    }
-    if (opcode >= ISTORE_0 && opcode <= ASTORE_3) {
-      return store(stack, locals, (opcode - ISTORE_0) & 3, opcode >= ASTORE_0, POPS[opcode])
-    }
-    if (opcode >= DUP && opcode <= SWAP) return { stack: rearrange(stack, opcode), locals }
+    if (opcode >= op.DUP && opcode <= op.SWAP) return { stack: rearrange(stack, opcode), locals }
     const { pops, pushes } = stackEffect(pool, bytecode, bci)
-    if (opcode === INVOKESPECIAL && stack[stack.length - pops] === 'T') {
+    if (opcode === op.INVOKESPECIAL && stack[stack.length - pops] === 'T') {
       if (pool.memberRef(u2At(bytecode, bci + 1)).name === '<init>') return undefined
     }
     if (stack.length - pops + pushes > MAX_STACK)
@@ -157,7 +127,7 @@ class Constructor {
       reached.add(bci)
       append(pending, successors(this.#bytecode, bci))
       if (isSubroutineCall(this.#bytecode[bci])) pending.push(bci + instructionLength(this.#bytecode, bci))
-      for (const handler of handlersAt(this.#code.handlers, bci)) pending.push(handler.handlerBci)
+      for (const handler of handlersAt(this.code.handlers, bci)) pending.push(handler.handlerBci)
     }
     return reached
   }
@@ -175,11 +145,12 @@ function store(stack: string, locals: string, local: number, reference: boolean,
 
 /** dup, dup_x1, …, swap: what is on top, slot by slot. */
 function rearrange(stack: string, opcode: number): string {
-  const take = opcode === SWAP ? 2 : opcode >= DUP2 ? 2 : 1
-  const skip = opcode === DUP_X1 || opcode === DUP2_X1 ? 1 : opcode === DUP_X2 || opcode === DUP2_X2 ? 2 : 0
+  const take = opcode === op.SWAP ? 2 : opcode >= op.DUP2 ? 2 : 1
+  const skip =
+    opcode === op.DUP_X1 || opcode === op.DUP2_X1 ? 1 : opcode === op.DUP_X2 || opcode === op.DUP2_X2 ? 2 : 0
   const rest = pop(stack, take + skip)
   const top = stack.slice(stack.length - take)
-  if (opcode === SWAP) return rest + top[1] + top[0]
+  if (opcode === op.SWAP) return rest + top[1] + top[0]
   if (stack.length + take > MAX_STACK) throw new NotInstrumentable('stack too deep before super call')
   return rest + top + stack.slice(rest.length, rest.length + skip) + top
 }

@@ -15,12 +15,12 @@
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
-import { ICONST_0, IINC, ILOAD, INVOKESPECIAL, INVOKESTATIC, ISTORE } from '../classfile/opcodes.ts'
+import { ICONST_0, IINC, ILOAD, INVOKESPECIAL, ISTORE } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { type BlockAnalysis, blocksOf, defaultBlocks, preciseBlocks } from './blocks.ts'
 import { accessCode, newLocalOf } from './new-local.ts'
-import { pushId } from './probe.ts'
-import type { RuntimeRefs } from './runtime.ts'
+import { call, pushId } from './probe.ts'
+import type { RuntimeBlock } from './runtime.ts'
 
 /** Bytes of the longest code that pushes a count, that adds a block, and that hands over at a loop. */
 export const LONGEST_COUNT = 4
@@ -48,7 +48,7 @@ export function countingOf(
   method: MethodInfo,
   code: Code,
   analysis: BlockAnalysis,
-  { countLoop, countCall }: RuntimeRefs,
+  { countLoop, countCall }: RuntimeBlock,
 ): Counting {
   const { bytecode } = code
   const blocks = blocksOf(code, classFile.pool, analysis)
@@ -89,10 +89,6 @@ function initialiserCalls(classFile: ClassFile, method: MethodInfo, bytecode: Ui
     if (owner === classFile.name || owner === classFile.superName) found.push(bci)
   }
   return found
-}
-
-function call(method: number): number[] {
-  return [INVOKESTATIC, method >>> 8, method & 0xff]
 }
 
 function add(local: number, size: number): number[] {

@@ -3,7 +3,9 @@
 // Unlike those of timed methods they carry no id: they hand the runtime the object that both sides of a
 // hand-over see. What each does is said at the runtime's method of that name (JFluid1.java).
 
-import { ALOAD, ALOAD_0, DUP, INVOKESTATIC } from '../classfile/opcodes.ts'
+import { ALOAD, DUP } from '../classfile/opcodes.ts'
+import { accessCode } from './new-local.ts'
+import { call } from './probe.ts'
 import type { HandOverRefs } from './runtime.ts'
 
 /** What the runtime is told at the start of a method, and of which local variables. */
@@ -52,7 +54,7 @@ export const HAND_OVER_SLOTS = 2
 
 export function handOverEntry({ entry }: HandOver, refs: HandOverRefs): number[] {
   const locals = 'pool' in entry ? [entry.pool, entry.local] : 'local' in entry ? [entry.local] : []
-  return [...locals.flatMap(load), ...call(refs[entry.tell])]
+  return [...locals.flatMap((local) => accessCode(ALOAD, local)), ...call(refs[entry.tell])]
 }
 
 /** Before every return, and before what is thrown goes on. */
@@ -63,12 +65,4 @@ export function handOverExit({ exit }: HandOver, refs: HandOverRefs): number[] {
 /** Before every return only, with the returned reference on the stack. */
 export function handOverReturn({ returned }: HandOver, refs: HandOverRefs): number[] {
   return returned === undefined ? [] : [DUP, ...call(refs[returned])]
-}
-
-function load(local: number): number[] {
-  return local < 4 ? [ALOAD_0 + local] : [ALOAD, local]
-}
-
-function call(methodref: number): number[] {
-  return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
 }

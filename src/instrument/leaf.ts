@@ -13,19 +13,7 @@ import { ACC_SYNCHRONIZED } from '../classfile/access.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
 import { CONSTANT_DOUBLE, CONSTANT_LONG } from '../classfile/constant-pool.ts'
-import {
-  ARRAYLENGTH,
-  GETFIELD,
-  GETSTATIC,
-  INVOKESPECIAL,
-  LDC,
-  LDC_W,
-  LDC2_W,
-  MONITOREXIT,
-  MULTIANEWARRAY,
-  NEWARRAY,
-  PUTFIELD,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { type BlockAnalysis, blocksOf, mayThrow } from './blocks.ts'
 
@@ -60,26 +48,26 @@ function runsNothing(classFile: ClassFile, { bytecode, handlers }: Code, jdk: bo
 function isQuiet({ name, pool }: ClassFile, bytecode: Uint8Array, bci: number, jdk: boolean): boolean {
   const opcode = bytecode[bci]!
   switch (opcode) {
-    case LDC2_W: {
+    case op.LDC2_W: {
       // a dynamic constant runs its bootstrap method
       const tag = pool.tag(u2At(bytecode, bci + 1))
       return tag === CONSTANT_LONG || tag === CONSTANT_DOUBLE
     }
-    case GETFIELD:
-    case PUTFIELD: // of another class, that is looked up for the first time
+    case op.GETFIELD:
+    case op.PUTFIELD: // of another class, that is looked up for the first time
       return !jdk && pool.memberRef(u2At(bytecode, bci + 1)).owner === name
-    case INVOKESPECIAL: {
+    case op.INVOKESPECIAL: {
       const { owner, name: called } = pool.memberRef(u2At(bytecode, bci + 1))
       return !jdk && owner === 'java/lang/Object' && called === '<init>'
     }
-    case LDC:
-    case LDC_W:
+    case op.LDC:
+    case op.LDC_W:
       return !mayThrow({ opcode, bci, bytecode, pool })
-    case ARRAYLENGTH:
-    case NEWARRAY:
+    case op.ARRAYLENGTH:
+    case op.NEWARRAY:
       return !jdk
     default:
-      if (opcode >= GETSTATIC && opcode <= MONITOREXIT) return false
-      return opcode !== MULTIANEWARRAY && (!jdk || !mayThrow({ opcode, bci, bytecode, pool }))
+      if (opcode >= op.GETSTATIC && opcode <= op.MONITOREXIT) return false
+      return opcode !== op.MULTIANEWARRAY && (!jdk || !mayThrow({ opcode, bci, bytecode, pool }))
   }
 }

@@ -128,7 +128,7 @@ export function instrumentMethod(
   const probes = more?.probes ?? asked
   const thrownProbe = probes.thrown ?? probes.exit
   const { allocations } = asked
-  const added = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations)
+  const allocated = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations)
   const cloning = allocations && cloneProbes(classFile, code, allocations.refs)
   const waitRefs = asked.waits === undefined ? undefined : (refs.waits ?? undefined)
   const waits = (announces: boolean) =>
@@ -136,14 +136,14 @@ export function instrumentMethod(
   const sites = sitesOf(classFile, code, asked, more, refs)
   const moreSlots = Math.max(
     waitRefs ? WAIT_SLOTS : 0,
-    added === undefined ? 0 : ALLOCATION_SLOTS,
+    allocated === undefined ? 0 : ALLOCATION_SLOTS,
     sites ? SITE_SLOTS : 0,
   )
   const place = (announces: boolean) => {
     const waiting = waits(announces)
     const own = more?.inserted ?? waiting?.inserted ?? cloning
     const put = joined(own, announces ? sites?.told : sites?.untold)
-    const behind = waiting?.behind ?? added
+    const behind = waiting?.behind ?? allocated
     const layout = layOut(classFile, method, code, probes, refs, hasFrame, more, put, behind)
     const hasHandlers = layout.handlers.length > 0 || code.handlers.length > 0
     const slots = Math.max(probes.slots, moreSlots)
@@ -166,8 +166,8 @@ export function instrumentMethod(
 
   const out = new Writer(length + 256)
   out.u2(atMost(MAX_U2, maxStack, 'max_stack'))
-  const newLocal = more?.local ?? -1
-  out.u2(code.maxLocals + (more === undefined || newLocal < 0 ? 0 : slotsOf(more.localTypes)))
+  const added = more !== undefined && more.local >= 0 ? more : undefined
+  out.u2(code.maxLocals + slotsOf(added?.localTypes ?? []))
   out.u4(length)
   out.copy(bytecode)
   writeExceptionTable(out, code, moved, handlers)
@@ -185,18 +185,18 @@ export function instrumentMethod(
     ]
     if (plain.length === 0) return undefined
     const initial = initialLocals(classFile, method)
-    const all = more === undefined || newLocal < 0 ? plain : framesWith(more, plain, initial, moved.of(0))
+    const all = added === undefined ? plain : framesWith(added, plain, initial, moved.of(0))
     return { nameIndex: refs.stackMapTable, content: framesOf(all, initial) }
   })
   return out.finish()
 }
 
-function orIfTooLong<T>(first: () => T, otherwise: () => T): T {
+function orIfTooLong<T>(first: () => T, otherwise: (problem: TooLong) => T): T {
   try {
     return first()
   } catch (problem) {
     if (!(problem instanceof TooLong)) throw problem
-    return otherwise()
+    return otherwise(problem)
   }
 }
 
@@ -346,7 +346,8 @@ function layOut(
   const { exit, thrown = exit, resume } = probes
   const limit = lengthLimit(bytecode.length)
   const attempt = (shared?: SharedExits, inserted = put): Layout => {
-    const newLocals = more && { first: more.local, slots: slotsOf(more.localTypes) }
+    const newLocals =
+      more && more.local >= 0 ? { first: more.local, slots: slotsOf(more.localTypes) } : undefined
     const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, newLocals, behind)
     const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
     const length = moved.length + handlers.length * (thrown.length + 1)
@@ -354,22 +355,17 @@ function layOut(
     if (length > limit) throw new TooLong('would pass 8000 bytes, which HotSpot never compiles')
     return { moved, handlers, length }
   }
-  const resumes = resume === undefined ? undefined : resumePoints(code)
-  try {
-    if (resumes !== undefined) return attempt(undefined, withResumes(resumes, resume!, put))
-  } catch (problem) {
-    if (!(problem instanceof TooLong)) throw problem
-  }
-  try {
-    return attempt()
-  } catch (problem) {
-    if (!(problem instanceof TooLong)) throw problem
+  const compact = (problem: TooLong): Layout => {
     const hasFrames = classFile.major >= MAJOR_6
     const shareable = (opcode: number) => !hasFrames || returnedTypes(opcode, method, refs) !== undefined
     const shared = sharedExits(classFile, code, exit.length, shareable)
     if (shared.opcodes.length === 0) throw problem
     return attempt(shared)
   }
+  const plain = () => orIfTooLong(() => attempt(), compact)
+  const resumes = resume === undefined ? undefined : resumePoints(code)
+  if (resumes === undefined) return plain()
+  return orIfTooLong(() => attempt(undefined, withResumes(resumes, resume!, put)), plain)
 }
 
 /** A handler is told of before the block that begins there is counted. */
@@ -381,28 +377,25 @@ function withResumes(points: Uint8Array, probe: readonly number[], counted: Inse
   return inserted
 }
 
+/** What the stack holds at a return that is none of an object. */
+const RETURNED: ReadonlyMap<number, VerificationType[]> = new Map([
+  [IRETURN, [INTEGER]],
+  [LRETURN, [LONG]],
+  [FRETURN, [FLOAT]],
+  [DRETURN, [DOUBLE]],
+  [RETURN, []],
+])
+
 /** What the stack holds at a return, and nothing else there; undefined if the pool cannot name it. */
 function returnedTypes(
   opcode: number,
   method: MethodInfo,
   refs: RuntimeBlock,
 ): VerificationType[] | undefined {
-  switch (opcode) {
-    case IRETURN:
-      return [INTEGER]
-    case LRETURN:
-      return [LONG]
-    case FRETURN:
-      return [FLOAT]
-    case DRETURN:
-      return [DOUBLE]
-    case RETURN:
-      return []
-    default: {
-      const index = refs.returned.get(returnedClass(method) ?? '')
-      return index === undefined ? undefined : [verificationType(OBJECT, index)]
-    }
-  }
+  const known = RETURNED.get(opcode)
+  if (known !== undefined) return known
+  const index = refs.returned.get(returnedClass(method) ?? '')
+  return index === undefined ? undefined : [verificationType(OBJECT, index)]
 }
 
 function atMost(limit: number, value: number, what: string): number {
@@ -418,29 +411,18 @@ function catchAlls(
   moved: Relocation,
   thrownProbe: readonly number[],
 ): CatchAll[] {
-  const { bytecode } = code
   const handlers: CatchAll[] = []
-  const add = (ranges: Range[], locals: VerificationType[]) => {
+  const add = (locals: VerificationType[], covers: (bci: number) => boolean) => {
+    const ranges = rangesWhere(code.bytecode, moved, covers)
     if (ranges.length === 0) return
     const position = moved.length + handlers.length * (thrownProbe.length + 1)
     handlers.push({ position, ranges, locals })
   }
   if (method.name === '<init>' && classFile.superName !== null) {
     const states = thisStates(classFile, code)
-    add(
-      rangesWhere(bytecode, moved, (bci) => states[bci] === THIS_UNINITIALIZED),
-      [UNINITIALIZED_THIS],
-    )
-    add(
-      rangesWhere(bytecode, moved, (bci) => states[bci] === THIS_INITIALIZED),
-      [],
-    )
-  } else {
-    add(
-      rangesWhere(bytecode, moved, () => true),
-      [],
-    )
-  }
+    add([UNINITIALIZED_THIS], (bci) => states[bci] === THIS_UNINITIALIZED)
+    add([], (bci) => states[bci] === THIS_INITIALIZED)
+  } else add([], () => true)
   return handlers
 }
 

@@ -9,26 +9,18 @@ import { ACC_STATIC } from '../classfile/access.ts'
 import type { MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
 import { argumentSlots } from '../classfile/descriptor.ts'
-import {
-  ALOAD_3,
-  ASTORE_3,
-  DLOAD,
-  DSTORE,
-  IINC,
-  ILOAD,
-  ILOAD_0,
-  ISTORE,
-  ISTORE_0,
-  LLOAD,
-  LSTORE,
-  RET,
-  WIDE,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { DOUBLE, LONG, TOP, typeTag, type VerificationType } from '../classfile/stack-map.ts'
 import { NotInstrumentable } from './problem.ts'
 
 const MAX_LOCALS = 65535
+
+/** New variables that lie together. */
+export interface NewLocals {
+  readonly first: number
+  readonly slots: number
+}
 
 /** An instruction's use of a local variable. */
 interface Access {
@@ -53,21 +45,25 @@ export function newLocalOf(method: MethodInfo, code: Code, slots = 1): number {
 }
 
 function isWide(opcode: number): boolean {
-  return opcode === LLOAD || opcode === DLOAD || opcode === LSTORE || opcode === DSTORE
+  return opcode === op.LLOAD || opcode === op.DLOAD || opcode === op.LSTORE || opcode === op.DSTORE
 }
 
-function accessAt(bytecode: Uint8Array, bci: number): Access | undefined {
+/** Undefined if it uses none. */
+export function accessAt(bytecode: Uint8Array, bci: number): Access | undefined {
   const opcode = bytecode[bci]
-  if (opcode === WIDE) {
+  if (opcode === op.WIDE) {
     const local = u2At(bytecode, bci + 2)
-    const increment = bytecode[bci + 1] === IINC ? (u2At(bytecode, bci + 4) << 16) >> 16 : 0
+    const increment = bytecode[bci + 1] === op.IINC ? (u2At(bytecode, bci + 4) << 16) >> 16 : 0
     return { opcode: bytecode[bci + 1], local, increment }
   }
-  if (opcode >= ILOAD_0 && opcode <= ALOAD_3) return short(ILOAD, opcode - ILOAD_0)
-  if (opcode >= ISTORE_0 && opcode <= ASTORE_3) return short(ISTORE, opcode - ISTORE_0)
-  if (opcode === IINC) return { opcode, local: bytecode[bci + 1], increment: (bytecode[bci + 2] << 24) >> 24 }
+  if (opcode >= op.ILOAD_0 && opcode <= op.ALOAD_3) return short(op.ILOAD, opcode - op.ILOAD_0)
+  if (opcode >= op.ISTORE_0 && opcode <= op.ASTORE_3) return short(op.ISTORE, opcode - op.ISTORE_0)
+  if (opcode === op.IINC)
+    return { opcode, local: bytecode[bci + 1], increment: (bytecode[bci + 2] << 24) >> 24 }
   const isLong =
-    opcode === RET || (opcode >= ILOAD && opcode < ILOAD_0) || (opcode >= ISTORE && opcode < ISTORE_0)
+    opcode === op.RET ||
+    (opcode >= op.ILOAD && opcode < op.ILOAD_0) ||
+    (opcode >= op.ISTORE && opcode < op.ISTORE_0)
   return isLong ? { opcode, local: bytecode[bci + 1], increment: 0 } : undefined
 }
 
@@ -76,27 +72,30 @@ function short(first: number, at: number): Access {
   return { opcode: first + (at >> 2), local: at & 3, increment: 0 }
 }
 
-/** The instruction at `bci` with the new variable of so many slots in place, undefined if it is as it was. */
+/** The instruction at `bci` with the new variables in place, undefined if it is as it was. */
 export function movedAccess(
   bytecode: Uint8Array,
   bci: number,
-  newLocal: number,
-  slots = 1,
+  { first, slots }: NewLocals,
 ): number[] | undefined {
   const access = accessAt(bytecode, bci)
-  if (access === undefined || access.local < newLocal) return undefined
+  if (access === undefined || access.local < first) return undefined
   return accessCode(access.opcode, access.local + slots, access.increment)
 }
 
 /** An instruction that uses a local variable, in its shortest form. */
 export function accessCode(opcode: number, local: number, increment = 0): number[] {
-  if (opcode === IINC) {
-    if (local < 256 && increment === (increment << 24) >> 24) return [IINC, local, increment & 0xff]
-    return [WIDE, IINC, local >>> 8, local & 0xff, (increment >>> 8) & 0xff, increment & 0xff]
+  if (opcode === op.IINC) {
+    if (local < 256 && increment === (increment << 24) >> 24) return [op.IINC, local, increment & 0xff]
+    return [op.WIDE, op.IINC, local >>> 8, local & 0xff, (increment >>> 8) & 0xff, increment & 0xff]
   }
-  if (local > 255) return [WIDE, opcode, local >>> 8, local & 0xff]
-  if (local > 3 || opcode === RET) return [opcode, local]
-  return [opcode < ISTORE ? ILOAD_0 + (opcode - ILOAD) * 4 + local : ISTORE_0 + (opcode - ISTORE) * 4 + local]
+  if (local > 255) return [op.WIDE, opcode, local >>> 8, local & 0xff]
+  if (local > 3 || opcode === op.RET) return [opcode, local]
+  return [
+    opcode < op.ISTORE
+      ? op.ILOAD_0 + (opcode - op.ILOAD) * 4 + local
+      : op.ISTORE_0 + (opcode - op.ISTORE) * 4 + local,
+  ]
 }
 
 /** A frame's locals with the new variables, of these types. */

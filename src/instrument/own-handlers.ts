@@ -10,7 +10,7 @@
 // for ever.
 
 import { type Code, type Handler, instructionLength } from '../classfile/code.ts'
-import { INVOKEDYNAMIC, INVOKEVIRTUAL, MONITORENTER } from '../classfile/opcodes.ts'
+import { isCall, MONITORENTER } from '../classfile/opcodes.ts'
 import { handlersAt, isSubroutineCall, successors } from './flow.ts'
 
 /**
@@ -49,22 +49,14 @@ function callsBefore(bytecode: Uint8Array): Uint32Array {
   return before
 }
 
-function isCall(opcode: number): boolean {
-  return opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC
-}
-
 /** What may come after a handler has begun. */
 class Ahead {
-  readonly #bytecode: Uint8Array
-  readonly #handlers: readonly Handler[]
   /** By bci: nothing that matters follows. */
   readonly #calm: Uint8Array
   #steps = 0
 
-  constructor({ bytecode, handlers }: Code) {
-    this.#bytecode = bytecode
-    this.#handlers = handlers
-    this.#calm = new Uint8Array(bytecode.length)
+  constructor(private readonly code: Code) {
+    this.#calm = new Uint8Array(code.bytecode.length)
   }
 
   get isTired(): boolean {
@@ -72,13 +64,14 @@ class Ahead {
   }
 
   #at(bci: number): Iterable<Handler> {
-    this.#steps += this.#handlers.length
-    return handlersAt(this.#handlers, bci)
+    const { handlers } = this.code
+    this.#steps += handlers.length
+    return handlersAt(handlers, bci)
   }
 
   /** Can the method call something from here on, or take its time, before it ends? */
   matters(from: number): boolean {
-    const bytecode = this.#bytecode
+    const { bytecode } = this.code
     const seen = new Set<number>()
     const pending = [from]
     for (let bci = pending.pop(); bci !== undefined; bci = pending.pop()) {

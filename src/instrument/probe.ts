@@ -2,7 +2,7 @@
 //
 // Ids are built from immediates, never from the pool, which only ever grows; the JIT folds them.
 
-import { ALOAD_0, BIPUSH, I2C, ICONST_0, INVOKESTATIC, IOR, ISHL, SIPUSH } from '../classfile/opcodes.ts'
+import { BIPUSH, I2C, ICONST_0, INVOKESTATIC, IOR, ISHL, SIPUSH } from '../classfile/opcodes.ts'
 
 /** Ids are 22 bits in an event. */
 export const MAX_ID = (1 << 22) - 1
@@ -32,12 +32,12 @@ export function idSlots(id: number): number {
   return id < 1 << 16 ? 1 : 2
 }
 
-/** Pushes the id and calls a static method of the runtime. */
-export function idProbe(id: number, methodref: number): number[] {
-  return [...pushId(id), INVOKESTATIC, methodref >>> 8, methodref & 0xff]
+/** Calls a static method of the runtime. */
+export function call(methodref: number): number[] {
+  return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
 }
 
-/** Hands `this` to a static method of the runtime. */
-export function receiverProbe(methodref: number): number[] {
-  return [ALOAD_0, INVOKESTATIC, methodref >>> 8, methodref & 0xff]
+/** Pushes the id and calls. */
+export function idProbe(id: number, methodref: number): number[] {
+  return [...pushId(id), ...call(methodref)]
 }

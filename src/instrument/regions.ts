@@ -15,16 +15,15 @@
 
 import { append } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
-import { type Code, instructionLength } from '../classfile/code.ts'
-import { INVOKESTATIC, isReturn, LCONST_0, LLOAD, LSTORE } from '../classfile/opcodes.ts'
-import { Reader } from '../classfile/reader.ts'
+import { type Code, instructionLength, linesOf } from '../classfile/code.ts'
+import { isReturn, LCONST_0, LLOAD, LSTORE } from '../classfile/opcodes.ts'
 import { LONG, type VerificationType } from '../classfile/stack-map.ts'
 import { isSubroutineCall, successors } from './flow.ts'
 import { accessCode, newLocalOf } from './new-local.ts'
-import { pushId } from './probe.ts'
+import { idProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
 import type { Inserted, Probes } from './relocation.ts'
-import type { RuntimeRefs } from './runtime.ts'
+import type { RuntimeBlock } from './runtime.ts'
 
 /** Both lines belong to it. */
 export interface LineRange {
@@ -49,28 +48,6 @@ export interface RegionTask {
 /** Slots that these probes use at most, on what the method has on its stack. */
 export const REGION_SLOTS = 4
 
-/**
- * By bci: the line of the instruction there, 0 where that is not known.
- *
- * @returns undefined if the class was compiled without line numbers
- */
-export function linesOf({ bytes }: ClassFile, code: Code): Int32Array | undefined {
-  const rows: { start: number; line: number }[] = []
-  for (const { name, offset, length } of code.attributes) {
-    if (name !== 'LineNumberTable') continue
-    const content = new Reader(bytes, offset, offset + length)
-    for (let left = content.u2(); left > 0; left--) rows.push({ start: content.u2(), line: content.u2() })
-  }
-  if (rows.length === 0) return undefined
-  // A row holds up to the next one; where two begin, the later one.
-  const lines = new Int32Array(code.bytecode.length)
-  rows.sort((a, b) => a.start - b.start)
-  rows.forEach(({ start, line }, i) => {
-    lines.fill(line, start, rows[i + 1]?.start ?? lines.length)
-  })
-  return lines
-}
-
 export function isWithin(line: number, { from, to }: LineRange): boolean {
   return line >= from && line <= to
 }
@@ -92,7 +69,7 @@ export function timingOf(
   method: MethodInfo,
   code: Code,
   { regions, session }: RegionTask,
-  { region: refs }: RuntimeRefs,
+  { region: refs }: RuntimeBlock,
 ): RegionTiming {
   if (refs === null) throw new NotInstrumentable('its class has no probes for regions')
   const local = newLocalOf(method, code, regions.length * 2)
@@ -101,7 +78,6 @@ export function timingOf(
   const insert = (bci: number, probe: readonly number[]) => {
     inserted[bci] = [...(inserted[bci] ?? []), ...probe]
   }
-  const call = (ref: number) => [INVOKESTATIC, ref >>> 8, ref & 0xff]
   let begin: readonly number[] = []
   const localsSet: number[] = []
   const returns: number[] = []
@@ -109,8 +85,8 @@ export function timingOf(
   regions.forEach(({ id, lines: range }, i) => {
     const load = accessCode(LLOAD, local + 2 * i)
     const store = accessCode(LSTORE, local + 2 * i)
-    const enter = [...pushId(session), ...call(refs.enter)]
-    const exit = [...load, ...pushId(id), ...call(refs.exit)]
+    const enter = idProbe(session, refs.regionEnter)
+    const exit = [...load, ...idProbe(id, refs.regionExit)]
     append(thrown, exit)
     if (range === null) {
       begin = [...begin, LCONST_0, ...enter, ...store]
@@ -123,7 +99,7 @@ export function timingOf(
     localsSet.push(begin.length)
     for (const bci of crossings.entered) insert(bci, [...load, ...enter, ...store])
     // After that: a lone return is entered, and left.
-    for (const bci of crossings.left) insert(bci, [...load, ...pushId(id), ...call(refs.leave), ...store])
+    for (const bci of crossings.left) insert(bci, [...load, ...idProbe(id, refs.regionLeave), ...store])
   })
   const localTypes = regions.map(() => LONG)
   return { probes: { entry: begin, exit: returns, thrown }, inserted, local, localTypes, localsSet }

@@ -21,23 +21,10 @@
 // is one if the next instruction was a branch target already; else the method is left alone.
 
 import { instructionLength, switchOperands } from '../classfile/code.ts'
-import {
-  GOTO,
-  GOTO_W,
-  IFEQ,
-  IFNONNULL,
-  IFNULL,
-  isConditional,
-  isReturn,
-  isShortBranch,
-  JSR,
-  JSR_W,
-  LOOKUPSWITCH,
-  TABLESWITCH,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { ClassFormatProblem } from '../classfile/problem.ts'
 import { s2At, s4At } from '../classfile/reader.ts'
-import { movedAccess } from './new-local.ts'
+import { movedAccess, type NewLocals } from './new-local.ts'
 import { TooLong } from './problem.ts'
 import type { SharedExits } from './shared-exits.ts'
 
@@ -62,20 +49,7 @@ export interface Probes {
 /** By old bci: what goes before the instruction there, for whoever branches to it, too. */
 export type Inserted = readonly (readonly number[] | undefined)[]
 
-/** New variables that lie together. */
-export interface NewLocals {
-  readonly first: number
-  readonly slots: number
-}
-
 export class Relocation {
-  readonly #bytecode: Uint8Array
-  readonly #probes: Probes
-  readonly #shared: SharedExits | undefined
-  readonly #inserted: Inserted | undefined
-  readonly #newLocal: number
-  readonly #behind: Inserted | undefined
-  readonly #newSlots: number
   /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */
   readonly #moved: Int32Array
   /** By old bci: the branch there becomes a 32-bit one. */
@@ -85,26 +59,19 @@ export class Relocation {
    * @param hasFrame  whether an old bci has a frame, or needs none; asked only of code above 32 KiB
    * @param shared    returns that jump; without, each has its own probe
    * @param inserted  code without branches
-   * @param newLocals variables for which others make room; none if the first is -1
+   * @param newLocals variables for which others make room
    * @param behind    code behind instructions that neither branch, return nor switch
    * @throws ClassFormatProblem | TooLong
    */
   constructor(
-    bytecode: Uint8Array,
-    probes: Probes,
+    private readonly bytecode: Uint8Array,
+    private readonly probes: Probes,
     hasFrame: (bci: number) => boolean,
-    shared: SharedExits | undefined,
-    inserted: Inserted | undefined,
-    newLocals: NewLocals = { first: -1, slots: 1 },
-    behind?: Inserted,
+    private readonly shared: SharedExits | undefined,
+    private readonly inserted: Inserted | undefined,
+    private readonly newLocals: NewLocals | undefined,
+    private readonly behind: Inserted | undefined,
   ) {
-    this.#bytecode = bytecode
-    this.#probes = probes
-    this.#shared = shared
-    this.#inserted = inserted
-    this.#newLocal = newLocals.first
-    this.#behind = behind
-    this.#newSlots = newLocals.slots
     this.#moved = new Int32Array(bytecode.length + 1).fill(-1)
     this.#layOut()
     while (this.length > 0x7fff && this.#widen(hasFrame)) this.#layOut()
@@ -112,7 +79,7 @@ export class Relocation {
 
   /** New position of the end of the old code. */
   get end(): number {
-    return this.#moved[this.#bytecode.length]
+    return this.#moved[this.bytecode.length]
   }
 
   /** Bytes of the moved code and the exits that follow it. */
@@ -122,17 +89,17 @@ export class Relocation {
 
   /** The shared exits: return opcode and position, in order. */
   get exits(): { opcode: number; position: number }[] {
-    const opcodes = this.#shared?.opcodes ?? []
+    const opcodes = this.shared?.opcodes ?? []
     return opcodes.map((opcode, i) => ({ opcode, position: this.end + i * this.#exitBytes }))
   }
 
   get #exitBytes(): number {
-    return this.#probes.exit.length + 1
+    return this.probes.exit.length + 1
   }
 
   /** Does the return at this old bci jump, instead of having a probe before it? */
   jumps(bci: number): boolean {
-    return this.#shared?.jumps[bci] === 1
+    return this.shared?.jumps[bci] === 1
   }
 
   /**
@@ -157,19 +124,20 @@ export class Relocation {
    */
   guarded(bci: number): number {
     const position = this.of(bci)
-    if (this.#behind === undefined) return position
+    if (this.behind === undefined) return position
     let before = bci - 1
     while (before >= 0 && this.#moved[before] < 0) before--
-    return before < 0 ? position : position - (this.#behind[before]?.length ?? 0)
+    return before < 0 ? position : position - (this.behind[before]?.length ?? 0)
   }
 
   /** New index of a local variable. */
   local(index: number): number {
-    return this.#newLocal >= 0 && index >= this.#newLocal ? index + this.#newSlots : index
+    const { newLocals } = this
+    return newLocals !== undefined && index >= newLocals.first ? index + newLocals.slots : index
   }
 
   #insertedBytes(bci: number): number {
-    return this.#inserted?.[bci]?.length ?? 0
+    return this.inserted?.[bci]?.length ?? 0
   }
 
   /**
@@ -178,16 +146,16 @@ export class Relocation {
    */
   nearest(bci: number): number {
     if (bci === 0) return 0
-    if (bci > this.#bytecode.length) throw new ClassFormatProblem(`bci ${bci} is beyond the code`)
+    if (bci > this.bytecode.length) throw new ClassFormatProblem(`bci ${bci} is beyond the code`)
     let at = bci
     while (this.#moved[at] < 0) at++
     return this.#moved[at]
   }
 
   #layOut(): void {
-    const bytecode = this.#bytecode
+    const { bytecode, newLocals } = this
     const moved = this.#moved
-    let position = this.#probes.entry.length
+    let position = this.probes.entry.length
     for (let bci = 0; bci < bytecode.length; ) {
       const opcode = bytecode[bci]
       let length = instructionLength(bytecode, bci)
@@ -195,25 +163,25 @@ export class Relocation {
       moved[bci] = position
       position += this.#insertedBytes(bci)
       bci += length
-      if (this.jumps(bci - length)) {
-        length = this.#wide?.[bci - length] === 1 ? WIDE_JUMP_BYTES : JUMP_BYTES
-      } else if (isReturn(opcode)) {
-        length += this.#probes.exit.length
-      } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
+      if (this.jumps(start)) {
+        length = this.#wide?.[start] === 1 ? WIDE_JUMP_BYTES : JUMP_BYTES
+      } else if (op.isReturn(opcode)) {
+        length += this.probes.exit.length
+      } else if (opcode === op.TABLESWITCH || opcode === op.LOOKUPSWITCH) {
         length += switchOperands(position) - position - (switchOperands(start) - start)
-      } else if (this.#wide?.[bci - length] === 1) {
-        length = isConditional(opcode) ? WIDE_CONDITIONAL_BYTES : WIDE_JUMP_BYTES
-      } else if (this.#newLocal >= 0) {
-        length = movedAccess(bytecode, bci - length, this.#newLocal, this.#newSlots)?.length ?? length
+      } else if (this.#wide?.[start] === 1) {
+        length = op.isConditional(opcode) ? WIDE_CONDITIONAL_BYTES : WIDE_JUMP_BYTES
+      } else if (newLocals !== undefined) {
+        length = movedAccess(bytecode, start, newLocals)?.length ?? length
       }
-      position += length + (this.#behind?.[start]?.length ?? 0)
+      position += length + (this.behind?.[start]?.length ?? 0)
     }
     moved[bytecode.length] = position
   }
 
   /** Marks the branches whose targets are out of reach in the present layout; false if there are none. */
   #widen(hasFrame: (bci: number) => boolean): boolean {
-    const bytecode = this.#bytecode
+    const bytecode = this.bytecode
     this.#wide ??= new Uint8Array(bytecode.length)
     let found = false
     for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
@@ -221,10 +189,11 @@ export class Relocation {
       if (this.#wide[bci] === 1) continue
       let offset: number
       if (this.jumps(bci)) offset = this.#exit(opcode) - this.instruction(bci)
-      else if (isShortBranch(opcode)) offset = this.of(bci + s2At(bytecode, bci + 1)) - this.instruction(bci)
+      else if (op.isShortBranch(opcode))
+        offset = this.of(bci + s2At(bytecode, bci + 1)) - this.instruction(bci)
       else continue
       if (offset === (offset << 16) >> 16) continue
-      if (isConditional(opcode) && !hasFrame(bci + 3)) throw new TooLong('branch too far')
+      if (op.isConditional(opcode) && !hasFrame(bci + 3)) throw new TooLong('branch too far')
       this.#wide[bci] = 1
       found = true
     }
@@ -233,37 +202,36 @@ export class Relocation {
 
   /** Writes the moved code to the start of `out`. */
   write(out: Uint8Array): void {
-    const bytecode = this.#bytecode
-    const { entry, exit } = this.#probes
+    const { bytecode, newLocals } = this
+    const { entry, exit } = this.probes
     out.set(entry)
     for (let bci = 0; bci < bytecode.length; ) {
       const opcode = bytecode[bci]
       const next = bci + instructionLength(bytecode, bci)
       let at = this.#moved[bci]
-      const inserted = this.#inserted?.[bci]
+      const inserted = this.inserted?.[bci]
       if (inserted !== undefined) {
         out.set(inserted, at)
         at += inserted.length
       }
       if (this.jumps(bci)) {
-        this.#writeJump(out, at, bci, GOTO, this.#exit(opcode))
-      } else if (isShortBranch(opcode)) {
+        this.#writeJump(out, at, bci, op.GOTO, this.#exit(opcode))
+      } else if (op.isShortBranch(opcode)) {
         this.#writeBranch(out, at, bci, opcode)
-      } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
+      } else if (opcode === op.TABLESWITCH || opcode === op.LOOKUPSWITCH) {
         this.#writeSwitch(out, at, bci, next)
-      } else if (opcode === GOTO_W || opcode === JSR_W) {
+      } else if (opcode === op.GOTO_W || opcode === op.JSR_W) {
         out[at] = opcode
         putS4(out, at + 1, this.#target(bci, s4At(bytecode, bci + 1)) - at)
       } else {
-        if (isReturn(opcode)) {
+        if (op.isReturn(opcode)) {
           out.set(exit, at)
           at += exit.length
         }
-        const moved =
-          this.#newLocal < 0 ? undefined : movedAccess(bytecode, bci, this.#newLocal, this.#newSlots)
+        const moved = newLocals && movedAccess(bytecode, bci, newLocals)
         if (moved !== undefined) out.set(moved, at)
         else for (let i = bci; i < next; i++) out[at++] = bytecode[i]
-        const behind = this.#behind?.[bci]
+        const behind = this.behind?.[bci]
         if (behind !== undefined) out.set(behind, at)
       }
       bci = next
@@ -279,26 +247,26 @@ export class Relocation {
   }
 
   #writeBranch(out: Uint8Array, at: number, bci: number, opcode: number): void {
-    this.#writeJump(out, at, bci, opcode, this.#target(bci, s2At(this.#bytecode, bci + 1)))
+    this.#writeJump(out, at, bci, opcode, this.#target(bci, s2At(this.bytecode, bci + 1)))
   }
 
   #writeJump(out: Uint8Array, at: number, bci: number, opcode: number, target: number): void {
     if (this.#wide?.[bci] !== 1) {
       out[at] = opcode
       putS2(out, at + 1, target - at)
-    } else if (isConditional(opcode)) {
+    } else if (op.isConditional(opcode)) {
       out[at] = inverse(opcode)
       putS2(out, at + 1, WIDE_CONDITIONAL_BYTES)
-      out[at + 3] = GOTO_W
+      out[at + 3] = op.GOTO_W
       putS4(out, at + 4, target - (at + 3))
     } else {
-      out[at] = opcode === JSR ? JSR_W : GOTO_W
+      out[at] = opcode === op.JSR ? op.JSR_W : op.GOTO_W
       putS4(out, at + 1, target - at)
     }
   }
 
   #writeSwitch(out: Uint8Array, at: number, bci: number, next: number): void {
-    const bytecode = this.#bytecode
+    const bytecode = this.bytecode
     const from = switchOperands(bci)
     const to = switchOperands(at)
     const moveOffset = (i: number) => {
@@ -307,7 +275,7 @@ export class Relocation {
     out[at] = bytecode[bci]
     moveOffset(0) // default
     out.set(bytecode.subarray(from + 4, from + 8), to + 4) // low, or the number of pairs
-    if (bytecode[bci] === TABLESWITCH) {
+    if (bytecode[bci] === op.TABLESWITCH) {
       out.set(bytecode.subarray(from + 8, from + 12), to + 8) // high
       for (let i = 12; from + i < next; i += 4) moveOffset(i)
     } else {
@@ -320,7 +288,7 @@ export class Relocation {
 
   /** New position of a branch target: an instruction, never the end. */
   #target(bci: number, offset: number): number {
-    if (bci + offset === this.#bytecode.length) {
+    if (bci + offset === this.bytecode.length) {
       throw new ClassFormatProblem(`the branch at bci ${bci} leaves the code`)
     }
     return this.of(bci + offset)
@@ -329,9 +297,9 @@ export class Relocation {
 
 /** The conditional that branches exactly when this one does not: they come in pairs. */
 function inverse(opcode: number): number {
-  if (opcode === IFNULL) return IFNONNULL
-  if (opcode === IFNONNULL) return IFNULL
-  return ((opcode - IFEQ) ^ 1) + IFEQ
+  if (opcode === op.IFNULL) return op.IFNONNULL
+  if (opcode === op.IFNONNULL) return op.IFNULL
+  return ((opcode - op.IFEQ) ^ 1) + op.IFEQ
 }
 
 function putS2(out: Uint8Array, at: number, value: number): void {

@@ -23,117 +23,84 @@ const ID = '(I)V'
 const COUNT_AND_ID = '(II)V'
 const COUNT = '(I)I'
 const OBJECT = '(Ljava/lang/Object;)V'
+const OBJECT_AND_INT = '(Ljava/lang/Object;I)V'
 const OBJECTS = '(Ljava/lang/Object;Ljava/lang/Object;)V'
 const SAME_OBJECT = '(Ljava/lang/Object;)Ljava/lang/Object;'
 const NOTHING = '()V'
-const THROWN_AND_ID = '(Ljava/lang/Throwable;I)Ljava/lang/Throwable;'
-const THROWN_COUNT_AND_ID = '(Ljava/lang/Throwable;II)Ljava/lang/Throwable;'
+
+/** A method of the runtime: its name, unless that is the key, and its descriptor. */
+type Method = string | readonly [name: string, descriptor: string]
+type Methods<K extends string> = Readonly<Record<K, Method>>
+/** Pool indices that methods have. */
+type Refs<M> = { readonly [method in keyof M]: number }
 
 /**
  * What events are to tell: when they were, or what was executed since the last. They have probes of their own, of the
  * same meaning.
  */
-export type EventClock = 'time' | 'switched' | 'executed' | 'allocated'
+export type EventClock = keyof typeof EVENTS
 
-const EXECUTED = {
-  methodEntry: ['countEntry', ID],
-  methodExit: ['countExit', COUNT_AND_ID],
-  methodThrown: ['countThrown', THROWN_COUNT_AND_ID],
-  methodResume: ['countResume', ID],
-  rootEntry: ['countRootEntry', ID],
-  rootExit: ['countRootExit', COUNT_AND_ID],
-  rootThrown: ['countRootThrown', THROWN_COUNT_AND_ID],
-  countLoop: ['countLoop', COUNT],
-  countCall: ['countCall', COUNT],
+/** @param count  `I` where events take a count */
+function events(names: string, count: '' | 'I') {
+  const [entry, exit, thrown, resume, rootEntry, rootExit, rootThrown] = names.split(' ')
+  const leaves = `(${count}I)V`
+  const throws = `(Ljava/lang/Throwable;${count}I)Ljava/lang/Throwable;`
+  return {
+    begins: { methodEntry: [entry!, ID], methodExit: [exit!, leaves] },
+    /**
+     * Exits of methods that return a value, which they hand through, by the type that these have in descriptors. Of a class,
+     * only those that its methods need.
+     */
+    valueExit: (type: ValueType): Method => [exit!, `(${type}${count}I)${type}`],
+    others: {
+      methodThrown: [thrown!, throws],
+      methodResume: [resume!, ID],
+      rootEntry: [rootEntry!, ID],
+      rootExit: [rootExit!, leaves],
+      rootThrown: [rootThrown!, throws],
+    },
+  } as const
+}
+
+const COUNTS = 'countEntry countExit countThrown countResume countRootEntry countRootExit countRootThrown'
+const EVENTS = {
+  time: events('methodEntry methodExit methodThrown methodResume rootEntry rootExit rootThrown', ''),
+  /** As `time`, where methods are switched on and off while they have these probes. Roots are always on. */
+  switched: events(
+    'switchedEntry switchedExit switchedThrown switchedResume rootEntry rootExit rootThrown',
+    '',
+  ),
+  executed: events(COUNTS, 'I'),
+  allocated: events(COUNTS, 'I'),
 } as const
+
+const EXECUTED = { countLoop: COUNT, countCall: COUNT } as const
+/** Records the whole call of a method that needs no probe at its end (leaf.ts). */
+const LEAF = { countLeaf: COUNT_AND_ID } as const
 
 /** Follow an allocation (allocations.ts). */
 const ALLOCATIONS = {
-  allocated: ['allocated', '(Ljava/lang/Class;)V'],
-  allocatedPrimitives: ['allocatedPrimitives', COUNT_AND_ID],
-  allocatedPrimitiveArray: ['allocatedPrimitiveArray', OBJECT],
-  constructed: ['constructed', OBJECT],
-  allocatedArray: ['allocatedArray', '([Ljava/lang/Object;)V'],
-  allocatedArrays: ['allocatedArrays', '(Ljava/lang/Object;I)V'],
-  allocatedArraysOf: ['allocatedArraysOf', OBJECT],
-  allocatedObject: ['allocatedObject', OBJECT],
-  allocatedBox: ['allocatedBox', OBJECT],
-  allocatedString: ['allocatedString', OBJECT],
-  allocatedConcatenation: ['allocatedConcatenation', OBJECT],
-  cloning: ['cloning', NOTHING],
-  allocatedClone: ['allocatedClone', OBJECT],
+  allocated: '(Ljava/lang/Class;)V',
+  allocatedPrimitives: COUNT_AND_ID,
+  allocatedPrimitiveArray: OBJECT,
+  constructed: OBJECT,
+  allocatedArray: '([Ljava/lang/Object;)V',
+  allocatedArrays: OBJECT_AND_INT,
+  allocatedArraysOf: OBJECT,
+  allocatedObject: OBJECT,
+  allocatedBox: OBJECT,
+  allocatedString: OBJECT,
+  allocatedConcatenation: OBJECT,
+  cloning: NOTHING,
+  allocatedClone: OBJECT,
 } as const
-
-/** Pool indices that those refer to. */
-export type AllocationRefs = { readonly [probe in keyof typeof ALLOCATIONS]: number }
+export type AllocationRefs = Refs<typeof ALLOCATIONS>
 
 /** Of code that times regions. */
-const REGION_PROBES = {
-  enter: ['regionEnter', '(JI)J'],
-  leave: ['regionLeave', '(JI)J'],
-  exit: ['regionExit', '(JI)V'],
-} as const
+const REGIONS = { regionEnter: '(JI)J', regionLeave: '(JI)J', regionExit: '(JI)V' } as const
 
-/** Pool indices that the probes of regions refer to. */
-export type RegionRefs = { readonly [probe in keyof typeof REGION_PROBES]: number }
-
-/** Records the whole call of a method that needs no probe at its end (leaf.ts). */
-const LEAF = ['countLeaf', COUNT_AND_ID] as const
-
-const PROBES = {
-  time: {
-    methodEntry: ['methodEntry', ID],
-    methodExit: ['methodExit', ID],
-    methodThrown: ['methodThrown', THROWN_AND_ID],
-    methodResume: ['methodResume', ID],
-    rootEntry: ['rootEntry', ID],
-    rootExit: ['rootExit', ID],
-    rootThrown: ['rootThrown', THROWN_AND_ID],
-  },
-  /** As `time`, where methods are switched on and off while they have these probes. Roots are always on. */
-  switched: {
-    methodEntry: ['switchedEntry', ID],
-    methodExit: ['switchedExit', ID],
-    methodThrown: ['switchedThrown', THROWN_AND_ID],
-    methodResume: ['switchedResume', ID],
-    rootEntry: ['rootEntry', ID],
-    rootExit: ['rootExit', ID],
-    rootThrown: ['rootThrown', THROWN_AND_ID],
-  },
-  executed: EXECUTED,
-  allocated: { ...EXECUTED, ...ALLOCATIONS },
-} as const
-
-/**
- * Exits of methods that return a value, which they hand through, by the type that these have in descriptors. Of a class, only
- * those that its methods need.
- */
-const VALUE_EXITS = {
-  time: {
-    I: ['methodExit', '(II)I'],
-    J: ['methodExit', '(JI)J'],
-    F: ['methodExit', '(FI)F'],
-    D: ['methodExit', '(DI)D'],
-    'Ljava/lang/Object;': ['methodExit', '(Ljava/lang/Object;I)Ljava/lang/Object;'],
-  },
-  switched: {
-    I: ['switchedExit', '(II)I'],
-    J: ['switchedExit', '(JI)J'],
-    F: ['switchedExit', '(FI)F'],
-    D: ['switchedExit', '(DI)D'],
-    'Ljava/lang/Object;': ['switchedExit', '(Ljava/lang/Object;I)Ljava/lang/Object;'],
-  },
-  executed: {
-    I: ['countExit', '(III)I'],
-    J: ['countExit', '(JII)J'],
-    F: ['countExit', '(FII)F'],
-    D: ['countExit', '(DII)D'],
-    'Ljava/lang/Object;': ['countExit', '(Ljava/lang/Object;II)Ljava/lang/Object;'],
-  },
-} as const
-
-export type ValueType = keyof (typeof VALUE_EXITS)['time']
-export const VALUE_TYPES = Object.keys(VALUE_EXITS.time) as readonly ValueType[]
+export const VALUE_TYPES = ['I', 'J', 'F', 'D', 'Ljava/lang/Object;'] as const
+export type ValueType = (typeof VALUE_TYPES)[number]
 
 /** Undefined for what no exit hands through: another class would have to be looked up for that. */
 export function valueType(descriptor: string): ValueType | undefined {
@@ -142,15 +109,14 @@ export function valueType(descriptor: string): ValueType | undefined {
   return VALUE_TYPES.find((it) => it === type)
 }
 
+/** Where call sites are told, but for mode `sample`. */
+const SITES = { callSite: ID, siteEntry: NOTHING } as const
+
 /** The probes of mode `sample`. */
 const SAMPLES_CLASS = 'java/lang/JFluid1Samples'
 const STACK_CLASS = `${SAMPLES_CLASS}$Stack`
 const STACK = `L${STACK_CLASS};`
-
-/** Where call sites are told. */
-const SITE_PROBES = { callSite: ID, siteEntry: NOTHING } as const
-
-const SAMPLE_PROBES = {
+const SAMPLES = {
   methodEntry: `(I)${STACK}`,
   methodExit: `(${STACK}I)V`,
   methodResume: `(${STACK}I)V`,
@@ -164,54 +130,17 @@ const SAMPLE_PROBES = {
   quietEntry: `()${STACK}`,
   quiet: '(II)V',
 } as const
+const SAMPLE_SITE = { site: `(${STACK}I)V` } as const
 
-const SAMPLE_SITE = `(${STACK}I)V`
-
-type SampleProbeName = keyof typeof SAMPLE_PROBES
-
-/** Pool indices that the probes of mode `sample` refer to. */
-export interface SampleRefs extends Readonly<Record<SampleProbeName, number>> {
+export type SampleRefs = Refs<typeof SAMPLES> & {
   /** The class of what is kept in the variable. */
   readonly stackClass: number
   /** Tells a call site; 0 unless asked for. */
   readonly site: number
 }
 
-/** Pool indices that probes of call sites refer to. */
-export type SiteRefs = { readonly [method in keyof typeof SITE_PROBES]: number }
-
-/** Pool indices that probes refer to. */
-export interface RuntimeRefs {
-  readonly methodEntry: number
-  readonly methodExit: number
-  /** The same, handing through the value that is returned, by `valueType`: those that the class needs. */
-  readonly valueExits: ReadonlyMap<string, number>
-  /** The same, handing through what is thrown. */
-  readonly methodThrown: number
-  readonly methodResume: number
-  readonly rootEntry: number
-  readonly rootExit: number
-  readonly rootThrown: number
-  /** These are 0 where events tell the time. */
-  readonly countLoop: number
-  readonly countCall: number
-  /** 0 unless calls or bytecodes are counted. */
-  readonly countLeaf: number
-  readonly reflectiveCall: number
-  /** Hides what a method handle calls from C1; 0 but for the class that gives it. */
-  readonly handleMember: number
-  /** Class java/lang/Throwable, for the frames of our handlers. */
-  readonly throwable: number
-  /** The Utf8 that names the attribute. */
-  readonly stackMapTable: number
-  /** Null but for a class with regions. */
-  readonly region: RegionRefs | null
-  /** Classes for the frames of shared exits, by name: all that `returnedClasses` asked for. */
-  readonly returned: ReadonlyMap<string, number>
-}
-
-/** The runtime's methods for probes where work changes hands. */
-const HAND_OVER_METHODS = {
+/** Where work changes hands. */
+const HAND_OVERS = {
   submitted: OBJECT,
   submittedTo: OBJECTS,
   delayed: OBJECT,
@@ -224,36 +153,59 @@ const HAND_OVER_METHODS = {
   threadStarts: OBJECT,
   threadEnds: NOTHING,
 } as const
+export type HandOverRefs = Refs<typeof HAND_OVERS>
 
-/** The runtime's methods for probes where threads wait. */
-const WAIT_METHODS = {
+/** Where threads wait. */
+const WAITS = {
   lockWanted: OBJECT,
   lockTaken: NOTHING,
   calling: ID,
-  monitorHeld: '(Ljava/lang/Object;I)V',
-  waitBegins: '(Ljava/lang/Object;I)V',
+  monitorHeld: OBJECT_AND_INT,
+  waitBegins: OBJECT_AND_INT,
   waitEnds: NOTHING,
-  callWaits: '(Ljava/lang/Object;I)V',
+  callWaits: OBJECT_AND_INT,
   callWaited: NOTHING,
 } as const
-
-export type WaitRefs = {
-  readonly [method in keyof typeof WAIT_METHODS]: number
-} & {
+export type WaitRefs = Refs<typeof WAITS> & {
   /** The class itself. */
   readonly own: number
 }
 
-/** Pool indices that those probes refer to. */
-export type HandOverRefs = { readonly [method in keyof typeof HAND_OVER_METHODS]: number }
+const REFLECTION = { reflectiveCall: OBJECT } as const
+const HANDLE_MEMBER = { handleMember: SAME_OBJECT } as const
 
-export interface RuntimeBlock extends RuntimeRefs {
+type EventRefs = Refs<(typeof EVENTS)['time']['begins'] & (typeof EVENTS)['time']['others']>
+const NO_EVENTS: EventRefs = {
+  ...{ methodEntry: 0, methodExit: 0, methodThrown: 0, methodResume: 0 },
+  ...{ rootEntry: 0, rootExit: 0, rootThrown: 0 },
+}
+
+/** Pool indices that probes refer to. Those of events are 0 in a class with regions, which has no others. */
+export interface RuntimeBlock extends EventRefs {
+  /** As `methodExit`, handing through the value that is returned, by `valueType`: those that the class needs. */
+  readonly valueExits: ReadonlyMap<string, number>
+  /** These are 0 where events tell the time. */
+  readonly countLoop: number
+  readonly countCall: number
+  /** 0 unless calls or bytecodes are counted. */
+  readonly countLeaf: number
+  readonly reflectiveCall: number
+  /** Hides what a method handle calls from C1; 0 but for the class that gives it. */
+  readonly handleMember: number
+  /** Class java/lang/Throwable, for the frames of our handlers. */
+  readonly throwable: number
+  /** The Utf8 that names the attribute. */
+  readonly stackMapTable: number
+  /** Classes for the frames of shared exits, by name: all that `returnedClasses` asked for. */
+  readonly returned: ReadonlyMap<string, number>
+  /** Null but for a class with regions. */
+  readonly region: Refs<typeof REGIONS> | null
   /** Null but for mode `sample`. */
   readonly samples: SampleRefs | null
   /** Null where allocations are not told. */
   readonly allocations: AllocationRefs | null
   /** Null unless call sites are told, and by all modes but `sample`. */
-  readonly sites: SiteRefs | null
+  readonly sites: Refs<typeof SITES> | null
   /** Null for classes where no work changes hands. */
   readonly handOver: HandOverRefs | null
   /** Null unless waits are told. */
@@ -264,8 +216,15 @@ export interface RuntimeBlock extends RuntimeRefs {
   readonly poolEntries: number
 }
 
-/** What a recipe needs besides. */
-interface MoreProbes {
+/** What a class needs: of one class file and recipe always the same. */
+export interface Wanted {
+  readonly clock: EventClock | 'regions'
+  /** Names of classes that are returned. */
+  readonly returned: readonly string[]
+  /** What methods of the class return, in order. */
+  readonly values?: readonly ValueType[]
+  /** Work changes hands in the class. */
+  readonly handsOver?: boolean
   /** The class's own name, where waits are told. */
   readonly waitsOf?: string | undefined
   /** Threads sample themselves. */
@@ -276,190 +235,62 @@ interface MoreProbes {
   readonly leaves?: boolean
   /** The class gives what method handles call. */
   readonly handleMembers?: boolean
-  /** What methods of the class return, in order. */
-  readonly values?: readonly ValueType[]
 }
 
-/**
- * @param returned  names of more classes to have: of one class file always the same
- * @param handsOver whether the class is one where work changes hands
- * @param waitsOf   where probes tell of waiting, the name of the class
- */
-export function runtimeBlock(
-  pool: ConstantPool,
-  returned: readonly string[],
-  handsOver = false,
-  clock: EventClock = 'time',
-  {
-    waitsOf,
-    samples = false,
-    sites = false,
-    leaves = false,
-    handleMembers = false,
-    values = [],
-  }: MoreProbes = {},
-): RuntimeBlock {
-  const valueExits = VALUE_EXITS[clock === 'allocated' ? 'executed' : clock]
-  const valueTexts = values.flatMap((type) => valueExits[type])
-  const more = { waitsOf, samples, sites, leaves, handleMembers }
-  const block = new Block(pool, returned, handsOver, clock, more, valueTexts)
+export function runtimeBlock(pool: ConstantPool, wanted: Wanted): RuntimeBlock {
+  const { clock, returned, values = [], waitsOf, samples, sites } = wanted
+  const block = new Block(pool, waitsOf === undefined ? returned : [waitsOf, ...returned])
   const runtime = block.class(RUNTIME_CLASS)
-  const probe = (key: keyof (typeof PROBES)['time']): number => {
-    const [name, descriptor] = PROBES[clock][key]
-    return block.method(runtime, name, descriptor)
-  }
-  const executed = ([name, descriptor]: readonly [string, string]): number =>
-    clock === 'time' || clock === 'switched' ? 0 : block.method(runtime, name, descriptor)
+  const isCounted = clock === 'executed' || clock === 'allocated'
   return {
-    methodEntry: probe('methodEntry'),
-    methodExit: probe('methodExit'),
-    valueExits: new Map(
-      values.map((type) => {
-        const [name, descriptor] = valueExits[type]
-        return [type, block.method(runtime, name, descriptor)]
-      }),
-    ),
-    methodThrown: probe('methodThrown'),
-    methodResume: probe('methodResume'),
-    rootEntry: probe('rootEntry'),
-    rootExit: probe('rootExit'),
-    rootThrown: probe('rootThrown'),
-    countLoop: executed(EXECUTED.countLoop),
-    countCall: executed(EXECUTED.countCall),
-    countLeaf: leaves ? executed(LEAF) : 0,
-    reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
-    handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
+    ...(clock === 'regions'
+      ? { ...NO_EVENTS, valueExits: new Map() }
+      : eventRefs(block, runtime, clock, values)),
+    region: clock === 'regions' ? block.methods(runtime, REGIONS) : null,
+    ...(isCounted ? block.methods(runtime, EXECUTED) : { countLoop: 0, countCall: 0 }),
+    ...(isCounted && wanted.leaves ? block.methods(runtime, LEAF) : { countLeaf: 0 }),
+    ...block.methods(runtime, REFLECTION),
+    ...(wanted.handleMembers ? block.methods(runtime, HANDLE_MEMBER) : { handleMember: 0 }),
     throwable: block.class('java/lang/Throwable'),
     stackMapTable: block.utf8('StackMapTable'),
-    region: null,
     returned: new Map(returned.map((name) => [name, block.class(name)])),
     samples: samples ? sampleRefs(block, sites) : null,
-    sites: sites && !samples ? refsOf(SITE_PROBES, block, runtime) : null,
-    handOver: handsOver ? refsOf(HAND_OVER_METHODS, block, runtime) : null,
-    allocations: clock === 'allocated' ? allocationRefs(block, runtime) : null,
-    waits:
-      waitsOf === undefined ? null : { ...refsOf(WAIT_METHODS, block, runtime), own: block.class(waitsOf) },
+    sites: sites && !samples ? block.methods(runtime, SITES) : null,
+    handOver: wanted.handsOver ? block.methods(runtime, HAND_OVERS) : null,
+    allocations: clock === 'allocated' ? block.methods(runtime, ALLOCATIONS) : null,
+    waits: waitsOf === undefined ? null : { ...block.methods(runtime, WAITS), own: block.class(waitsOf) },
     poolBytes: block.writer.finish(),
     poolEntries: block.entries,
   }
 }
 
-function allocationRefs(block: Block, runtime: number): AllocationRefs {
-  const refs = Object.entries(ALLOCATIONS).map(([name, [method, type]]) => [
-    name,
-    block.method(runtime, method, type),
-  ])
-  return Object.fromEntries(refs) as AllocationRefs
+function eventRefs(block: Block, runtime: number, clock: EventClock, values: readonly ValueType[]) {
+  const { begins, valueExit, others } = EVENTS[clock]
+  const first = block.methods(runtime, begins)
+  const valueExits = new Map(values.map((type) => [type, block.method(runtime, type, valueExit(type))]))
+  return { ...first, valueExits, ...block.methods(runtime, others) }
 }
 
-function sampleRefs(block: Block, sites: boolean): SampleRefs {
+function sampleRefs(block: Block, sites = false): SampleRefs {
   const owner = block.class(SAMPLES_CLASS)
-  const refs = Object.entries(SAMPLE_PROBES).map(([name, descriptor]) => [
-    name,
-    block.method(owner, name, descriptor),
-  ])
+  const refs = block.methods(owner, SAMPLES)
   const stackClass = block.class(STACK_CLASS)
-  const site = sites ? block.method(owner, 'site', SAMPLE_SITE) : 0
-  return { ...(Object.fromEntries(refs) as Record<SampleProbeName, number>), stackClass, site }
+  return { ...refs, stackClass, ...(sites ? block.methods(owner, SAMPLE_SITE) : { site: 0 }) }
 }
-
-/** The block of a class of which regions are timed: it has no other probes. */
-export function regionBlock(
-  pool: ConstantPool,
-  returned: readonly string[],
-  handleMembers: boolean,
-): RuntimeBlock {
-  const block = new Block(pool, returned, false, 'regions', { handleMembers })
-  const runtime = block.class(RUNTIME_CLASS)
-  const probe = (key: keyof RegionRefs): number => {
-    const [name, descriptor] = REGION_PROBES[key]
-    return block.method(runtime, name, descriptor)
-  }
-  return {
-    ...{ methodEntry: 0, methodExit: 0, methodThrown: 0, methodResume: 0 },
-    ...{ valueExits: new Map(), rootEntry: 0, rootExit: 0, rootThrown: 0 },
-    ...{ countLoop: 0, countCall: 0, countLeaf: 0 },
-    region: { enter: probe('enter'), leave: probe('leave'), exit: probe('exit') },
-    reflectiveCall: block.method(runtime, 'reflectiveCall', OBJECT),
-    handleMember: handleMembers ? block.method(runtime, 'handleMember', SAME_OBJECT) : 0,
-    throwable: block.class('java/lang/Throwable'),
-    stackMapTable: block.utf8('StackMapTable'),
-    returned: new Map(returned.map((name) => [name, block.class(name)])),
-    handOver: null,
-    waits: null,
-    allocations: null,
-    samples: null,
-    sites: null,
-    poolBytes: block.writer.finish(),
-    poolEntries: block.entries,
-  }
-}
-
-function refsOf<K extends string>(
-  methods: Readonly<Record<K, string>>,
-  block: Block,
-  runtime: number,
-): Readonly<Record<K, number>> {
-  const refs = Object.entries<string>(methods).map(([name, type]) => [
-    name,
-    block.method(runtime, name, type),
-  ])
-  return Object.fromEntries(refs) as Record<K, number>
-}
-
-const TEXTS = [RUNTIME_CLASS, 'reflectiveCall', OBJECT, 'java/lang/Throwable', 'StackMapTable']
-
-interface Wanted {
-  readonly text: string
-  readonly bytes: Uint8Array
-}
-
-function wanted(text: string): Wanted {
-  return { text, bytes: encodeModifiedUtf8(text) }
-}
-
-const wantedFor = (probes: object): Wanted[] =>
-  [...new Set<string>([...TEXTS, ...Object.values(probes).flat()])].map(wanted)
-const WANTED: Readonly<Record<EventClock | 'regions', Wanted[]>> = {
-  time: wantedFor(PROBES.time),
-  switched: wantedFor(PROBES.switched),
-  executed: wantedFor(PROBES.executed),
-  allocated: wantedFor(PROBES.allocated),
-  regions: wantedFor(REGION_PROBES),
-}
-const WANTED_TO_SAMPLE = [
-  ...new Set([SAMPLES_CLASS, STACK_CLASS, ...Object.entries(SAMPLE_PROBES).flat()]),
-].map(wanted)
-const WANTED_TO_TELL_SITES = ['site', SAMPLE_SITE, ...Object.entries(SITE_PROBES).flat()].map(wanted)
-const WANTED_OF_LEAVES = [...LEAF].map(wanted)
-const WANTED_TO_HIDE_MEMBERS = ['handleMember', SAME_OBJECT].map(wanted)
-const WANTED_TO_HAND_OVER = [...Object.keys(HAND_OVER_METHODS), OBJECTS, NOTHING].map(wanted)
-const WANTED_TO_WAIT = [...new Set(Object.entries(WAIT_METHODS).flat())].map(wanted)
 
 class Block {
   readonly writer = new Writer(320)
   entries = 0
-  readonly #pool: ConstantPool
   readonly #texts: Map<string, number>
 
+  /** @param names  of classes, that not all blocks have */
   constructor(
-    pool: ConstantPool,
-    returned: readonly string[],
-    handsOver: boolean,
-    clock: keyof typeof WANTED,
-    { waitsOf, samples, sites, leaves, handleMembers }: MoreProbes,
-    moreTexts: readonly string[] = [],
+    private readonly pool: ConstantPool,
+    names: readonly string[],
   ) {
-    this.#pool = pool
-    const more = [
-      ...(handsOver ? WANTED_TO_HAND_OVER : []),
-      ...(waitsOf === undefined ? [] : [...WANTED_TO_WAIT, wanted(waitsOf)]),
-      ...(samples ? WANTED_TO_SAMPLE : []),
-      ...(sites ? WANTED_TO_TELL_SITES : []),
-      ...(leaves ? WANTED_OF_LEAVES : []),
-      ...(handleMembers ? WANTED_TO_HIDE_MEMBERS : []),
-    ]
-    this.#texts = findTexts(pool, [...WANTED[clock], ...more, ...[...returned, ...moreTexts].map(wanted)])
+    this.#texts = findTexts(pool, FIXED_TEXTS)
+    if (names.length === 0) return
+    for (const [text, index] of findTexts(pool, byLength(names))) this.#texts.set(text, index)
   }
 
   utf8(text: string): number {
@@ -479,12 +310,19 @@ class Block {
     return this.#entry(CONSTANT_CLASS, this.utf8(name))
   }
 
-  method(owner: number, name: string, descriptor: string): number {
+  method(owner: number, key: string, method: Method): number {
+    const [name, descriptor] = typeof method === 'string' ? [key, method] : method
     return this.#entry(
       CONSTANT_METHODREF,
       owner,
       this.#entry(CONSTANT_NAME_AND_TYPE, this.utf8(name), this.utf8(descriptor)),
     )
+  }
+
+  methods<K extends string>(owner: number, methods: Methods<K>): Readonly<Record<K, number>> {
+    const refs: Partial<Record<K, number>> = {}
+    for (const key in methods) refs[key] = this.method(owner, key, methods[key])
+    return refs as Record<K, number>
   }
 
   #entry(tag: number, first: number, second?: number): number {
@@ -497,7 +335,7 @@ class Block {
   }
 
   #find(tag: number, first: number, second?: number): number {
-    const { bytes, offsets, count } = this.#pool
+    const { bytes, offsets, count } = this.pool
     if (first >= count || (second !== undefined && second >= count)) return 0 // refers to a new entry
     for (let index = 1; index < count; index++) {
       const at = offsets[index]
@@ -508,27 +346,52 @@ class Block {
   }
 
   #appended(): number {
-    return this.#pool.count + this.entries++
+    return this.pool.count + this.entries++
   }
 }
 
-/** The first index of each of our texts that the pool holds, compared as bytes: nothing is decoded. */
-function findTexts({ bytes, offsets, count }: ConstantPool, texts: readonly Wanted[]): Map<string, number> {
-  // By length: a pool has thousands of texts, few of them as long as one of ours.
-  const byLength = new Map<number, Wanted[]>()
-  for (const it of texts) {
-    const alike = byLength.get(it.bytes.length)
-    if (alike === undefined) byLength.set(it.bytes.length, [it])
-    else alike.push(it)
+interface Text {
+  readonly text: string
+  readonly bytes: Uint8Array
+}
+
+/** A pool has thousands of texts, few of them as long as one of ours. */
+type TextsByLength = ReadonlyMap<number, readonly Text[]>
+
+function byLength(texts: Iterable<string>): TextsByLength {
+  const found = new Map<number, Text[]>()
+  for (const text of texts) {
+    const bytes = encodeModifiedUtf8(text)
+    found.set(bytes.length, [...(found.get(bytes.length) ?? []), { text, bytes }])
   }
+  return found
+}
+
+/** All that any block may have. */
+const FIXED_TEXTS = byLength(
+  new Set([
+    ...[RUNTIME_CLASS, SAMPLES_CLASS, STACK_CLASS, 'java/lang/Throwable', 'StackMapTable'],
+    ...Object.values(EVENTS).flatMap(({ begins, others, valueExit }) => [
+      ...Object.values({ ...begins, ...others }).flat(),
+      ...VALUE_TYPES.flatMap((type) => valueExit(type)),
+    ]),
+    ...[EXECUTED, LEAF, ALLOCATIONS, REGIONS, SITES, SAMPLES, SAMPLE_SITE].flatMap((it) =>
+      Object.entries(it).flat(),
+    ),
+    ...[HAND_OVERS, WAITS, REFLECTION, HANDLE_MEMBER].flatMap((it) => Object.entries(it).flat()),
+  ]),
+)
+
+/** The first index of each of our texts that the pool holds, compared as bytes: nothing is decoded. */
+function findTexts({ bytes, offsets, count }: ConstantPool, ours: TextsByLength): Map<string, number> {
   const found = new Map<string, number>()
   for (let index = 1; index < count; index++) {
     const at = offsets[index]
     if (at === 0 || bytes[at] !== CONSTANT_UTF8) continue
-    const alike = byLength.get(u2At(bytes, at + 1))
+    const alike = ours.get(u2At(bytes, at + 1))
     if (alike === undefined) continue
-    for (const { text, bytes: ours } of alike)
-      if (!found.has(text) && isAt(bytes, at + 3, ours)) found.set(text, index)
+    for (const { text, bytes: wanted } of alike)
+      if (!found.has(text) && isAt(bytes, at + 3, wanted)) found.set(text, index)
   }
   return found
 }

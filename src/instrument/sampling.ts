@@ -20,23 +20,12 @@
 
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
-import {
-  ALOAD,
-  ASTORE,
-  ATHROW,
-  GETSTATIC,
-  INVOKEDYNAMIC,
-  INVOKESTATIC,
-  INVOKEVIRTUAL,
-  isReturn,
-  NEW,
-  PUTSTATIC,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { OBJECT, type VerificationType, verificationType } from '../classfile/stack-map.ts'
 import { type Blocks, blocksOf, defaultBlocks } from './blocks.ts'
 import { successors } from './flow.ts'
 import { accessCode, newLocalOf } from './new-local.ts'
-import { pushId } from './probe.ts'
+import { call, idProbe, pushId } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 import type { SampleRefs } from './runtime.ts'
 
@@ -72,7 +61,7 @@ export function sampleProbes(
 ): SampleProbes {
   const blocks = blocksOf(code, classFile.pool, defaultBlocks)
   const localType = verificationType(OBJECT, refs.stackClass)
-  const probe = (ref: number) => [...pushId(id), ...call(ref)]
+  const probe = (ref: number) => idProbe(id, ref)
   const pieces = withChecks(code, blocks)
   if (!isRoot && isLeaf(code.bytecode, blocks)) {
     const isQuiet = runsNothing(code.bytecode)
@@ -82,19 +71,19 @@ export function sampleProbes(
     }
     const local = newLocalOf(method, code)
     const inserted = insertedAt(pieces, (size) => [
-      ...accessCode(ALOAD, local),
+      ...accessCode(op.ALOAD, local),
       ...pushId(size),
       ...probe(refs.leafCheck),
     ])
     const begin = isQuiet ? call(refs.quietEntry) : probe(refs.leafEntry)
-    const entry = [...begin, ...accessCode(ASTORE, local)]
+    const entry = [...begin, ...accessCode(op.ASTORE, local)]
     return { entry, exit: [], thrown: [], inserted, local, localType }
   }
   const local = newLocalOf(method, code)
-  const load = accessCode(ALOAD, local)
+  const load = accessCode(op.ALOAD, local)
   const exit = [...load, ...probe(isRoot ? refs.rootExit : refs.methodExit)]
   return {
-    entry: [...probe(isRoot ? refs.rootEntry : refs.methodEntry), ...accessCode(ASTORE, local)],
+    entry: [...probe(isRoot ? refs.rootEntry : refs.methodEntry), ...accessCode(op.ASTORE, local)],
     exit,
     thrown: exit,
     resume: [...load, ...probe(refs.methodResume)],
@@ -112,7 +101,7 @@ export function sampleProbes(
 function isLeaf(bytecode: Uint8Array, { loops }: Blocks): boolean {
   if (loops.includes(1)) return false
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
-    if (isCall(bytecode[bci])) return false
+    if (op.isCall(bytecode[bci])) return false
   }
   return true
 }
@@ -121,17 +110,10 @@ function isLeaf(bytecode: Uint8Array, { loops }: Blocks): boolean {
 function runsNothing(bytecode: Uint8Array): boolean {
   for (let bci = 0; bci < bytecode.length; bci += instructionLength(bytecode, bci)) {
     const opcode = bytecode[bci]
-    if (isCall(opcode) || opcode === GETSTATIC || opcode === PUTSTATIC || opcode === NEW) return false
+    if (op.isCall(opcode) || opcode === op.GETSTATIC || opcode === op.PUTSTATIC || opcode === op.NEW)
+      return false
   }
   return true
-}
-
-function isCall(opcode: number): boolean {
-  return opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC
-}
-
-function call(method: number): number[] {
-  return [INVOKESTATIC, method >>> 8, method & 0xff]
 }
 
 function insertedAt(
@@ -179,7 +161,7 @@ export function withChecks({ bytecode, handlers }: Code, { sizes: whole, loops }
       mustCheck = false
     }
     sizes[piece]++
-    if (isCall(opcode) || isReturn(opcode) || opcode === ATHROW) mustCheck = true
+    if (op.isCall(opcode) || op.isReturn(opcode) || opcode === op.ATHROW) mustCheck = true
     const next = bci + instructionLength(bytecode, bci)
     if (next >= bytecode.length || whole[next] > 0 || sizes[piece] === MAX_PATH)
       end(successors(bytecode, bci))

@@ -9,18 +9,11 @@
 // Threads that sample themselves by bytecodes keep the number beside the id of what is called (sampling.ts).
 
 import type { ClassFile } from '../classfile/class-file.ts'
-import { type Code, forEachInstruction } from '../classfile/code.ts'
-import {
-  INVOKEDYNAMIC,
-  INVOKEINTERFACE,
-  INVOKESPECIAL,
-  INVOKESTATIC,
-  INVOKEVIRTUAL,
-} from '../classfile/opcodes.ts'
-import { Reader, u2At } from '../classfile/reader.ts'
-import { MAX_ID, pushId } from './probe.ts'
+import { type Code, forEachInstruction, linesOf } from '../classfile/code.ts'
+import { INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL, INVOKEVIRTUAL } from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
+import { idProbe, MAX_ID } from './probe.ts'
 import type { Inserted } from './relocation.ts'
-import type { SiteRefs } from './runtime.ts'
 
 /** A call in a method's own code. */
 export interface CallSite {
@@ -53,7 +46,8 @@ export class SiteNumbers {
   /** By bci. 0, which is no place, where there are no numbers left. */
   of(methodId: number, classFile: ClassFile, code: Code): ReadonlyMap<number, number> {
     const bcis = callsIn(classFile, code, this.#jdk)
-    const lineAt = lineNumbers(classFile, code)
+    const lines = linesOf(classFile, code)
+    const lineAt = (bci: number) => (lines === undefined || lines[bci] < 0 ? undefined : lines[bci])
     const known = this.#ofMethods.get(methodId)
     if (known?.size === bcis.length && bcis.every((bci) => this.#isStill(known.get(bci), lineAt(bci)))) {
       return known
@@ -96,14 +90,8 @@ export function siteProbes(
   methodref: number,
 ): Inserted {
   const inserted: number[][] = []
-  for (const [bci, number] of numbers)
-    inserted[bci] = [...before, ...pushId(number), INVOKESTATIC, methodref >>> 8, methodref & 0xff]
+  for (const [bci, number] of numbers) inserted[bci] = [...before, ...idProbe(number, methodref)]
   return inserted
-}
-
-/** Before a method's entry. */
-export function siteEntry({ siteEntry: methodref }: SiteRefs): number[] {
-  return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
 }
 
 /** Both, the first ones first. */
@@ -137,16 +125,4 @@ function endsInItself(opcode: number, owner: string, name: string, descriptor: s
   if (owner[0] === '[') return true
   if (owner === 'java/lang/Object') return opcode === INVOKESPECIAL && name === '<init>'
   return QUIET.test(owner) && QUIET_PARAMETERS.test(descriptor)
-}
-
-/** The line of an instruction: that of the nearest entry at it or before. */
-function lineNumbers({ bytes }: ClassFile, { attributes }: Code): (bci: number) => number | undefined {
-  const rows: { bci: number; line: number }[] = []
-  for (const { name, offset, length } of attributes) {
-    if (name !== 'LineNumberTable') continue
-    const content = new Reader(bytes, offset, offset + length)
-    for (let left = content.u2(); left > 0; left--) rows.push({ bci: content.u2(), line: content.u2() })
-  }
-  rows.sort((a, b) => a.bci - b.bci)
-  return (bci) => rows.findLast((row) => row.bci <= bci)?.line
 }

@@ -22,27 +22,11 @@
 import { ACC_STATIC, ACC_SYNCHRONIZED } from '../classfile/access.ts'
 import { type ClassFile, MAJOR_1_4, type MethodInfo } from '../classfile/class-file.ts'
 import { type Code, forEachInstruction } from '../classfile/code.ts'
-import {
-  ALOAD_0,
-  DUP,
-  DUP_X2,
-  DUP2_X1,
-  ICONST_0,
-  INVOKEINTERFACE,
-  INVOKESPECIAL,
-  INVOKESTATIC,
-  INVOKEVIRTUAL,
-  LDC_W,
-  MONITORENTER,
-  POP,
-  POP2,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
-import { pushId } from './probe.ts'
+import { call, pushId } from './probe.ts'
 import type { Inserted } from './relocation.ts'
 import type { WaitRefs } from './runtime.ts'
-
-const ACONST_NULL = 1
 
 /** What a thread waits for, as the runtime knows it (KIND_… of JFluid1Layout.java). */
 export const WAIT_KINDS = { blocked: 0, waiting: 1, parked: 2, sleeping: 3 } as const
@@ -84,19 +68,19 @@ export function waitProbes(
   const inserted: number[][] = []
   const behind: number[][] = []
   forEachInstruction(bytecode, (bci, opcode) => {
-    if (opcode === MONITORENTER) {
-      inserted[bci] = [DUP, ...call(refs.lockWanted)]
+    if (opcode === op.MONITORENTER) {
+      inserted[bci] = [op.DUP, ...call(refs.lockWanted)]
       behind[bci] = call(refs.lockTaken)
       return
     }
-    if (opcode < INVOKEVIRTUAL || opcode > INVOKEINTERFACE) return
+    if (opcode < op.INVOKEVIRTUAL || opcode > op.INVOKEINTERFACE) return
     const { owner, name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
     if (nativeWaits && isNativeWait(opcode, name, descriptor)) {
-      const tell = [DUP, ICONST_0 + WAIT_KINDS.waiting, ...call(refs.callWaits)]
-      inserted[bci] = [DUP2_X1, POP2, ...tell, DUP_X2, POP]
+      const tell = [op.DUP, op.ICONST_0 + WAIT_KINDS.waiting, ...call(refs.callWaits)]
+      inserted[bci] = [op.DUP2_X1, op.POP2, ...tell, op.DUP_X2, op.POP]
       behind[bci] = call(refs.callWaited)
     } else if (nativeWaits && isNativeSleep(opcode, owner, name, descriptor)) {
-      inserted[bci] = [ACONST_NULL, ICONST_0 + WAIT_KINDS.sleeping, ...call(refs.callWaits)]
+      inserted[bci] = [op.ACONST_NULL, op.ICONST_0 + WAIT_KINDS.sleeping, ...call(refs.callWaits)]
       behind[bci] = call(refs.callWaited)
     } else if (announces && (jdk || !JDK_CLASS.test(owner))) {
       // Constructors wait for nobody, but what it costs to say so is taken out for each call alike.
@@ -110,11 +94,15 @@ export function waitProbes(
 const JDK_CLASS = /^(?:\[|java\/|javax\/|jdk\/|sun\/)/
 
 function isNativeWait(opcode: number, name: string, descriptor: string): boolean {
-  return name === 'wait' && descriptor === '(J)V' && (opcode === INVOKEVIRTUAL || opcode === INVOKESPECIAL)
+  return (
+    name === 'wait' && descriptor === '(J)V' && (opcode === op.INVOKEVIRTUAL || opcode === op.INVOKESPECIAL)
+  )
 }
 
 function isNativeSleep(opcode: number, owner: string, name: string, descriptor: string): boolean {
-  return opcode === INVOKESTATIC && owner === 'java/lang/Thread' && name === 'sleep' && descriptor === '(J)V'
+  return (
+    opcode === op.INVOKESTATIC && owner === 'java/lang/Thread' && name === 'sleep' && descriptor === '(J)V'
+  )
 }
 
 /** What caller and callee know each other by: from 1 up, below 2^15. */
@@ -133,20 +121,11 @@ export function monitorEntry(
 ): number[] {
   const isStatic = (access & ACC_STATIC) !== 0
   if ((access & ACC_SYNCHRONIZED) === 0 || (isStatic && major <= MAJOR_1_4)) return []
-  const lock = isStatic ? [LDC_W, refs.own >>> 8, refs.own & 0xff] : [ALOAD_0]
+  const lock = isStatic ? [op.LDC_W, refs.own >>> 8, refs.own & 0xff] : [op.ALOAD_0]
   return [...lock, ...pushId(nameHash(name, descriptor)), ...call(refs.monitorHeld)]
 }
 
 /** Before all else that the method does, but for its own entry. */
 export function waitEntry({ kind, on }: WaitingMethod, refs: WaitRefs): number[] {
-  return [on ? ALOAD_0 : ACONST_NULL, ICONST_0 + WAIT_KINDS[kind], ...call(refs.waitBegins)]
-}
-
-/** At every way out. */
-export function waitExit(refs: WaitRefs): number[] {
-  return call(refs.waitEnds)
-}
-
-function call(methodref: number): number[] {
-  return [INVOKESTATIC, methodref >>> 8, methodref & 0xff]
+  return [on ? op.ALOAD_0 : op.ACONST_NULL, op.ICONST_0 + WAIT_KINDS[kind], ...call(refs.waitBegins)]
 }

@@ -14,19 +14,7 @@
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { forEachInstruction, parseCode } from '../classfile/code.ts'
 import { CONSTANT_DYNAMIC, CONSTANT_METHOD_HANDLE, type MethodHandle } from '../classfile/constant-pool.ts'
-import {
-  GETSTATIC,
-  INVOKEDYNAMIC,
-  INVOKEINTERFACE,
-  INVOKESPECIAL,
-  INVOKESTATIC,
-  INVOKEVIRTUAL,
-  LDC,
-  LDC_W,
-  LDC2_W,
-  NEW,
-  PUTSTATIC,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 
 /** One thing a method can cause to run. Names are internal; an owner may be an array descriptor. */
 export type Site =
@@ -166,19 +154,19 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
 
   forEachInstruction(bytecode, (bci, opcode) => {
     switch (opcode) {
-      case INVOKEVIRTUAL:
-      case INVOKEINTERFACE: {
+      case op.INVOKEVIRTUAL:
+      case op.INVOKEINTERFACE: {
         const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
         add({ kind: 'virtual', owner, name, descriptor })
         break
       }
-      case INVOKESTATIC: {
+      case op.INVOKESTATIC: {
         const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
         init(owner)
         add({ kind: 'exact', owner, name, descriptor })
         break
       }
-      case INVOKESPECIAL: {
+      case op.INVOKESPECIAL: {
         const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
         add({ kind: 'exact', owner, name, descriptor })
         // Throwable's constructors call fillInStackTrace() on what is being constructed. The
@@ -189,20 +177,20 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
         }
         break
       }
-      case INVOKEDYNAMIC:
+      case op.INVOKEDYNAMIC:
         dynamic(u2(bytecode, bci + 1), 0)
         break
-      case NEW:
+      case op.NEW:
         init(pool.className(u2(bytecode, bci + 1)))
         break
-      case GETSTATIC:
-      case PUTSTATIC:
+      case op.GETSTATIC:
+      case op.PUTSTATIC:
         init(pool.memberRef(u2(bytecode, bci + 1)).owner)
         break
-      case LDC:
-      case LDC_W:
-      case LDC2_W: {
-        const index = opcode === LDC ? bytecode[bci + 1] : u2(bytecode, bci + 1)
+      case op.LDC:
+      case op.LDC_W:
+      case op.LDC2_W: {
+        const index = opcode === op.LDC ? bytecode[bci + 1] : u2(bytecode, bci + 1)
         const tag = pool.tag(index)
         if (tag === CONSTANT_METHOD_HANDLE) {
           const site = handle(pool.methodHandle(index))

@@ -10,19 +10,8 @@
 // Code to which nothing leads has no types. HotSpot looks at its operands all the same, so here a method with
 // such code is not judged; compilers leave it out.
 
-import { type Code, forEachInstruction, instructionLength, switchOperands } from '../classfile/code.ts'
-import {
-  GOTO_W,
-  IF_ACMPNE,
-  isShortBranch,
-  JSR,
-  JSR_W,
-  LOOKUPSWITCH,
-  RET,
-  TABLESWITCH,
-  WIDE,
-} from '../classfile/opcodes.ts'
-import { s2At, s4At } from '../classfile/reader.ts'
+import { branchTargets, type Code, forEachInstruction } from '../classfile/code.ts'
+import * as op from '../classfile/opcodes.ts'
 import type { Control } from './control.ts'
 import { type Guard, Handlers } from './handlers.ts'
 import type { Instructions } from './instructions.ts'
@@ -30,9 +19,6 @@ import { TypeProblem, Unchecked } from './problem.ts'
 import type { MapFrame, State } from './state.ts'
 import { TOP, type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
 
-const IF_ACMPEQ = 165
-const MONITORENTER = 194
-const MONITOREXIT = 195
 /** Slots of all frames together. */
 const MAX_SLOTS = 1 << 22
 
@@ -77,7 +63,7 @@ export class InferredFrames implements Control {
     this.#types = types
     this.#handlers = new Handlers(guards, spend)
     this.#spend = spend
-    const places = new Set([0, ...branchTargets(bytecode, starts)])
+    const places = new Set([0, ...allTargets(bytecode, starts)])
     for (const { handlerBci } of guards) places.add(handlerBci)
     this.#places = [...places].sort((a, b) => a - b)
     for (const bci of this.#places) this.#meetings.set(bci, undefined)
@@ -207,9 +193,9 @@ function dropTops(locals: Type[]): void {
  */
 function checkInitialized(opcode: number, state: State): void {
   const objects =
-    opcode === MONITORENTER || opcode === MONITOREXIT
+    opcode === op.MONITORENTER || opcode === op.MONITOREXIT
       ? 1
-      : opcode === IF_ACMPEQ || opcode === IF_ACMPNE
+      : opcode === op.IF_ACMPEQ || opcode === op.IF_ACMPNE
         ? 2
         : 0
   for (let i = 1; i <= objects; i++) {
@@ -220,27 +206,15 @@ function checkInitialized(opcode: number, state: State): void {
 }
 
 /** Where branches lead, those in code that is never reached included. */
-function branchTargets(bytecode: Uint8Array, starts: Uint8Array): Set<number> {
+function allTargets(bytecode: Uint8Array, starts: Uint8Array): Set<number> {
   const targets = new Set<number>()
   forEachInstruction(bytecode, (bci, opcode) => {
-    const add = (offset: number) => {
-      const target = bci + offset
+    const isSubroutine =
+      opcode === op.JSR || opcode === op.JSR_W || (opcode === op.WIDE ? bytecode[bci + 1] : opcode) === op.RET
+    if (isSubroutine) throw new Unchecked('it has subroutines')
+    for (const target of branchTargets(bytecode, bci)) {
       if (starts[target] !== 1) throw new TypeProblem(bci, `a branch to ${target}, where no instruction is`)
       targets.add(target)
-    }
-    const isSubroutine =
-      opcode === JSR || opcode === JSR_W || (opcode === WIDE ? bytecode[bci + 1] : opcode) === RET
-    if (isSubroutine) throw new Unchecked('it has subroutines')
-    if (isShortBranch(opcode)) {
-      add(s2At(bytecode, bci + 1))
-    } else if (opcode === GOTO_W) {
-      add(s4At(bytecode, bci + 1))
-    } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
-      const operands = switchOperands(bci)
-      const end = bci + instructionLength(bytecode, bci)
-      const step = opcode === TABLESWITCH ? 4 : 8
-      add(s4At(bytecode, operands))
-      for (let at = operands + 12; at < end; at += step) add(s4At(bytecode, at))
     }
   })
   return targets

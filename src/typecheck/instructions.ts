@@ -1,6 +1,6 @@
 // One instruction: what it does to the frame, and where control goes from it (JVMS 4.10.1.9).
 
-import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
+import { type ClassFile, MAJOR_7, MAJOR_11, type MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength, switchOperands } from '../classfile/code.ts'
 import {
   CONSTANT_CLASS,
@@ -13,50 +13,7 @@ import {
   CONSTANT_METHOD_TYPE,
   CONSTANT_STRING,
 } from '../classfile/constant-pool.ts'
-import {
-  ALOAD,
-  ALOAD_3,
-  ANEWARRAY,
-  ASTORE,
-  ASTORE_3,
-  ATHROW,
-  CHECKCAST,
-  DUP_X1,
-  DUP_X2,
-  DUP2,
-  DUP2_X1,
-  DUP2_X2,
-  endsFlow,
-  GETSTATIC,
-  GOTO_W,
-  IINC,
-  ILOAD,
-  ILOAD_0,
-  INSTANCEOF,
-  INVOKEDYNAMIC,
-  INVOKEVIRTUAL,
-  IRETURN,
-  ISTORE,
-  ISTORE_0,
-  isReturn,
-  isShortBranch,
-  LDC,
-  LDC_W,
-  LDC2_W,
-  LOOKUPSWITCH,
-  MNEMONICS,
-  MULTIANEWARRAY,
-  NEW,
-  NEWARRAY,
-  POP,
-  POP2,
-  PUTFIELD,
-  RET,
-  RETURN,
-  SWAP,
-  TABLESWITCH,
-  WIDE,
-} from '../classfile/opcodes.ts'
+import * as op from '../classfile/opcodes.ts'
 import { s2At, s4At, u2At } from '../classfile/reader.ts'
 import type { Control } from './control.ts'
 import { ANY_OBJECT, ANY_REFERENCE, EFFECTS, type Effect } from './effects.ts'
@@ -76,15 +33,6 @@ import {
   type TypeTable,
   UNINITIALIZED,
 } from './types.ts'
-
-const MAJOR_7 = 51
-const MAJOR_11 = 55
-const IALOAD = 46
-const SALOAD = 53
-const IASTORE = 79
-const SASTORE = 86
-const ARRAYLENGTH = 190
-const ARETURN = 176
 
 /** Kinds of xload and xstore: int, long, float, double, reference. */
 const LOWER: readonly Type[] = [INTEGER, LONG, FLOAT, DOUBLE]
@@ -127,7 +75,7 @@ export class Instructions {
   run(bci: number, state: State): number {
     const { bytecode } = this.code
     const opcode = bytecode[bci]
-    const stores = isStore(opcode === WIDE ? bytecode[bci + 1] : opcode)
+    const stores = isStore(opcode === op.WIDE ? bytecode[bci + 1] : opcode)
     // A store that throws has not stored: handlers see the locals as they were.
     if (stores) this.control.raise(state)
     const effect = EFFECTS[opcode]
@@ -135,37 +83,37 @@ export class Instructions {
     else this.#special(opcode, bci, state)
     if (!stores) this.control.raise(state)
     this.#branch(opcode, bci, state)
-    this.goesOn = !endsFlow(opcode)
+    this.goesOn = !op.endsFlow(opcode)
     return bci + instructionLength(bytecode, bci)
   }
 
   #special(opcode: number, bci: number, state: State): void {
     const { bytecode } = this.code
-    if (opcode >= ILOAD && opcode <= ALOAD) {
-      this.#load(opcode - ILOAD, bytecode[bci + 1], state)
-    } else if (opcode >= ILOAD_0 && opcode <= ALOAD_3) {
-      this.#load((opcode - ILOAD_0) >> 2, (opcode - ILOAD_0) & 3, state)
-    } else if (opcode >= IALOAD && opcode <= SALOAD) {
-      this.#arrayLoad(opcode - IALOAD, state)
-    } else if (opcode >= ISTORE && opcode <= ASTORE) {
-      this.#store(opcode - ISTORE, bytecode[bci + 1], state)
-    } else if (opcode >= ISTORE_0 && opcode <= ASTORE_3) {
-      this.#store((opcode - ISTORE_0) >> 2, (opcode - ISTORE_0) & 3, state)
-    } else if (opcode >= IASTORE && opcode <= SASTORE) {
-      this.#arrayStore(opcode - IASTORE, state)
-    } else if (opcode >= POP && opcode <= SWAP) {
+    if (opcode >= op.ILOAD && opcode <= op.ALOAD) {
+      this.#load(opcode - op.ILOAD, bytecode[bci + 1], state)
+    } else if (opcode >= op.ILOAD_0 && opcode <= op.ALOAD_3) {
+      this.#load((opcode - op.ILOAD_0) >> 2, (opcode - op.ILOAD_0) & 3, state)
+    } else if (opcode >= op.IALOAD && opcode <= op.SALOAD) {
+      this.#arrayLoad(opcode - op.IALOAD, state)
+    } else if (opcode >= op.ISTORE && opcode <= op.ASTORE) {
+      this.#store(opcode - op.ISTORE, bytecode[bci + 1], state)
+    } else if (opcode >= op.ISTORE_0 && opcode <= op.ASTORE_3) {
+      this.#store((opcode - op.ISTORE_0) >> 2, (opcode - op.ISTORE_0) & 3, state)
+    } else if (opcode >= op.IASTORE && opcode <= op.SASTORE) {
+      this.#arrayStore(opcode - op.IASTORE, state)
+    } else if (opcode >= op.POP && opcode <= op.SWAP) {
       rearrange(opcode, state)
-    } else if (opcode >= GETSTATIC && opcode <= PUTFIELD) {
+    } else if (opcode >= op.GETSTATIC && opcode <= op.PUTFIELD) {
       this.members.access(opcode, u2At(bytecode, bci + 1), state)
-    } else if (opcode >= INVOKEVIRTUAL && opcode <= INVOKEDYNAMIC) {
+    } else if (opcode >= op.INVOKEVIRTUAL && opcode <= op.INVOKEDYNAMIC) {
       this.members.call(opcode, bytecode, state, this.control)
-    } else if (opcode === LDC) {
+    } else if (opcode === op.LDC) {
       this.#constant(bytecode[bci + 1], false, state)
-    } else if (opcode === LDC_W || opcode === LDC2_W) {
-      this.#constant(u2At(bytecode, bci + 1), opcode === LDC2_W, state)
-    } else if (opcode === IINC) {
+    } else if (opcode === op.LDC_W || opcode === op.LDC2_W) {
+      this.#constant(u2At(bytecode, bci + 1), opcode === op.LDC2_W, state)
+    } else if (opcode === op.IINC) {
       state.checkLocal(bytecode[bci + 1], INTEGER)
-    } else if (opcode === WIDE) {
+    } else if (opcode === op.WIDE) {
       this.#wide(bytecode[bci + 1], u2At(bytecode, bci + 2), state)
     } else {
       this.#object(opcode, bci, state)
@@ -177,44 +125,44 @@ export class Instructions {
     const { types } = this
     const { bytecode } = this.code
     switch (opcode) {
-      case NEW:
+      case op.NEW:
         if (types.isArray(this.#class(bci, state))) state.fail('new of an array')
         state.push(UNINITIALIZED | (bci << 4))
         break
-      case NEWARRAY: {
+      case op.NEWARRAY: {
         const array = NEW_ARRAYS[bytecode[bci + 1] - 4]
         if (array === undefined) state.fail(`newarray of the type ${bytecode[bci + 1]}`)
         state.pop(INTEGER)
         state.push(types.named(array))
         break
       }
-      case ANEWARRAY:
+      case op.ANEWARRAY:
         this.#newArray(this.#class(bci, state), state)
         break
-      case MULTIANEWARRAY:
+      case op.MULTIANEWARRAY:
         this.#newArrays(this.#class(bci, state), bytecode[bci + 3], state)
         break
-      case ARRAYLENGTH: {
+      case op.ARRAYLENGTH: {
         const type = state.popReference()
         if (type !== NULL && !types.isArray(type)) state.fail(`arraylength of a ${types.show(type)}`)
         state.push(INTEGER)
         break
       }
-      case CHECKCAST: {
+      case op.CHECKCAST: {
         const type = this.#class(bci, state)
         state.pop(types.object)
         state.push(type)
         break
       }
-      case INSTANCEOF:
+      case op.INSTANCEOF:
         this.#class(bci, state)
         state.pop(types.object)
         state.push(INTEGER)
         break
-      case ATHROW:
+      case op.ATHROW:
         state.pop(types.throwable)
         break
-      case ARETURN: {
+      case op.ARETURN: {
         const type = state.popReference()
         if (this.#result.length !== 1 || !types.isAssignable(type, this.#result[0], bci)) {
           state.fail(`returns a ${types.show(type)}`)
@@ -222,31 +170,31 @@ export class Instructions {
         break
       }
       default:
-        state.fail(`${MNEMONICS[opcode]} is not allowed in this version of class files`)
+        state.fail(`${op.MNEMONICS[opcode]} is not allowed in this version of class files`)
     }
   }
 
   /** Branches and returns: whether what is left fits where control goes. */
   #branch(opcode: number, bci: number, state: State): void {
     const { bytecode } = this.code
-    if (isShortBranch(opcode)) {
+    if (op.isShortBranch(opcode)) {
       this.control.jump(bci + s2At(bytecode, bci + 1), state)
-    } else if (opcode === GOTO_W) {
+    } else if (opcode === op.GOTO_W) {
       this.control.jump(bci + s4At(bytecode, bci + 1), state)
-    } else if (opcode === TABLESWITCH || opcode === LOOKUPSWITCH) {
+    } else if (opcode === op.TABLESWITCH || opcode === op.LOOKUPSWITCH) {
       this.#switch(opcode, bci, state)
-    } else if (isReturn(opcode)) {
+    } else if (op.isReturn(opcode)) {
       this.#return(opcode, state)
     }
   }
 
   #return(opcode: number, state: State): void {
-    if (opcode === RETURN) {
+    if (opcode === op.RETURN) {
       if (this.#result.length > 0) state.fail('returns nothing')
       if (this.method.name === '<init>' && state.thisUninitialized) {
         state.fail('a constructor returns before this() or super()')
       }
-    } else if (opcode !== ARETURN && this.#result[0] !== LOWER[opcode - IRETURN]) {
+    } else if (opcode !== op.ARETURN && this.#result[0] !== LOWER[opcode - op.IRETURN]) {
       state.fail('returns a value of another type')
     }
   }
@@ -258,7 +206,7 @@ export class Instructions {
       for (let at = bci + 1; at < operands; at++) if (bytecode[at] !== 0) state.fail('padding that is not 0')
     }
     this.control.jump(bci + s4At(bytecode, operands), state)
-    if (opcode === TABLESWITCH) {
+    if (opcode === op.TABLESWITCH) {
       const keys = s4At(bytecode, operands + 8) - s4At(bytecode, operands + 4) + 1
       for (let i = 0; i < keys; i++) this.control.jump(bci + s4At(bytecode, operands + 12 + 4 * i), state)
       return
@@ -297,10 +245,10 @@ export class Instructions {
   }
 
   #wide(opcode: number, index: number, state: State): void {
-    if (opcode === IINC) state.checkLocal(index, INTEGER)
-    else if (opcode === RET) state.fail('ret is not allowed in this version of class files')
-    else if (opcode >= ISTORE) this.#store(opcode - ISTORE, index, state)
-    else this.#load(opcode - ILOAD, index, state)
+    if (opcode === op.IINC) state.checkLocal(index, INTEGER)
+    else if (opcode === op.RET) state.fail('ret is not allowed in this version of class files')
+    else if (opcode >= op.ISTORE) this.#store(opcode - op.ISTORE, index, state)
+    else this.#load(opcode - op.ILOAD, index, state)
   }
 
   #arrayLoad(kind: number, state: State): void {
@@ -401,16 +349,16 @@ function apply({ pops, pushes }: Effect, state: State, types: TypeTable): void {
 
 /** pop … swap: values of one slot or pairs of slots change places. */
 function rearrange(opcode: number, state: State): void {
-  if (opcode === POP2) {
+  if (opcode === op.POP2) {
     state.popTwo()
     return
   }
-  const top = opcode >= DUP2 && opcode !== SWAP ? state.popTwo() : [state.popCategory1()]
-  if (opcode === POP) return
+  const top = opcode >= op.DUP2 && opcode !== op.SWAP ? state.popTwo() : [state.popCategory1()]
+  if (opcode === op.POP) return
   let over: readonly Type[] = []
-  if (opcode === DUP_X1 || opcode === DUP2_X1 || opcode === SWAP) over = [state.popCategory1()]
-  else if (opcode === DUP_X2 || opcode === DUP2_X2) over = state.popTwo()
-  insert(state, top, over, opcode !== SWAP)
+  if (opcode === op.DUP_X1 || opcode === op.DUP2_X1 || opcode === op.SWAP) over = [state.popCategory1()]
+  else if (opcode === op.DUP_X2 || opcode === op.DUP2_X2) over = state.popTwo()
+  insert(state, top, over, opcode !== op.SWAP)
 }
 
 /** What was on top goes below `over`, and with `copy` stays on top as well. */
@@ -422,5 +370,5 @@ function insert(state: State, top: readonly Type[], over: readonly Type[], copy:
 
 /** A store into a local. */
 function isStore(opcode: number): boolean {
-  return opcode >= ISTORE && opcode <= ASTORE_3
+  return opcode >= op.ISTORE && opcode <= op.ASTORE_3
 }

@@ -1,32 +1,19 @@
 // Instructions that name a member: field access and calls (JVMS 4.10.1.9, 4.10.1.8; HotSpot's
 // ClassVerifier::verify_field_instructions and verify_invoke_instructions).
 
-import type { ClassFile } from '../classfile/class-file.ts'
+import { type ClassFile, MAJOR_7, MAJOR_8 } from '../classfile/class-file.ts'
 import {
   CONSTANT_FIELDREF,
   CONSTANT_INTERFACE_METHODREF,
   CONSTANT_INVOKE_DYNAMIC,
   CONSTANT_METHODREF,
 } from '../classfile/constant-pool.ts'
-import {
-  GETFIELD,
-  GETSTATIC,
-  INVOKEDYNAMIC,
-  INVOKEINTERFACE,
-  INVOKESPECIAL,
-  INVOKESTATIC,
-  INVOKEVIRTUAL,
-  PUTSTATIC,
-} from '../classfile/opcodes.ts'
-import { u2At } from '../classfile/reader.ts'
+import * as op from '../classfile/opcodes.ts'
+import { Reader, u2At } from '../classfile/reader.ts'
 import type { Control } from './control.ts'
-import { declaredFields } from './fields.ts'
 import { isReference, type State } from './state.ts'
 import { type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
 
-/** From this version on a class may call static and private methods of interfaces. */
-const MAJOR_8 = 52
-const MAJOR_7 = 51
 const INIT = '<init>'
 
 export class Members {
@@ -45,13 +32,13 @@ export class Members {
     const ref = pool.memberRef(index)
     const owner = types.named(ref.owner)
     const slots = types.field(ref.descriptor)
-    if (opcode === GETSTATIC) {
+    if (opcode === op.GETSTATIC) {
       state.pushAll(slots)
-    } else if (opcode === PUTSTATIC) {
+    } else if (opcode === op.PUTSTATIC) {
       state.popAll(slots)
     } else if (types.isArray(owner)) {
       state.fail('a field of an array')
-    } else if (opcode === GETFIELD) {
+    } else if (opcode === op.GETFIELD) {
       const target = state.pop(owner)
       types.checkProtected(owner, ref.name, ref.descriptor, 'field', target, state.bci)
       state.pushAll(slots)
@@ -79,29 +66,29 @@ export class Members {
     const { pool, major } = this.classFile
     const index = u2At(bytecode, bci + 1)
     this.#checkKind(opcode, index, state)
-    const dynamic = opcode === INVOKEDYNAMIC
+    const dynamic = opcode === op.INVOKEDYNAMIC
     if (dynamic && major < MAJOR_7) state.fail('invokedynamic in a class file before version 51')
     const { name, descriptor } = dynamic ? pool.invokeDynamic(index) : pool.memberRef(index)
     const signature = types.signature(descriptor)
-    if (opcode === INVOKEINTERFACE) {
+    if (opcode === op.INVOKEINTERFACE) {
       if (bytecode[bci + 3] !== signature.parameters.length + 1) state.fail('the count of invokeinterface')
       if (bytecode[bci + 4] !== 0) state.fail('the last byte of invokeinterface is not 0')
     } else if (dynamic && (bytecode[bci + 3] !== 0 || bytecode[bci + 4] !== 0)) {
       state.fail('the last bytes of invokedynamic are not 0')
     }
     const constructs = name === INIT
-    if (name.startsWith('<') && !(constructs && opcode === INVOKESPECIAL)) state.fail(`a call of ${name}`)
+    if (name.startsWith('<') && !(constructs && opcode === op.INVOKESPECIAL)) state.fail(`a call of ${name}`)
     if (constructs && signature.result.length > 0) state.fail(`a call of ${name} that returns something`)
     const owner = dynamic ? types.object : types.named(pool.memberRef(index).owner)
-    if (opcode === INVOKESPECIAL && !constructs) this.#checkSpecial(index, owner, state)
+    if (opcode === op.INVOKESPECIAL && !constructs) this.#checkSpecial(index, owner, state)
     state.popAll(signature.parameters)
     if (constructs) {
       this.#construct(owner, descriptor, bytecode, state, control)
-    } else if (opcode === INVOKESPECIAL) {
+    } else if (opcode === op.INVOKESPECIAL) {
       state.pop(types.current)
-    } else if (opcode === INVOKEINTERFACE) {
+    } else if (opcode === op.INVOKEINTERFACE) {
       state.pop(owner)
-    } else if (opcode === INVOKEVIRTUAL) {
+    } else if (opcode === op.INVOKEVIRTUAL) {
       const target = state.pop(owner)
       types.checkProtected(owner, name, descriptor, 'method', target, bci)
     }
@@ -112,14 +99,14 @@ export class Members {
     const tag = this.classFile.pool.tag(index)
     let fits: boolean
     switch (opcode) {
-      case INVOKEINTERFACE:
+      case op.INVOKEINTERFACE:
         fits = tag === CONSTANT_INTERFACE_METHODREF
         break
-      case INVOKEDYNAMIC:
+      case op.INVOKEDYNAMIC:
         fits = tag === CONSTANT_INVOKE_DYNAMIC
         break
-      case INVOKESPECIAL:
-      case INVOKESTATIC:
+      case op.INVOKESPECIAL:
+      case op.INVOKESTATIC:
         fits =
           tag === CONSTANT_METHODREF ||
           (tag === CONSTANT_INTERFACE_METHODREF && this.classFile.major >= MAJOR_8)
@@ -167,4 +154,24 @@ export class Members {
       state.fail(`a constructor on ${what}`)
     }
   }
+}
+
+/**
+ * Access flags of each field that the class declares, by `name:descriptor`; `parseClassFile` passes over them. A constructor may
+ * store into them before it calls super().
+ */
+export function declaredFields({ bytes, pool }: ClassFile): ReadonlyMap<string, number> {
+  const fields = new Map<string, number>()
+  const reader = new Reader(bytes, pool.end)
+  reader.skip(6) // access, this, super
+  reader.skip(2 * reader.u2()) // interfaces
+  for (let left = reader.u2(); left > 0; left--) {
+    const access = reader.u2()
+    fields.set(`${pool.utf8(reader.u2())}:${pool.utf8(reader.u2())}`, access)
+    for (let more = reader.u2(); more > 0; more--) {
+      reader.skip(2)
+      reader.skip(reader.u4())
+    }
+  }
+  return fields
 }

@@ -38,7 +38,7 @@ const ID = 1_000_003
 /** Code that is too long inline by less than four bytes, so that switches stay aligned. */
 function compactBodies(classFile: ClassFile) {
   const names = new Set(classFile.methods.flatMap((method) => returnedClass(method) ?? []))
-  const block = runtimeBlock(classFile.pool, [...names])
+  const block = runtimeBlock(classFile.pool, { clock: 'time', returned: [...names] })
   const bodies: SplicedBody[] = []
   for (const method of classFile.methods) {
     if (method.code === undefined) continue

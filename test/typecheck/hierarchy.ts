@@ -3,7 +3,7 @@
 import { ACC_INTERFACE, ACC_PROTECTED } from '../../src/classfile/access.ts'
 import type { ClassFile } from '../../src/classfile/class-file.ts'
 import type { Hierarchy } from '../../src/typecheck/check.ts'
-import { declaredFields } from '../../src/typecheck/fields.ts'
+import { declaredFields } from '../../src/typecheck/members.ts'
 
 export function hierarchyOf(classes: Iterable<ClassFile>): Hierarchy {
   const byName = new Map<string, ClassFile>()

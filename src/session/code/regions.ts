@@ -7,9 +7,9 @@ import {
   type MethodInfo,
   parseClassFile,
 } from '../../classfile/class-file.ts'
-import { parseCode } from '../../classfile/code.ts'
+import { linesOf, parseCode } from '../../classfile/code.ts'
 import type { RegionRecipe } from '../../instrument/class.ts'
-import { type CodeRegion, isWithin, linesOf } from '../../instrument/regions.ts'
+import { type CodeRegion, isWithin } from '../../instrument/regions.ts'
 import type { RegionTimes } from '../../profile/profile.ts'
 import type { RegionState } from '../../regions/builder.ts'
 import { durationsOf, NO_DURATIONS, type TickScale } from '../../regions/times.ts'
