@@ -1,7 +1,7 @@
 // What was seen when a session had left its target: whether that was as before, and what of it was not. What is measured is in
 // session/proof.ts.
 
-import type { Checks } from './checks.ts'
+import { list, number, orElse, orNull, type Read, count as readCount, shape, string } from './shape.ts'
 import { count } from './text.ts'
 
 export interface DetachFacts {
@@ -114,26 +114,12 @@ function classes(number: number): string {
 }
 
 /** From a file. */
-export function readDetach(value: unknown, checks: Checks): DetachFacts {
-  const facts = checks.fields(value, 'detach')
-  const code = checks.fields(facts.code, 'detach.code')
-  const strings = (list: unknown, what: string): string[] =>
-    checks.array(list, what).map((it) => checks.string(it, `one of ${what}`))
-  return {
-    ms: checks.number(facts.ms, 'detach.ms'),
-    proofMs: checks.number(facts.proofMs, 'detach.proofMs'),
-    restoredClasses: checks.count(facts.restoredClasses, 'detach.restoredClasses'),
-    refusedClasses: checks.count(facts.refusedClasses, 'detach.refusedClasses'),
-    pauseMs: typeof facts.pauseMs === 'number' ? checks.number(facts.pauseMs, 'detach.pauseMs') : null,
-    code: {
-      checkedClasses: checks.count(code.checkedClasses, 'detach.code.checkedClasses'),
-      checkedMethods: checks.count(code.checkedMethods, 'detach.code.checkedMethods'),
-      originalClasses: checks.count(code.originalClasses, 'detach.code.originalClasses'),
-      different: strings(code.different, 'detach.code.different'),
-      unchecked: checks.string(code.unchecked, 'detach.code.unchecked'),
-    },
-    left: strings(facts.left, 'detach.left'),
-    unseen: strings(facts.unseen, 'detach.unseen'),
-    lambdaClasses: checks.count(facts.lambdaClasses, 'detach.lambdaClasses'),
-  }
-}
+export const readDetach: Read<DetachFacts> = shape({
+  ...{ ms: number, proofMs: number, restoredClasses: readCount, refusedClasses: readCount },
+  pauseMs: orElse(orNull(number), null),
+  code: shape({
+    ...{ checkedClasses: readCount, checkedMethods: readCount, originalClasses: readCount },
+    ...{ different: list(string), unchecked: string },
+  }),
+  ...{ left: list(string), unseen: list(string), lambdaClasses: readCount },
+})

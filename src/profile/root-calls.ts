@@ -1,8 +1,20 @@
 // How long calls of roots took, and the course of the recording: in the file, in JSON, and as a line of the report.
 
-import { type CallBucket, type CourseTimes, ROOT_PERCENTILES, type RootCallTimes } from '../cct/root-calls.ts'
-import type { Checks } from './checks.ts'
+import { type CourseTimes, ROOT_PERCENTILES, type RootCallTimes } from '../cct/root-calls.ts'
 import { BARS, type BarGlyphs, time } from './region-text.ts'
+import {
+  byKey,
+  column,
+  fields,
+  list,
+  number,
+  oneOf,
+  optional,
+  type Read,
+  count as readCount,
+  shape,
+  tuple,
+} from './shape.ts'
 import { count } from './text.ts'
 
 /** As the file keeps it: columns of f64 as `bin`. */
@@ -16,43 +28,28 @@ function bytesOf(values: Float64Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 }
 
-export function readCourse(value: unknown, checks: Checks): CourseTimes {
-  const all = checks.fields(value, 'course')
-  const calls = all.rootCalls === undefined ? undefined : checks.fields(all.rootCalls, 'course.rootCalls')
-  const seconds = all.events instanceof Uint8Array ? Math.floor(all.events.byteLength / 8) : 0
-  const column = (of: typeof all, name: string) => checks.column(of[name], seconds, `${name} of the course`)
-  return {
-    first: checks.count(all.first, 'course.first'),
-    ...(calls !== undefined && {
-      rootCalls: {
-        ...{ calls: column(calls, 'calls'), p50: column(calls, 'p50') },
-        ...(calls.mean !== undefined && { mean: column(calls, 'mean') }),
-        ...{ p95: column(calls, 'p95'), max: column(calls, 'max') },
-      },
-    }),
-    ...{ events: column(all, 'events'), waitNs: column(all, 'waitNs') },
-    ...{ pauses: column(all, 'pauses'), pauseNs: column(all, 'pauseNs') },
-  }
+export const readCourse: Read<CourseTimes> = (value, what) => {
+  const { events } = fields(value, what)
+  const each = column(events instanceof Uint8Array ? Math.floor(events.byteLength / 8) : 0)
+  return shape({
+    first: readCount,
+    rootCalls: optional(shape({ calls: each, p50: each, mean: optional(each), p95: each, max: each })),
+    ...{ events: each, waitNs: each, pauses: each, pauseNs: each },
+  })(value, what)
 }
 
-export function readRootCalls(value: unknown, checks: Checks): RootCallTimes {
-  const all = checks.fields(value, 'rootCalls')
-  const percentiles = checks.fields(all.percentiles, 'rootCalls.percentiles')
-  const number = (name: string) => checks.number(all[name], `rootCalls.${name}`)
-  return {
-    unit: checks.oneOf(all.unit, ['ns', 'bytecodes'], 'rootCalls.unit'),
-    count: checks.count(all.count, 'rootCalls.count'),
-    ...{ total: number('total'), min: number('min'), mean: number('mean'), max: number('max') },
-    percentiles: Object.fromEntries(
-      ROOT_PERCENTILES.map((it) => [it, checks.number(percentiles[it], `percentile ${it} of rootCalls`)]),
-    ) as RootCallTimes['percentiles'],
-    buckets: checks.array(all.buckets, 'rootCalls.buckets').map((each) => {
-      const parts = checks.array(each, 'a bucket').map((it) => checks.number(it, 'a part of a bucket'))
-      if (parts.length !== 3) throw checks.bad('a bucket of rootCalls does not have three parts')
-      return parts as unknown as CallBucket
-    }),
-  }
-}
+export const readRootCalls: Read<RootCallTimes> = shape({
+  ...{
+    unit: oneOf(['ns', 'bytecodes']),
+    count: readCount,
+    total: number,
+    min: number,
+    mean: number,
+    max: number,
+  },
+  percentiles: byKey(ROOT_PERCENTILES, number),
+  buckets: list(tuple(number, 3)),
+})
 
 /** The histogram is left to the file: hundreds of numbers that the percentiles stand for. */
 export function rootCallsJson({ buckets: _, ...facts }: RootCallTimes): object {

@@ -5,10 +5,10 @@ import { differenceOf } from '../cct/difference.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { SlowCallTimes, SlowTimes } from '../cct/slow-times.ts'
 import type { Tree } from '../cct/tree.ts'
-import type { Checks } from './checks.ts'
 import { jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { callCost } from './root-calls.ts'
+import { count, list, methodId, number, oneOf, optional, orNull, type Read, shape, string } from './shape.ts'
 import { clean, cut, pad, plural, right, shortName, span } from './text.ts'
 
 /** As the file keeps it: trees as elsewhere in it. */
@@ -37,41 +37,18 @@ function packTree({ count: nodes, method, size, metrics }: Tree): object {
 }
 
 /** @param methods  how many names there are, the unused first one included */
-export function readSlow(
-  value: unknown,
-  checks: Checks,
-  treeOf: (value: unknown, what: string) => Tree,
-  methods: number,
-): SlowTimes {
-  const all = checks.fields(value, 'slowCalls')
-  const call = (each: unknown): SlowCallTimes => {
-    const fields = checks.fields(each, 'a slow call')
-    const thread = checks.fields(fields.thread, 'the thread of a slow call')
-    const method = checks.count(fields.method, 'the method of a slow call')
-    if (method < 1 || method >= methods) throw checks.bad('a slow call has no name')
-    return {
-      number: checks.count(fields.number, 'the number of a slow call'),
-      thread: {
-        id: checks.number(thread.id, 'the thread of a slow call'),
-        name: checks.string(thread.name, 'the thread of a slow call'),
-      },
-      method,
-      time: checks.number(fields.time, 'the time of a slow call'),
-      atMs: checks.number(fields.atMs, 'the end of a slow call'),
-      ...(fields.tree !== undefined && { tree: treeOf(fields.tree, 'the tree of a slow call') }),
-    }
-  }
-  const { threshold, thresholdNow, latest } = all
-  return {
-    unit: checks.oneOf(all.unit, ['ns', 'bytecodes'], 'slowCalls.unit'),
-    threshold: threshold === 'p99' ? threshold : checks.number(threshold, 'slowCalls.threshold'),
-    thresholdNow: thresholdNow === null ? null : checks.number(thresholdNow, 'slowCalls.thresholdNow'),
-    count: checks.count(all.count, 'slowCalls.count'),
-    dropped: checks.count(all.dropped, 'slowCalls.dropped'),
-    slowest: checks.array(all.slowest, 'slowCalls.slowest').map(call),
-    latest: latest === null ? null : call(latest),
-    ...(all.tree !== undefined && { tree: treeOf(all.tree, 'the tree of slow calls') }),
-  }
+export function readSlow(methods: number, tree: Read<Tree>): Read<SlowTimes> {
+  const call = shape({
+    number: count,
+    thread: shape({ id: number, name: string }),
+    ...{ method: methodId(methods), time: number, atMs: number, tree: optional(tree) },
+  })
+  return shape({
+    unit: oneOf(['ns', 'bytecodes']),
+    threshold: (value, what) => (value === 'p99' ? value : number(value, what)),
+    thresholdNow: orNull(number),
+    ...{ count, dropped: count, slowest: list(call), latest: orNull(call), tree: optional(tree) },
+  })
 }
 
 /** The member `slowCalls` of a JSON object, in pieces. */

@@ -2,9 +2,9 @@
 // threads may have stood still.
 
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
-import type { Checks } from './checks.ts'
 import type { DetachFacts } from './detach-facts.ts'
 import { callCost, callsApart } from './root-calls.ts'
+import { list, number, orElse, orNull, type Read, count as readCount, shape } from './shape.ts'
 import { count, percent, plural, span } from './text.ts'
 
 /** How long the JVM stood still for a redefinition, as it was said before, and as it was. In ms, null where that is not known. */
@@ -169,40 +169,16 @@ function pausesLine({ pauses }: StackFacts, detach: DetachFacts | undefined): [s
   return texts.length === 0 ? [] : [['pauses', texts.join(', ')]]
 }
 
-function readPause(value: unknown, checks: Checks): PauseFact {
-  const pause = checks.fields(value, 'a pause')
-  const ms = (it: unknown, what: string) => (it === null ? null : checks.number(it, what))
-  return {
-    predictedMs: ms(pause.predictedMs, 'predictedMs of a pause'),
-    measuredMs: ms(pause.measuredMs, 'measuredMs of a pause'),
-    classes: checks.count(pause.classes, 'classes of a pause'),
-  }
-}
-
-/** From a file. */
-export function readStacks(value: unknown, checks: Checks): StackFacts {
-  const facts = checks.fields(value, 'stacks')
-  return {
-    samples: checks.count(facts.samples, 'stacks.samples'),
-    unseenPart:
-      facts.unseenPart === undefined || facts.unseenPart === null
-        ? null
-        : checks.number(facts.unseenPart, 'stacks.unseenPart'),
-    missed: checks.count(facts.missed, 'stacks.missed'),
-    dropped: checks.count(facts.dropped, 'stacks.dropped'),
-    costMs: checks.number(facts.costMs, 'stacks.costMs'),
-    longestStallMs: checks.number(facts.longestStallMs, 'stacks.longestStallMs'),
-    stallAtMs: checks.number(facts.stallAtMs, 'stacks.stallAtMs'),
-    stallCause: STALL_CAUSES.find((it) => it === facts.stallCause) ?? null,
-    suspendedMs: facts.suspendedMs === undefined ? 0 : checks.number(facts.suspendedMs, 'stacks.suspendedMs'),
-    pauses: checks.array(facts.pauses, 'stacks.pauses').map((each) => readPause(each, checks)),
-    rowsFromMs: checks.number(facts.rowsFromMs, 'stacks.rowsFromMs'),
-    coldUntilMs:
-      facts.coldUntilMs === undefined || facts.coldUntilMs === null
-        ? null
-        : checks.number(facts.coldUntilMs, 'stacks.coldUntilMs'),
-    // Files of before it could be another.
-    rootCalls: facts.rootCalls === undefined ? 0 : checks.count(facts.rootCalls, 'stacks.rootCalls'),
-    timedOneOf: facts.timedOneOf === undefined ? 1 : checks.count(facts.timedOneOf, 'stacks.timedOneOf'),
-  }
-}
+/** From a file: what only later versions tell may be absent. */
+export const readStacks: Read<StackFacts> = shape({
+  samples: readCount,
+  unseenPart: orElse(orNull(number), null),
+  ...{ missed: readCount, dropped: readCount, costMs: number, longestStallMs: number, stallAtMs: number },
+  stallCause: (value) => STALL_CAUSES.find((it) => it === value) ?? null,
+  suspendedMs: orElse(number, 0),
+  pauses: list(shape({ predictedMs: orNull(number), measuredMs: orNull(number), classes: readCount })),
+  rowsFromMs: number,
+  coldUntilMs: orElse(orNull(number), null),
+  rootCalls: orElse(readCount, 0),
+  timedOneOf: orElse(readCount, 1),
+})

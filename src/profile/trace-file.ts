@@ -6,15 +6,22 @@
 // checks what views rely on: ids have names, every frame is left, work is handed over once and by an earlier track, and
 // times do not decrease. So does a writer, by the same code: a file that could not be opened would be a profile lost.
 
-import {
-  LEAVE,
-  TRACE_STATES,
-  type Trace,
-  type TracedCall,
-  type TraceState,
-  type TraceTrack,
-} from '../cct/trace.ts'
+import { LEAVE, TRACE_STATES, type Trace, type TracedCall, type TraceTrack } from '../cct/trace.ts'
 import type { Profile } from './profile.ts'
+import {
+  count,
+  fields,
+  floats,
+  integers,
+  list,
+  number,
+  oneOf,
+  optional,
+  type Read,
+  shape,
+  string,
+  Unsound,
+} from './shape.ts'
 
 /** The profile without traced calls that a reader would refuse; itself if there are none, and with a warning otherwise. */
 export function withSoundTrace(profile: Profile): Profile {
@@ -44,32 +51,34 @@ export function packTrace({ calls, ...facts }: Trace): object {
   }
 }
 
-/**
- * @param methods how many method names there are, [0] included
- * @param bad     the error that says what is wrong with the file
- */
-export function readTrace(value: unknown, methods: number, bad: (what: string) => Error): Trace {
-  const trace = fields(value, 'trace', bad)
-  return {
-    asked: whole(trace.asked, 'trace.asked', bad),
-    calls: list(trace.calls, 'trace.calls', bad).map((each) => readCall(each, methods, bad)),
-    ...(trace.cutAfter !== undefined && { cutAfter: whole(trace.cutAfter, 'trace.cutAfter', bad) }),
-    ...(trace.leftOut !== undefined && { leftOut: whole(trace.leftOut, 'trace.leftOut', bad) }),
-  }
+/** @param methods how many method names there are, [0] included */
+export function readTrace(methods: number): Read<Trace> {
+  return shape({
+    asked: count,
+    calls: list((value, what) => {
+      const call = readCall(value, what)
+      const fault = faultOf(call, methods)
+      if (fault !== null) throw new Unsound(fault)
+      return call
+    }),
+    ...{ cutAfter: optional(count), leftOut: optional(count) },
+  })
 }
 
-type Bad = (what: string) => Error
+const readCall: Read<TracedCall> = shape({
+  startNs: (value) => (typeof value === 'number' ? value : Number.NaN),
+  state: oneOf(TRACE_STATES),
+  tracks: list(readTrack),
+})
 
-function readCall(value: unknown, methods: number, bad: Bad): TracedCall {
-  const call = fields(value, 'a traced call', bad)
-  const state = TRACE_STATES.find((it): it is TraceState => it === call.state)
-  if (state === undefined) throw bad(`the state of a traced call is none of ${TRACE_STATES.join(', ')}`)
-  if (typeof call.startNs !== 'number') throw bad(NO_START)
-  const tracks = list(call.tracks, 'tracks of a traced call', bad).map((each) => readTrack(each, bad))
-  const read = { startNs: call.startNs, state, tracks }
-  const fault = faultOf(read, methods)
-  if (fault !== null) throw bad(fault)
-  return read
+function readTrack(value: unknown, what: string): TraceTrack {
+  const { events, times } = fields(value, what)
+  const lengthOf = (of: unknown, each: number) => (of instanceof Uint8Array ? of.byteLength / each : 0)
+  return {
+    thread: shape({ id: number, name: string })(value, what),
+    events: integers(Math.floor(lengthOf(events, 4)))(events, `${what}.events`),
+    times: floats(Math.floor(lengthOf(times, 8)))(times, `${what}.times`),
+  }
 }
 
 const NOT_AS_MANY = 'a track of a traced call does not have as many times as events'
@@ -85,24 +94,6 @@ function faultOf({ startNs, tracks }: TracedCall, methods: number): string | nul
     if (fault !== null) return fault
   }
   return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call comes from nowhere' : null
-}
-
-function readTrack(value: unknown, bad: Bad): TraceTrack {
-  const { id, name, events, times } = fields(value, 'a track of a traced call', bad)
-  if (typeof id !== 'number' || !Number.isSafeInteger(id) || typeof name !== 'string') {
-    throw bad('a track of a traced call has no thread')
-  }
-  if (!(events instanceof Uint8Array) || !(times instanceof Uint8Array)) {
-    throw bad('a track of a traced call has no events')
-  }
-  if (events.byteLength % 4 !== 0 || times.byteLength !== events.byteLength * 2) {
-    throw bad(NOT_AS_MANY)
-  }
-  return {
-    thread: { id, name },
-    events: new Int32Array(copied(events)),
-    times: new Float64Array(copied(times)),
-  }
 }
 
 /** @param isHandedOver by track: whether one before it hands it over; this one adds its own */
@@ -135,29 +126,4 @@ function faultOfTrack(
   }
   if (depth > 0) return 'a traced call does not leave what it has entered'
   return events.length === 0 ? 'a track of a traced call is empty' : null
-}
-
-/** Aligned, and no view into the file. */
-function copied(bytes: Uint8Array): ArrayBuffer {
-  const copy = new ArrayBuffer(bytes.byteLength)
-  new Uint8Array(copy).set(bytes)
-  return copy
-}
-
-function fields(value: unknown, what: string, bad: Bad): { readonly [key: string]: unknown } {
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) {
-    throw bad(`${what} is not a map`)
-  }
-  return value as { readonly [key: string]: unknown }
-}
-
-function list(value: unknown, what: string, bad: Bad): readonly unknown[] {
-  if (!Array.isArray(value)) throw bad(`${what} is not a list`)
-  return value
-}
-
-function whole(value: unknown, what: string, bad: Bad): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
-    throw bad(`${what} is not a count`)
-  return value
 }

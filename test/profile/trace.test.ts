@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'
 import type { Trace } from '../../src/cct/trace.ts'
-import { CorruptProfile } from '../../src/profile/errors.ts'
 import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
 import { jsonPieces } from '../../src/profile/json.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { reportJsonPieces } from '../../src/profile/report/json.ts'
 import { reportText } from '../../src/profile/report.ts'
+import { Unsound } from '../../src/profile/shape.ts'
 import { width } from '../../src/profile/text.ts'
 import { packTrace, readTrace, withSoundTrace } from '../../src/profile/trace-file.ts'
 import { callOf, traceOf } from './traced.ts'
@@ -66,8 +66,8 @@ describe('a file with traced calls', () => {
   ])('is refused where a call %s', (problem, bad) => {
     const packed = packTrace({ asked: 1, calls: [bad] })
     assert.throws(
-      () => readTrace(packed, methods.names.length, (what) => new CorruptProfile('p', what)),
-      (error) => error instanceof CorruptProfile && error.message.includes(problem),
+      () => readTrace(methods.names.length)(packed, 'trace'),
+      (error) => error instanceof Unsound && error.message.includes(problem),
     )
   })
 
