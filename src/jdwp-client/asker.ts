@@ -44,6 +44,7 @@ export class Asker {
   /**
    * @param write  the arguments
    * @param read   the reply; all of it is to be read
+   * @param timing  `endsIfSilent`: of invocations, which nobody may leave behind (JdwpSilent)
    * @throws what `JdwpConnection.command` throws, MalformedJdwp if the reply is not as the specification has it,
    *         RangeError if an argument does not fit
    */
@@ -51,33 +52,12 @@ export class Asker {
     name: CommandName,
     write: (w: DataWriter) => unknown,
     read: (r: DataReader) => T,
-    { timeoutMs }: AskOptions = {},
-  ): Promise<Result<T>> {
-    return await this.#ask(name, write, read, { timeoutMs })
-  }
-
-  /** The same for invocations, which nobody may leave behind (JdwpSilent). */
-  async invoke<T>(
-    name: CommandName,
-    write: (w: DataWriter) => unknown,
-    read: (r: DataReader) => T,
-    { timeoutMs }: AskOptions,
-  ): Promise<Result<T>> {
-    return await this.#ask(name, write, read, { timeoutMs, endsIfSilent: true })
-  }
-
-  async #ask<T>(
-    name: CommandName,
-    write: (w: DataWriter) => unknown,
-    read: (r: DataReader) => T,
-    timing: { readonly timeoutMs: number | undefined; readonly endsIfSilent?: boolean },
+    { timeoutMs, endsIfSilent = false }: AskOptions & { readonly endsIfSilent?: boolean } = {},
   ): Promise<Result<T>> {
     const w = new DataWriter(this.sizes)
     write(w)
-    return await this.connection.command(numbersOf(name), w.done(), (data) => this.read(data, read), {
-      name,
-      ...timing,
-    })
+    const timing = { name, timeoutMs, endsIfSilent }
+    return await this.connection.command(numbersOf(name), w.done(), (data) => this.read(data, read), timing)
   }
 
   /** Reads data from the first byte to the last. */
@@ -87,4 +67,9 @@ export class Asker {
     reader.finish()
     return value
   }
+}
+
+/** What asks a JVM: a command set, and the target that has all of them. Its fields are made after its asker. */
+export abstract class Asking {
+  constructor(protected readonly asker: Asker) {}
 }

@@ -27,7 +27,7 @@ export interface CommandPacket {
   readonly data: Buffer
 }
 
-export interface ReplyPacket {
+interface ReplyPacket {
   readonly kind: 'reply'
   readonly id: number
   /** 0: none. */
@@ -38,25 +38,12 @@ export interface ReplyPacket {
 export type Packet = CommandPacket | ReplyPacket
 
 export function encodeCommand(id: number, set: number, command: number, data: Uint8Array): Buffer {
-  const packet = header(id, 0, data.length)
+  const packet = Buffer.alloc(HEADER_BYTES + data.length)
+  packet.writeUInt32BE(packet.length, 0)
+  packet.writeUInt32BE(id, 4)
   packet[9] = set
   packet[10] = command
   packet.set(data, HEADER_BYTES)
-  return packet
-}
-
-export function encodeReply(id: number, error: number, data: Uint8Array): Buffer {
-  const packet = header(id, FLAG_REPLY, data.length)
-  packet.writeUInt16BE(error, 9)
-  packet.set(data, HEADER_BYTES)
-  return packet
-}
-
-function header(id: number, flags: number, dataBytes: number): Buffer {
-  const packet = Buffer.alloc(HEADER_BYTES + dataBytes)
-  packet.writeUInt32BE(packet.length, 0)
-  packet.writeUInt32BE(id, 4)
-  packet[8] = flags
   return packet
 }
 

@@ -1,14 +1,13 @@
 // A JVM as its debugger agent shows it: the command sets of the specification by their names, and its events.
 
 import { alarm } from './alarm.ts'
-import { Asker } from './asker.ts'
+import { Asker, Asking } from './asker.ts'
 import { COMPOSITE, EVENT_SET } from './commands.ts'
 import { type ConnectionOptions, JdwpConnection } from './connection.ts'
 import { connect, type JdwpPort } from './doors.ts'
 import { JdwpLost, JdwpSilent, MalformedJdwp, type Result } from './errors.ts'
 import { EventQueue } from './event-queue.ts'
 import { type EventSet, readEventSet, threadOf } from './events.ts'
-import type { IdSizes } from './ids.ts'
 import type { CommandPacket } from './packet.ts'
 import { EventRequest } from './sets/event-request.ts'
 import {
@@ -35,47 +34,31 @@ const CLOSE_MS = 2000
 
 export type TargetOptions = Omit<ConnectionOptions, 'onCommand' | 'onLost'>
 
-export class JdwpTarget implements AsyncDisposable {
-  readonly events: EventQueue
-  readonly virtualMachine: VirtualMachine
-  readonly referenceType: ReferenceType
-  readonly classType: ClassType
-  readonly arrayType: ArrayType
-  readonly interfaceType: InterfaceType
-  readonly method: Method
-  readonly objectReference: ObjectReference
-  readonly stringReference: StringReference
-  readonly threadReference: ThreadReference
-  readonly threadGroupReference: ThreadGroupReference
-  readonly arrayReference: ArrayReference
-  readonly classLoaderReference: ClassLoaderReference
-  readonly eventRequest: EventRequest
-  readonly stackFrame: StackFrame
-  readonly classObjectReference: ClassObjectReference
-  readonly moduleReference: ModuleReference
-  readonly idSizes: IdSizes
-  readonly connection: JdwpConnection
+export class JdwpTarget extends Asking implements AsyncDisposable {
+  readonly virtualMachine = new VirtualMachine(this.asker)
+  readonly referenceType = new ReferenceType(this.asker)
+  readonly classType = new ClassType(this.asker)
+  readonly arrayType = new ArrayType(this.asker)
+  readonly interfaceType = new InterfaceType(this.asker)
+  readonly method = new Method(this.asker)
+  readonly objectReference = new ObjectReference(this.asker)
+  readonly stringReference = new StringReference(this.asker)
+  readonly threadReference = new ThreadReference(this.asker)
+  readonly threadGroupReference = new ThreadGroupReference(this.asker)
+  readonly arrayReference = new ArrayReference(this.asker)
+  readonly classLoaderReference = new ClassLoaderReference(this.asker)
+  readonly eventRequest = new EventRequest(this.asker)
+  readonly stackFrame = new StackFrame(this.asker)
+  readonly classObjectReference = new ClassObjectReference(this.asker)
+  readonly moduleReference = new ModuleReference(this.asker)
+  readonly connection = this.asker.connection
+  readonly idSizes = this.asker.sizes
 
-  private constructor(asker: Asker, events: EventQueue) {
-    this.events = events
-    this.connection = asker.connection
-    this.idSizes = asker.sizes
-    this.virtualMachine = new VirtualMachine(asker)
-    this.referenceType = new ReferenceType(asker)
-    this.classType = new ClassType(asker)
-    this.arrayType = new ArrayType(asker)
-    this.interfaceType = new InterfaceType(asker)
-    this.method = new Method(asker)
-    this.objectReference = new ObjectReference(asker)
-    this.stringReference = new StringReference(asker)
-    this.threadReference = new ThreadReference(asker)
-    this.threadGroupReference = new ThreadGroupReference(asker)
-    this.arrayReference = new ArrayReference(asker)
-    this.classLoaderReference = new ClassLoaderReference(asker)
-    this.eventRequest = new EventRequest(asker)
-    this.stackFrame = new StackFrame(asker)
-    this.classObjectReference = new ClassObjectReference(asker)
-    this.moduleReference = new ModuleReference(asker)
+  private constructor(
+    asker: Asker,
+    readonly events: EventQueue,
+  ) {
+    super(asker)
   }
 
   /**

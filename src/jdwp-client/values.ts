@@ -7,6 +7,7 @@ import type {
   ArrayId,
   ClassLoaderId,
   ClassObjectId,
+  FieldId,
   MethodId,
   ObjectId,
   StringId,
@@ -54,19 +55,53 @@ export interface Location {
 const TAG_NAMES = namesOf(TAGS)
 const TYPE_TAG_NAMES = namesOf(TYPE_TAGS)
 
+interface Layout<T> {
+  readonly bytes: number
+  read(bytes: Buffer): T
+  /** @throws RangeError if it does not fit */
+  write(bytes: Buffer, value: T): unknown
+}
+
+type OfTag<T, V = PrimitiveValue> = V extends { tag: infer Tags; value: infer Of }
+  ? T extends Tags
+    ? Of
+    : never
+  : never
+
+/** Of one value, and of the elements of an array. */
+export const PRIMITIVES: { readonly [T in PrimitiveValue['tag']]: Layout<OfTag<T>> } = {
+  BYTE: { bytes: 1, read: (b) => b.readInt8(), write: (b, value) => b.writeInt8(value) },
+  BOOLEAN: { bytes: 1, read: (b) => b[0] !== 0, write: (b, value) => b.writeUInt8(value ? 1 : 0) },
+  SHORT: { bytes: 2, read: (b) => b.readInt16BE(), write: (b, value) => b.writeInt16BE(value) },
+  CHAR: { bytes: 2, read: (b) => String.fromCharCode(b.readUInt16BE()), write: writeChar },
+  INT: { bytes: 4, read: (b) => b.readInt32BE(), write: (b, value) => b.writeInt32BE(value) },
+  FLOAT: { bytes: 4, read: (b) => b.readFloatBE(), write: (b, value) => b.writeFloatBE(value) },
+  LONG: { bytes: 8, read: (b) => b.readBigInt64BE(), write: (b, value) => b.writeBigInt64BE(value) },
+  DOUBLE: { bytes: 8, read: (b) => b.readDoubleBE(), write: (b, value) => b.writeDoubleBE(value) },
+}
+
+function writeChar(bytes: Buffer, value: string): void {
+  if (value.length !== 1) throw new RangeError(`${JSON.stringify(value)} is not one char`)
+  bytes.writeUInt16BE(value.charCodeAt(0))
+}
+
+export function isPrimitive(tag: Tag): tag is PrimitiveValue['tag'] {
+  return tag in PRIMITIVES
+}
+
 /** @throws MalformedJdwp */
 export function readTag(r: DataReader): Tag {
-  const code = r.u1()
-  const tag = TAG_NAMES.get(code)
-  if (tag === undefined) throw new MalformedJdwp(`a value's tag is ${code}`)
-  return tag
+  return named(TAG_NAMES, r.u1(), 'value')
 }
 
 /** @throws MalformedJdwp */
 export function readTypeTag(r: DataReader): TypeTag {
-  const code = r.u1()
-  const tag = TYPE_TAG_NAMES.get(code)
-  if (tag === undefined) throw new MalformedJdwp(`a type's tag is ${code}`)
+  return named(TYPE_TAG_NAMES, r.u1(), 'type')
+}
+
+function named<Name>(names: ReadonlyMap<number, Name>, code: number, of: string): Name {
+  const tag = names.get(code)
+  if (tag === undefined) throw new MalformedJdwp(`a ${of}'s tag is ${code}`)
   return tag
 }
 
@@ -93,28 +128,10 @@ export function isObject(value: Value): value is ObjectValue {
 }
 
 function readUntagged(r: DataReader, tag: Tag): Value {
-  switch (tag) {
-    case 'BYTE':
-      return { tag, value: (r.u1() << 24) >> 24 }
-    case 'BOOLEAN':
-      return { tag, value: r.boolean() }
-    case 'CHAR':
-      return { tag, value: String.fromCharCode(r.bytes(2).readUInt16BE(0)) }
-    case 'SHORT':
-      return { tag, value: r.bytes(2).readInt16BE(0) }
-    case 'INT':
-      return { tag, value: r.int() }
-    case 'LONG':
-      return { tag, value: r.long() }
-    case 'FLOAT':
-      return { tag, value: r.bytes(4).readFloatBE(0) }
-    case 'DOUBLE':
-      return { tag, value: r.bytes(8).readDoubleBE(0) }
-    case 'VOID':
-      return { tag }
-    default:
-      return { tag, id: r.objectOrNull() } as ObjectValue
-  }
+  if (tag === 'VOID') return { tag }
+  if (!isPrimitive(tag)) return { tag, id: r.objectOrNull() } as ObjectValue
+  const { bytes, read } = PRIMITIVES[tag]
+  return { tag, value: read(r.bytes(bytes)) } as PrimitiveValue
 }
 
 /** `value` of the specification. */
@@ -129,43 +146,18 @@ export function writeValue(w: DataWriter, value: Value): void {
  * @throws RangeError if a number does not fit
  */
 export function writeUntagged(w: DataWriter, value: Value): void {
-  switch (value.tag) {
-    case 'BOOLEAN':
-      w.boolean(value.value)
-      break
-    case 'LONG':
-      w.long(value.value)
-      break
-    case 'CHAR':
-      if (value.value.length !== 1) throw new RangeError(`${JSON.stringify(value.value)} is not one char`)
-      w.bytes(sized(2, (b) => b.writeUInt16BE(value.value.charCodeAt(0))))
-      break
-    case 'BYTE':
-      w.bytes(sized(1, (b) => b.writeInt8(value.value)))
-      break
-    case 'SHORT':
-      w.bytes(sized(2, (b) => b.writeInt16BE(value.value)))
-      break
-    case 'INT':
-      w.int(value.value)
-      break
-    case 'FLOAT':
-      w.bytes(sized(4, (b) => b.writeFloatBE(value.value)))
-      break
-    case 'DOUBLE':
-      w.bytes(sized(8, (b) => b.writeDoubleBE(value.value)))
-      break
-    case 'VOID':
-      break
-    default:
-      w.object(value.id)
+  if ('id' in value) w.object(value.id)
+  else if ('value' in value) {
+    const { bytes, write } = PRIMITIVES[value.tag] as Layout<PrimitiveValue['value']>
+    const written = Buffer.alloc(bytes)
+    write(written, value.value)
+    w.bytes(written)
   }
 }
 
-function sized(n: number, write: (bytes: Buffer) => unknown): Buffer {
-  const bytes = Buffer.alloc(n)
-  write(bytes)
-  return bytes
+/** Which fields' values are asked for. */
+export function writeFields(w: DataWriter, fields: readonly FieldId[]): DataWriter {
+  return w.list(fields, (field) => w.id('field', field))
 }
 
 /** `location` of the specification. */
@@ -179,9 +171,7 @@ export function readLocationOrNull(r: DataReader): Location | null {
   const code = r.u1()
   const [type, method, bci] = [r.id('referenceType'), r.id('method'), r.index()]
   if (isNull(type)) return null
-  const kind = TYPE_TAG_NAMES.get(code)
-  if (kind === undefined) throw new MalformedJdwp(`a type's tag is ${code}`)
-  return { kind, type, method, bci }
+  return { kind: named(TYPE_TAG_NAMES, code, 'type'), type, method, bci }
 }
 
 export function writeLocation(w: DataWriter, { kind, type, method, bci }: Location): void {

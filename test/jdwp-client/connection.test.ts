@@ -17,8 +17,8 @@ import {
   type ThreadId,
   type TypeId,
 } from '../../src/jdwp-client/index.ts'
-import { encodeCommand, encodeReply, HEADER_BYTES, MAX_EVENTS } from '../../src/jdwp-client/packet.ts'
-import { MemoryPeer, reply } from './memory-peer.ts'
+import { encodeCommand, HEADER_BYTES, MAX_EVENTS } from '../../src/jdwp-client/packet.ts'
+import { encodeReply, MemoryPeer, reply } from './memory-peer.ts'
 import { startPeer } from './peer.ts'
 
 const SIZES = sizes(8, 8, 8, 8, 8)

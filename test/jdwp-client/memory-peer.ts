@@ -3,11 +3,18 @@
 import { Duplex } from 'node:stream'
 import {
   type CommandPacket,
-  encodeReply,
+  encodeCommand,
   HANDSHAKE,
   type Packet,
   PacketReader,
 } from '../../src/jdwp-client/packet.ts'
+
+/** A reply has an error where a command has its set and number. */
+export function encodeReply(id: number, error: number, data: Uint8Array): Buffer {
+  const packet = encodeCommand(id, error >> 8, error & 0xff, data)
+  packet[8] = 0x80
+  return packet
+}
 
 /** What a JVM would be: it shakes hands, and has each command answered. */
 export class MemoryPeer extends Duplex {

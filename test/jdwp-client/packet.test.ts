@@ -5,8 +5,9 @@ import { type ArrayRegion, readRegion, writeRegion } from '../../src/jdwp-client
 import { DataReader, DataWriter } from '../../src/jdwp-client/data.ts'
 import { MalformedJdwp } from '../../src/jdwp-client/errors.ts'
 import type { IdSizes, ObjectId } from '../../src/jdwp-client/ids.ts'
-import { encodeCommand, encodeReply, PacketReader } from '../../src/jdwp-client/packet.ts'
+import { encodeCommand, PacketReader } from '../../src/jdwp-client/packet.ts'
 import { readValue, type Value, writeValue } from '../../src/jdwp-client/values.ts'
+import { encodeReply } from './memory-peer.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const written = (write: (w: DataWriter) => unknown): Buffer => {

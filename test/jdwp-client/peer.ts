@@ -2,7 +2,8 @@
 
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { type CommandPacket, encodeReply, HANDSHAKE, PacketReader } from '../../src/jdwp-client/packet.ts'
+import { type CommandPacket, HANDSHAKE, PacketReader } from '../../src/jdwp-client/packet.ts'
+import { encodeReply } from './memory-peer.ts'
 
 export type Answer = Uint8Array | { readonly error: number } | 'nothing' | 'hang up'
 

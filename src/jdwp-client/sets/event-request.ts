@@ -1,6 +1,6 @@
 // Command set 15, EventRequest: which events the JVM is to tell, and whom they suspend.
 
-import { type Asker, nothing } from '../asker.ts'
+import { nothing } from '../asker.ts'
 import {
   EVENT_KINDS,
   type EventKind,
@@ -13,9 +13,9 @@ import {
   type SuspendPolicy,
 } from '../constants.ts'
 import type { DataWriter } from '../data.ts'
-import type { Result } from '../errors.ts'
 import type { FieldId, ObjectId, ThreadId, TypeId } from '../ids.ts'
 import { type Location, writeLocation } from '../values.ts'
+import { CommandSet, int } from './command-set.ts'
 
 /**
  * A restriction of a request. They are applied in their order: a `Count` before another counts what the other would
@@ -57,76 +57,52 @@ export type Modifier =
   /** THREAD_START and THREAD_DEATH. JDK 19 and later. */
   | { readonly modifier: 'PlatformThreadsOnly' }
 
-export class EventRequest {
-  constructor(private readonly asker: Asker) {}
-
-  /**
-   * Asks for events.
-   *
-   * @returns the number of the request: `request` of its events, and what `clear` wants
-   */
-  set(
-    kind: EventKind,
-    suspendPolicy: SuspendPolicy,
-    modifiers: readonly Modifier[] = [],
-  ): Promise<Result<number>> {
-    return this.asker.ask(
-      'EventRequest.Set',
-      (w) =>
-        w
-          .u1(EVENT_KINDS[kind])
-          .u1(SUSPEND_POLICIES[suspendPolicy])
-          .list(modifiers, (it) => writeModifier(w, it)),
-      (r) => r.int(),
-    )
-  }
+export class EventRequest extends CommandSet {
+  /** Asks for events. The number of the request comes back: `request` of its events, and what `clear` wants. */
+  readonly set = this.command(
+    'EventRequest.Set',
+    (w, kind: EventKind, suspendPolicy: SuspendPolicy, modifiers: readonly Modifier[] = []) => {
+      w.u1(EVENT_KINDS[kind]).u1(SUSPEND_POLICIES[suspendPolicy])
+      w.list(modifiers, (it) => writeModifier(w, it))
+    },
+    int,
+  )
 
   /** Takes a request back; one that is not there is none. */
-  clear(kind: EventKind, request: number): Promise<Result<void>> {
-    return this.asker.ask('EventRequest.Clear', (w) => w.u1(EVENT_KINDS[kind]).int(request), nothing)
-  }
+  readonly clear = this.command(
+    'EventRequest.Clear',
+    (w, kind: EventKind, request: number) => w.u1(EVENT_KINDS[kind]).int(request),
+    nothing,
+  )
 
-  clearAllBreakpoints(): Promise<Result<void>> {
-    return this.asker.ask('EventRequest.ClearAllBreakpoints', nothing, nothing)
-  }
+  readonly clearAllBreakpoints = this.command('EventRequest.ClearAllBreakpoints', nothing, nothing)
+}
+
+type Writers = {
+  readonly [Name in Modifier['modifier']]: (
+    w: DataWriter,
+    it: Extract<Modifier, { readonly modifier: Name }>,
+  ) => unknown
+}
+
+const MODIFIER_WRITERS: Writers = {
+  Count: (w, { count }) => w.int(count),
+  Conditional: (w, { expression }) => w.int(expression),
+  ThreadOnly: (w, { thread }) => w.object(thread),
+  ClassOnly: (w, { type }) => w.id('referenceType', type),
+  ClassMatch: (w, { pattern }) => w.string(pattern),
+  ClassExclude: (w, { pattern }) => w.string(pattern),
+  LocationOnly: (w, { location }) => writeLocation(w, location),
+  ExceptionOnly: (w, { type, caught, uncaught }) =>
+    w.id('referenceType', type).boolean(caught).boolean(uncaught),
+  FieldOnly: (w, { type, field }) => w.id('referenceType', type).id('field', field),
+  Step: (w, { thread, size, depth }) => w.object(thread).int(STEP_SIZES[size]).int(STEP_DEPTHS[depth]),
+  InstanceOnly: (w, { object }) => w.object(object),
+  SourceNameMatch: (w, { pattern }) => w.string(pattern),
+  PlatformThreadsOnly: nothing,
 }
 
 function writeModifier(w: DataWriter, it: Modifier): void {
-  w.u1(MODIFIERS[it.modifier])
-  switch (it.modifier) {
-    case 'Count':
-      w.int(it.count)
-      break
-    case 'Conditional':
-      w.int(it.expression)
-      break
-    case 'ThreadOnly':
-      w.object(it.thread)
-      break
-    case 'ClassOnly':
-      w.id('referenceType', it.type)
-      break
-    case 'ClassMatch':
-    case 'ClassExclude':
-    case 'SourceNameMatch':
-      w.string(it.pattern)
-      break
-    case 'LocationOnly':
-      writeLocation(w, it.location)
-      break
-    case 'ExceptionOnly':
-      w.id('referenceType', it.type).boolean(it.caught).boolean(it.uncaught)
-      break
-    case 'FieldOnly':
-      w.id('referenceType', it.type).id('field', it.field)
-      break
-    case 'Step':
-      w.object(it.thread).int(STEP_SIZES[it.size]).int(STEP_DEPTHS[it.depth])
-      break
-    case 'InstanceOnly':
-      w.object(it.object)
-      break
-    case 'PlatformThreadsOnly':
-      break
-  }
+  const write = MODIFIER_WRITERS[it.modifier] as (w: DataWriter, it: Modifier) => unknown
+  write(w.u1(MODIFIERS[it.modifier]), it)
 }

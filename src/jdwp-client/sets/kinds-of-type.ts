@@ -1,10 +1,12 @@
 // Command sets 3 to 5, ClassType, ArrayType and InterfaceType: what only one kind of type has.
 
 import { type Asker, nothing } from '../asker.ts'
-import { type DataWriter, isNull } from '../data.ts'
+import type { CommandName } from '../commands.ts'
+import { type DataReader, type DataWriter, isNull } from '../data.ts'
 import type { Result } from '../errors.ts'
 import type { ArrayId, ArrayTypeId, ClassId, FieldId, InterfaceId, TypeId } from '../ids.ts'
 import { readObject, readObjectOrNull, type TaggedObject, type Value, writeUntagged } from '../values.ts'
+import { CommandSet, ofType } from './command-set.ts'
 import {
   type Invocation,
   type Invoked,
@@ -29,84 +31,56 @@ export interface Created {
   readonly exception: TaggedObject | null
 }
 
-export class ClassType {
-  constructor(private readonly asker: Asker) {}
-
+export class ClassType extends CommandSet {
   /** null: of java.lang.Object. */
-  superclass(type: ClassId): Promise<Result<ClassId | null>> {
-    return this.asker.ask(
-      'ClassType.Superclass',
-      (w) => w.id('referenceType', type),
-      (r) => {
-        const id = r.id('referenceType') as TypeId as ClassId
-        return isNull(id) ? null : id
-      },
-    )
-  }
+  readonly superclass = this.command('ClassType.Superclass', ofType<ClassId>, (r) => {
+    const id = r.id('referenceType') as TypeId as ClassId
+    return isNull(id) ? null : id
+  })
 
   /** Static fields; final ones cannot be set. */
-  setValues(type: ClassId, values: readonly FieldValue[]): Promise<Result<void>> {
-    return this.asker.ask(
-      'ClassType.SetValues',
-      (w) => writeFieldValues(w.id('referenceType', type), values),
-      nothing,
-    )
-  }
+  readonly setValues = this.command(
+    'ClassType.SetValues',
+    (w, type: ClassId, values: readonly FieldValue[]) => writeFieldValues(ofType(w, type), values),
+    nothing,
+  )
 
   /** A static method, of the class or of one above it. */
-  invokeMethod(type: ClassId, invocation: Invocation, options: InvokeOptions = {}): Promise<Result<Invoked>> {
-    return this.asker.invoke(
-      'ClassType.InvokeMethod',
-      writeStatic(type, invocation, options),
-      readInvoked,
-      options,
-    )
-  }
+  readonly invokeMethod = invocationOf<ClassId, Invoked>(this.asker, 'ClassType.InvokeMethod', readInvoked)
 
   /** A constructor of this class. Nothing refers to the object: see `objectReference.disableCollection`. */
-  newInstance(type: ClassId, invocation: Invocation, options: InvokeOptions = {}): Promise<Result<Created>> {
-    return this.asker.invoke(
-      'ClassType.NewInstance',
-      writeStatic(type, invocation, options),
-      (r) => ({ object: readObjectOrNull(r), exception: readObjectOrNull(r) }),
-      options,
-    )
-  }
+  readonly newInstance = invocationOf<ClassId, Created>(this.asker, 'ClassType.NewInstance', (r) => ({
+    object: readObjectOrNull(r),
+    exception: readObjectOrNull(r),
+  }))
 }
 
-export class ArrayType {
-  constructor(private readonly asker: Asker) {}
-
-  newInstance(type: ArrayTypeId, length: number): Promise<Result<ArrayId>> {
-    return this.asker.ask(
-      'ArrayType.NewInstance',
-      (w) => w.id('referenceType', type).int(length),
-      (r) => readObject(r).id as ArrayId,
-    )
-  }
+export class ArrayType extends CommandSet {
+  readonly newInstance = this.command(
+    'ArrayType.NewInstance',
+    (w, type: ArrayTypeId, length: number) => ofType(w, type).int(length),
+    (r) => readObject(r).id as ArrayId,
+  )
 }
 
-export class InterfaceType {
-  constructor(private readonly asker: Asker) {}
-
+export class InterfaceType extends CommandSet {
   /** A static method of the interface. */
-  invokeMethod(
-    type: InterfaceId,
-    invocation: Invocation,
-    options: InvokeOptions = {},
-  ): Promise<Result<Invoked>> {
-    return this.asker.invoke(
-      'InterfaceType.InvokeMethod',
-      writeStatic(type, invocation, options),
-      readInvoked,
-      options,
-    )
-  }
+  readonly invokeMethod = invocationOf<InterfaceId, Invoked>(
+    this.asker,
+    'InterfaceType.InvokeMethod',
+    readInvoked,
+  )
 }
 
-function writeStatic(type: TypeId, invocation: Invocation, options: InvokeOptions) {
-  return (w: DataWriter): void => {
-    w.id('referenceType', type).object(invocation.thread).id('method', invocation.method)
-    writeArguments(w, invocation, options)
-  }
+function invocationOf<Type extends TypeId, T>(asker: Asker, name: CommandName, read: (r: DataReader) => T) {
+  return (type: Type, invocation: Invocation, options: InvokeOptions = {}): Promise<Result<T>> =>
+    asker.ask(
+      name,
+      (w) => {
+        ofType(w, type).object(invocation.thread).id('method', invocation.method)
+        writeArguments(w, invocation, options)
+      },
+      read,
+      { ...options, endsIfSilent: true },
+    )
 }

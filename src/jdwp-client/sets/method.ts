@@ -1,9 +1,8 @@
 // Command set 6, Method: what a class file says of one.
 
-import type { Asker } from '../asker.ts'
 import type { DataReader, DataWriter } from '../data.ts'
-import type { Result } from '../errors.ts'
 import type { MethodId, TypeId } from '../ids.ts'
+import { boolean, CommandSet } from './command-set.ts'
 import type { Generic } from './reference-type.ts'
 
 /** A row of a line table: the line's code begins at this bci. */
@@ -35,51 +34,47 @@ export interface VariableTable<V extends Variable = Variable> {
   readonly variables: readonly V[]
 }
 
-export class Method {
-  constructor(private readonly asker: Asker) {}
-
+export class Method extends CommandSet {
   /** An error where there is none, as for a native method. */
-  lineTable(type: TypeId, method: MethodId): Promise<Result<LineTable>> {
-    return this.asker.ask('Method.LineTable', of(type, method), (r) => ({
-      ...{ start: r.index(), end: r.index() },
-      lines: r.list(() => ({ bci: r.index(), line: r.int() })),
-    }))
-  }
+  readonly lineTable = this.command('Method.LineTable', ofMethod, readLineTable)
 
   /** An error where there is none: it takes `javac -g`. */
-  variableTable(type: TypeId, method: MethodId): Promise<Result<VariableTable>> {
-    return this.asker.ask('Method.VariableTable', of(type, method), (r) => ({
+  readonly variableTable = this.command(
+    'Method.VariableTable',
+    ofMethod,
+    (r): VariableTable => ({
       argumentSlots: r.int(),
       variables: r.list(() => ({ ...readName(r), length: r.int(), slot: r.int() })),
-    }))
-  }
+    }),
+  )
 
-  variableTableWithGeneric(
-    type: TypeId,
-    method: MethodId,
-  ): Promise<Result<VariableTable<Variable & Generic>>> {
-    return this.asker.ask('Method.VariableTableWithGeneric', of(type, method), (r) => ({
+  readonly variableTableWithGeneric = this.command(
+    'Method.VariableTableWithGeneric',
+    ofMethod,
+    (r): VariableTable<Variable & Generic> => ({
       argumentSlots: r.int(),
       variables: r.list(() => ({
         ...readName(r),
         ...{ genericSignature: r.string(), length: r.int(), slot: r.int() },
       })),
-    }))
-  }
+    }),
+  )
 
   /** As in a class file; empty where there are none. Needs `canGetBytecodes`. */
-  bytecodes(type: TypeId, method: MethodId): Promise<Result<Buffer>> {
-    return this.asker.ask('Method.Bytecodes', of(type, method), (r) => r.block())
-  }
+  readonly bytecodes = this.command('Method.Bytecodes', ofMethod, (r) => r.block())
 
   /** Whether a redefinition has put another in its place. */
-  isObsolete(type: TypeId, method: MethodId): Promise<Result<boolean>> {
-    return this.asker.ask('Method.IsObsolete', of(type, method), (r) => r.boolean())
-  }
+  readonly isObsolete = this.command('Method.IsObsolete', ofMethod, boolean)
 }
 
-const of = (type: TypeId, method: MethodId) => (w: DataWriter) =>
-  w.id('referenceType', type).id('method', method)
+function ofMethod(w: DataWriter, type: TypeId, method: MethodId): DataWriter {
+  return w.id('referenceType', type).id('method', method)
+}
+
+function readLineTable(r: DataReader): LineTable {
+  const [start, end] = [r.index(), r.index()]
+  return { start, end, lines: r.list(() => ({ bci: r.index(), line: r.int() })) }
+}
 
 function readName(r: DataReader) {
   return { bci: r.index(), name: r.string(), descriptor: r.string() }

@@ -1,6 +1,6 @@
 // Command set 2, ReferenceType: what is the same for classes, interfaces and array types.
 
-import type { Asker, AskOptions } from '../asker.ts'
+import type { AskOptions } from '../asker.ts'
 import type { DataReader } from '../data.ts'
 import type { Result } from '../errors.ts'
 import type {
@@ -12,8 +12,9 @@ import type {
   ModuleId,
   TypeId,
 } from '../ids.ts'
-import { type ObjectValue, readObject, readValue, type Value } from '../values.ts'
-import { readType, type Type } from './types.ts'
+import { type ObjectValue, readObject, readValue, writeFields } from '../values.ts'
+import { CommandSet, int, listOf, object, objectOrNull, ofType, string } from './command-set.ts'
+import { readType } from './types.ts'
 
 export interface Field {
   readonly id: FieldId
@@ -24,13 +25,9 @@ export interface Field {
   readonly modifiers: number
 }
 
-export interface Method {
+export interface Method extends Omit<Field, 'id'> {
   /** Valid until the class is redefined: ask anew afterwards. */
   readonly id: MethodId
-  readonly name: string
-  readonly descriptor: string
-  /** Access flags of the class file; 0xf0000000: synthetic. */
-  readonly modifiers: number
 }
 
 export interface Generic {
@@ -45,133 +42,111 @@ export interface RawConstantPool {
   readonly bytes: Buffer
 }
 
-export class ReferenceType {
-  constructor(private readonly asker: Asker) {}
-
+export class ReferenceType extends CommandSet {
   /** JNI signature: `Lfix/Ticker;`. */
-  signature(type: TypeId): Promise<Result<string>> {
-    return this.asker.ask('ReferenceType.Signature', of(type), (r) => r.string())
-  }
+  readonly signature = this.command('ReferenceType.Signature', ofType<TypeId>, string)
 
-  signatureWithGeneric(type: TypeId): Promise<Result<{ readonly signature: string } & Generic>> {
-    return this.asker.ask('ReferenceType.SignatureWithGeneric', of(type), (r) => ({
-      signature: r.string(),
-      genericSignature: r.string(),
-    }))
-  }
+  readonly signatureWithGeneric = this.command(
+    'ReferenceType.SignatureWithGeneric',
+    ofType<TypeId>,
+    (r): { readonly signature: string } & Generic => ({ signature: r.string(), ...readGeneric(r) }),
+  )
 
   /** null: the boot loader. */
-  classLoader(type: TypeId): Promise<Result<ClassLoaderId | null>> {
-    return this.asker.ask('ReferenceType.ClassLoader', of(type), (r) => r.objectOrNull<ClassLoaderId>())
-  }
+  readonly classLoader = this.command(
+    'ReferenceType.ClassLoader',
+    ofType<TypeId>,
+    objectOrNull<ClassLoaderId>,
+  )
 
   /** Access flags of the class file; of arrays and primitive types anything. */
-  modifiers(type: TypeId): Promise<Result<number>> {
-    return this.asker.ask('ReferenceType.Modifiers', of(type), (r) => r.int())
-  }
+  readonly modifiers = this.command('ReferenceType.Modifiers', ofType<TypeId>, int)
 
   /** Declared ones, in the order of the class file. */
-  fields(type: TypeId): Promise<Result<Field[]>> {
-    return this.asker.ask('ReferenceType.Fields', of(type), (r) =>
-      r.list(() => ({ ...readNamed(r, 'field'), modifiers: r.int() })),
-    )
-  }
+  readonly fields = this.command('ReferenceType.Fields', ofType<TypeId>, listOf(readField))
 
-  fieldsWithGeneric(type: TypeId): Promise<Result<(Field & Generic)[]>> {
-    return this.asker.ask('ReferenceType.FieldsWithGeneric', of(type), (r) =>
-      r.list(() => ({ ...readNamed(r, 'field'), genericSignature: r.string(), modifiers: r.int() })),
-    )
-  }
+  readonly fieldsWithGeneric = this.command(
+    'ReferenceType.FieldsWithGeneric',
+    ofType<TypeId>,
+    listOf((r): Field & Generic => ({ ...readNamed(r, 'field'), ...readGeneric(r), modifiers: r.int() })),
+  )
 
   /** Declared ones, constructors and initialisers among them. */
-  methods(type: TypeId): Promise<Result<Method[]>> {
-    return this.asker.ask('ReferenceType.Methods', of(type), (r) =>
-      r.list(() => ({ ...readNamed(r, 'method'), modifiers: r.int() })),
-    )
-  }
+  readonly methods = this.command('ReferenceType.Methods', ofType<TypeId>, listOf(readMethod))
 
-  methodsWithGeneric(type: TypeId): Promise<Result<(Method & Generic)[]>> {
-    return this.asker.ask('ReferenceType.MethodsWithGeneric', of(type), (r) =>
-      r.list(() => ({ ...readNamed(r, 'method'), genericSignature: r.string(), modifiers: r.int() })),
-    )
-  }
+  readonly methodsWithGeneric = this.command(
+    'ReferenceType.MethodsWithGeneric',
+    ofType<TypeId>,
+    listOf((r): Method & Generic => ({ ...readNamed(r, 'method'), ...readGeneric(r), modifiers: r.int() })),
+  )
 
   /** Static fields, of the type or of one that it inherits from; private ones too. */
-  getValues(type: TypeId, fields: readonly FieldId[]): Promise<Result<Value[]>> {
-    return this.asker.ask(
-      'ReferenceType.GetValues',
-      (w) => w.id('referenceType', type).list(fields, (field) => w.id('field', field)),
-      (r) => r.list(() => readValue(r)),
-    )
-  }
+  readonly getValues = this.command(
+    'ReferenceType.GetValues',
+    (w, type: TypeId, fields: readonly FieldId[]) => writeFields(ofType(w, type), fields),
+    listOf(readValue),
+  )
 
   /** Without its directory. ABSENT_INFORMATION: the class file does not say. */
-  sourceFile(type: TypeId): Promise<Result<string>> {
-    return this.asker.ask('ReferenceType.SourceFile', of(type), (r) => r.string())
-  }
+  readonly sourceFile = this.command('ReferenceType.SourceFile', ofType<TypeId>, string)
 
   /** Of other source languages, JSR 45. ABSENT_INFORMATION: there is none. */
-  sourceDebugExtension(type: TypeId): Promise<Result<string>> {
-    return this.asker.ask('ReferenceType.SourceDebugExtension', of(type), (r) => r.string())
-  }
+  readonly sourceDebugExtension = this.command('ReferenceType.SourceDebugExtension', ofType<TypeId>, string)
 
   /** Loaded ones that are nested directly. */
-  nestedTypes(type: TypeId): Promise<Result<Type[]>> {
-    return this.asker.ask('ReferenceType.NestedTypes', of(type), (r) => r.list(() => readType(r)))
-  }
+  readonly nestedTypes = this.command('ReferenceType.NestedTypes', ofType<TypeId>, listOf(readType))
 
   /** STATUS_ bits; of arrays anything. */
-  status(type: TypeId): Promise<Result<number>> {
-    return this.asker.ask('ReferenceType.Status', of(type), (r) => r.int())
-  }
+  readonly status = this.command('ReferenceType.Status', ofType<TypeId>, int)
 
   /** Those that it names itself. */
-  interfaces(type: TypeId): Promise<Result<InterfaceId[]>> {
-    return this.asker.ask('ReferenceType.Interfaces', of(type), (r) =>
-      r.list(() => r.id('referenceType') as TypeId as InterfaceId),
-    )
-  }
+  readonly interfaces = this.command(
+    'ReferenceType.Interfaces',
+    ofType<TypeId>,
+    listOf((r) => r.id('referenceType') as TypeId as InterfaceId),
+  )
 
   /** Its `java.lang.Class`. */
-  classObject(type: TypeId): Promise<Result<ClassObjectId>> {
-    return this.asker.ask('ReferenceType.ClassObject', of(type), (r) => r.object<ClassObjectId>())
-  }
+  readonly classObject = this.command('ReferenceType.ClassObject', ofType<TypeId>, object<ClassObjectId>)
 
   /** Reachable instances: walks through the heap. @param most  0: all of them */
   instances(type: TypeId, most: number, options?: AskOptions): Promise<Result<ObjectValue[]>> {
     return this.asker.ask(
       'ReferenceType.Instances',
-      (w) => w.id('referenceType', type).int(most),
-      (r) => r.list(() => readObject(r)),
+      (w) => ofType(w, type).int(most),
+      listOf(readObject),
       options,
     )
   }
 
-  classFileVersion(type: TypeId): Promise<Result<{ readonly major: number; readonly minor: number }>> {
-    return this.asker.ask('ReferenceType.ClassFileVersion', of(type), (r) => ({
-      major: r.int(),
-      minor: r.int(),
-    }))
-  }
+  readonly classFileVersion = this.command(
+    'ReferenceType.ClassFileVersion',
+    ofType<TypeId>,
+    (r): { readonly major: number; readonly minor: number } => ({ major: r.int(), minor: r.int() }),
+  )
 
   /** Of the class as it is now. */
-  constantPool(type: TypeId): Promise<Result<RawConstantPool>> {
-    return this.asker.ask('ReferenceType.ConstantPool', of(type), (r) => ({
-      count: r.int(),
-      bytes: r.block(),
-    }))
-  }
+  readonly constantPool = this.command(
+    'ReferenceType.ConstantPool',
+    ofType<TypeId>,
+    (r): RawConstantPool => ({ count: r.int(), bytes: r.block() }),
+  )
 
-  module(type: TypeId): Promise<Result<ModuleId>> {
-    return this.asker.ask('ReferenceType.Module', of(type), (r) => r.object<ModuleId>())
-  }
+  readonly module = this.command('ReferenceType.Module', ofType<TypeId>, object<ModuleId>)
 }
-
-const of =
-  (type: TypeId) =>
-  (w: { id(kind: 'referenceType', id: TypeId): unknown }): unknown =>
-    w.id('referenceType', type)
 
 function readNamed<Kind extends 'field' | 'method'>(r: DataReader, kind: Kind) {
   return { id: r.id(kind), name: r.string(), descriptor: r.string() }
+}
+
+function readField(r: DataReader): Field {
+  return { ...readNamed(r, 'field'), modifiers: r.int() }
+}
+
+function readMethod(r: DataReader): Method {
+  return { ...readNamed(r, 'method'), modifiers: r.int() }
+}
+
+export function readGeneric(r: DataReader): Generic {
+  return { genericSignature: r.string() }
 }

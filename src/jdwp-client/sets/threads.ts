@@ -1,9 +1,9 @@
 // Command sets 11 and 12, ThreadReference and ThreadGroupReference.
 
-import { type Asker, nothing } from '../asker.ts'
+import { nothing } from '../asker.ts'
 import { namesOf, SUSPEND_STATUS_SUSPENDED, THREAD_STATUSES, type ThreadStatus } from '../constants.ts'
 import type { DataReader, DataWriter } from '../data.ts'
-import { MalformedJdwp, type Result } from '../errors.ts'
+import { MalformedJdwp } from '../errors.ts'
 import type { FrameId, ObjectId, ThreadGroupId, ThreadId } from '../ids.ts'
 import {
   type Location,
@@ -11,10 +11,10 @@ import {
   readLocation,
   readObject,
   readObjectOrNull,
-  type TaggedObject,
   type Value,
   writeValue,
 } from '../values.ts'
+import { boolean, CommandSet, int, listOf, object, objectOrNull, ofObject, string } from './command-set.ts'
 
 export interface Frame {
   /** Valid while the thread stays suspended. */
@@ -28,134 +28,113 @@ export interface OwnedMonitor {
   readonly depth: number
 }
 
-export class ThreadReference {
-  constructor(private readonly asker: Asker) {}
-
-  name(thread: ThreadId): Promise<Result<string>> {
-    return this.asker.ask('ThreadReference.Name', of(thread), (r) => r.string())
-  }
+export class ThreadReference extends CommandSet {
+  readonly name = this.command('ThreadReference.Name', ofObject<ThreadId>, string)
 
   /** Wherever it is, a lock in its hands or not. Counted: it takes as many resumes. */
-  suspend(thread: ThreadId): Promise<Result<void>> {
-    return this.asker.ask('ThreadReference.Suspend', of(thread), nothing)
-  }
+  readonly suspend = this.command('ThreadReference.Suspend', ofObject<ThreadId>, nothing)
 
   /** Takes one suspension from it. Without effect if it has none. */
-  resume(thread: ThreadId): Promise<Result<void>> {
-    return this.asker.ask('ThreadReference.Resume', of(thread), nothing)
-  }
+  readonly resume = this.command('ThreadReference.Resume', ofObject<ThreadId>, nothing)
 
   /** What it did when it ran last. NOT_STARTED is HotSpot's -1, which the specification does not name. */
-  status(
-    thread: ThreadId,
-  ): Promise<Result<{ readonly status: ThreadStatus | 'NOT_STARTED'; readonly suspended: boolean }>> {
-    return this.asker.ask('ThreadReference.Status', of(thread), (r) => ({
-      status: readStatus(r),
-      suspended: (r.int() & SUSPEND_STATUS_SUSPENDED) !== 0,
-    }))
-  }
+  readonly status = this.command('ThreadReference.Status', ofObject<ThreadId>, readStatus)
 
-  threadGroup(thread: ThreadId): Promise<Result<ThreadGroupId>> {
-    return this.asker.ask('ThreadReference.ThreadGroup', of(thread), (r) => r.object<ThreadGroupId>())
-  }
+  readonly threadGroup = this.command(
+    'ThreadReference.ThreadGroup',
+    ofObject<ThreadId>,
+    object<ThreadGroupId>,
+  )
 
-  /** The innermost first. The thread must be suspended. @param length  -1: all that are left */
-  frames(thread: ThreadId, start = 0, length = -1): Promise<Result<Frame[]>> {
-    return this.asker.ask(
-      'ThreadReference.Frames',
-      (w) => w.object(thread).int(start).int(length),
-      (r) => r.list(() => ({ id: r.id('frame'), location: readLocation(r) })),
-    )
-  }
+  /** The innermost first. The thread must be suspended. `length` -1: all that are left. */
+  readonly frames = this.command('ThreadReference.Frames', ofFrames, listOf(readFrame))
 
   /** The thread must be suspended. */
-  frameCount(thread: ThreadId): Promise<Result<number>> {
-    return this.asker.ask('ThreadReference.FrameCount', of(thread), (r) => r.int())
-  }
+  readonly frameCount = this.command('ThreadReference.FrameCount', ofObject<ThreadId>, int)
 
   /** The thread must be suspended. Needs `canGetOwnedMonitorInfo`. */
-  ownedMonitors(thread: ThreadId): Promise<Result<ObjectValue[]>> {
-    return this.asker.ask('ThreadReference.OwnedMonitors', of(thread), (r) => r.list(() => readObject(r)))
-  }
+  readonly ownedMonitors = this.command(
+    'ThreadReference.OwnedMonitors',
+    ofObject<ThreadId>,
+    listOf(readObject),
+  )
 
   /** What it waits to enter, or waits in. The thread must be suspended. Needs `canGetCurrentContendedMonitor`. */
-  currentContendedMonitor(thread: ThreadId): Promise<Result<TaggedObject | null>> {
-    return this.asker.ask('ThreadReference.CurrentContendedMonitor', of(thread), readObjectOrNull)
-  }
+  readonly currentContendedMonitor = this.command(
+    'ThreadReference.CurrentContendedMonitor',
+    ofObject<ThreadId>,
+    readObjectOrNull,
+  )
 
-  /**
-   * Has it throw.
-   *
-   * @param throwable  an instance of Throwable. HotSpot does not look: anything else crashes it (SIGSEGV on JDK 25)
-   */
-  stop(thread: ThreadId, throwable: ObjectId): Promise<Result<void>> {
-    return this.asker.ask('ThreadReference.Stop', (w) => w.object(thread).object(throwable), nothing)
-  }
+  /** Has it throw an instance of Throwable. HotSpot does not look: anything else crashes it (SIGSEGV on JDK 25). */
+  readonly stop = this.command(
+    'ThreadReference.Stop',
+    (w, thread: ThreadId, throwable: ObjectId) => w.object(thread).object(throwable),
+    nothing,
+  )
 
-  interrupt(thread: ThreadId): Promise<Result<void>> {
-    return this.asker.ask('ThreadReference.Interrupt', of(thread), nothing)
-  }
+  readonly interrupt = this.command('ThreadReference.Interrupt', ofObject<ThreadId>, nothing)
 
   /** How many resumes it takes. */
-  suspendCount(thread: ThreadId): Promise<Result<number>> {
-    return this.asker.ask('ThreadReference.SuspendCount', of(thread), (r) => r.int())
-  }
+  readonly suspendCount = this.command('ThreadReference.SuspendCount', ofObject<ThreadId>, int)
 
   /** The thread must be suspended. Needs `canGetMonitorFrameInfo`. */
-  ownedMonitorsStackDepthInfo(thread: ThreadId): Promise<Result<OwnedMonitor[]>> {
-    return this.asker.ask('ThreadReference.OwnedMonitorsStackDepthInfo', of(thread), (r) =>
-      r.list(() => ({ monitor: readObject(r), depth: r.int() })),
-    )
-  }
+  readonly ownedMonitorsStackDepthInfo = this.command(
+    'ThreadReference.OwnedMonitorsStackDepthInfo',
+    ofObject<ThreadId>,
+    listOf((r): OwnedMonitor => ({ monitor: readObject(r), depth: r.int() })),
+  )
 
   /** Its innermost method returns this when it goes on; no `finally` runs. Needs `canForceEarlyReturn`. */
-  forceEarlyReturn(thread: ThreadId, value: Value): Promise<Result<void>> {
-    return this.asker.ask(
-      'ThreadReference.ForceEarlyReturn',
-      (w) => writeValue(w.object(thread), value),
-      nothing,
-    )
-  }
+  readonly forceEarlyReturn = this.command(
+    'ThreadReference.ForceEarlyReturn',
+    (w, thread: ThreadId, value: Value) => writeValue(w.object(thread), value),
+    nothing,
+  )
 
   /** JDK 19 and later; NOT_IMPLEMENTED before. */
-  isVirtual(thread: ThreadId): Promise<Result<boolean>> {
-    return this.asker.ask('ThreadReference.IsVirtual', of(thread), (r) => r.boolean())
-  }
+  readonly isVirtual = this.command('ThreadReference.IsVirtual', ofObject<ThreadId>, boolean)
 }
 
-export class ThreadGroupReference {
-  constructor(private readonly asker: Asker) {}
-
-  name(group: ThreadGroupId): Promise<Result<string>> {
-    return this.asker.ask('ThreadGroupReference.Name', of(group), (r) => r.string())
-  }
+export class ThreadGroupReference extends CommandSet {
+  readonly name = this.command('ThreadGroupReference.Name', ofObject<ThreadGroupId>, string)
 
   /** null: it is at the top. */
-  parent(group: ThreadGroupId): Promise<Result<ThreadGroupId | null>> {
-    return this.asker.ask('ThreadGroupReference.Parent', of(group), (r) => r.objectOrNull<ThreadGroupId>())
-  }
+  readonly parent = this.command(
+    'ThreadGroupReference.Parent',
+    ofObject<ThreadGroupId>,
+    objectOrNull<ThreadGroupId>,
+  )
 
   /** Live platform threads and groups that are directly in it. */
-  children(
-    group: ThreadGroupId,
-  ): Promise<Result<{ readonly threads: readonly ThreadId[]; readonly groups: readonly ThreadGroupId[] }>> {
-    return this.asker.ask('ThreadGroupReference.Children', of(group), (r) => ({
-      threads: r.list(() => r.object<ThreadId>()),
-      groups: r.list(() => r.object<ThreadGroupId>()),
-    }))
-  }
+  readonly children = this.command('ThreadGroupReference.Children', ofObject<ThreadGroupId>, readChildren)
 }
 
-const of = (object: ObjectId) => (w: DataWriter) => w.object(object)
+function ofFrames(w: DataWriter, thread: ThreadId, start = 0, length = -1): DataWriter {
+  return w.object(thread).int(start).int(length)
+}
+
+function readFrame(r: DataReader): Frame {
+  return { id: r.id('frame'), location: readLocation(r) }
+}
+
+function readChildren(r: DataReader): {
+  readonly threads: readonly ThreadId[]
+  readonly groups: readonly ThreadGroupId[]
+} {
+  return { threads: r.list(() => r.object<ThreadId>()), groups: r.list(() => r.object<ThreadGroupId>()) }
+}
 
 const STATUS_NAMES = namesOf(THREAD_STATUSES)
 /** threadControl.c, map2jdwpThreadStatus: neither alive nor ended. */
 const NOT_STARTED = -1
 
-function readStatus(r: DataReader): ThreadStatus | 'NOT_STARTED' {
+function readStatus(r: DataReader): {
+  readonly status: ThreadStatus | 'NOT_STARTED'
+  readonly suspended: boolean
+} {
   const code = r.int()
-  if (code === NOT_STARTED) return 'NOT_STARTED'
-  const name = STATUS_NAMES.get(code)
-  if (name === undefined) throw new MalformedJdwp(`a thread's status is ${code}`)
-  return name
+  const status = code === NOT_STARTED ? 'NOT_STARTED' : STATUS_NAMES.get(code)
+  if (status === undefined) throw new MalformedJdwp(`a thread's status is ${code}`)
+  return { status, suspended: (r.int() & SUSPEND_STATUS_SUSPENDED) !== 0 }
 }

@@ -1,15 +1,12 @@
 // Command set 1, VirtualMachine: the JVM as a whole.
 
-import { type Asker, type AskOptions, nothing } from '../asker.ts'
+import { type AskOptions, nothing } from '../asker.ts'
 import type { DataReader } from '../data.ts'
 import type { Result } from '../errors.ts'
 import type { ModuleId, ObjectId, StringId, ThreadGroupId, ThreadId, TypeId } from '../ids.ts'
-import {
-  type Capabilities,
-  type OldCapabilities,
-  readCapabilities,
-  readOldCapabilities,
-} from './capabilities.ts'
+import { readCapabilities, readOldCapabilities } from './capabilities.ts'
+import { CommandSet, listOf, object, ofType } from './command-set.ts'
+import { type Generic, readGeneric } from './reference-type.ts'
 import { readType, type Type } from './types.ts'
 
 export interface Version {
@@ -31,10 +28,7 @@ export type LoadedType = Type & {
   readonly status: number
 }
 
-export type GenericType = LoadedType & {
-  /** As the class file's Signature attribute; empty where there is none. */
-  readonly genericSignature: string
-}
+export type GenericType = LoadedType & Generic
 
 export interface ClassPaths {
   /** Paths below are relative to it. */
@@ -43,49 +37,35 @@ export interface ClassPaths {
   readonly bootclasspath: readonly string[]
 }
 
-export class VirtualMachine {
-  constructor(private readonly asker: Asker) {}
-
-  version(): Promise<Result<Version>> {
-    return this.asker.ask('VirtualMachine.Version', nothing, (r) => ({
-      ...{ description: r.string(), major: r.int(), minor: r.int() },
-      ...{ vmVersion: r.string(), vmName: r.string() },
-    }))
-  }
+export class VirtualMachine extends CommandSet {
+  readonly version = this.command('VirtualMachine.Version', nothing, readVersion)
 
   /** Every loaded type of this name, one for each loader that has it. Loads none. */
   classesBySignature(signature: string): Promise<Result<LoadedType[]>> {
     return this.asker.ask(
       'VirtualMachine.ClassesBySignature',
       (w) => w.string(signature),
-      (r) => r.list(() => ({ ...readType(r), signature, status: r.int() })),
+      listOf((r) => ({ ...readType(r), signature, status: r.int() })),
     )
   }
 
-  allClasses(): Promise<Result<LoadedType[]>> {
-    return this.asker.ask('VirtualMachine.AllClasses', nothing, (r) => r.list(() => readLoaded(r)))
-  }
+  readonly allClasses = this.command('VirtualMachine.AllClasses', nothing, listOf(readLoaded))
 
-  allClassesWithGeneric(): Promise<Result<GenericType[]>> {
-    return this.asker.ask('VirtualMachine.AllClassesWithGeneric', nothing, (r) =>
-      r.list(() => ({
-        ...{ ...readType(r), signature: r.string() },
-        ...{ genericSignature: r.string(), status: r.int() },
-      })),
-    )
-  }
+  readonly allClassesWithGeneric = this.command(
+    'VirtualMachine.AllClassesWithGeneric',
+    nothing,
+    listOf(readLoadedGeneric),
+  )
 
   /** Live ones. Virtual threads are not among them unless the JVM was started with `includevirtualthreads=y`. */
-  allThreads(): Promise<Result<ThreadId[]>> {
-    return this.asker.ask('VirtualMachine.AllThreads', nothing, (r) => r.list(() => r.object<ThreadId>()))
-  }
+  readonly allThreads = this.command('VirtualMachine.AllThreads', nothing, listOf(object<ThreadId>))
 
   /** Those without a parent. */
-  topLevelThreadGroups(): Promise<Result<ThreadGroupId[]>> {
-    return this.asker.ask('VirtualMachine.TopLevelThreadGroups', nothing, (r) =>
-      r.list(() => r.object<ThreadGroupId>()),
-    )
-  }
+  readonly topLevelThreadGroups = this.command(
+    'VirtualMachine.TopLevelThreadGroups',
+    nothing,
+    listOf(object<ThreadGroupId>),
+  )
 
   /**
    * Event requests are cancelled, threads resumed as often as it takes, objects may be collected again. HotSpot answers first, then it
@@ -96,106 +76,90 @@ export class VirtualMachine {
   }
 
   /** Suspends all threads. Suspensions are counted: it takes as many resumes. */
-  suspend(): Promise<Result<void>> {
-    return this.asker.ask('VirtualMachine.Suspend', nothing, nothing)
-  }
+  readonly suspend = this.command('VirtualMachine.Suspend', nothing, nothing)
 
   /** Takes one suspension from each thread. */
-  resume(): Promise<Result<void>> {
-    return this.asker.ask('VirtualMachine.Resume', nothing, nothing)
-  }
+  readonly resume = this.command('VirtualMachine.Resume', nothing, nothing)
 
   /** Ends the JVM as C's `exit` does (`forceExit` of debugInit.c): neither `finally` nor shutdown hooks run. */
-  exit(exitCode: number): Promise<Result<void>> {
-    return this.asker.ask('VirtualMachine.Exit', (w) => w.int(exitCode), nothing)
-  }
+  readonly exit = this.command('VirtualMachine.Exit', (w, exitCode: number) => w.int(exitCode), nothing)
 
   /** A new String. Nothing refers to it: see `objectReference.disableCollection`. */
-  createString(text: string): Promise<Result<StringId>> {
-    return this.asker.ask(
-      'VirtualMachine.CreateString',
-      (w) => w.string(text),
-      (r) => r.object<StringId>(),
-    )
-  }
+  readonly createString = this.command(
+    'VirtualMachine.CreateString',
+    (w, text: string) => w.string(text),
+    object<StringId>,
+  )
 
   /** The first seven of `capabilitiesNew`. */
-  capabilities(): Promise<Result<OldCapabilities>> {
-    return this.asker.ask('VirtualMachine.Capabilities', nothing, readOldCapabilities)
-  }
+  readonly capabilities = this.command('VirtualMachine.Capabilities', nothing, readOldCapabilities)
 
-  capabilitiesNew(): Promise<Result<Capabilities>> {
-    return this.asker.ask('VirtualMachine.CapabilitiesNew', nothing, readCapabilities)
-  }
+  readonly capabilitiesNew = this.command('VirtualMachine.CapabilitiesNew', nothing, readCapabilities)
 
-  classPaths(): Promise<Result<ClassPaths>> {
-    return this.asker.ask('VirtualMachine.ClassPaths', nothing, (r) => ({
-      baseDir: r.string(),
-      classpath: r.list(() => r.string()),
+  readonly classPaths = this.command(
+    'VirtualMachine.ClassPaths',
+    nothing,
+    (r): ClassPaths => ({
+      ...{ baseDir: r.string(), classpath: r.list(() => r.string()) },
       bootclasspath: r.list(() => r.string()),
-    }))
-  }
+    }),
+  )
 
-  /**
-   * The JVM may forget these ids, which it otherwise keeps until their objects are collected.
-   *
-   * @param requests  `count`: how often the id has come in a packet
-   */
-  disposeObjects(
-    requests: readonly { readonly object: ObjectId; readonly count: number }[],
-  ): Promise<Result<void>> {
-    return this.asker.ask(
-      'VirtualMachine.DisposeObjects',
-      (w) => w.list(requests, ({ object, count }) => w.object(object).int(count)),
-      nothing,
-    )
-  }
+  /** The JVM may forget these ids, which it otherwise keeps until their objects are collected. `count`: how often the id has come in a packet. */
+  readonly disposeObjects = this.command(
+    'VirtualMachine.DisposeObjects',
+    (w, requests: readonly { readonly object: ObjectId; readonly count: number }[]) =>
+      w.list(requests, ({ object: id, count }) => w.object(id).int(count)),
+    nothing,
+  )
 
   /** The JVM keeps events to itself, and may stop its threads when they become many. */
-  holdEvents(): Promise<Result<void>> {
-    return this.asker.ask('VirtualMachine.HoldEvents', nothing, nothing)
-  }
+  readonly holdEvents = this.command('VirtualMachine.HoldEvents', nothing, nothing)
 
-  releaseEvents(): Promise<Result<void>> {
-    return this.asker.ask('VirtualMachine.ReleaseEvents', nothing, nothing)
-  }
+  readonly releaseEvents = this.command('VirtualMachine.ReleaseEvents', nothing, nothing)
 
   /**
-   * Gives classes other code. Activations go on in the old code, whose methods are obsolete then; breakpoints in these classes
-   * are cleared. Either all are redefined or none. Needs `canRedefineClasses`.
-   *
-   * @param classes  whole class files
+   * Gives classes other code, by whole class files. Activations go on in the old code, whose methods are obsolete then; breakpoints in
+   * these classes are cleared. Either all are redefined or none. Needs `canRedefineClasses`.
    */
-  redefineClasses(
-    classes: readonly { readonly type: TypeId; readonly bytes: Uint8Array }[],
-  ): Promise<Result<void>> {
-    return this.asker.ask(
-      'VirtualMachine.RedefineClasses',
-      (w) => w.list(classes, ({ type, bytes }) => w.id('referenceType', type).block(bytes)),
-      nothing,
-    )
-  }
+  readonly redefineClasses = this.command(
+    'VirtualMachine.RedefineClasses',
+    (w, classes: readonly { readonly type: TypeId; readonly bytes: Uint8Array }[]) =>
+      w.list(classes, ({ type, bytes }) => ofType(w, type).block(bytes)),
+    nothing,
+  )
 
-  /** @param stratum  empty: each type's own. Needs `canSetDefaultStratum` */
-  setDefaultStratum(stratum: string): Promise<Result<void>> {
-    return this.asker.ask('VirtualMachine.SetDefaultStratum', (w) => w.string(stratum), nothing)
-  }
+  /** Empty: each type's own. Needs `canSetDefaultStratum`. */
+  readonly setDefaultStratum = this.command(
+    'VirtualMachine.SetDefaultStratum',
+    (w, stratum: string) => w.string(stratum),
+    nothing,
+  )
 
   /** Reachable instances of each, in this order: walks through the heap. Needs `canGetInstanceInfo`. */
   instanceCounts(types: readonly TypeId[], options?: AskOptions): Promise<Result<number[]>> {
     return this.asker.ask(
       'VirtualMachine.InstanceCounts',
-      (w) => w.list(types, (type) => w.id('referenceType', type)),
-      (r) => r.list(() => r.index()),
+      (w) => w.list(types, (type) => ofType(w, type)),
+      listOf((r) => r.index()),
       options,
     )
   }
 
-  allModules(): Promise<Result<ModuleId[]>> {
-    return this.asker.ask('VirtualMachine.AllModules', nothing, (r) => r.list(() => r.object<ModuleId>()))
+  readonly allModules = this.command('VirtualMachine.AllModules', nothing, listOf(object<ModuleId>))
+}
+
+function readVersion(r: DataReader): Version {
+  return {
+    ...{ description: r.string(), major: r.int(), minor: r.int() },
+    ...{ vmVersion: r.string(), vmName: r.string() },
   }
 }
 
 function readLoaded(r: DataReader): LoadedType {
   return { ...readType(r), signature: r.string(), status: r.int() }
+}
+
+function readLoadedGeneric(r: DataReader): GenericType {
+  return { ...readType(r), signature: r.string(), ...readGeneric(r), status: r.int() }
 }

@@ -1,0 +1,49 @@
+// What the command sets are made of: commands as functions, and what many of them write and read.
+
+import { Asking } from '../asker.ts'
+import type { CommandName } from '../commands.ts'
+import type { DataReader, DataWriter } from '../data.ts'
+import type { Result } from '../errors.ts'
+import type { ObjectId, TypeId } from '../ids.ts'
+
+export abstract class CommandSet extends Asking {
+  /**
+   * A command as a function of its arguments.
+   *
+   * @param write  the arguments
+   * @param read   the reply; all of it is to be read
+   */
+  protected command<Arguments extends unknown[], T>(
+    name: CommandName,
+    write: (w: DataWriter, ...all: Arguments) => unknown,
+    read: (r: DataReader) => T,
+  ): (...all: Arguments) => Promise<Result<T>> {
+    // biome-ignore lint/plugin/no-spread: as many as a command has arguments
+    return (...all) => this.asker.ask(name, (w) => write(w, ...all), read)
+  }
+}
+
+export function ofType<T extends TypeId>(w: DataWriter, type: T): DataWriter {
+  return w.id('referenceType', type)
+}
+
+export function ofObject<T extends ObjectId | null>(w: DataWriter, object: T): DataWriter {
+  return w.object(object)
+}
+
+export const int = (r: DataReader): number => r.int()
+export const string = (r: DataReader): string => r.string()
+export const boolean = (r: DataReader): boolean => r.boolean()
+
+/** `object<ThreadId>` reads what the specification says is a thread. */
+export function object<T extends ObjectId>(r: DataReader): T {
+  return r.object<T>()
+}
+
+export function objectOrNull<T extends ObjectId>(r: DataReader): T | null {
+  return r.objectOrNull<T>()
+}
+
+export function listOf<T>(one: (r: DataReader) => T): (r: DataReader) => T[] {
+  return (r) => r.list(() => one(r))
+}
