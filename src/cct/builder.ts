@@ -21,7 +21,7 @@ import type { Activity } from './activity.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
 import { ClassNames } from './class-names.ts'
 import type { Collapse } from './collapse.ts'
-import { Collapsed, type ContextBound } from './collapsed.ts'
+import { Collapsed } from './collapsed.ts'
 import type { Course } from './course.ts'
 import {
   COLLAPSED,
@@ -46,12 +46,34 @@ import { Tokens } from './tokens.ts'
 import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
 
 /** Contexts of samples, from which on those with few of them are given up: 64 MiB with the table. */
-export const MOST_SAMPLED = 2 ** 20
+const MOST_SAMPLED = 2 ** 20
 /** Of a builder without its trees, and an entry of a map, about. */
 const OBJECT_BYTES = 10_240
 const ENTRY_BYTES = 40
 
-export class CctBuilder extends PresentThread implements EventSink, TreeSink {
+export interface BuilderOptions {
+  /** 2 GiB of records, unless said otherwise; events beyond it throw TreeTooLarge, and so do those that memory has no room for. */
+  readonly maxNodes?: number
+  /**
+   * Called now and then during work that takes long: growing a tree of millions of nodes does, and a target that waits for us must
+   * see that we live.
+   */
+  readonly alive?: () => void
+  /** Events tell what was executed, and not the time: waiting takes nothing of it. */
+  readonly executed?: boolean
+  /** Ids below stand for waiting (events/wait-ids.ts). */
+  readonly firstMethod?: number
+  /** Ids below stand for waiting or for classes, and have no place where they are called. As above, unless given. */
+  readonly firstPlaced?: number
+  /** The same method called from two places is two contexts. */
+  readonly callSites?: boolean
+  /** How many contexts of calls there may be before those that cost least are collapsed; any number, unless given. */
+  readonly mostContexts?: number
+  /** Contexts of a tree of samples, about. */
+  readonly mostSampled?: number
+}
+
+export class CctBuilder extends PresentThread implements Required<EventSink>, TreeSink {
   readonly #tokens: Tokens
   readonly #classNames = new ClassNames()
   /** Ticks that threads waited for us, charged to nobody. */
@@ -76,11 +98,10 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   virtualRoots = 0
   /** Where events tell what was executed: calls that had not ended at the end, and what they executed themselves is lost. */
   openCalls = 0
+  readonly #options: BuilderOptions
+  readonly #alive: () => void
   readonly #executed: boolean
   #mostSampled: number
-  readonly #maxNodes: number
-  readonly #bound: ContextBound | undefined
-  readonly #alive: () => void
   /** Contexts that have become rows of collapsed contexts, see collapse.ts; null where there may be any number. */
   readonly collapsed: Collapsed | null
   /** Told when nodes have other indices. */
@@ -90,37 +111,18 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
 
   #warm = NO_WARM_UP
 
-  /**
-   * @param maxNodes 2 GiB of records, unless said otherwise; events beyond it throw TreeTooLarge, and
-   *                 so do those that memory has no room for
-   * @param alive    called now and then during work that takes long: growing a tree of millions of
-   *                 nodes does, and a target that waits for us must see that we live
-   * @param mostSampled contexts of a tree of samples, about
-   * @param executed events tell what was executed, and not the time: waiting takes nothing of it
-   * @param firstMethod ids below stand for waiting (events/wait-ids.ts)
-   * @param firstPlaced the same method called from two places is two contexts, but for ids below, which stand for waiting or
-   *   for classes; null: it is one
-   * @param bound  how many contexts of calls there may be before those that cost least are collapsed; any number, unless given
-   */
-  constructor(
-    maxNodes = 2 ** 26,
-    alive: () => void = () => {},
-    executed = false,
-    firstMethod = 1,
-    mostSampled = MOST_SAMPLED,
-    firstPlaced: number | null = null,
-    bound?: ContextBound,
-  ) {
-    const ids = firstPlaced === null ? null : new CallIds(firstPlaced)
-    super(new Nodes(maxNodes, alive, firstMethod, ids), firstMethod, firstPlaced ?? firstMethod)
-    this.#mostSampled = mostSampled
-    this.#executed = executed
-    this.#maxNodes = maxNodes
-    this.#bound = bound
+  constructor(options: BuilderOptions = {}) {
+    const { maxNodes = 2 ** 26, alive = () => {}, firstMethod = 1, firstPlaced = firstMethod } = options
+    const { mostContexts, mostSampled = MOST_SAMPLED } = options
+    const ids = options.callSites === true ? new CallIds(firstPlaced) : null
+    super(new Nodes(maxNodes, alive, firstMethod, ids), firstMethod, firstPlaced)
+    this.#options = options
     this.#alive = alive
+    this.#executed = options.executed === true
+    this.#mostSampled = Math.min(mostSampled, mostContexts ?? mostSampled)
     this.#tokens = new Tokens(this.nodes)
-    this.collapsed = bound === undefined ? null : new Collapsed(bound, alive)
-    if (bound !== undefined) this.mostNodes = bound.contexts
+    this.collapsed = mostContexts === undefined ? null : new Collapsed(mostContexts, firstPlaced, alive)
+    if (mostContexts !== undefined) this.mostNodes = mostContexts
   }
 
   /** Records of all nodes (nodes.ts). Others when they grow. */
@@ -313,24 +315,18 @@ export class CctBuilder extends PresentThread implements EventSink, TreeSink {
   /** Trees of slow calls are kept from now on, where calls are timed. */
   keepSlow(threshold: SlowThreshold, bounds?: SlowBounds): void {
     const builders = {
-      ofAll: () => this.#sibling(this.#maxNodes, this.#bound),
-      ofOne: (maxNodes?: number) => this.#sibling(maxNodes),
+      ofAll: () => this.#sibling(this.#options),
+      ofOne: (maxNodes = this.#options.maxNodes) => {
+        const { mostContexts: _, ...options } = this.#options
+        return this.#sibling({ ...options, ...(maxNodes !== undefined && { maxNodes }) })
+      },
     }
     this.rootCalls?.keepSlow(threshold, builders, bounds)
   }
 
   /** One for some of the same calls. */
-  #sibling(maxNodes = this.#maxNodes, bound?: ContextBound): CctBuilder {
-    const firstPlaced = this.nodes.ids === null ? null : this.firstPlaced
-    const sibling = new CctBuilder(
-      maxNodes,
-      this.#alive,
-      this.#executed,
-      this.firstMethod,
-      undefined,
-      firstPlaced,
-      bound,
-    )
+  #sibling(options: BuilderOptions): CctBuilder {
+    const sibling = new CctBuilder(options)
     sibling.nodes.ids = this.nodes.ids
     return sibling
   }

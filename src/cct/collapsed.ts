@@ -46,13 +46,6 @@ const OF_CALLS = 1
 const OF_CALLS_OUT = 2
 const OF_HALVES = 3
 
-/** How many contexts there may be. */
-export interface ContextBound {
-  readonly contexts: number
-  /** Ids below are no methods, but what a method waits for or allocates. */
-  readonly firstMethod: number
-}
-
 /** What else is known of nodes. */
 interface CallFacts {
   /** By node, calls before the last redefinition had settled. */
@@ -75,8 +68,12 @@ export class Collapsed {
   /** By method, COLUMNS of them. */
   #sums = new Float64Array(0)
 
-  constructor({ contexts, firstMethod }: ContextBound, alive: () => void) {
-    this.#bound = this.mostNodes = contexts
+  /**
+   * @param mostContexts  that there may be
+   * @param firstMethod   ids below are no methods, but what a method waits for or allocates
+   */
+  constructor(mostContexts: number, firstMethod: number, alive: () => void) {
+    this.#bound = this.mostNodes = mostContexts
     this.#firstMethod = firstMethod
     this.#alive = alive
   }

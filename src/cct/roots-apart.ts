@@ -86,19 +86,4 @@ export class RootsApart implements EventSink {
   overflow(method: number): void {
     this.#all.overflow(method)
   }
-
-  // None of these comes where trees are kept.
-
-  unwind(): void {}
-  sample(): void {}
-  site(): void {}
-  submit(): void {}
-  knows(): boolean {
-    return true
-  }
-  begin(): void {}
-  drop(): void {}
-  className(): void {}
-  allocated(): void {}
-  track(): void {}
 }

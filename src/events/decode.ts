@@ -32,10 +32,10 @@ import {
 } from './event-layout.ts'
 
 /**
- * Receives events. Called often, so: scalars only, and nothing to keep. Ticks are session ticks, exact
+ * Receives events, those that it has a method for. Called often, so: scalars only, and nothing to keep. Ticks are session ticks, exact
  * below 2^53, and never fewer than those of the event before (see MOST_EPOCHS).
  */
-export interface EventSink {
+export interface EventSink extends Partial<CallSink & SampleSink & HandOverSink & AllocationSink> {
   /**
    * Takes enters and exits of the present thread as long as they follow each other, oldest first: a word's low
    * half comes first. In one loop, because a call per event costs a third of all.
@@ -46,6 +46,12 @@ export interface EventSink {
    * @returns `to`, or the element of the first event that is neither enter nor exit
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number
+  /** `ticks` of waiting for ourselves have passed since the last event. */
+  adjust(ticks: number): void
+}
+
+/** Where in its calls a thread is, and when. */
+interface CallSink {
   /** The thread is in a handler of this method: frames above its nearest one have ended without an exit. */
   caught(method: number, ticks: number): void
   /**
@@ -55,28 +61,36 @@ export interface EventSink {
    *                this the number of its segment modulo 2^16
    */
   thread(number: number, segment: number): void
-  /** `ticks` of waiting for ourselves have passed since the last event. */
-  adjust(ticks: number): void
   suspend(ticks: number): void
   resume(ticks: number): void
   /** The next `enter` is a root entered from outside. */
   root(): void
-  /** So many of the frames that the last sample showed are no longer there. Those entered next take their place. */
-  unwind(frames: number): void
-  /** The thread is found where it is. What the weight is says who samples: bytecodes since the last, or ticks since it was due. */
-  sample(weight: number): void
   /** The next `enter` of the thread is a call from this site, 0 for none. `calls` may take these words, too, if an enter follows. */
   site(site: number): void
   /** A StackOverflowError has left this method, the first one with probes that had stack to say so. */
   overflow(method: number): void
+}
+
+interface SampleSink {
+  /** So many of the frames that the last sample showed are no longer there. Those entered next take their place. */
+  unwind(frames: number): void
+  /** The thread is found where it is. What the weight is says who samples: bytecodes since the last, or ticks since it was due. */
+  sample(weight: number): void
+}
+
+/** Work that one thread does for another. */
+interface HandOverSink {
   /** The thread hands work over from where it is. */
   submit(token: number): void
-  /** Whether `begin` of this token can be told: its `submit` has been, and no `drop`. */
+  /** Whether `begin` of this token can be told: its `submit` has been, and no `drop`. Always, where nobody asks. */
   knows(token: number): boolean
   /** The thread takes up that work: what it enters from here on is called from there. 0: it lets go. */
   begin(token: number): void
   /** Nobody will take up that work. */
   drop(token: number): void
+}
+
+interface AllocationSink {
   /** One UTF-16 unit of the name of a class of which something was allocated. */
   className(id: number, at: number, unit: number): void
   /** The call of a root has ended, and the JVM says that it has allocated this. */
@@ -155,7 +169,7 @@ export function decodeEvents(
   gate: ThreadGate,
 ): number {
   state.held = false
-  sink.thread(state.thread, state.segment)
+  sink.thread?.(state.thread, state.segment)
   let base = state.base
   let ticks = state.lastTicks
   let controls = 0
@@ -173,7 +187,7 @@ export function decodeEvents(
       const method = (high >>> METHOD_SHIFT) & METHOD_MASK
       if (method === 0) break
       ticks = base + (high & HIGH_TICKS_MASK) * TWO_32 + words[at]
-      sink.caught(method, ticks)
+      sink.caught?.(method, ticks)
       controls++
     } else {
       if (kind !== KIND_CONTROL || !control(high, words[at], state, sink, gate)) break
@@ -205,56 +219,56 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       }
       state.thread = thread
       state.segment = segment
-      sink.thread(thread, segment)
+      sink.thread?.(thread, segment)
       return true
     }
     case CONTROL_ADJUST:
       sink.adjust(payload)
       return true
     case CONTROL_SUSPEND:
-      sink.suspend(state.base + payload)
+      sink.suspend?.(state.base + payload)
       return true
     case CONTROL_RESUME:
-      sink.resume(state.base + payload)
+      sink.resume?.(state.base + payload)
       return true
     case CONTROL_ROOT:
-      sink.root()
+      sink.root?.()
       return true
     case CONTROL_UNWIND:
-      sink.unwind(payload)
+      sink.unwind?.(payload)
       return true
     case CONTROL_SAMPLE:
-      sink.sample(payload)
+      sink.sample?.(payload)
       return true
     case CONTROL_SITE:
-      sink.site(payload)
+      sink.site?.(payload)
       return true
     case CONTROL_OVERFLOW:
-      sink.overflow(low)
+      sink.overflow?.(low)
       return true
     case CONTROL_SUBMIT:
-      sink.submit(payload)
+      sink.submit?.(payload)
       return true
     case CONTROL_BEGIN:
       if (!gate.mayTakeUp(payload)) {
         state.held = true
         return false
       }
-      sink.begin(payload)
+      sink.begin?.(payload)
       return true
     case CONTROL_DROP:
-      sink.drop(payload)
+      sink.drop?.(payload)
       return true
     case CONTROL_NAME: {
       const at = (low >>> NAME_AT_SHIFT) & (2 ** (NAME_CLASS_SHIFT - NAME_AT_SHIFT) - 1)
-      sink.className(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), at, low & 0xffff)
+      sink.className?.(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), at, low & 0xffff)
       return true
     }
     case CONTROL_ALLOCATED:
-      sink.allocated(payload)
+      sink.allocated?.(payload)
       return true
     case CONTROL_TRACK:
-      sink.track(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), low & (2 ** NAME_CLASS_SHIFT - 1))
+      sink.track?.(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), low & (2 ** NAME_CLASS_SHIFT - 1))
       return true
     default:
       return false

@@ -347,7 +347,7 @@ export class RingReader implements ThreadGate {
   }
 
   mayTakeUp(token: number): boolean {
-    return this.#sink.knows(token)
+    return this.#sink.knows?.(token) ?? true
   }
 
   #grow(thread: number): void {

@@ -167,37 +167,4 @@ export class RegionBuilder implements EventSink {
     })
     return states
   }
-
-  // What is of no meaning here: no thread is told, and there is nobody inside.
-
-  thread(): void {}
-
-  caught(): void {}
-
-  suspend(): void {}
-
-  resume(): void {}
-
-  root(): void {}
-
-  submit(): void {}
-
-  knows(): boolean {
-    return true
-  }
-
-  begin(): void {}
-
-  drop(): void {}
-
-  className(): void {}
-
-  allocated(): void {}
-  track(): void {}
-  overflow(): void {}
-
-  unwind(): void {}
-
-  sample(): void {}
-  site(): void {}
 }

@@ -232,9 +232,10 @@ export class Preparation {
       executed: this.#counts,
       firstMethod: firstMethodOf(options),
       regions: options.regions !== undefined,
-      firstPlaced: options.callSites === true ? firstPlacedOf(options) : null,
+      firstPlaced: firstPlacedOf(options),
+      callSites: options.callSites === true,
+      mostContexts: mostContexts(options),
       trace: options.trace ?? 0,
-      bound: { contexts: mostContexts(options), firstMethod: firstPlacedOf(options) },
       trees: this.#sizes.blockCount > 0,
     })
     return this.#starting

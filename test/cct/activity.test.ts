@@ -112,7 +112,7 @@ describe('the activity of threads', () => {
   })
 
   it('does not count the words that tell call sites', () => {
-    const builder = new CctBuilder(undefined, undefined, undefined, undefined, undefined, 1)
+    const builder = new CctBuilder({ callSites: true })
     builder.nowMs = 1_000
     play(builder, 'main> 0')
     builder.site(5)
@@ -142,7 +142,7 @@ describe('first calls', () => {
   })
 
   it('are not those of waiting, nor kept where nobody asks', () => {
-    const builder = new CctBuilder(undefined, undefined, false, 100)
+    const builder = new CctBuilder({ firstMethod: 100 })
     builder.nowMs = 1
     builder.thread(1, -1)
     enter(builder, 100, 0)

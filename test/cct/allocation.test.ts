@@ -17,7 +17,7 @@ const STRING = 2
 
 /** root: a string of 24, leaf of 40 + 16 bytes, and another string. */
 function recorded(): CctBuilder {
-  const builder = new CctBuilder(undefined, undefined, true)
+  const builder = new CctBuilder({ executed: true })
   builder.thread(1, -1)
   builder.root()
   let at = 0

@@ -55,7 +55,7 @@ describe('building a calling context tree', () => {
 
 describe('a tree that outgrows its bounds', () => {
   it('says so, and keeps what it had', () => {
-    const builder = new CctBuilder(4) // nobody, the thread's top, and two contexts
+    const builder = new CctBuilder({ maxNodes: 4 }) // nobody, the thread's top, and two contexts
     play(builder, 'main> 0  a> 10  a< 15')
     assert.throws(() => play(builder, 'b> 20'), TreeTooLarge)
     assert.throws(() => play(builder, 'b> 20'), /outgrown memory at 2 contexts/)
@@ -329,7 +329,7 @@ describe('marks', () => {
 
   it('never works on more than 65,536 nodes or 4 MiB without a sign of life', () => {
     let signs = 0
-    const builder = new CctBuilder(undefined, () => signs++)
+    const builder = new CctBuilder({ alive: () => signs++ })
     const during = (work: () => void): number => {
       const before = signs
       work()
@@ -379,7 +379,7 @@ describe('samples', () => {
   })
 
   it('of more contexts than there may be, those with the fewest become part of their callers', () => {
-    const builder = new CctBuilder(undefined, undefined, true, undefined, 24)
+    const builder = new CctBuilder({ executed: true, mostSampled: 24 })
     play(builder, 'main> 0 hot> 0 inner> 0')
     // Two calls each of 30 methods, now below cold, now below hot; inner is where the thread is in between.
     let samples = 0

@@ -36,7 +36,7 @@ function words(text: string): Uint32Array {
 
 /** @param piece words that are read at once; 0 for all */
 function built(text: string, piece = 0): CctBuilder {
-  const builder = new CctBuilder(undefined, undefined, false, 1, undefined, 1)
+  const builder = new CctBuilder({ callSites: true })
   const all = words(text)
   const state = new WriterState(1)
   for (let at = 0; at < all.length; ) {
@@ -109,7 +109,7 @@ describe('calls told apart by where they come from', () => {
 })
 
 it('a call from a site that cannot be is refused, before there is a table for it', () => {
-  const builder = new CctBuilder(undefined, undefined, false, 1, undefined, 1)
+  const builder = new CctBuilder({ callSites: true })
   const all = words(`main@7> work@${2 ** 31}>`)
   assert.throws(() => decodeEvents(all, 0, all.length, new WriterState(1), builder, OPEN), ImpossibleCall)
   assert.ok(builder.bytes < 2 ** 24, `${builder.bytes} bytes`)

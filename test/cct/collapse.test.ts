@@ -40,12 +40,11 @@ function both(shape: Shape, seed: number) {
     return Math.floor((state / 0x80000000) * below)
   }
   const first = shape.waits ? FIRST_METHOD_BESIDE_WAITS : 1
-  const placed = shape.sites ? 1 : null
   const made = (contexts?: number) =>
-    new CctBuilder(
-      ...[undefined, undefined, false, first, undefined, placed],
-      contexts === undefined ? undefined : { contexts, firstMethod: first },
-    )
+    new CctBuilder({
+      ...{ firstMethod: first, callSites: shape.sites === true },
+      ...(contexts !== undefined && { mostContexts: contexts }),
+    })
   const [bounded, free] = [made(bound), made()]
   const each = (tell: (builder: CctBuilder) => void) => [bounded, free].forEach(tell)
   const stacks: number[][] = Array.from({ length: threads }, () => [])
@@ -246,7 +245,7 @@ describe('a tree with more contexts than there may be', () => {
   })
 
   it('keeps what costs most, and what threads stand in', () => {
-    const builder = new CctBuilder(...NOTHING, { contexts: 1000, firstMethod: 1 })
+    const builder = new CctBuilder({ mostContexts: 1000 })
     builder.thread(1, -1)
     enter(builder, 1, 1000)
     enter(builder, 2, 1001)
@@ -266,11 +265,9 @@ describe('a tree with more contexts than there may be', () => {
   })
 
   it('says how many have been collapsed, and nothing of it before', () => {
-    const builder = new CctBuilder(...NOTHING, { contexts: 1000, firstMethod: 1 })
+    const builder = new CctBuilder({ mostContexts: 1000 })
     play(builder, 'main> 0 work> 10 work< 20 main< 30')
     const { merged } = snapshotOf(builder, { calibration: PROBES, nsPerTick: 1 })
     assert.deepEqual([builder.collapsed!.contexts, merged.collapsed], [0, undefined])
   })
 })
-
-const NOTHING = [undefined, undefined, false, 1, undefined, null] as const

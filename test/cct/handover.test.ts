@@ -144,7 +144,7 @@ describe('work that was handed over', () => {
   })
 
   it('has a way back with an end, in a tree of samples that was made small, too: who writes both is no runtime of ours', () => {
-    const small = new CctBuilder(undefined, undefined, false, 1, 8)
+    const small = new CctBuilder({ mostSampled: 8 })
     // The one that hands work over, the sixth context, goes with its thread's others: nobody has sampled them.
     play(small, '@1 a> 0 b> 0 c> 0 d> 0 e> 0 submit 7 unwind 5  @2 begin 7 run> 0 sample 1')
     assert.equal(small.purged, 5)

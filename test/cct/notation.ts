@@ -35,25 +35,25 @@ export function nameOf(id: number): string {
 /** Feeds events; without a leading `@n` they are thread 1's. */
 export function play(sink: EventSink, text: string): void {
   const words = text.trim().split(/\s+/)
-  if (!words[0].startsWith('@')) sink.thread(1, -1)
+  if (!words[0].startsWith('@')) sink.thread?.(1, -1)
   for (let i = 0; i < words.length; i++) {
     const word = words[i]
     const number = () => Number(words[++i])
     if (word.startsWith('@')) {
       const [thread, segment] = word.slice(1).split('.')
-      sink.thread(Number(thread), segment === undefined ? -1 : Number(segment))
+      sink.thread?.(Number(thread), segment === undefined ? -1 : Number(segment))
     } else if (word.endsWith('>')) enter(sink, idOf(word.slice(0, -1)), number())
     else if (word.endsWith('<')) exit(sink, idOf(word.slice(0, -1)), number())
-    else if (word.endsWith('^')) sink.caught(idOf(word.slice(0, -1)), number())
+    else if (word.endsWith('^')) sink.caught?.(idOf(word.slice(0, -1)), number())
     else if (word === 'adjust') sink.adjust(number())
-    else if (word === 'suspend') sink.suspend(number())
-    else if (word === 'resume') sink.resume(number())
-    else if (word === 'root') sink.root()
-    else if (word === 'unwind') sink.unwind(number())
-    else if (word === 'sample') sink.sample(number())
-    else if (word === 'submit') sink.submit(number())
-    else if (word === 'begin') sink.begin(number())
-    else if (word === 'drop') sink.drop(number())
+    else if (word === 'suspend') sink.suspend?.(number())
+    else if (word === 'resume') sink.resume?.(number())
+    else if (word === 'root') sink.root?.()
+    else if (word === 'unwind') sink.unwind?.(number())
+    else if (word === 'sample') sink.sample?.(number())
+    else if (word === 'submit') sink.submit?.(number())
+    else if (word === 'begin') sink.begin?.(number())
+    else if (word === 'drop') sink.drop?.(number())
     else throw new Error(`no such event: ${word}`)
   }
 }

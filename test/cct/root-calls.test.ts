@@ -81,7 +81,7 @@ describe('how long calls of a root take', () => {
   })
 
   it('is told where calls have places', () => {
-    const placed = new CctBuilder(undefined, undefined, false, 1, undefined, 1)
+    const placed = new CctBuilder({ callSites: true })
     const { builder, times } = timed(COSTS, placed)
     play(builder, 'root main> 0 main< 10 root main> 20 a> 21 a< 25 main< 35')
     assert.deepEqual(times(), [10, 15])

@@ -442,8 +442,8 @@ describe('slow calls', () => {
   })
 
   it('whose contexts are too many are collapsed as those of all calls are, and recording goes on', () => {
-    const [contexts, firstMethod, count] = [4000, 1, 6000]
-    const bounded = new CctBuilder(undefined, undefined, false, 1, undefined, null, { contexts, firstMethod })
+    const [contexts, count] = [4000, 6000]
+    const bounded = new CctBuilder({ mostContexts: contexts })
     const { builder, slow } = keeping(1, bounded)
     builder.thread(1, -1)
     let now = 0
@@ -479,8 +479,8 @@ describe('slow calls', () => {
   })
 
   it('are not taken away again whose own contexts were collapsed as they were added', () => {
-    const [contexts, firstMethod] = [4000, 1]
-    const bounded = new CctBuilder(undefined, undefined, false, 1, undefined, null, { contexts, firstMethod })
+    const contexts = 4000
+    const bounded = new CctBuilder({ mostContexts: contexts })
     const { builder, slow } = keeping(50_000, bounded)
     builder.thread(1, -1)
     let now = 0
@@ -544,8 +544,8 @@ describe('slow calls', () => {
       return Math.floor((state / 0x80000000) * below)
     }
     for (let round = 0; round < 30; round++) {
-      const placed = round % 2 === 0 ? null : 1
-      const builder = new CctBuilder(undefined, undefined, false, 1, undefined, placed)
+      const placed = round % 2 !== 0
+      const builder = new CctBuilder({ callSites: placed })
       const { calls, slow } = keeping(Number.NEGATIVE_INFINITY, builder)
       const stacks: string[][] = [[], [], []]
       let now = 1000

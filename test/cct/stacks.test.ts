@@ -19,7 +19,7 @@ function lines(tree: Tree): string[] {
 }
 
 function built(play: (writer: StackWriter, builder: CctBuilder) => void): string[] {
-  const builder = new CctBuilder(undefined, undefined, true)
+  const builder = new CctBuilder({ executed: true })
   play(new StackWriter(builder), builder)
   return lines(snapshotOf(builder, { sink: SINKS.sample, calibration: FREE, nsPerTick: 1 }).merged)
 }

@@ -23,7 +23,7 @@ const NAMES = new Map([
 ])
 
 function builder(): CctBuilder {
-  const made = new CctBuilder(undefined, undefined, false, FIRST_METHOD_BESIDE_WAITS)
+  const made = new CctBuilder({ firstMethod: FIRST_METHOD_BESIDE_WAITS })
   made.thread(1, -1)
   return made
 }

@@ -725,7 +725,7 @@ function allWasRead(reading: RingReader, program: Program, builder: CctBuilder, 
   assert.deepEqual(builtTree(builder), naiveTree(program.threads), `seed ${seed}`)
 }
 
-function tee(a: EventSink, b: EventSink): EventSink {
+function tee(a: Required<EventSink>, b: Required<EventSink>): Required<EventSink> {
   return {
     calls: (words, from, to, base) => {
       a.calls(words, from, to, base)

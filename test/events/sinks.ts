@@ -24,7 +24,7 @@ function tell(sink: EventSink, [low, high]: [number, number], ticks: number): vo
 const epochOf = (ticks: number) => Math.floor(ticks / 2 ** TICK_BITS) * 2 ** TICK_BITS
 
 /** Writes down what it is told, all in one list and by thread. */
-export class RecordingSink implements EventSink {
+export class RecordingSink implements Required<EventSink> {
   readonly all: string[] = []
   readonly byThread = new Map<number, string[]>()
   readonly tokens = new Set<number>()
@@ -125,23 +125,5 @@ export class SummingSink implements EventSink {
     }
     return at
   }
-  caught(): void {}
-  thread(): void {}
   adjust(): void {}
-  suspend(): void {}
-  resume(): void {}
-  unwind(): void {}
-  sample(): void {}
-  site(): void {}
-  submit(): void {}
-  knows(): boolean {
-    return true
-  }
-  begin(): void {}
-  className(): void {}
-  allocated(): void {}
-  track(): void {}
-  overflow(): void {}
-  drop(): void {}
-  root(): void {}
 }

@@ -14,7 +14,7 @@ import type { Calibration } from '../../base/compensation.ts'
 import { debug, msText } from '../../base/debug.ts'
 import { joinDebugLog } from '../../base/debug-log.ts'
 import type { Activity } from '../../cct/activity.ts'
-import { CctBuilder, MOST_SAMPLED } from '../../cct/builder.ts'
+import { CctBuilder } from '../../cct/builder.ts'
 import { Course, MOST_SECONDS } from '../../cct/course.ts'
 import type { LatestCalls, RootCalls } from '../../cct/root-calls.ts'
 import { RootsApart } from '../../cct/roots-apart.ts'
@@ -111,23 +111,15 @@ class RecordingThread {
   readonly #aside: RecorderCommand[] = []
 
   constructor(data: RecorderData, ring: Ring, feed: MirrorFeed | null, trees: TreeBlocks | null) {
-    const { executed, firstMethod, regions, firstPlaced, trace, bound } = data
+    const { executed = false, regions, trace = 0 } = data
     this.#ring = ring
     this.#feed = feed
     this.#trees = trees
-    this.#builder = new CctBuilder(
-      undefined,
-      this.#alive,
-      executed,
-      firstMethod,
-      bound === null ? undefined : Math.min(bound.contexts, MOST_SAMPLED),
-      firstPlaced,
-      bound ?? undefined,
-    )
-    this.#regions = regions ? new RegionBuilder() : undefined
+    this.#builder = new CctBuilder({ ...data, alive: this.#alive })
+    this.#regions = regions === true ? new RegionBuilder() : undefined
     this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
     this.#roots =
-      trees === null ? null : new RootsApart(new CctBuilder(undefined, this.#alive, executed), this.#builder)
+      trees === null ? null : new RootsApart(new CctBuilder({ alive: this.#alive, executed }), this.#builder)
     if (trees !== null) {
       this.#builder.onMoved = (moved) => trees.moved(moved, (it) => this.#builder.isContext(it))
     }
@@ -546,7 +538,7 @@ try {
   let mirrorPort = 0
   if (typeof data.ring === 'string') {
     const ring = openRing(data.ring)
-    recording = new RecordingThread(data, ring, null, data.trees ? TreeBlocks.open(data.ring) : null)
+    recording = new RecordingThread(data, ring, null, data.trees === true ? TreeBlocks.open(data.ring) : null)
   } else {
     const feed: MirrorFeed = await MirrorFeed.listen(data.ring, (problem) => recording.fail(problem))
     recording = new RecordingThread(data, feed.ring, feed, null)

@@ -7,8 +7,8 @@ import type { Calibration } from '../../base/compensation.ts'
 import { type DebugLogShare, debugLogShare } from '../../base/debug-log.ts'
 import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import type { Activity } from '../../cct/activity.ts'
+import type { BuilderOptions } from '../../cct/builder.ts'
 import { type CallTable, leastOfMethod } from '../../cct/call-ids.ts'
-import type { ContextBound } from '../../cct/collapsed.ts'
 import type { CourseState } from '../../cct/course.ts'
 import {
   courseTimes,
@@ -96,34 +96,20 @@ export interface RecorderStats {
 }
 
 /** What the worker is started with. */
-export interface RecorderData {
+export interface RecorderData extends Omit<BuilderOptions, 'alive' | 'maxNodes' | 'mostSampled'> {
   /** A path; or what comes over a connection, where the target sees no file of ours. */
   readonly ring: string | MirrorOffer
-  /** Events tell what was executed, and not the time. */
-  readonly executed: boolean
-  /** Ids below stand for waiting. */
-  readonly firstMethod: number
-  /** They tell durations of regions, and there are no trees. */
-  readonly regions: boolean
-  /** The same method called from two places is two contexts, from this id on; null: it is one. */
-  readonly firstPlaced: number | null
+  /** Events tell durations of regions, and there are no trees. */
+  readonly regions?: boolean
   /** So many calls of roots are kept event by event. */
-  readonly trace: number
+  readonly trace?: number
   /** Calls are counted in the trees of threads, which lie in the buffer, too. */
-  readonly trees: boolean
-  /** Null: any number. */
-  readonly bound: ContextBound | null
+  readonly trees?: boolean
   /** Undefined: there is no debug log. */
   readonly debugLog: DebugLogShare | undefined
 }
 
-const CALLS_OF_METHODS: Omit<RecorderData, 'ring' | 'debugLog'> = {
-  ...{ executed: false, regions: false, trees: false, trace: 0 },
-  ...{ firstMethod: 1, firstPlaced: null, bound: null },
-}
-
-/** What is left out is as for plain calls of methods. */
-export interface RecorderOptions extends Partial<typeof CALLS_OF_METHODS>, Pick<RecorderData, 'ring'> {
+export interface RecorderOptions extends Omit<RecorderData, 'debugLog'> {
   readonly workerUrl?: URL
 }
 
@@ -217,7 +203,7 @@ export class Recorder {
    * @throws RecorderFailed if the buffer cannot be opened
    */
   static async start({ workerUrl = recorderWorker(), ...asked }: RecorderOptions): Promise<Recorder> {
-    const data: RecorderData = { ...CALLS_OF_METHODS, ...asked, debugLog: debugLogShare() }
+    const data: RecorderData = { ...asked, debugLog: debugLogShare() }
     const worker = takeWorker(workerUrl)
     worker.ref()
     const recorder = new Recorder(worker)

@@ -23,7 +23,7 @@ const VIRTUAL_STACKS = 1024
 const NO_PROBES = { innerTicks: 0, outerTicks: 0 }
 
 export class SampledTree {
-  readonly #builder = new CctBuilder(undefined, undefined, true)
+  readonly #builder = new CctBuilder({ executed: true })
   readonly #writer = new StackWriter(this.#builder)
   /** By its four parts. */
   readonly #ids = new Map<string, number>()
