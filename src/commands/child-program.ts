@@ -6,7 +6,6 @@ import { basename } from 'node:path'
 import { EX_CANTCREAT, EX_NOINPUT, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { errorCode, reasonOf } from '../profile/errors.ts'
-import { openLog } from '../profile/replace-file.ts'
 import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
 import type { RecordedSource } from './source.ts'
@@ -22,7 +21,7 @@ export class CannotStart extends JfluidError {
 /** What the program writes while the live view has the screen can be put nowhere. */
 export class CannotWriteOutput extends JfluidError {
   readonly exitCode = EX_CANTCREAT
-  readonly hint = 'Choose a file in a directory that you may write to with --output.'
+  readonly hint = 'Start it in a directory that you may write to.'
   constructor(file: string, code: string) {
     super(`cannot write ${file}: ${reasonOf(code)}`)
   }
@@ -61,20 +60,13 @@ interface ProgramRecording {
   readonly session: Pick<Session, 'pid' | 'ending' | 'endedBy'>
 }
 
-/** Where the program's output goes while the live view has the screen. */
-interface OutputFile {
-  readonly file: string
-  readonly flags: 'w' | 'wx'
-}
-
-/** @param told  the user's; otherwise a name that does not exist yet, and the file is created exclusively (no link is followed) */
-export function outputFile(told: string | undefined): OutputFile {
-  if (told !== undefined) return { file: told, flags: 'w' }
+/** Where the program's output goes while the live view has the screen: a name that does not exist yet. */
+export function outputFile(): string {
   const first = `jfluid-run-${process.pid}`
   for (let number = 1; ; number++) {
     const file = number === 1 ? `${first}.log` : `${first}-${number}.log`
     try {
-      if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return { file, flags: 'wx' }
+      if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return file
     } catch (error) {
       throw new CannotWriteOutput(file, errorCode(error))
     }
@@ -84,15 +76,11 @@ export function outputFile(told: string | undefined): OutputFile {
 /** Where a program is to write, a file as its descriptor. */
 type Output = 'inherit' | 'stderr' | number
 
-/** @param output  null: it has the terminal, and there is no live view */
-export async function outputOf(
-  output: OutputFile | null,
-  { outputToStderr }: Pick<RunFlags, 'outputToStderr'>,
-): Promise<Output> {
-  if (output === null) return outputToStderr === true ? 'stderr' : 'inherit'
-  const { file, flags } = output
+/** @param file  is created exclusively (no link is followed); null: it has the terminal, and there is no live view */
+export function outputOf(file: string | null, { outputToStderr }: Pick<RunFlags, 'outputToStderr'>): Output {
+  if (file === null) return outputToStderr === true ? 'stderr' : 'inherit'
   try {
-    return flags === 'w' ? await openLog(file) : openSync(file, flags, 0o600)
+    return openSync(file, 'wx', 0o600)
   } catch (error) {
     throw new CannotWriteOutput(file, errorCode(error))
   }

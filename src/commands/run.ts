@@ -54,11 +54,11 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem
   }
-  const output = headless ? null : outputFile(flags.output)
+  const output = headless ? null : outputFile()
   const door = await openDoor()
   const signals = new PassOn()
   try {
-    const child = start(command, door.options, await outputOf(output, flags))
+    const child = start(command, door.options, outputOf(output, flags))
     signals.to(child)
     const exit = exitOf(child, command[0]!)
     const begun = await door.begin(child, exit, note)
@@ -91,7 +91,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     } else {
       await view(source, null, [], { onLeft: noteSignal })
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
-      note(`the program's output is in ${output!.file}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
+      note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
     }
     return await exit
   } finally {

@@ -1,8 +1,8 @@
 // The parser is fed from the table: names, values, defaults and groups of the help.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { argumentOf, attributeOf, type CommandName, helpOf, type Row, SESSION } from './option.ts'
-import { withRemovedOptions } from './removed.ts'
+import { argumentOf, attributeOf, type CommandName, helpOf, type Row } from './option.ts'
+import { removedFrom, withRemovedOptions } from './removed.ts'
 import { optionsOf } from './table.ts'
 
 /** As they were typed, by command and attribute. */
@@ -13,7 +13,7 @@ export function withOptions(command: Command, name: CommandName): Command {
   const texts = new Map<string, string[]>()
   typed.set(command, texts)
   const rows = optionsOf(name)
-  if (SESSION.some((it) => it === name)) withRemovedOptions(command)
+  withRemovedOptions(command, removedFrom(name))
   for (const row of rows) command.addOption(parsed(row, texts))
   return command
 }

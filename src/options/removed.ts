@@ -3,11 +3,13 @@
 
 import { type Command, Option } from 'commander'
 import { EX_USAGE, JfluidError } from '../base/errors.ts'
-import { GROUPS } from './option.ts'
+import { type CommandName, GROUPS, SESSION } from './option.ts'
 
 export interface RemovedOption {
   /** As it was typed, with its dashes. */
   readonly option: string
+  /** The commands that took it; those with options of a session unless given. */
+  readonly commands?: readonly CommandName[]
   /** If only this value of it was removed. */
   readonly value?: string
   /** Why, to follow "was removed: ". */
@@ -41,6 +43,13 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
     instead:
       'Leave --rare arm out, as schemes a and b do nothing else; in place of --rare watch take --scheme adaptive, which auto takes in large programs.',
   },
+  {
+    option: '--output',
+    commands: ['run'],
+    why: 'the output of a program under the live view has a file of its own',
+    instead:
+      'Leave it out: jfluid-run-<pid>.log in the current directory has that, and jfluid says so; or take --record, and > file in the shell.',
+  },
 ]
 
 /** Hidden options count where the help has its groups in the order of their first options. */
@@ -58,10 +67,8 @@ export class OptionRemoved extends JfluidError {
 /**
  * Has a command refuse them. Before its own options are added: whether a value is one that was removed is looked at before
  * whether it is one at all.
- *
- * @param removed  all, unless a test has others
  */
-export function withRemovedOptions(command: Command, removed = REMOVED_OPTIONS): Command {
+export function withRemovedOptions(command: Command, removed: readonly RemovedOption[]): Command {
   for (const row of removed) {
     // It may have had a value, or not.
     if (row.value === undefined)
@@ -73,12 +80,17 @@ export function withRemovedOptions(command: Command, removed = REMOVED_OPTIONS):
   return command
 }
 
+/** Those that a command took. */
+export function removedFrom(name: CommandName): readonly RemovedOption[] {
+  return REMOVED_OPTIONS.filter(({ commands = SESSION }) => commands.includes(name))
+}
+
 /**
  * The same for options of the library, which has them in camel case.
  *
  * @throws OptionRemoved
  */
-export function checkRemovedOptions(options: object, removed = REMOVED_OPTIONS): void {
+export function checkRemovedOptions(options: object, removed = removedFrom('session')): void {
   for (const row of removed) {
     const given: unknown = Reflect.get(options, new Option(row.option).attributeName())
     if (given !== undefined && (row.value === undefined || row.value === given)) throw new OptionRemoved(row)

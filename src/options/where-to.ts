@@ -56,20 +56,6 @@ export const WHERE_TO = [
   option({ ...AUTOSAVE, commands: ['record'] }),
   option({ ...AUTOSAVE, commands: ['run'], needs: { oneOf: ['record'], ...autosaveNeeds('--record') } }),
   option({
-    name: '--output <file>',
-    group: 'Where to',
-    help: "where the program's output goes while the screen is in use",
-    commands: ['run'],
-    offers: 'file',
-    excludes: {
-      record: {
-        says: "--output is for the program's output while the live view has the screen, and with --record there is none",
-        hint: 'Leave one of the two out; the shell can send what it prints to a file: > file',
-      },
-    },
-    notInFile: 'writes a file',
-  }),
-  option({
     name: '--push <url>',
     group: 'Where to',
     help: `send the profile to a store: ${STORES}`,

@@ -1,6 +1,6 @@
 // A file that is written whole or not at all.
 
-import { openSync, type Stats } from 'node:fs'
+import type { Stats } from 'node:fs'
 import {
   access,
   constants,
@@ -112,22 +112,6 @@ async function isShared(directory: string): Promise<boolean> {
 
 function isOpenToAll({ mode }: Stats): boolean {
   return (mode & constants.S_IWOTH) !== 0 && (mode & STICKY) !== 0
-}
-
-/**
- * Opens a file that another program is to write to, anew. Nobody else's links are followed, as by `replaceFile`.
- *
- * @returns its descriptor
- * @throws the system's errors
- */
-export async function openLog(file: string): Promise<number> {
-  const { path, special, noFollow } = await targetOf(file)
-  const there = await ifThere(lstat(path))
-  if (there !== undefined) await refusePlanted(there, dirname(path)) // a file, too: it is written to, and not replaced
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
-  // What somebody puts there between the look and this is not looked at any more: it is refused (EEXIST), or was there before.
-  const plain = O_WRONLY | O_NOFOLLOW | (there === undefined ? O_CREAT | O_EXCL : O_TRUNC)
-  return openSync(path, special ? O_WRONLY | noFollow : plain, 0o600)
 }
 
 async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {

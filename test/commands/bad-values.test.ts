@@ -46,7 +46,7 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
 }
 
 /** Any text may be the name of a file or of a method; what is wrong with it shows when it is looked for. */
-const FREE = ['--out', '--output', '--record', '--profiler', '--html', '--back-traces', '--key-file']
+const FREE = ['--out', '--record', '--profiler', '--html', '--back-traces', '--key-file']
 
 const rows = shownCommands(commandLine('1.2.3')).map((command) => ({
   name: command.name(),

@@ -1,7 +1,7 @@
 // jfluid run on a real pseudo-terminal: the view has the terminal to itself, the program has its file; and
 // what is left of a view whose program ended, or was killed.
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { compileJava, startJava, temporaryDirectory } from '../support/java-process.ts'
@@ -68,10 +68,14 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
   /** The live view of the program, once it has the tree. */
   async function running(): Promise<Running> {
     const dir = temporaryDirectory()
-    const [output, end] = [join(dir, 'program.log'), join(dir, 'end')]
+    const end = join(dir, 'end')
     const terminal = Terminal.jfluid(
-      ['run', '--root', ROOT, '--output', output, '--', jdk.java, '-cp', classes, 'fix.Noisy', end],
-      { columns: 120, before: `trap : INT; stty -a >${dir}/before`, after: `stty -a >${dir}/after` },
+      ['run', '--root', ROOT, '--', jdk.java, '-cp', classes, 'fix.Noisy', end],
+      {
+        columns: 120,
+        before: `trap : INT; cd ${dir}; stty -a >${dir}/before`,
+        after: `stty -a >${dir}/after`,
+      },
     )
     let noise = ''
     const look = (lines: string[]): boolean => {
@@ -82,7 +86,8 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     await terminal.until(hasTree)
     const words = (pid: number): string[] => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     const pids = terminal.processes()
-    const log = (): string => readFileSync(output, 'utf8')
+    const output = readdirSync(dir).find((it) => /^jfluid-run-\d+\.log$/.test(it))!
+    const log = (): string => readFileSync(join(dir, output), 'utf8')
     return {
       terminal,
       client: pids.find((pid) => words(pid)[0] === process.execPath)!,
