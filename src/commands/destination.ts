@@ -10,7 +10,6 @@ import type { Flags } from '../options/table.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { Push, push } from '../push/push.ts'
-import type { Saved } from './autosave.ts'
 import { nameNow } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
 import { pushOf, tellOfStore } from './push-options.ts'
@@ -39,46 +38,45 @@ export class ProfileNotPushed extends JfluidError {
   }
 }
 
-/** What pushes the file as it was to be pushed: a file does not know its name and labels. */
-function commandOf(path: string, { store, naming: { service, labels } }: Push): string {
+/** What pushes the file as it was to be pushed: a file does not know its labels. */
+function commandOf(path: string, { store, labels }: Push): string {
   const words = ['jfluid', 'push', path, '--to', store.shown]
-  if (service !== undefined) words.push('--push-name', service)
   for (const [name, value] of labels) words.push('--label', `${name}=${value}`)
   return words.map(shellWord).join(' ')
 }
 
-export type DestinationFlags = PlaceFlags & Pick<Flags<'record'>, 'out' | 'push' | 'pushName' | 'label'>
+/** What has become of a profile. */
+export interface Put {
+  /** The file that it is in; null if in none. */
+  readonly path: string | null
+  /** The store that has it; null if none has. */
+  readonly store: string | null
+  /** What went wrong, to be thrown once all else has been said; null if nothing. */
+  readonly problem: JfluidError | null
+  /** What to tell if nothing did. */
+  readonly lines: readonly string[]
+}
+
+export type DestinationFlags = PlaceFlags & Pick<Flags<'record'>, 'out' | 'push' | 'label'>
 
 export class Destination {
-  readonly #place: ProfilePlace
-  readonly #out: string | undefined
-  readonly #push: Push | null
-  /** Read before anything is recorded: what is on the disk may be another version at the end. */
-  readonly #send: typeof push | null
-  readonly #tell: (line: string) => void
-
   private constructor(
-    place: ProfilePlace,
-    { out }: DestinationFlags,
-    to: Push | null,
-    send: typeof push | null,
-    tell: (line: string) => void,
-  ) {
-    this.#place = place
-    this.#out = out
-    this.#push = to
-    this.#send = send
-    this.#tell = tell
-  }
+    /** It is in a file before it is in a store. */
+    readonly place: ProfilePlace,
+    /** Whether somebody has asked for the file. */
+    readonly isFileAsked: boolean,
+    /** Read before anything is recorded: what is on the disk may be another version at the end. */
+    readonly store: { readonly to: Push; readonly send: typeof push } | null,
+    readonly tell: (line: string) => void,
+  ) {}
 
   /**
    * What can be known to be wrong without the target, and before it is asked which that is.
    *
-   * @throws NowhereToPut, BadPushUrl, BadPushName, BadLabel, BadPushCredentials
+   * @throws NowhereToPut, BadPushUrl, BadLabel, BadPushCredentials
    */
-  static check(flags: DestinationFlags): Push | null {
-    const { out, push: to, pushName, label } = flags
-    const checked = pushOf({ to, pushName, label }, process.env)
+  static check({ out, push: to, label }: DestinationFlags): Push | null {
+    const checked = pushOf({ to, label }, process.env)
     if (out === undefined && checked === null) throw new NowhereToPut()
     return checked
   }
@@ -95,23 +93,8 @@ export class Destination {
     tell: (line: string) => void,
   ): Promise<Destination> {
     if (to !== null) tellOfStore(to, tell)
-    const send = to === null ? null : (await import('../push/push.ts')).push
-    return new Destination(await placeOf(flags, pid, tell), flags, to, send, tell)
-  }
-
-  /** From now on, what is recorded is saved now and then. */
-  guard(session: Saved): void {
-    this.#place.guard(session)
-  }
-
-  /** The recording is about to end: nothing is saved any more. */
-  async release(): Promise<void> {
-    await this.#place.release()
-  }
-
-  /** @throws ProfileOnlyAutosaved */
-  async orAutosaved<T>(making: Promise<T>): Promise<T> {
-    return await this.#place.orAutosaved(making)
+    const store = to === null ? null : { to, send: (await import('../push/push.ts')).push }
+    return new Destination(await placeOf(flags, pid, tell), flags.out !== undefined, store, tell)
   }
 
   /**
@@ -129,53 +112,52 @@ export class Destination {
     stop: StopSignal,
     called = 'profile',
   ): Promise<Put> {
-    const [to, send] = [this.#push, this.#send]
-    let path: string | null = this.#place.path
-    let problem: JfluidError | null = null
-    try {
-      await this.#place.keep(profile)
-    } catch (error) {
-      if (!isOfFiles(error)) throw error
-      problem = error
-      path = error instanceof ProfilePutElsewhere ? error.path : null
-    }
+    const { path, problem } = await this.#keep(profile)
     const kept = path === null ? [] : [written(called, path)]
-    if (to === null || send === null) return { path, store: null, problem, lines: kept }
+    const onlyKept: Put = { path, store: null, problem, lines: kept }
+    if (this.store === null) return onlyKept
     if (profile.events.count === 0) {
       const nothing = 'nothing was recorded, and so nothing is pushed'
-      if (problem !== null) this.#tell(nothing)
-      return { path, store: null, problem, lines: [nothing, ...kept] }
+      if (problem !== null) this.tell(nothing)
+      return { ...onlyKept, lines: [nothing, ...kept] }
     }
-    phase(`pushing to ${to.store.shown}`)
+    const { to, send } = this.store
+    const store = to.store.shown
+    phase(`pushing to ${store}`)
     const ended = new AbortController()
     stop.instead(() => ended.abort())
-    let filed: string
+    let pushed: string
     try {
-      filed = await send(profile, to, this.#tell, ended.signal)
+      pushed = `pushed to ${store} as ${await send(profile, to, this.tell, ended.signal)}`
     } catch (error) {
       if (!(error instanceof JfluidError)) throw error
       // That it is not where it should be comes first, and says where it is as well.
-      if (problem !== null) this.#tell(error.message)
+      if (problem !== null) this.tell(error.message)
       if (path === null) throw problem ?? error
-      return {
-        path,
-        store: null,
-        problem: problem ?? new ProfileNotPushed(error, path, to),
-        lines: [],
-      }
+      return { ...onlyKept, problem: problem ?? new ProfileNotPushed(error, path, to), lines: [] }
     } finally {
       stop.instead(null)
     }
-    const store = to.store.shown
-    const pushed = `pushed to ${store} as ${filed}`
-    if (this.#out !== undefined) {
+    if (this.isFileAsked) {
       if (problem === null) return { path, store, problem, lines: [pushed, ...kept] }
-      this.#tell(pushed)
+      this.tell(pushed)
       return { path, store, problem, lines: [] }
     }
-    // Nobody has asked for the file.
     const left = await removed(path, problem)
     return { path: left === null ? null : path, store, problem: null, lines: [pushed, ...(left ?? [])] }
+  }
+
+  /** @returns where it is, null if nowhere, and why it is not where it should be */
+  async #keep(profile: Profile): Promise<Pick<Put, 'path' | 'problem'>> {
+    try {
+      await this.place.keep(profile)
+      return { path: this.place.path, problem: null }
+    } catch (problem) {
+      if (problem instanceof ProfilePutElsewhere) return { path: problem.path, problem }
+      if (problem instanceof ProfileOnlyAutosaved || problem instanceof CannotWriteProfile)
+        return { path: null, problem }
+      throw problem
+    }
   }
 }
 
@@ -191,31 +173,9 @@ async function removed(path: string | null, problem: JfluidError | null): Promis
   }
 }
 
-/** What has become of a profile. */
-export interface Put {
-  /** The file that it is in; null if in none. */
-  readonly path: string | null
-  /** The store that has it; null if none has. */
-  readonly store: string | null
-  /** What went wrong, to be thrown once all else has been said; null if nothing. */
-  readonly problem: JfluidError | null
-  /** What to tell if nothing did. */
-  readonly lines: readonly string[]
-}
-
 /** For `outcome`. */
 export function keptIn({ path, store }: Put): string | { readonly store: string } | null {
   return path ?? (store === null ? null : { store })
-}
-
-type FileProblem = ProfilePutElsewhere | ProfileOnlyAutosaved | CannotWriteProfile
-
-function isOfFiles(error: unknown): error is FileProblem {
-  return (
-    error instanceof ProfilePutElsewhere ||
-    error instanceof ProfileOnlyAutosaved ||
-    error instanceof CannotWriteProfile
-  )
 }
 
 function written(called: string, path: string): string {

@@ -27,26 +27,25 @@ export async function record(pidText: string | undefined, flags: Flags<'record'>
 
 /** @returns what is to be recorded in its place; null if it is over */
 async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstead<Flags<'record'>> | null> {
-  const to = Destination.check(flags)
+  const push = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
   const progress = createProgress(process.stderr)
   const tell = (line: string): void => progress.note(line)
-  let place: Destination | undefined
+  let to: Destination | undefined
   let stop: StopSignal | undefined
   const listen = (): StopSignal => (stop ??= stopSignal())
   let source: RecordedSource | null = null
   let instead: SampledInstead<Flags<'record'>> | null = null
   try {
     const found = async (number: number): Promise<void> => {
-      place = await Destination.of(flags, to, number, tell)
+      to = await Destination.of(flags, push, number, tell)
       listen()
     }
     source = await way({
       ...{ progress, isShown: false, tell, untold: () => [] },
       ...{ found, stop: listen },
     })
-    if (source !== null && place !== undefined)
-      await recordStarted(source, durationMs, place, listen(), progress)
+    if (source !== null && to !== undefined) await recordStarted(source, durationMs, to, listen(), progress)
   } catch (problem) {
     instead = flags.stream ? null : whySampled(problem, flags)
     if (instead === null) throw problem
@@ -62,11 +61,12 @@ async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstea
 async function recordStarted(
   source: RecordedSource,
   durationMs: number,
-  place: Destination,
+  to: Destination,
   stop: StopSignal,
   progress: Progress,
 ): Promise<void> {
   const { saved, stream, called } = source
+  const { place } = to
   if (saved !== undefined) place.guard(saved)
   if (source.phase !== undefined) progress.phase(source.phase)
   for (const line of source.matches()) progress.note(line)
@@ -93,7 +93,7 @@ async function recordStarted(
   const { profile, described, parts = [] } = await place.orAutosaved(finishing)
   for (const line of described) progress.done(line)
   for (const warning of profile.warnings) progress.note(`warning: ${warning}`)
-  const put = await place.put(profile, (text) => progress.phase(text), stop, called)
+  const put = await to.put(profile, (text) => progress.phase(text), stop, called)
   debug.end?.('the profile has been put')
   if (put.path !== null || put.store !== null) await stream?.ended(profile, why, put.path)
   if (put.problem !== null) throw put.problem

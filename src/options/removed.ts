@@ -44,6 +44,12 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
       'Leave --rare arm out, as schemes a and b do nothing else; in place of --rare watch take --scheme adaptive, which auto takes in large programs.',
   },
   {
+    option: '--push-name',
+    commands: ['record', 'push'],
+    why: 'the name of a service is a label of the profile like any other',
+    instead: 'Take --label service_name=<service> in its place.',
+  },
+  {
     option: '--output',
     commands: ['run'],
     why: 'the output of a program under the live view has a file of its own',

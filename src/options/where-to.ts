@@ -16,15 +16,6 @@ function autosaveNeeds(option: string) {
   }
 }
 
-/** What a store is told says nothing without one. */
-function needsStore(option: string) {
-  return {
-    oneOf: ['push', 'to'],
-    says: `${option} says what a pushed profile is filed under, and there is no --push`,
-    hint: `Add --push <url>, or leave ${option} out.`,
-  }
-}
-
 const STORES = 'a Pyroscope, http://host:4040; or by OTLP (experimental), otlp+http://host:4318'
 
 export const WHERE_TO = [
@@ -81,19 +72,16 @@ export const WHERE_TO = [
     notInFile: 'sends data',
   }),
   option({
-    name: '--push-name <service>',
-    group: 'Where to',
-    help: 'the service name of the pushed profile; the main class unless given',
-    commands: ['record', 'push'],
-    needs: needsStore('--push-name'),
-  }),
-  option({
     name: '--label <name=value>',
     group: 'Where to',
-    help: 'a label of the pushed profile, besides pid and mode; an empty value removes one of these',
+    help: 'a label of the pushed profile, besides pid and mode; service_name is what the profile is filed under, the main class unless given; an empty value removes pid or mode',
     commands: ['record', 'push'],
     isRepeatable: true,
-    needs: needsStore('--label'),
+    needs: {
+      oneOf: ['push', 'to'],
+      says: '--label says what a pushed profile is filed under, and there is no --push',
+      hint: 'Add --push <url>, or leave --label out.',
+    },
   }),
   option({
     name: '--stream',

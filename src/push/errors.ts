@@ -24,15 +24,6 @@ export class BadPushUrl extends JfluidError {
   }
 }
 
-/** A service's name that a store would refuse. */
-export class BadPushName extends JfluidError {
-  readonly exitCode = EX_USAGE
-  readonly hint = 'Use letters, digits and any of _ - . /, up to 200 of them: --push-name shop/checkout'
-  constructor(name: string) {
-    super(`${JSON.stringify(name.slice(0, 40))} cannot be the name of a service`)
-  }
-}
-
 /** A label that a store would refuse, or take for something else. */
 export class BadLabel extends JfluidError {
   readonly exitCode = EX_USAGE

@@ -1,7 +1,7 @@
 // What a pushed profile is filed under: the name of a service, and labels.
 
 import type { Profile } from '../profile/profile.ts'
-import { BadLabel, BadPushName } from './errors.ts'
+import { BadLabel } from './errors.ts'
 
 export interface Identity {
   readonly service: string
@@ -9,46 +9,41 @@ export interface Identity {
   readonly labels: ReadonlyMap<string, string>
 }
 
-/** As the user gave it. */
-export interface Naming {
-  /** Absent: the main class. */
-  readonly service?: string
-  readonly labels: ReadonlyMap<string, string>
-}
+/** As the user gave them; `service_name` names the service in place of the main class. */
+export type Labels = ReadonlyMap<string, string>
 
+const SERVICE = 'service_name'
 /** Letters of a name that Pyroscope takes (its labelset package); OTLP takes any. */
 const NAME = /^[\w./-]{1,200}$/
 const LABEL = /^[A-Za-z_]\w{0,99}$/
 /** In `name{key=value,…}` there is no way to quote; spaces at its ends would go. */
 const VALUE = /^(?! )[^,{}\x00-\x1f\x7f-\x9f]{0,500}(?<! )$/
-/** Stores give them a meaning of their own. */
-const TAKEN = ['service_name', 'profile_id']
 
-/** @throws BadPushName, BadLabel */
-export function parseNaming(name: string | undefined, labels: readonly string[]): Naming {
-  if (name !== undefined && !NAME.test(name)) throw new BadPushName(name)
-  const parsed = new Map<string, string>()
-  for (const text of labels) {
+/** @throws BadLabel */
+export function parseLabels(texts: readonly string[]): Labels {
+  const labels = new Map<string, string>()
+  for (const text of texts) {
     const at = text.indexOf('=')
     if (at < 0) throw new BadLabel(text, 'it has no =')
     const [key, value] = [text.slice(0, at), text.slice(at + 1)]
     if (!LABEL.test(key) || key.startsWith('__'))
       throw new BadLabel(text, 'a store has no label of that name')
-    if (TAKEN.includes(key))
-      throw new BadLabel(text, `${key} is what the store itself sets; --push-name names the service`)
+    if (key === 'profile_id') throw new BadLabel(text, `${key} is what the store itself sets`)
+    if (key === SERVICE && !NAME.test(value))
+      throw new BadLabel(text, 'a service has letters, digits and any of _ - . /, up to 200 of them')
     if (!VALUE.test(value)) throw new BadLabel(text, 'a store cannot keep that value')
-    if (parsed.has(key)) throw new BadLabel(text, 'there are two of that name')
-    parsed.set(key, value)
+    if (labels.has(key)) throw new BadLabel(text, 'there are two of that name')
+    labels.set(key, value)
   }
-  return { ...(name !== undefined && { service: name }), labels: parsed }
+  return labels
 }
 
 /** Which process it was, and what was measured, unless the user says otherwise; one with an empty value is left out. */
-export function identityOf({ target, mode }: Profile, { service, labels }: Naming): Identity {
+export function identityOf({ target, mode }: Profile, labels: Labels): Identity {
   const all = new Map([['pid', `${target.pid}`], ['mode', mode], ...labels])
   return {
-    service: service ?? serviceOf(target.mainClass),
-    labels: new Map([...all].filter(([, value]) => value !== '')),
+    service: labels.get(SERVICE) ?? serviceOf(target.mainClass),
+    labels: new Map([...all].filter(([key, value]) => key !== SERVICE && value !== '')),
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import { PushNotUnderstood, PushUnavailable } from './errors.ts'
-import { type Identity, identityOf, identityText, type Naming } from './identity.ts'
+import { type Identity, identityOf, identityText, type Labels } from './identity.ts'
 import { OTLP_TYPE, otlpAnswer, otlpRequest } from './otlp.ts'
 import { type Answer, BOUNDS, type Bounds, type Draft, post, type Request, without } from './post.ts'
 import { pyroscopeRequest } from './pyroscope.ts'
@@ -13,7 +13,7 @@ import type { Credentials, Store } from './store.ts'
 
 export interface Push {
   readonly store: Store
-  readonly naming: Naming
+  readonly labels: Labels
   readonly credentials: Credentials
 }
 
@@ -40,8 +40,8 @@ export async function push(
   stop: AbortSignal,
   bounds = PUSH_BOUNDS,
 ): Promise<string> {
-  const { store, naming, credentials } = to
-  const identity = identityOf(profile, naming)
+  const { store, labels, credentials } = to
+  const identity = identityOf(profile, labels)
   const draft = draftOf(profile, identity, store)
   const whole = {
     ...draft,

@@ -38,7 +38,6 @@ const BAD: { readonly [option: string]: { readonly values: readonly string[]; re
   '--jdwp': { values: ['', 'host', 'host:', '0', '65536', 'a:b:1', '::1:5005', '*:5005', 'a b:1'] },
   '--push': { values: ['', 'host:4040', 'ftp://host', 'http://user:password@host'] },
   '--to': { values: ['', 'host:4040', 'ftp://host', 'http://user:password@host'] },
-  '--push-name': { values: ['', 'a b', 'a{}'], with: ['--push', 'http://127.0.0.1:9'] },
   '--label': { values: ['', 'a', '=b', 'a=b,c', '__name__=x'], with: ['--push', 'http://127.0.0.1:9'] },
   '--listen': { values: ['', 'host:7071', '65536', '1.2.3.4', ':1'] },
   '--grace': { values: ['', '0s', '10', 'long'], with: ['--stdio'] },

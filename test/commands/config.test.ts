@@ -119,7 +119,7 @@ describe('a file', () => {
   })
 
   it.each([
-    [{ label: ['a=b'], 'push-name': 'x' }, ['1']],
+    [{ label: ['a=b'] }, ['1']],
     [{ 'wait-timeout': '3s' }, ['1']],
     [{ 'wait-for': 'Shop' }, ['1']],
     [{ 'wait-for': 'Shop' }, ['--all', 'Shop']],

@@ -9,7 +9,7 @@ import { tellOfStore } from '../../src/commands/push-options.ts'
 import type { StopSignal } from '../../src/commands/signals.ts'
 import { checkOwnOptions } from '../../src/options/refusals.ts'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
-import { parseNaming } from '../../src/push/identity.ts'
+import { parseLabels } from '../../src/push/identity.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
 import { REGION } from '../profile/region.ts'
 import { profileOf } from '../profile/trees.ts'
@@ -40,7 +40,16 @@ async function fileOf(profile = PROFILE): Promise<string> {
 describe('jfluid push', () => {
   it('hands a file to a store, with the token of the environment', async () => {
     const store = await startStore()
-    const args = ['push', await fileOf(), '--to', store.url, '--push-name', 'shop', '--label', 'pid=']
+    const args = [
+      'push',
+      await fileOf(),
+      '--to',
+      store.url,
+      '--label',
+      'service_name=shop',
+      '--label',
+      'pid=',
+    ]
     const { code, stdout, stderr } = await jfluid(args, { JFLUID_PUSH_TOKEN: 'ey-secret' })
     expect([code, stdout]).toEqual([0, ''])
     expect(stderr).toBe(`pushing to ${store.url}/ingest\npushed to ${store.url}/ingest as shop{mode=exact}\n`)
@@ -94,7 +103,7 @@ describe('jfluid push', () => {
   it('is told by whom a token can be read', () => {
     const told = (url: string, env: Record<string, string>): string[] => {
       const lines: string[] = []
-      const to = { store: parseStore(url), naming: parseNaming(undefined, []), credentials: credentials(env) }
+      const to = { store: parseStore(url), labels: parseLabels([]), credentials: credentials(env) }
       tellOfStore(to, (line) => lines.push(line))
       return lines
     }
@@ -124,13 +133,12 @@ describe('record refuses', () => {
     expect(refusal({})).toBe('NowhereToPut 64')
     expect(refusal({ out: 'p' })).toBe('nothing')
     expect(refusal({ push: 'http://h' })).toBe('nothing')
-    expect(refusal({ out: 'p', push: 'http://h', label: ['a=b'], pushName: 'x' })).toBe('nothing')
+    expect(refusal({ out: 'p', push: 'http://h', label: ['a=b', 'service_name=x'] })).toBe('nothing')
     expect(refusal({ push: 'ftp://h' })).toBe('BadPushUrl 64')
   })
 
   it.each([
     [{ out: 'p', label: ['a=b'] }, '--label says what a pushed profile is filed under'],
-    [{ out: 'p', pushName: 'x' }, '--push-name says what a pushed profile is filed under'],
     [{ push: 'http://h', region: ['A.b:1-2'] }, '--push has nothing to send of --region'],
   ])('%j: labels that nobody sees, and regions for a store', (flags, message) => {
     expect(() => checkOwnOptions('record', flags)).toThrow(message)
@@ -177,7 +185,7 @@ describe('a recording', () => {
   it('pushed by the command of that error is filed under the same', async () => {
     let code = 403
     const store = await startStore((response) => response.writeHead(code).end())
-    const naming = { pushName: 'shop/checkout', label: ['env=prod', 'note=a b', 'pid='] }
+    const naming = { label: ['service_name=shop/checkout', 'env=prod', 'note=a b', 'pid='] }
     const { problem } = await put({ out: file(), push: `${store.url}?key=secret`, ...naming })
     const [, command] = problem!.hint.split(
       /Then, with the query of the address, which is left out here: jfluid /,

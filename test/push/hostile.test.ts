@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { debug } from '../../src/base/debug.ts'
-import { parseNaming } from '../../src/push/identity.ts'
+import { parseLabels } from '../../src/push/identity.ts'
 import { post, problemOf } from '../../src/push/post.ts'
 import { push } from '../../src/push/push.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
@@ -37,7 +37,7 @@ async function tried(
   const told: string[] = []
   const to = {
     store: parseStore(url),
-    naming: parseNaming(undefined, []),
+    labels: parseLabels([]),
     credentials: credentials({ JFLUID_PUSH_TOKEN: SECRET, ...env }),
   }
   const hear = (line: string): void => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'
 import { reproducible } from '../../src/profile/reproducible.ts'
-import { identityOf, parseNaming } from '../../src/push/identity.ts'
+import { identityOf, parseLabels } from '../../src/push/identity.ts'
 import { otlpRequest } from '../../src/push/otlp.ts'
 import { push } from '../../src/push/push.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
@@ -26,7 +26,7 @@ async function pushed(profile: Profile, { name, labels = [], path = '', env = {}
   const store = await startStore()
   const to = {
     store: parseStore(store.url + path),
-    naming: parseNaming(name, labels),
+    labels: parseLabels(name === undefined ? labels : [`service_name=${name}`, ...labels]),
     credentials: credentials(env),
   }
   const filed = await push(profile, to, () => {}, NEVER)
@@ -167,8 +167,7 @@ describe('by OTLP', () => {
     const { profile } = random()
     const url = new URL('http://store')
     const pauses: number[] = []
-    for (const { length } of otlpRequest(profile, identityOf(profile, parseNaming(undefined, [])), url)
-      .body) {
+    for (const { length } of otlpRequest(profile, identityOf(profile, parseLabels([])), url).body) {
       if (length > 0) break
       pauses.push(length)
     }
@@ -305,8 +304,10 @@ describe('an address', () => {
 })
 
 describe('a name or a label that a store would not keep is refused', () => {
-  it.each(['', 'a b', 'a{}', 'ä', 'x'.repeat(201)])('--push-name %j', (name) => {
-    expect(() => parseNaming(name, [])).toThrow(expect.objectContaining({ name: 'BadPushName' }) as Error)
+  it.each(['', 'a b', 'a{}', 'ä', 'x'.repeat(201)])('the name of a service %j', (name) => {
+    expect(() => parseLabels([`service_name=${name}`])).toThrow(
+      expect.objectContaining({ name: 'BadLabel' }) as Error,
+    )
   })
 
   it.each([
@@ -317,7 +318,7 @@ describe('a name or a label that a store would not keep is refused', () => {
       '1a=b',
       'a-b=c',
       '__name__=x',
-      'service_name=x',
+      'profile_id=x',
       'a=b,c',
       'a=b}',
       'a={',
@@ -326,12 +327,10 @@ describe('a name or a label that a store would not keep is refused', () => {
       'a=b\n',
     ],
   ])('--label %j', (label) => {
-    expect(() => parseNaming(undefined, [label])).toThrow(
-      expect.objectContaining({ name: 'BadLabel' }) as Error,
-    )
+    expect(() => parseLabels([label])).toThrow(expect.objectContaining({ name: 'BadLabel' }) as Error)
   })
 
   it('twice the same', () => {
-    expect(() => parseNaming(undefined, ['a=1', 'a=2'])).toThrow(/two of that name/)
+    expect(() => parseLabels(['a=1', 'a=2'])).toThrow(/two of that name/)
   })
 })

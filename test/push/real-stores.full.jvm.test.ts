@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import type { Profile } from '../../src/profile/profile.ts'
-import { parseNaming } from '../../src/push/identity.ts'
+import { parseLabels } from '../../src/push/identity.ts'
 import { push } from '../../src/push/push.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
 import { PROFILES } from '../export/exported.ts'
@@ -49,8 +49,12 @@ async function pushed(
   service: string,
   labels: readonly string[] = [],
 ): Promise<Received> {
-  const naming = parseNaming(service, labels)
-  const to = (address: string) => ({ store: parseStore(address), naming, credentials: credentials({}) })
+  const given = parseLabels([`service_name=${service}`, ...labels])
+  const to = (address: string) => ({
+    store: parseStore(address),
+    labels: given,
+    credentials: credentials({}),
+  })
   const ours = await startStore()
   const address = url.startsWith('otlp+') ? `otlp+${ours.url}` : ours.url
   await push(profile, to(address), () => {}, NEVER)
@@ -63,7 +67,7 @@ async function recorded(jdk: Jdk, url: string, service: string): Promise<string>
   const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ordered'), 'fix.Ordered'])
   await java.line(/^ready/)
   const file = join(temporaryDirectory('jfluid-pushed-'), 'p.jfluid')
-  const options = ['--duration', '10m', '--out', file, '--push', url, '--push-name', service]
+  const options = ['--duration', '10m', '--out', file, '--push', url, '--label', `service_name=${service}`]
   const p = startProcess(process.execPath, [cli, 'record', `${java.pid}`, '--root', ORDER, ...options])
   await stderrLine(p, /recording/)
   for (const seed of [1, 2, 3]) {
@@ -127,7 +131,14 @@ describeOnlyIf(PYROSCOPE !== undefined, 'needs pyroscope on PATH')('a Pyroscope'
     const calls = await store.costs(service, 'time:calls:count::')
     expect(calls).toEqual(await callsOf(file))
     expect(calls.get(ORDER)).toBe(3)
-    const later = await jfluid('push', file, '--to', `otlp+${store.url}`, '--push-name', `${service}/otlp`)
+    const later = await jfluid(
+      'push',
+      file,
+      '--to',
+      `otlp+${store.url}`,
+      '--label',
+      `service_name=${service}/otlp`,
+    )
     expect(later.code, later.stderr).toBe(0)
     expect(await store.costs(`${service}/otlp`, 'calls:calls:count:calls:count')).toEqual(calls)
     expect(await store.costs(`${service}/otlp`, 'time:time:nanoseconds:time:nanoseconds')).toEqual(
