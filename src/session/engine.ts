@@ -12,7 +12,7 @@ import { PROBES } from '../measures/probes.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import { Revealer } from '../reveal/revealer.ts'
 import type { Agent, LoadedClasses } from '../wire/agent.ts'
-import type { AgentFacts, Unloaded } from '../wire/messages.ts'
+import type { AgentFacts, AgentStatus } from '../wire/messages.ts'
 import { Arming } from './adaptive/arming.ts'
 import { ClassFinder } from './adaptive/classes.ts'
 import { Inside } from './adaptive/inside.ts'
@@ -216,7 +216,7 @@ export class Engine {
   }
 
   /** The target has dropped classes and loaders. What was recorded of them keeps its names. */
-  async unloaded({ classes, loaders }: Unloaded): Promise<void> {
+  async unloaded({ classes, loaders }: AgentStatus['unloaded']): Promise<void> {
     await this.turns.ask(() => this.revealer.unloaded(classes, loaders))
     const gone = new Set(classes)
     this.classLoads.unloaded(gone)

@@ -1,26 +1,23 @@
 // What the target tells of itself with each status, as far as views and profiles show it.
 
 import type { AllocationFacts } from '../profile/profile.ts'
-import type { Agent } from '../wire/agent.ts'
-import type { OpenAllocation, ThreadRow } from '../wire/messages.ts'
+import type { AgentStatus } from '../wire/messages.ts'
 import type { RecorderStats } from './recorder/recorder.ts'
 import type { SessionOptions } from './session-options.ts'
 
-export type TargetStatus = Awaited<ReturnType<Agent['status']>>
-
 export class TargetState {
   /** By their numbers in events; without virtual threads. */
-  readonly threads = new Map<number, ThreadRow>()
+  readonly threads = new Map<number, AgentStatus['threads'][number]>()
   #gaps = 0
   #rowsHaveEnded = false
   #kept = { heapBytes: 0, outsideBytes: 0 }
   /** Of roots that have not ended; and what of it was before a reset. */
-  #openAllocations: readonly OpenAllocation[] | null = null
+  #openAllocations: AgentStatus['openAllocations'] = null
   #forgottenBytes = 0
   /** Of objects that are looked after: collections so far, and how many objects were not. Null if nobody asked. */
   #liveness: NonNullable<AllocationFacts['liveness']> | null = null
 
-  take(status: TargetStatus): void {
+  take(status: AgentStatus): void {
     if (!this.#rowsHaveEnded) this.#gaps = status.gaps
     this.#openAllocations = status.openAllocations
     if (status.survivors !== null) {

@@ -5,21 +5,30 @@
 import type { ClassInfo } from '../base/class-info.ts'
 import { debug } from '../base/debug.ts'
 import type { FrameName } from '../base/frame-name.ts'
-import { bytes, count, integer, list, methodId, number, string, threadNumber } from './checked.ts'
+import {
+  bytes,
+  count,
+  flag,
+  integer,
+  known,
+  listOf,
+  methodId,
+  number,
+  orNull,
+  row,
+  string,
+  threadNumber,
+} from './checked.ts'
 import { type InsideNews, insideNews } from './inside-news.ts'
 import type { EventHandler, Link } from './link.ts'
 import type {
   AgentFacts,
+  AgentStatus,
   ClockPair,
   DetachReport,
-  KeptBytes,
-  OpenAllocation,
   RedefineResult,
   SamplingRequest,
   StackRow,
-  SurvivorRows,
-  ThreadRow,
-  Unloaded,
 } from './messages.ts'
 import { CLOCK_NAMES } from './messages.ts'
 
@@ -88,28 +97,57 @@ export interface LoadedClasses {
   readonly classes: readonly ClassInfo[]
 }
 
-function loadedClasses(reply: unknown): LoadedClasses {
-  const [loaders, classes] = list(reply)
-  return {
-    loaders: list(loaders).map((row) => {
-      const r = list(row)
-      return { id: count(r[0]), name: string(r[1]), parent: integer(r[2]) }
+const readClasses = row({
+  loaders: listOf(row({ id: count, name: string, parent: integer })),
+  classes: listOf(
+    row({
+      ...{ id: count, name: string, loader: integer, superId: integer, interfaceIds: listOf(integer) },
+      ...{ access: integer, flags: integer, nestHost: integer },
     }),
-    classes: list(classes).map((row) => {
-      const r = list(row)
-      return {
-        id: count(r[0]),
-        name: string(r[1]),
-        loader: integer(r[2]),
-        superId: integer(r[3]),
-        interfaceIds: list(r[4]).map(integer),
-        access: integer(r[5]),
-        flags: integer(r[6]),
-        nestHost: integer(r[7]),
-      }
-    }),
-  }
-}
+  ),
+})
+
+const readClock = row({ ticks: number, nanos: number, width: number })
+
+const readFacts = row({
+  ...{ build: string, clock: (v) => CLOCK_NAMES.find((it) => it === v) ?? 'nanoTime', feature: number },
+  ...{ version: string, vm: string, command: string, pid: count, loadedClasses: count, keepsCode: flag },
+})
+
+const readConfigured = row({ greeted: readClock, clock: readClock, pausesKnown: flag })
+
+const readStatus = row({
+  clock: readClock,
+  threads: listOf(row({ number: threadNumber, id: integer, name: string, virtual: flag })),
+  ...{ gaps: count, heapBytes: number },
+  unloaded: row({ classes: listOf(count), loaders: listOf(count) }),
+  kept: row({ heap: number, outside: number }),
+  openAllocations: orNull(listOf(row({ number: threadNumber, told: count, bytes: number }))),
+  survivors: orNull(row({ collections: count, untracked: count, came: bytes, went: bytes })),
+})
+
+const readStacks = listOf(
+  row({ id: number, name: string, frames: listOf(row({ class: string, method: string })) }),
+)
+
+const readSwap = row({
+  refused: listOf(row({ classId: count, reason: string })),
+  ...{ startTicks: number, endTicks: number, pauseNs: known, calls: number, loadedClasses: flag },
+})
+
+const readCalibration = row({
+  ...{ innerTicks: number, outerTicks: number, innerSpread: number, outerSpread: number, readTicks: number },
+})
+
+const readRegions = row({ session: count, innerTicks: number, outerTicks: number })
+
+const readReport = row({
+  ...{ restoredClasses: count, refusedClasses: count, ms: number, released: flag },
+  profilerFailure: (v) => (typeof v === 'string' ? v : undefined),
+  ...{ lambdaClasses: count, transformerGone: flag, pauseNs: known },
+})
+
+const readLoading = row({ hook: count, id: count, loader: count, name: string, bytes, urgent: flag })
 
 export class Agent {
   /** Ends with the redefinition that runs. The agent would keep what we ask meanwhile, and what comes behind it. */
@@ -149,14 +187,7 @@ export class Agent {
         case 'hiddenClass':
           return events.hiddenClass(count(a[0]), count(a[1]), bytes(a[2]))
         case 'classLoading':
-          return events.classLoading({
-            hook: count(a[0]),
-            id: count(a[1]),
-            loader: count(a[2]),
-            name: string(a[3]),
-            bytes: bytes(a[4]),
-            urgent: a[5] === true,
-          })
+          return events.classLoading(readLoading(a))
         case 'changed':
           return events.changed(count(a[0]), a[1] === true)
         case 'lateLoad':
@@ -171,18 +202,7 @@ export class Agent {
   }
 
   async hello(): Promise<AgentFacts> {
-    const v = list(await this.link.request('hello'))
-    return {
-      build: string(v[0]),
-      clock: CLOCK_NAMES.find((it) => it === v[1]) ?? 'nanoTime',
-      feature: number(v[2]),
-      version: string(v[3]),
-      vm: string(v[4]),
-      command: string(v[5]),
-      pid: count(v[6]),
-      loadedClasses: count(v[7]),
-      keepsCode: v[8] === true,
-    }
+    return readFacts(await this.link.request('hello'))
   }
 
   async configure(o: {
@@ -202,7 +222,7 @@ export class Agent {
     /** Threads keep trees behind the chunks (events/tree-layout.ts). */
     trees: boolean
   }): Promise<{ greeted: ClockPair; clock: ClockPair; pausesKnown: boolean }> {
-    const v = list(
+    return readConfigured(
       await this.link.request(
         'configure',
         o.ring,
@@ -217,11 +237,10 @@ export class Agent {
         o.trees,
       ),
     )
-    return { greeted: clockPair(v[0]), clock: clockPair(v[1]), pausesKnown: v[2] === true }
   }
 
   async loadedClasses(): Promise<LoadedClasses> {
-    return loadedClasses(await this.request('loadedClasses'))
+    return readClasses(await this.request('loadedClasses'))
   }
 
   /**
@@ -230,7 +249,7 @@ export class Agent {
    * @param names  the last parts of class names, between which any of `.`, `/` and `$` may be
    */
   async findClasses(names: readonly string[]): Promise<LoadedClasses> {
-    return loadedClasses(await this.request('findClasses', names))
+    return readClasses(await this.request('findClasses', names))
   }
 
   /** From now on a thread that finds the buffer full goes on unrecorded. Before `enable`. */
@@ -245,7 +264,7 @@ export class Agent {
 
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
     if (ids.some((id) => this.swapping.has(id))) await this.noSwap()
-    return list(await this.link.request('classBytes', ids)).map((b) => (b === null ? null : bytes(b)))
+    return listOf(orNull(bytes))(await this.link.request('classBytes', ids))
   }
 
   /** Address at which the JVM's library begins in the target; 0 if the target cannot tell. */
@@ -296,21 +315,7 @@ export class Agent {
       this.slow = false
       this.swapping = new Set()
     }
-    const v = list(reply)
-    const pause = number(v[3])
-    return {
-      classes: classIds.size,
-      methods: rows.length,
-      refused: list(v[0]).map((row) => {
-        const [classId, reason] = list(row)
-        return { classId: count(classId), reason: string(reason) }
-      }),
-      startTicks: number(v[1]),
-      endTicks: number(v[2]),
-      pauseNs: pause < 0 ? null : pause,
-      calls: number(v[4]),
-      loadedClasses: v[5] === true,
-    }
+    return { classes: classIds.size, methods: rows.length, ...readSwap(reply) }
   }
 
   /**
@@ -345,64 +350,21 @@ export class Agent {
     spread: { innerTicks: number; outerTicks: number }
     readTicks: number
   }> {
-    const v = list(await this.request('calibrate', ms))
-    const spread = { innerTicks: number(v[2]), outerTicks: number(v[3]) }
-    return {
-      innerTicks: number(v[0]),
-      outerTicks: number(v[1]),
-      spread,
-      readTicks: number(v[4]),
-    }
+    const { innerSpread, outerSpread, ...rest } = readCalibration(await this.request('calibrate', ms))
+    return { ...rest, spread: { innerTicks: innerSpread, outerTicks: outerSpread } }
   }
 
   /** Regions are timed, and nothing else: calibrates for that. `session` is what the probes carry. */
   async timeRegions(ms: number): Promise<{ session: number; innerTicks: number; outerTicks: number }> {
-    const v = list(await this.request('timeRegions', ms))
-    return { session: count(v[0]), innerTicks: number(v[1]), outerTicks: number(v[2]) }
+    return readRegions(await this.request('timeRegions', ms))
   }
 
-  async status(): Promise<{
-    clock: ClockPair
-    threads: ThreadRow[]
-    gaps: number
-    heapBytes: number
-    unloaded: Unloaded
-    kept: KeptBytes
-    /** Null where the JVM does not tell, or nobody asked it. */
-    openAllocations: OpenAllocation[] | null
-    /** Null unless objects are looked after. */
-    survivors: SurvivorRows | null
-  }> {
-    const v = list(await this.request('status'))
-    const [classes, loaders] = list(v[4])
-    const [heap, outside] = list(v[5])
-    return {
-      clock: clockPair(v[0]),
-      threads: list(v[1]).map((row) => {
-        const r = list(row)
-        return { number: threadNumber(r[0]), id: integer(r[1]), name: string(r[2]), virtual: r[3] === true }
-      }),
-      gaps: count(v[2]),
-      heapBytes: number(v[3]),
-      unloaded: { classes: list(classes).map(count), loaders: list(loaders).map(count) },
-      kept: { heap: number(heap), outside: number(outside) },
-      openAllocations: v[6] === null ? null : list(v[6]).map(openAllocation),
-      survivors: v[7] === null ? null : survivorRows(list(v[7])),
-    }
+  async status(): Promise<AgentStatus> {
+    return readStatus(await this.request('status'))
   }
 
   async stackTraces(depth: number): Promise<StackRow[]> {
-    return list(await this.request('stackTraces', depth)).map((row) => {
-      const r = list(row)
-      return {
-        id: number(r[0]),
-        name: string(r[1]),
-        frames: list(r[2]).map((f) => {
-          const [owner, method] = list(f)
-          return { class: string(owner), method: string(method) }
-        }),
-      }
-    })
+    return readStacks(await this.request('stackTraces', depth))
   }
 
   async reclaim(): Promise<number> {
@@ -511,36 +473,12 @@ export class Agent {
 }
 
 function detachReport(reply: unknown): DetachReport {
-  const v = list(reply)
+  const { pauseNs, profilerFailure, ...report } = readReport(reply)
   return {
-    restoredClasses: count(v[0]),
-    refusedClasses: count(v[1]),
-    ms: number(v[2]),
-    pauseMs: number(v[7]) < 0 ? null : number(v[7]) / 1e6,
-    released: v[3] === true,
-    ...(typeof v[4] === 'string' && { profilerFailure: v[4] }),
-    lambdaClasses: count(v[5]),
-    transformerGone: v[6] === true,
+    ...report,
+    pauseMs: pauseNs === null ? null : pauseNs / 1e6,
+    ...(profilerFailure !== undefined && { profilerFailure }),
   }
-}
-
-function openAllocation(row: unknown): OpenAllocation {
-  const r = list(row)
-  return { number: threadNumber(r[0]), told: count(r[1]), bytes: number(r[2]) }
-}
-
-function survivorRows([collections, untracked, came, went]: readonly unknown[]): SurvivorRows {
-  return {
-    collections: count(collections),
-    untracked: count(untracked),
-    came: bytes(came),
-    went: bytes(went),
-  }
-}
-
-function clockPair(v: unknown): ClockPair {
-  const [ticks, nanos, width] = list(v)
-  return { ticks: number(ticks), nanos: number(nanos), width: number(width) }
 }
 
 /** msgpackr packs Buffers as binary without surprises; other views it may not. */

@@ -52,3 +52,36 @@ export function bytes(v: unknown): Uint8Array {
   if (v instanceof Uint8Array) return v
   throw unexpected('bytes', v)
 }
+
+export const flag = (v: unknown): boolean => v === true
+
+/** What the agent sends nil for. */
+export function orNull<T>(read: (v: unknown) => T): (v: unknown) => T | null {
+  return (v) => (v === null ? null : read(v))
+}
+
+/** A number that is not known below 0. */
+export function known(v: unknown): number | null {
+  const found = number(v)
+  return found < 0 ? null : found
+}
+
+/** A list of as many as there are. */
+export function listOf<T>(read: (v: unknown) => T): (v: unknown) => T[] {
+  return (v) => list(v).map(read)
+}
+
+type Members = { readonly [name: string]: (v: unknown) => unknown }
+
+/** A list whose entries have names, in this order. */
+export function row<const M extends Members>(
+  members: M,
+): (v: unknown) => { readonly [K in keyof M]: ReturnType<M[K]> } {
+  const entries = Object.entries(members)
+  return (v) => {
+    const values = list(v)
+    const found: { [name: string]: unknown } = {}
+    for (const [i, [name, read]] of entries.entries()) found[name] = read(values[i])
+    return found as { readonly [K in keyof M]: ReturnType<M[K]> }
+  }
+}

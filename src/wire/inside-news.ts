@@ -1,7 +1,7 @@
 // What the agent's sampler of threads inside roots hands over (backend-java: InsideSampler.takeAll).
 
 import type { SampleBatch, StackSample } from '../base/stack-sample.ts'
-import { bytes, count, integer, list, number, string } from './checked.ts'
+import { bytes, count, flag, integer, known, listOf, number, orNull, row, string } from './checked.ts'
 import { AgentNotUnderstood } from './link.ts'
 
 export interface InsideNews {
@@ -36,27 +36,16 @@ export interface InsideNews {
 const SAMPLE_BYTES = 32
 const STACK_BYTES = 8
 
+const readNews = row({
+  ...{ frames: listOf(row({ className: string, method: string })), stacks: bytes, samples: bytes },
+  ...{ ticks: count, taken: count, missed: count, dropped: count, costNs: number },
+  ...{ longestLateNs: number, longestLateAt: integer, safepointNs: known },
+  ...{ failure: orNull(string), rootCalls: count, atTicks: integer, longestTaking: flag },
+})
+
 export function insideNews(reply: unknown): InsideNews {
-  const v = list(reply)
-  const frames = list(v[0]).map((row) => {
-    const [className, method] = list(row)
-    return { className: string(className), method: string(method) }
-  })
-  return {
-    batch: { frames, stacks: stacksOf(bytes(v[1])), samples: samplesOf(bytes(v[2])) },
-    ticks: count(v[3]),
-    taken: count(v[4]),
-    missed: count(v[5]),
-    dropped: count(v[6]),
-    costNs: number(v[7]),
-    longestLateNs: number(v[8]),
-    longestLateAt: integer(v[9]),
-    safepointNs: number(v[10]) < 0 ? null : number(v[10]),
-    failure: v[11] === null ? null : string(v[11]),
-    rootCalls: count(v[12]),
-    atTicks: integer(v[13]),
-    longestTaking: v[14] === true,
-  }
+  const { frames, stacks, samples, ...facts } = readNews(reply)
+  return { ...facts, batch: { frames, stacks: stacksOf(stacks), samples: samplesOf(samples) } }
 }
 
 function viewOf(content: Uint8Array, of: string, size: number): DataView {

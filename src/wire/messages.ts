@@ -82,14 +82,6 @@ export interface SamplingRequest {
   readonly random: number
 }
 
-/** A thread the runtime has met. */
-export interface ThreadRow {
-  readonly number: number
-  readonly id: number
-  readonly name: string
-  readonly virtual: boolean
-}
-
 /** What a session reads the time from: the processor's time stamp counter, what HotSpot makes of it (JFR's clock), or System.nanoTime(). */
 export const CLOCK_NAMES = ['rdtsc', 'counterTime', 'nanoTime'] as const
 export type ClockName = (typeof CLOCK_NAMES)[number]
@@ -102,37 +94,38 @@ export interface ClockPair {
   readonly width: number
 }
 
-/** Bytes that the agent keeps in the target for the session, by its own count. */
-export interface KeptBytes {
-  /** In the target's heap. */
-  readonly heap: number
-  /** Outside of it: instrumented bodies. */
-  readonly outside: number
-}
-
-/** What a thread inside a root has allocated since it came there, as the JVM says. */
-export interface OpenAllocation {
-  /** Of the thread. */
-  readonly number: number
-  /** Words ALLOCATED that it has written: with the next, this is out of date. */
-  readonly told: number
-  readonly bytes: number
-}
-
-/** What has become of the objects that are looked after, since the last status. */
-export interface SurvivorRows {
-  readonly collections: number
-  readonly untracked: number
-  /** Token, collections at birth and bytes of each, as eight bytes with the lowest first. */
-  readonly came: Uint8Array
-  /** Tokens. */
-  readonly went: Uint8Array
-}
-
-/** Numbers of classes and loaders that no longer exist in the target. */
-export interface Unloaded {
-  readonly classes: readonly number[]
-  readonly loaders: readonly number[]
+export interface AgentStatus {
+  readonly clock: ClockPair
+  /** Threads that the runtime has met. */
+  readonly threads: readonly {
+    readonly number: number
+    readonly id: number
+    readonly name: string
+    readonly virtual: boolean
+  }[]
+  readonly gaps: number
+  readonly heapBytes: number
+  /** Numbers of classes and loaders that no longer exist in the target. */
+  readonly unloaded: { readonly classes: readonly number[]; readonly loaders: readonly number[] }
+  /** Bytes that the agent keeps for the session, by its own count: in the target's heap, and outside of it (instrumented bodies). */
+  readonly kept: { readonly heap: number; readonly outside: number }
+  /**
+   * What threads inside roots have allocated since they came there, as the JVM says: null where it does not tell, or nobody asked it.
+   * `told`: words ALLOCATED that the thread has written; with the next, this is out of date.
+   */
+  readonly openAllocations:
+    | readonly { readonly number: number; readonly told: number; readonly bytes: number }[]
+    | null
+  /**
+   * What has become of the objects that are looked after, since the last status; null unless some are. `came`: token, collections at
+   * birth and bytes of each, as eight bytes with the lowest first; `went`: tokens.
+   */
+  readonly survivors: {
+    readonly collections: number
+    readonly untracked: number
+    readonly came: Uint8Array
+    readonly went: Uint8Array
+  } | null
 }
 
 export interface StackRow {
