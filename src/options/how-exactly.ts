@@ -2,7 +2,7 @@
 
 import { SCHEME_CHOICES } from '../base/scheme.ts'
 import type { Sampling } from '../profile/profile.ts'
-import { option, SESSION } from './option.ts'
+import { inGroup, option, SESSION } from './option.ts'
 import { oneOf, percentage, textOr, type Value, whole } from './value.ts'
 
 export type SamplerName = Exclude<Sampling['by'], 'probes'>
@@ -19,10 +19,9 @@ const ONLY_FOR_SAMPLES = (option: string) =>
     hint: 'Add --mode sample, or leave it out.',
   }) as const
 
-export const HOW_EXACTLY = [
+export const HOW_EXACTLY = inGroup('How exactly', [
   option({
     name: '--scheme <auto|a|b|adaptive>',
-    group: 'How exactly',
     help: 'auto: b in a small program, else adaptive; a: probes in all methods that roots can reach; b: in the callees of a method once it is called; adaptive: in roots and in methods that take time, samples elsewhere',
     commands: SESSION,
     value: {
@@ -37,7 +36,6 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--time <method>',
-    group: 'How exactly',
     help: 'with --scheme adaptive: below the roots, also time each call of this method, written as for --root',
     commands: SESSION,
     isRepeatable: true,
@@ -51,7 +49,6 @@ export const HOW_EXACTLY = [
   option({
     /** A part: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
-    group: 'How exactly',
     help: 'with --scheme adaptive: what probes below the roots may cost, as a share of the time of the roots: 2% or 2; 5% unless given',
     commands: SESSION,
     value: percentage(
@@ -80,7 +77,6 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--every <interval>',
-    group: 'How exactly',
     help: 'for --mode sample: the interval, 1ms or 10ms; or 10000bc, counted in bytecodes of each thread (needs --root)',
     commands: SESSION,
     modes: ONLY_FOR_SAMPLES('--every'),
@@ -88,7 +84,6 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--random <n>',
-    group: 'How exactly',
     help: 'for --every in bytecodes: add a random 0 to n-1 to each interval, from a fixed seed; 100 unless given, 0: none',
     commands: SESSION,
     value: whole(0, 999_999_999, 'It is a whole number.'),
@@ -96,7 +91,6 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--sampler <who>',
-    group: 'How exactly',
     help: 'for --mode sample by time, and for attach without --root: jfr, the flight recorder; cpu, the same by CPU time; stacks, thread dumps',
     commands: SESSION,
     value: oneOf(SAMPLERS),
@@ -106,14 +100,12 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--sampler <who>',
-    group: 'How exactly',
     help: 'stacks, thread dumps, unless given; jfr, the flight recorder; cpu, the same by CPU time',
     commands: ['roots'],
     value: oneOf(SAMPLERS),
   }),
   option({
     name: '--debug-info',
-    group: 'How exactly',
     help: 'for samples by the flight recorder: the JVM keeps debug info of code that it compiles from now on, so that samples find inlined methods; this lasts until the JVM ends, and it prints a warning',
     commands: SESSION,
     modes: ONLY_FOR_SAMPLES('--debug-info'),
@@ -122,7 +114,6 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--bba <default|precise|file>',
-    group: 'How exactly',
     help: 'for --mode bytecodes, where basic blocks end: default, at jumps; precise, also where something may throw; file, as this JavaScript module says',
     commands: SESSION,
     value: textOr('default', 'precise'),
@@ -138,7 +129,6 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--tolerance <percent>',
-    group: 'How exactly',
     help: 'how much more one call of the root may cost',
     commands: ['gate'],
     value: percentage((part) => part >= 0, 'It is a percentage, as 0.5%.'),
@@ -147,9 +137,8 @@ export const HOW_EXACTLY = [
   }),
   option({
     name: '--force',
-    group: 'How exactly',
     help: 'also if that jfluid lives: its recording ends, and is kept as far as it came',
     commands: ['detach'],
     notInFile: 'gives consent',
   }),
-] as const
+])

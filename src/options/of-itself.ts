@@ -1,6 +1,6 @@
 // Options of a proxy, and those that say where other options come from.
 
-import { option, SESSION } from './option.ts'
+import { inGroup, option, SESSION } from './option.ts'
 
 /** Of the working directory. */
 export const CONFIG_FILE = 'jfluid.config.json'
@@ -10,10 +10,9 @@ const CONFIGURED = [
   ...(['gate', 'compare', 'report', 'export', 'push'] as const),
 ] as const
 
-export const OF_ITSELF = [
+export const OF_ITSELF = inGroup('Options', [
   option({
     name: '--stdio',
-    group: 'Options',
     help: 'for one client, by the ssh connection that has started it',
     commands: ['proxy'],
     excludes: {
@@ -25,13 +24,11 @@ export const OF_ITSELF = [
   }),
   option({
     name: '--listen <address>',
-    group: 'Options',
     help: 'for clients that have its key, by TLS: a port, of the loopback interface; or address:port',
     commands: ['proxy'],
   }),
   option({
     name: '--key-file <file>',
-    group: 'Options',
     help: 'with --listen, the file of the key, made if there is none; otherwise it is shown once',
     commands: ['proxy'],
     offers: 'file',
@@ -44,21 +41,18 @@ export const OF_ITSELF = [
   }),
   option({
     name: '--grace <time>',
-    group: 'Options',
     help: 'how long a session waits for a client whose connection was lost',
     commands: ['proxy'],
     default: '60s',
   }),
   option({
     name: '--session <name>',
-    group: 'Options',
     help: 'the process of one session, started by --stdio',
     commands: ['proxy'],
     isHidden: true,
   }),
   option({
     name: '--yes',
-    group: 'Options',
     help: 'do not ask before schemes a and b instrument more than 2000 methods, or a busy JVM discards its compiled code',
     commands: SESSION,
     withRegion: true,
@@ -67,14 +61,12 @@ export const OF_ITSELF = [
   }),
   option({
     name: '--show-config',
-    group: 'Options',
     help: 'print the options in force and where each comes from, then exit; needs no JVM',
     commands: CONFIGURED,
   }),
   option({
     name: '--no-config',
-    group: 'Options',
     help: `ignore ${CONFIG_FILE} of this directory`,
     commands: CONFIGURED,
   }),
-] as const
+])

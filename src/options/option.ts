@@ -128,8 +128,16 @@ export type PassedOf<R extends Row> = {
 }
 
 /** Keeps the types of what is declared. */
-export function option<const R extends Row>(row: R): R {
+export function option<const R extends Omit<Row, 'group'>>(row: R): R {
   return row
+}
+
+/** These under one heading of the help. */
+export function inGroup<const R extends readonly Omit<Row, 'group'>[]>(
+  group: Group,
+  rows: R,
+): { readonly [I in keyof R]: R[I] & { readonly group: Group } } {
+  return rows.map((row) => ({ ...row, group })) as never
 }
 
 /** `--max-contexts`. */

@@ -1,6 +1,6 @@
 // Options that say what of it is kept, or shown.
 
-import { option, SESSION } from './option.ts'
+import { inGroup, option, SESSION } from './option.ts'
 import { threshold, whole } from './value.ts'
 
 /** 2 GiB, and as much for pictures. */
@@ -10,11 +10,10 @@ const MOST_TRACED_CALLS = 1000
 
 const anyNumber = whole(0, 999_999_999, 'It is a whole number.')
 
-export const WHAT_TO_KEEP = [
+export const WHAT_TO_KEEP = inGroup('What to keep', [
   option({
     /** `p99`, or ns. */
     name: '--slow <time|p99>',
-    group: 'What to keep',
     help: 'keep extra trees of root calls that are slower than the p99 of all, or than a time: 50ms',
     commands: SESSION,
     value: threshold,
@@ -32,7 +31,6 @@ export const WHAT_TO_KEEP = [
   }),
   option({
     name: '--trace <n>',
-    group: 'What to keep',
     help: 'keep the first n root calls event by event: order in time, and critical path',
     commands: SESSION,
     value: whole(1, MOST_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MOST_TRACED_CALLS}.`),
@@ -48,7 +46,6 @@ export const WHAT_TO_KEEP = [
   }),
   option({
     name: '--max-contexts <n>',
-    group: 'What to keep',
     help: 'most rows of the calling context tree; above it the cheapest are collapsed; what memory allows unless given',
     commands: SESSION,
     value: whole(
@@ -60,7 +57,6 @@ export const WHAT_TO_KEEP = [
   }),
   option({
     name: '--reproducible',
-    group: 'What to keep',
     help: 'for modes other than exact and locks: omit what differs between runs',
     commands: SESSION,
     modes: {
@@ -78,7 +74,6 @@ export const WHAT_TO_KEEP = [
   }),
   option({
     name: '--top <n>',
-    group: 'What to keep',
     help: 'how many',
     commands: ['roots'],
     value: anyNumber,
@@ -86,7 +81,6 @@ export const WHAT_TO_KEEP = [
   }),
   option({
     name: '--top <n>',
-    group: 'What to keep',
     help: 'how many methods, and how many contexts, in each direction',
     commands: ['compare'],
     value: anyNumber,
@@ -94,7 +88,6 @@ export const WHAT_TO_KEEP = [
   }),
   option({
     name: '--top <n>',
-    group: 'What to keep',
     help: 'how many hot methods',
     commands: ['report'],
     value: anyNumber,
@@ -102,14 +95,12 @@ export const WHAT_TO_KEEP = [
   }),
   option({
     name: '--threads',
-    group: 'What to keep',
     help: 'a tree for each thread, too',
     commands: ['report'],
   }),
   option({
     name: '--threads',
-    group: 'What to keep',
     help: 'a tree for each thread, instead of all threads together',
     commands: ['export'],
   }),
-] as const
+])

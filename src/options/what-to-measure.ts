@@ -1,16 +1,15 @@
 // Options that say what is measured.
 
 import { MODES } from '../profile/profile.ts'
-import { option, SESSION } from './option.ts'
+import { inGroup, option, SESSION } from './option.ts'
 import { oneOf, whole } from './value.ts'
 
 /** A place in the target for each object that is looked after, and there are 65,536. */
 const LIVENESS_EVERY = 100
 
-export const WHAT_TO_MEASURE = [
+export const WHAT_TO_MEASURE = inGroup('What to measure', [
   option({
     name: '--mode <mode>',
-    group: 'What to measure',
     help:
       'exact: time, as --scheme says; locks: time waiting, and for which locks; bytecodes: how many are executed, the same in every run; count: calls only; ' +
       'alloc: allocated objects by class; sample: stacks, by time (without --root: of the whole JVM) or by bytecodes',
@@ -23,7 +22,6 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--waits',
-    group: 'What to measure',
     help: 'for --mode exact: time blocked or waiting in rows of its own, not in self time',
     commands: SESSION,
     passes: true,
@@ -36,7 +34,6 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--liveness',
-    group: 'What to measure',
     help: 'for --mode alloc: which objects are still alive, and how many garbage collections they have survived; records 1 of 100 unless --sample-every is given',
     commands: SESSION,
     passes: true,
@@ -50,7 +47,6 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--sample-every <n>',
-    group: 'What to measure',
     help: 'for --mode alloc: record a random 1 of n, and multiply counts by n; all unless given',
     commands: SESSION,
     value: whole(1, 999_999, 'It is a whole number from 1 to 999999.'),
@@ -63,7 +59,6 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--call-sites',
-    group: 'What to measure',
     help: 'separate rows for calls of a method from different places, by line and bytecode index',
     commands: SESSION,
     passes: true,
@@ -72,7 +67,6 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--profiler <jar>',
-    group: 'What to measure',
     help: 'for --mode bytecodes, and samples by bytecodes: your own profiling agent, which runs in the JVM, in its threads',
     commands: SESSION,
     offers: 'jar',
@@ -92,7 +86,6 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--shape',
-    group: 'What to measure',
     help: 'only how much their trees agree, also of different modes',
     commands: ['compare'],
     excludes: {
@@ -102,13 +95,11 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--no-call-sites',
-    group: 'What to measure',
     help: 'one row for calls of a method from different places',
     commands: ['compare'],
   }),
   option({
     name: '--trace <call>',
-    group: 'What to measure',
     help: 'of a profile with --trace: this call only, and more of it',
     commands: ['report'],
     value: whole(0, 999_999_999, 'It is a whole number.'),
@@ -116,13 +107,12 @@ export const WHAT_TO_MEASURE = [
   }),
   option({
     name: '--back-traces <method>',
-    group: 'What to measure',
     help: 'in place of the tree, who calls this method, and who calls those',
     commands: ['report'],
     isRepeatable: true,
     notInFile: 'is of one profile',
   }),
-] as const
+])
 
 /** A condition on costs, or a page of them, would silently be left out. */
 function shapeHasNoCosts(option: string) {

@@ -1,13 +1,12 @@
 // Options that say what is profiled: which code, and for how long.
 
-import { option, SESSION } from './option.ts'
+import { inGroup, option, SESSION } from './option.ts'
 
 const CHOOSES = [...SESSION, 'doctor'] as const
 
-export const WHAT_TO_PROFILE = [
+export const WHAT_TO_PROFILE = inGroup('What to profile', [
   option({
     name: '-r, --root <method>',
-    group: 'What to profile',
     help: 'profile this method and all that it calls: com.foo.Class.method, or Class.method, or with (descriptor)',
     commands: SESSION,
     isRepeatable: true,
@@ -15,7 +14,6 @@ export const WHAT_TO_PROFILE = [
   }),
   option({
     name: '-r, --root <method>',
-    group: 'What to profile',
     help: 'loads the agent, and says how many methods each scheme would reach',
     commands: ['doctor'],
     isRepeatable: true,
@@ -23,7 +21,6 @@ export const WHAT_TO_PROFILE = [
   }),
   option({
     name: '--region <method[:lines]>',
-    group: 'What to profile',
     help: 'instead of --root: time these lines as a whole, with all that they call: Class.method, or Class.method:120-140',
     commands: SESSION,
     isRepeatable: true,
@@ -33,27 +30,23 @@ export const WHAT_TO_PROFILE = [
   }),
   option({
     name: '--include <pattern>',
-    group: 'What to profile',
     help: 'only classes that match: com.foo.*, or com.foo.** with its subpackages',
     commands: CHOOSES,
     isRepeatable: true,
   }),
   option({
     name: '--exclude <pattern>',
-    group: 'What to profile',
     help: 'skip classes that match',
     commands: CHOOSES,
     isRepeatable: true,
   }),
   option({
     name: '--jdk',
-    group: 'What to profile',
     help: 'instrument JDK classes too',
     commands: CHOOSES,
   }),
   option({
     name: '--follow-threads',
-    group: 'What to profile',
     help: 'include work that the root hands to executors or new threads, below what submitted it',
     commands: SESSION,
     passes: true,
@@ -67,15 +60,13 @@ export const WHAT_TO_PROFILE = [
   }),
   option({
     name: '--duration <time>',
-    group: 'What to profile',
     help: 'how long to sample: 500ms, 10s, 2m; 3s unless given, and up to 10s while there are few samples',
     commands: ['roots'],
   }),
   option({
     name: '--duration <time>',
-    group: 'What to profile',
     help: 'how long to record: 500ms, 10s, 2m',
     commands: ['record'],
     default: '10s',
   }),
-] as const
+])

@@ -1,11 +1,10 @@
 // Options that say where what was measured goes, and in which form.
 
 import { FORMAT_NAMES } from './formats.ts'
-import { option } from './option.ts'
+import { inGroup, option } from './option.ts'
 
 const AUTOSAVE = {
   name: '--autosave <time>',
-  group: 'Where to',
   help: 'how often a copy of what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off',
 } as const
 
@@ -18,10 +17,9 @@ function autosaveNeeds(option: string) {
 
 const STORES = 'a Pyroscope, http://host:4040; or by OTLP (experimental), otlp+http://host:4318'
 
-export const WHERE_TO = [
+export const WHERE_TO = inGroup('Where to', [
   option({
     name: '--out <file>',
-    group: 'Where to',
     help: 'write the profile there when leaving',
     commands: ['attach'],
     offers: 'file',
@@ -29,7 +27,6 @@ export const WHERE_TO = [
   }),
   option({
     name: '--out <file>',
-    group: 'Where to',
     help: 'write the profile to this file; --out, --push or both are needed',
     commands: ['record'],
     offers: 'file',
@@ -37,7 +34,6 @@ export const WHERE_TO = [
   }),
   option({
     name: '--record <file>',
-    group: 'Where to',
     help: 'no screen: profile until the program ends, then write the profile',
     commands: ['run'],
     offers: 'file',
@@ -48,7 +44,6 @@ export const WHERE_TO = [
   option({ ...AUTOSAVE, commands: ['run'], needs: { oneOf: ['record'], ...autosaveNeeds('--record') } }),
   option({
     name: '--push <url>',
-    group: 'Where to',
     help: `send the profile to a store: ${STORES}`,
     commands: ['record'],
     excludes: {
@@ -65,7 +60,6 @@ export const WHERE_TO = [
   }),
   option({
     name: '--to <url>',
-    group: 'Where to',
     help: STORES,
     commands: ['push'],
     isRequired: true,
@@ -73,7 +67,6 @@ export const WHERE_TO = [
   }),
   option({
     name: '--label <name=value>',
-    group: 'Where to',
     help: 'a label of the pushed profile, besides pid and mode; service_name is what the profile is filed under, the main class unless given; an empty value removes pid or mode',
     commands: ['record', 'push'],
     isRepeatable: true,
@@ -85,7 +78,6 @@ export const WHERE_TO = [
   }),
   option({
     name: '--stream',
-    group: 'Where to',
     help: 'also print to the standard output while recording: one JSON object a line',
     commands: ['record'],
     needs: {
@@ -98,14 +90,12 @@ export const WHERE_TO = [
   }),
   option({
     name: '--format <name>',
-    group: 'Where to',
     help: `${FORMAT_NAMES.join(', ')}; otherwise that of the extension of --out`,
     commands: ['export'],
     offers: 'format',
   }),
   option({
     name: '--out <file>',
-    group: 'Where to',
     help: 'where to write it; the output otherwise',
     commands: ['export'],
     offers: 'file',
@@ -113,14 +103,12 @@ export const WHERE_TO = [
   }),
   option({
     name: '--fail-if <condition>',
-    group: 'Where to',
     help: "end with 82 if it holds: 'Foo.bar self > +10%', 'root total > 5ms'",
     commands: ['compare'],
     isRepeatable: true,
   }),
   option({
     name: '--html <file>',
-    group: 'Where to',
     help: 'write a page for a browser, too, with a differential flame graph',
     commands: ['compare'],
     offers: 'file',
@@ -128,8 +116,7 @@ export const WHERE_TO = [
   }),
   option({
     name: '--json',
-    group: 'Where to',
     help: 'as JSON',
     commands: ['ps', 'doctor', 'roots', 'detach', 'gate', 'compare', 'report'],
   }),
-] as const
+])

@@ -1,12 +1,11 @@
 // Options that say which JVM a command is for.
 
-import { option } from './option.ts'
+import { inGroup, option } from './option.ts'
 import { debuggerAddress } from './value.ts'
 
-export const WHICH_JVM = [
+export const WHICH_JVM = inGroup('Which JVM', [
   option({
     name: '--jdwp <host:port>',
-    group: 'Which JVM',
     help: 'instead of a process id: the debug port of a JVM (-agentlib:jdwp)',
     commands: ['attach', 'record', 'doctor'],
     value: debuggerAddress,
@@ -15,7 +14,6 @@ export const WHICH_JVM = [
   }),
   option({
     name: '--all <pattern>',
-    group: 'Which JVM',
     help: 'instead of a process id: all JVMs, 16 at most, whose main class or jar contains or matches this, or of a container:name',
     commands: ['attach', 'record'],
     needs: {
@@ -26,7 +24,6 @@ export const WHICH_JVM = [
   }),
   option({
     name: '--wait-for <pattern>',
-    group: 'Which JVM',
     help: "instead of a process id: the first JVM, running or started later, whose main class or jar contains this, or matches it as 'com.shop.*'",
     commands: ['attach', 'record'],
     excludes: {
@@ -42,7 +39,6 @@ export const WHICH_JVM = [
   }),
   option({
     name: '--wait-timeout <time>',
-    group: 'Which JVM',
     help: 'how long --wait-for waits: 30s, 2m; without limit unless given',
     commands: ['attach', 'record'],
     needs: {
@@ -51,4 +47,4 @@ export const WHICH_JVM = [
       hint: 'Say which JVM to wait for: --wait-for OrderServer',
     },
   }),
-] as const
+])
