@@ -4,7 +4,6 @@
 // Nothing recurses. The callers are found level by level: each context of the method is a walker that climbs one parent
 // a level, and walkers that have met the same methods stand in one group, which is a row.
 
-import { COUNTED_CALLS, EXTRAPOLATED_CALLS, FOLDED_COLUMN } from './folds.ts'
 import { inPreorder } from './lay-out.ts'
 import { metricOf } from './metric.ts'
 import { methodsOf } from './snapshot.ts'
@@ -159,8 +158,7 @@ class Merging {
     for (const id of method) if (id >= ids) ids = id + 1
     this.ids = ids
     const { self, total } = metricOf(from)
-    const added = [...new Set(['calls', self, total, EXTRAPOLATED_CALLS, COUNTED_CALLS])]
-    this.#columns = added.flatMap((name) => {
+    this.#columns = [...new Set(['calls', self, total])].flatMap((name) => {
       const of = from.metrics[name]
       return of === undefined ? [] : [{ name, of: name === total ? of.slice() : of, sums: [] }]
     })
@@ -207,16 +205,10 @@ class Merging {
 
   /** In preorder. */
   tree(): Tree {
-    const tree = inPreorder(
+    return inPreorder(
       this.#id,
       this.#below,
       Object.fromEntries(this.#columns.map(({ name, sums }) => [name, sums])),
     )
-    const folded = this.#from.metrics[FOLDED_COLUMN]
-    if (folded === undefined) return tree
-    const byMethod = new Float64Array(this.ids)
-    for (let node = 0; node < this.#from.count; node++) byMethod[this.#method[node]!] = folded[node]!
-    const states = Float64Array.from(tree.method, (id) => byMethod[id]!)
-    return { ...tree, metrics: { ...tree.metrics, [FOLDED_COLUMN]: states } }
   }
 }

@@ -26,8 +26,6 @@ export interface Tree {
    * self make the parent; `measuredNs` net time before compensation;
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
    * had settled. Where waiting is told apart, those of waits.ts as well.
-   * With a budget also `countedCalls`, calls that were only counted, `extrapolatedCalls`, calls that were not even that
-   * as the method had no probes, and `folded`, which of them it is now (folds.ts).
    */
   readonly metrics: { readonly [name: string]: Float64Array }
   /** Where contexts have been collapsed (collapse.ts): what they had. Their rows have the id COLLAPSED, and the sums of all in them. */

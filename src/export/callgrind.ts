@@ -20,7 +20,6 @@ export const callgrind: ExportFormat = {
   name: 'callgrind',
   extension: '.callgrind',
   description: 'KCachegrind, QCachegrind, callgrind_annotate: methods, and who calls whom',
-  sumsCalls: true,
   *pieces(profile, options) {
     const events = metricOf(profile.merged).values
     yield* header(profile, events)

@@ -20,8 +20,6 @@ export interface ExportFormat {
   readonly saysRegions?: true
   /** Whether traced calls are all that it says. */
   readonly needsTrace?: true
-  /** Whether it has one number of calls: those that were only counted are among them. */
-  readonly sumsCalls?: true
   /**
    * The export in pieces small enough to hold one at a time, text or bytes. Never more of it at once: a tree may
    * have millions of nodes.

@@ -2,7 +2,6 @@
 
 import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
-import { countedAsCalls } from '../profile/counted.ts'
 import { errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
 import { replaceFile } from '../profile/replace-file.ts'
@@ -77,7 +76,7 @@ export function exportProfile(
 }
 
 function piecesOf(profile: Profile, format: ExportFormat, options: ExportOptions) {
-  return format.pieces(format.sumsCalls ? countedAsCalls(profile) : profile, options)
+  return format.pieces(profile, options)
 }
 
 function* told(

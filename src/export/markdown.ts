@@ -30,7 +30,6 @@ export const markdown: ExportFormat = {
   extension: '.md',
   description: 'a summary of under 60 lines, for a ticket or a language model',
   saysRegions: true,
-  sumsCalls: true,
   *pieces(profile, options) {
     yield* facts(profile)
     yield* warnings(profile)

@@ -58,7 +58,6 @@ export const nps: ExportFormat = {
   extension: '.nps',
   description: 'VisualVM and the NetBeans profiler: the tree of each thread, calls and times',
   isBinary: true,
-  sumsCalls: true,
   *pieces(profile) {
     const times = timesOf(profile)
     const threads = profile.threads.filter(({ tree }) => tree.count > 0)

@@ -16,7 +16,6 @@ import {
 } from 'pprof-format'
 import { isAllocation } from '../cct/allocation.ts'
 import type { Tree } from '../cct/tree.ts'
-import { countedAsCalls } from '../profile/counted.ts'
 import { allWarnings, column, type Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
 import { frameNames, moveTo, printable, treesOf } from './frames.ts'
@@ -33,13 +32,12 @@ export const pprof: ExportFormat = {
   extension: '.pb.gz',
   description: 'go tool pprof, and what else reads it (speedscope, Grafana Pyroscope)',
   isBinary: true,
-  sumsCalls: true,
   pieces: (profile, options) => gzip(messages(profile, options.threads === true)),
 }
 
 /** The same for stores that take no sample with a negative value: such a value is 0. */
 export function unsignedPprof(profile: Profile): Iterable<Uint8Array> {
-  return gzip(messages(countedAsCalls(profile), false, 0))
+  return gzip(messages(profile, false, 0))
 }
 
 /** @param least  what is less is written as that */

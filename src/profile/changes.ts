@@ -1,8 +1,7 @@
 // What has changed between two profiles of one metric: methods and contexts per root call, and how much their trees agree.
 //
 // Contexts meet by name, from the top down (cct/difference.ts). Costs are divided by the calls of all roots, so that a longer
-// recording is not a slower program; of samples, whose calls are a lower bound, by the number of samples: a part of all. Calls
-// that a budget for the overhead had only counted are calls.
+// recording is not a slower program; of samples, whose calls are a lower bound, by the number of samples: a part of all.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
@@ -10,7 +9,6 @@ import { metricOf } from '../cct/metric.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { Metric } from '../measures/columns.ts'
 import { comparableName, type MethodPair, methodKey, methodPairs, rootCalls } from './compare.ts'
-import { countedAsCalls } from './counted.ts'
 import { type Doubt, type Doubts, doubtsOf, sumOfDoubts } from './doubt.ts'
 import { correlationOf, type HotEdges, hotEdgesOf, overlapOf } from './overlap.ts'
 import { nameOf, type Profile, rootTotal } from './profile.ts'
@@ -59,8 +57,7 @@ export interface ChangeOptions {
 }
 
 /** Both must have the same metric and a root call each. */
-export function changesOf(first: Profile, second: Profile, options: ChangeOptions = {}): Changes {
-  const [before, after] = [countedAsCalls(first), countedAsCalls(second)]
+export function changesOf(before: Profile, after: Profile, options: ChangeOptions = {}): Changes {
   const metric = metricOf(before.merged)
   const { isSampled } = metric
   const difference = differenceByName(before, after, options)

@@ -1,13 +1,13 @@
 // What makes two profiles hard to compare: other programs, roots, ways to choose methods, calls that are missing.
 
 import { append } from '../base/arrays.ts'
-import { methodFolds } from '../cct/folds.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { METRICS } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
+import { tellsUntimed } from './former-budget.ts'
 import { gapsText } from './gaps.ts'
-import { column, nameOf, type Profile, rootTotal } from './profile.ts'
-import { count, fullName, percent, plural } from './text.ts'
+import { column, type Profile, rootTotal } from './profile.ts'
+import { percent, plural } from './text.ts'
 
 /** What a profile counts, in words. */
 export function measureText(profile: Profile): string {
@@ -49,21 +49,21 @@ export function remarksOf(before: Profile, after: Profile): string[] {
   differ('work was followed into other threads in one only', ({ followedTasks }) =>
     followedTasks === undefined ? '' : 'with --follow-threads',
   )
-  differ('different budgets for the overhead', ({ overhead }) =>
-    overhead === undefined ? '' : `${percent(overhead.budget, 1)} %`,
-  )
   if (
     (before.followedTasks !== undefined) === (after.followedTasks !== undefined) &&
     choiceOf(before) !== choiceOf(after)
   ) {
     remarks.push('the two chose methods in different ways: --include, --exclude or --jdk')
   }
-  append(remarks, foldRemarks(before, after))
   for (const [which, profile] of [
     ['before', before],
     ['after', after],
   ] as const) {
-    const { truncated, instrumentation, openCalls = 0, merged } = profile
+    const { truncated, instrumentation, openCalls = 0, merged, warnings } = profile
+    append(
+      remarks,
+      warnings.filter(tellsUntimed).map((it) => `${which}: ${it}`),
+    )
     if (truncated !== false) remarks.push(`${which}: the session ended before it was asked to`)
     const { gaps } = instrumentation
     if (gaps > 0) remarks.push(`${which}: ${gapsText(profile, ', ')}`)
@@ -81,45 +81,6 @@ export function remarksOf(before: Profile, after: Profile): string[] {
     }
   }
   return remarks
-}
-
-/** Methods that are named, of those that differ. */
-const NAMED = 3
-
-/** What `--max-overhead` has left untimed: its time of then is its callers' own, and calls that were not even counted are missing. */
-function foldRemarks(before: Profile, after: Profile): string[] {
-  const [one, other] = [untimed(before), untimed(after)]
-  const remarks: string[] = []
-  for (const [which, names] of [
-    ['before', one],
-    ['after', other],
-  ] as const) {
-    if (names.size === 0) continue
-    const what = plural(names.size, 'method')
-    const profile = which === 'before' ? before : after
-    const missing = Math.round(uncounted(profile))
-    const left = missing > 0 ? `, and about ${plural(missing, 'call')} that nobody counted left out` : ''
-    remarks.push(
-      `${which}: ${what} not timed throughout, for --max-overhead; the time is then the callers'${left}`,
-    )
-  }
-  const differing = [...new Set([...one, ...other])].filter((it) => one.has(it) !== other.has(it))
-  if (differing.length > 0) {
-    const rest = differing.length > NAMED ? ` and ${count(differing.length - NAMED)} more` : ''
-    remarks.push(`not timed throughout in one only: ${differing.slice(0, NAMED).join(', ')}${rest}`)
-  }
-  return remarks
-}
-
-function uncounted({ merged }: Profile): number {
-  return [...methodFolds(merged).values()].reduce((sum, { extra }) => sum + extra, 0)
-}
-
-/** Names of methods that were only counted, or folded into their callers, for a while at least. */
-function untimed({ merged, methodNames, overhead }: Profile): Set<string> {
-  const ids = new Set(methodFolds(merged).keys())
-  for (const { method } of [...(overhead?.counted ?? []), ...(overhead?.folded ?? [])]) ids.add(method)
-  return new Set([...ids].map((id) => fullName(nameOf(methodNames, id))))
 }
 
 function warmupPart({ merged, mode }: Profile): number {

@@ -5,7 +5,6 @@
 // runs out of stack, and have millions of nodes, where one string would be too long.
 
 import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
-import { COUNTED, FOLDED, type Fold, foldAt, foldsOf, methodFolds } from '../cct/folds.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
 import { SAMPLED, STATE_COLUMNS, UNKNOWN_STATE } from '../cct/picture.ts'
 import { type HotMethod, hotMethods } from '../cct/snapshot.ts'
@@ -14,7 +13,7 @@ import { UNSEEN } from '../cct/unseen.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { METRICS, type Metric } from '../measures/columns.ts'
 import { jsonText } from './json-text.ts'
-import { allWarnings, column, nameOf, type OverheadFacts, type Profile, rootTotal } from './profile.ts'
+import { allWarnings, column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
 import { hasSampledRows } from './sampled-rows.ts'
@@ -93,7 +92,6 @@ export function factsJson(profile: Profile): string {
     ...(profile.selection !== undefined && selectionJson(profile.selection)),
     openCalls: profile.openCalls ?? 0,
     events: profile.events,
-    ...(profile.overhead !== undefined && { overhead: overheadJson(profile, profile.overhead) }),
     ...(profile.bareCalls !== undefined && { bareCalls: profile.bareCalls }),
     ...(profile.stacks !== undefined && { stacks: profile.stacks }),
     ...(profile.detach !== undefined && { detach: profile.detach }),
@@ -115,21 +113,12 @@ function selectionJson({ byHand, ...selection }: NonNullable<Profile['selection'
   return { selection, ...(byHand !== undefined && { byHand }) }
 }
 
-function overheadJson({ methodNames }: Profile, { counted, folded, ...facts }: OverheadFacts): object {
-  const named = ({ method: id, callsPerSecond }: OverheadFacts['folded'][number]) => {
-    const { class: className, method, descriptor } = nameOf(methodNames, id)
-    return { class: className, method, descriptor, callsPerSecond }
-  }
-  return { ...facts, counted: counted.map(named), folded: folded.map(named) }
-}
-
 /** Elements of the hot-method list, at most `limit`. */
 export function* methodPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
   let separator = '\n'
   const metric = writtenMetric(profile.merged)
   const waits = waitsByMethod(profile.merged)
-  const folds = methodFolds(profile.merged)
   for (const { method, calls, self, total, objects } of methodsInOrder(profile.merged, metric)) {
     const name = nameOf(profile.methodNames, method)
     if (isAllocation(name)) continue
@@ -146,7 +135,6 @@ export function* methodPieces(profile: Profile, limit: number): Generator<string
         [metric.self]: self,
         [metric.total]: total,
         ...(!isWait(name) && waits(method)),
-        ...foldsJson(folds.get(method)),
       })
     separator = ',\n'
   }
@@ -211,15 +199,6 @@ export function* classPieces(profile: Profile, limit: number): Generator<string>
   }
 }
 
-function foldsJson(fold: Fold | undefined): object {
-  if (fold === undefined) return {}
-  const { extra, counted, state } = fold
-  return {
-    ...{ countedCalls: counted, extrapolatedCalls: Math.round(extra) },
-    ...{ counted: state === COUNTED, folded: state === FOLDED },
-  }
-}
-
 /**
  * What every node of a method starts with, made once a method.
  *
@@ -279,7 +258,6 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
   const calls = column(tree, 'calls')
   const metric = writtenMetric(tree)
   const [self, total] = [column(tree, metric.self), column(tree, metric.total)]
-  const folds = foldsOf(tree)
   const isMeasured = tree.metrics.measuredNs !== undefined
   const isSampled = hasSampledRows(tree)
   const waits = tellsWaits(tree) ? WAIT_COLUMNS.map((name) => ({ name, of: column(tree, name) })) : []
@@ -301,8 +279,6 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
     if (isMeasured) node += `,"measuredNs":${measured[i]!}`
     for (const { name, of } of waits) if (of[i] !== 0) node += `,"${name}":${of[i]!}`
     if (isSampled) node += sampledJson(tree, i)
-    const fold = folds && foldAt(folds, i)
-    if (fold !== undefined) node += `,${jsonText(foldsJson(fold)).slice(1, -1)}`
     if (warmupCalls[i] !== 0) node += `,"warmupCalls":${warmupCalls[i]!}`
     if (warmupSelf[i] !== 0) node += `,"warmupSelfNs":${warmupSelf[i]!}`
     return node

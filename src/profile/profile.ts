@@ -157,8 +157,6 @@ export interface Profile {
   readonly stacks?: StackFacts
   /** Ids of `methodNames` are of methods and the places they are called from; absent if not asked for. */
   readonly callSites?: true
-  /** Absent if there was no budget. */
-  readonly overhead?: OverheadFacts
   /** Absent where it was not worth a look, where calls could not be compared, and with other schemes than b. */
   readonly bareCalls?: BareCalls
   /**
@@ -227,26 +225,6 @@ export interface RegionTimes extends Durations {
   readonly method: number
   /** Both belong to it; null for the whole method. */
   readonly lines: { readonly from: number; readonly to: number } | null
-}
-
-/** What profiling cost, and what was done to hold that below a budget. Parts: 0.05 is 5 % of the time without profiling. */
-export interface OverheadFacts {
-  readonly budget: number
-  /** A second or so each, of the latest hour. `atMs` is the end, `counted` and `folded` how many methods were that then. */
-  readonly windows: readonly {
-    readonly atMs: number
-    readonly part: number
-    readonly counted: number
-    readonly folded: number
-  }[]
-  /** Windows with more than the budget, without those of the first 5 s of calls. */
-  readonly aboveBudget: number
-  /** Redefinitions that took probes out, or put them back. */
-  readonly changes: number
-  /** Methods that were only counted at the end, with the rates for which that was. */
-  readonly counted: readonly { readonly method: number; readonly callsPerSecond: number }[]
-  /** Methods without probes at the end, with the rates for which they were folded. */
-  readonly folded: readonly { readonly method: number; readonly callsPerSecond: number }[]
 }
 
 export interface SkippedMethod {

@@ -7,6 +7,7 @@ import { METRICS } from '../measures/columns.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import { PERCENTILES } from '../regions/times.ts'
 import { readDetach } from './detach-facts.ts'
+import { BUDGET_COLUMNS, budgetWarnings } from './former-budget.ts'
 import { CLOCKS, MODES, type Mode, methodsByName, type Profile, type RegionTimes } from './profile.ts'
 import { readCourse, readRootCalls } from './root-calls.ts'
 import {
@@ -22,7 +23,6 @@ import {
   number,
   oneOf,
   optional,
-  orElse,
   orNull,
   type Read,
   shape,
@@ -51,6 +51,7 @@ export function readBody(content: unknown): Profile {
     // Files of earlier versions may have it beside times.
     ...(METRICS[mode].isSampled &&
       given.sampling !== undefined && { sampling: readSampling(given.sampling, 'sampling') }),
+    warnings: [...read.warnings, ...budgetWarnings(given.merged, read.merged, methodNames)],
     ...(hasPlaces && { callSites: true }),
     methodNames,
   }
@@ -111,7 +112,6 @@ function profileOf(methods: number, tree: Read<Tree>) {
     kept: optional(shape({ heapBytes: count, outsideBytes: count })),
     stacks: optional(readStacks),
     detach: optional(readDetach),
-    overhead: optional(overheadOf(methods)),
     bareCalls: optional(
       shape({ calls: count, bareNs: number, chargedNs: number, low: number, high: number }),
     ),
@@ -134,16 +134,6 @@ const readSampling = shape({
   latencyNs: optional(shape({ p50: number, p90: number, p99: number, max: number })),
   by: oneOf(['probes', 'jfr', 'cpu', 'stacks']),
 })
-
-/** Of a budget that versions before this had. */
-function overheadOf(methods: number) {
-  const narrowed = list(shape({ method: methodId(methods), callsPerSecond: number }))
-  return shape({
-    budget: number,
-    windows: list(shape({ atMs: number, part: number, counted: orElse(count, 0), folded: count })),
-    ...{ aboveBudget: count, changes: count, counted: orElse(narrowed, []), folded: narrowed },
-  })
-}
 
 function regionOf(methods: number): Read<RegionTimes> {
   const read = shape({
@@ -183,8 +173,8 @@ function withPlaces(names: readonly MethodName[], value: unknown): MethodName[] 
   }))
 }
 
-/** Columns that only earlier versions wrote, with error bars: they are not read. */
-const FORMER_COLUMNS = ['selfErrorNs', 'errorNs']
+/** Columns that only earlier versions wrote, with error bars and for a budget: they are not kept. */
+const FORMER_COLUMNS: readonly string[] = ['selfErrorNs', 'errorNs', ...BUDGET_COLUMNS]
 
 function treeOf(mode: Mode, names: readonly MethodName[], hasPlaces: boolean): Read<Tree> {
   const methods = names.length
@@ -215,10 +205,8 @@ function treeOf(mode: Mode, names: readonly MethodName[], hasPlaces: boolean): R
 function columnsOf(mode: Mode, metrics: Tree['metrics']): string[] {
   const { self, total } = METRICS[mode]
   const { columns, hasWaits } = SECTIONS[mode]
-  const isFolded = metrics.extrapolatedCalls !== undefined || metrics.folded !== undefined
   return [
     ...['calls', self, total, ...columns],
-    ...(isFolded ? ['extrapolatedCalls', 'folded'] : []),
     ...(metrics.liveBytes === undefined ? [] : LIVE_COLUMNS),
     ...(hasWaits || metrics[WAIT_COLUMNS[0]] !== undefined ? WAIT_COLUMNS : []),
   ]

@@ -4,7 +4,7 @@
 import { isSampledByJvm, type Profile } from './profile.ts'
 import { regionLines } from './region-report.ts'
 import { reportFacts } from './report/facts.ts'
-import { hotClasses, hotMethodRows, locks, narrowedMethods, survivors } from './report/lists.ts'
+import { hotClasses, hotMethodRows, locks, survivors } from './report/lists.ts'
 import { isWholeJvm, type Page, pageOf, type ReportOptions } from './report/page.ts'
 import { slowSection, treeSections } from './report/tree.ts'
 import { reportWarnings } from './report/warnings.ts'
@@ -18,7 +18,6 @@ const SECTIONS: readonly ((page: Page) => Iterable<string>)[] = [
   survivors,
   hotClasses,
   hotMethodRows,
-  narrowedMethods,
   locks,
   (page) => traceSection(page.profile, page),
 ]

@@ -311,12 +311,6 @@ function typesOf(descriptor: string): string[] {
   return types
 }
 
-/** "3 methods only counted, 12 folded", "1 method folded". */
-export function narrowedText(counted: number, folded: number): string {
-  if (counted === 0) return `${plural(folded, 'method')} folded`
-  return `${plural(counted, 'method')} only counted${folded === 0 ? '' : `, ${folded} folded`}`
-}
-
 /** "12.3 MB": decimal units. */
 export function bytesText(bytes: number): string {
   if (bytes < 10_000) return `${bytes} B`

@@ -23,7 +23,6 @@ import { gzip } from '../export/gzip.ts'
 import { Locations } from '../export/locations.ts'
 import { type Value, valuesOf } from '../export/values.ts'
 import { wholeNumbers } from '../export/whole-numbers.ts'
-import { countedAsCalls } from '../profile/counted.ts'
 import { column, type Profile } from '../profile/profile.ts'
 import { PushNotUnderstood, PushRefused } from './errors.ts'
 import type { Identity } from './identity.ts'
@@ -41,7 +40,7 @@ export function otlpRequest(profile: Profile, identity: Identity, url: URL): Dra
 }
 
 function* bodyOf(profile: Profile, identity: Identity): Generator<Uint8Array> {
-  yield* gzip(piecesOf(yield* otlpMessage(countedAsCalls(profile), identity)))
+  yield* gzip(piecesOf(yield* otlpMessage(profile, identity)))
 }
 
 function* piecesOf(parts: readonly Part[]): Generator<Uint8Array> {

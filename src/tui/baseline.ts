@@ -2,7 +2,6 @@
 
 import { backTraces, backTracesOfBoth } from '../cct/back-traces.ts'
 import { changesBetween, type TwoSides } from '../cct/baseline.ts'
-import { withCountedCalls } from '../cct/folds.ts'
 import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -45,10 +44,8 @@ export type Shape = (before: Tree, after: Tree) => ShapedSides
 
 export const AS_IT_IS: Shape = (before, after) => ({ before, after })
 
-const countedBefore = kept(withCountedCalls)
-
 export function changesSince(baseline: Baseline, now: Tree, shape: Shape): ShownChanges {
-  const { before, after, levels } = shape(countedBefore(baseline.tree), withCountedCalls(now))
+  const { before, after, levels } = shape(baseline.tree, now)
   const metric = metricOf(now.count > 0 ? now : baseline.tree)
   const [rootsBefore, rootsNow] = [rootsOf(baseline.tree), rootsOf(now)]
   const roots = {

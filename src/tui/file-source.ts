@@ -45,8 +45,7 @@ export function fileRegionSource(
 }
 
 function statusOf(profile: Profile, path: string): LiveStatus {
-  const { target, events, instrumentation, durationMs, overhead } = profile
-  const latest = overhead?.windows.at(-1)
+  const { target, events, instrumentation, durationMs } = profile
   return {
     pid: target.pid,
     ...(profile.jvms !== undefined && { jvms: profile.jvms.length }),
@@ -65,15 +64,6 @@ function statusOf(profile: Profile, path: string): LiveStatus {
     elapsedMs: durationMs,
     phase: 'file',
     file: { name: basename(path), recordedAt: profile.startedAt },
-    ...(overhead !== undefined && {
-      overhead: {
-        part: latest?.part ?? 0,
-        budget: overhead.budget,
-        counted: overhead.counted.length,
-        folded: overhead.folded.length,
-        windows: overhead.windows,
-      },
-    }),
     warnings: [...allWarnings(profile), ...skippedWarnings(instrumentation.skipped)],
   }
 }

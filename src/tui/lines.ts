@@ -63,10 +63,9 @@ export function sceneLines(scene: Scene): Line[] {
 function statusLines(scene: Scene): Line[] {
   const { columns, model, status } = scene
   const wide = columns >= 100
-  // A thread's name needs the room of two words, and so do a budget and what stacks cost.
+  // A thread's name needs the room of two words, and so does what stacks cost.
   const calls = model.calls.title(model.slow, wide)
-  const costs = status.overhead ?? status.stacks
-  const short = !wide && (model.thread !== undefined || calls !== '' || costs !== undefined)
+  const short = !wide && (model.thread !== undefined || calls !== '' || status.stacks !== undefined)
   const isFile = status.phase === 'file'
   const second = [
     run(isFile ? ` ${status.mode} ` : '', 'dim'),
@@ -76,7 +75,6 @@ function statusLines(scene: Scene): Line[] {
     run(count(status.calledMethods, 7)),
     run(short ? ' methods  ' : ' called  ', 'dim'),
     ...(status.stacks === undefined ? events(scene) : stacks(status.stacks)),
-    ...budget(scene),
   ]
   const sampled = [
     run(isWholeJvm(status) ? ' whole JVM  ' : ' by the JVM  ', 'dim'),
@@ -121,24 +119,6 @@ const LONG_STALL_MS = 150
 /** Nothing is instrumented: all of the JVM's threads are looked at. */
 export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
   return METRICS[mode].isSampled && roots.length === 0
-}
-
-/** "  ovh 3.8/5 %, 3 counted, 12 folded". */
-function budget({ columns, status }: Scene): Run[] {
-  if (status.overhead === undefined) return []
-  const { part, budget: most, counted, folded } = status.overhead
-  const digits = (it: number): string => `${Number((it * 100).toPrecision(2))}`
-  const label = columns >= 100 ? 'overhead' : 'ovh'
-  return [
-    run(`  ${label} `, 'dim'),
-    run(`${digits(part)}/${digits(most)} %`, part > most ? 'warning' : 'good'),
-    run(narrowed(counted, folded, columns >= 100)),
-  ]
-}
-
-function narrowed(counted: number, folded: number, wide: boolean): string {
-  if (counted > 0 && folded > 0 && !wide) return `, ${counted}c ${folded}f`
-  return (counted > 0 ? `, ${counted} counted` : '') + (folded > 0 ? `, ${folded} folded` : '')
 }
 
 function threadName({ model, status }: Scene): string {

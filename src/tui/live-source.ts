@@ -35,15 +35,6 @@ export interface LiveStatus {
     /** ISO 8601, when recording started. */
     readonly recordedAt: string
   }
-  /** With a budget, parts of 1: what profiling cost in the latest second; and methods that are only counted, or folded. */
-  readonly overhead?: {
-    readonly part: number
-    readonly budget: number
-    readonly counted: number
-    readonly folded: number
-    /** A second or so each, `atMs` its end since recording began. */
-    readonly windows?: readonly { readonly atMs: number; readonly part: number }[]
-  }
   /**
    * With scheme adaptive: stacks of threads inside roots, how late the thread woke at most that takes them, and what stacks and probes
    * have cost the target of late, in percent of a processor; undefined of a file.

@@ -2,7 +2,6 @@
 // below the same packages. A package has an id of its own in place of methods' ids, and a name as methods have one.
 
 import { isAllocation } from '../cct/allocation.ts'
-import { COUNTED_CALLS, EXTRAPOLATED_CALLS, FOLDED_COLUMN, foldsOf } from '../cct/folds.ts'
 import { inPreorder } from '../cct/lay-out.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -42,13 +41,11 @@ export class Packages {
 
   /**
    * `calls` are those from other packages; self cost is that of all methods of the package, total cost that with what they
-   * call. So children and self make the parent, as in the tree of methods, and the roots cost the same. Calls that were not timed are
-   * summed as those that were; what is folded at the moment are methods, and no package.
+   * call. So children and self make the parent, as in the tree of methods, and the roots cost the same.
    */
   fold(tree: Tree): Tree {
     const { count, method, parent, metrics } = tree
     const { self, total } = metricOf(tree)
-    const folds = foldsOf(tree)
     const sums = (name: string, isOfAll: boolean) => ({
       name,
       isOfAll,
@@ -60,7 +57,6 @@ export class Packages {
       sums('calls', self === 'calls'),
       ...(self === 'calls' ? [] : [sums(self, true)]),
       sums(total, false),
-      ...(folds === undefined ? [] : [sums(EXTRAPOLATED_CALLS, false), sums(COUNTED_CALLS, false)]),
     ]
     const packages: number[] = []
     const above: number[] = []
@@ -84,9 +80,7 @@ export class Packages {
       into[node] = to
       for (const { of, isOfAll, to: sum } of columns) if (isOfAll || !isInside) sum[to]! += of?.[node] ?? 0
     }
-    const folded = inPreorder(packages, above, Object.fromEntries(columns.map(({ name, to }) => [name, to])))
-    if (folds === undefined) return folded
-    return { ...folded, metrics: { ...folded.metrics, [FOLDED_COLUMN]: new Float64Array(folded.count) } }
+    return inPreorder(packages, above, Object.fromEntries(columns.map(({ name, to }) => [name, to])))
   }
 }
 

@@ -23,7 +23,6 @@ const SECTIONS = {
   regions: async (jdks) => (await import('./regions.mjs')).regions(jdks),
   'sampling-jvm': async (jdks) => (await import('./sampling-jvm.mjs')).samplingJvm(jdks),
   sampling: async (jdks) => (await import('./sampling.mjs')).sampling(jdks),
-  budget: async (jdks) => (await import('./budget.mjs')).budget(jdks),
   server: async (jdks) => (await import('./server.mjs')).server(jdks),
   wait: async (jdks) => (await import('./wait.mjs')).wait(jdks),
   waits: async (jdks) => (await import('./waits.mjs')).waits(jdks),

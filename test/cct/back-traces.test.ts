@@ -76,20 +76,6 @@ describe('back traces', () => {
     assert.equal(show(ofCalls, 'calls', 'totalCalls'), 'a 1x 1/21 ( main 1x 1/21 )')
   })
 
-  it('sum calls that a budget left untimed, and say what is folded', () => {
-    const { metrics, ...rest } = treeOf('main 1x 0ns ( a 1x 0ns ( leaf 2x 0ns ) leaf 1x 0ns )', methods)
-    const folds = {
-      extrapolatedCalls: Float64Array.of(0, 0, 10, 20),
-      countedCalls: Float64Array.of(0, 0, 3, 4),
-      folded: Float64Array.of(0, 2, 1, 1),
-    }
-    const { tree } = backTraces({ ...rest, metrics: { ...metrics, ...folds } }, [id('leaf')])
-    // leaf, a, main, main
-    assert.deepEqual([...tree.metrics.extrapolatedCalls!], [30, 10, 10, 20])
-    assert.deepEqual([...tree.metrics.countedCalls!], [7, 3, 3, 4])
-    assert.deepEqual([...tree.metrics.folded!], [1, 2, 0, 0])
-  })
-
   it('take a method called from several places for one', () => {
     const tree = treeOf('main 1x 0ns ( leaf 2x 2ns leaf2 3x 3ns )', methods)
     const methodOf = Int32Array.from(methods.names, (_, at) => (at === id('leaf2') ? id('leaf') : at))

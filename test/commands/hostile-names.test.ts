@@ -50,10 +50,6 @@ function hostile(more: Partial<Profile> = {}): Profile {
       latest: slow.latest && { ...slow.latest, thread },
     },
     trace: { asked: 1, calls: [{ ...call, tracks: call.tracks.map((it) => ({ ...it, thread })) }] },
-    overhead: {
-      ...{ budget: 0.05, windows: [], aboveBudget: 0, changes: 1 },
-      ...{ counted: [{ method: 1, callsPerSecond: 1 }], folded: [{ method: 2, callsPerSecond: 1 }] },
-    },
     ...more,
   }
 }

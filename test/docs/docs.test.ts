@@ -244,25 +244,12 @@ it('the documented keys of the JSON are those of an export', () => {
     },
     trace: { asked: 1, calls: [callOf('main> 0 work> 1 work< 4 main< 5', new Methods())] },
     slowCalls: slowCallsOf(profile.merged),
-    overhead: {
-      ...{
-        budget: 0.05,
-        windows: [{ atMs: 1, part: 0.1, counted: 1, folded: 1 }],
-        aboveBudget: 1,
-        changes: 1,
-      },
-      counted: [{ method: 1, callsPerSecond: 1 }],
-      folded: [{ method: 1, callsPerSecond: 1 }],
-    },
   }
   const ones = new Float64Array(full.merged.count).fill(1)
   Object.assign(full.merged.metrics, {
     ...Object.fromEntries(
       ['known', 'samples', 'sdNs', UNSEEN, ...STATE_COLUMNS, UNKNOWN_STATE].map((it) => [it, ones]),
     ),
-    extrapolatedCalls: ones,
-    countedCalls: ones,
-    folded: ones,
   })
   full.merged.metrics.warmupCalls!.fill(1)
   full.merged.metrics.warmupSelfNs!.fill(1)

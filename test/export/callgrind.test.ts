@@ -4,7 +4,7 @@ import { hotMethods } from '../../src/cct/snapshot.ts'
 import { nameOf, type Profile } from '../../src/profile/profile.ts'
 import { signature } from '../../src/profile/text.ts'
 import { profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { budgeted, exported, ofEveryMetric, twoThreads } from './exported.ts'
+import { exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Cost {
   self: number[]
@@ -186,10 +186,6 @@ totals: 64
     // All that there is in the tree, once.
     const [, root] = [...file.functions.values()]
     assert.deepEqual(file.totals, root!.inclusive)
-  })
-
-  it('has calls that were only counted', async () => {
-    assert.equal((await callgrindOf(budgeted())).calls.at(-1), 'main → work 32x 20')
   })
 
   it('of nothing is a header and no cost', async () => {

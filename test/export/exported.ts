@@ -99,17 +99,6 @@ export function callSites(): Profile {
   }
 }
 
-/** `main` calls `work` twice while that is timed, and 30 times while it is only counted. */
-export function budgeted(): Profile {
-  const profile = profileOf('main 1x 10ns ( work 2x 20ns )')
-  const folds = {
-    ...{ countedCalls: Float64Array.of(0, 30), extrapolatedCalls: Float64Array.of(0, 0) },
-    folded: Float64Array.of(0, 2),
-  }
-  const merged = { ...profile.merged, metrics: { ...profile.merged.metrics, ...folds } }
-  return { ...profile, merged, threads: [{ id: 21, name: 'worker-1', tree: merged }] }
-}
-
 /** A profile of every metric, by what it says. */
 export const PROFILES = {
   waits,

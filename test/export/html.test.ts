@@ -221,19 +221,6 @@ describe('of call sites and of what was only counted, the page', () => {
     assert.deepEqual(method.map(member), ['main', 'work:7', 'work:9'])
     assert.equal(names[method[1]!]![3], trees[0]!.hot.find(([id]) => member(id) === 'work')![0])
   })
-
-  it('has as many calls of a method in its list as in its tree', () => {
-    const profile = profileOf('main 1x 10ns ( work 2x 20ns )')
-    const folds = {
-      ...{ countedCalls: Float64Array.of(0, 30), extrapolatedCalls: Float64Array.of(0, 400) },
-      folded: Float64Array.of(0, 1),
-    }
-    const metrics = { ...profile.merged.metrics, ...folds }
-    const page = pageOf({ ...profile, merged: { ...profile.merged, metrics } })
-    const [head] = dataOf(page).trees
-    assert.deepEqual(decode(page, head!).numbers.calls, [1, 432])
-    assert.equal(head!.hot[0]![1], 432)
-  })
 })
 
 describe('the widths of frames', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { codeSpan } from '../../src/export/markdown.ts'
 import { REGION } from '../profile/region.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { budgeted, callSites, exported, ofEveryMetric, twoThreads } from './exported.ts'
+import { callSites, exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 describe('markdown', () => {
   it('says what was profiled, the hottest path and the hot methods', async () => {
@@ -94,11 +94,6 @@ describe('markdown', () => {
     }),
   )('says %s', async (_, profile, row) => {
     assert.match(await exported(profile, 'markdown'), row)
-  })
-
-  it('has calls that were only counted', async () => {
-    const [path, hot] = (await exported(budgeted(), 'markdown')).split('## Hot methods')
-    for (const part of [path!, hot!]) assert.match(part, /\| 32 \| `com\.acme\.App\.work`/)
   })
 
   it('says the times of regions, and that there is nothing', async () => {

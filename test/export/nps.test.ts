@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { DoesNotFit } from '../../src/export/errors.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { build, chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { allocations, budgeted, callSites, counted, exportedBytes, twoThreads, waits } from './exported.ts'
+import { allocations, callSites, counted, exportedBytes, twoThreads, waits } from './exported.ts'
 
 interface Nps {
   readonly comments: string
@@ -119,10 +119,6 @@ describe('nps', () => {
     )
     // 400, 800, 1200, 1600 round to 0, 1, 1, 2: one of a and one of c. Of 1600 - 5000 is left -3400.
     assert.equal(threads[0]!.tree, 'main 1x 0/0 ( a 1x 1/1 b 1x 1/0 ( c 1x 1/1 ) d 9x 0/0 )')
-  })
-
-  it('has calls that were only counted', async () => {
-    assert.match((await npsOf(budgeted())).threads[0]!.tree, /work 32x/)
   })
 
   it('has all threads that called anything, by name', async () => {

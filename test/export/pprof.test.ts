@@ -6,7 +6,7 @@ import { hotMethods } from '../../src/cct/snapshot.ts'
 import { nameOf, type Profile } from '../../src/profile/profile.ts'
 import { fullName } from '../../src/profile/text.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
-import { budgeted, exportedBytes, ofEveryMetric, twoThreads } from './exported.ts'
+import { exportedBytes, ofEveryMetric, twoThreads } from './exported.ts'
 
 interface Sample {
   /** From the top node down, a line behind the name if there is one. */
@@ -115,10 +115,6 @@ describe('pprof', () => {
     )
     assert.equal(file.shown, types.at(-1))
     assert.deepEqual(lines(file), expected)
-  })
-
-  it('has calls that were only counted', async () => {
-    assert.deepEqual(lines(await pprofOf(budgeted())), ['main 1 10', 'main;work 32 20'])
   })
 
   it('of nothing has no samples', async () => {

@@ -173,23 +173,6 @@ describe('changes per root call', () => {
     assert.doesNotMatch(less, /work:[79]/)
   })
 
-  it('calls that a budget only counted are calls', () => {
-    const budgeted = profileOf('main 10x 1000000ns ( work 5x 3000000ns )')
-    const { metrics } = budgeted.merged
-    const folds = {
-      ...{ countedCalls: Float64Array.of(0, 15), extrapolatedCalls: Float64Array.of(0, 0) },
-      folded: Float64Array.of(0, 2),
-    }
-    const counted = { ...budgeted, merged: { ...budgeted.merged, metrics: { ...metrics, ...folds } } }
-    const calls = (profile: Profile) => {
-      const { methods, difference, rootCalls } = changesOf(profile, profile)
-      const work = methods.find(({ name }) => name.method === 'work')
-      return [work?.before?.calls, difference.calls.after[1], rootCalls.after]
-    }
-    assert.deepEqual(calls(counted), [2, 20, 10])
-    assert.deepEqual(calls(budgeted), [0.5, 5, 10])
-  })
-
   it('contexts 100,000 deep, and of a million methods, are told', () => {
     const names = new Methods()
     names.id('App.again')
@@ -263,24 +246,6 @@ describe('the page', () => {
     const lists = allocated('main 1x 100ns ( List 1x 100ns )')
     assert.equal(changesOf(texts, texts).agreement.overlap, 1)
     assert.equal(changesOf(texts, lists).agreement.overlap, 0)
-  })
-
-  it('methods that --max-overhead left untimed in one are warned of, by name', () => {
-    const work = before.merged.method[1]!
-    const folded = [{ method: work, callsPerSecond: 1e6 }]
-    const facts = { budget: 0.05, windows: [], aboveBudget: 0, changes: 1, counted: [] }
-    const budgeted: Profile = { ...before, overhead: { ...facts, folded } }
-    const none: Profile = { ...before, overhead: { ...facts, folded: [] } }
-    assert.deepEqual(remarksOf(none, none), [])
-    assert.deepEqual(remarksOf(none, budgeted), [
-      "after: 1 method not timed throughout, for --max-overhead; the time is then the callers'",
-      'not timed throughout in one only: com.acme.App.work',
-    ])
-    assert.equal(remarksOf(budgeted, budgeted).length, 2)
-    const columns = { extrapolatedCalls: Float64Array.of(0, 6.6, 0), folded: Float64Array.of(0, 1, 0) }
-    const { metrics } = budgeted.merged
-    const some = { ...budgeted, merged: { ...budgeted.merged, metrics: { ...metrics, ...columns } } }
-    assert.match(remarksOf(none, some)[0]!, /the callers', and about 7 calls that nobody counted left out$/)
   })
 
   it('as JSON: no infinite number, and null where a method was not called', () => {

@@ -7,7 +7,7 @@ import { identityOf, parseLabels } from '../../src/push/identity.ts'
 import { otlpRequest } from '../../src/push/otlp.ts'
 import { push } from '../../src/push/push.ts'
 import { credentials, parseStore } from '../../src/push/store.ts'
-import { budgeted, ofEveryMetric } from '../export/exported.ts'
+import { ofEveryMetric } from '../export/exported.ts'
 import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/trees.ts'
 import { type Otlp, type OtlpProfile, otlpOf } from './otlp-reader.ts'
 import { type Ingested, ingested, startStore } from './stores.ts'
@@ -90,11 +90,6 @@ describe('to a Pyroscope', () => {
     const sum = (at: number) => samples.reduce((all, { values }) => all + values[at]!, 0)
     expect(sum(0)).toBe(calls)
     expect(Math.abs(sum(1) - timeNs)).toBeLessThanOrEqual(1)
-  })
-
-  it('has calls that were only counted', async () => {
-    const { request } = await pushed(budgeted())
-    expect(lines(await ingested(request))).toEqual(['main 1 10', 'main;work 32 20'])
   })
 
   it('averages what is alive', async () => {

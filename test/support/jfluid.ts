@@ -52,11 +52,6 @@ export interface JsonNode {
   waitedNs?: number
   totalBlockedNs?: number
   totalWaitedNs?: number
-  /** With `--max-overhead`, of methods that are or were only counted, or folded. */
-  countedCalls?: number
-  extrapolatedCalls?: number
-  counted?: boolean
-  folded?: boolean
   /** The same, with `--mode sample`; `calls` are then those that were seen. */
   selfSamples?: number
   totalSamples?: number
@@ -185,14 +180,6 @@ export interface JsonProfile {
     longestStallMs: number
     stallCause: string | null
     suspendedMs: number
-  }
-  overhead?: {
-    budget: number
-    windows: { atMs: number; part: number; counted: number; folded: number }[]
-    aboveBudget: number
-    changes: number
-    counted: { class: string; method: string; descriptor: string; callsPerSecond: number }[]
-    folded: { class: string; method: string; descriptor: string; callsPerSecond: number }[]
   }
   /** What was changed while the session ran. */
   byHand?: { what: string; text: string; atMs: number; methods: number }[]

@@ -5,7 +5,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Tree } from '../../src/cct/tree.ts'
 import { LiveView } from '../../src/tui/app.ts'
-import { callersOf, changesSince, methodsAlone } from '../../src/tui/baseline.ts'
+import { callersOf, methodsAlone } from '../../src/tui/baseline.ts'
 import { slowCallsOf, TIMED } from '../profile/root-calls.ts'
 import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
@@ -101,22 +101,6 @@ describe('the change since b', () => {
     assert.match(screen.text, /▾ com\.acme\.App\.main/)
   })
 
-  it('has calls that are only counted since', async () => {
-    screen.press('b')
-    const tree = treeOf('main 20x 9000000ns ( work 20x 10000000ns  old 20x 10000000ns )', methods)
-    // Of work 60 calls: 20 timed before b, 40 counted since.
-    const folds = {
-      ...{ countedCalls: Float64Array.of(0, 40, 0), extrapolatedCalls: new Float64Array(3) },
-      folded: Float64Array.of(0, 2, 0),
-    }
-    source.tree = { ...tree, metrics: { ...tree.metrics, ...folds } }
-    await view.refresh()
-    assert.ok(
-      rows().some((row) => / \+2\.00 1\.000ms work/.test(row)),
-      rows().join('\n'),
-    )
-  })
-
   it('is copied with its sign, and with what was', async () => {
     screen.press('b')
     await show(AFTER)
@@ -209,10 +193,6 @@ describe('the change since b', () => {
     view.model.changes(shape)
     assert.equal(seen.length, 2)
     assert.equal(seen[0], seen[1], 'packages of it')
-    const countedCalls = Float64Array.of(0, 40, 0)
-    const counted = { ...before, metrics: { ...before.metrics, countedCalls } }
-    for (const after of [now, later]) changesSince({ tree: counted, isApart: true }, after, shape)
-    assert.equal(seen[2], seen[3], 'with counted calls')
   })
 
   it('that is hidden everywhere says so', async () => {

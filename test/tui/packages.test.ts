@@ -102,29 +102,6 @@ describe('a tree of packages', () => {
     }
   })
 
-  it('has calls from outside that a budget left untimed, and says of no package that it is folded', () => {
-    const { metrics, ...rest } = treeOf(
-      'a.A.f 1x 1ns ( b.B.g 2x 2ns ( b.B.h 4x 4ns ) b.B.h 1x 4ns )',
-      methods,
-    )
-    const folds = {
-      extrapolatedCalls: Float64Array.of(0, 10, 20, 40),
-      countedCalls: Float64Array.of(0, 3, 5, 7),
-      folded: Float64Array.of(0, 1, 2, 2),
-    }
-    const { metrics: folded } = packages().fold({ ...rest, metrics: { ...metrics, ...folds } })
-    const { calls, extrapolatedCalls, countedCalls } = folded
-    assert.deepEqual(
-      [calls, extrapolatedCalls, countedCalls, folded.folded].map((it) => [...it!]),
-      [
-        [1, 3],
-        [0, 50],
-        [0, 10],
-        [0, 0],
-      ],
-    )
-  })
-
   it('of calls counts all of them as its own', () => {
     const { metrics, ...rest } = treeOf('a.A.f 1x 0ns ( a.B.g 2x 0ns ( b.C.h 4x 0ns ) )', methods)
     const names = packages()

@@ -152,27 +152,6 @@ describe('the timeline', () => {
     `)
   })
 
-  it('at 200x50, with a budget', async () => {
-    const { source, screen, view } = await open(200, 50)
-    const windows = Array.from({ length: 61 }, (_, i) => ({
-      atMs: i * 1000 + 500,
-      part: i < 30 ? 0.08 : 0.04,
-    }))
-    source.facts = { overhead: { part: 0.04, budget: 0.05, counted: 1, folded: 2, windows } }
-    await view.refresh()
-    const lines = screen.text.split('\n')
-    assert.equal(lines.length, 50)
-    assert.equal(screen.widest, 200)
-    const at = lines.findIndex((line) => line.startsWith(' overhead %'))
-    // 8 % for half of the time, then 4 %: five lines and two and a half.
-    assert.deepEqual(
-      lines.slice(at, at + 5).map((line) => [...line.slice(11)].filter((it) => '█▄'.includes(it)).length),
-      [29, 29, 60, 60, 60],
-    )
-    assert.match(lines[at]!, / 4\.0$/)
-    assert.match(lines[at + 1]!, / 4\.0 to 8\.0$/)
-  })
-
   it('without UTF-8, where there is room for one line each', async () => {
     const { screen } = await open(80, 14, false)
     expect(screen.text).toMatchInlineSnapshot(`

@@ -1,6 +1,5 @@
 // The page of one profile: all threads together and each by itself.
 
-import { foldsOf } from '../../cct/folds.ts'
 import { costsOf, metricOf } from '../../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -79,13 +78,7 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
 }
 
 function columnsOf(tree: Tree): { [name: string]: Float64Array } {
-  const folds = foldsOf(tree)
-  const calls = column(tree, 'calls')
-  return {
-    calls:
-      folds === undefined ? calls : calls.map((it, node) => it + folds.counted[node]! + folds.extra[node]!),
-    ...costsOf(tree),
-  }
+  return { calls: column(tree, 'calls'), ...costsOf(tree) }
 }
 
 /** As the page says them: its costs have units. */
@@ -111,13 +104,5 @@ export function probesOf(profiles: readonly Profile[], heads: readonly string[])
     row('gaps', (it) => count(it.gaps)),
     row('frames closed by force', (it) => count(it.healed)),
   ]
-  if (profiles.some(({ overhead }) => overhead !== undefined)) {
-    const of = (which: 'counted' | 'folded') =>
-      profiles.map(({ overhead }) => count(overhead?.[which].length ?? 0))
-    all.push(
-      ['only counted at the end', ...of('counted')],
-      ['folded into callers at the end', ...of('folded')],
-    )
-  }
   return { heads, rows: all, skipped: profiles.at(-1)?.instrumentation.skipped ?? [] }
 }

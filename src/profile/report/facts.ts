@@ -7,12 +7,12 @@ import { tellsWaits } from '../../cct/waits.ts'
 import { METRICS } from '../../measures/columns.ts'
 import { SECTIONS } from '../../measures/sections.ts'
 import { busyMsOf, jvmText, topCalls } from '../jvms.ts'
-import { column, isSampledByJvm, type OverheadFacts, type Profile } from '../profile.ts'
+import { column, isSampledByJvm, type Profile } from '../profile.ts'
 import { executions } from '../region-report.ts'
 import { callCost, rootCallsText } from '../root-calls.ts'
 import { rootStatesText } from '../sampled-rows.ts'
 import { stackLines } from '../stack-facts.ts'
-import { clean, count, narrowedText, percent, plural, shortCount, span } from '../text.ts'
+import { clean, count, percent, plural, shortCount, span } from '../text.ts'
 
 type Fact = [label: string, text: string]
 
@@ -70,7 +70,7 @@ function ofSamples(profile: Profile): Fact[] {
 }
 
 function ofRoots(profile: Profile): Fact[] {
-  const { events, jvms, overhead, rootCalls, scheme, threads } = profile
+  const { events, jvms, rootCalls, scheme, threads } = profile
   const facts: Fact[] = jvms
     ? jvms.map((it, i) => [`JVM ${i + 1}`, jvmText(it, topCalls(threads[i]!.tree))])
     : [targetFact(profile)]
@@ -90,7 +90,6 @@ function ofRoots(profile: Profile): Fact[] {
   if (rootCalls !== undefined && rootCalls.count > 0) facts.push(['took', rootCallsText(rootCalls)])
   else if (rootCalls !== undefined && topCalls(profile.merged) > 0)
     facts.push(['took', 'no call has returned: times are those until the end'])
-  if (overhead !== undefined) facts.push(['budget', budgetText(overhead)])
   return facts
 }
 
@@ -126,21 +125,6 @@ function methodsText({ instrumentation }: Profile): string {
   const { instrumentedMethods, calledMethods, redefinitions, hotSwapMs, longestPauseMs } = instrumentation
   const longest = longestPauseMs === undefined ? '' : `, longest pause ${span(longestPauseMs)}`
   return `${count(instrumentedMethods)} instrumented, ${count(calledMethods)} called, ${plural(redefinitions, 'redefinition')} (${span(hotSwapMs)}${longest})`
-}
-
-/** "3.8 % in the last second (budget 5 %, above it in 2 of 40); 3 methods only counted, 12 folded". */
-function budgetText({ budget, windows, aboveBudget, counted, folded }: OverheadFacts): string {
-  const last = windows.at(-1)
-  const now = last === undefined ? 'not known' : `${partText(last.part)} % in the last second`
-  const most = windows.reduce((all, { part }) => Math.max(all, part), 0)
-  const above = aboveBudget === 0 ? '' : `, above it in ${aboveBudget} of ${plural(windows.length, 'second')}`
-  return `${now}, ${partText(most)} % at most (budget ${partText(budget)} %${above}); ${narrowedText(counted.length, folded.length)}`
-}
-
-/** Two digits that count. */
-function partText(part: number): string {
-  const value = part * 100
-  return value >= 10 ? value.toFixed(0) : `${Number(value.toPrecision(2))}`
 }
 
 /** What the numbers of rows are, and what was taken out of them. */

@@ -1,19 +1,17 @@
-// Lists below the tree: hot methods, allocated classes, what is still alive, locks, methods that were not timed.
+// Lists below the tree: hot methods, allocated classes, what is still alive, locks.
 
 import { isAllocation } from '../../cct/allocation.ts'
-import { methodFolds } from '../../cct/folds.ts'
 import { hotMethods } from '../../cct/snapshot.ts'
 import { tellsWaits } from '../../cct/waits.ts'
 import { METRICS } from '../../measures/columns.ts'
 import { SECTIONS } from '../../measures/sections.ts'
 import { wordsOf } from '../cost-text.ts'
 import { hotLocks, namesOf } from '../hot-locks.ts'
-import { nameOf, type OverheadFacts, rootTotal } from '../profile.ts'
+import { nameOf, rootTotal } from '../profile.ts'
 import { hasSampledRows, UNSEEN_MARK, unseenMethods } from '../sampled-rows.ts'
 import { survivorHeader, survivorLines, survivorsOf } from '../survivors.ts'
 import { count, percent, plural, right, shortName } from '../text.ts'
-import { callsText, FOLD_MARKS, NUMBER_CELLS } from './numbers.ts'
-import { heading, nameCells, type Page, shownOf } from './page.ts'
+import { heading, NUMBER_CELLS, nameCells, type Page, shownOf } from './page.ts'
 
 export function* hotClasses(page: Page): Generator<string> {
   if (!METRICS[page.profile.mode].hasClasses) return
@@ -39,49 +37,19 @@ function* hotRows(page: Page, isOfClasses: boolean, title: string, columns: stri
   const shown = hot.slice(0, page.top)
   if (shown.length === 0) return
   yield* heading(page, title, shownOf(shown.length, hot.length), columns)
-  const folds = methodFolds(tree)
   const isSampled = hasSampledRows(tree)
   const unseen = unseenMethods(tree)
   for (const { method, calls, self, total } of shown) {
-    const fold = folds.get(method)
-    const mark = (unseen.has(method) ? UNSEEN_MARK : '') + (FOLD_MARKS[fold?.state ?? 0] ?? '')
+    const mark = unseen.has(method) ? UNSEEN_MARK : ''
     const numbers = [
       right(words.cost(self), 9),
       right(isOfClasses ? '' : words.cost(total), 10),
       right(percent(self, whole), 8),
-      right(isSampled && calls === 0 ? 'sampled' : callsText(calls, fold), 11),
+      right(isSampled && calls === 0 ? 'sampled' : count(calls, 10), 11),
       right(words.each(total, calls), 10),
     ].join('')
     const name = shortName(nameOf(methodNames, method), nameCells(page, NUMBER_CELLS) - mark.length) + mark
     yield `${self >= whole / 10 ? page.paint('heat', numbers) : numbers}  ${name}\n`
-  }
-}
-
-/** Methods that a budget of an earlier version had only counted, and those that it had folded. */
-export function* narrowedMethods(page: Page): Generator<string> {
-  const { merged, overhead } = page.profile
-  if (overhead === undefined) return
-  const sums = methodFolds(merged)
-  const counted = (method: number) => count(sums.get(method)?.counted ?? 0, 13)
-  yield* narrowedRows(page, overhead.counted, 'Only counted', 'counted', counted)
-  const extra = (method: number) => `~${count(Math.round(sums.get(method)?.extra ?? 0), 12)}`
-  yield* narrowedRows(page, overhead.folded, 'Folded into their callers', 'not counted', extra)
-}
-
-function* narrowedRows(
-  page: Page,
-  methods: OverheadFacts['folded'],
-  title: string,
-  what: string,
-  callsOf: (method: number) => string,
-): Generator<string> {
-  if (methods.length === 0) return
-  const shown = methods.toSorted((a, b) => b.callsPerSecond - a.callsPerSecond).slice(0, page.top)
-  const rest = `${shownOf(shown.length, methods.length)}: their time is their callers' since`
-  yield* heading(page, title, rest, `${right('calls/s', 10)}${right(what, 14)}  method`)
-  for (const { method, callsPerSecond } of shown) {
-    const name = shortName(nameOf(page.profile.methodNames, method), nameCells(page, 26))
-    yield `${right(count(Math.round(callsPerSecond), 9), 10)}${right(callsOf(method), 14)}  ${name}\n`
   }
 }
 

@@ -41,8 +41,10 @@ export function pageOf(profile: Profile, options: ReportOptions): Page {
   return { ...all, profile, paint: paintIf(all.color) }
 }
 
-/** Columns of numbers and 16 cells of a name. */
-const NARROWEST = 66
+/** Before the name, in the tree and in the list of hot methods. */
+export const NUMBER_CELLS = 50
+/** These and 16 cells of a name. */
+const NARROWEST = NUMBER_CELLS + 16
 
 /** What `width` and `color` should be for a stream: a pipe has 80 columns and no colour. */
 export function terminalOptions(

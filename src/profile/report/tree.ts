@@ -1,7 +1,6 @@
 // Calling context trees as rows: of all threads, of each, of slow calls, and those of back traces.
 
 import { backTraces } from '../../cct/back-traces.ts'
-import { foldAt, foldsOf } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
@@ -12,9 +11,8 @@ import { column, nameOf, rootTotal } from '../profile.ts'
 import { childrenByTotal, type Pruned, prune } from '../prune.ts'
 import { deviationText, sampledRow, stateText, UNSEEN_LEGEND, unseenMark } from '../sampled-rows.ts'
 import { averageText, slowLines } from '../slow-calls.ts'
-import { clean, cut, percent, plural, right, shortName, width as widthOf, wrap } from '../text.ts'
-import { callsText, FOLD_MARKS, NUMBER_CELLS } from './numbers.ts'
-import { heading, isWholeJvm, nameCells, type Page } from './page.ts'
+import { clean, count, cut, percent, plural, right, shortName, width as widthOf, wrap } from '../text.ts'
+import { heading, isWholeJvm, NUMBER_CELLS, nameCells, type Page } from './page.ts'
 
 /** The trees of a page: of all threads, and of each if that was asked for. */
 export function* treeSections(page: Page): Generator<string> {
@@ -76,7 +74,6 @@ function* treeRows(page: Page, tree: Tree, pruned: Pruned): Generator<string> {
   const calls = column(tree, 'calls')
   const { self, total } = costsOf(tree)
   const words = wordsOf(METRICS[profile.mode])
-  const folds = foldsOf(tree)
   const names = namesOf(profile.methodNames)
   const cells = nameCells(page, NUMBER_CELLS)
   let isMarked = false
@@ -91,18 +88,17 @@ function* treeRows(page: Page, tree: Tree, pruned: Pruned): Generator<string> {
       continue
     }
     const rootCost = frame.rootCost < 0 ? Math.max(0, total[node]!) : frame.rootCost
-    const fold = folds && foldAt(folds, node)
     const row = sampledRow(tree, node)
     const numbers = [
       right(words.cost(total[node]!), 9),
       right(words.cost(self[node]!), 10),
       right(percent(total[node]!, rootCost), 8),
-      right(row ? 'sampled' : callsText(calls[node]!, fold), 11),
+      right(row ? 'sampled' : count(calls[node]!, 10), 11),
       right(row ? deviationText(row, total[node]!) : words.each(total[node]!, calls[node]!), 10),
     ].join('')
     const unseen = unseenMark(tree, node)
     isMarked ||= unseen !== ''
-    const mark = stateText(tree, node) + unseen + (FOLD_MARKS[fold?.state ?? 0] ?? '')
+    const mark = stateText(tree, node) + unseen
     const indent = indentation(frames.length - 1, Math.floor(cells / 2))
     const called = nameOf(profile.methodNames, tree.method[node]!)
     const place = placeOf(tree, node, names)

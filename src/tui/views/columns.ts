@@ -1,6 +1,5 @@
 // The columns of numbers that views of methods and contexts have alike, and a row of them.
 
-import { COUNTED, FOLDED, type Fold } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
@@ -104,7 +103,6 @@ export type RowDrawer = (
   method: number,
   selected: boolean,
   row?: Row,
-  fold?: Fold,
 ) => Line
 
 /** Of rows that are of methods in all their contexts. */
@@ -123,16 +121,14 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods): RowDrawer 
   const nameCells = columns - nameColumn(columns)
   const matches = matcher(model.search, model.nameText)
   const words = wordsOf(scene)
-  return ([totalCost, selfCost, times], part, whole, method, selected, row, fold) => {
+  return ([totalCost, selfCost, times], part, whole, method, selected, row) => {
     const sampled = row && tree ? sampledRow(tree, row.node) : undefined
     const numbers =
       right(words.cost(totalCost, total.cells - 1), total.cells) +
       right(words.cost(selfCost, self.cells - 1), self.cells) +
       right(part, share.cells) +
       right(
-        sampled || (of?.maySample === true && times === 0)
-          ? 'sampled'
-          : timesText(times + (fold?.counted ?? 0), calls.cells - 1, fold?.extra),
+        sampled || (of?.maySample === true && times === 0) ? 'sampled' : count(times, calls.cells - 1),
         calls.cells,
       ) +
       right(sampled ? deviationText(sampled, totalCost) : words.each(totalCost, times), each.cells)
@@ -140,10 +136,7 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods): RowDrawer 
     const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
     const doing = row && tree ? stateText(tree, row.node) : ''
     const isUnseen = row && tree ? unseenMark(tree, row.node) !== '' : of?.unseen.has(method) === true
-    const mark =
-      doing +
-      (isUnseen ? UNSEEN_MARK : '') +
-      (isLeftOut?.(method) ? ' (left out)' : (MARKS[fold?.state ?? 0] ?? ''))
+    const mark = doing + (isUnseen ? UNSEEN_MARK : '') + (isLeftOut?.(method) ? ' (left out)' : '')
     const called = nameOf(method)
     const place = row && tree ? placeOf(tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length
@@ -157,14 +150,6 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods): RowDrawer 
       ...(place === '' ? [] : [run(place, 'dim')]),
     ]
   }
-}
-
-/** Behind the name of a method that is not timed at the moment. */
-const MARKS: Readonly<Record<number, string>> = { [FOLDED]: ' (folded)', [COUNTED]: ' (counted)' }
-
-/** With calls that were not counted, if there are any. */
-function timesText(times: number, cells: number, extra = 0): string {
-  return Math.round(extra) === 0 ? count(times, cells) : `~${count(Math.round(times + extra), cells - 1)}`
 }
 
 /** By its own cost, since a total is hot wherever something below it is. */

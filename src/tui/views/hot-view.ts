@@ -1,6 +1,5 @@
 // Methods in all their contexts, those that cost most themselves first.
 
-import { methodFolds } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import { type HotMethod, methodsOf } from '../../cct/snapshot.ts'
 import { rootTotal } from '../../profile/profile.ts'
@@ -103,12 +102,10 @@ export class HotView extends View {
       unseen: unseenMethods(tree),
     })
     const whole = rootTotal(tree)
-    const folds = methodFolds(tree)
     return this.#hot.methods.slice(this.first, this.first + bodyRows).map((hot, i) => {
       const numbers = [hot.total, hot.self, hot.calls] as const
-      const fold = folds.get(hot.method)
       const selected = this.first + i === this.index
-      return draw(numbers, percent(hot.self, whole), whole, hot.method, selected, undefined, fold)
+      return draw(numbers, percent(hot.self, whole), whole, hot.method, selected)
     })
   }
 }

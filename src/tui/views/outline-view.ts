@@ -1,6 +1,5 @@
 // A tree whose rows open and close: what is open, in what order, and which row is selected outlive pictures, by paths.
 
-import { foldAt, foldsOf } from '../../cct/folds.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { column } from '../../profile/profile.ts'
@@ -236,16 +235,14 @@ export abstract class OutlineView extends View {
     const { tree } = this
     const draw = rowDrawer(scene, tree)
     const { self, total } = costsOf(tree)
-    const folds = foldsOf(tree)
     const calls = column(tree, 'calls')
     return this.rows.window(this.first, this.shared.bodyRows).map((row, i) => {
       const { node } = row
       const whole = this.wholeOf(tree, row.root)
       const share = percent(total[node]!, whole)
       const numbers = [total[node]!, self[node]!, calls[node]!] as const
-      const fold = folds && foldAt(folds, node)
       const selected = this.first + i === this.index
-      return draw(numbers, share, whole, tree.method[node]!, selected, row, fold)
+      return draw(numbers, share, whole, tree.method[node]!, selected, row)
     })
   }
 }

@@ -1,5 +1,5 @@
-// The course of the recording as charts, the latest at the right: calls of the root a second, how long they took, events, waiting for
-// us, and what profiling costs where there is a budget. A row is a chart; all have the same seconds one below the other.
+// The course of the recording as charts, the latest at the right: calls of the root a second, how long they took, events, and waiting for
+// us. A row is a chart; all have the same seconds one below the other.
 
 import { append } from '../../base/arrays.ts'
 import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
@@ -38,7 +38,7 @@ export class TimelineView extends View {
 
   override get count(): number {
     const { course } = this.shared
-    return course === undefined ? 0 : Math.max(chartCount(course), this.#charts.length)
+    return course === undefined ? 0 : chartCount(course)
   }
 
   override get index(): number {
@@ -106,7 +106,7 @@ export class TimelineView extends View {
     const cells = scene.columns - LABEL_CELLS - NUMBER_CELLS - 1
     const each = STEPS[this.#step]!
     const seconds = signs(course, cells, each)
-    const charts = chartsOf(scene, course, seconds)
+    const charts = chartsOf(course, seconds)
     this.#charts = charts
     const glyphs = scene.unicode ? BARS : ASCII_BARS
     const unit = rootCalls?.unit ?? 'ns'
@@ -137,11 +137,9 @@ function signs({ events }: CourseTimes, cells: number, each: number): [from: num
 }
 
 function chartsOf(
-  { status }: Scene,
-  course: CourseTimes,
+  { rootCalls, events, waitNs }: CourseTimes,
   seconds: readonly (readonly [number, number])[],
 ): Chart[] {
-  const { rootCalls, events, waitNs, first } = course
   const rate = (values: Float64Array) => seconds.map(([from, to]) => sum(values, from, to) / (to - from))
   const charts: Chart[] = []
   if (rootCalls !== undefined) {
@@ -169,25 +167,7 @@ function chartsOf(
       help: 'time that threads waited for jfluid, of one thread; charged to nobody',
     },
   )
-  const { overhead } = status
-  if (overhead?.windows !== undefined && charts.length > 2) {
-    const values = seconds.map(([, to]) => partAt(overhead.windows ?? [], (first + to) * 1000) * 100)
-    const help = `what profiling cost, of a budget of ${Number((overhead.budget * 100).toPrecision(3))} %`
-    charts.push({ label: 'overhead %', unit: 'percent', values, help, most: overhead.budget * 100 })
-  }
   return charts
-}
-
-/** Of the window that this moment is in; not a number where there is none. */
-function partAt(windows: readonly { readonly atMs: number; readonly part: number }[], atMs: number): number {
-  let least = 0
-  let beyond = windows.length
-  while (least < beyond) {
-    const middle = (least + beyond) >> 1
-    if (windows[middle]!.atMs < atMs) least = middle + 1
-    else beyond = middle
-  }
-  return windows[least]?.part ?? Number.NaN
 }
 
 function sum(values: Float64Array, from: number, to: number): number {

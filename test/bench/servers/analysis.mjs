@@ -340,7 +340,7 @@ export function sessionFigures(requests, session, bare, { counters, processes })
  * @property {number} warmupMs
  * @property {{waitMs: number}} events
  * @property {Record<'instrumentedMethods' | 'calledMethods' | 'redefinitions' | 'redefinedClasses' | 'longestPauseMs', number>} instrumentation
- * @property {readonly (Row & {countedCalls?: number})[]} merged
+ * @property {readonly Row[]} merged
  * @property {{ms: number, refusedClasses: number}} [detach]
  * @property {{rowsFromMs: number, pauses: readonly {predictedMs: number | null, measuredMs: number | null}[]}} [stacks]
  *
@@ -387,7 +387,7 @@ export function profileFacts(json, own) {
     // Rows may begin later than the recording: then root calls before are in none.
     recorded: { begin: begin + (stacks?.rowsFromMs ?? 0), end: begin + durationMs },
     rowsFromMs: stacks?.rowsFromMs ?? 0,
-    rootCalls: merged.reduce((sum, { calls, countedCalls = 0 }) => sum + calls + countedCalls, 0),
+    rootCalls: merged.reduce((sum, { calls }) => sum + calls, 0),
     darkCalls: 0,
     pauses: (stacks?.pauses ?? []).flatMap(({ predictedMs, measuredMs }) =>
       predictedMs === null || measuredMs === null ? [] : [{ predictedMs, measuredMs }],

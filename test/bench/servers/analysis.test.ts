@@ -201,12 +201,12 @@ describe('a profile', () => {
         },
         merged: [
           { class: 'a.B', calls: 7, selfNs: 1, children: [] },
-          { class: 'a.B', calls: 2, countedCalls: 30, selfNs: 1, children: [] },
+          { class: 'a.B', calls: 2, selfNs: 1, children: [] },
         ],
       },
       'a.',
     )
-    expect(facts).toMatchObject({ recorded: { begin: 1000, end: 1500 }, rootCalls: 39, restoredMs: null })
+    expect(facts).toMatchObject({ recorded: { begin: 1000, end: 1500 }, rootCalls: 9, restoredMs: null })
   })
 
   it('is judged by the calls that should be in rows', () => {

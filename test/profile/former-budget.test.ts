@@ -1,0 +1,72 @@
+// What files of versions with a budget of schemes a and b say of calls that were not timed. A recorded one: old-files.test.ts.
+
+import { describe, expect, it } from 'vitest'
+import { remarksOf } from '../../src/profile/comparable.ts'
+import { decodeProfile, encodeProfile } from '../../src/profile/file.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { profileOf } from './trees.ts'
+
+const plain = profileOf(
+  'OrderService.process 4x 1000000ns ( PriceCalculator.priceOf 12x 40000000ns Audit.run 4x 2000000ns )',
+)
+
+/** As these versions wrote it. */
+function budgeted(columns: Readonly<Record<string, readonly number[]>>): Profile {
+  const more = Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)])
+  const merged = {
+    ...plain.merged,
+    metrics: { ...plain.merged.metrics, ...Object.fromEntries(more) },
+  }
+  return Object.assign(
+    { ...plain, merged, threads: [{ id: 21, name: 'worker-1', tree: merged }] },
+    {
+      overhead: { budget: 0.05, windows: [], aboveBudget: 0, changes: 1, counted: [], folded: [] },
+    },
+  )
+}
+
+const read = (profile: Profile): Profile => decodeProfile(encodeProfile(profile), 'p.jfluid')
+
+describe('a file with calls that were not timed, for a budget', () => {
+  const profile = read(
+    budgeted({
+      extrapolatedCalls: [0, 3_000_000.4, 0],
+      countedCalls: [0, 100, 50_000],
+      folded: [0, 1, 2],
+    }),
+  )
+
+  it('has rows of calls that were timed, and a warning that tells the others by method', () => {
+    expect(profile.merged).toEqual(plain.merged)
+    expect(profile.threads[0]!.tree).toEqual(plain.merged)
+    expect(Object.keys(profile)).not.toContain('overhead')
+    expect(profile.warnings).toEqual([
+      'calls of 2 methods were not timed, for --max-overhead of an earlier version: they are not among the calls of their rows, and ' +
+        "their time is their callers': com.acme.PriceCalculator.priceOf (100 counted, about 3,000,000 not even that), com.acme.Audit.run (50,000 counted)",
+    ])
+  })
+
+  it('keeps that when it is written again', () => {
+    expect(read(profile)).toEqual(profile)
+  })
+
+  it('is compared with a remark', () => {
+    expect(remarksOf(plain, profile)).toEqual([`after: ${profile.warnings[0]}`])
+    expect(remarksOf(profile, plain)).toEqual([`before: ${profile.warnings[0]}`])
+  })
+
+  it('of a version that could not only count is the same', () => {
+    const { warnings } = read(budgeted({ extrapolatedCalls: [0, 7, 0], folded: [0, 1, 0] }))
+    expect(warnings[0]).toMatch(/calls of 1 method were .* \(about 7 not even that\)$/)
+  })
+
+  it('is refused if that is damaged', () => {
+    expect(() => read(budgeted({ countedCalls: [0, Number.NaN, 0] }))).toThrow('p.jfluid')
+    expect(() => read(budgeted({ extrapolatedCalls: [0, Infinity, 0] }))).toThrow('p.jfluid')
+  })
+})
+
+it('a file in which all calls were timed says nothing of a budget', () => {
+  const none = [0, 0, 0]
+  expect(read(budgeted({ extrapolatedCalls: none, countedCalls: none, folded: none })).warnings).toEqual([])
+})
