@@ -8,14 +8,14 @@ import { linesForClipboard } from './clipboard.ts'
 import { clean } from './format.ts'
 import { type Dialog, Frame, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
-import { type Actions, BINDINGS, type PageName, type ViewName } from './keys.ts'
+import { BINDINGS, type PageName } from './keys.ts'
 import { bodyRows, isWholeJvm, pageRows, rowText, type Scene, sceneLines, TOP_LINES } from './lines.ts'
 import type { LiveSource } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { stepOf } from './pages.ts'
-import type { SortColumn } from './rows.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 import { SteerDialog } from './steer-dialog.ts'
+import type { View } from './views/view.ts'
 
 export type { Leave } from './frame.ts'
 export type { LiveSource, LiveStatus } from './live-source.ts'
@@ -40,7 +40,7 @@ interface Picture {
 }
 
 /** Exported for tests, which call `refresh` when they want. */
-export class LiveView extends Frame<Picture> implements Actions {
+export class LiveView extends Frame<Picture> {
   /** Another one when the roots have been changed. */
   model: LiveModel
   readonly #source: LiveSource
@@ -67,6 +67,10 @@ export class LiveView extends Frame<Picture> implements Actions {
       () => this.#source.instrumentation?.(),
       () => this.#source.trace,
     )
+  }
+
+  get view(): View {
+    return this.model.view
   }
 
   protected override get ownDialog(): Dialog | undefined {
@@ -251,7 +255,7 @@ export class LiveView extends Frame<Picture> implements Actions {
     this.model.typing = ''
   }
 
-  toggle(page: PageName): void {
+  override toggle(page: PageName): void {
     this.model.toggle(page)
   }
 
@@ -355,14 +359,6 @@ export class LiveView extends Frame<Picture> implements Actions {
     this.say(`frozen: a call took ${callCost(latest.time, unit)} in ${clean(latest.thread.name)}; F goes on`)
   }
 
-  show(view: ViewName): void {
-    this.model.show(view)
-  }
-
-  showCallers(): void {
-    this.model.showCallers()
-  }
-
   copyRow(): void {
     const row = rowText(this.#sceneOf(this.scene))
     if (row === undefined) this.say('nothing is selected that could be copied')
@@ -385,57 +381,5 @@ export class LiveView extends Frame<Picture> implements Actions {
   #copy(text: string, what: string): void {
     this.copy(text)
     this.say(`sent to the clipboard of the terminal: ${what}`)
-  }
-
-  foldNext(): void {
-    this.model.foldNext()
-  }
-
-  filterNext(): void {
-    this.model.filterNext()
-  }
-
-  move(rows: number): void {
-    this.model.view.move(rows)
-  }
-
-  moveTo(index: number): void {
-    this.model.view.moveTo(index)
-  }
-
-  movePages(pages: number): void {
-    this.model.view.movePages(pages)
-  }
-
-  enter(): void {
-    this.model.view.enter()
-  }
-
-  goRight(): void {
-    this.model.view.goRight()
-  }
-
-  goLeft(): void {
-    this.model.view.goLeft()
-  }
-
-  openBelow(): void {
-    this.model.view.openBelow()
-  }
-
-  nextMatch(direction: 1 | -1): void {
-    this.model.nextMatch(direction)
-  }
-
-  sortNext(): void {
-    this.model.sortNext()
-  }
-
-  sortBy(column: SortColumn): void {
-    this.model.sortBy(column)
-  }
-
-  reverse(): void {
-    this.model.reverse()
   }
 }

@@ -4,7 +4,7 @@
 import { clean } from './format.ts'
 import type { FrameScene } from './frame-lines.ts'
 import { KeepDialog } from './keep-dialog.ts'
-import type { Binding } from './keys.ts'
+import type { Binding, FramePage } from './keys.ts'
 import type { LiveSource } from './live-source.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 import { isTooSmall } from './size.ts'
@@ -76,6 +76,7 @@ export abstract class Frame<Picture> {
   /** Keys that are not the same everywhere; not Ctrl-C. */
   protected abstract press(key: string): void
   protected abstract point(mouse: Mouse): void
+  abstract toggle(page: FramePage): void
 
   /** Shows the session until the user leaves. */
   run(): Promise<Leave> {

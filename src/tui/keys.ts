@@ -1,49 +1,11 @@
 // The keys of the live views: for each one table, from which the help, the line of keys and the behaviour come.
 
-import { SORT_COLUMNS, type SortColumn } from './rows.ts'
+import type { LiveView } from './app.ts'
+import type { Frame } from './frame.ts'
+import type { RegionView } from './region-app.ts'
+import { SORT_COLUMNS } from './rows.ts'
 
-/** What keys can do to any view. */
-export interface FrameActions {
-  quit(): void
-  suspend(): void
-  pause(): void
-  reset(): void
-  save(): void
-  export(): void
-  toggle(page: FramePage): void
-  escape(): void
-  move(rows: number): void
-}
-
-/** What keys can do to the view of calls. */
-export interface Actions extends FrameActions {
-  toggle(page: PageName): void
-  show(view: ViewName): void
-  toggleThreads(): void
-  showCallers(): void
-  copyRow(): void
-  copyPath(): void
-  toggleBaseline(): void
-  toggleSlow(): void
-  freezeOnSlow(): void
-  foldNext(): void
-  filterNext(): void
-  moveTo(index: number): void
-  movePages(pages: number): void
-  enter(): void
-  goRight(): void
-  goLeft(): void
-  openBelow(): void
-  startSearch(): void
-  askRoot(): void
-  askLeaveOut(): void
-  listLeftOut(): void
-  askTime(): void
-  nextMatch(direction: 1 | -1): void
-  sortNext(): void
-  sortBy(column: SortColumn): void
-  reverse(): void
-}
+type AnyView = Frame<unknown>
 
 export type ViewName =
   | 'tree'
@@ -62,7 +24,7 @@ export type ViewName =
 export type FramePage = 'help' | 'warnings'
 export type PageName = FramePage | 'alive' | 'slow'
 
-export interface Binding<On = Actions> {
+export interface Binding<On = LiveView> {
   /** Names of keys, as input.ts gives them. */
   readonly keys: readonly string[]
   /** How the help calls them. */
@@ -85,37 +47,26 @@ export function keysFor<On>(bindings: readonly Binding<On>[], isFile: boolean): 
     .map((it) => (it.inFile === undefined ? it : { ...it, help: it.inFile }))
 }
 
-const QUIT: Binding<FrameActions> = {
-  ...bind<FrameActions>('q C-c', 'q', 'detach and leave', (on) => on.quit(), 'quit'),
+const QUIT: Binding<AnyView> = {
+  ...bind<AnyView>('q C-c', 'detach and leave', (on) => on.quit(), 'quit'),
   inFile: 'leave',
 }
-const HELP = bind<FrameActions>('? f1', '?', 'this page', (on) => on.toggle('help'), 'help')
-const PAUSE = forSession(
-  bind<FrameActions>('p', 'p', 'freeze what is shown; recording goes on', (on) => on.pause(), 'pause'),
-)
-const ZERO = forSession(
-  bind<FrameActions>('z', 'z', 'begin all counts and times at zero', (on) => on.reset(), 'zero'),
-)
-const SAVE: Binding<FrameActions> = {
-  ...bind<FrameActions>(
-    's',
-    's',
-    'save what is recorded so far; recording goes on',
-    (on) => on.save(),
-    'save',
-  ),
+const HELP = bind<AnyView>('? f1', 'this page', (on) => on.toggle('help'), 'help')
+const PAUSE = inSession<AnyView>('p', 'freeze what is shown; recording goes on', (on) => on.pause(), 'pause')
+const ZERO = inSession<AnyView>('z', 'begin all counts and times at zero', (on) => on.reset(), 'zero')
+const SAVE: Binding<AnyView> = {
+  ...bind<AnyView>('s', 'save what is recorded so far; recording goes on', (on) => on.save(), 'save'),
   inFile: 'save a copy',
 }
-const EXPORT = bind<FrameActions>(
-  'e',
+const EXPORT = bind<AnyView>(
   'e',
   'export for other tools: choose a format, then a name',
   (on) => on.export(),
   'export',
 )
-const WARNINGS = bind<FrameActions>('w', 'w', 'warnings in full', (on) => on.toggle('warnings'))
-const SUSPEND: Binding<FrameActions> = {
-  ...bind<FrameActions>('C-z', 'Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', (on) =>
+const WARNINGS = bind<AnyView>('w', 'warnings in full', (on) => on.toggle('warnings'))
+const SUSPEND: Binding<AnyView> = {
+  ...bind<AnyView>('C-z: Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', (on) =>
     on.suspend(),
   ),
   inFile: 'stop jfluid as a job; fg returns',
@@ -126,44 +77,39 @@ export const BINDINGS: readonly Binding[] = [
   QUIT,
   HELP,
   bind(
-    'enter space',
-    'Enter',
+    'enter space: Enter',
     'open or close; from a hot method to its place; zoom in',
-    (on) => on.enter(),
+    (on) => on.view.enter(),
     'open',
   ),
-  bind('/', '/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'find'),
-  bind('m', 'm', 'hot methods', (on) => on.show('hot'), 'hot'),
-  bind('t', 't', 'calling context tree', (on) => on.show('tree'), 'tree'),
-  bind('c', 'c', 'callers of the selected method, and theirs', (on) => on.showCallers(), 'callers'),
-  bind('f', 'f', 'flame graph', (on) => on.show('flame'), 'flame'),
-  forSession(
-    bind('i', 'i', 'what was done to code: redefinitions, probes, and what was skipped', (on) =>
-      on.show('instrumentation'),
-    ),
+  bind('/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'find'),
+  bind('m', 'hot methods', (on) => on.model.show('hot'), 'hot'),
+  bind('t', 'calling context tree', (on) => on.model.show('tree'), 'tree'),
+  bind('c', 'callers of the selected method, and theirs', (on) => on.model.showCallers(), 'callers'),
+  bind('f', 'flame graph', (on) => on.model.show('flame'), 'flame'),
+  inSession('i', 'what was done to code: redefinitions, probes, and what was skipped', (on) =>
+    on.model.show('instrumentation'),
   ),
-  bind('b', 'b', 'baseline: from now on what changes, per call of the root; again: back', (on) =>
+  bind('b', 'baseline: from now on what changes, per call of the root; again: back', (on) =>
     on.toggleBaseline(),
   ),
-  bind('S', 'S', 'slow calls: their trees, apart from all', (on) => on.toggleSlow()),
-  forSession(
-    bind('F', 'F', 'freeze at the next slow call, with its tree; F again goes on', (on) => on.freezeOnSlow()),
-  ),
-  bind('L', 'L', 'timeline: calls of the root, how long they took, events', (on) => on.show('timeline')),
-  bind('C', 'C', 'traced calls: in the order of time, and their critical paths', (on) => on.show('trace')),
+  bind('S', 'slow calls: their trees, apart from all', (on) => on.toggleSlow()),
+  inSession('F', 'freeze at the next slow call, with its tree; F again goes on', (on) => on.freezeOnSlow()),
+  bind('L', 'timeline: calls of the root, how long they took, events', (on) => on.model.show('timeline')),
+  bind('C', 'traced calls: in the order of time, and their critical paths', (on) => on.model.show('trace')),
   bind(
-    'o',
     'o',
     'sort by the next column (1 to 6, or a click on its head: by that)',
-    (on) => on.sortNext(),
+    (on) => on.model.sortNext(),
     'sort',
   ),
-  bind('P', 'P', 'rows are packages, in full or by two parts of the name, or methods', (on) => on.foldNext()),
-  bind('%', '%', 'hide rows below 0.1, 1, 5 % of their root, or a number you type', (on) => on.filterNext()),
-  bind('y', 'y', 'copy the selected row to the clipboard of the terminal', (on) => on.copyRow()),
-  bind('Y', 'Y', 'copy the way to it from the root, a line for each call', (on) => on.copyPath()),
+  bind('P', 'rows are packages, in full or by two parts of the name, or methods', (on) =>
+    on.model.foldNext(),
+  ),
+  bind('%', 'hide rows below 0.1, 1, 5 % of their root, or a number you type', (on) => on.model.filterNext()),
+  bind('y', 'copy the selected row to the clipboard of the terminal', (on) => on.copyRow()),
+  bind('Y', 'copy the way to it from the root, a line for each call', (on) => on.copyPath()),
   bind(
-    'T',
     'T',
     'threads and what each spent; Enter shows one alone, or all',
     (on) => on.toggleThreads(),
@@ -173,76 +119,66 @@ export const BINDINGS: readonly Binding[] = [
   ZERO,
   SAVE,
   EXPORT,
-  bind('*', '*', 'open or close everything below', (on) => on.openBelow(), 'all'),
-  forSession(
-    bind('r', 'r', 'make the selected method the root, and begin at zero', (on) => on.askRoot(), 'root'),
+  bind('*', 'open or close everything below', (on) => on.view.openBelow(), 'all'),
+  inSession('r', 'make the selected method the root, and begin at zero', (on) => on.askRoot(), 'root'),
+  inSession('+', 'give the selected method exact times, with scheme adaptive', (on) => on.askTime(), 'time'),
+  inSession(
+    'x',
+    'leave the selected method out, its class or its package',
+    (on) => on.askLeaveOut(),
+    'leave out',
   ),
-  forSession(
-    bind(
-      '+',
-      '+',
-      'give the selected method exact times, with scheme adaptive',
-      (on) => on.askTime(),
-      'time',
-    ),
-  ),
-  forSession(
-    bind(
-      'x',
-      'x',
-      'leave the selected method out, its class or its package',
-      (on) => on.askLeaveOut(),
-      'leave out',
-    ),
-  ),
-  forSession(
-    bind('X', 'X', 'what was left out or added by hand; take it back, or type more', (on) =>
-      on.listLeftOut(),
-    ),
-  ),
-  bind('a', 'a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
+  inSession('X', 'what was left out or added by hand; take it back, or type more', (on) => on.listLeftOut()),
+  bind('a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
   WARNINGS,
-  bind('O', 'O', 'reverse the order', (on) => on.reverse()),
-  bind('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),
-  bind('N', 'N', 'match before', (on) => on.nextMatch(-1)),
-  bind('escape backspace', 'Esc', 'close a page, end the search, zoom out', (on) => on.escape()),
-  bind('up k', 'Up k', 'one row up', (on) => on.move(-1)),
-  bind('down j', 'Down j', 'one row down', (on) => on.move(1)),
-  bind('right l', 'Right l', 'open, then go to the first row below', (on) => on.goRight()),
-  bind('left h', 'Left h', 'close, then go to the caller', (on) => on.goLeft()),
-  bind('pageup C-b', 'PgUp', 'one page up', (on) => on.movePages(-1)),
-  bind('pagedown C-f', 'PgDn', 'one page down', (on) => on.movePages(1)),
-  bind('home g', 'Home g', 'first row', (on) => on.moveTo(0)),
-  bind('end G', 'End G', 'last row', (on) => on.moveTo(Number.POSITIVE_INFINITY)),
+  bind('O', 'reverse the order', (on) => on.model.reverse()),
+  bind('n', 'next match of the search', (on) => on.model.nextMatch(1)),
+  bind('N', 'match before', (on) => on.model.nextMatch(-1)),
+  bind('escape backspace: Esc', 'close a page, end the search, zoom out', (on) => on.escape()),
+  bind('up k: Up k', 'one row up', (on) => on.view.move(-1)),
+  bind('down j: Down j', 'one row down', (on) => on.view.move(1)),
+  bind('right l: Right l', 'open, then go to the first row below', (on) => on.view.goRight()),
+  bind('left h: Left h', 'close, then go to the caller', (on) => on.view.goLeft()),
+  bind('pageup C-b: PgUp', 'one page up', (on) => on.view.movePages(-1)),
+  bind('pagedown C-f: PgDn', 'one page down', (on) => on.view.movePages(1)),
+  bind('home g: Home g', 'first row', (on) => on.view.moveTo(0)),
+  bind('end G: End G', 'last row', (on) => on.view.moveTo(Number.POSITIVE_INFINITY)),
   SUSPEND,
-  ...SORT_COLUMNS.map((column, i) => bind(`${i + 1}`, '', '', (on) => on.sortBy(column))),
+  ...SORT_COLUMNS.map((column, i) => bind(`${i + 1}: `, '', (on) => on.model.sortBy(column))),
 ]
 
 /** Of the view of regions. */
-export const REGION_BINDINGS: readonly Binding<FrameActions>[] = [
+export const REGION_BINDINGS: readonly Binding<RegionView>[] = [
   QUIT,
   HELP,
-  bind('up k', 'Up k', 'the region above', (on) => on.move(-1), 'above'),
-  bind('down j', 'Down j', 'the region below', (on) => on.move(1), 'below'),
+  bind('up k: Up k', 'the region above', (on) => on.move(-1), 'above'),
+  bind('down j: Down j', 'the region below', (on) => on.move(1), 'below'),
   PAUSE,
   ZERO,
   SAVE,
   EXPORT,
   { ...WARNINGS, short: 'warnings' },
-  bind('escape', 'Esc', 'close a page', (on) => on.escape()),
+  bind('escape: Esc', 'close a page', (on) => on.escape()),
   SUSPEND,
 ]
 
-function forSession<On>(binding: Binding<On>): Binding<On> {
-  return { ...binding, isForSession: true }
-}
-
-export function bind<On = Actions>(
+/** @param keys  as input.ts names them; behind a colon what the help calls them, where that is not the first of them */
+export function bind<On = LiveView>(
   keys: string,
-  label: string,
   help: string,
   run: Binding<On>['run'],
   short?: string,
 ): Binding<On> {
-  return { keys: keys.split(' '), label, help, run, ...(short === undefined ? {} : { short }) }
+  const [all = '', label] = keys.split(': ')
+  const names = all.split(' ')
+  return { keys: names, label: label ?? names[0]!, help, run, ...(short !== undefined && { short }) }
+}
+
+function inSession<On = LiveView>(
+  keys: string,
+  help: string,
+  run: Binding<On>['run'],
+  short?: string,
+): Binding<On> {
+  return { ...bind(keys, help, run, short), isForSession: true }
 }

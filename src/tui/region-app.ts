@@ -3,7 +3,7 @@
 import type { RegionTimes } from '../profile/profile.ts'
 import { Frame, type FrameSource, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
-import { type FrameActions, type FramePage, REGION_BINDINGS } from './keys.ts'
+import { type FramePage, REGION_BINDINGS } from './keys.ts'
 import { Pages } from './pages.ts'
 import { pageLines, type RegionScene, regionRoom, regionSceneLines } from './region-lines.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
@@ -23,7 +23,7 @@ export function runRegionView(source: RegionSource, screen: Screen): Promise<Lea
 }
 
 /** Exported for tests, which call `refresh` when they want. */
-export class RegionView extends Frame<readonly RegionTimes[]> implements FrameActions {
+export class RegionView extends Frame<readonly RegionTimes[]> {
   readonly #source: RegionSource
   readonly #pages = new Pages<FramePage>()
   #regions: readonly RegionTimes[] = []
@@ -75,7 +75,7 @@ export class RegionView extends Frame<readonly RegionTimes[]> implements FrameAc
 
   // The actions of the key table that are this view's own.
 
-  toggle(page: FramePage): void {
+  override toggle(page: FramePage): void {
     this.#pages.toggle(page)
   }
 

@@ -1,7 +1,8 @@
 // What there is to choose a root from, and the keys of the screen on which that is done.
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
-import { type Binding, bind, type FrameActions } from './keys.ts'
+import { type Binding, bind } from './keys.ts'
+import type { RootChooser } from './root-chooser.ts'
 
 export type ChooserPage = 'candidates' | 'tree' | 'name'
 
@@ -41,45 +42,30 @@ export interface RootChoice {
   problemOf(text: string): string | null
 }
 
-/** What keys can do here besides what they do in any view. */
-export interface ChooserActions extends FrameActions {
-  turn(): void
-  show(page: ChooserPage): void
-  choose(): void
-  fold(): void
-  goRight(): void
-  goLeft(): void
-  openBelow(): void
-  moveTo(index: number): void
-  movePages(pages: number): void
-  startSearch(): void
-  nextMatch(direction: 1 | -1): void
-}
+const key = bind<RootChooser>
 
-const key = bind<ChooserActions>
-
-export const CHOOSER_BINDINGS: readonly Binding<ChooserActions>[] = [
-  key('q C-c', 'q', 'leave without a root', (on) => on.quit(), 'leave'),
-  key('? f1', '?', 'this page', (on) => on.toggle('help'), 'help'),
-  key('enter', 'Enter', 'take this method as the root, and attach', (on) => on.choose(), 'choose'),
-  key('/', '/', 'search for a class or method', (on) => on.startSearch(), 'search'),
-  key('tab', 'Tab', 'candidates, tree, a name to type', (on) => on.turn(), 'other view'),
-  key('c', 'c', 'candidates', (on) => on.show('candidates')),
-  key('t', 't', 'the sampled tree', (on) => on.show('tree')),
-  key('r', 'r', 'type a name', (on) => on.show('name'), 'type a name'),
-  key('space', 'Space', 'in the tree: open or close', (on) => on.fold(), 'open'),
-  key('*', '*', 'in the tree: open or close everything below', (on) => on.openBelow()),
-  key('n', 'n', 'next match of the search', (on) => on.nextMatch(1)),
-  key('N', 'N', 'match before', (on) => on.nextMatch(-1)),
-  key('w', 'w', 'warnings in full', (on) => on.toggle('warnings')),
-  key('escape', 'Esc', 'close a page, end the search; else leave', (on) => on.escape()),
-  key('up k', 'Up k', 'one row up', (on) => on.move(-1)),
-  key('down j', 'Down j', 'one row down', (on) => on.move(1)),
-  key('right l', 'Right l', 'in the tree: open, then go below', (on) => on.goRight()),
-  key('left h', 'Left h', 'in the tree: close, then go to the caller', (on) => on.goLeft()),
-  key('pageup C-b', 'PgUp', 'one page up', (on) => on.movePages(-1)),
-  key('pagedown C-f', 'PgDn', 'one page down', (on) => on.movePages(1)),
-  key('home g', 'Home g', 'first row', (on) => on.moveTo(0)),
-  key('end G', 'End G', 'last row', (on) => on.moveTo(Number.POSITIVE_INFINITY)),
-  key('C-z', 'Ctrl-Z', 'stop jfluid as a job; fg returns', (on) => on.suspend()),
+export const CHOOSER_BINDINGS: readonly Binding<RootChooser>[] = [
+  key('q C-c', 'leave without a root', (on) => on.quit(), 'leave'),
+  key('? f1', 'this page', (on) => on.toggle('help'), 'help'),
+  key('enter: Enter', 'take this method as the root, and attach', (on) => on.choose(), 'choose'),
+  key('/', 'search for a class or method', (on) => on.startSearch(), 'search'),
+  key('tab: Tab', 'candidates, tree, a name to type', (on) => on.turn(), 'other view'),
+  key('c', 'candidates', (on) => on.show('candidates')),
+  key('t', 'the sampled tree', (on) => on.show('tree')),
+  key('r', 'type a name', (on) => on.show('name'), 'type a name'),
+  key('space: Space', 'in the tree: open or close', (on) => on.tree?.enter(), 'open'),
+  key('*', 'in the tree: open or close everything below', (on) => on.tree?.openBelow()),
+  key('n', 'next match of the search', (on) => on.nextMatch(1)),
+  key('N', 'match before', (on) => on.nextMatch(-1)),
+  key('w', 'warnings in full', (on) => on.toggle('warnings')),
+  key('escape: Esc', 'close a page, end the search; else leave', (on) => on.escape()),
+  key('up k: Up k', 'one row up', (on) => on.move(-1)),
+  key('down j: Down j', 'one row down', (on) => on.move(1)),
+  key('right l: Right l', 'in the tree: open, then go below', (on) => on.tree?.goRight()),
+  key('left h: Left h', 'in the tree: close, then go to the caller', (on) => on.tree?.goLeft()),
+  key('pageup C-b: PgUp', 'one page up', (on) => on.movePages(-1)),
+  key('pagedown C-f: PgDn', 'one page down', (on) => on.movePages(1)),
+  key('home g: Home g', 'first row', (on) => on.moveTo(0)),
+  key('end G: End G', 'last row', (on) => on.moveTo(Number.POSITIVE_INFINITY)),
+  key('C-z: Ctrl-Z', 'stop jfluid as a job; fg returns', (on) => on.suspend()),
 ]

@@ -9,9 +9,10 @@ import type { LiveStatus } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { NameField } from './name-field.ts'
 import { Pages, stepOf } from './pages.ts'
-import { CHOOSER_BINDINGS, type ChooserActions, type ChooserPage, type RootChoice } from './root-choice.ts'
+import { CHOOSER_BINDINGS, type ChooserPage, type RootChoice } from './root-choice.ts'
 import { type ChooserScene, chooserLines, helpSize, listRoom } from './root-chooser-lines.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
+import type { View } from './views/view.ts'
 
 /** Nothing moves but words to the user. */
 const PERIOD_MS = 500
@@ -34,7 +35,7 @@ export async function chooseRoot(choice: RootChoice, screen: Screen): Promise<Ch
 const ORDER: readonly ChooserPage[] = ['candidates', 'tree', 'name']
 
 /** Exported for tests, which call `refresh` when they want. */
-export class RootChooser extends Frame<null> implements ChooserActions {
+export class RootChooser extends Frame<null> {
   readonly #choice: RootChoice
   readonly #model: LiveModel
   readonly #pages = new Pages<FramePage>()
@@ -166,11 +167,10 @@ export class RootChooser extends Frame<null> implements ChooserActions {
 
   /** The first click on a row selects it, another is Enter. */
   #click(line: number): void {
-    const { view } = this.#model
     if (line < 0 || line >= this.#model.bodyRows) return
     if (this.#page === 'name') this.#field.move(this.#first + line - this.#field.selected)
     else {
-      const [index, first] = this.#page === 'tree' ? [view.index, view.first] : [this.#selected, this.#first]
+      const { index, first } = this.tree ?? { index: this.#selected, first: this.#first }
       if (first + line === index) this.choose()
       else this.moveTo(first + line)
     }
@@ -215,35 +215,24 @@ export class RootChooser extends Frame<null> implements ChooserActions {
     return method === undefined ? null : this.#choice.rootOf(this.#choice.methodName(method))
   }
 
-  fold(): void {
-    if (this.#page === 'tree') this.#model.view.enter()
-  }
-
-  goRight(): void {
-    if (this.#page === 'tree') this.#model.view.goRight()
-  }
-
-  goLeft(): void {
-    if (this.#page === 'tree') this.#model.view.goLeft()
-  }
-
-  openBelow(): void {
-    if (this.#page === 'tree') this.#model.view.openBelow()
+  /** The sampled tree, while that is shown. */
+  get tree(): View | undefined {
+    return this.#page === 'tree' ? this.#model.view : undefined
   }
 
   move(rows: number): void {
-    if (this.#page === 'tree') this.#model.view.move(rows)
+    if (this.tree !== undefined) this.tree.move(rows)
     else if (this.#page === 'name') this.#field.move(rows)
     else this.moveTo(this.#selected + rows)
   }
 
   moveTo(index: number): void {
-    if (this.#page === 'tree') this.#model.view.moveTo(index)
+    if (this.tree !== undefined) this.tree.moveTo(index)
     else this.#selected = Math.max(0, Math.min(index, this.#choice.rows.length - 1))
   }
 
   movePages(pages: number): void {
-    if (this.#page === 'tree') this.#model.view.movePages(pages)
+    if (this.tree !== undefined) this.tree.movePages(pages)
     else this.move(pages * Math.max(1, this.#model.bodyRows - 1))
   }
 
@@ -271,11 +260,9 @@ export class RootChooser extends Frame<null> implements ChooserActions {
     )
   }
 
-  toggle(page: FramePage): void {
+  override toggle(page: FramePage): void {
     this.#pages.toggle(page)
   }
-
-  override reset(): void {}
 
   escape(): void {
     this.unsay()
