@@ -31,6 +31,11 @@ export function run(text: string, style: Style = 'plain'): Run {
   return { text, style }
 }
 
+/** The line of a row: in one style while it is selected. */
+export function rowLine(runs: Line, isSelected: boolean, columns: number): Line {
+  return isSelected ? [run(pad(runs.map(({ text }) => text).join(''), columns), 'selected')] : runs
+}
+
 export function glyphsOf({ unicode }: FrameScene): Glyphs {
   return unicode ? UNICODE : ASCII
 }

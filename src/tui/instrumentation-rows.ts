@@ -4,26 +4,17 @@ import type { MethodName, Tree } from '../cct/tree.ts'
 import { column } from '../profile/profile.ts'
 import { clean, count, ms, signature, span } from './format.ts'
 import type { InstrumentationFacts, SwapRow } from './instrumentation.ts'
+import type { Sort } from './rows.ts'
+import type { KeyedRow } from './views/keyed-view.ts'
 
-export interface InstrumentationRow {
-  /** Stays the same from picture to picture. */
-  readonly key: string
-  readonly depth: 0 | 1 | 2
+export interface InstrumentationRow extends KeyedRow {
   /** Members of a group, calls of a method, milliseconds of a redefinition. */
   readonly number: string
   /** When a redefinition was, or a method's first call, since recording began; empty for others. */
   readonly when: string
   readonly text: string
-  /** Undefined for what is no group. */
-  readonly open?: boolean
   /** Of a method with an id. */
   readonly method?: number
-}
-
-/** By what methods are in order. */
-export interface MethodOrder {
-  readonly by: 'calls' | 'first' | 'name'
-  readonly reversed: boolean
 }
 
 /** What follows is not for people to read. */
@@ -36,7 +27,7 @@ const MOST_REASON = 200
 export function instrumentationRows(
   facts: InstrumentationFacts,
   merged: Tree,
-  order: MethodOrder,
+  order: Sort,
   isOpen: (key: string) => boolean,
 ): InstrumentationRow[] {
   return [
@@ -80,7 +71,7 @@ function whenText(atMs: number | undefined): string {
 function methodGroups(
   facts: InstrumentationFacts,
   merged: Tree,
-  order: MethodOrder,
+  order: Sort,
   isOpen: (key: string) => boolean,
 ): InstrumentationRow[] {
   const { firstMethod, methods } = facts
@@ -137,11 +128,12 @@ interface Named {
   readonly text: string
 }
 
-function comparator({ by, reversed }: MethodOrder): (a: Named, b: Named) => number {
+/** By calls, by first calls (`perCall`) or by names. */
+function comparator({ column: by, reversed }: Sort): (a: Named, b: Named) => number {
   const sign = reversed ? -1 : 1
   const names = (a: Named, b: Named) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
   if (by === 'name') return (a, b) => sign * names(a, b)
-  if (by === 'first') {
+  if (by === 'perCall') {
     const first = (it: Named) => it.first ?? Number.MAX_VALUE
     return (a, b) => sign * (first(a) - first(b)) || names(a, b)
   }

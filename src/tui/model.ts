@@ -414,7 +414,7 @@ export class LiveModel implements Shared, ThreadChoice {
       this.say('nothing is searched for yet: type / and a part of a name')
       return
     }
-    const found = this.view.nextMatch(direction)
+    const found = this.view.find(direction)
     const matches = `"${clean(this.search)}"`
     const what = this.view.searched ?? (this.isFolded ? 'package' : 'method')
     const mayBeHidden = this.filter.least > 0 && !this.view.findsHidden

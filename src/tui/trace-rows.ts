@@ -7,13 +7,9 @@ import { criticalSteps, durationNs, pathOf, type Step } from '../profile/critica
 import { type OrderedCalls, orderedCalls } from '../profile/ordered-calls.ts'
 import { isWait, plural } from '../profile/text.ts'
 import { clean, count, time } from './format.ts'
+import type { KeyedRow } from './views/keyed-view.ts'
 
-export interface TraceRow {
-  /** Stays the same as long as there is the row. */
-  readonly key: string
-  readonly depth: number
-  /** Undefined for what has nothing below it. */
-  readonly open?: boolean
+export interface TraceRow extends KeyedRow {
   /** Since the call began. */
   readonly startNs?: number
   readonly totalNs?: number

@@ -7,11 +7,11 @@ import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
 import { AS_IT_IS, CHANGE_COLUMNS, methodsAlone, type Shape, type ShownChanges } from '../baseline.ts'
 import { count, cut, indent, pad, right, shortName, signature, width } from '../format.ts'
-import { glyphsOf, run } from '../frame-lines.ts'
+import { glyphsOf, rowLine, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Line, Style } from '../screen.ts'
 import { matcher } from '../search.ts'
-import { MOST_INDENT, nameColumn, wordsOf } from './columns.ts'
+import { hiddenText, MOST_INDENT, markerOf, nameColumn, numberColumns, wordsOf } from './columns.ts'
 import { OutlineView } from './outline-view.ts'
 import type { Shared } from './view.ts'
 
@@ -78,58 +78,51 @@ export class ChangesView extends OutlineView {
   override head(scene: Scene): Line {
     const { columns, unicode } = scene
     const words = wordsOf(scene)
-    const [wide, delta] = [columns >= 100, unicode ? 'Δ' : 'd']
-    const titles: readonly [string, number][] = [
-      [delta + words.total, wide ? 12 : 9],
-      [delta + words.self, wide ? 12 : 9],
-      [`${delta}% root`, 8],
-      [delta + words.calls, wide ? 14 : 9],
-      ['was', wide ? 11 : 9],
-    ]
-    const numbers = titles.map(([title, cells]) => right(cut(title, cells), cells)).join('')
-    const hidden = this.hidden > 0 ? `, ${count(this.hidden)} below ${this.shared.filter.least} % hidden` : ''
-    return [run(pad(`${pad(numbers, nameColumn(columns))}${this.title}${hidden}`, columns), 'header')]
+    const delta = unicode ? 'Δ' : 'd'
+    const titles = [delta + words.total, delta + words.self, `${delta}% root`, delta + words.calls, 'was']
+    const numbers = numberColumns(columns).map(({ cells }, i) => right(cut(titles[i]!, cells), cells))
+    const names = this.title + hiddenText(this.hidden, this.shared.filter.least)
+    return [run(pad(`${pad(numbers.join(''), nameColumn(columns))}${names}`, columns), 'header')]
   }
 
   override body(scene: Scene): Line[] {
     const { columns, nameOf } = scene
     const { tree } = this
     const glyphs = glyphsOf(scene)
-    const wide = columns >= 100
+    const cells = numberColumns(columns).map((it) => it.cells) as [number, number, number, number, number]
     const nameCells = columns - nameColumn(columns)
     const matches = matcher(this.shared.search, this.shared.nameText)
     const { wholeBefore } = this.changes
     const [total, self, calls, was] = changesOf(tree)
-    return this.rows.window(this.first, this.shared.bodyRows).map((row, i) => {
+    const rows = this.rows.window(this.first, this.shared.bodyRows)
+    return this.lines(rows, (row, isSelected) => {
       const { node } = row
-      const cost = (value: number, cells: number) =>
+      const cost = (value: number, room: number) =>
         right(
-          signed(value, (size) => costText(scene, size, cells - 2)),
-          cells,
+          signed(value, (size) => costText(scene, size, room - 2)),
+          room,
         )
       const share = wholeBefore > 0 ? signed(total[node]!, (size) => partText(size / wholeBefore)) : '-'
       const numbers =
-        cost(total[node]!, wide ? 12 : 9) +
-        cost(self[node]!, wide ? 12 : 9) +
-        right(share, 8) +
-        right(signed(calls[node]!, callsText), wide ? 14 : 9) +
-        right(costText(scene, was[node]!, wide ? 10 : 8), wide ? 11 : 9)
+        cost(total[node]!, cells[0]) +
+        cost(self[node]!, cells[1]) +
+        right(share, cells[2]) +
+        right(signed(calls[node]!, callsText), cells[3]) +
+        right(costText(scene, was[node]!, cells[4] - 1), cells[4])
       const isFlat = this.#of === 'methods'
       const before = isFlat ? '' : indent(row.depth, nameCells * MOST_INDENT)
-      const marker = isFlat ? '' : row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `
+      const marker = isFlat ? '' : markerOf(row, glyphs)
       const place = placeOf(tree, node, nameOf)
       const room = nameCells - width(before) - width(marker) - place.length
       const name = shortName(nameOf(tree.method[node]!), room, glyphs.ellipsis)
-      const text = pad(numbers, nameColumn(columns))
-      if (this.first + i === this.index)
-        return [run(pad(`${text}${before}${marker}${name}${place}`, columns), 'selected')]
-      return [
-        run(text, changeStyle(self[node]!, wholeBefore)),
+      const runs = [
+        run(pad(numbers, nameColumn(columns)), changeStyle(self[node]!, wholeBefore)),
         run(before, 'dim'),
         run(marker, 'key'),
         run(name, matches(tree.method[node]!) ? 'match' : 'plain'),
         run(place, 'dim'),
       ]
+      return rowLine(runs, isSelected, columns)
     })
   }
 }

@@ -7,8 +7,8 @@ import { type CostWords, wordsOf as reportWords } from '../../profile/cost-text.
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
 import { deviationText, sampledRow, stateText, UNSEEN_MARK, unseenMark } from '../../profile/sampled-rows.ts'
-import { count, cut, indent, pad, right, shortName, time, width } from '../format.ts'
-import { cells, glyphsOf, run } from '../frame-lines.ts'
+import { count, cut, type Glyphs, indent, right, shortName, time, width } from '../format.ts'
+import { cells, glyphsOf, rowLine, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Row, Sort, SortColumn } from '../rows.ts'
 import type { Line, Run, Style } from '../screen.ts'
@@ -23,7 +23,7 @@ interface Column {
   readonly cells: number
 }
 
-function numberColumns(
+export function numberColumns(
   screenColumns: number,
   words: CostWords = reportWords(METRICS.exact),
   share = '',
@@ -45,8 +45,13 @@ export function nameColumn(screenColumns: number): number {
 
 /** Which column has its head at this cell. */
 export function headAt(screenColumns: number, at: number): SortColumn {
+  return columnUnder(numberColumns(screenColumns), at)
+}
+
+/** The same of any columns, behind which names are. */
+export function columnUnder(columns: readonly Pick<Column, 'sort' | 'cells'>[], at: number): SortColumn {
   let end = 0
-  for (const { sort, cells } of numberColumns(screenColumns)) {
+  for (const { sort, cells } of columns) {
     end += cells
     if (at < end) return sort
   }
@@ -77,22 +82,32 @@ interface NamesHead {
 /** @param share  what the column of parts is called */
 export function columnHeads(scene: Scene, sort: Sort, share: string, { names, hidden }: NamesHead): Line {
   const { columns, model } = scene
-  const glyphs = glyphsOf(scene)
-  const head = (by: SortColumn, title: string): Run =>
-    by === sort.column
-      ? run((sort.reversed ? glyphs.up : glyphs.down) + title, 'sorted')
-      : run(title, 'header')
   const title = (names ?? (model.isFolded ? 'package' : 'method')) + hiddenText(hidden, model.filter.least)
-  const line: Run[] = []
-  for (const each of numberColumns(columns, wordsOf(scene), share)) {
-    const title = head(each.sort, each.title)
-    line.push(run(' '.repeat(each.cells - width(title.text)), 'header'), title)
-  }
-  line.push(run('  ', 'header'), head('name', cut(title, columns - nameColumn(columns) - 1)))
-  return [...line, run(' '.repeat(columns - cells(line)), 'header')]
+  const fitting = cut(title, columns - nameColumn(columns) - 1)
+  return headLine(scene, sort, numberColumns(columns, wordsOf(scene), share), '  ', fitting)
 }
 
-function hiddenText(hidden: number, least: number): string {
+/** Heads of numbers, each at the right end of its column, then what is between, then that of the names. */
+export function headLine(
+  scene: Scene,
+  sort: Sort,
+  numbers: readonly Column[],
+  between: string,
+  names: string,
+): Line {
+  const { down, up } = glyphsOf(scene)
+  const head = (by: SortColumn, title: string): Run =>
+    by === sort.column ? run((sort.reversed ? up : down) + title, 'sorted') : run(title, 'header')
+  const line: Run[] = []
+  for (const column of numbers) {
+    const title = head(column.sort, column.title)
+    line.push(run(' '.repeat(Math.max(0, column.cells - width(title.text))), 'header'), title)
+  }
+  line.push(run(between, 'header'), head('name', names))
+  return [...line, run(' '.repeat(Math.max(0, scene.columns - cells(line))), 'header')]
+}
+
+export function hiddenText(hidden: number, least: number): string {
   return hidden === 0 ? '' : `, ${count(hidden)} below ${least} % hidden`
 }
 
@@ -133,7 +148,7 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods): RowDrawer 
       ) +
       right(sampled ? deviationText(sampled, totalCost) : words.each(totalCost, times), each.cells)
     const before = row ? indent(row.depth, nameCells * MOST_INDENT) : ''
-    const marker = row ? (row.leaf ? '  ' : row.open ? `${glyphs.open} ` : `${glyphs.closed} `) : ''
+    const marker = row ? markerOf(row, glyphs) : ''
     const doing = row && tree ? stateText(tree, row.node) : ''
     const isUnseen = row && tree ? unseenMark(tree, row.node) !== '' : of?.unseen.has(method) === true
     const mark = doing + (isUnseen ? UNSEEN_MARK : '') + (isLeftOut?.(method) ? ' (left out)' : '')
@@ -141,15 +156,21 @@ export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods): RowDrawer 
     const place = row && tree ? placeOf(tree, row.node, nameOf) : ''
     const room = nameCells - width(before) - width(marker) - mark.length
     const name = shortName(called, room - place.length, glyphs.ellipsis) + mark
-    if (selected) return [run(pad(`${numbers}  ${before}${marker}${name}${place}`, columns), 'selected')]
-    return [
+    const runs = [
       run(numbers, heatOf(selfCost, whole)),
       run(`  ${before}`, 'dim'),
       run(marker, 'key'),
       run(name, matches(method) ? 'match' : 'plain'),
       ...(place === '' ? [] : [run(place, 'dim')]),
     ]
+    return rowLine(runs, selected, columns)
   }
+}
+
+/** Before the name of a row: whether it is open. */
+export function markerOf(row: { readonly open?: boolean; readonly leaf?: boolean }, glyphs: Glyphs): string {
+  if (row.leaf === true || row.open === undefined) return '  '
+  return row.open ? `${glyphs.open} ` : `${glyphs.closed} `
 }
 
 /** By its own cost, since a total is hot wherever something below it is. */

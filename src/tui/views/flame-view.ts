@@ -19,6 +19,10 @@ import { View } from './view.ts'
 const MOST_SEARCHED = 10_000
 
 export class FlameView extends View {
+  /** What costs little stands together by itself. */
+  override readonly isFiltered = false
+  override readonly whyUnfiltered =
+    'here, what costs little is drawn together; % hides rows in the other views'
   /** Made when it is looked at. */
   #flame: Flame | undefined
   /** Of the context that is as wide as the screen; empty for all roots. */
@@ -154,16 +158,8 @@ export class FlameView extends View {
     this.#flame = undefined
   }
 
-  override scroll(rows: number): void {
-    this.scrollTo(this.first + rows)
-    const { index, first } = this
-    const last = first + this.shared.bodyRows - 1
-    if (index < first) this.select(first)
-    else if (index > last) this.select(last)
-  }
-
   /** From one match that has a box to the next; where none has, it zooms to the one that costs most. */
-  protected override find(direction: 1 | -1): number {
+  override find(direction: 1 | -1): number {
     const { tree } = this
     const { nameText, search } = this.shared
     const matches = matcher(search, nameText)
@@ -210,15 +206,6 @@ export class FlameView extends View {
       return at !== undefined && flame.level(at.level)[at.index]?.node === node
     }
     this.#zoomTo([-1, tree.parent[node]!].find(hasBox) ?? node)
-  }
-
-  /** What costs little stands together by itself. */
-  override get isFiltered(): boolean {
-    return false
-  }
-
-  override get whyUnfiltered(): string {
-    return 'here, what costs little is drawn together; % hides rows in the other views'
   }
 
   override nothing(): string {

@@ -15,13 +15,13 @@ import { View } from './view.ts'
 export class HotView extends View {
   /** Made when it is looked at. */
   #rows: HotRows | undefined
-  #sort: Sort = { column: 'self', reversed: false }
+  override sort: Sort = { column: 'self', reversed: false }
   #selected: number | undefined
 
   get #hot(): HotRows {
     const { filter, nameText, tree } = this.shared
     const least = filter.least === 0 ? Number.NEGATIVE_INFINITY : (filter.least / 100) * rootTotal(tree)
-    this.#rows ??= new HotRows(tree, this.#sort, nameText, least)
+    this.#rows ??= new HotRows(tree, this.sort, nameText, least)
     return this.#rows
   }
 
@@ -45,14 +45,6 @@ export class HotView extends View {
     return this.hot
   }
 
-  override get sort(): Sort {
-    return this.#sort
-  }
-
-  protected override setSort(sort: Sort): void {
-    this.#sort = sort
-  }
-
   protected override rebuild(): void {
     this.#rows = undefined
   }
@@ -74,17 +66,10 @@ export class HotView extends View {
     this.shared.revealInTree(best)
   }
 
-  protected override find(direction: 1 | -1): number {
+  override find(direction: 1 | -1): number {
     const matches = matcher(this.shared.search, this.shared.nameText)
     const { methods } = this.#hot
-    const from = this.index
-    for (let step = 1; step <= methods.length; step++) {
-      const at = (from + direction * step + 2 * methods.length) % methods.length
-      if (!matches(methods[at]!.method)) continue
-      this.moveTo(at)
-      return methods.filter((hot) => matches(hot.method)).length
-    }
-    return 0
+    return this.findAround(direction, (at) => matches(methods[at]!.method))
   }
 
   override columnAt({ columns }: Scene, cell: number): SortColumn {
@@ -92,19 +77,18 @@ export class HotView extends View {
   }
 
   override head(scene: Scene): Line {
-    return columnHeads(scene, this.#sort, '% self', { hidden: this.#hot.hidden })
+    return columnHeads(scene, this.sort, '% self', { hidden: this.#hot.hidden })
   }
 
   override body(scene: Scene): Line[] {
-    const { tree, bodyRows } = this.shared
+    const { tree } = this.shared
     const draw = rowDrawer(scene, undefined, {
       maySample: hasSampledRows(tree),
       unseen: unseenMethods(tree),
     })
     const whole = rootTotal(tree)
-    return this.#hot.methods.slice(this.first, this.first + bodyRows).map((hot, i) => {
+    return this.lines(this.inSight(this.#hot.methods), (hot, selected) => {
       const numbers = [hot.total, hot.self, hot.calls] as const
-      const selected = this.first + i === this.index
       return draw(numbers, percent(hot.self, whole), whole, hot.method, selected)
     })
   }

@@ -29,7 +29,7 @@ export abstract class OutlineView extends View {
   #rows: TreeRows | undefined
   /** Those before, until new ones are made: what they have sorted may still be right. */
   #before: TreeRows | undefined
-  #sort: Sort = { column: 'total', reversed: false }
+  override sort: Sort = { column: 'total', reversed: false }
   #expansion = new Expansion()
   #openedByHand = false
   /** The selected node as a path, since indices change. */
@@ -64,7 +64,7 @@ export abstract class OutlineView extends View {
   protected get rows(): TreeRows {
     if (this.#rows === undefined) {
       const { nameText } = this.shared
-      this.#rows = new TreeRows(this.tree, this.#expansion, this.#sort, nameText, this.#before)
+      this.#rows = new TreeRows(this.tree, this.#expansion, this.sort, nameText, this.#before)
       this.#before = undefined
     }
     return this.#rows
@@ -112,14 +112,6 @@ export abstract class OutlineView extends View {
   override get id(): number | undefined {
     const node = this.rowNode
     return node < 0 ? undefined : this.tree.method[node]
-  }
-
-  override get sort(): Sort {
-    return this.#sort
-  }
-
-  protected override setSort(sort: Sort): void {
-    this.#sort = sort
   }
 
   protected override rebuild(): void {
@@ -200,7 +192,7 @@ export abstract class OutlineView extends View {
     if (line < 2 || line > bodyRows - 3) this.scrollTo(this.index - Math.floor(bodyRows / 3))
   }
 
-  protected override find(direction: 1 | -1): number {
+  override find(direction: 1 | -1): number {
     const { nameText, search } = this.shared
     const matches = new NodeMatches(this.rows, matcher(search, nameText))
     const node = direction > 0 ? matches.next(this.rowNode) : matches.previous(this.rowNode)
@@ -236,12 +228,11 @@ export abstract class OutlineView extends View {
     const draw = rowDrawer(scene, tree)
     const { self, total } = costsOf(tree)
     const calls = column(tree, 'calls')
-    return this.rows.window(this.first, this.shared.bodyRows).map((row, i) => {
+    return this.lines(this.rows.window(this.first, this.shared.bodyRows), (row, selected) => {
       const { node } = row
       const whole = this.wholeOf(tree, row.root)
       const share = percent(total[node]!, whole)
       const numbers = [total[node]!, self[node]!, calls[node]!] as const
-      const selected = this.first + i === this.index
       return draw(numbers, share, whole, tree.method[node]!, selected, row)
     })
   }

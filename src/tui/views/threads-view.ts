@@ -6,11 +6,11 @@ import type { ThreadTree, Tree } from '../../cct/tree.ts'
 import { column, rootTotal } from '../../profile/profile.ts'
 import { ASCII_BARS, BARS } from '../../profile/region-text.ts'
 import { clean, count, cut, pad, percent, right, shortCount, width } from '../format.ts'
-import { glyphsOf, partWord, run } from '../frame-lines.ts'
+import { glyphsOf, partWord, rowLine, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Sort, SortColumn } from '../rows.ts'
-import type { Line, Run } from '../screen.ts'
-import { heatOf, wordsOf } from './columns.ts'
+import type { Line } from '../screen.ts'
+import { columnUnder, headLine, heatOf, wordsOf } from './columns.ts'
 import { barLines } from './timeline-view.ts'
 import { NOT_FOLDED, type Shared, View } from './view.ts'
 
@@ -32,11 +32,11 @@ interface Costs {
 
 const CELLS = { total: 12, share: 8, calls: 12, bar: 14, id: 9 } as const
 /** In order, with their widths. */
-const COLUMNS: readonly (readonly [SortColumn, number])[] = [
-  ['total', CELLS.total],
-  ['share', CELLS.share],
-  ['calls', CELLS.calls],
-]
+const COLUMNS = [
+  { sort: 'total', cells: CELLS.total },
+  { sort: 'share', cells: CELLS.share },
+  { sort: 'calls', cells: CELLS.calls },
+] as const
 const BAR_CELLS = 10
 /** Id of the row of all virtual threads. */
 const VIRTUAL = 0
@@ -53,7 +53,10 @@ interface Pictures {
 
 export class ThreadsView extends View {
   readonly #choice: ThreadChoice
-  #sort: Sort = { column: 'total', reversed: false }
+  override sort: Sort = { column: 'total', reversed: false }
+  override readonly whyUnfolded = NOT_FOLDED
+  override readonly isFiltered = false
+  override readonly searched = 'thread'
   /** Id of the selected thread; undefined for the row of all. */
   #selected: number | undefined
   #sorted: readonly ThreadTree[] | undefined
@@ -78,7 +81,7 @@ export class ThreadsView extends View {
   }
 
   #inOrder(): readonly ThreadTree[] {
-    const { column: by, reversed } = this.#sort
+    const { column: by, reversed } = this.sort
     const sign = reversed ? -1 : 1
     const names = (a: ThreadTree, b: ThreadTree) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id - b.id)
     if (by === 'name') return this.#choice.threads.toSorted((a, b) => sign * names(a, b))
@@ -105,29 +108,11 @@ export class ThreadsView extends View {
     return 1 + this.#threads.findIndex(({ id }) => id === this.#selected)
   }
 
-  override get whyUnfolded(): string {
-    return NOT_FOLDED
-  }
-
-  override get isFiltered(): boolean {
-    return false
-  }
-
-  override get searched(): string {
-    return 'thread'
-  }
-
-  override get sort(): Sort {
-    return this.#sort
-  }
-
-  protected override setSort(sort: Sort): void {
+  override sortAs(sort: Sort): void {
     // A share is a total, and threads have no time of their own.
     const { column: by } = sort
-    this.#sort = {
-      ...sort,
-      column: by === 'self' ? 'calls' : by === 'share' ? 'total' : by === 'perCall' ? 'name' : by,
-    }
+    const column = by === 'self' ? 'calls' : by === 'share' ? 'total' : by === 'perCall' ? 'name' : by
+    super.sortAs({ ...sort, column })
   }
 
   protected override rebuild(): void {
@@ -147,18 +132,10 @@ export class ThreadsView extends View {
     return true
   }
 
-  protected override find(direction: 1 | -1): number {
+  override find(direction: 1 | -1): number {
     const wanted = this.shared.search.toLowerCase()
     const threads = this.#threads
-    const matches = (thread: ThreadTree | undefined) => thread?.name.toLowerCase().includes(wanted) === true
-    const from = direction > 0 ? this.index - 1 : Math.max(0, this.index - 1)
-    for (let step = 1; step <= threads.length; step++) {
-      const at = (from + direction * step + 2 * threads.length) % threads.length
-      if (!matches(threads[at])) continue
-      this.moveTo(at + 1)
-      return threads.filter(matches).length
-    }
-    return 0
+    return this.findAround(direction, (at) => at > 0 && threads[at - 1]!.name.toLowerCase().includes(wanted))
   }
 
   override detail(scene: Scene): string {
@@ -187,41 +164,29 @@ export class ThreadsView extends View {
   }
 
   override columnAt(_scene: Scene, cell: number): SortColumn {
-    let end = 0
-    for (const [by, cells] of COLUMNS) {
-      end += cells
-      if (cell < end) return by
-    }
-    return 'name'
+    return columnUnder(COLUMNS, cell)
   }
 
   override head(scene: Scene): Line {
-    const { down, up } = glyphsOf(scene)
     const words = wordsOf(scene)
-    const { column: by, reversed } = this.#sort
-    const head = (column: SortColumn, title: string): Run =>
-      column === by ? run((reversed ? up : down) + title, 'sorted') : run(title, 'header')
-    const line: Run[] = []
-    const titles = [head('total', words.total), run('% all', 'header'), head('calls', words.calls)]
-    for (const [i, title] of titles.entries()) {
-      const cells = COLUMNS[i]?.[1] ?? 0
-      line.push(run(' '.repeat(Math.max(0, cells - width(title.text))), 'header'), title)
+    const titles: Partial<Record<SortColumn, string>> = {
+      total: words.total,
+      share: '% all',
+      calls: words.calls,
     }
+    const columns = COLUMNS.map((it) => ({ ...it, title: titles[it.sort] ?? '' }))
     const { hasBar, seconds } = this.#pictures(scene.columns)
     const lately = seconds > 0 ? `  ${pad(`last ${seconds} s`, seconds)}` : ''
     const rest = `${' '.repeat(hasBar ? CELLS.bar : 0)}${lately}${right('id', CELLS.id)}${' '.repeat(seconds > 0 ? 3 : 2)}`
-    const name = head('name', partWord(scene.status))
-    const used = CELLS.total + CELLS.share + CELLS.calls + rest.length + width(name.text)
-    return [...line, run(rest, 'header'), name, run(' '.repeat(Math.max(0, scene.columns - used)), 'header')]
+    return headLine(scene, this.sort, columns, rest, partWord(scene.status))
   }
 
   override body(scene: Scene): Line[] {
-    const { first, index } = this
-    const { bodyRows, merged } = this.shared
-    const rows = [undefined, ...this.#threads].slice(first, first + bodyRows)
-    const whole = this.#costsOf(merged).total
+    const whole = this.#costsOf(this.shared.merged).total
     const pictures = this.#pictures(scene.columns)
-    return rows.map((thread, i) => this.#row(scene, thread, whole, pictures, first + i === index))
+    return this.lines(this.inSight([undefined, ...this.#threads]), (thread, isSelected) =>
+      rowLine(this.#row(scene, thread, whole, pictures), isSelected, scene.columns),
+    )
   }
 
   #row(
@@ -229,7 +194,6 @@ export class ThreadsView extends View {
     thread: ThreadTree | undefined,
     whole: number,
     { hasBar, seconds, most }: Pictures,
-    isSelected: boolean,
   ): Line {
     const { columns } = scene
     const words = wordsOf(scene)
@@ -249,9 +213,7 @@ export class ThreadsView extends View {
     const id = right(thread === undefined ? '' : `${thread.id}`, CELLS.id)
     const isInside = thread !== undefined && (activity?.inside ?? 0) > 0 && !isOver(scene)
     const mark = pad(isInside ? ` ${active}` : '', seconds > 0 ? 3 : 2)
-    const before = numbers + share + lately + id + mark
-    const who = cut(name, columns - width(before))
-    if (isSelected) return [run(pad(before + who, columns), 'selected')]
+    const who = cut(name, columns - width(numbers + share + lately + id + mark))
     const wanted = this.shared.search.toLowerCase()
     const isMatch = wanted !== '' && name.toLowerCase().includes(wanted)
     return [

@@ -31,6 +31,9 @@ interface Chart {
 }
 
 export class TimelineView extends View {
+  override readonly searched = 'row'
+  override readonly whyUnfolded = NOT_FOLDED
+  override readonly isFiltered = false
   #selected = 0
   #step = 0
   /** Of the latest drawing: what arrows choose from. */
@@ -51,20 +54,8 @@ export class TimelineView extends View {
 
   protected override rebuild(): void {}
 
-  protected override find(): number {
+  override find(): number {
     return 0
-  }
-
-  override get searched(): string {
-    return 'row'
-  }
-
-  override get whyUnfolded(): string {
-    return NOT_FOLDED
-  }
-
-  override get isFiltered(): boolean {
-    return false
   }
 
   /** Fewer seconds a sign. */
@@ -76,8 +67,6 @@ export class TimelineView extends View {
   override goLeft(): void {
     this.#step = Math.min(STEPS.length - 1, this.#step + 1)
   }
-
-  override enter(): void {}
 
   override detail(): string | undefined {
     const chart = this.#charts[this.index]

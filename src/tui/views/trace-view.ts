@@ -16,26 +16,25 @@ import {
   time,
   width,
 } from '../format.ts'
-import { glyphsOf, run } from '../frame-lines.ts'
+import { glyphsOf, rowLine, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
 import type { Path } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { matcher } from '../search.ts'
 import { type Place, type TraceRow, TraceRows } from '../trace-rows.ts'
-import { MOST_INDENT } from './columns.ts'
-import { type Shared, View } from './view.ts'
+import { MOST_INDENT, markerOf } from './columns.ts'
+import { KeyedView } from './keyed-view.ts'
+import type { Shared } from './view.ts'
 
 const CELLS = { start: 10, total: 10, share: 8, calls: 9 } as const
 const NAMES = CELLS.start + CELLS.total + CELLS.share + CELLS.calls + 2
 
-export class TraceView extends View {
+export class TraceView extends KeyedView<TraceRow> {
+  override readonly searched = 'method'
+  override readonly whyUnfolded = 'traced calls are of methods; P makes packages of those in t, m, c and f'
   readonly #trace: () => Trace | undefined
   readonly #methodName: (id: number) => MethodName
   #calls: { readonly of: Trace; readonly rows: TraceRows } | undefined
-  #rows: readonly TraceRow[] | undefined
-  /** By key: what was opened or closed by hand. */
-  readonly #open = new Map<string, boolean>()
-  #selected: string | undefined
 
   /** @param methodName  of a method, also where rows of other views are packages */
   constructor(shared: Shared, trace: () => Trace | undefined, methodName: (id: number) => MethodName) {
@@ -54,9 +53,8 @@ export class TraceView extends View {
     return this.#calls.rows
   }
 
-  get #shown(): readonly TraceRow[] {
-    this.#rows ??= this.#all?.rows((key) => this.#open.get(key), this.shared.filter.least) ?? []
-    return this.#rows
+  protected override makeRows(): readonly TraceRow[] {
+    return this.#all?.rows((key) => this.opened.get(key), this.shared.filter.least) ?? []
   }
 
   override nothing(): string {
@@ -71,43 +69,22 @@ export class TraceView extends View {
     )
   }
 
-  override get count(): number {
-    return this.#shown.length
-  }
-
-  /** At first that of the slowest call. */
-  override get index(): number {
-    const selected = this.#selected ?? `${this.#all?.slowest ?? 0}`
-    return Math.max(
-      0,
-      this.#shown.findIndex(({ key }) => key === selected),
-    )
-  }
-
-  get #row(): TraceRow | undefined {
-    return this.#shown[this.index]
+  protected override get firstKey(): string {
+    return `${this.#all?.slowest ?? 0}`
   }
 
   override get id(): number | undefined {
-    const { method } = this.#row ?? {}
+    const { method } = this.row ?? {}
     return method === undefined ? undefined : this.shared.idOf(method)
-  }
-
-  override get searched(): string {
-    return 'method'
   }
 
   override get findsHidden(): boolean {
     return true
   }
 
-  override get whyUnfolded(): string {
-    return 'traced calls are of methods; P makes packages of those in t, m, c and f'
-  }
-
   /** Of methods. */
   override get path(): Path {
-    const { call, method, place } = this.#row ?? {}
+    const { call, method, place } = this.row ?? {}
     if (method === undefined) return []
     if (call === undefined || place === undefined) return [method]
     const { tree } = this.#all!.ordered(call, place.track)
@@ -121,7 +98,7 @@ export class TraceView extends View {
   }
 
   override rowText({ unicode }: Scene): string | undefined {
-    const row = this.#row
+    const row = this.row
     if (row === undefined) return undefined
     const { calls, method, startNs, text = '', totalNs, wholeNs } = row
     const name = method === undefined ? text : signature(this.#methodName(method))
@@ -134,43 +111,10 @@ export class TraceView extends View {
     return parts.length === 0 ? name : `${name}  ${parts.join(', ')}`
   }
 
-  protected override rebuild(): void {
-    this.#rows = undefined
-  }
-
-  protected override select(index: number): void {
-    this.#selected = this.#shown[index]?.key
-  }
-
-  override enter(): void {
-    const row = this.#row
-    if (row?.open === undefined) return
-    this.#selected = row.key
-    this.#open.set(row.key, !row.open)
-    this.renew()
-    this.keepInSight()
-  }
-
-  override goRight(): void {
-    const open = this.#row?.open
-    if (open === false) this.enter()
-    else if (open === true) this.move(1)
-  }
-
-  override goLeft(): void {
-    const row = this.#row
-    if (row === undefined) return
-    if (row.open === true) this.enter()
-    else {
-      const above = this.#shown.slice(0, this.index).findLastIndex((it) => it.depth < row.depth)
-      if (above >= 0) this.moveTo(above)
-    }
-  }
-
   /** In the order of time, in all that the calls did, closed or not. */
-  protected override find(direction: 1 | -1): number {
+  override find(direction: 1 | -1): number {
     const all = this.#all
-    const row = this.#row
+    const row = this.row
     if (all === undefined || row === undefined) return 0
     const matches = matcher(this.shared.search, (id) => this.#nameText(id))
     const from = { call: row.call, track: 0, node: -1, ...row.place }
@@ -182,7 +126,7 @@ export class TraceView extends View {
         : (found.findLast((it) => order(it) < 0) ?? found.at(-1))
     if (place === undefined) return 0
     all.keep(place)
-    for (const key of all.keysAbove(place)) this.#open.set(key, true)
+    for (const key of all.keysAbove(place)) this.opened.set(key, true)
     this.renew()
     if (this.#indexOf(place) < 0) this.shared.unfilter()
     this.moveTo(this.#indexOf(place))
@@ -190,7 +134,7 @@ export class TraceView extends View {
   }
 
   #indexOf({ call, track, node }: Place): number {
-    return this.#shown.findIndex(
+    return this.rows.findIndex(
       (it) => it.call === call && it.place?.track === track && it.place.node === node,
     )
   }
@@ -201,7 +145,7 @@ export class TraceView extends View {
   }
 
   override detail({ columns }: Scene): string | undefined {
-    const { detail, method, text = '' } = this.#row ?? {}
+    const { detail, method, text = '' } = this.row ?? {}
     if (method !== undefined) return this.shared.isFolded ? signature(this.#methodName(method)) : undefined
     return cut(detail ?? text, columns - 2)
   }
@@ -218,34 +162,31 @@ export class TraceView extends View {
   override body(scene: Scene): Line[] {
     const { columns, unicode } = scene
     const glyphs = glyphsOf(scene)
-    const names = (id: number): string =>
-      clean(`${this.#methodName(id).class}.${this.#methodName(id).method}`)
-    const matches = matcher(this.shared.search, names)
-    const { first, index } = this
-    return this.#shown.slice(first, first + this.shared.bodyRows).map((row, i) => {
-      const { calls, depth, method, open, startNs, text = '', totalNs, wholeNs } = row
+    const matches = matcher(this.shared.search, (id) => this.#nameText(id))
+    return this.lines(this.inSight(this.rows), (row, isSelected) => {
+      const { calls, depth, method, startNs, text = '', totalNs, wholeNs } = row
       const numbers =
         right(startNs === undefined ? '' : time(startNs, unicode), CELLS.start) +
         right(totalNs === undefined ? '' : time(totalNs, unicode), CELLS.total) +
         right(totalNs === undefined ? '' : percent(totalNs, wholeNs), CELLS.share) +
         right(calls === undefined ? '' : count(calls, CELLS.calls - 1), CELLS.calls)
       const before = `  ${indent(depth, (columns - NAMES) * MOST_INDENT)}`
-      const marker = open === undefined ? '  ' : `${open ? glyphs.open : glyphs.closed} `
+      const marker = markerOf(row, glyphs)
       const room = columns - NAMES + 2 - width(before) - width(marker)
       const name =
         method === undefined
           ? cut(unicode ? text : text.replaceAll('…', '..').replaceAll('µ', 'u'), room)
           : shortName(this.#methodName(method), room, glyphs.ellipsis)
-      if (first + i === index) return [run(pad(numbers + before + marker + name, columns), 'selected')]
       const isLong = (totalNs ?? 0) >= wholeNs / 2 && method !== undefined
       const isMatch = method !== undefined && matches(method)
       const style = isMatch ? 'match' : depth === 0 ? 'title' : method === undefined ? 'key' : 'plain'
-      return [
+      const runs = [
         run(numbers, isLong ? 'hot' : 'plain'),
         run(before, 'dim'),
         run(marker, 'key'),
         run(name, style),
       ]
+      return rowLine(runs, isSelected, columns)
     })
   }
 }

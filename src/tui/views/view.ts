@@ -52,12 +52,19 @@ export interface Shared {
 export const NOT_FOLDED = 'here nothing is folded; P makes packages of the methods in t, m, c and f'
 
 export abstract class View {
-  protected readonly shared: Shared
   #first = 0
+  /** By what rows are in order; undefined where they cannot be sorted. */
+  sort: Sort | undefined = undefined
+  /** Whether rows that cost little can be left out. */
+  readonly isFiltered: boolean = true
+  /** What the key says where they cannot. */
+  readonly whyUnfiltered: string = 'here nothing is hidden; % hides rows of trees and of hot methods'
+  /** What a search looks through, where that is not methods or packages. */
+  readonly searched: string | undefined = undefined
+  /** What P says where rows are the same by method and by package; undefined where they are not. */
+  readonly whyUnfolded: string | undefined = undefined
 
-  constructor(shared: Shared) {
-    this.shared = shared
-  }
+  constructor(protected readonly shared: Shared) {}
 
   /** Rows, on the screen or not. */
   abstract get count(): number
@@ -99,30 +106,9 @@ export abstract class View {
   get method(): number | undefined {
     return this.shared.isFolded ? undefined : this.id
   }
-  /** By what rows are in order; undefined where they cannot be sorted. */
-  get sort(): Sort | undefined {
-    return undefined
-  }
-
-  /** Whether rows that cost little can be left out. */
-  get isFiltered(): boolean {
-    return true
-  }
-  /** What a search looks through, where that is not methods or packages. */
-  get searched(): string | undefined {
-    return undefined
-  }
   /** Whether a search finds what is left out. */
   get findsHidden(): boolean {
     return !this.isFiltered
-  }
-  /** What the key says where they cannot. */
-  get whyUnfiltered(): string {
-    return 'here nothing is hidden; % hides rows of trees and of hot methods'
-  }
-  /** What P says where rows are the same by method and by package; undefined where they are not. */
-  get whyUnfolded(): string | undefined {
-    return undefined
   }
   /** What to say of the selection, where that is not the name of its method in full. */
   detail(_scene: Scene): string | undefined {
@@ -138,8 +124,7 @@ export abstract class View {
   /** Looks at the tree, or sorts, anew. */
   protected abstract rebuild(): void
   /** How many match what is sought; the next one in this direction is selected then. */
-  protected abstract find(direction: 1 | -1): number
-  protected setSort(_sort: Sort): void {}
+  abstract find(direction: 1 | -1): number
 
   /** The heads of the columns. */
   abstract head(scene: Scene): Line
@@ -201,7 +186,7 @@ export abstract class View {
   }
 
   sortAs(sort: Sort): void {
-    this.setSort(sort)
+    this.sort = sort
     this.renew()
   }
 
@@ -223,7 +208,29 @@ export abstract class View {
     return false
   }
 
-  nextMatch(direction: 1 | -1): number {
-    return this.find(direction)
+  /** From the selected row to the next that matches, around the end; how many do. */
+  protected findAround(direction: 1 | -1, matches: (index: number) => boolean): number {
+    const { count, index } = this
+    let next = index
+    let found = 0
+    for (let step = 1; step <= count; step++) {
+      const at = (index + direction * step + count) % count
+      if (!matches(at)) continue
+      if (found === 0) next = at
+      found++
+    }
+    if (found > 0) this.moveTo(next)
+    return found
+  }
+
+  /** @param rows  those on the screen */
+  protected lines<Row>(rows: readonly Row[], line: (row: Row, isSelected: boolean) => Line): Line[] {
+    const selected = this.index - this.first
+    return rows.map((row, i) => line(row, i === selected))
+  }
+
+  /** Of all rows, those on the screen. */
+  protected inSight<Row>(all: readonly Row[]): readonly Row[] {
+    return all.slice(this.first, this.first + this.shared.bodyRows)
   }
 }
