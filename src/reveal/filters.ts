@@ -1,10 +1,10 @@
 // Which classes may be instrumented: --include, --exclude, --jdk, the deny-list, the classes that no filter can bring in, and
 // what is added by hand while a session runs.
 
-import { CLASS_HIDDEN, CLASS_JDK, CLASS_OURS } from '../base/class-info.ts'
+import { CLASS_OURS } from '../base/class-info.ts'
 import { type Chosen, isChosen, touches } from './chosen.ts'
 import { deniedClass } from './deny-list.ts'
-import type { ClassNode, Hierarchy } from './hierarchy.ts'
+import { type ClassNode, type Hierarchy, isHidden, isJdk } from './hierarchy.ts'
 import { type ClassPattern, matchesClass } from './patterns.ts'
 
 export interface FilterReport {
@@ -59,12 +59,7 @@ export class Filters {
   }
 
   admits(node: ClassNode, hierarchy: Hierarchy): boolean {
-    if ((node.flags & CLASS_OURS) !== 0) return false
-    if ((node.flags & CLASS_HIDDEN) !== 0 && node.nestHost !== 0 && node.nestHost !== node.id) {
-      const host = hierarchy.get(node.nestHost)
-      return host !== undefined && this.admits(host, hierarchy)
-    }
-    return this.wanted(node) && deniedClass(node.name) === null
+    return withHost(node, hierarchy, (it) => this.#wanted(it) && deniedClass(it.name) === null)
   }
 
   /**
@@ -72,21 +67,16 @@ export class Filters {
    * the deny-list.
    */
   follows(node: ClassNode, hierarchy: Hierarchy): boolean {
-    if ((node.flags & CLASS_OURS) !== 0) return false
-    if ((node.flags & CLASS_HIDDEN) !== 0 && node.nestHost !== 0 && node.nestHost !== node.id) {
-      const host = hierarchy.get(node.nestHost)
-      return host !== undefined && this.follows(host, hierarchy)
-    }
-    return (node.flags & CLASS_JDK) === 0 || this.wanted(node)
+    return withHost(node, hierarchy, (it) => !isJdk(it) || this.#wanted(it))
   }
 
   /** What the user asked for, before the deny-list. */
-  wanted(node: ClassNode): boolean {
+  #wanted(node: ClassNode): boolean {
     return this.#asked(node) || this.#isTouched(node)
   }
 
   #asked(node: ClassNode): boolean {
-    const jdk = (node.flags & CLASS_JDK) !== 0
+    const jdk = isJdk(node)
     if (jdk && !this.jdk) return false
     // Every pattern is tried, so that each can say what it matched.
     const excluded = countMatches(this.#exclude, node)
@@ -100,6 +90,14 @@ export class Filters {
       all.map((it) => ({ option, text: it.pattern.text, classes: it.classes.size }))
     return [...rows('include', this.#include), ...rows('exclude', this.#exclude)]
   }
+}
+
+/** Never for a class of ours. A hidden class goes with its nest host. */
+function withHost(node: ClassNode, hierarchy: Hierarchy, decide: (node: ClassNode) => boolean): boolean {
+  if ((node.flags & CLASS_OURS) !== 0) return false
+  if (!isHidden(node) || node.nestHost === 0 || node.nestHost === node.id) return decide(node)
+  const host = hierarchy.get(node.nestHost)
+  return host !== undefined && withHost(host, hierarchy, decide)
 }
 
 interface Counted {

@@ -5,7 +5,13 @@
 // appears later is linked then, and the classes that waited for it are reported to be looked at
 // again. The agent does not tell which loader is whose parent: see `resolve`.
 
-import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../base/class-info.ts'
+import {
+  CLASS_HIDDEN,
+  CLASS_JDK,
+  CLASS_OURS,
+  CLASS_UNINITIALISED,
+  type ClassInfo,
+} from '../base/class-info.ts'
 import { ACC_INTERFACE } from '../classfile/access.ts'
 
 export interface ClassNode {
@@ -66,7 +72,7 @@ export class Hierarchy {
    *
    * @returns new nodes, and old ones whose supertypes have changed
    */
-  add(infos: readonly ClassInfo[], created: (node: ClassNode) => void): ClassNode[] {
+  add(infos: readonly ClassInfo[]): ClassNode[] {
     const touched = new Set<ClassNode>()
     for (const info of infos) {
       let node = this.#nodes.get(info.id)
@@ -78,7 +84,6 @@ export class Hierarchy {
       node.flags = info.flags
       node.nestHost = info.nestHost
       node.defined = true
-      created(node)
     }
     for (const info of infos) {
       const node = this.node(info.id)
@@ -126,7 +131,7 @@ export class Hierarchy {
         const found = this.resolve(wanted, loader).filter((it) => it !== node)
         // A class of that name in another loader may be meant, or this loader may be about to define
         // its own: until the row comes, both are possible.
-        const sure = found.some((it) => it.loader === loader || (it.flags & CLASS_JDK) !== 0)
+        const sure = found.some((it) => it.loader === loader || isJdk(it))
         if (!sure) missing.push(wanted)
         return found.map((it) => it.id)
       }
@@ -156,7 +161,7 @@ export class Hierarchy {
     if (own.length > 0) return own
     // Of the bootstrap loader's names nobody else's copy is seen: everyone delegates to it first.
     const bootstrap = all.filter((it) => it.loader === 0)
-    return bootstrap.length > 0 && (bootstrap[0].flags & CLASS_JDK) !== 0 ? bootstrap : all
+    return isJdk(bootstrap[0]) ? bootstrap : all
   }
 
   /** Every known proper supertype, nearest superclasses first, each once. */
@@ -281,7 +286,7 @@ export class Hierarchy {
 
   #appeared(node: ClassNode): ClassNode[] {
     const waiting = this.#waiting.get(node.name)
-    if (waiting === undefined || (node.flags & CLASS_HIDDEN) !== 0) return []
+    if (waiting === undefined || isHidden(node)) return []
     const linked: ClassNode[] = []
     for (const waiter of [...waiting]) {
       if (waiter === node || !this.resolve(node.name, waiter.loader).includes(node)) continue
@@ -296,6 +301,19 @@ export class Hierarchy {
     }
     return linked
   }
+}
+
+export function isJdk(node: ClassNode | undefined): boolean {
+  return node !== undefined && (node.flags & CLASS_JDK) !== 0
+}
+
+export function isHidden(node: ClassNode): boolean {
+  return (node.flags & CLASS_HIDDEN) !== 0
+}
+
+/** Neither hidden nor ours. */
+export function isOrdinary(node: ClassNode): boolean {
+  return (node.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0
 }
 
 export function isInterface(node: ClassNode): boolean {

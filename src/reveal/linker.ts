@@ -10,10 +10,16 @@
 // classes for good, the call has entered the JDK, and what matters is only how far that opens the
 // gate (`leaf-calls.ts`).
 
-import { CLASS_HIDDEN, CLASS_JDK } from '../base/class-info.ts'
-import { ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
+import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import { type LambdaSite, type Site, siteKey } from './call-sites.ts'
-import { type ClassNode, type Hierarchy, isInterface, mayBeInitialised } from './hierarchy.ts'
+import {
+  type ClassNode,
+  type Hierarchy,
+  isHidden,
+  isInterface,
+  isJdk,
+  mayBeInitialised,
+} from './hierarchy.ts'
 import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf } from './leaf-calls.ts'
 import type { Mirror, MirrorMethod, Mirrors } from './mirror.ts'
 
@@ -41,16 +47,37 @@ export interface Linked {
   readonly opaque: readonly ClassNode[]
 }
 
-interface Sink {
-  readonly targets: Map<string, MethodRef>
-  gate: number
-  readonly onward: Map<string, LoadedSite>
-  readonly dispatchers: Set<ClassNode>
-  readonly opaque: Set<ClassNode>
-  complete: boolean
+/** A `Linked` in the making. */
+class Sink {
+  readonly targets = new Map<string, MethodRef>()
+  gate = GATE_CLOSED
+  readonly onward = new Map<string, LoadedSite>()
+  readonly dispatchers = new Set<ClassNode>()
+  readonly opaque = new Set<ClassNode>()
+  /** No method table is missing. */
+  complete = true
+
+  target(node: ClassNode, method: MirrorMethod): void {
+    this.targets.set(placeOf({ node, method }), { node, method })
+  }
+
+  lead(site: Site, loader: number): void {
+    this.onward.set(keyOf({ site, loader }), { site, loader })
+  }
+
+  finish(): Linked | null {
+    if (!this.complete) return null
+    return {
+      targets: [...this.targets.values()],
+      gate: this.gate,
+      onward: [...this.onward.values()],
+      dispatchers: [...this.dispatchers],
+      opaque: [...this.opaque],
+    }
+  }
 }
 
-const OBJECT = 'java/lang/Object'
+export const OBJECT = 'java/lang/Object'
 const PROBES = 'java/lang/JFluid'
 const OBJECT_METHODS = new Set([
   '<init>()V',
@@ -94,7 +121,7 @@ export class Linker {
   /** Neither the class nor any supertype is followed: no method of interest is found from here up. */
   closed(node: ClassNode): boolean {
     if (node.followed) return false
-    if ((node.flags & CLASS_JDK) !== 0 && !this.opensJdk) return true
+    if (isJdk(node) && !this.opensJdk) return true
     let closed = this.#closed.get(node.id)
     if (closed === undefined) {
       const above = this.hierarchy.ancestors(node)
@@ -108,16 +135,9 @@ export class Linker {
 
   /** What the site can reach now; null if method tables are `wanted` first. */
   link({ site, loader }: LoadedSite): Linked | null {
-    const sink: Sink = {
-      targets: new Map(),
-      gate: GATE_CLOSED,
-      onward: new Map(),
-      dispatchers: new Set(),
-      opaque: new Set(),
-      complete: true,
-    }
+    const sink = new Sink()
     // Class bytes asked for late may hold our own probes.
-    if (site.owner.startsWith(PROBES)) return finish(sink)
+    if (site.owner.startsWith(PROBES)) return sink.finish()
     const owners = this.hierarchy.resolve(site.owner, loader)
     switch (site.kind) {
       case 'exact':
@@ -143,7 +163,7 @@ export class Linker {
         sink.gate = GATE_FULL
         break
     }
-    return sink.complete ? finish(sink) : null
+    return sink.finish()
   }
 
   /**
@@ -152,31 +172,18 @@ export class Linker {
    * from there is no news.
    */
   linkReceiver(node: ClassNode, selectors: Iterable<string>, overriding: Iterable<string>): Linked | null {
-    const sink: Sink = {
-      targets: new Map(),
-      gate: GATE_CLOSED,
-      onward: new Map(),
-      dispatchers: new Set(),
-      opaque: new Set(),
-      complete: true,
-    }
+    const sink = new Sink()
     for (const selector of selectors) this.#receiver(node, memberOf(selector), sink)
     for (const selector of overriding) this.#overrider(node, memberOf(selector), sink)
-    return sink.complete ? finish(sink) : null
+    return sink.finish()
   }
 
   /** Only overriders below an excluded type: what the JVM itself, not a call site, may invoke. */
   linkOverriders(type: ClassNode, selector: string): Linked | null {
-    const sink: Sink = {
-      targets: new Map(),
-      gate: GATE_CLOSED,
-      onward: new Map(),
-      dispatchers: new Set([type]),
-      opaque: new Set(),
-      complete: true,
-    }
+    const sink = new Sink()
+    sink.dispatchers.add(type)
     this.#overriders(type, memberOf(selector), sink)
-    return sink.complete ? finish(sink) : null
+    return sink.finish()
   }
 
   /** Handles of the lambdas that a hidden class may be the proxy of; null while they are wanted. */
@@ -206,7 +213,7 @@ export class Linker {
   }
 
   isLambdaProxy(node: ClassNode): boolean {
-    return (node.flags & CLASS_HIDDEN) !== 0 && LAMBDA_PROXY.test(node.name)
+    return isHidden(node) && LAMBDA_PROXY.test(node.name)
   }
 
   /** The mirror; null if unreadable; undefined, and wanted, if not there. */
@@ -222,18 +229,23 @@ export class Linker {
     return mirror
   }
 
+  /** Those of its own, as far as they are known. */
+  methodsOf(node: ClassNode): MethodRef[] {
+    return (this.mirrors.get(node.id)?.methods ?? []).map((method) => ({ node, method }))
+  }
+
   #exact(owner: ClassNode, member: Member, sink: Sink): void {
     if (this.closed(owner)) this.#enterExcluded(owner, member, sink)
     else this.#find(owner, member, sink)
   }
 
   #any(owner: ClassNode, sink: Sink): void {
-    if (!owner.followed || (owner.flags & CLASS_HIDDEN) !== 0) return
+    if (!owner.followed || isHidden(owner)) return
     const mirror = this.mirror(owner)
     if (mirror === undefined) sink.complete = false
     for (const method of mirror?.methods ?? []) {
       const runs = (method.access & ACC_ABSTRACT) === 0 && method.name !== INITIALISER.name
-      if (runs) addTarget(sink, owner, method)
+      if (runs) sink.target(owner, method)
     }
   }
 
@@ -282,22 +294,22 @@ export class Linker {
       if (!node.followed || !mayBeInitialised(node)) continue
       const method = this.#declared(node, INITIALISER)
       if (method === undefined) sink.complete = false
-      else if (method) addTarget(sink, node, method)
+      else if (method) sink.target(node, method)
     }
     for (const name of this.hierarchy.missingAbove(owner)) {
-      addOnward(sink, { site: { kind: 'init', owner: name }, loader: owner.loader })
+      sink.lead({ kind: 'init', owner: name }, owner.loader)
     }
   }
 
   #receiver(node: ClassNode, member: Member, sink: Sink): void {
-    if ((node.flags & CLASS_HIDDEN) !== 0) {
+    if (isHidden(node)) {
       if (this.isLambdaProxy(node)) {
         const handles = this.lambdaHandles(node)
         if (handles === null) sink.complete = false
         else if (handles.length === 0 && !this.closed(node)) {
           sink.opaque.add(node) // its metafactory was called by hand: what it stands for is not written anywhere
           sink.gate = GATE_ANY
-        } else for (const it of handles) addOnward(sink, it)
+        } else for (const { site, loader } of handles) sink.lead(site, loader)
       } else if (!this.closed(node)) {
         sink.opaque.add(node)
         sink.gate = GATE_ANY
@@ -343,7 +355,7 @@ export class Linker {
       return
     }
     const unknown = classes.map((it) => it.missingSuper).find((it) => it !== null)
-    if (unknown) addOnward(sink, { site: { kind: 'exact', ...member, owner: unknown }, loader: start.loader })
+    if (unknown) sink.lead({ kind: 'exact', ...member, owner: unknown }, start.loader)
     if (member.name.startsWith('<')) {
       if (outside) this.#enterExcluded(outside, member, sink)
       return
@@ -390,9 +402,7 @@ export class Linker {
       this.#enterExcluded(excludedInterface, member, sink)
     }
     for (const name of this.hierarchy.missingAbove(start)) {
-      if (name !== unknown) {
-        addOnward(sink, { site: { kind: 'exact', ...member, owner: name }, loader: start.loader })
-      }
+      if (name !== unknown) sink.lead({ kind: 'exact', ...member, owner: name }, start.loader)
     }
   }
 
@@ -405,7 +415,7 @@ export class Linker {
 
   #found(node: ClassNode, method: MirrorMethod, member: Member, sink: Sink): void {
     if ((method.access & ACC_ABSTRACT) !== 0) return
-    if (node.followed) addTarget(sink, node, method)
+    if (node.followed) sink.target(node, method)
     else this.#enterExcluded(node, member, sink)
   }
 
@@ -431,24 +441,16 @@ function memberOf(selector: string): Member {
   return { name: selector.slice(0, at), descriptor: selector.slice(at) }
 }
 
-function isJdk(node: ClassNode): boolean {
-  return (node.flags & CLASS_JDK) !== 0
+export function hasCode({ method }: MethodRef): boolean {
+  return (method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0
 }
 
-function addTarget(sink: Sink, node: ClassNode, method: MirrorMethod): void {
-  sink.targets.set(`${node.id}:${method.index}`, { node, method })
+/** Identity of a site. */
+export function keyOf({ site, loader }: LoadedSite): string {
+  return `${loader}${siteKey(site)}`
 }
 
-function addOnward(sink: Sink, it: LoadedSite): void {
-  sink.onward.set(`${it.loader}${siteKey(it.site)}`, it)
-}
-
-function finish(sink: Sink): Linked {
-  return {
-    targets: [...sink.targets.values()],
-    gate: sink.gate,
-    onward: [...sink.onward.values()],
-    dispatchers: [...sink.dispatchers],
-    opaque: [...sink.opaque],
-  }
+/** Identity of a method. */
+export function placeOf({ node, method }: MethodRef): string {
+  return `${node.id}:${method.index}`
 }

@@ -19,11 +19,9 @@ export class MethodIds {
   readonly #targets: (MethodTarget | undefined)[] = []
   readonly #byPlace = new Map<string, MethodTarget>()
   readonly #classes = new Set<number>()
-  readonly #first: number
+  readonly #without = new Set<number>()
 
-  constructor(first = 1) {
-    this.#first = first
-  }
+  constructor(private readonly first = 1) {}
 
   /** @throws Error if the method has an id already: the callers' invariant is "at most once". */
   add(target: Omit<MethodTarget, 'id'>): MethodTarget {
@@ -31,7 +29,7 @@ export class MethodIds {
     if (this.#byPlace.has(place)) {
       throw new Error(`method ${target.className}.${target.name}${target.descriptor} revealed twice`)
     }
-    const added = { id: this.#targets.length + this.#first, ...target }
+    const added = { id: this.#targets.length + this.first, ...target }
     this.#targets.push(added)
     this.#byPlace.set(place, added)
     this.#classes.add(target.classId)
@@ -48,11 +46,11 @@ export class MethodIds {
   }
 
   has(id: number): boolean {
-    return this.#targets[id - this.#first] !== undefined
+    return this.#targets[id - this.first] !== undefined
   }
 
   get(id: number): MethodTarget {
-    const target = this.#targets[id - this.#first]
+    const target = this.#targets[id - this.first]
     if (target === undefined) throw new Error(`no method has id ${id}`)
     return target
   }
@@ -61,9 +59,23 @@ export class MethodIds {
     return this.#byPlace.size
   }
 
+  /** They were to have probes and have none. */
+  dropped(ids: Iterable<number>): void {
+    for (const id of ids) this.#without.add(id)
+  }
+
+  /** Methods that were `dropped`, or are new, and get probes. */
+  takenAfterAll(ids: Iterable<number>): void {
+    for (const id of ids) this.#without.delete(id)
+  }
+
+  get withProbes(): number {
+    return this.size - this.#without.size
+  }
+
   /** An id for something else that has rows in a tree. */
   reserve(): number {
-    return this.#targets.push(undefined) - 1 + this.#first
+    return this.#targets.push(undefined) - 1 + this.first
   }
 
   [Symbol.iterator](): IterableIterator<MethodTarget> {

@@ -4,10 +4,12 @@
 // needed. Method tables stay for the session; the class files behind them (needed to read bodies)
 // are kept up to a budget, oldest dropped first, and asked for again in the rare case.
 
+import { CLASS_UNINITIALISED } from '../base/class-info.ts'
 import { hasAnnotation } from '../classfile/annotations.ts'
 import { type ClassFile, ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { readableClassFile } from '../classfile/recent.ts'
 import { type LambdaSite, type MethodBody, NO_BODY, readBody, type Site } from './call-sites.ts'
+import { type Hierarchy, isJdk } from './hierarchy.ts'
 
 export interface MirrorMethod {
   /** Index in the class file's `methods` table. */
@@ -43,7 +45,6 @@ const BATCH = 500
 const BUDGET_BYTES = 32 * 1024 * 1024
 
 export class Mirrors {
-  readonly #port: RevealPort
   readonly #mirrors = new Map<number, Mirror | null>()
   readonly #files = new Map<number, ClassFile>()
   readonly #lambdas = new Map<number, readonly LambdaSite[]>()
@@ -52,16 +53,11 @@ export class Mirrors {
   parsed = 0
   /** Included classes that could not be read: what they call is unknown. */
   unreadable = 0
-  readonly #isIncluded: (id: number) => boolean
 
-  /**
-   * @param isIncluded whether calls in a class are followed. Of one whose calls are not only the method
-   *                   table is wanted, and without it every method below is taken for an override.
-   */
-  constructor(port: RevealPort, isIncluded: (id: number) => boolean = () => true) {
-    this.#port = port
-    this.#isIncluded = isIncluded
-  }
+  constructor(
+    private readonly port: RevealPort,
+    private readonly hierarchy: Hierarchy,
+  ) {}
 
   /** The mirror; null if the class cannot be read; undefined if nobody has asked for it yet. */
   get(id: number): Mirror | null | undefined {
@@ -89,21 +85,39 @@ export class Mirrors {
     return mirror
   }
 
-  /** Makes mirrors, and class files, available for all `ids`. */
-  async fetch(ids: readonly number[], isJdk: (id: number) => boolean, files: boolean): Promise<void> {
-    const missing = ids.filter((id) => (files ? !this.hasFile(id) : !this.#mirrors.has(id)))
+  /** Makes mirrors available for all `ids`. */
+  async fetch(ids: readonly number[]): Promise<void> {
+    await this.#fetch(ids.filter((id) => !this.#mirrors.has(id)))
+  }
+
+  /** Makes mirrors and class files available for all `ids`. */
+  async fetchFiles(ids: Iterable<number>): Promise<void> {
+    await this.#fetch([...new Set(ids)].filter((id) => !this.hasFile(id)))
+  }
+
+  async #fetch(missing: readonly number[]): Promise<void> {
     for (let at = 0; at < missing.length; at += BATCH) {
       const batch = missing.slice(at, at + BATCH)
-      const answers = await this.#port.classBytes(batch)
+      const answers = await this.port.classBytes(batch)
       for (const [i, id] of batch.entries()) {
         const bytes = answers[i]
-        if (bytes) this.put(id, bytes, isJdk(id))
+        if (bytes) this.put(id, bytes, isJdk(this.hierarchy.get(id)))
         else {
-          if (this.#isIncluded(id)) this.unreadable++
+          if (this.#isFollowed(id)) this.unreadable++
           if (!this.#mirrors.has(id)) this.#mirrors.set(id, null)
         }
       }
     }
+  }
+
+  /**
+   * Whether calls in the class are missing if it cannot be read. Of one whose calls are not followed only the method table is
+   * wanted, and without it every method below is taken for an override. One whose initialiser has failed shows no bytes, and
+   * will never run.
+   */
+  #isFollowed(id: number): boolean {
+    const node = this.hierarchy.get(id)
+    return node === undefined || (node.included && (node.flags & CLASS_UNINITIALISED) === 0)
   }
 
   /** What a method's bytecode can cause to run. Its class file must have been fetched. */

@@ -21,39 +21,17 @@
 // behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
 
 import { append } from '../base/arrays.ts'
-import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNMODIFIABLE } from '../base/class-info.ts'
-import { debug } from '../base/debug.ts'
 import { isJdkName } from '../base/jdk-names.ts'
-import { ACC_ABSTRACT, ACC_FINAL, ACC_NATIVE, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
-import { classNames } from '../classfile/descriptor.ts'
-import { siteKey } from './call-sites.ts'
-import { type Chosen, isChosen } from './chosen.ts'
-import { deniedClass, deniedMethod } from './deny-list.ts'
-import { type ClassNode, mayBeInitialised } from './hierarchy.ts'
-import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf, OBJECT_SELECTORS } from './leaf-calls.ts'
-import type { Linked, Linker, LoadedSite, MethodRef } from './linker.ts'
-import type { MethodIds, MethodTarget } from './method-ids.ts'
+import { ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
+import type { Classes } from './classes.ts'
+import { type ClassNode, isHidden, isJdk, mayBeInitialised } from './hierarchy.ts'
+import { GATE_ANY, GATE_CLOSED, GATE_FULL, OBJECT_SELECTORS } from './leaf-calls.ts'
+import { keyOf, type Linked, type Linker, type LoadedSite, type MethodRef, OBJECT } from './linker.ts'
+import type { MethodTarget } from './method-ids.ts'
 import type { Mirror, MirrorMethod } from './mirror.ts'
+import { HIDDEN, type Taker } from './taker.ts'
 import { jdkUpcalls, upcalls } from './upcalls.ts'
 
-export interface Skipped {
-  /** Internal name. */
-  readonly className: string
-  /** `*` when it is the whole class. */
-  readonly method: string
-  readonly descriptor: string
-  readonly reason: string
-}
-
-/** A method that has been reached and has no id. */
-type WithoutId = Omit<MethodTarget, 'id' | 'root'>
-
-/** Internal name of the class. */
-export type MethodFilter = (className: string, name: string, descriptor: string) => boolean
-
-const OBJECT = 'java/lang/Object'
-const HIDDEN =
-  'hidden class, defined before the session or outside a root: its own calls, and what only it calls, are missing'
 /** What a call may reach in so many classes tells nobody anything, and costs their method tables. */
 const MANY_RECEIVERS = 16
 const REFLECTIVE = new Set([
@@ -74,144 +52,35 @@ export class Reach {
   /** Types of objects that native code is given, by class id: it may call any method of theirs. */
   readonly #families = new Set<number>()
   readonly #initialised = new Set<string>()
-  readonly #decided = new Set<string>()
-  readonly #skippedOnce = new Set<string>()
   #jdkUpcalls = jdkUpcalls(false)
   readonly #blocked = new Set<string>()
-  #gate = GATE_CLOSED
   #swept = GATE_CLOSED
-  #reflection = false
-
-  /** Taken since the scheme last looked. */
-  fresh: MethodTarget[] = []
-  /** Skipped since the session was last told. */
-  skipped: Skipped[] = []
   /** Some of the JDK is read and some is not, which may call what the former declares. */
   #isPartOfJdkRead = false
-  /** Of a class of which only methods that are added by hand are included. */
-  readonly #isAdded: MethodFilter
-  /** Those that the user leaves out, while the session runs. */
-  #isLeftOut: MethodFilter = () => false
-  readonly #leftOut = new Map<string, WithoutId>()
-  #isFull = false
-  #passThrough: MethodRef[] = []
-  /** What methods that were not passed through have led to. */
-  #owed: LoadedSite[] = []
+  readonly linker: Linker
 
   constructor(
-    readonly linker: Linker,
-    readonly ids: MethodIds,
+    private readonly classes: Classes,
+    readonly taker: Taker,
     /** A body may be expanded in the load hook of its class: scheme A, or code that is left out. */
-    readonly expandsInHook: boolean,
-    /** Methods that get probes although they are intrinsics, by class, name and descriptor. */
-    readonly intrinsicsToTake: ReadonlySet<string> = new Set(),
-    isAdded: MethodFilter = () => false,
-    /** Methods that are taken at most, besides roots. */
-    readonly mostMethods = Number.POSITIVE_INFINITY,
+    private readonly expandsInHook: boolean,
   ) {
-    this.#isAdded = isAdded
-  }
-
-  /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
-  get reflection(): boolean {
-    return this.#reflection
-  }
-
-  /** Whether a method was not taken because there were too many. */
-  get isFull(): boolean {
-    return this.#isFull
-  }
-
-  get gate(): number {
-    return this.#gate
-  }
-
-  refOf(target: MethodTarget): MethodRef | null {
-    const node = this.linker.hierarchy.get(target.classId)
-    const method = this.linker.mirrors.get(target.classId)?.methods[target.methodIndex]
-    return node && method ? { node, method } : null
-  }
-
-  /** Gives the method an id, or a reason why not, unless that has been done. */
-  take(ref: MethodRef, root = false): MethodTarget | null {
-    const { node, method } = ref
-    if ((method.access & ACC_ABSTRACT) !== 0) return null
-    const place = placeOf(ref)
-    if (this.#decided.has(place)) return null
-    // A class initialiser may have run long ago.
-    if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
-    this.#decided.add(place)
-    if (node.followed && !root && !this.#isIncluded(ref)) {
-      const denied = isJdk(node) ? deniedClass(node.name) : null
-      if (denied !== null) this.skip(node.name, '*', '', denied)
-      if ((method.access & ACC_NATIVE) === 0) this.#passThrough.push(ref)
-      else if (isJdk(node)) this.openGate(gateOf([node.name], method.name, method.descriptor))
-      else this.#enterNative(ref)
-      return null
-    }
-    const reason = this.#reasonToSkip(ref)
-    if (reason !== null) {
-      this.skip(node.name, method.name, method.descriptor, reason)
-      return null
-    }
-    const { index: methodIndex, name, descriptor } = method
-    if (!root && this.#isLeftOut(node.name, name, descriptor)) {
-      this.#leftOut.set(place, { classId: node.id, methodIndex, className: node.name, name, descriptor })
-      return null
-    }
-    if (!root && this.ids.size >= this.mostMethods) {
-      this.#isFull = true
-      return null
-    }
-    const target = this.ids.add({
-      classId: node.id,
-      methodIndex,
-      className: node.name,
-      name,
-      descriptor,
-      root,
-    })
-    this.fresh.push(target)
-    return target
-  }
-
-  #isIncluded({ node, method }: MethodRef): boolean {
-    return node.included && (!node.added || this.#isAdded(node.name, method.name, method.descriptor))
-  }
-
-  /**
+    this.linker = classes.linker
+  } /**
    * Classes that were left out have methods now that are added by hand, as the filter says: what has been reached of them is
    * taken, by what had led to it before.
    */
   async opened(nodes: readonly ClassNode[]): Promise<void> {
-    const { hierarchy, mirrors } = this.linker
-    const reached = nodes.flatMap((node) =>
-      (mirrors.get(node.id)?.methods ?? [])
-        .filter((method) => this.#decided.has(placeOf({ node, method })))
-        .map(({ index, name, descriptor }) => ({
-          ...{ classId: node.id, methodIndex: index, className: node.name, name, descriptor },
-        })),
-    )
-    this.#takeAgain(reached)
+    const { hierarchy } = this.linker
+    const reached = nodes
+      .flatMap((node) => this.linker.methodsOf(node))
+      .filter((it) => this.taker.isDecided(it))
+    this.taker.takeAgain(reached.map(({ node, method }) => ({ classId: node.id, methodIndex: method.index })))
     // Sites of a supertype have led to them before, or opened the gate.
     const owners = new Set(nodes.flatMap((it) => hierarchy.subtypesOf(it)).map((it) => it.name))
     const sites = [...owners].flatMap((name) => this.#byOwner.get(name) ?? [])
     await this.reach(sites, true)
     await this.appeared(nodes)
-  }
-
-  /**
-   * From now on these methods are left out, and what only they call is not looked for.
-   *
-   * @returns those of them that were left out before, and are not any more: they are taken now
-   */
-  leaveOut(isLeftOut: MethodFilter): MethodTarget[] {
-    this.#isLeftOut = isLeftOut
-    const back = [...this.#leftOut].filter(
-      ([, { className, name, descriptor }]) => !isLeftOut(className, name, descriptor),
-    )
-    for (const [place] of back) this.#leftOut.delete(place)
-    return this.#takeAgain(back.map(([, method]) => method))
   }
 
   /** The session reads the JDK, but for classes that it leaves out: one of them is there. */
@@ -221,106 +90,17 @@ export class Reach {
     this.#swept = GATE_CLOSED // what it may call back was passed over before
   }
 
-  /** Of what was decided before, and has no id. */
-  #takeAgain(methods: readonly WithoutId[]): MethodTarget[] {
-    const taken: MethodTarget[] = []
-    for (const { classId, methodIndex } of methods) {
-      const node = this.linker.hierarchy.get(classId)
-      const method = this.linker.mirrors.get(classId)?.methods[methodIndex]
-      if (!node || !method || this.ids.find(classId, methodIndex) !== undefined) continue
-      this.#decided.delete(placeOf({ node, method }))
-      const target = this.take({ node, method })
-      if (target !== null) taken.push(target)
-    }
-    return taken
-  }
-
-  /** Whether it could be a root. Changes nothing. */
-  isUsable({ node, method }: MethodRef): boolean {
-    return (
-      (method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0 &&
-      deniedMethod(node.name, method.name) === null &&
-      (node.flags & (CLASS_HIDDEN | CLASS_UNMODIFIABLE)) === 0 &&
-      !this.#isIntrinsic({ node, method })
-    )
-  }
-
-  /** Whether a class has a method that is chosen, named by the filter, and could have probes. Its table must be there. */
-  hasUsable(node: ClassNode, chosen: Chosen, filter: MethodFilter = () => true): boolean {
-    const methods = this.linker.mirrors.get(node.id)?.methods ?? []
-    return methods.some(
-      (method) =>
-        isChosen(chosen, { className: node.name, name: method.name, descriptor: method.descriptor }) &&
-        filter(node.name, method.name, method.descriptor) &&
-        this.isUsable({ node, method }),
-    )
-  }
-
-  #isIntrinsic({ node, method }: MethodRef): boolean {
-    return method.intrinsic && !this.intrinsicsToTake.has(`${node.name}.${method.name}${method.descriptor}`)
-  }
-
-  #reasonToSkip(ref: MethodRef): string | null {
-    const { node, method } = ref
-    if ((method.access & ACC_NATIVE) !== 0) {
-      if ((node.flags & CLASS_JDK) === 0) {
-        this.#enterNative(ref)
-        return 'native: what it calls by name, in classes that it is not handed, may be missing'
-      }
-      this.openGate(gateOf([node.name], method.name, method.descriptor)) // native code can call back, and reflect
-      return node.included ? 'native: what it calls in the JDK by name may be missing' : 'native'
-    }
-    const denied = deniedMethod(node.name, method.name)
-    if (denied !== null) return denied
-    if ((node.flags & CLASS_HIDDEN) !== 0) return HIDDEN
-    if (this.#isIntrinsic(ref)) {
-      this.#passThrough.push(ref)
-      return 'intrinsic: the compiler may replace it, its time is its caller’s'
-    }
-    if ((node.flags & CLASS_UNMODIFIABLE) !== 0) {
-      this.#passThrough.push(ref)
-      return 'the JVM does not let its class be changed'
-    }
-    return null
-  }
-
-  /**
-   * Native code of the application. JNI finds methods by name, private ones too: in the class of the method,
-   * and in those of the objects that it is given.
-   */
-  #enterNative({ node, method }: MethodRef): void {
-    this.openGate(GATE_ANY)
-    for (const owner of new Set([node.name, ...classNames(method.descriptor)])) {
-      this.#owed.push({ site: { kind: 'any', owner, family: true }, loader: node.loader })
-    }
-  }
-
-  skip(className: string, method: string, descriptor: string, reason: string): void {
-    const key = `${className}.${method}${descriptor}`
-    if (this.#skippedOnce.has(key)) return
-    this.#skippedOnce.add(key)
-    this.skipped.push({ className, method, descriptor, reason })
-  }
-
-  /** The method will never announce its first invocation: what it calls counts as called. */
-  passThrough(ref: MethodRef): void {
-    this.#passThrough.push(ref)
-  }
-
-  openGate(level: number): void {
-    if (level > this.#gate) {
-      this.#gate = level
-      debug.reveal?.(`code that is not read may call back from now on: gate level ${level} of ${GATE_FULL}`)
-    }
-    if (level >= GATE_FULL) this.#reflection = true
+  /** Those whose classes are still there. */
+  refsOf(targets: readonly MethodTarget[]): MethodRef[] {
+    return targets.map((it) => this.classes.refOf(it)).filter((it) => it !== null)
   }
 
   /** Opens the gate as far as these methods will when they are entered. */
   async openGateFor(targets: readonly MethodTarget[]): Promise<void> {
-    const refs = targets.map((it) => this.refOf(it)).filter((it) => it !== null)
-    await this.#fetchFiles(refs.map((it) => it.node.id))
+    const refs = this.refsOf(targets)
+    await this.linker.mirrors.fetchFiles(refs.map((it) => it.node.id))
     const linked = await this.linkAll(refs.flatMap((it) => this.sitesOf(it)))
-    for (const { gate } of linked) this.openGate(gate)
+    for (const { gate } of linked) this.taker.openGate(gate)
     await this.expandPassed()
   }
 
@@ -334,7 +114,7 @@ export class Reach {
       for (const type of this.linker.hierarchy.named(name)) {
         for (const selector of selectors) {
           const linked = await this.#untilKnown(() => this.linker.linkOverriders(type, selector))
-          for (const ref of linked.targets) this.take(ref)
+          for (const ref of linked.targets) this.taker.take(ref)
           this.#dispatch(type, selector)
         }
       }
@@ -347,11 +127,10 @@ export class Reach {
   async #takeJdkUpcalls(nodes: readonly ClassNode[]): Promise<void> {
     const called = nodes.filter((it) => this.#jdkUpcalls[it.name] !== undefined && isJdk(it) && it.followed)
     if (called.length === 0) return
-    await this.#fetchFiles(called.map(({ id }) => id))
+    await this.linker.mirrors.fetchFiles(called.map(({ id }) => id))
     for (const node of called) {
-      for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
-        if (this.#jdkUpcalls[node.name]!.includes(method.name)) this.take({ node, method })
-      }
+      for (const ref of this.linker.methodsOf(node))
+        if (this.#jdkUpcalls[node.name]!.includes(ref.method.name)) this.taker.take(ref)
     }
   }
 
@@ -359,15 +138,15 @@ export class Reach {
   async expand(refs: readonly MethodRef[]): Promise<void> {
     let queue: readonly MethodRef[] = refs
     do {
-      await this.#fetchFiles(queue.map((it) => it.node.id))
-      await this.reach([...this.#owed.splice(0), ...queue.flatMap((it) => this.sitesOf(it))])
-      queue = this.#passThrough.splice(0)
-    } while (queue.length + this.#owed.length > 0)
+      await this.linker.mirrors.fetchFiles(queue.map((it) => it.node.id))
+      await this.reach([...this.taker.owed.splice(0), ...queue.flatMap((it) => this.sitesOf(it))])
+      queue = this.taker.passed.splice(0)
+    } while (queue.length + this.taker.owed.length > 0)
   }
 
   /** Does what is still owed: sites of methods passed through, a gate that was opened on the way. */
   async expandPassed(): Promise<void> {
-    if (this.#passThrough.length + this.#owed.length > 0) await this.expand([])
+    if (this.taker.passed.length + this.taker.owed.length > 0) await this.expand([])
     else await this.reach([])
   }
 
@@ -381,7 +160,7 @@ export class Reach {
 
   /** Methods that the body calls, in its order, as far as they are loaded. Takes nothing. */
   async calleesOf(ref: MethodRef): Promise<MethodRef[]> {
-    await this.#fetchFiles([ref.node.id])
+    await this.linker.mirrors.fetchFiles([ref.node.id])
     const { sites } = this.linker.mirrors.body(ref.node.id, ref.method.index)
     const calls = sites
       .filter((it) => it.kind === 'exact' || it.kind === 'virtual')
@@ -395,15 +174,11 @@ export class Reach {
     return this.#reached.has(keyOf(it))
   }
 
-  async filesFor(refs: readonly MethodRef[]): Promise<void> {
-    await this.#fetchFiles(refs.map((it) => it.node.id))
-  }
-
   /** Reaches sites and all they lead to; opens the gate where they ask for it. */
   async reach(sites: readonly LoadedSite[], again = false): Promise<void> {
     let frontier = sites
     let force = again
-    while (frontier.length > 0 || this.#swept < this.#gate) {
+    while (frontier.length > 0 || this.#swept < this.taker.gate) {
       const unique = new Map(frontier.map((it) => [keyOf(it), it]))
       const open = [...unique.values()].filter((it) => force || !this.isReached(it))
       const onward: LoadedSite[] = []
@@ -411,8 +186,8 @@ export class Reach {
         this.commit(open[i], linked)
         append(onward, linked.onward)
       }
-      if (this.#swept < this.#gate) {
-        this.#swept = this.#gate
+      if (this.#swept < this.taker.gate) {
+        this.#swept = this.taker.gate
         append(onward, await this.#sweep([...this.linker.hierarchy.nodes()]))
       }
       frontier = onward
@@ -443,7 +218,7 @@ export class Reach {
       if (site.kind === 'init') this.#initialise(site.owner)
       if (site.kind === 'virtual') this.#selectors.add(site.name + site.descriptor)
       if (site.kind === 'exact' || site.kind === 'virtual') {
-        if (REFLECTIVE.has(`${site.owner}.${site.name}`)) this.#reflection = true
+        if (REFLECTIVE.has(`${site.owner}.${site.name}`)) this.taker.reflection = true
       }
     }
     this.#commitTargets(linked)
@@ -477,9 +252,9 @@ export class Reach {
       onward.push({ site: { kind: 'any', owner: node.name }, loader: node.loader })
     }
     await this.#takeInitialisers(
-      this.#gate >= GATE_FULL ? open : open.filter((it) => this.#initialised.has(it.name)),
+      this.taker.gate >= GATE_FULL ? open : open.filter((it) => this.#initialised.has(it.name)),
     )
-    if (this.#gate > GATE_CLOSED) append(onward, await this.#sweep(open))
+    if (this.taker.gate > GATE_CLOSED) append(onward, await this.#sweep(open))
     await this.reach(onward)
   }
 
@@ -522,10 +297,10 @@ export class Reach {
   /** Committing it would take no method and open no gate. */
   isFree(linked: Linked): boolean {
     return (
-      linked.gate <= this.#gate &&
+      linked.gate <= this.taker.gate &&
       linked.onward.every((it) => this.isReached(it)) &&
       linked.opaque.length === 0 &&
-      linked.targets.every((it) => this.isDecided(it))
+      linked.targets.every((it) => this.taker.isDecided(it))
     )
   }
 
@@ -547,15 +322,9 @@ export class Reach {
     for (const id of classes) {
       this.#dispatched.delete(id)
       this.#families.delete(id)
-      const methods = this.linker.mirrors.get(id)?.methods ?? []
-      for (const { index } of methods) {
-        this.#decided.delete(`${id}:${index}`)
-        this.#leftOut.delete(`${id}:${index}`)
-      }
     }
-    this.#passThrough = this.#passThrough.filter((it) => !classes.has(it.node.id))
+    this.taker.unloaded(classes, loaders)
     if (loaders.size === 0) return
-    this.#owed = this.#owed.filter((it) => !loaders.has(it.loader))
     for (const [owner, sites] of this.#byOwner) {
       const living = sites.filter((it) => !loaders.has(it.loader))
       if (living.length === sites.length) continue
@@ -563,10 +332,6 @@ export class Reach {
       if (living.length > 0) this.#byOwner.set(owner, living)
       else this.#byOwner.delete(owner)
     }
-  }
-
-  isDecided(ref: MethodRef): boolean {
-    return this.#decided.has(placeOf(ref))
   }
 
   /** Subtypes the receiver of a site may have, from the hierarchy alone. */
@@ -579,9 +344,9 @@ export class Reach {
   }
 
   #commitTargets(linked: Linked): void {
-    for (const ref of linked.targets) this.take(ref)
-    for (const node of linked.opaque) if (node.included) this.skip(node.name, '*', '', HIDDEN)
-    this.openGate(linked.gate)
+    for (const ref of linked.targets) this.taker.take(ref)
+    for (const node of linked.opaque) if (node.included) this.taker.skip(node.name, '*', '', HIDDEN)
+    this.taker.openGate(linked.gate)
   }
 
   #dispatch(type: ClassNode, selector: string): void {
@@ -604,24 +369,18 @@ export class Reach {
   }
 
   async #takeInitialisers(nodes: readonly ClassNode[]): Promise<void> {
-    const { mirrors, hierarchy } = this.linker
-    const mayRun = nodes.filter(
-      (it) => it.followed && (it.flags & CLASS_HIDDEN) === 0 && mayBeInitialised(it),
-    )
-    await mirrors.fetch(
-      mayRun.map((it) => it.id),
-      (id) => isJdk(hierarchy.get(id)),
-      false,
-    )
+    const { mirrors } = this.linker
+    const mayRun = nodes.filter((it) => it.followed && !isHidden(it) && mayBeInitialised(it))
+    await mirrors.fetch(mayRun.map((it) => it.id))
     for (const node of mayRun) {
       const method = mirrors.get(node.id)?.bySelector.get('<clinit>()V')
-      if (method) this.take({ node, method })
+      if (method) this.taker.take({ node, method })
     }
   }
 
   /** Reached sites that may now mean this class. */
   #remembered(node: ClassNode): LoadedSite[] {
-    if ((node.flags & CLASS_HIDDEN) !== 0) return []
+    if (isHidden(node)) return []
     return (this.#byOwner.get(node.name) ?? []).filter((it) =>
       this.linker.hierarchy.resolve(node.name, it.loader).includes(node),
     )
@@ -650,10 +409,10 @@ export class Reach {
    * something reached makes or uses the class.
    */
   #takeByName(node: ClassNode): void {
-    if (!node.followed || (node.flags & CLASS_HIDDEN) !== 0) return
+    if (!node.followed || isHidden(node)) return
     const missing = this.linker.hierarchy.missingAbove(node)
     if (missing.length === 0) return
-    const gate = this.#gate
+    const gate = this.taker.gate
     const any = gate >= GATE_FULL && missing.some((it) => isJdkName(it))
     const all =
       this.expandsInHook &&
@@ -662,14 +421,14 @@ export class Reach {
       missing.some((it) => !isJdkName(it)) &&
       this.linker.hierarchy.subtypesOf(node).some((it) => this.#byOwner.has(it.name))
     for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
-      if (all && method.name !== '<clinit>') this.take({ node, method })
+      if (all && method.name !== '<clinit>') this.taker.take({ node, method })
       if (all || !isOverrider(method)) continue
       const selector = method.name + method.descriptor
       const called =
         this.#selectors.has(selector) ||
         (gate > GATE_CLOSED && this.#excludedSelectors.has(selector)) ||
         (gate >= GATE_FULL && OBJECT_SELECTORS.has(selector))
-      if (any || called) this.take({ node, method })
+      if (any || called) this.taker.take({ node, method })
     }
   }
 
@@ -680,11 +439,11 @@ export class Reach {
    * @returns handles of lambdas behind excluded functional interfaces
    */
   async #sweep(nodes: readonly ClassNode[]): Promise<LoadedSite[]> {
-    const level = this.#gate
+    const level = this.taker.gate
     if (level === GATE_CLOSED) return []
     const { hierarchy, mirrors } = this.linker
     const candidates: { node: ClassNode; types: ClassNode[]; declaring: ClassNode[] }[] = []
-    await this.#takeBehind(nodes.filter((it) => it.added && isJdk(it) && (it.flags & CLASS_HIDDEN) === 0))
+    await this.#takeBehind(nodes.filter((it) => it.added && isJdk(it) && !isHidden(it)))
     const lambdas: ClassNode[] = []
     const tables = new Set<number>()
     for (const node of nodes) {
@@ -694,18 +453,18 @@ export class Reach {
       const types = ancestors.filter((it) => isBehind(level, it) || (isCalledBack && isJdk(it)))
       // Every class has Object above it, and a class in a row without its superclass has too.
       if (types.length === 0) continue
-      if ((node.flags & CLASS_HIDDEN) !== 0) {
+      if (isHidden(node)) {
         if (types.every((it) => it.name === OBJECT)) continue
         if (this.linker.isLambdaProxy(node)) lambdas.push(node)
-        else if (node.included) this.skip(node.name, '*', '', HIDDEN)
+        else if (node.included) this.taker.skip(node.name, '*', '', HIDDEN)
         continue
       }
-      const declaring = [node, ...ancestors].filter((it) => it.followed && (it.flags & CLASS_HIDDEN) === 0)
+      const declaring = [node, ...ancestors].filter((it) => it.followed && !isHidden(it))
       for (const it of declaring) tables.add(it.id)
       for (const it of types) if (it.name !== OBJECT) tables.add(it.id)
       candidates.push({ node, types, declaring })
     }
-    await mirrors.fetch([...tables], (id) => isJdk(hierarchy.get(id)), false)
+    await mirrors.fetch([...tables])
     if (level >= GATE_FULL) await this.#takeInitialisers(candidates.map((it) => it.node))
 
     for (const type of new Set(candidates.flatMap((it) => it.types))) {
@@ -720,7 +479,7 @@ export class Reach {
           const selector = method.name + method.descriptor
           // A class cannot inherit an interface's default where a class above declares the method;
           // that costs precision only.
-          if (types.some((type) => this.#mayDeclare(type, selector))) this.take({ node: owner, method })
+          if (types.some((type) => this.#mayDeclare(type, selector))) this.taker.take({ node: owner, method })
         }
       }
     }
@@ -733,7 +492,7 @@ export class Reach {
         const found = this.linker.lambdaHandles(proxy)
         if (found === null) complete = false
         else if (found.length > 0) append(handles, found)
-        else if (proxy.included) this.skip(proxy.name, '*', '', HIDDEN)
+        else if (proxy.included) this.taker.skip(proxy.name, '*', '', HIDDEN)
       }
       return complete ? handles : null
     })
@@ -742,15 +501,10 @@ export class Reach {
 
   /** What the JDK that is not read may call of its own, by whatever name: all that is added of it. */
   async #takeBehind(nodes: readonly ClassNode[]): Promise<void> {
-    const { mirrors } = this.linker
-    await mirrors.fetch(
-      nodes.map((it) => it.id),
-      () => true,
-      false,
-    )
+    await this.linker.mirrors.fetch(nodes.map((it) => it.id))
     for (const node of nodes) {
-      for (const method of mirrors.get(node.id)?.methods ?? [])
-        if (method.name !== '<clinit>' && this.#isIncluded({ node, method })) this.take({ node, method })
+      for (const ref of this.linker.methodsOf(node))
+        if (ref.method.name !== '<clinit>' && this.classes.includes(node, ref.method)) this.taker.take(ref)
     }
   }
 
@@ -765,25 +519,18 @@ export class Reach {
     return true
   }
 
-  async #fetchFiles(ids: readonly number[]): Promise<void> {
-    const { mirrors, hierarchy } = this.linker
-    await mirrors.fetch([...new Set(ids)], (id) => isJdk(hierarchy.get(id)), true)
-  }
-
   /** Runs `attempt`, fetching what it wants, until it has an answer. */
   async #untilKnown<T>(attempt: () => T | null): Promise<T> {
-    const { wanted, wantedFiles, mirrors, hierarchy } = this.linker
+    const { wanted, wantedFiles, mirrors } = this.linker
     for (;;) {
       wanted.clear()
       wantedFiles.clear()
       const answer = attempt()
       if (answer !== null && wanted.size === 0) return answer
       if (wanted.size + wantedFiles.size === 0) throw new Error('linking waits for nothing')
-      const jdk = (id: number) => isJdk(hierarchy.get(id))
       const files = [...wantedFiles]
-      const tables = [...wanted].filter((id) => !wantedFiles.has(id))
-      await mirrors.fetch(tables, jdk, false)
-      await mirrors.fetch(files, jdk, true)
+      await mirrors.fetch([...wanted].filter((id) => !wantedFiles.has(id)))
+      await mirrors.fetchFiles(files)
     }
   }
 }
@@ -795,20 +542,8 @@ function isBehind(level: number, type: ClassNode): boolean {
   return type.followed ? !type.included && level >= GATE_ANY : level >= GATE_FULL
 }
 
-function isJdk(node: ClassNode | undefined): boolean {
-  return node !== undefined && (node.flags & CLASS_JDK) !== 0
-}
-
 /** Can it override, or be overridden? Abstract ones only `declare`. */
 function isOverrider(method: MirrorMethod, declares = false): boolean {
   const never = ACC_STATIC | ACC_PRIVATE | (declares ? 0 : ACC_ABSTRACT)
   return (method.access & never) === 0 && !method.name.startsWith('<')
-}
-
-function keyOf({ site, loader }: LoadedSite): string {
-  return `${loader}${siteKey(site)}`
-}
-
-function placeOf({ node, method }: MethodRef): string {
-  return `${node.id}:${method.index}`
 }

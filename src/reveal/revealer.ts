@@ -12,48 +12,27 @@
 
 import { performance } from 'node:perf_hooks'
 import { append, maxOf } from '../base/arrays.ts'
-import {
-  CLASS_HIDDEN,
-  CLASS_JDK,
-  CLASS_OURS,
-  CLASS_UNINITIALISED,
-  type ClassInfo,
-} from '../base/class-info.ts'
+import type { ClassInfo } from '../base/class-info.ts'
 import { debug } from '../base/debug.ts'
 import type { Scheme } from '../base/scheme.ts'
-import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
-import { type Chosen, touches } from './chosen.ts'
-import { deniedClass } from './deny-list.ts'
-import { takeAll } from './eager.ts'
-import { RootNotLoaded } from './errors.ts'
-import { type FilterReport, Filters } from './filters.ts'
-import { type ClassNode, Hierarchy } from './hierarchy.ts'
-import { type Boldness, boldness, LOOK_AHEAD, lookAhead, readyAmong } from './lazy.ts'
-import { Linker, type LoadedSite, type MethodRef } from './linker.ts'
+import { ACC_SYNTHETIC } from '../classfile/access.ts'
+import type { Chosen } from './chosen.ts'
+import { Classes, type ClassOptions, type LoadingClass, type MethodFilter } from './classes.ts'
+import { type ClassNode, isHidden } from './hierarchy.ts'
+import { Lazy, type Past } from './lazy.ts'
+import { hasCode, type LoadedSite, type MethodRef } from './linker.ts'
 import { MethodIds, type MethodTarget } from './method-ids.ts'
-import { Mirrors, type RevealPort, sitesOf } from './mirror.ts'
-import { NO_PAST, type Past } from './past.ts'
-import {
-  type ClassPattern,
-  matchesClass,
-  matchesMethod,
-  RANK_NONE,
-  type RootPattern,
-  rootRank,
-} from './patterns.ts'
-import { type MethodFilter, Reach, type Skipped } from './reach.ts'
+import { type RevealPort, sitesOf } from './mirror.ts'
+import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from './patterns.ts'
+import { Reach } from './reach.ts'
 import { methodText, revelationText } from './revelation-text.ts'
-import { type RootProgress, type RootReport, Roots } from './roots.ts'
+import { Roots } from './roots.ts'
+import { type Skipped, Taker } from './taker.ts'
 
-export interface RevealOptions {
+export interface RevealOptions extends ClassOptions {
   /** `a` takes everything reachable at once, `b` on first invocations, `adaptive` the roots and what it is told to. */
   readonly scheme: Scheme
   readonly roots: readonly RootPattern[]
-  /** If there are any, only classes that match one are included. */
-  readonly include: readonly ClassPattern[]
-  readonly exclude: readonly ClassPattern[]
-  /** Include the JDK's classes. */
-  readonly jdk: boolean
   /** Threads that are started inside the graph belong to it. */
   readonly followThreads?: boolean
   /** Scheme B: methods to take at most, in one of the first answers, beyond the direct callees. LOOK_AHEAD, unless a test sets it. */
@@ -62,8 +41,6 @@ export interface RevealOptions {
   readonly firstId?: number
   /** Methods that are taken at most, besides roots. Default: any number. */
   readonly mostMethods?: number
-  /** Intrinsics to take all the same, as "java/lang/Foo.bar()V". */
-  readonly intrinsics?: ReadonlySet<string>
 }
 
 export interface Revelation {
@@ -84,17 +61,6 @@ export interface RevealCounters {
   readonly gaps: number
 }
 
-/** Classes that what is to be added names, or in which there is a method of that name. */
-export interface LookedUp {
-  readonly classes: number
-  /** Of these, the ones that the filters leave out, */
-  readonly out: number
-  /** of these, the ones that may be instrumented, */
-  readonly usable: number
-  /** and those of the JDK. */
-  readonly jdk: number
-}
-
 /** A method by its names, all overloads of it. */
 export interface Callee {
   /** Internal name. */
@@ -102,87 +68,44 @@ export interface Callee {
   readonly name: string
 }
 
-/** A class in the load hook. `flags` as in ClassInfo, if the agent can tell already. */
-export interface LoadingClass {
-  readonly id: number
-  readonly name: string
-  readonly loader: number
-  readonly flags?: number
-}
-
 export class Revealer {
+  readonly methods: MethodIds
+  readonly classes: Classes
+  readonly roots: Roots
   readonly #options: RevealOptions
-  readonly #hierarchy = new Hierarchy()
-  readonly #mirrors: Mirrors
-  readonly #filters: Filters
-  readonly #linker: Linker
-  readonly #ids: MethodIds
-  /** Ids of methods that were to have probes and have none. */
-  readonly #refused = new Set<number>()
+  readonly #taker: Taker
   readonly #reach: Reach
-  readonly #roots: Roots
-  readonly #jdkPackages = new Set<string>()
+  readonly #lazy: Lazy
   readonly #appeared = new Set<ClassNode>()
-  readonly #invoked = new Set<number>()
   #started = false
   #reflectionTold = false
-  /** Where it is known, nothing need be guessed. */
-  #past: Past = NO_PAST
-  /** First invocations that led to new methods. */
-  #steps = 0
-  /** Scheme B: methods taken with callees that are not dealt with, oldest first. */
-  #backlog: MethodRef[] = []
   #analysisMs = 0
   #gaps = 0
 
   constructor(options: RevealOptions, port: RevealPort) {
+    const { exclude, include, scheme, mostMethods = Number.POSITIVE_INFINITY } = options
     this.#options = options
-    this.#ids = new MethodIds(options.firstId)
-    this.#mirrors = new Mirrors(port, (id) => {
-      const node = this.#hierarchy.get(id)
-      // A class whose initialiser has failed shows no bytes, and will never run.
-      return node === undefined || (node.included && (node.flags & CLASS_UNINITIALISED) === 0)
+    this.methods = new MethodIds(options.firstId)
+    this.classes = new Classes(options, port, () => this.#reach.jdkIsReadInPart())
+    this.#taker = new Taker(this.classes, this.methods, mostMethods)
+    const leavesOut = scheme === 'a' || include.length + exclude.length > 0
+    this.#reach = new Reach(this.classes, this.#taker, leavesOut)
+    this.#lazy = new Lazy(this.#reach, this.methods, options.lookAhead)
+    this.roots = new Roots(options.roots, this.classes.linker, {
+      includeRootClass: (node) => this.classes.includeRootClass(node),
+      takeRoot: (ref) =>
+        (this.#taker.take(ref, true) ?? this.methods.find(ref.node.id, ref.method.index))?.id ?? null,
     })
-    this.#filters = new Filters(options.include, options.exclude, options.jdk)
-    this.#linker = new Linker(this.#hierarchy, this.#mirrors, options.jdk)
-    const filtered = options.include.length + options.exclude.length > 0
-    this.#reach = new Reach(
-      this.#linker,
-      this.#ids,
-      options.scheme === 'a' || filtered,
-      options.intrinsics,
-      (className, name, descriptor) => this.#filters.isMethodAdded(className, name, descriptor),
-      options.mostMethods,
-    )
-    this.#roots = new Roots(
-      options.roots,
-      this.#linker,
-      {
-        includeRootClass: (node) => {
-          this.#filters.addRootClass(node)
-          this.#decideInclusion(node)
-          this.#linker.forget()
-        },
-        takeRoot: (ref) =>
-          (this.#reach.take(ref, true) ?? this.#ids.find(ref.node.id, ref.method.index))?.id ?? null,
-      },
-      this.#fetchTables,
-    )
   }
 
-  readonly #fetchTables = (ids: readonly number[]) => this.#mirrors.fetch(ids, (id) => this.#isJdk(id), false)
+  /** Whether there are more methods than are taken at most. */
+  get isFull(): boolean {
+    return this.#taker.isFull
+  }
 
   /** The initial list of loaded classes, and later deltas. Cheap: nothing is fetched or revealed. */
   addClasses(infos: readonly ClassInfo[]): void {
-    const touched = this.#hierarchy.add(infos, () => {})
-    // A hidden class follows its nest host, which may come later in the same list.
-    for (const info of infos) {
-      const node = this.#hierarchy.node(info.id)
-      this.#decideInclusion(node)
-      // The proxy of an interface that is not public lies in the interface's package.
-      if ((node.flags & CLASS_JDK) !== 0 && !PROXY.test(node.name)) this.#jdkPackages.add(packageOf(node))
-    }
-    this.#linker.forget()
+    const touched = this.classes.add(infos)
     if (this.#started) for (const node of touched) this.#appeared.add(node)
   }
 
@@ -197,7 +120,7 @@ export class Revealer {
     const cause = () => `roots, scheme ${this.#options.scheme}`
     return await this.#answer(cause, async () => {
       this.#started = true
-      await this.#roots.match(this.#hierarchy.nodes(), true)
+      await this.roots.match(this.classes.hierarchy.nodes(), true)
       if (this.#options.scheme === 'adaptive') return
       // Without --jdk, what a thread runs is called back by code that is left out, like a task.
       await this.#reach.takeUpcalls(this.#options.jdk && this.#options.followThreads === true)
@@ -212,48 +135,8 @@ export class Revealer {
    *
    * @param past  of this JVM's methods
    */
-  async *rootsWillRun(past: Past): AsyncGenerator<Revelation, void, void> {
-    this.#past = past
-    const taken: MethodTarget[] = []
-    let level = [...this.#ids].filter((it) => it.root && !this.#invoked.has(it.id))
-    while (level.length > 0) {
-      const entered: number[] = []
-      const step = level
-      const cause = () => `${step.length} methods that will run with the roots`
-      const revelation = await this.#answer(
-        cause,
-        async () => {
-          level = await this.#enterLevel(step, entered)
-        },
-        entered,
-      )
-      append(taken, revelation.instrument)
-      yield revelation
-    }
-    // Known to run, and entered by the step after the one that took them.
-    this.#backlog = this.#backlog.filter(
-      ({ node, method }) => !this.#invoked.has(this.#ids.find(node.id, method.index)?.id ?? 0),
-    )
-    // The first of them to be entered would open the gate, and wait for the dearest answer of all.
-    const found = taken.length
-    for (let at = 0; at < found; at += METHODS_A_STEP) {
-      const step = taken.slice(at, Math.min(found, at + METHODS_A_STEP))
-      const cause = () => `callbacks behind ${step.length} methods`
-      const revelation = await this.#answer(cause, () => this.#reach.openGateFor(step))
-      append(taken, revelation.instrument)
-      yield revelation
-    }
-    const bold = this.#boldness(0)
-    let budget = bold.budget
-    for (let at = 0; at < taken.length && budget > 0; at += METHODS_A_STEP) {
-      const step = taken.slice(at, at + METHODS_A_STEP)
-      const cause = () => `look-ahead behind ${step.length} methods`
-      const revelation = await this.#answer(cause, () =>
-        lookAhead(this.#reach, { ...bold, budget }, this.#backlog, step),
-      )
-      budget -= revelation.instrument.length
-      yield revelation
-    }
+  rootsWillRun(past: Past): AsyncGenerator<Revelation, void, void> {
+    return this.#lazy.rootsWillRun(past, (cause, step, settled) => this.#answer(cause, step, settled))
   }
 
   /**
@@ -274,41 +157,43 @@ export class Revealer {
   }
 
   async #takeNamed(pattern: RootPattern): Promise<boolean> {
-    const named = [...this.#hierarchy.nodes()]
-      .filter((it) => it.included && (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0)
+    const { linker, mirrors } = this.classes
+    const named = this.classes
+      .ordinary()
+      .filter((it) => it.included)
       .map((node) => ({ node, rank: rootRank(pattern, node.name) }))
       .filter(({ rank }) => rank > RANK_NONE)
-    await this.#fetchTables(named.map(({ node }) => node.id))
+    await mirrors.fetch(named.map(({ node }) => node.id))
     const found = named.flatMap(({ node, rank }) =>
-      (this.#mirrors.get(node.id)?.methods ?? [])
-        .filter((it) => matchesMethod(pattern, it.name, it.descriptor))
-        .filter((it) => (it.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0)
-        .map((method) => ({ rank, ref: { node, method } })),
+      linker
+        .methodsOf(node)
+        .filter((ref) => matchesMethod(pattern, ref.method.name, ref.method.descriptor) && hasCode(ref))
+        .map((ref) => ({ rank, ref })),
     )
     const best = maxOf(
       found.map(({ rank }) => rank),
       RANK_NONE,
     )
-    for (const { rank, ref } of found) if (rank === best) this.#reach.take(ref)
+    for (const { rank, ref } of found) if (rank === best) this.#taker.take(ref)
     return found.length > 0
   }
 
   /** Before `start`: these methods are left out. */
   beginLeftOut(isLeftOut: MethodFilter): void {
-    this.#reach.leaveOut(isLeftOut)
+    this.#taker.leaveOut(isLeftOut)
   }
 
   /** From now on these methods are left out; of those that were, and are not any more, what is to be instrumented. */
   async leaveOut(isLeftOut: MethodFilter): Promise<Revelation> {
     const cause = () => 'what is left out by hand has changed'
     return await this.#answer(cause, async () => {
-      this.#reach.leaveOut(isLeftOut)
+      this.#taker.leaveOut(isLeftOut)
     })
   }
 
   /** Before `start`: these are added by hand. */
   beginAdded(added: readonly Chosen[]): void {
-    this.#include(added)
+    this.classes.include(added)
   }
 
   /**
@@ -318,130 +203,21 @@ export class Revealer {
   async add(added: readonly Chosen[]): Promise<Revelation> {
     const cause = () => 'what is added by hand has changed'
     return await this.#answer(cause, async () => {
-      const opened = this.#include(added)
+      const opened = this.classes.include(added)
       if (opened.length > 0) await this.#reach.opened(opened)
     })
   }
 
-  /** @returns classes that are included because of it, and were not, or not for all of that */
-  #include(added: readonly Chosen[]): ClassNode[] {
-    const before = this.#filters.added
-    const fresh = added.filter((it) => !before.includes(it))
-    if (fresh.length === 0 && added.length === before.length) return []
-    this.#filters.add(added)
-    this.#linker.opensJdk = this.#options.jdk || added.length > 0
-    const opened: ClassNode[] = []
-    for (const node of this.#hierarchy.nodes()) {
-      const wasIncluded = node.included
-      this.#decideInclusion(node)
-      if (node.included && (!wasIncluded || (node.added && fresh.some((it) => touches(it, node.name)))))
-        opened.push(node)
-    }
-    this.#linker.forget()
-    return opened
-  }
-
-  /** Whether the filters and what is added by hand include a method that has an id. Of a class that has gone, they do. */
-  isIncluded({ classId, className, name, descriptor }: MethodTarget): boolean {
-    const node = this.#hierarchy.get(classId)
-    if (node === undefined) return true
-    return node.included && (!node.added || this.#filters.isMethodAdded(className, name, descriptor))
-  }
-
-  /** What there is of what somebody wants to add, of the loaded classes. Takes nothing. */
-  async lookUp(chosen: Chosen): Promise<LookedUp> {
-    let nodes = [...this.#hierarchy.nodes()].filter(
-      (it) => (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0 && touches(chosen, it.name),
-    )
-    if (chosen.method !== undefined) {
-      await this.#fetchTables(nodes.map((it) => it.id))
-      nodes = nodes.filter((node) => this.#reach.hasUsable(node, chosen))
-      this.#mirrors.trim()
-    }
-    const out = nodes.filter((it) => !it.included || it.added)
-    return {
-      classes: nodes.length,
-      out: out.length,
-      usable: out.filter((it) => deniedClass(it.name) === null).length,
-      jdk: out.filter((it) => (it.flags & CLASS_JDK) !== 0).length,
-    }
-  }
-
-  /**
-   * Whether a loaded class has a method that is chosen, may have probes, and that the filter names. Takes nothing.
-   *
-   * @param among  in classes of which one of these may be a part
-   */
-  async hasUsable(chosen: Chosen, among: readonly Chosen[], filter: MethodFilter): Promise<boolean> {
-    const nodes = [...this.#hierarchy.nodes()].filter(
-      (it) =>
-        (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0 &&
-        touches(chosen, it.name) &&
-        among.some((other) => touches(other, it.name)),
-    )
-    for (let at = 0; at < nodes.length; at += CLASSES_A_STEP) {
-      const step = nodes.slice(at, at + CLASSES_A_STEP)
-      await this.#fetchTables(step.map((it) => it.id))
-      const found = step.some((node) => this.#reach.hasUsable(node, chosen, filter))
-      this.#mirrors.trim()
-      if (found) return true
-    }
-    return false
-  }
-
-  /** Whether a loaded class matches. */
-  hasClass(pattern: ClassPattern): boolean {
-    for (const { name } of this.#hierarchy.nodes()) if (matchesClass(pattern, name)) return true
-    return false
-  }
-
-  /**
-   * Takes what these methods call, and what is called behind it by methods that are known to run.
-   *
-   * @param entered  gets the ids of all of which the callees have been taken
-   */
-  async #enter(targets: readonly MethodTarget[], entered: number[]): Promise<void> {
-    let level = targets
-    while (level.length > 0) level = await this.#enterLevel(level, entered)
-  }
-
-  /** @returns those of the callees that are known to run */
-  async #enterLevel(targets: readonly MethodTarget[], entered: number[]): Promise<MethodTarget[]> {
-    const refs: MethodRef[] = []
-    for (const target of targets) {
-      if (this.#invoked.has(target.id)) continue
-      this.#invoked.add(target.id)
-      entered.push(target.id)
-      const ref = this.#reach.refOf(target)
-      if (ref !== null) refs.push(ref)
-    }
-    const before = this.#reach.fresh.length
-    await this.#reach.expand(refs)
-    return this.#past.thatRan(this.#reach.fresh.slice(before))
-  }
-
-  #boldness(steps: number): Boldness {
-    return boldness(this.#options.lookAhead ?? LOOK_AHEAD, steps)
-  }
-
   /** Scheme B: a method is about to run for the first time. Its id comes back in `ready`. */
   async firstInvocation(methodId: number): Promise<Revelation> {
-    const target = this.#ids.get(methodId)
-    const entered: number[] = []
+    const target = this.methods.get(methodId)
+    const entered = [methodId]
     const cause = () => `first call of ${methodText(target)}`
-    return await this.#answer(
-      cause,
-      async () => {
-        entered.push(methodId)
-        if (this.#options.scheme === 'a' || this.#invoked.has(methodId)) return
-        await this.#enter([target], entered)
-        const cautious = this.#past.isKnown ? KNOWING_STEPS : 0
-        const bold = this.#boldness(Math.max(0, this.#steps - cautious))
-        await lookAhead(this.#reach, bold, this.#backlog)
-        if (this.#reach.fresh.length > 0) this.#steps++
-      },
-      entered,
-    )
+    const enter = async () => {
+      const isDone = this.#options.scheme === 'a' || this.#lazy.hasEntered(methodId)
+      if (!isDone) await this.#lazy.first(target, entered)
+    }
+    return await this.#answer(cause, enter, entered)
   }
 
   /**
@@ -451,19 +227,9 @@ export class Revealer {
   async classLoading(info: LoadingClass, bytes: Uint8Array): Promise<Revelation> {
     const cause = () => `class ${info.name.replaceAll('/', '.')} is being loaded`
     return await this.#answer(cause, async () => {
-      const flags = info.flags ?? this.#guessFlags(info)
-      const mirror = this.#mirrors.put(info.id, bytes, (flags & CLASS_JDK) !== 0)
-      const { node, waiters } = this.#hierarchy.loading(
-        info.id,
-        info.name,
-        info.loader,
-        mirror ?? { access: 0, superName: null, interfaces: [] },
-        flags,
-      )
-      this.#decideInclusion(node)
-      this.#linker.forget()
+      const { node, waiters, mirror } = this.classes.loading(info, bytes)
       this.#appeared.delete(node)
-      await this.#roots.match([node], false)
+      await this.roots.match([node], false)
       this.#reach.hooked(node, mirror)
       await this.#reach.appeared([node, ...waiters])
     })
@@ -479,7 +245,7 @@ export class Revealer {
   async reflectiveTarget(classId: number, name: string, descriptor: string): Promise<Revelation> {
     const cause = () => `${name}${descriptor} of class ${classId} is called by reflection or a handle`
     return await this.#answer(cause, async () => {
-      const node = this.#hierarchy.get(classId)
+      const node = this.classes.hierarchy.get(classId)
       if (node === undefined) {
         this.#gaps++
         return
@@ -503,14 +269,14 @@ export class Revealer {
   async hiddenClass(hostId: number, bytes: Uint8Array): Promise<Revelation> {
     const cause = () => `a hidden class is being defined for class ${hostId}`
     return await this.#answer(cause, async () => {
-      const host = this.#hierarchy.get(hostId)
+      const host = this.classes.hierarchy.get(hostId)
       if (host?.followed !== true) return
       const found = sitesOf(bytes)
       if (found === null) {
         this.#gaps++
         return
       }
-      if (host.included) this.#reach.skip(found.className, '*', '', HIDDEN_HERE)
+      if (host.included) this.#taker.skip(found.className, '*', '', HIDDEN_HERE)
       await this.#reach.reach(found.sites.map((site) => ({ site, loader: host.loader })))
     })
   }
@@ -522,14 +288,14 @@ export class Revealer {
       if (this.#options.scheme === 'adaptive') return
       const again: MethodRef[] = []
       for (const id of classIds) {
-        const node = this.#hierarchy.get(id)
+        const node = this.classes.hierarchy.get(id)
         if (node === undefined) continue
-        this.#mirrors.forgetFile(id)
-        for (const method of this.#mirrors.get(id)?.methods ?? []) {
-          const ref = { node, method }
-          const target = this.#ids.find(id, method.index)
-          const waits = this.#options.scheme === 'b' && target !== undefined && !this.#invoked.has(target.id)
-          if (this.#reach.isDecided(ref) && !waits) again.push(ref)
+        this.classes.mirrors.forgetFile(id)
+        for (const ref of this.classes.linker.methodsOf(node)) {
+          const target = this.methods.find(id, ref.method.index)
+          const waits =
+            this.#options.scheme === 'b' && target !== undefined && !this.#lazy.hasEntered(target.id)
+          if (this.#taker.isDecided(ref) && !waits) again.push(ref)
         }
       }
       if (again.length > 0) await this.#reach.expand(again)
@@ -538,15 +304,15 @@ export class Revealer {
 
   /** The JVM or the rewriter refused the method. What it calls is revealed with the next answer. */
   refused(methodId: number, reason: string): void {
-    const target = this.#ids.get(methodId)
-    this.#refused.add(methodId)
-    this.#roots.refused(target, reason)
-    this.#reach.skip(target.className, target.name, target.descriptor, reason)
-    const ref = this.#reach.refOf(target)
+    const target = this.methods.get(methodId)
+    this.methods.dropped([methodId])
+    this.roots.refused(target, reason)
+    this.#taker.skip(target.className, target.name, target.descriptor, reason)
+    const ref = this.classes.refOf(target)
     // In scheme A, and if it ran before it was refused, its callees have been dealt with.
-    if (ref !== null && this.#options.scheme === 'b' && !this.#invoked.has(methodId)) {
-      this.#invoked.add(methodId)
-      this.#reach.passThrough(ref)
+    if (ref !== null && this.#options.scheme === 'b' && !this.#lazy.hasEntered(methodId)) {
+      this.#lazy.entered([methodId])
+      this.#taker.passed.push(ref)
     }
   }
 
@@ -557,66 +323,9 @@ export class Revealer {
   unloaded(classes: readonly number[], loaders: readonly number[]): void {
     const gone = new Set(classes)
     this.#reach.unloaded(gone, new Set(loaders))
-    this.#backlog = this.#backlog.filter((it) => !gone.has(it.node.id))
+    this.#lazy.unloaded(gone)
     for (const node of this.#appeared) if (gone.has(node.id)) this.#appeared.delete(node)
-    for (const id of gone) this.#mirrors.drop(id)
-    this.#hierarchy.remove(gone)
-    this.#linker.forget()
-  }
-
-  /** Whether a class has the members of another one. False if one is not known. */
-  inherits(classId: number, fromId: number): boolean {
-    const node = this.#hierarchy.get(classId)
-    return node !== undefined && this.#hierarchy.ancestors(node).some((it) => it.id === fromId)
-  }
-
-  /** Whether a method of the class has been returned, so that a profile may name it. */
-  hasMethodsOf(classId: number): boolean {
-    return this.#ids.hasMethodsOf(classId)
-  }
-
-  /** Whether there are more methods than are taken at most. */
-  get isFull(): boolean {
-    return this.#reach.isFull
-  }
-
-  hasMethod(id: number): boolean {
-    return this.#ids.has(id)
-  }
-
-  /** Methods that `takeNamed` has given, and that get no probes after all. */
-  dropped(ids: Iterable<number>): void {
-    for (const id of ids) this.#refused.add(id)
-  }
-
-  /** Methods that were `dropped`, or are new, and get probes. */
-  takenAfterAll(ids: Iterable<number>): void {
-    for (const id of ids) this.#refused.delete(id)
-  }
-
-  /** An id that no method will have, for rows of something else. */
-  reserveId(): number {
-    return this.#ids.reserve()
-  }
-
-  method(id: number): MethodTarget {
-    return this.#ids.get(id)
-  }
-
-  /** How many methods of a class have that name, abstract ones excluded; undefined if its methods are not known. */
-  countNamed(classId: number, name: string): number | undefined {
-    return this.#mirrors
-      .get(classId)
-      ?.methods.filter((it) => it.name === name && (it.access & ACC_ABSTRACT) === 0).length
-  }
-
-  methods(): IterableIterator<MethodTarget> {
-    return this.#ids[Symbol.iterator]()
-  }
-
-  /** What each root stands for, armed ones with close names. */
-  roots(): RootReport[] {
-    return this.#roots.report()
+    this.classes.unloaded(gone)
   }
 
   /**
@@ -626,24 +335,9 @@ export class Revealer {
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded
    */
   async checkRoots(patterns: readonly RootPattern[]): Promise<MethodTarget[]> {
-    const usable: MethodTarget[] = []
-    const sink = {
-      includeRootClass: () => {},
-      takeRoot: (ref: MethodRef) => (this.#reach.isUsable(ref) ? usable.push(asRoot(ref)) : null),
-    }
-    const roots = new Roots(patterns, this.#linker, sink, this.#fetchTables)
-    await roots.match(this.#hierarchy.nodes(), true)
-    for (const { text, armed, problem, near } of roots.report()) {
-      if (!armed) continue
-      throw problem ?? new RootNotLoaded(text, near)
-    }
-    this.#mirrors.trim()
+    const usable = await this.roots.check(patterns, (ref) => this.classes.isUsable(ref))
+    this.classes.mirrors.trim()
     return usable
-  }
-
-  /** Which methods each root has come to, without close names. */
-  rootProgress(): RootProgress[] {
-    return this.#roots.progress()
   }
 
   /**
@@ -655,30 +349,25 @@ export class Revealer {
     const found = new Map<string, Callee>()
     for (const id of methodIds) {
       if (found.size >= enough) break
-      const ref = this.#reach.refOf(this.#ids.get(id))
+      const ref = this.classes.refOf(this.methods.get(id))
       for (const { node, method } of ref === null ? [] : await this.#reach.calleesOf(ref)) {
         const own = node === ref?.node && method === ref.method
-        if (own || !node.included || (node.flags & CLASS_HIDDEN) !== 0) continue
-        if ((method.access & (ACC_ABSTRACT | ACC_NATIVE | ACC_SYNTHETIC)) !== 0) continue
+        if (own || !node.included || isHidden(node)) continue
+        if (!hasCode({ node, method }) || (method.access & ACC_SYNTHETIC) !== 0) continue
         const callee = { className: node.name, name: method.name }
         found.set(`${callee.className}.${callee.name}`, callee)
       }
     }
-    this.#mirrors.trim()
+    this.classes.mirrors.trim()
     return [...found.values()]
-  }
-
-  /** What each include and exclude pattern matched so far. */
-  filters(): FilterReport[] {
-    return this.#filters.report()
   }
 
   get counters(): RevealCounters {
     return {
-      instrumentedMethods: this.#ids.size - this.#refused.size,
+      instrumentedMethods: this.methods.withProbes,
       analysisMs: this.#analysisMs,
-      parsedClasses: this.#mirrors.parsed,
-      gaps: this.#gaps + this.#mirrors.unreadable,
+      parsedClasses: this.classes.mirrors.parsed,
+      gaps: this.#gaps + this.classes.mirrors.unreadable,
     }
   }
 
@@ -697,82 +386,49 @@ export class Revealer {
       if (this.#appeared.size > 0) {
         const nodes = [...this.#appeared]
         this.#appeared.clear()
-        await this.#roots.match(nodes, false)
+        await this.roots.match(nodes, false)
         if (this.#options.scheme !== 'adaptive') await this.#reach.appeared(nodes)
       }
       await event()
+      const { scheme } = this.#options
+      if (scheme !== 'adaptive') await this.#reach.expandPassed()
+      const instrument = scheme === 'a' ? await this.#takeAll() : this.#takeFresh()
       const ready = [...settled]
-      let instrument: MethodTarget[]
-      if (this.#options.scheme === 'adaptive') {
-        instrument = this.#reach.fresh
-        this.#reach.fresh = []
-        append(
-          ready,
-          instrument.map(({ id }) => id),
-        )
-      } else if (this.#options.scheme === 'a') {
-        await this.#reach.expandPassed()
-        instrument = await takeAll(this.#reach)
-        for (const it of instrument) ready.push(it.id)
-      } else {
-        await this.#reach.expandPassed()
-        instrument = this.#reach.fresh
-        this.#reach.fresh = []
-        const settled = new Set(readyAmong(this.#reach, instrument))
-        append(ready, settled)
-        for (const it of instrument) {
-          const ref = settled.has(it.id) ? null : this.#reach.refOf(it)
-          if (ref !== null) this.#backlog.push(ref)
-        }
-      }
-      for (const id of ready) this.#invoked.add(id)
-      const skipped = this.#reach.skipped
-      this.#reach.skipped = []
-      const reflection = this.#reach.reflection && !this.#reflectionTold
+      append(ready, scheme === 'b' ? this.#lazy.readyAmong(instrument) : instrument.map(({ id }) => id))
+      this.#lazy.entered(ready)
+      const { skipped } = this.#taker
+      this.#taker.skipped = []
+      const reflection = this.#taker.reflection && !this.#reflectionTold
       this.#reflectionTold ||= reflection
       const revelation = { instrument, ready, skipped, reflection }
       debug.reveal?.(revelationText(cause(), performance.now() - started, revelation))
       return revelation
     } finally {
-      this.#mirrors.trim()
+      this.classes.mirrors.trim()
       this.#analysisMs += performance.now() - started
     }
   }
 
-  #decideInclusion(node: ClassNode): void {
-    node.included = this.#filters.admits(node, this.#hierarchy)
-    node.added = node.included && this.#filters.isAdded(node)
-    node.followed = node.included || this.#filters.follows(node, this.#hierarchy)
-    const isJdk = (node.flags & CLASS_JDK) !== 0 && (node.flags & (CLASS_OURS | CLASS_HIDDEN)) === 0
-    if (this.#options.jdk && isJdk && !node.followed) this.#reach.jdkIsReadInPart()
+  #takeFresh(): MethodTarget[] {
+    const { fresh } = this.#taker
+    this.#taker.fresh = []
+    return fresh
   }
 
-  #isJdk(id: number): boolean {
-    return ((this.#hierarchy.get(id)?.flags ?? 0) & CLASS_JDK) !== 0
-  }
-
-  /** The hook may not know where a class comes from. A package belongs to one module of a loader. */
-  #guessFlags(info: LoadingClass): number {
-    const known = this.#jdkPackages.has(packageOf(info))
-    return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
+  /**
+   * Scheme A: eager revelation of a call subgraph (JFluid paper, section 6.1). Whatever class hierarchy analysis finds reachable
+   * from the roots, directly or transitively, is taken at once; a class loaded later adds what it contributes, again
+   * transitively. No method needs to announce its first invocation, so every method is ready from the start.
+   */
+  async #takeAll(): Promise<MethodTarget[]> {
+    const taken: MethodTarget[] = []
+    for (;;) {
+      const batch = this.#takeFresh()
+      if (batch.length === 0) return taken
+      append(taken, batch)
+      await this.#reach.expand(this.#reach.refsOf(batch))
+    }
   }
 }
 
-/** Of those that are looked at before the roots run, so many in a step: each looks into some classes. */
-const METHODS_A_STEP = 500
-const CLASSES_A_STEP = 250
-
-/** Steps that need not guess because it is known what runs, on top of the usual ones. After them nothing seems to be known. */
-const KNOWING_STEPS = 24
 const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
-
-const PROXY = /\$Proxy\d+$/
-
-function asRoot({ node, method }: MethodRef): MethodTarget {
-  const { index: methodIndex, name, descriptor } = method
-  return { id: 1, classId: node.id, methodIndex, className: node.name, name, descriptor, root: true }
-}
-
-function packageOf(it: { readonly name: string; readonly loader: number }): string {
-  return `${it.loader}:${it.name.slice(0, it.name.lastIndexOf('/') + 1)}`
-}

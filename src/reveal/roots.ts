@@ -2,18 +2,18 @@
 // class, and what to say when a name fits nothing.
 
 import { maxOf } from '../base/arrays.ts'
-import { CLASS_HIDDEN, CLASS_OURS } from '../base/class-info.ts'
 import { CLASS_GONE, NEVER_DEFINED } from '../base/refusal.ts'
-import { ACC_ABSTRACT, ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
+import { ACC_NATIVE, ACC_SYNTHETIC } from '../classfile/access.ts'
 import {
   AbstractOrNativeRoot,
   RootNeverInstrumented,
   RootNotFound,
+  RootNotLoaded,
   type RootProblem,
   RootRefused,
 } from './errors.ts'
-import type { ClassNode } from './hierarchy.ts'
-import type { Linker, MethodRef } from './linker.ts'
+import { type ClassNode, isHidden, isOrdinary } from './hierarchy.ts'
+import { hasCode, type Linker, type MethodRef } from './linker.ts'
 import type { MethodTarget } from './method-ids.ts'
 import { nearest } from './near.ts'
 import {
@@ -85,7 +85,6 @@ export class Roots {
     patterns: readonly RootPattern[],
     readonly linker: Linker,
     readonly sink: RootSink,
-    readonly fetch: (ids: readonly number[]) => Promise<void>,
   ) {
     this.#states = patterns.map((pattern) => ({
       pattern,
@@ -106,7 +105,7 @@ export class Roots {
    * @throws RootProblem
    */
   async match(nodes: Iterable<ClassNode>, strict: boolean): Promise<void> {
-    const all = [...nodes].filter((it) => (it.flags & (CLASS_HIDDEN | CLASS_OURS)) === 0)
+    const all = [...nodes].filter(isOrdinary)
     const found = this.#states.map((state) => {
       const wildcard = state.pattern.className.includes('*')
       return all
@@ -114,7 +113,7 @@ export class Roots {
         .filter((it) => it.rank > RANK_NONE && it.rank >= state.rank && (!wildcard || it.node.included))
     })
     const ids = new Set(found.flat().map((it) => it.node.id))
-    if (ids.size > 0) await this.fetch([...ids])
+    if (ids.size > 0) await this.linker.mirrors.fetch([...ids])
     for (const [i, state] of this.#states.entries()) {
       const candidates = found[i].map((it) => ({ ...it, methods: this.#methodsOf(state.pattern, it.node) }))
       const rank = maxOf(
@@ -129,6 +128,27 @@ export class Roots {
       const problem = strict && isSure(state) ? this.#problemOf(state) : null
       if (problem !== null) throw problem
     }
+  }
+
+  /**
+   * Whether others could be roots. Takes nothing.
+   *
+   * @returns their methods, with ids that are of no use yet
+   * @throws RootProblem | RootNotLoaded
+   */
+  async check(
+    patterns: readonly RootPattern[],
+    isUsable: (ref: MethodRef) => boolean,
+  ): Promise<MethodTarget[]> {
+    const usable: MethodTarget[] = []
+    const others = new Roots(patterns, this.linker, {
+      includeRootClass: () => {},
+      takeRoot: (ref) => (isUsable(ref) ? usable.push(asRoot(ref)) : null),
+    })
+    await others.match(this.linker.hierarchy.nodes(), true)
+    for (const { text, armed, problem, near } of others.report())
+      if (armed) throw problem ?? new RootNotLoaded(text, near)
+    return usable
   }
 
   report(): RootReport[] {
@@ -170,10 +190,9 @@ export class Roots {
   }
 
   #methodsOf(pattern: RootPattern, node: ClassNode): MethodRef[] {
-    const methods = this.linker.mirrors.get(node.id)?.methods ?? []
-    return methods
-      .filter((it) => matchesMethod(pattern, it.name, it.descriptor))
-      .map((method) => ({ node, method }))
+    return this.linker
+      .methodsOf(node)
+      .filter(({ method }) => matchesMethod(pattern, method.name, method.descriptor))
   }
 
   #take(
@@ -217,7 +236,7 @@ export class Roots {
       for (const it of hierarchy.ancestors(node)) if (it.included) around.add(it)
     for (const ref of useless.values()) if (!hasCode(ref)) for (const it of this.#below(ref)) around.add(it)
     const living = [...around].filter((it) => hierarchy.get(it.id) === it)
-    if (living.length > 0) await this.fetch(living.map((it) => it.id))
+    if (living.length > 0) await this.linker.mirrors.fetch(living.map((it) => it.id))
   }
 
   /** From what has been read so far, so that it can be asked for at any time. */
@@ -246,7 +265,7 @@ export class Roots {
   #below(ref: MethodRef): ClassNode[] {
     return this.linker.hierarchy
       .subtypesOf(ref.node)
-      .filter((it) => (it.flags & CLASS_HIDDEN) === 0)
+      .filter((it) => !isHidden(it))
       .slice(0, 200)
   }
 
@@ -255,9 +274,9 @@ export class Roots {
     const selectors = new Set(refs.map((it) => it.method.name + it.method.descriptor))
     const found = new Set<string>()
     for (const node of new Set(refs.flatMap((it) => this.#below(it)))) {
-      for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
-        if (selectors.has(method.name + method.descriptor) && hasCode({ node, method }))
-          found.add(`${dotted(node.name)}.${method.name}`)
+      for (const ref of this.linker.methodsOf(node)) {
+        const { name, descriptor } = ref.method
+        if (selectors.has(name + descriptor) && hasCode(ref)) found.add(`${dotted(node.name)}.${name}`)
       }
     }
     return [...found].slice(0, 5)
@@ -268,11 +287,12 @@ export class Roots {
     const exact = new Set<string>()
     const simple = new Map<string, string>()
     for (const node of new Set([...searched, ...above])) {
-      for (const method of this.linker.mirrors.get(node.id)?.methods ?? []) {
+      for (const ref of this.linker.methodsOf(node)) {
+        const { method } = ref
         const name = method.name === '<init>' ? 'new' : method.name
         // Right method, other parameters; or declared by a supertype.
-        if (method.name === pattern.method) exact.add(show({ node, method }))
-        else if (method.name !== '<clinit>' && isSuggested({ node, method }))
+        if (method.name === pattern.method) exact.add(show(ref))
+        else if (method.name !== '<clinit>' && isSuggested(ref))
           simple.set(name, `${dotted(node.name)}.${name}`)
       }
     }
@@ -290,7 +310,7 @@ export class Roots {
     const parts = pattern.className.split('.').length
     const full = new Map<string, string>()
     for (const node of this.linker.hierarchy.nodes()) {
-      if (!node.included || (node.flags & CLASS_HIDDEN) !== 0) continue
+      if (!node.included || isHidden(node)) continue
       const name = dotted(node.name)
       const tail = name.split('.').slice(-parts).join('.')
       // One that does bear the name has been searched: it is no suggestion.
@@ -311,8 +331,9 @@ function isSuggested(ref: MethodRef): boolean {
   return hasCode(ref) && (ref.method.access & ACC_SYNTHETIC) === 0
 }
 
-function hasCode({ method }: MethodRef): boolean {
-  return (method.access & (ACC_ABSTRACT | ACC_NATIVE)) === 0
+function asRoot({ node, method }: MethodRef): MethodTarget {
+  const { index: methodIndex, name, descriptor } = method
+  return { id: 1, classId: node.id, methodIndex, className: node.name, name, descriptor, root: true }
 }
 
 function kindOf(ref: MethodRef): 'abstract' | 'native' {

@@ -32,7 +32,7 @@ export class NotSteady extends Error {
 /** Whether all that there is below the roots is probes of calls, and client and target are on one machine. */
 function isPlain({ door, instrumenter, options, revealer }: Engine): boolean {
   const { callSites, followThreads, scheme, trace } = options
-  const roots = [...revealer.methods()].filter((it) => it.root)
+  const roots = [...revealer.methods].filter((it) => it.root)
   return (
     scheme === 'b' &&
     eventsOf(options).tellsTime &&
@@ -110,7 +110,7 @@ async function leaveRootsAlone(engine: Engine, span: Span): Promise<LatestCalls 
     debug.end?.(`${charged.times.length} root calls: not compared with calls without probes`)
     return null
   }
-  const below = [...revealer.methods()].filter((it) => !it.root).map(({ id }) => id)
+  const below = [...revealer.methods].filter((it) => !it.root).map(({ id }) => id)
   if (below.length === 0) return null
   const refused = await installation.leaveOut(new Set(below))
   if (refused.length === 0) return charged

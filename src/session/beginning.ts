@@ -3,7 +3,7 @@
 
 import { debug, some } from '../base/debug.ts'
 import { RootRefused } from '../reveal/errors.ts'
-import { NO_PAST, type Past } from '../reveal/past.ts'
+import { NO_PAST, type Past } from '../reveal/lazy.ts'
 import type { Revelation } from '../reveal/revealer.ts'
 import { handOverTasks } from './code/hand-over-points.ts'
 import { handleTasks } from './code/handle-points.ts'
@@ -26,8 +26,8 @@ export async function beginBelowRoots(
 
 /** @throws RootRefused, RegionProblem: nothing would be recorded of that root */
 export async function checkRefused({ regionTable, revealer, turns }: Engine): Promise<void> {
-  if (!revealer.rootProgress().some((it) => it.failed)) return
-  const reports = await turns.ask(() => revealer.roots())
+  if (!revealer.roots.progress().some((it) => it.failed)) return
+  const reports = await turns.ask(() => revealer.roots.report())
   const refused = reports.find((it) => it.problem instanceof RootRefused)
   if (refused !== undefined) throw regionTable?.problems()[0] ?? refused.problem
 }
@@ -104,8 +104,8 @@ class Beginning {
 
   #foundText(): string {
     const { options, revealer } = this.#engine
-    const roots = revealer
-      .roots()
+    const roots = revealer.roots
+      .report()
       .map(({ text, methods, armed }) => `${text} ${armed ? 'not yet loaded' : `matches ${methods}`}`)
     return `mode ${modeOf(options)}, scheme ${options.scheme}, filters ${options.include.length} in and ${options.exclude.length} out${options.jdk ? ', with the JDK' : ''}; ${some(roots)}`
   }

@@ -222,20 +222,20 @@ export class Engine {
     this.classLoads.unloaded(gone)
     this.installation.unloaded(gone)
     for (const id of gone) this.instrumenter.classUnloaded(id)
-    this.classes.unloaded(gone, loaders, (id) => this.revealer.hasMethodsOf(id))
+    this.classes.unloaded(gone, loaders, (id) => this.revealer.methods.hasMethodsOf(id))
   }
 
   #watchRoots(): RootWatch {
     const { agent, classes, revealer, regionTable, turns } = this
     return new RootWatch({
-      progress: () => revealer.rootProgress(),
-      method: (id) => revealer.method(id),
+      progress: () => revealer.roots.progress(),
+      method: (id) => revealer.methods.get(id),
       called: (ids) => this.#called(ids),
       stacks: () => agent.stackTraces(STACK_DEPTH),
       callees: async (ids, enough) =>
         regionTable === null ? await turns.ask(() => revealer.callees(ids, enough)) : [],
       problemOf: (root) => {
-        const problem = revealer.roots().find((it) => it.text === root)?.problem ?? null
+        const problem = revealer.roots.report().find((it) => it.text === root)?.problem ?? null
         return problem && inOneLine(problem)
       },
       // With scheme adaptive it is not known of all classes where they come from.

@@ -15,7 +15,7 @@ import { sourceName, type TargetClasses } from './target-classes.ts'
 
 export interface NameSources {
   readonly options: SessionOptions
-  readonly revealer: Revealer
+  readonly revealer: Pick<Revealer, 'methods'>
   readonly classes: TargetClasses
   readonly recorder: Recorder
   /** Null unless call sites are told. */
@@ -67,7 +67,7 @@ export class Names {
     for (let id = 1; id < this.#firstMethod; id++) names[id] = this.of(id)
     const methods = this.#calls
       ? this.#calls.method.keys()
-      : Array.from(this.#from.revealer.methods(), ({ id }) => id)
+      : Array.from(this.#from.revealer.methods, ({ id }) => id)
     const areClasses = METRICS[modeOf(this.#from.options)].hasClasses
     for (const id of methods) if (id > 0 && !(areClasses && isClassId(id))) names[id] = this.of(id)
     for (const [id, name] of this.#from.inside?.names() ?? []) names[id] = name
@@ -87,8 +87,8 @@ export class Names {
   /** Of a method's own id. */
   ofMethod(id: number): MethodName {
     const { revealer, classes, inside } = this.#from
-    if (!revealer.hasMethod(id)) return inside?.name(id) ?? madeUp(id)
-    const m = revealer.method(id)
+    if (!revealer.methods.has(id)) return inside?.name(id) ?? madeUp(id)
+    const m = revealer.methods.get(id)
     return {
       class: sourceName(m.className),
       method: m.name,

@@ -117,7 +117,7 @@ export class Pulse {
     const { arming, inside, installation, revealer, turns } = this.#engine
     if (arming === null) return
     // Another loader may have a class of that name later, or a wildcard match another class.
-    const areThere = revealer.rootProgress().every((it) => it.ids.size > 0 || it.failed)
+    const areThere = revealer.roots.progress().every((it) => it.ids.size > 0 || it.failed)
     if (areThere && this.#ticks % MORE_ROOTS_TICKS !== 0) return
     void turns.enqueue(async () => {
       await installation.refreshClasses()

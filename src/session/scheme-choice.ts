@@ -119,7 +119,7 @@ async function reachedFrom(
   const revealer = new Revealer({ ...request, scheme: 'a', firstId: firstMethodOf(request) }, { classBytes })
   revealer.addClasses(classes)
   await revealer.start()
-  const taken = new Set([...revealer.methods()].map(({ classId }) => classId))
+  const taken = new Set([...revealer.methods].map(({ classId }) => classId))
   let bytes = 0
   for (const id of taken) bytes += sizes.get(id) ?? 0
   const size = { compiledMethods: await door.compiled(), loadedClasses }

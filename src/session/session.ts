@@ -302,14 +302,14 @@ export class Session {
 
   /** What each --root matched, for the user. */
   rootReport(): RootReport[] {
-    return this.#engine.revealer.roots()
+    return this.#engine.revealer.roots.report()
   }
 
   /** What each --include and --exclude matched so far. */
   filterReport(): FilterReport[] {
     // Of all other classes nothing has been heard.
     if (this.scheme === 'adaptive') return []
-    return this.#engine.revealer.filters()
+    return this.#engine.revealer.classes.filters.report()
   }
 
   /** Roots of which no method has been called, though there is one. */

@@ -1,7 +1,7 @@
 // What the target's methods have done before we came.
 
+import type { Past } from '../reveal/lazy.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
-import type { Past } from '../reveal/past.ts'
 
 /** @param compiled  `package.Class.method(descriptor)` of what the JVM has compiled */
 export function compiledPast(compiled: ReadonlySet<string>): Past {

@@ -10,6 +10,7 @@ import { hasAnnotation } from '../../src/classfile/annotations.ts'
 import { type ClassFile, ClassFormatProblem, parseClassFile } from '../../src/classfile/class-file.ts'
 import { spliceClass } from '../../src/classfile/splice.ts'
 import { instrumentClass, type MethodTask } from '../../src/instrument/class.ts'
+import { Hierarchy } from '../../src/reveal/hierarchy.ts'
 import { Mirrors } from '../../src/reveal/mirror.ts'
 import { Instrumenter } from '../../src/session/code/instrumenter.ts'
 import { KNOWS_NOTHING, TypeChecker } from '../../src/typecheck/check.ts'
@@ -79,7 +80,7 @@ it(`${MUTANTS} damaged class files are refused as data, or accepted as they were
 
   /** The class with probes; undefined if there are none in it. */
   function through(bytes: Uint8Array, number: number): NamedClass | undefined {
-    const mirrors = new Mirrors({ classBytes: async () => [] })
+    const mirrors = new Mirrors({ classBytes: async () => [] }, new Hierarchy())
     const mirror = mirrors.put(1, bytes, true)
     for (const { index } of mirror?.methods ?? []) mirrors.body(1, index)
     mirrors.lambdas(1)

@@ -93,12 +93,12 @@ describe('what is added', () => {
   it('and not any more is left out as before', async () => {
     const target = await entered('Main.run')
     await target.add('Util')
-    const help = target.revealer.method(target.methodId('Util.help'))
-    expect(target.revealer.isIncluded(help)).toBe(true)
+    const help = target.revealer.methods.get(target.methodId('Util.help'))
+    expect(target.revealer.classes.isIncluded(help)).toBe(true)
     expect(await target.add()).toBe('')
-    expect(target.revealer.isIncluded(help)).toBe(false)
+    expect(target.revealer.classes.isIncluded(help)).toBe(false)
     expect(await target.add('Util')).toBe('')
-    expect(target.revealer.isIncluded(help)).toBe(true)
+    expect(target.revealer.classes.isIncluded(help)).toBe(true)
   })
 })
 

@@ -487,7 +487,7 @@ describe('a class loaded later', () => {
     expect(await target.invoke('Main.run')).toBe('Main.a')
     // Main of loader 1 calls Main.a of loader 1: this one is reached by nobody, but it is a root.
     expect(await target.load('Main', 2)).toBe('Main.run')
-    const second = [...target.revealer.methods()].filter((it) => it.root)
+    const second = [...target.revealer.methods].filter((it) => it.root)
     expect(second).toHaveLength(2)
     const answer = await target.revealer.firstInvocation(second[1].id)
     expect(answer.instrument.map((it) => [it.name, it.classId])).toEqual([['a', second[1].classId]])
@@ -701,7 +701,9 @@ describe('include and exclude', () => {
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Mine.go')
     expect(await target.invoke('Mine.go')).toBe('Util.help')
-    expect(target.revealer.filters()).toEqual([{ option: 'exclude', text: 'libs.Lib', classes: 1 }])
+    expect(target.revealer.classes.filters.report()).toEqual([
+      { option: 'exclude', text: 'libs.Lib', classes: 1 },
+    ])
   })
 
   it('an overrider of an excluded class’s method is still a callee', async () => {
@@ -714,7 +716,7 @@ describe('include and exclude', () => {
     expect(await target.invoke('Main.run')).toBe('Mine.go')
     expect(await target.invoke('Mine.go')).toBe('')
     expect(target.skipped).toEqual([])
-    expect(target.revealer.filters().map((it) => it.classes)).toEqual([1, 0])
+    expect(target.revealer.classes.filters.report().map((it) => it.classes)).toEqual([1, 0])
   })
 
   it('a JDK method may be a root without --jdk: that method only, and what it calls back', async () => {
@@ -832,8 +834,10 @@ describe('roots', () => {
   it('of a bare name are all overloads', async () => {
     const target = new Target({ program: roots, root: 'roots.Main.process' })
     expect(await target.start()).toBe('Main.process Main.process')
-    expect(target.revealer.roots()).toMatchObject([{ methods: 2, classes: ['roots.Main'], armed: false }])
-    expect([...target.revealer.methods()].every((it) => it.root)).toBe(true)
+    expect(target.revealer.roots.report()).toMatchObject([
+      { methods: 2, classes: ['roots.Main'], armed: false },
+    ])
+    expect([...target.revealer.methods].every((it) => it.root)).toBe(true)
   })
 
   it('prefer a top-level class to a nested one, and take a nested one by its own name', async () => {
@@ -850,12 +854,12 @@ describe('roots', () => {
       late: 'Later',
     })
     expect(await target.start()).toBe('')
-    expect(target.revealer.roots()).toMatchObject([
+    expect(target.revealer.roots.report()).toMatchObject([
       { armed: true },
       { armed: true, near: ['roots.Main.process'] },
     ])
     expect(await target.load('Later')).toBe('Later.process')
-    expect(target.revealer.roots()[0]).toMatchObject({ armed: false, methods: 1 })
+    expect(target.revealer.roots.report()[0]).toMatchObject({ armed: false, methods: 1 })
   })
 
   it('that their class does not have are an error with suggestions', async () => {
@@ -893,11 +897,11 @@ describe('roots', () => {
     const late = async (root: string, ...classes: string[]) => {
       const target = new Target({ program: roots, root, late: classes.join(' ') })
       expect(await target.start()).toBe('')
-      expect(target.revealer.roots()).toMatchObject([{ armed: true, problem: null }])
-      expect(target.revealer.rootProgress()).toMatchObject([{ failed: false }])
+      expect(target.revealer.roots.report()).toMatchObject([{ armed: true, problem: null }])
+      expect(target.revealer.roots.progress()).toMatchObject([{ failed: false }])
       for (const it of classes) await target.load(it)
-      expect(target.revealer.rootProgress()).toMatchObject([{ failed: true }])
-      const [report] = target.revealer.roots()
+      expect(target.revealer.roots.progress()).toMatchObject([{ failed: true }])
+      const [report] = target.revealer.roots.report()
       expect(report).toMatchObject({ armed: true, methods: 0, near: [] })
       return report.problem
     }
@@ -935,9 +939,9 @@ describe('roots', () => {
       const target = new Target({ program: roots, root: 'Inner.process', late: 'Main Main$Inner Later' })
       await target.start()
       expect(await target.load('Later')).toBe('')
-      expect(target.revealer.rootProgress()).toMatchObject([{ failed: false }])
+      expect(target.revealer.roots.progress()).toMatchObject([{ failed: false }])
       expect(await target.load('Main$Inner')).toBe('Main$Inner.process')
-      expect(target.revealer.roots()).toMatchObject([{ armed: false, methods: 1, problem: null }])
+      expect(target.revealer.roots.report()).toMatchObject([{ armed: false, methods: 1, problem: null }])
     })
   })
 
@@ -967,7 +971,7 @@ describe('roots', () => {
       target.revealer.refused(target.methodId(method), 'its class was refused')
     const [{ instrumentedMethods }] = [target.revealer.counters]
     refuse('Main.b')
-    expect(target.revealer.roots()).toMatchObject([
+    expect(target.revealer.roots.report()).toMatchObject([
       {
         methods: 0,
         armed: true,
@@ -979,7 +983,7 @@ describe('roots', () => {
       { methods: 1, armed: false, problem: null },
       { armed: false, problem: null, unusable: ['chain.Main.b(): its class was refused'] },
     ])
-    expect(target.revealer.rootProgress()).toMatchObject([
+    expect(target.revealer.roots.progress()).toMatchObject([
       { failed: true },
       { failed: false },
       { failed: false },
@@ -990,8 +994,8 @@ describe('roots', () => {
   it('name no class that has been searched in vain as close', async () => {
     const target = new Target({ program: roots, root: 'Inner.nothing Thread.process' })
     await target.start()
-    expect(target.revealer.rootProgress()).toMatchObject([{ failed: false }, { failed: false }])
-    expect(target.revealer.roots()).toMatchObject([
+    expect(target.revealer.roots.progress()).toMatchObject([{ failed: false }, { failed: false }])
+    expect(target.revealer.roots.report()).toMatchObject([
       { near: [], problem: { reason: 'no such method in roots.Main.Inner' } },
       { near: [], problem: { reason: 'no such method in java.lang.Thread' } },
     ])

@@ -11,9 +11,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../src/base/class-info.ts'
 import { type Chosen, chosenOf } from '../../src/reveal/chosen.ts'
-import type { Past } from '../../src/reveal/past.ts'
+import type { LookedUp } from '../../src/reveal/classes.ts'
+import type { Past } from '../../src/reveal/lazy.ts'
 import { parseClassPattern, parseRoot } from '../../src/reveal/patterns.ts'
-import { type LookedUp, Revealer, type Revelation } from '../../src/reveal/revealer.ts'
+import { Revealer, type Revelation } from '../../src/reveal/revealer.ts'
 import { oldest } from '../support/jdks.ts'
 
 /** JDK classes that every target has loaded, besides the supertypes of its own classes. */
@@ -207,7 +208,7 @@ export class Target {
   }
 
   methodId(method: string): number {
-    const found = [...this.revealer.methods()].find((it) => short(it) === method)
+    const found = [...this.revealer.methods].find((it) => short(it) === method)
     if (found === undefined) throw new Error(`${method} is not instrumented`)
     return found.id
   }
@@ -289,7 +290,7 @@ export class Target {
   }
 
   lookUp(text: string): Promise<LookedUp> {
-    return this.revealer.lookUp(this.#chosen(text))
+    return this.revealer.classes.lookUp(this.#chosen(text))
   }
 
   readonly #choices = new Map<string, Chosen>()
@@ -297,7 +298,7 @@ export class Target {
   /** The same again is the same choice. */
   #chosen(text: string): Chosen {
     const known = this.#choices.get(text)
-    const chosen = known ?? chosenOf('include', text, (pattern) => this.revealer.hasClass(pattern))
+    const chosen = known ?? chosenOf('include', text, (pattern) => this.revealer.classes.has(pattern))
     this.#choices.set(text, chosen)
     return chosen
   }
@@ -305,7 +306,7 @@ export class Target {
   /** Invokes whatever is instrumented and not ready, until nothing new turns up. */
   async invokeAll(): Promise<void> {
     for (;;) {
-      const next = [...this.revealer.methods()].find((it) => !this.ready.has(it.id))
+      const next = [...this.revealer.methods].find((it) => !this.ready.has(it.id))
       if (next === undefined) return
       this.#note(await this.revealer.firstInvocation(next.id))
     }

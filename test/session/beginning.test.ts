@@ -26,7 +26,7 @@ class FakeEngine {
   readonly classLoads = { beforeRecording: (prepare: () => Promise<void>) => prepare() }
   readonly revealer = {
     start: async () => ({ instrument: [], ready: [], skipped: [], reflection: false }),
-    rootProgress: () => [],
+    roots: { progress: () => [] },
   }
   readonly installation = {
     ...{ refreshClasses: async () => {}, begin: async () => {}, catchUp: async () => {} },

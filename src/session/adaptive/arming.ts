@@ -177,7 +177,7 @@ export class Arming {
 
   /** Methods that have been revealed, of the class of this name: in full, as another may end like it. */
   #revealed(pattern: RootPattern): MethodTarget[] {
-    return [...this.#workshop.revealer.methods()].filter(
+    return [...this.#workshop.revealer.methods].filter(
       (it) => rootRank(pattern, it.className) === RANK_FULL && matchesMethod(pattern, it.name, it.descriptor),
     )
   }
@@ -219,7 +219,7 @@ export class Arming {
         const { revelation } = await this.reveal([pattern])
         const named = this.#named(pattern).map(({ id }) => id)
         const instrument = this.#named(pattern).filter(({ id }) => !instrumenter.has(id))
-        revealer.takenAfterAll(instrument.map(({ id }) => id))
+        revealer.methods.takenAfterAll(instrument.map(({ id }) => id))
         await this.redefine(predictedMs, async () => {
           await this.#installation.leaveOut(
             new Set([...instrumenter.leftOutMethods].filter((id) => !named.includes(id))),
@@ -274,7 +274,7 @@ export class Arming {
     }
     const instrument = revelation.instrument.filter(isTaken)
     const others = new Set(revelation.instrument.filter((it) => !isTaken(it)).map(({ id }) => id))
-    revealer.dropped(others)
+    revealer.methods.dropped(others)
     return { ...revelation, instrument, ready: revelation.ready.filter((id) => !others.has(id)) }
   }
 }

@@ -49,7 +49,7 @@ export async function beginAtRoots(
     arming?.want(patternsOf(options.seen ?? []))
     await installation.refreshClasses()
     const roots = await rootsOf(engine)
-    if (revealer.rootProgress().every((it) => it.ids.size === 0)) {
+    if (revealer.roots.progress().every((it) => it.ids.size === 0)) {
       arming?.wantAll()
       await installation.refreshClasses()
     }

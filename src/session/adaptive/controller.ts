@@ -257,7 +257,7 @@ export class Controller {
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
     if (this.#isCold) return
     this.#lookedAt = inside.samples
-    const roots = [...revealer.methods()].filter((it) => it.root).map((it) => sourceName(it.className))
+    const roots = [...revealer.methods].filter((it) => it.root).map((it) => sourceName(it.className))
     const tree = await allRows(this.#engine, this.#span)
     const seen = seenMethods(tree, (id) => names.of(id), ownerBy(roots)).filter(
       (it) => !this.#useless.has(`${it.className}.${it.method}`),
@@ -275,7 +275,7 @@ export class Controller {
     this.#nextElsewhere = performance.now() + ELSEWHERE_MS
     if (!returnsAtOnce(times)) return
     this.#looksElsewhere++
-    const roots = [...revealer.methods()]
+    const roots = [...revealer.methods]
       .filter((it) => it.root)
       .map((it) => ({ class: sourceName(it.className), method: it.name }))
     const ownerOf = ownerBy(roots.map((it) => it.class))
@@ -383,7 +383,7 @@ export class Controller {
       )
     }
     const ids = off.map(({ id }) => id)
-    const pauseMs = await arming.predict(new Set(ids.map((id) => revealer.method(id).classId)).size)
+    const pauseMs = await arming.predict(new Set(ids.map((id) => revealer.methods.get(id).classId)).size)
     if (pauseMs === null || pauseMs > batchPauseMs(LONGEST_PAUSE_MS, arming.pauses[0])) {
       keep(
         `to give them their code back would stop the JVM for ${pauseMs === null ? 'an unknown time' : span(pauseMs)}`,

@@ -31,7 +31,7 @@ interface Sources {
   readonly agent: Agent
   readonly arming: Arming | null
   readonly instrumenter: Instrumenter
-  readonly revealer: Revealer
+  readonly revealer: Pick<Revealer, 'classes' | 'methods'>
   readonly clock: TargetClock
   readonly targetState: TargetState
   /** The JVM's; null if it is none of this machine. */
@@ -111,10 +111,10 @@ interface Revealed {
 }
 
 /** Whether these are all methods of their name, in each of their classes. Constructors have their probes behind the call of another one. */
-function isWhole(methods: readonly MethodTarget[], revealer: Revealer): boolean {
+function isWhole(methods: readonly MethodTarget[], classes: Revealer['classes']): boolean {
   if (methods[0]?.name.startsWith('<') === true) return false
   const inClass = (wanted: number) => methods.filter(({ classId }) => classId === wanted).length
-  return methods.every(({ classId, name }) => inClass(classId) === revealer.countNamed(classId, name))
+  return methods.every(({ classId, name }) => inClass(classId) === classes.countNamed(classId, name))
 }
 
 export class Inside {
@@ -155,14 +155,14 @@ export class Inside {
   /** Before `go`. */
   async begin(): Promise<void> {
     await this.rootsAre()
-    this.#others = this.#from.revealer.reserveId()
+    this.#others = this.#from.revealer.methods.reserve()
     this.#names.set(this.#others, OTHERS)
   }
 
   /** Tells the agent below what frames stacks are wanted, if that has changed. */
   async rootsAre(): Promise<void> {
     const { agent, revealer } = this.#from
-    const roots = [...revealer.methods()].filter((it) => it.root)
+    const roots = [...revealer.methods].filter((it) => it.root)
     if (this.#others !== 0 && roots.length === this.#roots) return
     this.#roots = roots.length
     await agent.sampleInside(roots.map((it) => ({ className: sourceName(it.className), method: it.name })))
@@ -355,7 +355,7 @@ export class Inside {
   #revealed(): ReadonlyMap<string, Revealed> {
     const { arming, instrumenter, revealer } = this.#from
     const methods = new Map<string, MethodTarget[]>()
-    for (const it of revealer.methods()) {
+    for (const it of revealer.methods) {
       const key = `${sourceName(it.className)}.${it.name}`
       const known = methods.get(key)
       if (known === undefined) methods.set(key, [it])
@@ -368,7 +368,7 @@ export class Inside {
     const isEachTimed = this.#timedOneOf === 1
     return new Map(
       [...methods].map(([key, all]) => {
-        const areTimed = isEachTimed && all.every(isTimed) && isWhole(all, revealer)
+        const areTimed = isEachTimed && all.every(isTimed) && isWhole(all, revealer.classes)
         return [key, { ids: all.map(({ id }) => id), areTimed }]
       }),
     )
@@ -378,7 +378,7 @@ export class Inside {
     const key = `${className}.${method}`
     let id = this.#ids.get(key)
     if (id === undefined) {
-      id = this.#from.revealer.reserveId()
+      id = this.#from.revealer.methods.reserve()
       this.#ids.set(key, id)
       this.#names.set(id, { class: className, method, descriptor: '', loader: '' })
     }

@@ -177,13 +177,13 @@ export class ByHand {
     let added: Entry | undefined
     await turns.request(async () => {
       await installation.refreshClasses()
-      const found = [...revealer.methods()].filter((it) => isChosen(chosen, it))
+      const found = [...revealer.methods].filter((it) => isChosen(chosen, it))
       const methods = new Set(found.filter((it) => !it.root).map((it) => it.id))
       const { classes } = chosen
-      const isArmed = classes !== undefined && (text.includes('*') || revealer.hasClass(classes))
+      const isArmed = classes !== undefined && (text.includes('*') || revealer.classes.has(classes))
       if (methods.size === 0 && !(isArmed && found.length === 0))
         throw new NothingToLeaveOut(chosen.text, found.length > 0)
-      const known = new Map([...revealer.methods()].map((it) => [it.id, it.root]))
+      const known = new Map([...revealer.methods].map((it) => [it.id, it.root]))
       const below = onlyBelow(snapshot.merged, methodOf, methods, (id) => known.get(id) === false)
       added = { what: 'exclude', chosen, text: chosen.text, atMs: nowMs, methods, below, needsJdk: false }
       await this.#become([...this.#without(chosen.text), added])
@@ -214,7 +214,7 @@ export class ByHand {
       if (needsJdk) this.#mustBearJdk()
       const entry = { what: 'add' as const, chosen, text: chosen.text, atMs: nowMs, below: NONE, needsJdk }
       await this.#become([...this.#without(chosen.text), { ...entry, methods: NONE }])
-      const targets = [...revealer.methods()].filter((it) => !it.root && isChosen(chosen, it))
+      const targets = [...revealer.methods].filter((it) => !it.root && isChosen(chosen, it))
       const methods = new Set(targets.map((it) => it.id).filter((id) => !this.#ids.has(id)))
       added = { ...entry, methods }
       this.#entries = [...this.#without(chosen.text), added]
@@ -232,7 +232,7 @@ export class ByHand {
     const { options, workshop } = this.#hands
     const { revealer } = workshop
     const { text } = chosen
-    const { classes, out, usable, jdk } = await revealer.lookUp(chosen)
+    const { classes, out, usable, jdk } = await revealer.classes.lookUp(chosen)
     const isLeftOutByHand = await this.#hasLeftOut(chosen)
     if (classes === 0 && !text.includes('*'))
       throw new NothingToAdd(text, 'is no loaded class, nor a method of one that could have probes')
@@ -244,9 +244,9 @@ export class ByHand {
   /** Whether methods of loaded classes are left out by hand: with probes that are out, or before they could have any. */
   async #hasLeftOut(chosen: Chosen): Promise<boolean> {
     const { revealer } = this.#hands.workshop
-    if ([...revealer.methods()].some((it) => this.#ids.has(it.id) && isChosen(chosen, it))) return true
+    if ([...revealer.methods].some((it) => this.#ids.has(it.id) && isChosen(chosen, it))) return true
     const leftOut = this.#entries.filter((it) => it.what === 'exclude').map((it) => it.chosen)
-    return await revealer.hasUsable(chosen, leftOut, this.#filter)
+    return await revealer.classes.hasUsable(chosen, leftOut, this.#filter)
   }
 
   /** @throws CannotAdd */
@@ -291,7 +291,7 @@ export class ByHand {
 
   #chosen(option: 'include' | 'exclude', text: string): Promise<Chosen> {
     const { revealer, turns } = this.#hands.workshop
-    return turns.ask(() => chosenOf(option, text, (pattern) => revealer.hasClass(pattern)))
+    return turns.ask(() => chosenOf(option, text, (pattern) => revealer.classes.has(pattern)))
   }
 
   get #added(): Chosen[] {
@@ -356,12 +356,12 @@ export class ByHand {
   #idsToLeaveOut(revealer: Revealer): Set<number> {
     const below = new Set(this.#entries.flatMap((it) => [...it.below]))
     const ids = new Set<number>()
-    for (const target of revealer.methods()) {
+    for (const target of revealer.methods) {
       if (target.root) continue
       const latest = this.#latestOf(target)
       const isOut =
         latest === 'exclude' ||
-        (latest === undefined && (below.has(target.id) || !revealer.isIncluded(target)))
+        (latest === undefined && (below.has(target.id) || !revealer.classes.isIncluded(target)))
       if (isOut) ids.add(target.id)
     }
     return ids

@@ -140,7 +140,8 @@ export class ClassLoads {
       // the first call of each of its methods waits instead. What it inherits needs no such call: there, calls
       // may be missed, except while a redefinition loads the class itself.
       const exposed =
-        leadsOn && (own.length === 0 || others.instrument.some((t) => revealer.inherits(id, t.classId)))
+        leadsOn &&
+        (own.length === 0 || others.instrument.some((t) => revealer.classes.inherits(id, t.classId)))
       const early = () => {
         if (exposed && !urgent && !answered && recording) installation.noteLate()
         answer([])

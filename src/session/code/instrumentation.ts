@@ -35,7 +35,7 @@ export function instrumentationOf(engine: Engine, span: Span): Instrumentation {
     methodOf: (id) => names.methodOf(id),
     stateOf: (method) => {
       if (byHand.ids.has(method)) return 'left out'
-      const { className, name, descriptor } = revealer.method(method)
+      const { className, name, descriptor } = revealer.methods.get(method)
       return installation.skipped.has(`${sourceName(className)}.${name}${descriptor}`) ? 'refused' : 'probes'
     },
     firstCallMs: (method) => {

@@ -6,8 +6,8 @@
 
 import type { ClassInfo } from '../../base/class-info.ts'
 import type { SkippedMethod } from '../../profile/profile.ts'
+import { NO_PAST } from '../../reveal/lazy.ts'
 import type { RevealPort } from '../../reveal/mirror.ts'
-import { NO_PAST } from '../../reveal/past.ts'
 import { Revealer, type RevealOptions, type Revelation } from '../../reveal/revealer.ts'
 import type { RootReport } from '../../reveal/roots.ts'
 import { Agent } from '../../wire/agent.ts'
@@ -120,7 +120,7 @@ export async function reachAmong(source: ClassSource, options: ReachOptions): Pr
   const b = await reveal('b')
   return {
     auto: autoOf(a.revealer, source, files),
-    roots: a.revealer.roots(),
+    roots: a.revealer.roots.report(),
     loadedClasses: classes.length,
     schemeA: reached(a.revealer),
     schemeB: reached(b.revealer),
@@ -136,7 +136,7 @@ function autoOf(
 ): AutoScheme {
   const all = new Set<number>()
   const ofRoots = new Set<number>()
-  for (const { classId, root } of revealer.methods()) {
+  for (const { classId, root } of revealer.methods) {
     all.add(classId)
     if (root) ofRoots.add(classId)
   }
@@ -154,13 +154,13 @@ function autoOf(
 }
 
 async function calleesOf(revealer: Revealer): Promise<string[]> {
-  const roots = [...revealer.methods()].filter((it) => it.root).map((it) => it.id)
+  const roots = [...revealer.methods].filter((it) => it.root).map((it) => it.id)
   const callees = await revealer.callees(roots, CALLEES)
   return callees.map(({ className, name }) => `${className}.${name}`.replaceAll('/', '.'))
 }
 
 function reached(revealer: Revealer): SchemeReach {
-  const methods = [...revealer.methods()]
+  const methods = [...revealer.methods]
   return { methods: methods.length, classes: new Set(methods.map((it) => it.classId)).size }
 }
 

@@ -91,7 +91,7 @@ describe('a class in the load hook', () => {
           if (revelation === undefined) throw new Error(`nothing is known of ${id}`)
           return revelation
         },
-        inherits: () => inherits,
+        classes: { inherits: () => inherits },
       },
     } as unknown as Workshop
     installation = new Installation(workshop)

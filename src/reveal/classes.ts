@@ -1,0 +1,250 @@
+// Which classes are loaded, and what of them may be instrumented.
+
+import { CLASS_JDK, CLASS_UNMODIFIABLE, type ClassInfo } from '../base/class-info.ts'
+import { ACC_ABSTRACT } from '../classfile/access.ts'
+import { type Chosen, isChosen, type Named, touches } from './chosen.ts'
+import { deniedClass, deniedMethod } from './deny-list.ts'
+import { Filters } from './filters.ts'
+import { type ClassNode, Hierarchy, isHidden, isJdk, isOrdinary } from './hierarchy.ts'
+import { hasCode, Linker, type MethodRef } from './linker.ts'
+import type { MethodTarget } from './method-ids.ts'
+import { type Mirror, Mirrors, type RevealPort } from './mirror.ts'
+import { type ClassPattern, matchesClass } from './patterns.ts'
+
+export interface ClassOptions {
+  /** If there are any, only classes that match one are included. */
+  readonly include: readonly ClassPattern[]
+  readonly exclude: readonly ClassPattern[]
+  /** Include the JDK's classes. */
+  readonly jdk: boolean
+  /** Intrinsics to take all the same, as "java/lang/Foo.bar()V". */
+  readonly intrinsics?: ReadonlySet<string>
+}
+
+/** A class in the load hook. `flags` as in ClassInfo, if the agent can tell already. */
+export interface LoadingClass extends Pick<ClassInfo, 'id' | 'name' | 'loader'> {
+  readonly flags?: number
+}
+
+/** Classes that what is to be added names, or in which there is a method of that name. */
+export interface LookedUp {
+  readonly classes: number
+  /** Of these, the ones that the filters leave out, */
+  readonly out: number
+  /** of these, the ones that may be instrumented, */
+  readonly usable: number
+  /** and those of the JDK. */
+  readonly jdk: number
+}
+
+/** Internal name of the class. */
+export type MethodFilter = (className: string, name: string, descriptor: string) => boolean
+
+const EVERY: MethodFilter = () => true
+const PROXY = /\$Proxy\d+$/
+/** Of those that are looked into until one has such a method, so many in a step. */
+const CLASSES_A_STEP = 250
+
+export class Classes {
+  readonly hierarchy = new Hierarchy()
+  readonly mirrors: Mirrors
+  readonly linker: Linker
+  readonly filters: Filters
+  readonly #jdkPackages = new Set<string>()
+
+  /** @param jdkIsReadInPart  told when a class is left out of the JDK, of which others are read */
+  constructor(
+    private readonly options: ClassOptions,
+    port: RevealPort,
+    private readonly jdkIsReadInPart: () => void,
+  ) {
+    this.mirrors = new Mirrors(port, this.hierarchy)
+    this.linker = new Linker(this.hierarchy, this.mirrors, options.jdk)
+    this.filters = new Filters(options.include, options.exclude, options.jdk)
+  }
+
+  /** @returns new ones, and those whose supertypes have changed */
+  add(infos: readonly ClassInfo[]): ClassNode[] {
+    const touched = this.hierarchy.add(infos)
+    // A hidden class follows its nest host, which may come later in the same list.
+    for (const info of infos) {
+      const node = this.hierarchy.node(info.id)
+      this.#decide(node)
+      // The proxy of an interface that is not public lies in the interface's package.
+      if (isJdk(node) && !PROXY.test(node.name)) this.#jdkPackages.add(packageOf(node))
+    }
+    this.linker.forget()
+    return touched
+  }
+
+  /** @returns the class, and others that waited for it as a supertype */
+  loading(
+    info: LoadingClass,
+    bytes: Uint8Array,
+  ): { node: ClassNode; waiters: ClassNode[]; mirror: Mirror | null } {
+    const { id, name, loader, flags = this.#guessFlags(info) } = info
+    const mirror = this.mirrors.put(id, bytes, (flags & CLASS_JDK) !== 0)
+    const file = mirror ?? { access: 0, superName: null, interfaces: [] }
+    const { node, waiters } = this.hierarchy.loading(id, name, loader, file, flags)
+    this.#decide(node)
+    this.linker.forget()
+    return { node, waiters, mirror }
+  }
+
+  /** The hook may not know where a class comes from. A package belongs to one module of a loader. */
+  #guessFlags(info: LoadingClass): number {
+    const known = this.#jdkPackages.has(packageOf(info))
+    return known || /^(?:java|jdk|sun)\//.test(info.name) ? CLASS_JDK : 0
+  }
+
+  unloaded(ids: ReadonlySet<number>): void {
+    for (const id of ids) this.mirrors.drop(id)
+    this.hierarchy.remove(ids)
+    this.linker.forget()
+  }
+
+  includeRootClass(node: ClassNode): void {
+    this.filters.addRootClass(node)
+    this.#decide(node)
+    this.linker.forget()
+  }
+
+  /**
+   * These and no others are added by hand.
+   *
+   * @returns classes that are included because of it, and were not, or not for all of that
+   */
+  include(added: readonly Chosen[]): ClassNode[] {
+    const before = this.filters.added
+    const fresh = added.filter((it) => !before.includes(it))
+    if (fresh.length === 0 && added.length === before.length) return []
+    this.filters.add(added)
+    this.linker.opensJdk = this.options.jdk || added.length > 0
+    const opened: ClassNode[] = []
+    for (const node of this.hierarchy.nodes()) {
+      const wasIncluded = node.included
+      this.#decide(node)
+      if (node.included && (!wasIncluded || (node.added && fresh.some((it) => touches(it, node.name)))))
+        opened.push(node)
+    }
+    this.linker.forget()
+    return opened
+  }
+
+  #decide(node: ClassNode): void {
+    node.included = this.filters.admits(node, this.hierarchy)
+    node.added = node.included && this.filters.isAdded(node)
+    node.followed = node.included || this.filters.follows(node, this.hierarchy)
+    if (this.options.jdk && isJdk(node) && isOrdinary(node) && !node.followed) this.jdkIsReadInPart()
+  }
+
+  /** Whether the filters and what is added by hand include a method. Of a class that has gone, they do. */
+  isIncluded({ classId, ...method }: Named & { readonly classId: number }): boolean {
+    const node = this.hierarchy.get(classId)
+    return node === undefined || this.includes(node, method)
+  }
+
+  includes(node: ClassNode, { name, descriptor }: Pick<Named, 'name' | 'descriptor'>): boolean {
+    return node.included && (!node.added || this.filters.isMethodAdded(node.name, name, descriptor))
+  }
+
+  isIntrinsic({ node, method }: MethodRef): boolean {
+    const { intrinsics } = this.options
+    return method.intrinsic && intrinsics?.has(`${node.name}.${method.name}${method.descriptor}`) !== true
+  }
+
+  /** Whether it could be a root. */
+  isUsable(ref: MethodRef): boolean {
+    const { node, method } = ref
+    return (
+      hasCode(ref) &&
+      deniedMethod(node.name, method.name) === null &&
+      !isHidden(node) &&
+      (node.flags & CLASS_UNMODIFIABLE) === 0 &&
+      !this.isIntrinsic(ref)
+    )
+  }
+
+  /** The method of an id, unless its class is gone. */
+  refOf({ classId, methodIndex }: Pick<MethodTarget, 'classId' | 'methodIndex'>): MethodRef | null {
+    const node = this.hierarchy.get(classId)
+    const method = this.mirrors.get(classId)?.methods[methodIndex]
+    return node && method ? { node, method } : null
+  }
+
+  /** Neither hidden ones nor ours. */
+  ordinary(): ClassNode[] {
+    return [...this.hierarchy.nodes()].filter(isOrdinary)
+  }
+
+  /** What there is of what somebody wants to add. Takes nothing. */
+  async lookUp(chosen: Chosen): Promise<LookedUp> {
+    let nodes = this.ordinary().filter((it) => touches(chosen, it.name))
+    if (chosen.method !== undefined) {
+      await this.mirrors.fetch(nodes.map((it) => it.id))
+      nodes = nodes.filter((node) => this.#hasUsable(node, chosen, EVERY))
+      this.mirrors.trim()
+    }
+    const out = nodes.filter((it) => !it.included || it.added)
+    return {
+      classes: nodes.length,
+      out: out.length,
+      usable: out.filter((it) => deniedClass(it.name) === null).length,
+      jdk: out.filter(isJdk).length,
+    }
+  }
+
+  /**
+   * Whether a class has a method that is chosen, may have probes, and that the filter names. Takes nothing.
+   *
+   * @param among  in classes of which one of these may be a part
+   */
+  async hasUsable(chosen: Chosen, among: readonly Chosen[], filter: MethodFilter): Promise<boolean> {
+    const nodes = this.ordinary().filter(
+      ({ name }) => touches(chosen, name) && among.some((other) => touches(other, name)),
+    )
+    for (let at = 0; at < nodes.length; at += CLASSES_A_STEP) {
+      const step = nodes.slice(at, at + CLASSES_A_STEP)
+      await this.mirrors.fetch(step.map((it) => it.id))
+      const found = step.some((node) => this.#hasUsable(node, chosen, filter))
+      this.mirrors.trim()
+      if (found) return true
+    }
+    return false
+  }
+
+  /** Its table must be there. */
+  #hasUsable(node: ClassNode, chosen: Chosen, filter: MethodFilter): boolean {
+    return this.linker
+      .methodsOf(node)
+      .some(
+        ({ method }) =>
+          isChosen(chosen, { className: node.name, name: method.name, descriptor: method.descriptor }) &&
+          filter(node.name, method.name, method.descriptor) &&
+          this.isUsable({ node, method }),
+      )
+  }
+
+  /** Whether a class matches. */
+  has(pattern: ClassPattern): boolean {
+    for (const { name } of this.hierarchy.nodes()) if (matchesClass(pattern, name)) return true
+    return false
+  }
+
+  /** Whether a class has the members of another one. False if one is not known. */
+  inherits(classId: number, fromId: number): boolean {
+    const node = this.hierarchy.get(classId)
+    return node !== undefined && this.hierarchy.ancestors(node).some((it) => it.id === fromId)
+  }
+
+  /** How many methods of a class have that name, abstract ones excluded; undefined if its methods are not known. */
+  countNamed(classId: number, name: string): number | undefined {
+    return this.mirrors
+      .get(classId)
+      ?.methods.filter((it) => it.name === name && (it.access & ACC_ABSTRACT) === 0).length
+  }
+}
+
+function packageOf(it: { readonly name: string; readonly loader: number }): string {
+  return `${it.loader}:${it.name.slice(0, it.name.lastIndexOf('/') + 1)}`
+}

@@ -1,0 +1,186 @@
+// What has been decided of each method that was reached: it has an id, or a reason why not, once. What is not instrumented leads
+// on: it is passed through, opens the gate, or owes the sites that native code may call.
+
+import { CLASS_UNMODIFIABLE } from '../base/class-info.ts'
+import { debug } from '../base/debug.ts'
+import { ACC_ABSTRACT, ACC_NATIVE } from '../classfile/access.ts'
+import { classNames } from '../classfile/descriptor.ts'
+import type { Classes, MethodFilter } from './classes.ts'
+import { deniedClass, deniedMethod } from './deny-list.ts'
+import { isHidden, isJdk, mayBeInitialised } from './hierarchy.ts'
+import { GATE_ANY, GATE_CLOSED, GATE_FULL, gateOf } from './leaf-calls.ts'
+import { type LoadedSite, type MethodRef, placeOf } from './linker.ts'
+import type { MethodIds, MethodTarget } from './method-ids.ts'
+
+export interface Skipped {
+  /** Internal name. */
+  readonly className: string
+  /** `*` when it is the whole class. */
+  readonly method: string
+  readonly descriptor: string
+  readonly reason: string
+}
+
+/** A method that has been reached and has no id. */
+type WithoutId = Omit<MethodTarget, 'id' | 'root'>
+
+export const HIDDEN =
+  'hidden class, defined before the session or outside a root: its own calls, and what only it calls, are missing'
+
+export class Taker {
+  /** Taken since the scheme last looked. */
+  fresh: MethodTarget[] = []
+  /** Skipped since the session was last told. */
+  skipped: Skipped[] = []
+  /** How far code that is not read may call back. */
+  gate = GATE_CLOSED
+  /** A reached call may use reflection: Method.invoke and Constructor.newInstance need their hook. */
+  reflection = false
+  /** A method was not taken because there were too many. */
+  isFull = false
+  /** They will never announce their first invocation: what they call counts as called. */
+  passed: MethodRef[] = []
+  /** What methods that were not passed through have led to. */
+  owed: LoadedSite[] = []
+  readonly #decided = new Set<string>()
+  readonly #skippedOnce = new Set<string>()
+  /** Those that the user leaves out, while the session runs. */
+  #isLeftOut: MethodFilter = () => false
+  readonly #leftOut = new Map<string, WithoutId>()
+
+  /** @param most  methods that are taken, besides roots */
+  constructor(
+    private readonly classes: Classes,
+    private readonly ids: MethodIds,
+    private readonly most: number,
+  ) {}
+
+  /** Gives the method an id, or a reason why not, unless that has been done. */
+  take(ref: MethodRef, root = false): MethodTarget | null {
+    const { node, method } = ref
+    if ((method.access & ACC_ABSTRACT) !== 0) return null
+    const place = placeOf(ref)
+    if (this.#decided.has(place)) return null
+    // A class initialiser may have run long ago.
+    if (method.name === '<clinit>' && !mayBeInitialised(node) && !root) return null
+    this.#decided.add(place)
+    const { index: methodIndex, name, descriptor } = method
+    const target = { classId: node.id, methodIndex, className: node.name, name, descriptor }
+    if (node.followed && !root && !this.classes.includes(node, method)) {
+      this.#leadOn(ref)
+      return null
+    }
+    const reason = this.#reasonToSkip(ref)
+    if (reason !== null) {
+      this.skip(node.name, name, descriptor, reason)
+      return null
+    }
+    if (!root && this.#isLeftOut(node.name, name, descriptor)) {
+      this.#leftOut.set(place, target)
+      return null
+    }
+    if (!root && this.ids.size >= this.most) {
+      this.isFull = true
+      return null
+    }
+    const taken = this.ids.add({ ...target, root })
+    this.fresh.push(taken)
+    return taken
+  }
+
+  /** From a method that is left out. */
+  #leadOn(ref: MethodRef): void {
+    const { node, method } = ref
+    const denied = isJdk(node) ? deniedClass(node.name) : null
+    if (denied !== null) this.skip(node.name, '*', '', denied)
+    if ((method.access & ACC_NATIVE) === 0) this.passed.push(ref)
+    else if (isJdk(node)) this.openGate(gateOf([node.name], method.name, method.descriptor))
+    else this.#enterNative(ref)
+  }
+
+  /** Of what was decided before, and has no id. */
+  takeAgain(methods: readonly Pick<MethodTarget, 'classId' | 'methodIndex'>[]): void {
+    for (const method of methods) {
+      const ref = this.classes.refOf(method)
+      if (ref === null || this.ids.find(method.classId, method.methodIndex) !== undefined) continue
+      this.#decided.delete(placeOf(ref))
+      this.take(ref)
+    }
+  }
+
+  /** From now on these methods are left out. Those that were left out before, and are not any more, are taken. */
+  leaveOut(isLeftOut: MethodFilter): void {
+    this.#isLeftOut = isLeftOut
+    const back = [...this.#leftOut].filter(
+      ([, { className, name, descriptor }]) => !isLeftOut(className, name, descriptor),
+    )
+    for (const [place] of back) this.#leftOut.delete(place)
+    this.takeAgain(back.map(([, method]) => method))
+  }
+
+  #reasonToSkip(ref: MethodRef): string | null {
+    const { node, method } = ref
+    if ((method.access & ACC_NATIVE) !== 0) {
+      if (!isJdk(node)) {
+        this.#enterNative(ref)
+        return 'native: what it calls by name, in classes that it is not handed, may be missing'
+      }
+      this.openGate(gateOf([node.name], method.name, method.descriptor)) // native code can call back, and reflect
+      return node.included ? 'native: what it calls in the JDK by name may be missing' : 'native'
+    }
+    const denied = deniedMethod(node.name, method.name)
+    if (denied !== null) return denied
+    if (isHidden(node)) return HIDDEN
+    if (this.classes.isIntrinsic(ref)) {
+      this.passed.push(ref)
+      return 'intrinsic: the compiler may replace it, its time is its caller’s'
+    }
+    if ((node.flags & CLASS_UNMODIFIABLE) !== 0) {
+      this.passed.push(ref)
+      return 'the JVM does not let its class be changed'
+    }
+    return null
+  }
+
+  /**
+   * Native code of the application. JNI finds methods by name, private ones too: in the class of the method,
+   * and in those of the objects that it is given.
+   */
+  #enterNative({ node, method }: MethodRef): void {
+    this.openGate(GATE_ANY)
+    for (const owner of new Set([node.name, ...classNames(method.descriptor)])) {
+      this.owed.push({ site: { kind: 'any', owner, family: true }, loader: node.loader })
+    }
+  }
+
+  skip(className: string, method: string, descriptor: string, reason: string): void {
+    const key = `${className}.${method}${descriptor}`
+    if (this.#skippedOnce.has(key)) return
+    this.#skippedOnce.add(key)
+    this.skipped.push({ className, method, descriptor, reason })
+  }
+
+  openGate(level: number): void {
+    if (level > this.gate) {
+      this.gate = level
+      debug.reveal?.(`code that is not read may call back from now on: gate level ${level} of ${GATE_FULL}`)
+    }
+    if (level >= GATE_FULL) this.reflection = true
+  }
+
+  isDecided(ref: MethodRef): boolean {
+    return this.#decided.has(placeOf(ref))
+  }
+
+  unloaded(classes: ReadonlySet<number>, loaders: ReadonlySet<number>): void {
+    for (const id of classes) {
+      const methods = this.classes.mirrors.get(id)?.methods ?? []
+      for (const { index } of methods) {
+        this.#decided.delete(`${id}:${index}`)
+        this.#leftOut.delete(`${id}:${index}`)
+      }
+    }
+    this.passed = this.passed.filter((it) => !classes.has(it.node.id))
+    this.owed = this.owed.filter((it) => !loaders.has(it.loader))
+  }
+}
