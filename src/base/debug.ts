@@ -9,7 +9,7 @@ export const TOPICS = {
   attach: 'the way into the JVM and each step of it, up to a calibrated agent',
   wire: 'each message between jfluid and its agent: size, round trip, a summary of its fields',
   reveal: 'roots, which call or class led to which methods, and what was left out and why',
-  redefine: 'each redefinition: classes, methods, durations, refusals; what --max-overhead narrows',
+  redefine: 'each redefinition: classes, methods, durations, refusals',
   recorder: 'the thread that reads events: rates, long rounds, gaps, pictures',
   remote: 'connections and requests between a client and a proxy',
   push: 'requests to a store of profiles',

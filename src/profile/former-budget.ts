@@ -46,11 +46,11 @@ export function budgetWarnings(
     })
   const rest = untimed.length > NAMED ? ` and ${count(untimed.length - NAMED)} more` : ''
   return [
-    `calls of ${plural(untimed.length, 'method')} were ${NOT_TIMED}: they are not among the calls of their rows, and their time is their callers': ${named.join(', ')}${rest}`,
+    `${NOT_TIMED}: calls of ${plural(untimed.length, 'method')}, which are not among those of their rows, and whose time is their callers': ${named.join(', ')}${rest}`,
   ]
 }
 
 /** Whether a warning is of that. */
 export function tellsUntimed(warning: string): boolean {
-  return warning.includes(NOT_TIMED)
+  return warning.startsWith(NOT_TIMED)
 }

@@ -41,8 +41,8 @@ describe('a file with calls that were not timed, for a budget', () => {
     expect(profile.threads[0]!.tree).toEqual(plain.merged)
     expect(Object.keys(profile)).not.toContain('overhead')
     expect(profile.warnings).toEqual([
-      'calls of 2 methods were not timed, for --max-overhead of an earlier version: they are not among the calls of their rows, and ' +
-        "their time is their callers': com.acme.PriceCalculator.priceOf (100 counted, about 3,000,000 not even that), com.acme.Audit.run (50,000 counted)",
+      'not timed, for --max-overhead of an earlier version: calls of 2 methods, which are not among those of their rows, and ' +
+        "whose time is their callers': com.acme.PriceCalculator.priceOf (100 counted, about 3,000,000 not even that), com.acme.Audit.run (50,000 counted)",
     ])
   })
 
@@ -57,7 +57,7 @@ describe('a file with calls that were not timed, for a budget', () => {
 
   it('of a version that could not only count is the same', () => {
     const { warnings } = read(budgeted({ extrapolatedCalls: [0, 7, 0], folded: [0, 1, 0] }))
-    expect(warnings[0]).toMatch(/calls of 1 method were .* \(about 7 not even that\)$/)
+    expect(warnings[0]).toMatch(/calls of 1 method, .* \(about 7 not even that\)$/)
   })
 
   it('is refused if that is damaged', () => {

@@ -101,8 +101,8 @@ it('v1-folded tells calls that were not timed in a warning', async () => {
     ...['root 61242', 'work 61242', 'middle 3062050', 'twig 1211000', 'leaf 2675200'],
   ])
   const warning =
-    'calls of 2 methods were not timed, for --max-overhead of an earlier version: they are not among the calls of their rows, and ' +
-    "their time is their callers': fix.Dense.leaf (16,700,800 counted, about 176,595,200 not even that), fix.Dense.twig (11,037,200 counted)"
+    'not timed, for --max-overhead of an earlier version: calls of 2 methods, which are not among those of their rows, and ' +
+    "whose time is their callers': fix.Dense.leaf (16,700,800 counted, about 176,595,200 not even that), fix.Dense.twig (11,037,200 counted)"
   expect(warnings).toEqual([warning])
   const report = [...reportPieces(await readProfile(join(folder, 'v1-folded.jfluid')), {})].join('')
   expect(report.replace(/\s+/g, ' ')).toContain(warning)
