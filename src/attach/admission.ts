@@ -5,8 +5,8 @@
 // beforehand, in the order a user would fix them, and is an error class of its own. `jfluid ps`
 // shows the same decision as `jfluid attach` acts on.
 
-import { readlinkSync } from 'node:fs'
 import { EX_CONFIG, EX_NOHOST, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { linkOf } from '../base/visible.ts'
 import type { PerfFacts } from './hsperfdata.ts'
 import { isJavaLauncher } from './java-command.ts'
 import { DESCRIPTORS_NEEDED, type Room, THREADS_NEEDED } from './room.ts'
@@ -62,11 +62,8 @@ const FIRST_PROCESSES = 'pid:[4026531836]'
 
 /** Whether there may be processes that we do not see. */
 function isContained(): boolean {
-  try {
-    return readlinkSync('/proc/self/ns/pid') !== FIRST_PROCESSES
-  } catch {
-    return false // no /proc as Linux has it, of which somebody else tells
-  }
+  const ours = linkOf('/proc/self/ns/pid') // undefined without a /proc as Linux has it, of which somebody else tells
+  return ours !== undefined && ours !== FIRST_PROCESSES
 }
 
 /** The process runs something else than Java. */

@@ -4,9 +4,10 @@
 // watched. Not all have one (-XX:-UsePerfData), and those in containers have theirs elsewhere: for them a look now and then must do,
 // as for a machine that has no watches left.
 
-import { type FSWatcher, readdirSync, watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { namesIn } from '../base/visible.ts'
 import type { Jvm } from './jvms.ts'
 import { readTargetFacts } from './target-facts.ts'
 
@@ -61,7 +62,7 @@ export class JvmStarts {
   }
 
   #watchDirectories(): void {
-    for (const name of namesIn(this.#tmp)) {
+    for (const name of namesIn(this.#tmp) ?? []) {
       if (!DIRECTORY.test(name)) continue
       const directory = join(this.#tmp, name)
       if (this.#watchers.has(directory)) continue
@@ -86,14 +87,6 @@ export class JvmStarts {
   #tell(): void {
     this.#told = true
     this.#wake?.()
-  }
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
   }
 }
 

@@ -3,7 +3,7 @@
 //
 // A fact that we may not read is `undefined`.
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { linkOf, namesIn, textOf } from '../base/visible.ts'
 import { optionsOf, releaseValue } from './target-facts.ts'
 import { readThreadNames, type TargetProcess } from './target-process.ts'
 
@@ -33,7 +33,7 @@ export function readCircumstances(process: TargetProcess): Circumstances {
   const { pid } = process
   const status = textOf(`/proc/${pid}/status`) ?? ''
   const maps = textOf(`/proc/${pid}/maps`)
-  const openFiles = linksIn(`/proc/${pid}/fd`)
+  const openFiles = (namesIn(`/proc/${pid}/fd`) ?? []).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`) ?? '')
   return {
     otherNamespaces:
       linkOf(`/proc/${pid}/ns/mnt`) === undefined
@@ -74,28 +74,4 @@ function isOther(pid: number, kind: string): boolean {
   const theirs = linkOf(`/proc/${pid}/ns/${kind}`)
   const ours = linkOf(`/proc/self/ns/${kind}`)
   return theirs !== undefined && ours !== undefined && theirs !== ours
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
-
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
-}
-
-function linksIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).map((name) => linkOf(`${directory}/${name}`) ?? '')
-  } catch {
-    return []
-  }
 }

@@ -10,7 +10,7 @@
 //
 // A process in a control group namespace of ours or below shows a path below it: from inside, one's own container is not told.
 
-import { readFileSync } from 'node:fs'
+import { textOf } from '../base/visible.ts'
 
 export interface ContainerOf {
   /** docker, podman, containerd, crio, kubernetes, lxc, nspawn; container: some other. */
@@ -55,11 +55,7 @@ function unescapeUnit(name: string): string {
 
 /** Undefined as well where the kernel has no control groups, or the process has ended. */
 export function containerOf(pid: number): ContainerOf | undefined {
-  try {
-    return parseContainerOf(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))
-  } catch {
-    return undefined
-  }
+  return parseContainerOf(textOf(`/proc/${pid}/cgroup`) ?? '')
 }
 
 /** As a user reads it and may give it: `docker:3f2a91c0bd1e`, of an id the 12 digits that everybody shows. */

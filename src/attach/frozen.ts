@@ -8,7 +8,7 @@
 // The kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/freezer-subsystem.rst. Where the groups are not to be seen, as from another
 // container, the function of the kernel tells that the process waits in.
 
-import { readFileSync } from 'node:fs'
+import { textOf } from '../base/visible.ts'
 
 /** do_freezer_trap of version 2 may be part of get_signal, in which a process else waits only when it is stopped, and is told so. */
 const WAITS_FROZEN: readonly string[] = ['do_freezer_trap', 'get_signal']
@@ -33,12 +33,4 @@ export function frozenFiles(cgroup: string): string[] {
       return ['', '/unified'].map((below) => `/sys/fs/cgroup${below}${path}/cgroup.events`)
     return controllers!.split(',').includes('freezer') ? [`/sys/fs/cgroup/freezer${path}/freezer.state`] : []
   })
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return undefined // none there, or not ours to read
-  }
 }

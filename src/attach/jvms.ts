@@ -3,7 +3,8 @@
 // A process counts when it has a libjvm mapped. Where we may not see that (another user's process),
 // hsperfdata of its pid or a program named `java` will do. Looks only: nothing is signalled.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { textOf } from '../base/visible.ts'
 import { attachProblem, type Client, looksLikeJvm, type TargetFacts, thisClient } from './admission.ts'
 import { containerLabel, containerOf } from './container-of.ts'
 import { isJavaLauncher, mainClassOf, parseJavaCommand } from './java-command.ts'
@@ -65,13 +66,9 @@ export function describeJvm(facts: TargetFacts, client: Client, users = userName
 /** Names in /etc/passwd by uid. Users from elsewhere (LDAP) are shown by number. */
 function userNames(): Map<number, string> {
   const names = new Map<number, string>()
-  try {
-    for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
-      const [name, , uid] = line.split(':')
-      if (name && uid && !names.has(Number(uid))) names.set(Number(uid), name)
-    }
-  } catch {
-    // A system without the file: numbers it is.
+  for (const line of (textOf('/etc/passwd') ?? '').split('\n')) {
+    const [name, , uid] = line.split(':')
+    if (name && uid && !names.has(Number(uid))) names.set(Number(uid), name)
   }
   return names
 }

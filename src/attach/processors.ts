@@ -1,10 +1,10 @@
 // How busy a process keeps the processors that it may use, seen from outside.
 
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { minOf } from '../base/arrays.ts'
+import { textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
 import { readCpuMs } from './target-process.ts'
 
@@ -43,7 +43,7 @@ export function isBusy(processors: Processors): boolean {
 /** @returns undefined where it has gone, or is not ours to see */
 export async function readProcessors(pid: number, ms: number): Promise<Processors | undefined> {
   const allowed = allowedOf(pid)
-  const idleNow = (): number => idleMs(textOf('/proc/stat'), allowed)
+  const idleNow = (): number => idleMs(textOf('/proc/stat') ?? '', allowed)
   const [before, idle, ours, begun] = [readCpuMs(pid), idleNow(), process.cpuUsage(), performance.now()]
   await sleep(ms)
   const [after, took] = [readCpuMs(pid), performance.now() - begun]
@@ -82,18 +82,18 @@ export function idleMs(stat: string, numbers: ReadonlySet<number>): number {
 
 /** Numbers of those that a process may run on; none where that is not told. */
 function allowedOf(pid: number): ReadonlySet<number> {
-  return listed(/^Cpus_allowed_list:\s*(\S+)/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? '')
+  return listed(/^Cpus_allowed_list:\s*(\S+)/m.exec(textOf(`/proc/${pid}/status`) ?? '')?.[1] ?? '')
 }
 
 /** As many as a process may use. */
 function processorsOf(pid: number, allowed: number): number {
-  const groups = controlGroups(textOf(`/proc/${pid}/cgroup`), 'cpu').map(processorsOfGroup)
+  const groups = controlGroups(textOf(`/proc/${pid}/cgroup`) ?? '', 'cpu').map(processorsOfGroup)
   return Math.min(allowed || availableParallelism(), minOf(groups))
 }
 
 /** By its quota; infinite without one. */
 function processorsOfGroup(group: string): number {
-  const [quota, period] = textOf(`${group}/cpu.max`).split(' ') // version 2: "150000 100000", or "max 100000"
+  const [quota, period] = (textOf(`${group}/cpu.max`) ?? '').split(' ') // version 2: "150000 100000", or "max 100000"
   const old = ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(`${group}/${name}`))
   const part = Number(quota || old[0]) / Number(period || old[1])
   return part > 0 ? part : Number.POSITIVE_INFINITY
@@ -107,12 +107,4 @@ export function listed(ranges: string): Set<number> {
     for (let number = first; number <= last; number++) numbers.add(number)
   }
   return numbers
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return '' // none there, or not ours to read
-  }
 }

@@ -6,8 +6,8 @@
 // in any more (`AttachListener::dequeue`). So both are counted before anything is sent. They may be taken
 // meanwhile: what an attach needs is asked for with some to spare.
 
-import { readdirSync, readFileSync } from 'node:fs'
 import { minOf } from '../base/arrays.ts'
+import { namesIn, textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
 import type { TargetProcess } from './target-process.ts'
 
@@ -78,20 +78,4 @@ function threadsOfGroups(pid: number): number {
     if (current !== undefined) least = Math.min(least, Number(max) - Number(current))
   }
   return least
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined // none there, or not ours to read
-  }
-}
-
-function namesIn(directory: string): string[] | undefined {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 // What stops all threads of a JVM besides its safepoints as such: garbage collections, by the JVM's own counters, and the kernel, which
 // throttles a control group that has used up its share of the processors (Documentation/scheduler/sched-bwc.rst).
 
-import { readFileSync } from 'node:fs'
+import { textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
 import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAXIMUM_BYTES } from './hsperfdata.ts'
 import { readRegular } from './regular-file.ts'
@@ -24,13 +24,13 @@ export class StopCounters {
     const target = readTargetProcess(pid)
     const path = target === undefined ? undefined : findPerfData(target)?.path
     this.#perf = target === undefined || path === undefined ? null : { path, owner: target.euid }
-    this.#stats = controlGroups(textOf(`/proc/${pid}/cgroup`), 'cpu')
+    this.#stats = controlGroups(textOf(`/proc/${pid}/cgroup`) ?? '', 'cpu')
       .map((it) => `${it}/cpu.stat`)
-      .filter((it) => throttledNs(textOf(it)) !== null)
+      .filter((it) => throttledNs(textOf(it) ?? '') !== null)
   }
 
   read(): StopTimes {
-    const throttled = this.#stats.map((it) => throttledNs(textOf(it)) ?? 0)
+    const throttled = this.#stats.map((it) => throttledNs(textOf(it) ?? '') ?? 0)
     return {
       collectionNs: this.#collectionNs(),
       throttledNs: throttled.length === 0 ? null : throttled.reduce((sum, ns) => sum + ns, 0),
@@ -65,12 +65,4 @@ export function throttledNs(stat: string): number | null {
   const [, ns] = /^throttled_time (\d+)$/m.exec(stat) ?? [] // version 1
   if (us !== undefined) return Number(us) * 1e3
   return ns === undefined ? null : Number(ns)
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return '' // none there, or not ours to read
-  }
 }

@@ -4,9 +4,10 @@
 // writes. A fact that we may not read (another user's process) is `undefined`, never a guess.
 // Whether these facts allow an attach is `admission.ts`; what the JVM itself says is `hsperfdata.ts`.
 
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ifVisible, linkOf, namesIn, textOf } from '../base/visible.ts'
 import { isFrozen } from './frozen.ts'
 
 /** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
@@ -190,11 +191,7 @@ export interface TargetProcess extends ProcessStatus {
 
 /** Text of a file below /proc/<pid>, or `undefined` when it is not there or not ours to read. */
 function readProc(pid: number, name: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8')
-  } catch {
-    return undefined
-  }
+  return textOf(`/proc/${pid}/${name}`)
 }
 
 let bootTime: number | undefined
@@ -225,21 +222,13 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
     startTicks,
     startedAt: bootedAt() + (startTicks * 1000) / USER_HZ,
     commandLine: parseCommandLine(readProc(pid, 'cmdline') ?? ''),
-    executable: readLink(`/proc/${pid}/exe`),
+    executable: linkOf(`/proc/${pid}/exe`),
     vmLibrary,
     lostRuntime: maps !== undefined && hasLostRuntime(maps),
     perfDataMapped: maps === undefined ? undefined : mapsPerfData(maps, status.nsPid),
     hasJavaAgent: maps !== undefined && vmLibrary ? mapsInstrument(maps) : undefined,
     root: canEnter(`${itsRoot}/tmp`) || status.nsPid !== pid || hasOtherTmp(pid) ? itsRoot : '',
     ownUsers: readProc(pid, 'uid_map') !== readFileSync('/proc/self/uid_map', 'utf8'),
-  }
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
   }
 }
 
@@ -267,11 +256,7 @@ function hasOtherTmp(pid: number): boolean {
 }
 
 function canEnter(directory: string): boolean {
-  try {
-    return statSync(directory).isDirectory()
-  } catch {
-    return false
-  }
+  return ifVisible(() => statSync(directory).isDirectory()) ?? false
 }
 
 /** Environment the process was started with; empty when we may not look. */
@@ -286,12 +271,7 @@ export function readCpuMs(pid: number): number | undefined {
 
 /** The kernel's names of the threads of `pid`, 15 characters of each; empty when we may not look. */
 export function readThreadNames(pid: number): Set<string> {
-  let threads: string[]
-  try {
-    threads = readdirSync(`/proc/${pid}/task`)
-  } catch {
-    return new Set()
-  }
+  const threads = namesIn(`/proc/${pid}/task`) ?? []
   return new Set(threads.map((thread) => (readProc(pid, `task/${thread}/comm`) ?? '').trimEnd()))
 }
 

@@ -1,10 +1,10 @@
 // Signals under `run`: whatever is sent to jfluid is meant for the program.
 
 import type { ChildProcess } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { parseStatus } from '../attach/target-process.ts'
+import { namesIn, textOf } from '../base/visible.ts'
 
 const PASSED_ON = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
@@ -130,13 +130,8 @@ export class PassOn {
 
   /** How often the dispatcher has been run, in the kernel's words; null if there is none. */
   #runs(): string | null {
-    if (this.#dispatcher === null) return null
-    try {
-      const status = readFileSync(this.#dispatcher, 'utf8')
-      return status.slice(status.indexOf('voluntary_ctxt_switches'))
-    } catch {
-      return null // it has gone
-    }
+    const status = this.#dispatcher === null ? undefined : textOf(this.#dispatcher)
+    return status?.slice(status.indexOf('voluntary_ctxt_switches')) ?? null
   }
 }
 
@@ -148,11 +143,7 @@ function keysMakeSignals(): boolean {
 }
 
 function catchesSigquit(pid: number): boolean {
-  try {
-    return parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'))?.catchesSigquit === true
-  } catch {
-    return false // it has gone
-  }
+  return parseStatus(textOf(`/proc/${pid}/status`) ?? '')?.catchesSigquit === true
 }
 
 /** What has gone needs no signal; what is not ours (sudo) takes none from us, and goes on. */
@@ -167,25 +158,15 @@ function send(pid: number, name: NodeJS.Signals): void {
 
 /** The process group, and the one in the foreground of the process's terminal: -1 without a terminal. */
 function groupsOf(pid: number | 'self'): { own: number; terminal: number } {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name may hold blanks and parentheses.
-    const [, , own, , , terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return { own: Number(own), terminal: Number(terminal) }
-  } catch {
-    return { own: 0, terminal: -1 } // it has gone
-  }
+  const stat = textOf(`/proc/${pid}/stat`)
+  if (stat === undefined) return { own: 0, terminal: -1 } // it has gone
+  // The name may hold blanks and parentheses.
+  const [, , own, , , terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { own: Number(own), terminal: Number(terminal) }
 }
 
 /** The status file of a JVM's dispatcher; null if there is none. */
 function dispatcherOf(jvm: number | undefined): string | null {
-  try {
-    for (const thread of readdirSync(`/proc/${jvm}/task`)) {
-      const file = `/proc/${jvm}/task/${thread}/status`
-      if (readFileSync(file, 'utf8').startsWith(`Name:\t${DISPATCHER}\n`)) return file
-    }
-  } catch {
-    // It has gone, or never was.
-  }
-  return null
+  const files = (namesIn(`/proc/${jvm}/task`) ?? []).map((thread) => `/proc/${jvm}/task/${thread}/status`)
+  return files.find((file) => textOf(file)?.startsWith(`Name:\t${DISPATCHER}\n`)) ?? null
 }

@@ -1,10 +1,10 @@
 // attach, record and run of --mode sample where the JVM looks at its threads itself: the same screens, files and exit statuses, and no agent.
 
 import type { ChildProcess } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoSuchProcess } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
+import { namesIn, textOf } from '../base/visible.ts'
 import type { SessionFlags } from '../options/table.ts'
 import type { Profile } from '../profile/profile.ts'
 import { JvmSampling, type JvmSamplingOptions, recorderSampling } from '../session/sampling/jvm-sampling.ts'
@@ -112,13 +112,9 @@ function findJvm(pid: number): number | undefined {
 }
 
 function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    )
-  } catch {
-    return []
-  }
+  return (namesIn(`/proc/${pid}/task`) ?? []).flatMap((task) =>
+    (textOf(`/proc/${pid}/task/${task}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+  )
 }
 
 function sampledSource(session: JvmSampling): RecordedSource {

@@ -1,10 +1,11 @@
 // What of ours is in and around a target, as Linux shows it. What stays for ever (docs/target.md)
 // is not named: the agent's jar, the attach socket, classes.
 
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readTargetProcess } from '../attach/target-process.ts'
+import { ifVisible, linkOf, namesIn, textOf } from '../base/visible.ts'
 import { believedBy, isLaunchFileInUse } from './doors/session-directory.ts'
 
 /** One thing of ours. */
@@ -52,30 +53,30 @@ export function remainsOf(pid: number | null): Remains | null {
   if (ours === null) unseen.push('threads')
   const threads = [...(ours ?? new Map<number, string>()).keys()]
   for (const [id, name] of ours ?? []) traces.push({ what: `thread ${name}`, of: id })
-  const maps = attempt(() => readFileSync(`/proc/${pid}/maps`, 'utf8'))
-  if (maps === null) unseen.push('mappings')
+  const maps = textOf(`/proc/${pid}/maps`)
+  if (maps === undefined) unseen.push('mappings')
   for (const line of (maps ?? '').split('\n')) {
     const path = line.slice(Math.max(0, line.indexOf('/')))
     const session = OURS.exec(path)?.[1]
     if (session !== undefined) traces.push({ what: `mapping ${path}`, of: session })
   }
-  const open = attempt(() => readdirSync(`/proc/${pid}/fd`))
-  if (open === null) unseen.push('descriptors')
+  const open = namesIn(`/proc/${pid}/fd`)
+  if (open === undefined) unseen.push('descriptors')
   let counterFiles = 0
   for (const descriptor of open ?? []) {
-    const path = attempt(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) // null: closed while we looked
-    if (path === null) continue
+    const path = linkOf(`/proc/${pid}/fd/${descriptor}`) // undefined: closed while we looked
+    if (path === undefined) continue
     const session = OURS.exec(path)?.[1]
     if (session !== undefined || OWN_MEMORY.test(path))
       traces.push({ what: `descriptor of ${path}`, of: session ?? null })
     else if (COUNTERS.test(path)) counterFiles++
   }
   const launch = `/tmp/.jfluid_pid${target.nsPid}`
-  const owner = attempt(() => lstatSync(`${target.root}${launch}`).uid)
+  const owner = ifVisible(() => lstatSync(`${target.root}${launch}`).uid)
   const believed = believedBy(target)
   // Anybody can put one there, which no agent believes; and another client may be about to begin.
   if (
-    owner !== null &&
+    owner !== undefined &&
     believed.includes(owner) &&
     !isLaunchFileInUse(`${target.root}${launch}`, believed, target.root)
   )
@@ -86,11 +87,11 @@ export function remainsOf(pid: number | null): Remains | null {
 
 /** @returns names by kernel id; null if they may not be looked at, or the process has gone */
 export function ourThreads(pid: number): Map<number, string> | null {
-  const tasks = attempt(() => readdirSync(`/proc/${pid}/task`))
-  if (tasks === null) return null
+  const tasks = namesIn(`/proc/${pid}/task`)
+  if (tasks === undefined) return null
   const ours = new Map<number, string>()
   for (const id of tasks) {
-    const name = attempt(() => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trimEnd())
+    const name = textOf(`/proc/${pid}/task/${id}/comm`)?.trimEnd()
     if (name?.startsWith('jfluid-') === true) ours.set(Number(id), name)
   }
   return ours
@@ -125,12 +126,4 @@ export async function threadsGone(pid: number, threads: readonly number[]): Prom
   const until = performance.now() + GONE_MS
   const anyRuns = (): boolean => threads.some((id) => existsSync(`/proc/${pid}/task/${id}`))
   while (anyRuns() && performance.now() < until) await sleep(LOOK_MS)
-}
-
-function attempt<T>(read: () => T): T | null {
-  try {
-    return read()
-  } catch {
-    return null
-  }
 }

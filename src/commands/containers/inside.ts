@@ -1,7 +1,8 @@
 // Which processes are those of a container: by its id in their control groups, or, where that does not tell, by their process namespace.
 
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { containerOf } from '../../attach/container-of.ts'
+import { linkOf } from '../../base/visible.ts'
 
 /** Whether a process of this machine is in the container, or the containers, that were asked for. */
 export type IsInside = (pid: number) => boolean
@@ -59,9 +60,5 @@ export function isHere(first: number, id: string): boolean {
 
 /** Its name; undefined if we may not see it. */
 function namespace(pid: number | 'self', kind: 'pid' | 'mnt'): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/${kind}`)
-  } catch {
-    return undefined
-  }
+  return linkOf(`/proc/${pid}/ns/${kind}`)
 }

@@ -1,9 +1,10 @@
 // Which agent of ours is asleep in a JVM, without asking it: the JVM keeps the jar open that it was loaded from, and the jar says of what
 // build it is, also after it was removed or replaced under its name.
 
-import { readdirSync, readlinkSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { inflateRawSync } from 'node:zlib'
 import { readRegular } from '../../attach/regular-file.ts'
+import { linkOf } from '../../base/visible.ts'
 
 /** `ours` is woken; `beside`: another's, but ours can be loaded, too, as both have the same probes; `foreign`: it keeps ours out. */
 export type AgentInside = 'ours' | 'beside' | 'foreign'
@@ -33,18 +34,10 @@ function firstOpen(pid: number): Identity | undefined {
   const directory = `/proc/${pid}/fd`
   try {
     const numbers = readdirSync(directory).map(Number)
-    const found = numbers.sort((a, b) => a - b).find((it) => NAME.test(linkOf(`${directory}/${it}`)))
+    const found = numbers.sort((a, b) => a - b).find((it) => NAME.test(linkOf(`${directory}/${it}`) ?? ''))
     return found === undefined ? undefined : identityOf(`${directory}/${found}`)
   } catch {
     return undefined // not ours to see, or gone
-  }
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return ''
   }
 }
 

@@ -2,14 +2,14 @@
 //
 // HotSpot's agent serves one debugger at a time, and closes its listening socket meanwhile. So a port that refuses may be the right one.
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect as connectSocket, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isStopped, TargetStopped } from '../../attach/admission.ts'
 import { readTargetProcess } from '../../attach/target-process.ts'
 import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { linkOf, namesIn, textOf } from '../../base/visible.ts'
 import { granted, JdwpTarget, type Version } from '../../jdwp-client/index.ts'
-import { type DebuggerAddress, textOf } from './debugger-address.ts'
+import { textOf as addressText, type DebuggerAddress } from './debugger-address.ts'
 
 /** Of each step: the socket's connection, the handshake. */
 const CONNECT_MS = 5000
@@ -26,7 +26,7 @@ export class NobodyAtPort extends JfluidError {
   readonly hint =
     'Look where the JVM says "Listening for transport dt_socket at address"; while a debugger is connected it listens to nobody.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`no JVM takes a debugger at ${textOf(address)}: ${problem}`)
+    super(`no JVM takes a debugger at ${addressText(address)}: ${problem}`)
   }
 }
 
@@ -36,7 +36,7 @@ export class NotDebuggerPort extends JfluidError {
   readonly hint =
     'Give the address from the option -agentlib:jdwp=… of the JVM. Another debugger may be connected to it, or its allow=… leave this machine out.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`no JVM shakes hands with a debugger at ${textOf(address)}: ${problem}`)
+    super(`no JVM shakes hands with a debugger at ${addressText(address)}: ${problem}`)
   }
 }
 
@@ -45,7 +45,7 @@ export class DebuggerConnected extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Disconnect the debugger, then try again: a JVM takes one at a time.'
   constructor(address: DebuggerAddress) {
-    super(`a debugger is connected to the JVM at ${textOf(address)} already`)
+    super(`a debugger is connected to the JVM at ${addressText(address)} already`)
   }
 }
 
@@ -54,7 +54,7 @@ export class UnfitJvm extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = `Run the program on HotSpot ${OLDEST_JDK} or newer to profile it.`
   constructor(address: DebuggerAddress, { vmName, vmVersion }: Version) {
-    super(`the JVM at ${textOf(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
+    super(`the JVM at ${addressText(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
   }
 }
 
@@ -160,12 +160,7 @@ interface Row {
 
 function connections(): Row[] {
   return ['tcp', 'tcp6'].flatMap((name) => {
-    let text: string
-    try {
-      text = readFileSync(`/proc/self/net/${name}`, 'utf8')
-    } catch {
-      return [] // no such protocol here
-    }
+    const text = textOf(`/proc/self/net/${name}`) ?? '' // no such protocol here
     return text
       .split('\n')
       .slice(1, -1)
@@ -207,25 +202,9 @@ function endsOf({ port }: DebuggerAddress, ours: number): Row[] {
 function processWith(rows: readonly Row[]): number | null {
   const sockets = new Set(rows.filter(({ inode }) => inode !== '0').map(({ inode }) => `socket:[${inode}]`))
   if (sockets.size === 0) return null
-  const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name))
+  const pids = (namesIn('/proc') ?? []).filter((name) => /^\d+$/.test(name))
   const found = pids.find((pid) =>
-    namesIn(`/proc/${pid}/fd`).some((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`))),
+    namesIn(`/proc/${pid}/fd`)?.some((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`) ?? '')),
   )
   return found === undefined ? null : Number(found)
-}
-
-function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path)
-  } catch {
-    return [] // not ours to see, or it has ended
-  }
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return '' // closed meanwhile
-  }
 }

@@ -1,8 +1,9 @@
 // Whether the target can load the agent from where it is installed; else it is given a copy.
 
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { TargetProcess } from '../../attach/target-process.ts'
+import { ifVisible, textOf } from '../../base/visible.ts'
 import { isPlainPath } from './plain-jar.ts'
 
 const READ = 4
@@ -24,21 +25,14 @@ export function seesJar(target: TargetProcess, path: string): boolean {
 
 /** Supplementary ones. */
 function groupsOf(pid: number): number[] {
-  try {
-    const line = /^Groups:(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? ''
-    return line.trim().split(/\s+/).filter(Boolean).map(Number)
-  } catch {
-    return [] // it has gone, which somebody else will tell
-  }
+  const status = textOf(`/proc/${pid}/status`) ?? '' // it has gone, which somebody else will tell
+  const line = /^Groups:(.*)$/m.exec(status)?.[1] ?? ''
+  return line.trim().split(/\s+/).filter(Boolean).map(Number)
 }
 
 function isSame(ours: string, theirs: string): boolean {
-  try {
-    const [a, b] = [statSync(ours), statSync(theirs)]
-    return a.dev === b.dev && a.ino === b.ino
-  } catch {
-    return false
-  }
+  const [a, b] = [ours, theirs].map((path) => ifVisible(() => statSync(path)))
+  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino
 }
 
 /** By the mode bits of a file and of the directories above it; access control lists are not looked at. */
@@ -52,11 +46,8 @@ function mayRead(path: string, user: User): boolean {
 }
 
 function allows(path: string, { uid, groups }: User, bit: number): boolean {
-  try {
-    const { mode, uid: owner, gid } = statSync(path)
-    const shift = owner === uid ? 6 : groups.includes(gid) ? 3 : 0
-    return ((mode >> shift) & bit) !== 0
-  } catch {
-    return false
-  }
+  const found = ifVisible(() => statSync(path))
+  if (found === undefined) return false
+  const shift = found.uid === uid ? 6 : groups.includes(found.gid) ? 3 : 0
+  return ((found.mode >> shift) & bit) !== 0
 }

@@ -29,7 +29,6 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -43,6 +42,7 @@ import { isOurRoot, openTmp } from '../../attach/target-facts.ts'
 import type { TargetProcess } from '../../attach/target-process.ts'
 import { actingAs, userToBe } from '../../attach/target-user.ts'
 import { EX_CANTCREAT, JfluidError } from '../../base/errors.ts'
+import { ifVisible, linkOf, namesIn } from '../../base/visible.ts'
 import { freeBytes } from '../sampling/recording-room.ts'
 
 const SHARED_MEMORY = '/dev/shm'
@@ -370,7 +370,7 @@ export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMP
   const removed: string[] = []
   const namespace = pidNamespace()
   for (const parent of places) {
-    for (const name of namesIn(parent)) {
+    for (const name of namesIn(parent) ?? []) {
       const [, itsNamespace, pid] = DIRECTORY.exec(name) ?? []
       if (pid !== undefined && itsNamespace === namespace && !existsSync(`/proc/${pid}`)) {
         const path = join(parent, name)
@@ -380,7 +380,7 @@ export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMP
     }
   }
   const temporary = places.at(-1)!
-  for (const name of namesIn(temporary)) {
+  for (const name of namesIn(temporary) ?? []) {
     if (!LAUNCH_FILE.test(name)) continue
     if (removeIfStale(join(temporary, name), root)) removed.push(join(temporary, name))
   }
@@ -429,13 +429,11 @@ function removeLeft(path: string, isOurRoot: boolean): void {
 export function isNamedByProcess(path: string): boolean {
   const name = basename(path)
   const names = (pid: string, file: string): boolean => {
-    try {
-      return readFileSync(`/proc/${pid}/${file}`).includes(name)
-    } catch {
-      return false // it has ended, or is another user's
-    }
+    return ifVisible(() => readFileSync(`/proc/${pid}/${file}`).includes(name)) ?? false
   }
-  return namesIn('/proc').some((pid) => /^\d+$/.test(pid) && (names(pid, 'cmdline') || names(pid, 'environ')))
+  return (namesIn('/proc') ?? []).some(
+    (pid) => /^\d+$/.test(pid) && (names(pid, 'cmdline') || names(pid, 'environ')),
+  )
 }
 
 /**
@@ -547,19 +545,7 @@ export function removeTriggers(target: TargetProcess): void {
   }
 }
 
-function namesIn(dir: string): string[] {
-  try {
-    return readdirSync(dir)
-  } catch {
-    return []
-  }
-}
-
 /** A process id means nothing outside its namespace, and /dev/shm can be shared by several. */
 export function pidNamespace(): string {
-  try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0'
-  } catch {
-    return '0'
-  }
+  return /\d+/.exec(linkOf('/proc/self/ns/pid') ?? '')?.[0] ?? '0'
 }
