@@ -145,11 +145,6 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     return this.nodes.count
   }
 
-  /** Ticks of threads inside roots that pauses were taken out of. */
-  get pauseTicks(): number {
-    return this.pauses.ticks
-  }
-
   // ---- events ----
 
   site(site: number): void {

@@ -40,8 +40,6 @@ interface Awaited {
 }
 
 export class Pauses {
-  /** Ticks of threads inside roots that pauses were taken out of. */
-  ticks = 0
   /** Told of what is taken out, where calls of roots are timed. */
   rootCalls: RootCalls | null = null
   readonly #nodes: Nodes
@@ -174,7 +172,6 @@ export class Pauses {
 
   /** Nodes are others from now on, and what was corrected is forgotten: so are the gaps, and the warm-up share. */
   reset(): void {
-    this.ticks = 0
     this.forgetWarmUp()
     this.#forgottenGaps = this.#gaps
     for (const pause of this.#pauses) pause.taken.clear()
@@ -210,7 +207,6 @@ export class Pauses {
   }
 
   #correct(node: number, ticks: number, beforeWarm: boolean): void {
-    this.ticks -= ticks
     this.#nodes.floats[node * NODE_FLOATS + NODE_TICKS] += ticks
     if (beforeWarm && this.#warm !== null) this.#warm.ticks[node] += ticks
   }

@@ -9,7 +9,7 @@ import { allWarnings, CLOCKS, type JvmFacts, nameOf, type Profile } from './prof
 
 /**
  * @param profiles  at least one, all of one mode, and without what a union of trees cannot have (`unionOf`): no
- *                  budget, no survivors, no call sites, no regions
+ *                  survivors, no call sites, no regions
  */
 export function together(profiles: readonly Profile[]): Profile {
   const first = profiles[0]!

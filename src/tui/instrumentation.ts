@@ -20,7 +20,7 @@ export interface InstrumentationFacts {
   nameOf(method: number): MethodName
   /** The method of a row's id. */
   methodOf(id: number): number
-  /** It has no probes, since the user or the budget wants it so, or the JVM. */
+  /** It has no probes, since the user wants it so, or the JVM. */
   stateOf(method: number): 'probes' | 'left out' | 'refused'
   /** When it was called for the first time, in ms from when recording began; undefined if it was not. */
   firstCallMs(method: number): number | undefined
