@@ -52,3 +52,8 @@ export abstract class JfluidError extends Error {
 
 /** What a user may want all the same: asked for on a terminal, or by `--yes`. Nothing has been changed. */
 export abstract class NeedsConsent extends JfluidError {}
+
+/** Of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,6 +1,7 @@
 // Both ways to a connection: we connect to a JVM that waits (`server=y`), or wait for one that connects to us (`server=n`).
 
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
+import { messageOf } from '../base/errors.ts'
 import { alarm } from './alarm.ts'
 import {
   type ConnectionOptions,
@@ -167,8 +168,4 @@ export class JdwpPort implements AsyncDisposable {
       this.#waiting.add(done)
     })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

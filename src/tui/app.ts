@@ -6,7 +6,7 @@ import { callCost } from '../profile/root-calls.ts'
 import { fullName, plural } from '../profile/text.ts'
 import { linesForClipboard } from './clipboard.ts'
 import { clean } from './format.ts'
-import { type Dialog, Frame, type Leave } from './frame.ts'
+import { Frame, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
 import { BINDINGS, type PageName } from './keys.ts'
 import { bodyRows, isWholeJvm, pageRows, rowText, type Scene, sceneLines, TOP_LINES } from './lines.ts'
@@ -52,12 +52,7 @@ export class LiveView extends Frame<Picture> {
     this.#source = source
     this.model = this.#newModel()
     this.#generation = source.steering?.generation ?? 0
-    this.#steer =
-      source.steering &&
-      new SteerDialog(source.steering, (text, isFailure) => {
-        this.say(text, isFailure)
-        this.draw()
-      })
+    this.#steer = source.steering && new SteerDialog(source.steering, this.tell)
   }
 
   #newModel(): LiveModel {
@@ -73,7 +68,7 @@ export class LiveView extends Frame<Picture> {
     return this.model.view
   }
 
-  protected override get ownDialog(): Dialog | undefined {
+  protected override get ownDialog(): SteerDialog | undefined {
     return this.#steer
   }
 

@@ -3,73 +3,32 @@
 
 import { cellsOf, width } from '../profile/text.ts'
 
-export {
-  cellsOf,
-  clean,
-  count,
-  cut,
-  ms,
-  msPerCall,
-  pad,
-  percent,
-  right,
-  shortCount,
-  shortName,
-  signature,
-  span,
-  width,
-  wrap,
-} from '../profile/text.ts'
+export * from '../profile/text.ts'
 
-/** Characters that a terminal without UTF-8 has another sign for. */
-export interface Glyphs {
-  readonly open: string
-  readonly closed: string
-  readonly down: string
-  readonly up: string
-  readonly ellipsis: string
-  readonly cursor: string
-  readonly warning: string
-  readonly times: string
+/** Signs as UTF-8 has them, and what a terminal without it shows instead. */
+const SIGNS = {
+  open: ['▾', '-'],
+  closed: ['▸', '+'],
+  down: ['▾', 'v'],
+  up: ['▴', '^'],
+  ellipsis: ['…', '..'],
+  cursor: ['▏', '_'],
+  times: ['×', 'x'],
   /** Left edge of a box. */
-  readonly edge: string
+  edge: ['▏', '|'],
   /** Boxes too narrow for an edge. */
-  readonly narrow: string
+  narrow: ['░', ':'],
   /** A tenth of a bar. */
-  readonly bar: string
+  bar: ['▇', '#'],
   /** Before the name of what is at work just now. */
-  readonly active: string
-}
+  active: ['●', '*'],
+} as const
 
-export const UNICODE: Glyphs = {
-  open: '▾',
-  closed: '▸',
-  down: '▾',
-  up: '▴',
-  ellipsis: '…',
-  cursor: '▏',
-  warning: '!',
-  times: '×',
-  edge: '▏',
-  narrow: '░',
-  bar: '▇',
-  active: '●',
-}
+export type Glyphs = Readonly<Record<keyof typeof SIGNS, string>>
 
-export const ASCII: Glyphs = {
-  open: '-',
-  closed: '+',
-  down: 'v',
-  up: '^',
-  ellipsis: '..',
-  cursor: '_',
-  warning: '!',
-  times: 'x',
-  edge: '|',
-  narrow: ':',
-  bar: '#',
-  active: '*',
-}
+export const [UNICODE, ASCII] = [0, 1].map((which) =>
+  Object.fromEntries(Object.entries(SIGNS).map(([name, signs]) => [name, signs[which]])),
+) as [Glyphs, Glyphs]
 
 /** From the largest on: ns of one, and how it is written. */
 const TIME_UNITS = [

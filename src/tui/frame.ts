@@ -1,6 +1,8 @@
 // What live views have in common: turns, freezing, words to the user, the end of the session and the user's leaving. What
 // there is to ask and to draw, and what other keys do, is the view's.
 
+import { messageOf } from '../base/errors.ts'
+import type { Dialog, Tell } from './dialog.ts'
 import { clean } from './format.ts'
 import type { FrameScene } from './frame-lines.ts'
 import { KeepDialog } from './keep-dialog.ts'
@@ -14,13 +16,6 @@ const NOTICE_MS = 4000
 
 /** How the user left: by key, or by the signal that ended us. */
 export type Leave = 'quit' | NodeJS.Signals
-
-/** While it is open it has all keys. */
-export interface Dialog {
-  readonly isOpen: boolean
-  press(key: string): void
-  over(lines: readonly Line[], scene: FrameScene): readonly Line[]
-}
 
 /** What any view asks of a session. */
 export type FrameSource = Omit<LiveSource, 'snapshot'>
@@ -53,12 +48,7 @@ export abstract class Frame<Picture> {
     this.#left = new Promise((resolve) => {
       this.#leave = resolve
     })
-    this.#dialog =
-      source.keeper &&
-      new KeepDialog(source.keeper, (text, isFailure) => {
-        this.say(text, isFailure)
-        this.draw()
-      })
+    this.#dialog = source.keeper && new KeepDialog(source.keeper, this.tell)
     screen.onKey(({ name }) => this.#onKey(name))
     screen.onMouse((mouse) => this.#onMouse(mouse))
     screen.onResize(() => this.draw())
@@ -118,11 +108,11 @@ export abstract class Frame<Picture> {
   }
 
   /** Of a view's own. */
-  protected get ownDialog(): Dialog | undefined {
+  protected get ownDialog(): Dialog<unknown> | undefined {
     return undefined
   }
 
-  get #openDialog(): Dialog | undefined {
+  get #openDialog(): Dialog<unknown> | undefined {
     return [this.#dialog, this.ownDialog].find((it) => it?.isOpen === true)
   }
 
@@ -178,6 +168,11 @@ export abstract class Frame<Picture> {
   /** A word to the user, for a few seconds, or until the next key. */
   protected say(text: string, untilKey = false): void {
     this.#notice = { text, until: untilKey ? Number.POSITIVE_INFINITY : performance.now() + NOTICE_MS }
+  }
+
+  protected readonly tell: Tell = (text, isFailure) => {
+    this.say(text, isFailure)
+    this.draw()
   }
 
   /** Sends a text to the clipboard of the user's terminal. */
@@ -288,8 +283,4 @@ export abstract class Frame<Picture> {
     this.#source.reset()
     this.say('counts and times begin at zero')
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

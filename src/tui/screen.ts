@@ -20,25 +20,7 @@ import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
 export type { Key, Mouse } from './input.ts'
 
 /** What text is for; how that looks depends on the colours of the terminal. */
-export type Style =
-  | 'plain'
-  | 'title'
-  | 'dim'
-  | 'header'
-  | 'sorted'
-  | 'selected'
-  | 'hot'
-  | 'warm'
-  | 'match'
-  | 'key'
-  | 'good'
-  | 'warning'
-  | 'error'
-  | 'flame'
-  | 'flame-warm'
-  | 'flame-hot'
-  | 'flame-match'
-  | 'flame-less'
+export type Style = keyof typeof STYLES
 
 export interface Run {
   /** Cleaned text (format.ts): every character takes one cell or two. */
@@ -150,7 +132,7 @@ const attribute = (flags: number, foreground: number = DEFAULT, background: numb
 const PLAIN = attribute(0)
 
 /** By colours: 256 that are told apart by the colour-blind, too; the 8 that every theme has; none. */
-const STYLES: { readonly [style in Style]: readonly [many: number, few: number, none: number] } = {
+const STYLES = {
   plain: [PLAIN, PLAIN, PLAIN],
   title: [attribute(BOLD), attribute(BOLD), attribute(BOLD)],
   dim: [attribute(0, 244), PLAIN, PLAIN],
@@ -169,7 +151,7 @@ const STYLES: { readonly [style in Style]: readonly [many: number, few: number, 
   'flame-hot': [attribute(BOLD, 16, 208), attribute(BOLD, 0, 3), attribute(BOLD)],
   'flame-match': [attribute(BOLD, 16, 74), attribute(BOLD, 0, 6), attribute(BOLD | UNDERLINE)],
   'flame-less': [attribute(0, 16, 110), attribute(0, 0, 6), PLAIN],
-}
+} satisfies Readonly<Record<string, readonly [many: number, few: number, none: number]>>
 
 /** Button presses and wheel, in the SGR encoding that has no limit of 223 columns. */
 const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'
