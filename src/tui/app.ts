@@ -56,12 +56,7 @@ export class LiveView extends Frame<Picture> {
   }
 
   #newModel(): LiveModel {
-    return new LiveModel(
-      (id) => this.#source.methodName(id),
-      (notice) => this.say(notice),
-      () => this.#source.instrumentation?.(),
-      () => this.#source.trace,
-    )
+    return new LiveModel(this.#source, (notice) => this.say(notice))
   }
 
   get view(): View {
@@ -127,11 +122,6 @@ export class LiveView extends Frame<Picture> {
     return this.model.thread !== undefined || this.model.showsThreads
   }
 
-  async #takeThreads(): Promise<void> {
-    await this.renew(true)
-    this.draw()
-  }
-
   protected override press(key: string): void {
     const { model } = this
     if (model.typing !== undefined) model.type(key)
@@ -155,7 +145,7 @@ export class LiveView extends Frame<Picture> {
     const step = stepOf(key, model.bodyRows)
     if (step !== undefined) this.#movePage(step)
     else if (key === 'enter' || key === 'space') {
-      model.chooseCalls(model.calls.lineOf(model.slow))
+      model.chooseCalls(model.calls.line)
       // Its tree is not here yet.
       void this.#takeAnew()
     } else return false
@@ -168,7 +158,7 @@ export class LiveView extends Frame<Picture> {
 
   #movePage(lines: number): void {
     const { model } = this
-    if (model.pages.shown === 'slow') model.calls.move(lines, model.slow)
+    if (model.pages.shown === 'slow') model.calls.move(lines)
     else model.pages.scroll(lines, this.#pageRows, model.bodyRows)
   }
 
@@ -257,7 +247,7 @@ export class LiveView extends Frame<Picture> {
   toggleThreads(): void {
     const had = this.#showsThreads
     this.model.toggleThreads()
-    if (this.#showsThreads && !had && this.isMoving) void this.#takeThreads()
+    if (this.#showsThreads && !had && this.isMoving) void this.#takeAnew(true)
   }
 
   toggleBaseline(): void {
@@ -285,25 +275,24 @@ export class LiveView extends Frame<Picture> {
 
   /** Says why not, where it is not known how long calls take. */
   #mayBeSlow(): boolean {
-    const { model } = this
-    const isFile = this.#source.status().phase === 'file'
-    if (
-      isFile ? model.slow === undefined : model.rootCalls === undefined || this.#source.keepSlow === undefined
-    ) {
-      const why =
-        model.rootCalls === undefined
-          ? 'how long single calls take is not known here'
-          : 'what slow calls have called is kept with --slow only'
-      this.say(isFile ? 'no slow calls are in this file: --slow keeps them' : why)
-      return false
+    const { rootCalls, slow } = this.model.snapshot
+    if (this.#source.status().phase === 'file') {
+      if (slow === undefined) this.say('no slow calls are in this file: --slow keeps them')
+      return slow !== undefined
     }
-    if (!isFile) this.#source.keepSlow?.()
-    return true
+    if (rootCalls === undefined) this.say('how long single calls take is not known here')
+    else if (this.#source.keepSlow === undefined)
+      this.say('what slow calls have called is kept with --slow only')
+    else {
+      this.#source.keepSlow()
+      return true
+    }
+    return false
   }
 
   /** What is chosen may not be in the picture that is shown, even if that is frozen. */
-  async #takeAnew(): Promise<void> {
-    await this.renew(this.isPaused)
+  async #takeAnew(stays = this.isPaused): Promise<void> {
+    await this.renew(stays)
     this.draw()
   }
 

@@ -86,12 +86,12 @@ function rootsOf(tree: Tree): { calls: number; cost: number } {
   return { calls: sum, cost }
 }
 
-/** Made once a tree, as long as that is there. */
-export function kept<Made>(make: (tree: Tree) => Made): (tree: Tree) => Made {
-  const known = new WeakMap<Tree, { readonly made: Made }>()
-  return (tree) => {
-    const it = known.get(tree) ?? { made: make(tree) }
-    known.set(tree, it)
+/** Made once of each, as long as that is there. */
+export function kept<From extends object, Made>(make: (from: From) => Made): (from: From) => Made {
+  const known = new WeakMap<From, { readonly made: Made }>()
+  return (from) => {
+    const it = known.get(from) ?? { made: make(from) }
+    known.set(from, it)
     return it.made
   }
 }
@@ -105,7 +105,7 @@ export function methodsAlone(): Shape {
 /** A method, below it its callers, below them theirs, as many levels on both sides; of none, no rows. */
 export function callersOf(method: number | undefined): Shape {
   const methods = method === undefined ? [] : [method]
-  const ofBefore = kept((tree) => ({ traces: backTraces(tree, methods) }))
+  const ofBefore = kept((tree: Tree) => ({ traces: backTraces(tree, methods) }))
   return (before, after) => {
     const known = ofBefore(before)
     const both = backTracesOfBoth(known.traces, before, after, methods)

@@ -26,9 +26,10 @@ const SIGNS = {
 
 export type Glyphs = Readonly<Record<keyof typeof SIGNS, string>>
 
-export const [UNICODE, ASCII] = [0, 1].map((which) =>
-  Object.fromEntries(Object.entries(SIGNS).map(([name, signs]) => [name, signs[which]])),
-) as [Glyphs, Glyphs]
+const glyphs = (which: 0 | 1): Glyphs =>
+  Object.fromEntries(Object.entries(SIGNS).map(([name, signs]) => [name, signs[which]])) as Glyphs
+export const UNICODE = glyphs(0)
+export const ASCII = glyphs(1)
 
 /** From the largest on: ns of one, and how it is written. */
 const TIME_UNITS = [

@@ -4,7 +4,7 @@ import type { MethodName, Tree } from '../cct/tree.ts'
 import { column } from '../profile/profile.ts'
 import { clean, count, ms, signature, span } from './format.ts'
 import type { InstrumentationFacts, SwapRow } from './instrumentation.ts'
-import type { Sort } from './rows.ts'
+import { order, type Sort } from './rows.ts'
 import type { KeyedRow } from './views/keyed-view.ts'
 
 export interface InstrumentationRow extends KeyedRow {
@@ -131,7 +131,7 @@ interface Named {
 /** By calls, by first calls (`perCall`) or by names. */
 function comparator({ column: by, reversed }: Sort): (a: Named, b: Named) => number {
   const sign = reversed ? -1 : 1
-  const names = (a: Named, b: Named) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
+  const names = (a: Named, b: Named) => order(a.text, b.text)
   if (by === 'name') return (a, b) => sign * names(a, b)
   if (by === 'perCall') {
     const first = (it: Named) => it.first ?? Number.MAX_VALUE

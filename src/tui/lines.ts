@@ -64,7 +64,7 @@ function statusLines(scene: Scene): Line[] {
   const { columns, model, status } = scene
   const wide = columns >= 100
   // A thread's name needs the room of two words, and so does what stacks cost.
-  const calls = model.calls.title(model.slow, wide)
+  const calls = model.calls.title(wide)
   const short = !wide && (model.thread !== undefined || calls !== '' || status.stacks !== undefined)
   const isFile = status.phase === 'file'
   const second = [
@@ -124,7 +124,7 @@ export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
 function threadName({ model, status }: Scene): string {
   const part = partWord(status)
   if (model.thread === undefined) return `all ${part}s`
-  const thread = model.threads.find((each) => each.id === model.thread)
+  const thread = model.snapshot.threads.find((each) => each.id === model.thread)
   if (thread === undefined) return `${part} ${model.thread}, gone`
   // JVMs may well have one name.
   return part === 'JVM' ? `JVM ${thread.id} ${clean(thread.name)}` : `thread ${clean(thread.name)}`
@@ -144,7 +144,7 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   const waiting = status.phase === 'waiting for root' && !isOver
   const nothing = model.tree.count > 0 ? model.view.nothing() : undefined
   if (nothing !== undefined) say(clean(nothing))
-  else if (!model.calls.isOfAll) say(model.calls.nothing(model.slow))
+  else if (!model.calls.isOfAll) say(model.calls.nothing)
   else if (status.isSampledByJvm) {
     const whom = model.thread === undefined ? 'No thread has' : 'This thread has not'
     const where = isWholeJvm(status) ? 'running Java code' : `inside ${status.roots.map(clean).join(', ')}`
@@ -172,6 +172,7 @@ export function pageRows(scene: Scene): number {
 }
 
 function pageLines(scene: Scene, page: PageName): Line[] {
+  const { model } = scene
   switch (page) {
     case 'help':
       return helpLines(scene)
@@ -180,13 +181,7 @@ function pageLines(scene: Scene, page: PageName): Line[] {
     case 'alive':
       return aliveLines(scene)
     case 'slow':
-      return slowPage(
-        scene.model.slow,
-        scene.model.rootCalls,
-        scene.model.calls.lineOf(scene.model.slow),
-        scene.columns,
-        scene.model.methodName,
-      )
+      return slowPage(model.calls, model.snapshot.rootCalls, scene.columns, model.methodName)
   }
 }
 
@@ -203,10 +198,11 @@ function helpLines(scene: Scene): Line[] {
 const MOST_ALIVE = 100
 
 function aliveLines({ columns, model }: Scene): Line[] {
-  if (model.merged.metrics.liveBytes === undefined)
+  const { merged } = model.snapshot
+  if (merged.metrics.liveBytes === undefined)
     return [[run('  Nothing is known to be alive; --mode alloc --liveness looks after objects.')]]
   const lines: Line[] = [[run(pad(survivorHeader, columns), 'header')]]
-  for (const [numbers, name, context] of survivorLines(model.merged, model.methodName, MOST_ALIVE, columns)) {
+  for (const [numbers, name, context] of survivorLines(merged, model.methodName, MOST_ALIVE, columns)) {
     lines.push([run(`${numbers}   ${name}`)], [run(context, 'dim')])
   }
   return lines

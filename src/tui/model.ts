@@ -1,15 +1,12 @@
 // What the live view shows: one of several views of the picture, a thread, a page, a search. Knows nothing of drawing, keys or
 // the session.
 
-import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
-import type { SlowTimes } from '../cct/slow-times.ts'
-import type { Trace } from '../cct/trace.ts'
-import type { MethodName, Snapshot, ThreadTree, Tree } from '../cct/tree.ts'
+import type { MethodName, Snapshot, Tree } from '../cct/tree.ts'
 import { AS_IT_IS, type Baseline, changesSince, kept, type Shape, type ShownChanges } from './baseline.ts'
 import { Filter } from './filter.ts'
 import { clean, count } from './format.ts'
-import type { InstrumentationFacts } from './instrumentation.ts'
 import type { PageName, ViewName } from './keys.ts'
+import type { LiveSource } from './live-source.ts'
 import { Packages } from './packages.ts'
 import { Pages } from './pages.ts'
 import { type NameText, nameTexts, SORT_COLUMNS, type SortColumn } from './rows.ts'
@@ -21,11 +18,11 @@ import { FlameChangesView } from './views/flame-changes-view.ts'
 import { FlameView } from './views/flame-view.ts'
 import { HotView } from './views/hot-view.ts'
 import { InstrumentationView } from './views/instrumentation-view.ts'
-import { type ThreadChoice, ThreadsView } from './views/threads-view.ts'
+import { ThreadsView } from './views/threads-view.ts'
 import { TimelineView } from './views/timeline-view.ts'
 import { TraceView } from './views/trace-view.ts'
 import { TreeView } from './views/tree-view.ts'
-import type { Shared, View } from './views/view.ts'
+import type { View } from './views/view.ts'
 
 const EMPTY: Tree = {
   count: 0,
@@ -67,26 +64,32 @@ const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = {
 /** They are the same whichever thread is chosen. */
 const OF_NO_THREAD: readonly ViewName[] = ['instrumentation', 'timeline', 'trace']
 
+const NOTHING: Snapshot = { merged: EMPTY, threads: [], events: 0, waitNs: 0, healed: 0 }
 const NO_BASELINE: Baseline = { tree: EMPTY, isApart: true }
 
-export class LiveModel implements Shared, ThreadChoice {
-  readonly methodName: (id: number) => MethodName
-  /** Says a word to the user, such as of a search without matches. */
-  readonly say: (notice: string) => void
+export class LiveModel {
   /** How many rows fit on the screen. */
   bodyRows = 1
+  /** Cells of a line. */
   columns = 80
   readonly pages = new Pages<PageName>()
   /** Thread whose tree is shown; undefined for all. */
   thread: number | undefined
+  /** What matches are sought; empty for nothing. */
   search = ''
   /** The search while it is being typed. */
   typing: string | undefined
+  /** The newest picture. */
+  snapshot: Snapshot = NOTHING
+  /** Of all threads, or of the chosen one; of packages in place of methods, if those are folded. */
   tree: Tree = EMPTY
   /** The same of methods, whether these are folded or not. */
   raw: Tree = EMPTY
+  /** Shares are those of all that was found, as there is no root. */
   isWholeJvm = false
+  /** Nothing tells of calls: the JVM takes samples. */
   isSampledByJvm = false
+  /** Rows that cost less are left out. */
   readonly filter = new Filter()
   /** Which calls the trees are of. */
   readonly calls = new SlowChoice()
@@ -95,26 +98,23 @@ export class LiveModel implements Shared, ThreadChoice {
   #fold = 0
   #shown: ViewName = 'tree'
   #beforeThreads: ViewName = 'tree'
-  #snapshot: Snapshot | undefined
   #baseline: Baseline | undefined
   /** By shape, as long as they are of these. */
   readonly #changes = new WeakMap<Shape, { tree: Tree; baseline: Baseline; changes: ShownChanges }>()
 
-  readonly #instrumentation: () => InstrumentationFacts | undefined
   /** The same whatever other rows are. */
   readonly #traced: TraceView
 
+  /** @param say  a word to the user, such as of a search without matches */
   constructor(
-    methodName: (id: number) => MethodName,
-    say: (notice: string) => void,
-    instrumentation: () => InstrumentationFacts | undefined = () => undefined,
-    trace: () => Trace | undefined = () => undefined,
+    readonly source: Pick<LiveSource, 'methodName' | 'instrumentation' | 'trace'>,
+    readonly say: (notice: string) => void,
   ) {
-    this.methodName = methodName
-    this.say = say
-    this.#instrumentation = instrumentation
-    this.#traced = new TraceView(this, trace, methodName)
+    this.#traced = new TraceView(this)
   }
+
+  /** Of a method, also where rows are packages. */
+  readonly methodName = (id: number): MethodName => this.source.methodName(id)
 
   get #by(): Names {
     const known = this.#names[this.#fold]
@@ -123,15 +123,15 @@ export class LiveModel implements Shared, ThreadChoice {
     const callers = new CallersView(this)
     const made: Names = {
       packages,
-      baselineOf: kept((tree) => packages?.fold(tree) ?? tree),
+      baselineOf: kept((tree: Tree) => packages?.fold(tree) ?? tree),
       nameText: nameTexts((id) => packages?.name(id) ?? this.methodName(id)),
       views: {
         tree: new TreeView(this),
         hot: new HotView(this),
         callers,
         flame: new FlameView(this),
-        threads: new ThreadsView(this, this),
-        instrumentation: new InstrumentationView(this, this.#instrumentation),
+        threads: new ThreadsView(this),
+        instrumentation: new InstrumentationView(this),
         timeline: new TimelineView(this),
         trace: this.#traced,
         changes: new ChangesView(this, 'contexts'),
@@ -144,6 +144,7 @@ export class LiveModel implements Shared, ThreadChoice {
     return made
   }
 
+  /** Rows are packages: ids of the tree are not those of methods. */
   get isFolded(): boolean {
     return this.#fold !== 0
   }
@@ -153,6 +154,7 @@ export class LiveModel implements Shared, ThreadChoice {
     return this.#by.packages?.name(id) ?? this.methodName(id)
   }
 
+  /** Id in the tree of a method: that of its package, if those are folded. */
   idOf(method: number): number {
     return this.#by.packages?.of(method) ?? method
   }
@@ -166,36 +168,18 @@ export class LiveModel implements Shared, ThreadChoice {
     return this.#by.views[CHANGED[this.#shown] ?? this.#shown]
   }
 
-  get threads(): readonly ThreadTree[] {
-    return this.#snapshot?.threads ?? []
-  }
-
-  get course(): CourseTimes | undefined {
-    return this.#snapshot?.course
-  }
-
-  get rootCalls(): RootCallTimes | undefined {
-    return this.#snapshot?.rootCalls
-  }
-
-  get slow(): SlowTimes | undefined {
-    return this.#snapshot?.slow
-  }
-
-  get merged(): Tree {
-    return this.#snapshot?.merged ?? EMPTY
-  }
-
   take(snapshot: Snapshot): void {
-    this.#snapshot = snapshot
+    this.snapshot = snapshot
+    this.calls.slow = snapshot.slow
     this.#renew()
   }
 
   /** The one that is shown now, the others when they are. */
   #renew(): void {
-    const chosen = this.threads.find((thread) => thread.id === this.thread)
-    const ofAll = this.thread === undefined ? this.merged : (chosen?.tree ?? EMPTY)
-    this.raw = this.calls.isOfAll ? ofAll : (this.calls.tree(this.slow) ?? EMPTY)
+    const { merged, threads } = this.snapshot
+    const chosen = threads.find((thread) => thread.id === this.thread)
+    const ofAll = this.thread === undefined ? merged : (chosen?.tree ?? EMPTY)
+    this.raw = this.calls.isOfAll ? ofAll : (this.calls.tree ?? EMPTY)
     this.tree = this.#by.packages?.fold(this.raw) ?? this.raw
     this.view.renew()
   }
@@ -221,17 +205,18 @@ export class LiveModel implements Shared, ThreadChoice {
       return
     }
     this.filter.next()
-    this.#afterFilter()
+    this.#showAnew()
   }
 
+  /** Has all rows shown again. */
   unfilter(): void {
     if (this.filter.least === 0) return
     this.filter.least = 0
-    this.#afterFilter()
+    this.#showAnew()
     this.say('all rows are shown again')
   }
 
-  #afterFilter(): void {
+  #showAnew(): void {
     this.view.renew()
     this.view.settle()
   }
@@ -240,7 +225,7 @@ export class LiveModel implements Shared, ThreadChoice {
   typeFilter(key: string): boolean {
     const { least } = this.filter
     const taken = this.filter.type(key)
-    if (this.filter.least !== least) this.#afterFilter()
+    if (this.filter.least !== least) this.#showAnew()
     if (typeof taken === 'boolean') return taken
     this.say(taken)
     return true
@@ -257,10 +242,10 @@ export class LiveModel implements Shared, ThreadChoice {
     this.pages.close()
     if (this.#shown === name) return
     this.#shown = name
-    this.view.renew()
-    this.view.settle()
+    this.#showAnew()
   }
 
+  /** Shows the calling context tree, and a node in it. */
   revealInTree(node: number): void {
     this.show('tree')
     if (node >= 0) this.#by.views.tree.reveal(node)
@@ -270,13 +255,13 @@ export class LiveModel implements Shared, ThreadChoice {
   showCallers(): void {
     const { id } = this.view
     if (id !== undefined) this.#by.views.callers.choose(id)
-    if (this.#shown === 'callers') this.#afterBaseline()
+    if (this.#shown === 'callers') this.#showAnew()
     this.show('callers')
   }
 
   toggle(page: PageName): void {
     this.pages.toggle(page)
-    if (page === 'slow') this.calls.open(this.slow)
+    if (page === 'slow') this.calls.open()
   }
 
   get showsThreads(): boolean {
@@ -307,7 +292,7 @@ export class LiveModel implements Shared, ThreadChoice {
 
   /** By line of the page of slow calls. */
   chooseCalls(line: number): void {
-    this.calls.choose(line, this.slow)
+    this.calls.choose(line)
     this.#afterCalls()
   }
 
@@ -332,18 +317,18 @@ export class LiveModel implements Shared, ThreadChoice {
     this.pages.close()
     if (this.#baseline !== undefined) {
       this.#baseline = undefined
-      this.#afterBaseline()
+      this.#showAnew()
       this.say('the baseline is gone: numbers are of all that was recorded')
       return
     }
-    const tree = this.calls.isOfAll ? this.raw : this.merged
+    const tree = this.calls.isOfAll ? this.raw : this.snapshot.merged
     if (tree.count === 0) {
       this.say('nothing has been recorded yet to compare with')
       return
     }
     this.#baseline = { tree, isApart: !this.calls.isOfAll }
     if (CHANGED[this.#shown] === undefined) this.#shown = 'tree'
-    this.#afterBaseline()
+    this.#showAnew()
     const what = this.calls.isOfAll ? 'what changes from now on' : 'slow calls less all calls'
     this.say(`${what}, per call of the root; b again ends that`)
   }
@@ -353,11 +338,7 @@ export class LiveModel implements Shared, ThreadChoice {
     if (this.#baseline !== undefined) this.#baseline = { ...this.#baseline, isApart: true }
   }
 
-  #afterBaseline(): void {
-    this.view.renew()
-    this.view.settle()
-  }
-
+  /** Since b, per call of the root: of contexts, unless another shape is given. The same while the picture is. */
   changes(shape: Shape = AS_IT_IS): ShownChanges {
     const { tree } = this
     const baseline = this.#baseline ?? NO_BASELINE

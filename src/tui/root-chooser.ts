@@ -50,10 +50,7 @@ export class RootChooser extends Frame<null> {
   constructor(choice: RootChoice, screen: Screen) {
     super(sourceOf(choice), screen, PERIOD_MS)
     this.#choice = choice
-    this.#model = new LiveModel(
-      (id) => choice.methodName(id),
-      (notice) => this.say(notice),
-    )
+    this.#model = new LiveModel(choice, (notice) => this.say(notice))
     this.#model.isWholeJvm = true
     this.#model.take(choice.snapshot)
     this.#field = new NameField(choice.methods, choice.classes)

@@ -52,27 +52,8 @@ export class Expansion {
 
   #at(path: Path): Fold {
     let fold = this.root
-    for (const method of path) {
-      fold.children ??= new Map()
-      let next = fold.children.get(method)
-      if (!next) {
-        next = {}
-        fold.children.set(method, next)
-      }
-      fold = next
-    }
+    for (const method of path) fold = childOf(fold, method)
     return fold
-  }
-
-  isOpen(path: Path): boolean {
-    let fold: Fold | undefined = this.root
-    let inherited = this.root.below ?? false
-    for (const method of path.slice(0, -1)) {
-      fold = fold?.children?.get(method)
-      inherited = fold?.below ?? inherited
-    }
-    fold = fold?.children?.get(path[path.length - 1]!)
-    return fold?.open ?? inherited
   }
 
   set(path: Path, open: boolean): void {
@@ -92,17 +73,22 @@ export class Expansion {
     let fold = this.root
     let inherited = this.root.below ?? false
     for (const method of path.slice(0, -1)) {
-      fold.children ??= new Map()
-      let next = fold.children.get(method)
-      if (!next) {
-        next = {}
-        fold.children.set(method, next)
-      }
+      const next = childOf(fold, method)
       if (!(next.open ?? inherited)) next.open = true
       inherited = next.below ?? inherited
       fold = next
     }
   }
+}
+
+/** Made where nothing has been said of it. */
+function childOf(fold: Fold, method: number): Fold {
+  fold.children ??= new Map()
+  const known = fold.children.get(method)
+  if (known !== undefined) return known
+  const made: Fold = {}
+  fold.children.set(method, made)
+  return made
 }
 
 /** Names as they are sorted and searched: `com.acme.Foo.bar`. */
@@ -178,9 +164,8 @@ export class TreeRows {
 
   /** Where a node is, or the closed node that hides it. */
   find(node: number): { index: number; node: number } {
-    const { method, parent } = this.tree
-    const way: number[] = []
-    for (let at = node; at >= 0; at = parent[at]!) way.push(at)
+    const { method } = this.tree
+    const way = wayTo(this.tree, node)
     let index = 0
     let fold: Fold | undefined = this.#expansion.root
     let below = fold.below ?? false
@@ -200,19 +185,10 @@ export class TreeRows {
     return { index: 0, node: -1 }
   }
 
-  resolve(path: Path): number {
-    return nodeAt(this.tree, path)
-  }
-
-  path(node: number): Path {
-    return pathOf(this.tree, node)
-  }
-
   /** Rows that a node and what is open below it take. */
   rowsOf(node: number): number {
-    const { method, parent } = this.tree
-    const way: number[] = []
-    for (let at = node; at >= 0; at = parent[at]!) way.push(at)
+    const { method } = this.tree
+    const way = wayTo(this.tree, node)
     let fold: Fold | undefined = this.#expansion.root
     let below = fold.below ?? false
     for (let level = way.length - 1; level > 0; level--) {
@@ -286,6 +262,13 @@ export function pathOf({ method, parent }: Tree, node: number): Path {
   return path.reverse()
 }
 
+/** From a node up to its top. */
+function wayTo({ parent }: Tree, node: number): number[] {
+  const way: number[] = []
+  for (let at = node; at >= 0; at = parent[at]!) way.push(at)
+  return way
+}
+
 function comparison(tree: Tree, sort: Sort, nameText: NameText): (a: number, b: number) => number {
   const sign = sort.reversed ? -1 : 1
   const { method } = tree
@@ -313,41 +296,36 @@ function difference(a: number, b: number): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-function order(a: string, b: string): number {
+export function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Hot methods in the order shown. */
-export class HotRows {
+/** Hot methods in the order shown, and how many were left out. */
+export interface HotRows {
   readonly methods: readonly HotMethod[]
-  /** How many were left out. */
   readonly hidden: number
+}
 
-  /** @param least  self cost of those that are shown */
-  constructor(tree: Tree, sort: Sort, nameText: NameText, least = Number.NEGATIVE_INFINITY) {
-    const sign = sort.reversed ? -1 : 1
-    const key = (hot: HotMethod): number => {
-      if (sort.column === 'total') return hot.total
-      if (sort.column === 'calls') return hot.calls
-      return sort.column === 'perCall' ? hot.total / hot.calls : hot.self
-    }
-    const compare =
-      sort.column === 'name'
-        ? (a: HotMethod, b: HotMethod) => sign * order(nameText(a.method), nameText(b.method))
-        : (a: HotMethod, b: HotMethod) => sign * difference(key(b), key(a)) || a.method - b.method
-    const all = hotMethods(tree)
-    this.methods = all.filter((hot) => hot.self >= least).sort(compare)
-    this.hidden = all.length - this.methods.length
+/** @param least  self cost of those that are shown */
+export function hotRows(
+  tree: Tree,
+  sort: Sort,
+  nameText: NameText,
+  least = Number.NEGATIVE_INFINITY,
+): HotRows {
+  const sign = sort.reversed ? -1 : 1
+  const key = (hot: HotMethod): number => {
+    if (sort.column === 'total') return hot.total
+    if (sort.column === 'calls') return hot.calls
+    return sort.column === 'perCall' ? hot.total / hot.calls : hot.self
   }
-
-  get count(): number {
-    return this.methods.length
-  }
-
-  /** -1 when the method was not called. */
-  find(method: number): number {
-    return this.methods.findIndex((hot) => hot.method === method)
-  }
+  const compare =
+    sort.column === 'name'
+      ? (a: HotMethod, b: HotMethod) => sign * order(nameText(a.method), nameText(b.method))
+      : (a: HotMethod, b: HotMethod) => sign * difference(key(b), key(a)) || a.method - b.method
+  const all = hotMethods(tree)
+  const methods = all.filter((hot) => hot.self >= least).sort(compare)
+  return { methods, hidden: all.length - methods.length }
 }
 
 /** The hottest path from the hottest root: while one child has most of its parent, `most` levels. */
@@ -372,10 +350,7 @@ export function hottestPath(tree: Tree, most: number): Path {
 export function nameTexts(nameOf: (id: number) => MethodName): NameText {
   const known: (string | undefined)[] = []
   return (id) => {
-    const text = known[id]
-    if (text !== undefined) return text
-    const made = fullName(nameOf(id))
-    known[id] = made
-    return made
+    known[id] ??= fullName(nameOf(id))
+    return known[id]
   }
 }

@@ -14,6 +14,8 @@ import type { Line } from './screen.ts'
 type Chosen = 'all' | 'slow' | number
 
 export class SlowChoice {
+  /** Of the newest picture; undefined where they are not kept. */
+  slow: SlowTimes | undefined
   #chosen: Chosen = 'all'
   /** What is selected on the page: lines of calls move as slower ones end. */
   #selected: Chosen = 'all'
@@ -36,26 +38,33 @@ export class SlowChoice {
   }
 
   /** Selected line of the page. */
-  lineOf(slow: SlowTimes | undefined): number {
+  get line(): number {
+    const { slow } = this
     const selected = this.#selected
     if (slow === undefined || selected === 'all') return 0
     if (selected === 'slow') return 1
     const at = slow.slowest.findIndex((it) => it.number === selected)
-    return at < 0 ? Math.min(this.#line, slowChoices(slow) - 1) : at + 2
+    return at < 0 ? Math.min(this.#line, this.#lines - 1) : at + 2
   }
 
-  move(lines: number, slow: SlowTimes | undefined): void {
-    this.#select(Math.max(0, Math.min(this.lineOf(slow) + lines, slowChoices(slow) - 1)), slow)
+  move(lines: number): void {
+    this.#select(Math.max(0, Math.min(this.line + lines, this.#lines - 1)))
   }
 
-  #select(line: number, slow: SlowTimes | undefined): void {
+  /** Lines of the page that can be chosen. */
+  get #lines(): number {
+    return this.slow === undefined ? 1 : 2 + this.slow.slowest.length
+  }
+
+  #select(line: number): void {
     this.#line = line
-    this.#selected = line === 0 || slow === undefined ? 'all' : line === 1 ? 'slow' : callAt(slow, line)
+    if (line === 0 || this.slow === undefined) this.#selected = 'all'
+    else this.#selected = this.slow.slowest[line - 2]?.number ?? 'slow'
   }
 
   /** By line of the page. */
-  choose(line: number, slow: SlowTimes | undefined): void {
-    this.#select(line, slow)
+  choose(line: number): void {
+    this.#select(line)
     this.#chosen = this.#selected
   }
 
@@ -68,12 +77,13 @@ export class SlowChoice {
   }
 
   /** Selects the line of what is looked at. */
-  open(slow: SlowTimes | undefined): void {
-    const at = slow?.slowest.findIndex((it) => it.number === this.#chosen) ?? -1
-    this.#select(this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2, slow)
+  open(): void {
+    const at = this.slow?.slowest.findIndex((it) => it.number === this.#chosen) ?? -1
+    this.#select(this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2)
   }
 
-  #call(slow: SlowTimes | undefined): SlowCallTimes | undefined {
+  get #call(): SlowCallTimes | undefined {
+    const { slow } = this
     if (slow === undefined) return undefined
     return [...slow.slowest, ...(slow.latest === null ? [] : [slow.latest])].find(
       (it) => it.number === this.#chosen,
@@ -81,24 +91,26 @@ export class SlowChoice {
   }
 
   /** Undefined where it has not come yet, or is not kept any more. */
-  tree(slow: SlowTimes | undefined): Tree | undefined {
-    return this.#chosen === 'slow' ? slow?.tree : this.#call(slow)?.tree
+  get tree(): Tree | undefined {
+    return this.#chosen === 'slow' ? this.slow?.tree : this.#call?.tree
   }
 
   /** For the status line; empty for all calls. */
-  title(slow: SlowTimes | undefined, isWide: boolean): string {
+  title(isWide: boolean): string {
+    const { slow } = this
     if (this.#chosen === 'all') return ''
     if (slow === undefined) return 'slow calls'
     if (this.#chosen === 'slow')
       return `${plural(slow.count, 'slow call')} ${isWide ? thresholdText(slow) : ''}`.trim()
-    const call = this.#call(slow)
+    const call = this.#call
     if (call === undefined) return 'a slow call'
     const time = callCost(call.time, slow.unit)
     return isWide ? `slow call of ${time}, ${clean(call.thread.name)}` : `slow call of ${time}`
   }
 
   /** Why there is no tree. */
-  nothing(slow: SlowTimes | undefined): string {
+  get nothing(): string {
+    const { slow } = this
     if (slow === undefined) return 'Slow calls are kept from now on.'
     if (this.#chosen !== 'slow')
       return 'The tree of this call is not kept any more, or was too large. S chooses another.'
@@ -108,19 +120,9 @@ export class SlowChoice {
   }
 }
 
-function callAt({ slowest }: SlowTimes, line: number): Chosen {
-  return slowest[line - 2]?.number ?? 'slow'
-}
-
-/** Lines of the page that can be chosen. */
-export function slowChoices(slow: SlowTimes | undefined): number {
-  return slow === undefined ? 1 : 2 + slow.slowest.length
-}
-
 export function slowPage(
-  slow: SlowTimes | undefined,
+  { slow, line }: SlowChoice,
   all: RootCallTimes | undefined,
-  chosen: number,
   columns: number,
   nameOf: (id: number) => MethodName,
 ): Line[] {
@@ -138,6 +140,6 @@ export function slowPage(
   }
   return [
     [run(pad(took('took', 'ended at', 'calls (Enter shows their tree)'), columns), 'header')],
-    ...texts.map((text, i): Line => [run(pad(text, columns), i === chosen ? 'selected' : 'plain')]),
+    ...texts.map((text, i): Line => [run(pad(text, columns), i === line ? 'selected' : 'plain')]),
   ]
 }

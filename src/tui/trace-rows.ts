@@ -6,6 +6,7 @@ import type { MethodName } from '../cct/tree.ts'
 import { criticalSteps, durationNs, pathOf, type Step } from '../profile/critical-path.ts'
 import { type OrderedCalls, orderedCalls } from '../profile/ordered-calls.ts'
 import { isWait, plural } from '../profile/text.ts'
+import { kept } from './baseline.ts'
 import { clean, count, time } from './format.ts'
 import type { KeyedRow } from './views/keyed-view.ts'
 
@@ -64,10 +65,13 @@ export class TraceRows {
   readonly #tellsWaits: boolean
   /** Index of the slowest call. */
   readonly slowest: number
-  readonly #ordered = new WeakMap<TraceTrack, OrderedCalls>()
+  readonly #ordered = kept(orderedCalls)
   /** What has a row however small it is among others, with all that called it. */
   readonly #kept = new WeakMap<TraceTrack, Set<number>>()
-  readonly #steps = new WeakMap<TracedCall, readonly Step[]>()
+  readonly #stepsOf = kept((call: TracedCall) => {
+    const waits = (method: number): boolean => isWait(this.#nameOf(method))
+    return criticalSteps(call, this.#tellsWaits ? waits : undefined)
+  })
 
   /** @param tellsWaits  what threads wait for has rows, so it is known when they wait */
   constructor(calls: readonly TracedCall[], nameOf: (id: number) => MethodName, tellsWaits: boolean) {
@@ -83,12 +87,7 @@ export class TraceRows {
   }
 
   ordered(call: number, track: number): OrderedCalls {
-    const of = this.#calls[call]!.tracks[track]!
-    const known = this.#ordered.get(of)
-    if (known !== undefined) return known
-    const made = orderedCalls(of)
-    this.#ordered.set(of, made)
-    return made
+    return this.#ordered(this.#calls[call]!.tracks[track]!)
   }
 
   /** Where these methods were called, in the order of calls, of their threads, and of time. */
@@ -118,15 +117,6 @@ export class TraceRows {
     const keys = [`${call}`, track === 0 ? `${call} order` : `${call} task ${track}`]
     for (let at = parent[node]!; at >= 0; at = parent[at]!) keys.push(nodeKey(call, track, at))
     return keys
-  }
-
-  #stepsOf(call: TracedCall): readonly Step[] {
-    const known = this.#steps.get(call)
-    if (known !== undefined) return known
-    const waits = (method: number): boolean => isWait(this.#nameOf(method))
-    const made = criticalSteps(call, this.#tellsWaits ? waits : undefined)
-    this.#steps.set(call, made)
-    return made
   }
 
   *#callRows(call: TracedCall, i: number, isOpen: OpenState, least: number): Generator<TraceRow> {

@@ -384,7 +384,7 @@ describe('threads', () => {
       if (keys !== '') screen.press(keys)
       await view.refresh()
       await turnOfTheLoop()
-      return view.model.threads.length
+      return view.model.snapshot.threads.length
     }
     assert.equal(await asked(''), 0)
     assert.equal(await asked('T'), 2)

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { Tree } from '../../src/cct/tree.ts'
-import { Expansion, HotRows, hottestPath, type Path, type Sort, TreeRows } from '../../src/tui/rows.ts'
+import {
+  Expansion,
+  hotRows,
+  hottestPath,
+  nodeAt,
+  type Path,
+  pathOf,
+  type Sort,
+  TreeRows,
+} from '../../src/tui/rows.ts'
 import { matcher, NodeMatches } from '../../src/tui/search.ts'
 import { chain, Methods, randomTree, seeded, treeOf } from '../profile/trees.ts'
 
@@ -78,7 +87,7 @@ describe('rows of a tree', () => {
       const expansion = new Expansion()
       const every = rowsOf(some, new Expansion())
       for (let n = Math.floor(random() * 40); n > 0; n--) {
-        const at = every.path(Math.floor(random() * some.count))
+        const at = pathOf(every.tree, Math.floor(random() * some.count))
         if (random() < 0.3) expansion.setBelow(at, random() < 0.7)
         else expansion.set(at, random() < 0.7)
       }
@@ -90,7 +99,7 @@ describe('rows of a tree', () => {
       assert.deepEqual(rows.window(first, 7), all.slice(first, first + 7), why)
       for (const [index, { node, open }] of all.entries()) {
         assert.deepEqual(rows.find(node), { index, node }, why)
-        assert.equal(rows.resolve(rows.path(node)), node, why)
+        assert.equal(nodeAt(rows.tree, pathOf(rows.tree, node)), node, why)
         if (some.size[node]! > 1) assert.equal(rows.rowsOf(node) > 1, open, why)
       }
     }
@@ -99,17 +108,17 @@ describe('rows of a tree', () => {
   it('know a node by its path in a later snapshot, or the nearest caller that is left', () => {
     const later = treeOf('start 1x 1ns main 1x 1ns ( save 3x 500ns load 2x 10ns )', methods)
     const rows = rowsOf(later, new Expansion())
-    assert.equal(rows.resolve(path('main', 'load')), 3)
-    assert.equal(rows.resolve(path('main', 'load', 'parse')), 3)
-    assert.equal(rows.resolve(path('gone')), -1)
+    assert.equal(nodeAt(rows.tree, path('main', 'load')), 3)
+    assert.equal(nodeAt(rows.tree, path('main', 'load', 'parse')), 3)
+    assert.equal(nodeAt(rows.tree, path('gone')), -1)
   })
 
   it('hide a node in the closed one above it', () => {
     const expansion = new Expansion()
     expansion.set(path('main'), true)
     const rows = rowsOf(tree, expansion)
-    const lex = rows.resolve(path('main', 'load', 'parse', 'lex'))
-    assert.deepEqual(rows.find(lex), { index: 1, node: rows.resolve(path('main', 'load')) })
+    const lex = nodeAt(rows.tree, path('main', 'load', 'parse', 'lex'))
+    assert.deepEqual(rows.find(lex), { index: 1, node: nodeAt(rows.tree, path('main', 'load')) })
     expansion.reveal(path('main', 'load', 'parse', 'lex'))
     assert.deepEqual(rowsOf(tree, expansion).find(lex), { index: 3, node: lex })
   })
@@ -123,7 +132,7 @@ describe('rows of a tree', () => {
     assert.equal(rows.window(99_990, 40).length, 10)
     assert.deepEqual(rows.find(99_999), { index: 99_999, node: 99_999 })
     const opened = new Expansion()
-    opened.reveal(rows.path(99_999))
+    opened.reveal(pathOf(rows.tree, 99_999))
     assert.equal(rowsOf(deep, opened).count, 100_000)
   })
 
@@ -154,7 +163,7 @@ describe('the hottest path', () => {
 describe('hot rows', () => {
   it('fold the tree by method and sort by the columns', () => {
     const names = (sort: Sort): string[] =>
-      new HotRows(tree, sort, nameText).methods.map((hot) => nameText(hot.method))
+      hotRows(tree, sort, nameText).methods.map((hot) => nameText(hot.method))
     // self: parse 40 + 2, lex 30, save 20, load 10, check 5, main 1, log -3
     assert.deepEqual(names({ column: 'self', reversed: false }), [
       'parse',
@@ -174,7 +183,7 @@ describe('hot rows', () => {
 describe('search', () => {
   const rows = rowsOf(tree, new Expansion())
   const found = (text: string): NodeMatches => new NodeMatches(rows, matcher(text, nameText))
-  const nameAt = (node: number): string => rows.path(node).map(nameText).join('/')
+  const nameAt = (node: number): string => pathOf(rows.tree, node).map(nameText).join('/')
 
   it('goes through all matches in the order shown, closed or not, and around', () => {
     const matches = found('PARSE')

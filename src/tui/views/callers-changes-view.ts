@@ -2,9 +2,9 @@
 
 import { callersOf, type Shape, type ShownChanges } from '../baseline.ts'
 import { count } from '../format.ts'
+import type { LiveModel } from '../model.ts'
 import type { Path } from '../rows.ts'
 import { ChangesView } from './changes-view.ts'
-import type { Shared } from './view.ts'
 
 export class CallersChangesView extends ChangesView {
   readonly #chosen: () => number | undefined
@@ -13,8 +13,8 @@ export class CallersChangesView extends ChangesView {
   #shape: Shape = callersOf(undefined)
 
   /** @param chosen  the method whose callers are looked at, with a baseline or without */
-  constructor(shared: Shared, chosen: () => number | undefined) {
-    super(shared, 'callers')
+  constructor(model: LiveModel, chosen: () => number | undefined) {
+    super(model, 'callers')
     this.#chosen = chosen
   }
 
@@ -29,7 +29,7 @@ export class CallersChangesView extends ChangesView {
   }
 
   protected override get changes(): ShownChanges {
-    return this.shared.changes(this.#shape)
+    return this.model.changes(this.#shape)
   }
 
   /** The method is what is called last. */
@@ -47,6 +47,6 @@ export class CallersChangesView extends ChangesView {
     if (changes.rootCalls.after <= 0 || changes.tree.count > 0) return super.nothing()
     return this.#of === undefined
       ? 'Nothing is chosen: select one in another view and press c.'
-      : `${this.shared.nameText(this.#of)} has not been called here.`
+      : `${this.model.nameText(this.#of)} has not been called here.`
   }
 }

@@ -17,7 +17,7 @@ export class CallersView extends OutlineView {
 
   /** Shows who calls this method. */
   choose(method: number): void {
-    const of = this.shared.tree.methodOf?.[method] ?? method
+    const of = this.model.tree.methodOf?.[method] ?? method
     if (of === this.#of) return
     this.#of = of
     this.beginAnew()
@@ -29,7 +29,7 @@ export class CallersView extends OutlineView {
   }
 
   get #found(): BackTraces {
-    const { tree: from } = this.shared
+    const { tree: from } = this.model
     const of = this.#of
     if (this.#traces?.from !== from || this.#traces.of !== of) {
       this.#traces = { ...backTraces(from, of === undefined ? [] : [of]), from, of }
@@ -54,12 +54,12 @@ export class CallersView extends OutlineView {
   override head(scene: Scene): Line {
     const { isCut, levels } = this.#found
     const which = isCut ? `its callers, ${count(levels)} levels` : 'below it its callers'
-    const names = this.shared.isFolded ? 'package' : 'method'
+    const names = this.model.isFolded ? 'package' : 'method'
     return columnHeads(scene, this.sort, '% of it', { names: `${names}, ${which}`, hidden: this.hidden })
   }
 
   override nothing(): string | undefined {
-    const { nameText } = this.shared
+    const { nameText } = this.model
     if (this.source.count > 0) return super.nothing()
     return this.#of === undefined
       ? 'Nothing is chosen: select one in another view and press c.'

@@ -9,27 +9,27 @@ import { AS_IT_IS, CHANGE_COLUMNS, methodsAlone, type Shape, type ShownChanges }
 import { count, cut, indent, pad, right, shortName, signature, width } from '../format.ts'
 import { glyphsOf, rowLine, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
+import type { LiveModel } from '../model.ts'
 import type { Line, Style } from '../screen.ts'
 import { matcher } from '../search.ts'
 import { hiddenText, MOST_INDENT, markerOf, nameColumn, numberColumns, wordsOf } from './columns.ts'
 import { OutlineView } from './outline-view.ts'
-import type { Shared } from './view.ts'
 
 /** Of each method, in all its contexts; of contexts; or of a method, by its callers. */
-export type ChangesOf = 'methods' | 'contexts' | 'callers'
+type ChangesOf = 'methods' | 'contexts' | 'callers'
 
 export class ChangesView extends OutlineView {
   readonly #of: ChangesOf
   readonly #shape: Shape
 
-  constructor(shared: Shared, of: ChangesOf) {
-    super(shared)
+  constructor(model: LiveModel, of: ChangesOf) {
+    super(model)
     this.#of = of
     this.#shape = of === 'methods' ? methodsAlone() : AS_IT_IS
   }
 
   protected get changes(): ShownChanges {
-    return this.shared.changes(this.#shape)
+    return this.model.changes(this.#shape)
   }
 
   protected override get source(): Tree {
@@ -81,7 +81,7 @@ export class ChangesView extends OutlineView {
     const delta = unicode ? 'Δ' : 'd'
     const titles = [delta + words.total, delta + words.self, `${delta}% root`, delta + words.calls, 'was']
     const numbers = numberColumns(columns).map(({ cells }, i) => right(cut(titles[i]!, cells), cells))
-    const names = this.title + hiddenText(this.hidden, this.shared.filter.least)
+    const names = this.title + hiddenText(this.hidden, this.model.filter.least)
     return [run(pad(`${pad(numbers.join(''), nameColumn(columns))}${names}`, columns), 'header')]
   }
 
@@ -91,10 +91,10 @@ export class ChangesView extends OutlineView {
     const glyphs = glyphsOf(scene)
     const cells = numberColumns(columns).map((it) => it.cells) as [number, number, number, number, number]
     const nameCells = columns - nameColumn(columns)
-    const matches = matcher(this.shared.search, this.shared.nameText)
+    const matches = matcher(this.model.search, this.model.nameText)
     const { wholeBefore } = this.changes
     const [total, self, calls, was] = changesOf(tree)
-    const rows = this.rows.window(this.first, this.shared.bodyRows)
+    const rows = this.rows.window(this.first, this.model.bodyRows)
     return this.lines(rows, (row, isSelected) => {
       const { node } = row
       const cost = (value: number, room: number) =>

@@ -16,7 +16,7 @@ export class FlameChangesView extends FlameView {
   #made: { readonly of: Tree; readonly tree: Tree } | undefined
 
   get #changes(): ShownChanges {
-    return this.shared.changes()
+    return this.model.changes()
   }
 
   protected override get tree(): Tree {

@@ -32,7 +32,7 @@ export class FlameView extends View {
 
   get #shown(): Flame {
     const { tree } = this
-    const { columns } = this.shared
+    const { columns } = this.model
     if (this.#flame?.tree !== tree || this.#flame.columns !== columns) {
       this.#flame = new Flame(tree, nodeAt(tree, this.#zoom), columns)
     }
@@ -41,7 +41,7 @@ export class FlameView extends View {
 
   /** As far as one can see and a page more: what is deeper is laid out when one comes there. */
   override get count(): number {
-    return this.#shown.depth(this.first + 2 * this.shared.bodyRows)
+    return this.#shown.depth(this.first + 2 * this.model.bodyRows)
   }
 
   get #at(): { readonly level: number; readonly index: number } {
@@ -59,7 +59,7 @@ export class FlameView extends View {
 
   /** What boxes are as wide as. */
   protected get tree(): Tree {
-    return this.shared.tree
+    return this.model.tree
   }
 
   /** Node of `tree` that the selected box is; -1 for none. */
@@ -148,7 +148,7 @@ export class FlameView extends View {
     if (zoom < 0) return false
     const { total } = costsOf(tree)
     let above = tree.parent[zoom]!
-    const most = total[zoom]! * (1 + 1 / this.shared.columns)
+    const most = total[zoom]! * (1 + 1 / this.model.columns)
     while (above >= 0 && total[above]! < most) above = tree.parent[above]!
     this.#zoomTo(above)
     return true
@@ -161,7 +161,7 @@ export class FlameView extends View {
   /** From one match that has a box to the next; where none has, it zooms to the one that costs most. */
   override find(direction: 1 | -1): number {
     const { tree } = this
-    const { nameText, search } = this.shared
+    const { nameText, search } = this.model
     const matches = matcher(search, nameText)
     const { total } = costsOf(tree)
     let found = 0
@@ -199,7 +199,7 @@ export class FlameView extends View {
   /** So far that it has a box: out of any zoom, or into its caller, or itself. */
   #zoomOnto(node: number): void {
     const { tree } = this
-    const { columns } = this.shared
+    const { columns } = this.model
     const hasBox = (zoom: number): boolean => {
       const flame = new Flame(tree, zoom, columns)
       const at = flame.find(node)
@@ -235,7 +235,7 @@ export class FlameView extends View {
 
   override body(scene: Scene): Line[] {
     const { tree } = this
-    const { bodyRows, nameText, search } = this.shared
+    const { bodyRows, nameText, search } = this.model
     const flame = this.#shown
     const { level: at, index } = this.#at
     const matches = matcher(search, nameText)
@@ -286,7 +286,7 @@ export class FlameView extends View {
   override detail(scene: Scene): string | undefined {
     const { columns, nameOf } = scene
     const { tree } = this
-    const { search } = this.shared
+    const { search } = this.model
     const { boxNode: node } = this
     if (node < 0) return undefined
     const words = wordsOf(scene)
@@ -304,7 +304,7 @@ export class FlameView extends View {
   /** Of outermost contexts that match. */
   #matchedCost(): number {
     const { tree } = this
-    const { nameText, search } = this.shared
+    const { nameText, search } = this.model
     const known = this.#matched
     if (known?.tree === tree && known.search === search) return known.cost
     const matches = matcher(search, nameText)

@@ -6,7 +6,7 @@ import { rootTotal } from '../../profile/profile.ts'
 import { hasSampledRows, unseenMethods } from '../../profile/sampled-rows.ts'
 import { percent } from '../format.ts'
 import type { Scene } from '../lines.ts'
-import { HotRows, type Sort, type SortColumn } from '../rows.ts'
+import { type HotRows, hotRows, type Sort, type SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { matcher } from '../search.ts'
 import { columnHeads, headAt, rowDrawer } from './columns.ts'
@@ -19,18 +19,21 @@ export class HotView extends View {
   #selected: number | undefined
 
   get #hot(): HotRows {
-    const { filter, nameText, tree } = this.shared
+    const { filter, nameText, tree } = this.model
     const least = filter.least === 0 ? Number.NEGATIVE_INFINITY : (filter.least / 100) * rootTotal(tree)
-    this.#rows ??= new HotRows(tree, this.sort, nameText, least)
+    this.#rows ??= hotRows(tree, this.sort, nameText, least)
     return this.#rows
   }
 
   override get count(): number {
-    return this.#hot.count
+    return this.#hot.methods.length
   }
 
   override get index(): number {
-    return this.#selected === undefined ? 0 : Math.max(0, this.#hot.find(this.#selected))
+    return Math.max(
+      0,
+      this.#hot.methods.findIndex(({ method }) => method === this.#selected),
+    )
   }
 
   override get hot(): HotMethod | undefined {
@@ -56,18 +59,18 @@ export class HotView extends View {
   /** To the place in the tree where the method spends most. */
   override enter(): void {
     const wanted = this.id
-    const { tree } = this.shared
+    const { tree } = this.model
     const { self } = costsOf(tree)
     const method = methodsOf(tree)
     let best = -1
     for (let i = 0; i < tree.count; i++) {
       if (method[i] === wanted && (best < 0 || self[i]! > self[best]!)) best = i
     }
-    this.shared.revealInTree(best)
+    this.model.revealInTree(best)
   }
 
   override find(direction: 1 | -1): number {
-    const matches = matcher(this.shared.search, this.shared.nameText)
+    const matches = matcher(this.model.search, this.model.nameText)
     const { methods } = this.#hot
     return this.findAround(direction, (at) => matches(methods[at]!.method))
   }
@@ -81,7 +84,7 @@ export class HotView extends View {
   }
 
   override body(scene: Scene): Line[] {
-    const { tree } = this.shared
+    const { tree } = this.model
     const draw = rowDrawer(scene, undefined, {
       maySample: hasSampledRows(tree),
       unseen: unseenMethods(tree),

@@ -2,14 +2,13 @@
 
 import { cut, pad, right } from '../format.ts'
 import { glyphsOf, rowLine, run } from '../frame-lines.ts'
-import type { InstrumentationFacts } from '../instrumentation.ts'
 import { type InstrumentationRow, instrumentationRows } from '../instrumentation-rows.ts'
 import type { Scene } from '../lines.ts'
 import type { Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { markerOf } from './columns.ts'
 import { KeyedView } from './keyed-view.ts'
-import { NOT_FOLDED, type Shared } from './view.ts'
+import { NOT_FOLDED } from './view.ts'
 
 const NUMBER_CELLS = 13
 const WHEN_CELLS = 9
@@ -18,25 +17,21 @@ const WHEN_CELLS = 9
 const OPEN = ['swaps', 'skipped']
 
 export class InstrumentationView extends KeyedView<InstrumentationRow> {
-  readonly #facts: () => InstrumentationFacts | undefined
   override sort: Sort = { column: 'calls', reversed: false }
   override readonly whyUnfolded = NOT_FOLDED
   override readonly isFiltered = false
   override readonly searched = 'row'
 
-  constructor(shared: Shared, facts: () => InstrumentationFacts | undefined) {
-    super(shared)
-    this.#facts = facts
-  }
-
   protected override makeRows(): readonly InstrumentationRow[] {
-    const facts = this.#facts()
+    const facts = this.model.source.instrumentation?.()
     const isOpen = (key: string): boolean => this.opened.get(key) ?? OPEN.includes(key)
-    return facts === undefined ? [] : instrumentationRows(facts, this.shared.merged, this.sort, isOpen)
+    return facts === undefined
+      ? []
+      : instrumentationRows(facts, this.model.snapshot.merged, this.sort, isOpen)
   }
 
   override nothing(): string | undefined {
-    return this.#facts() === undefined
+    return this.model.source.instrumentation?.() === undefined
       ? 'Nothing is known here of what has been done to code: no method has probes, or they are on another machine, or in several JVMs.'
       : undefined
   }
@@ -49,7 +44,7 @@ export class InstrumentationView extends KeyedView<InstrumentationRow> {
 
   /** In groups that are open. */
   override find(direction: 1 | -1): number {
-    const wanted = this.shared.search.toLowerCase()
+    const wanted = this.model.search.toLowerCase()
     return this.findAround(direction, (at) => this.rows[at]!.text.toLowerCase().includes(wanted))
   }
 
@@ -77,7 +72,7 @@ export class InstrumentationView extends KeyedView<InstrumentationRow> {
   override body(scene: Scene): Line[] {
     const { columns } = scene
     const glyphs = glyphsOf(scene)
-    const wanted = this.shared.search.toLowerCase()
+    const wanted = this.model.search.toLowerCase()
     return this.lines(this.inSight(this.rows), (row, isSelected) => {
       const before = `  ${'  '.repeat(row.depth)}`
       const number = right(row.number, NUMBER_CELLS) + right(row.when, WHEN_CELLS)

@@ -44,7 +44,7 @@ export abstract class OutlineView extends View {
   protected abstract get source(): Tree
 
   get #shown(): Filtered {
-    const { least } = this.shared.filter
+    const { least } = this.model.filter
     const { source } = this
     if (this.#filtered?.source !== source || this.#filtered.least !== least) {
       this.#filtered = { ...withoutSmall(source, least, (top) => this.wholeOf(source, top)), source, least }
@@ -63,7 +63,7 @@ export abstract class OutlineView extends View {
 
   protected get rows(): TreeRows {
     if (this.#rows === undefined) {
-      const { nameText } = this.shared
+      const { nameText } = this.model
       this.#rows = new TreeRows(this.tree, this.#expansion, this.sort, nameText, this.#before)
       this.#before = undefined
     }
@@ -90,7 +90,7 @@ export abstract class OutlineView extends View {
   override get index(): number {
     const { rows } = this
     if (this.#found?.rows !== rows || this.#found.path !== this.#selected) {
-      const node = rows.resolve(this.#selected)
+      const node = nodeAt(rows.tree, this.#selected)
       this.#found = { rows, path: this.#selected, index: node < 0 ? 0 : rows.find(node).index }
     }
     return this.#found.index
@@ -126,7 +126,7 @@ export abstract class OutlineView extends View {
 
   protected override select(index: number): void {
     const [row] = this.rows.window(index, 1)
-    if (row) this.#selected = this.rows.path(row.node)
+    if (row) this.#selected = pathOf(this.tree, row.node)
   }
 
   #isOpen(node: number): boolean {
@@ -135,7 +135,7 @@ export abstract class OutlineView extends View {
 
   #fold(node: number, open: boolean): void {
     this.#openedByHand = true
-    this.#selected = this.rows.path(node)
+    this.#selected = pathOf(this.tree, node)
     this.#expansion.set(this.#selected, open)
     this.renew()
   }
@@ -165,27 +165,27 @@ export abstract class OutlineView extends View {
     if (node < 0) return
     this.#openedByHand = true
     const allOpen = this.rows.rowsOf(node) === this.tree.size[node]
-    this.#expansion.setBelow(this.rows.path(node), !allOpen)
+    this.#expansion.setBelow(pathOf(this.tree, node), !allOpen)
     this.renew()
   }
 
   #selectNode(node: number): void {
-    this.#selected = this.rows.path(node)
+    this.#selected = pathOf(this.tree, node)
     this.keepInSight()
   }
 
   /** Shows a node of `source`, whether it costs enough or not. */
   reveal(node: number): void {
     const path = pathOf(this.source, node)
-    if (this.rows.path(nodeAt(this.tree, path)).length < path.length) this.shared.unfilter()
+    if (pathOf(this.tree, nodeAt(this.tree, path)).length < path.length) this.model.unfilter()
     this.#revealRow(nodeAt(this.tree, path))
   }
 
   /** Opens the way to a node and selects it, with some rows around it. */
   #revealRow(node: number): void {
-    const { bodyRows } = this.shared
+    const { bodyRows } = this.model
     this.#openedByHand = true
-    this.#expansion.reveal(this.rows.path(node))
+    this.#expansion.reveal(pathOf(this.tree, node))
     this.renew()
     this.#selectNode(node)
     const line = this.index - this.first
@@ -193,7 +193,7 @@ export abstract class OutlineView extends View {
   }
 
   override find(direction: 1 | -1): number {
-    const { nameText, search } = this.shared
+    const { nameText, search } = this.model
     const matches = new NodeMatches(this.rows, matcher(search, nameText))
     const node = direction > 0 ? matches.next(this.rowNode) : matches.previous(this.rowNode)
     if (node >= 0) this.#revealRow(node)
@@ -228,7 +228,7 @@ export abstract class OutlineView extends View {
     const draw = rowDrawer(scene, tree)
     const { self, total } = costsOf(tree)
     const calls = column(tree, 'calls')
-    return this.lines(this.rows.window(this.first, this.shared.bodyRows), (row, selected) => {
+    return this.lines(this.rows.window(this.first, this.model.bodyRows), (row, selected) => {
       const { node } = row
       const whole = this.wholeOf(tree, row.root)
       const share = percent(total[node]!, whole)

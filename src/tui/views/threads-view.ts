@@ -5,30 +5,15 @@ import type { Activity } from '../../cct/activity.ts'
 import type { ThreadTree, Tree } from '../../cct/tree.ts'
 import { column, rootTotal } from '../../profile/profile.ts'
 import { ASCII_BARS, BARS } from '../../profile/region-text.ts'
+import { kept } from '../baseline.ts'
 import { clean, count, cut, pad, percent, right, shortCount, width } from '../format.ts'
 import { glyphsOf, partWord, rowLine, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
-import type { Sort, SortColumn } from '../rows.ts'
+import { order, type Sort, type SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 import { columnUnder, headLine, heatOf, wordsOf } from './columns.ts'
 import { barLines } from './timeline-view.ts'
-import { NOT_FOLDED, type Shared, View } from './view.ts'
-
-/** What can be done with threads. */
-export interface ThreadChoice {
-  readonly threads: readonly ThreadTree[]
-  /** The chosen one; undefined for all. */
-  readonly thread: number | undefined
-  /** Shows its tree, or that of all. */
-  chooseThread(id: number | undefined): void
-  /** Back to what was shown before. */
-  leaveThreads(): void
-}
-
-interface Costs {
-  readonly total: number
-  readonly calls: number
-}
+import { NOT_FOLDED, View } from './view.ts'
 
 const CELLS = { total: 12, share: 8, calls: 12, bar: 14, id: 9 } as const
 /** In order, with their widths. */
@@ -52,7 +37,6 @@ interface Pictures {
 }
 
 export class ThreadsView extends View {
-  readonly #choice: ThreadChoice
   override sort: Sort = { column: 'total', reversed: false }
   override readonly whyUnfolded = NOT_FOLDED
   override readonly isFiltered = false
@@ -60,17 +44,11 @@ export class ThreadsView extends View {
   /** Id of the selected thread; undefined for the row of all. */
   #selected: number | undefined
   #sorted: readonly ThreadTree[] | undefined
-  /** Trees do not change. */
-  readonly #costs = new WeakMap<Tree, Costs>()
-
-  constructor(shared: Shared, choice: ThreadChoice) {
-    super(shared)
-    this.#choice = choice
-  }
+  readonly #costsOf = kept(costsOf)
 
   /** Begins at the chosen one. */
   begin(): void {
-    this.#selected = this.#choice.thread
+    this.#selected = this.model.thread
     this.renew()
     this.keepInSight()
   }
@@ -83,21 +61,10 @@ export class ThreadsView extends View {
   #inOrder(): readonly ThreadTree[] {
     const { column: by, reversed } = this.sort
     const sign = reversed ? -1 : 1
-    const names = (a: ThreadTree, b: ThreadTree) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id - b.id)
-    if (by === 'name') return this.#choice.threads.toSorted((a, b) => sign * names(a, b))
+    const names = (a: ThreadTree, b: ThreadTree) => order(a.name, b.name) || a.id - b.id
+    if (by === 'name') return this.model.snapshot.threads.toSorted((a, b) => sign * names(a, b))
     const costOf = (it: ThreadTree) => this.#costsOf(it.tree)[by === 'calls' ? 'calls' : 'total']
-    return this.#choice.threads.toSorted((a, b) => sign * (costOf(b) - costOf(a)) || names(a, b))
-  }
-
-  #costsOf(tree: Tree): Costs {
-    const known = this.#costs.get(tree)
-    if (known !== undefined) return known
-    const calls = column(tree, 'calls')
-    let sum = 0
-    for (let node = 0; node < tree.count; node++) sum += calls[node]!
-    const costs = { total: rootTotal(tree), calls: sum }
-    this.#costs.set(tree, costs)
-    return costs
+    return this.model.snapshot.threads.toSorted((a, b) => sign * (costOf(b) - costOf(a)) || names(a, b))
   }
 
   override get count(): number {
@@ -124,16 +91,16 @@ export class ThreadsView extends View {
   }
 
   override enter(): void {
-    this.#choice.chooseThread(this.#selected)
+    this.model.chooseThread(this.#selected)
   }
 
   override back(): boolean {
-    this.#choice.leaveThreads()
+    this.model.leaveThreads()
     return true
   }
 
   override find(direction: 1 | -1): number {
-    const wanted = this.shared.search.toLowerCase()
+    const wanted = this.model.search.toLowerCase()
     const threads = this.#threads
     return this.findAround(direction, (at) => at > 0 && threads[at - 1]!.name.toLowerCase().includes(wanted))
   }
@@ -182,7 +149,7 @@ export class ThreadsView extends View {
   }
 
   override body(scene: Scene): Line[] {
-    const whole = this.#costsOf(this.shared.merged).total
+    const whole = this.#costsOf(this.model.snapshot.merged).total
     const pictures = this.#pictures(scene.columns)
     return this.lines(this.inSight([undefined, ...this.#threads]), (thread, isSelected) =>
       rowLine(this.#row(scene, thread, whole, pictures), isSelected, scene.columns),
@@ -198,7 +165,7 @@ export class ThreadsView extends View {
     const { columns } = scene
     const words = wordsOf(scene)
     const { active, bar } = glyphsOf(scene)
-    const { total, calls } = this.#costsOf(thread?.tree ?? this.shared.merged)
+    const { total, calls } = this.#costsOf(thread?.tree ?? this.model.snapshot.merged)
     const part = whole > 0 ? Math.max(0, Math.min(1, total / whole)) : 0
     const numbers =
       right(words.cost(total, CELLS.total - 1), CELLS.total) +
@@ -214,7 +181,7 @@ export class ThreadsView extends View {
     const isInside = thread !== undefined && (activity?.inside ?? 0) > 0 && !isOver(scene)
     const mark = pad(isInside ? ` ${active}` : '', seconds > 0 ? 3 : 2)
     const who = cut(name, columns - width(numbers + share + lately + id + mark))
-    const wanted = this.shared.search.toLowerCase()
+    const wanted = this.model.search.toLowerCase()
     const isMatch = wanted !== '' && name.toLowerCase().includes(wanted)
     return [
       run(numbers, heatOf(total, whole)),
@@ -224,6 +191,13 @@ export class ThreadsView extends View {
       run(who, isMatch ? 'match' : 'plain'),
     ]
   }
+}
+
+function costsOf(tree: Tree): { readonly total: number; readonly calls: number } {
+  const calls = column(tree, 'calls')
+  let sum = 0
+  for (let node = 0; node < tree.count; node++) sum += calls[node]!
+  return { total: rootTotal(tree), calls: sum }
 }
 
 /** What threads did last is no now any more. */

@@ -40,7 +40,7 @@ export class TimelineView extends View {
   #charts: readonly Chart[] = []
 
   override get count(): number {
-    const { course } = this.shared
+    const { course } = this.model.snapshot
     return course === undefined ? 0 : chartCount(course)
   }
 
@@ -74,7 +74,7 @@ export class TimelineView extends View {
   }
 
   override nothing(): string {
-    if (this.shared.isSampledByJvm)
+    if (this.model.isSampledByJvm)
       return (
         'There is no timeline here: it is of calls of the root, second by second, and of how long they took. Samples that the JVM takes ' +
         'tell neither. --root <method> without --sampler does; T shows what each thread was found doing.'
@@ -90,7 +90,7 @@ export class TimelineView extends View {
   }
 
   override body(scene: Scene): Line[] {
-    const { course, rootCalls } = this.shared
+    const { course, rootCalls } = this.model.snapshot
     if (course === undefined) return []
     const cells = scene.columns - LABEL_CELLS - NUMBER_CELLS - 1
     const each = STEPS[this.#step]!
@@ -100,7 +100,7 @@ export class TimelineView extends View {
     const glyphs = scene.unicode ? BARS : ASCII_BARS
     const unit = rootCalls?.unit ?? 'ns'
     // Below the charts: pauses, and the axis.
-    const room = Math.max(1, Math.floor((this.shared.bodyRows - 2) / charts.length))
+    const room = Math.max(1, Math.floor((this.model.bodyRows - 2) / charts.length))
     const height = Math.min(HIGHEST, room > 3 ? room - 1 : room)
     const lines: Line[] = []
     for (const [i, chart] of charts.entries()) {

@@ -24,7 +24,6 @@ import { matcher } from '../search.ts'
 import { type Place, type TraceRow, TraceRows } from '../trace-rows.ts'
 import { MOST_INDENT, markerOf } from './columns.ts'
 import { KeyedView } from './keyed-view.ts'
-import type { Shared } from './view.ts'
 
 const CELLS = { start: 10, total: 10, share: 8, calls: 9 } as const
 const NAMES = CELLS.start + CELLS.total + CELLS.share + CELLS.calls + 2
@@ -32,33 +31,24 @@ const NAMES = CELLS.start + CELLS.total + CELLS.share + CELLS.calls + 2
 export class TraceView extends KeyedView<TraceRow> {
   override readonly searched = 'method'
   override readonly whyUnfolded = 'traced calls are of methods; P makes packages of those in t, m, c and f'
-  readonly #trace: () => Trace | undefined
-  readonly #methodName: (id: number) => MethodName
   #calls: { readonly of: Trace; readonly rows: TraceRows } | undefined
 
-  /** @param methodName  of a method, also where rows of other views are packages */
-  constructor(shared: Shared, trace: () => Trace | undefined, methodName: (id: number) => MethodName) {
-    super(shared)
-    this.#trace = trace
-    this.#methodName = methodName
-  }
-
   get #all(): TraceRows | undefined {
-    const of = this.#trace()
+    const of = this.model.source.trace
     if (of === undefined) return undefined
     if (this.#calls?.of !== of) {
-      const waits = tellsWaits(this.shared.merged)
-      this.#calls = { of, rows: new TraceRows(of.calls, this.#methodName, waits) }
+      const waits = tellsWaits(this.model.snapshot.merged)
+      this.#calls = { of, rows: new TraceRows(of.calls, this.model.methodName, waits) }
     }
     return this.#calls.rows
   }
 
   protected override makeRows(): readonly TraceRow[] {
-    return this.#all?.rows((key) => this.opened.get(key), this.shared.filter.least) ?? []
+    return this.#all?.rows((key) => this.opened.get(key), this.model.filter.least) ?? []
   }
 
   override nothing(): string {
-    const trace = this.#trace()
+    const trace = this.model.source.trace
     if (trace !== undefined)
       return (trace.leftOut ?? 0) > 0
         ? 'None of the traced calls can be shown: those that were kept were damaged, and left out.'
@@ -75,7 +65,7 @@ export class TraceView extends KeyedView<TraceRow> {
 
   override get id(): number | undefined {
     const { method } = this.row ?? {}
-    return method === undefined ? undefined : this.shared.idOf(method)
+    return method === undefined ? undefined : this.model.idOf(method)
   }
 
   override get findsHidden(): boolean {
@@ -94,14 +84,14 @@ export class TraceView extends KeyedView<TraceRow> {
   }
 
   override pathName(_scene: Scene, id: number): MethodName {
-    return this.#methodName(id)
+    return this.model.methodName(id)
   }
 
   override rowText({ unicode }: Scene): string | undefined {
     const row = this.row
     if (row === undefined) return undefined
     const { calls, method, startNs, text = '', totalNs, wholeNs } = row
-    const name = method === undefined ? text : signature(this.#methodName(method))
+    const name = method === undefined ? text : signature(this.model.methodName(method))
     const parts = [
       ...(startNs === undefined ? [] : [`start ${time(startNs, unicode).trim()}`]),
       ...(totalNs === undefined ? [] : [`total ${time(totalNs, unicode).trim()}`]),
@@ -116,7 +106,7 @@ export class TraceView extends KeyedView<TraceRow> {
     const all = this.#all
     const row = this.row
     if (all === undefined || row === undefined) return 0
-    const matches = matcher(this.shared.search, (id) => this.#nameText(id))
+    const matches = matcher(this.model.search, (id) => this.#nameText(id))
     const from = { call: row.call, track: 0, node: -1, ...row.place }
     const order = (it: Place): number => it.call - from.call || it.track - from.track || it.node - from.node
     const found = all.places(matches)
@@ -128,7 +118,7 @@ export class TraceView extends KeyedView<TraceRow> {
     all.keep(place)
     for (const key of all.keysAbove(place)) this.opened.set(key, true)
     this.renew()
-    if (this.#indexOf(place) < 0) this.shared.unfilter()
+    if (this.#indexOf(place) < 0) this.model.unfilter()
     this.moveTo(this.#indexOf(place))
     return found.length
   }
@@ -140,13 +130,14 @@ export class TraceView extends KeyedView<TraceRow> {
   }
 
   #nameText(id: number): string {
-    const { class: of, method } = this.#methodName(id)
+    const { class: of, method } = this.model.methodName(id)
     return clean(`${of}.${method}`)
   }
 
   override detail({ columns }: Scene): string | undefined {
     const { detail, method, text = '' } = this.row ?? {}
-    if (method !== undefined) return this.shared.isFolded ? signature(this.#methodName(method)) : undefined
+    if (method !== undefined)
+      return this.model.isFolded ? signature(this.model.methodName(method)) : undefined
     return cut(detail ?? text, columns - 2)
   }
 
@@ -162,7 +153,7 @@ export class TraceView extends KeyedView<TraceRow> {
   override body(scene: Scene): Line[] {
     const { columns, unicode } = scene
     const glyphs = glyphsOf(scene)
-    const matches = matcher(this.shared.search, (id) => this.#nameText(id))
+    const matches = matcher(this.model.search, (id) => this.#nameText(id))
     return this.lines(this.inSight(this.rows), (row, isSelected) => {
       const { calls, depth, method, startNs, text = '', totalNs, wholeNs } = row
       const numbers =
@@ -176,7 +167,7 @@ export class TraceView extends KeyedView<TraceRow> {
       const name =
         method === undefined
           ? cut(unicode ? text : text.replaceAll('…', '..').replaceAll('µ', 'u'), room)
-          : shortName(this.#methodName(method), room, glyphs.ellipsis)
+          : shortName(this.model.methodName(method), room, glyphs.ellipsis)
       const isLong = (totalNs ?? 0) >= wholeNs / 2 && method !== undefined
       const isMatch = method !== undefined && matches(method)
       const style = isMatch ? 'match' : depth === 0 ? 'title' : method === undefined ? 'key' : 'plain'

@@ -11,7 +11,7 @@ import { OutlineView } from './outline-view.ts'
 
 export class TreeView extends OutlineView {
   protected override get source(): Tree {
-    return this.shared.tree
+    return this.model.tree
   }
 
   override get node(): number {
@@ -20,11 +20,11 @@ export class TreeView extends OutlineView {
   }
 
   protected override wholeOf(tree: Tree, root: number): number {
-    return this.shared.isWholeJvm ? rootTotal(this.source) : costsOf(tree).total[root]!
+    return this.model.isWholeJvm ? rootTotal(this.source) : costsOf(tree).total[root]!
   }
 
   override head(scene: Scene): Line {
-    const share = this.shared.isWholeJvm ? '% all' : '% root'
+    const share = this.model.isWholeJvm ? '% all' : '% root'
     return columnHeads(scene, this.sort, share, { hidden: this.hidden })
   }
 }

@@ -2,51 +2,12 @@
 // are drawn, and what keys and clicks on them do is the view's; the turns of the session, pages and status lines are not.
 // Pure: the same picture and the same keys give the same lines.
 
-import type { CourseTimes, RootCallTimes } from '../../cct/root-calls.ts'
 import type { HotMethod } from '../../cct/snapshot.ts'
-import type { MethodName, Tree } from '../../cct/tree.ts'
-import type { Shape, ShownChanges } from '../baseline.ts'
-import type { Filter } from '../filter.ts'
+import type { MethodName } from '../../cct/tree.ts'
 import type { Scene } from '../lines.ts'
-import type { NameText, Path, Sort, SortColumn } from '../rows.ts'
+import type { LiveModel } from '../model.ts'
+import type { Path, Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
-
-/** What all views look at, and can do to each other. */
-export interface Shared {
-  /** Of all threads, or of the chosen one; of packages in place of methods, if those are folded. */
-  readonly tree: Tree
-  /** Rows are packages: ids of the tree are not those of methods. */
-  readonly isFolded: boolean
-  /** Id in the tree of a method: that of its package, if those are folded. */
-  idOf(method: number): number
-  /** Shares are those of all that was found, as there is no root. */
-  readonly isWholeJvm: boolean
-  /** Nothing tells of calls: the JVM takes samples. */
-  readonly isSampledByJvm: boolean
-  /** Rows that cost less are left out. */
-  readonly filter: Filter
-  /** Of all threads, and of methods. */
-  readonly merged: Tree
-  /** Second by second; undefined where it is not known. */
-  readonly course: CourseTimes | undefined
-  /** Undefined where calls of roots are not timed. */
-  readonly rootCalls: RootCallTimes | undefined
-  readonly nameText: NameText
-  /** What matches are sought; empty for nothing. */
-  readonly search: string
-  /** How many rows fit on the screen. */
-  readonly bodyRows: number
-  /** Cells of a line. */
-  readonly columns: number
-  /** Has all rows shown again. */
-  unfilter(): void
-  /** Since b, per call of the root: of contexts, unless another shape is given. The same while the picture is. */
-  changes(shape?: Shape): ShownChanges
-  /** A word to the user, such as of a search without matches. */
-  say(notice: string): void
-  /** Shows the calling context tree, and a node in it. */
-  revealInTree(node: number): void
-}
 
 /** What P says where rows are the same by method and by package. */
 export const NOT_FOLDED = 'here nothing is folded; P makes packages of the methods in t, m, c and f'
@@ -64,7 +25,8 @@ export abstract class View {
   /** What P says where rows are the same by method and by package; undefined where they are not. */
   readonly whyUnfolded: string | undefined = undefined
 
-  constructor(protected readonly shared: Shared) {}
+  /** @param model  what all views look at, and can do to each other by */
+  constructor(protected readonly model: LiveModel) {}
 
   /** Rows, on the screen or not. */
   abstract get count(): number
@@ -96,7 +58,7 @@ export abstract class View {
   }
   /** Id that the selected row has in the shared tree. */
   get id(): number | undefined {
-    return this.node < 0 ? undefined : this.shared.tree.method[this.node]
+    return this.node < 0 ? undefined : this.model.tree.method[this.node]
   }
   /** What the selected row says of a method in all its contexts. */
   get hot(): HotMethod | undefined {
@@ -104,7 +66,7 @@ export abstract class View {
   }
   /** Method id of the selected row; undefined where it is a package. */
   get method(): number | undefined {
-    return this.shared.isFolded ? undefined : this.id
+    return this.model.isFolded ? undefined : this.id
   }
   /** Whether a search finds what is left out. */
   get findsHidden(): boolean {
@@ -116,7 +78,7 @@ export abstract class View {
   }
   /** Why there is no row, where the view knows better than the session. */
   nothing(): string | undefined {
-    const { least } = this.shared.filter
+    const { least } = this.model.filter
     return least > 0 ? `All rows are below ${least} % and hidden; % shows more.` : undefined
   }
 
@@ -143,12 +105,12 @@ export abstract class View {
   }
 
   protected scrollTo(first: number): void {
-    const last = Math.max(0, this.count - this.shared.bodyRows)
+    const last = Math.max(0, this.count - this.model.bodyRows)
     this.#first = Math.max(0, Math.min(first, last))
   }
 
   protected keepInSight(index = this.index): void {
-    const { bodyRows } = this.shared
+    const { bodyRows } = this.model
     if (index < this.first) this.#first = index
     else if (index >= this.first + bodyRows) this.#first = index - bodyRows + 1
   }
@@ -170,7 +132,7 @@ export abstract class View {
   }
 
   movePages(pages: number): void {
-    const rows = pages * (this.shared.bodyRows - 1)
+    const rows = pages * (this.model.bodyRows - 1)
     const index = this.index
     this.scrollTo(this.first + rows)
     this.moveTo(index + rows)
@@ -180,7 +142,7 @@ export abstract class View {
   scroll(rows: number): void {
     this.scrollTo(this.first + rows)
     const { index, first } = this
-    const last = first + this.shared.bodyRows - 1
+    const last = first + this.model.bodyRows - 1
     if (index < first) this.moveTo(first)
     else if (index > last) this.moveTo(last)
   }
@@ -231,6 +193,6 @@ export abstract class View {
 
   /** Of all rows, those on the screen. */
   protected inSight<Row>(all: readonly Row[]): readonly Row[] {
-    return all.slice(this.first, this.first + this.shared.bodyRows)
+    return all.slice(this.first, this.first + this.model.bodyRows)
   }
 }
