@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { getSystemErrorName } from 'node:util'
 import { maxOf } from './arrays.ts'
 import { debug, TOPICS, type Topic } from './debug.ts'
-import { EX_CANTCREAT, EX_USAGE, JfluidError } from './errors.ts'
+import { EX_CANTCREAT, JfluidError, UsageError } from './errors.ts'
 
 /** The log ends there, with a line that says so. */
 export const MOST_BYTES = 256 << 20
@@ -20,8 +20,7 @@ const TOPIC_WIDTH = maxOf(Object.keys(TOPICS).map((it) => it.length))
 /** O_EXCL also means that no link is followed. */
 const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND
 
-export class UnknownDebugTopic extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class UnknownDebugTopic extends UsageError {
   readonly hint = `Give some of ${Object.keys(TOPICS).join(', ')}, with commas between them; or all.`
   constructor(topic: string) {
     super(`JFLUID_DEBUG has no topic '${topic}'`)

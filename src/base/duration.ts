@@ -1,9 +1,8 @@
 // Durations as people type them: 500ms, 10s, 2m, 1h.
 
-import { EX_USAGE, JfluidError } from './errors.ts'
+import { UsageError } from './errors.ts'
 
-export class BadDuration extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadDuration extends UsageError {
   readonly hint = 'Write a number and a unit: 500ms, 10s, 2m or 1h; at most 576h.'
   constructor(text: string) {
     super(`'${text}' is not a duration`)

@@ -50,6 +50,11 @@ export abstract class JfluidError extends Error {
   }
 }
 
+/** The command line is wrong, or something that is read with it. */
+export abstract class UsageError extends JfluidError {
+  readonly exitCode = EX_USAGE
+}
+
 /** What a user may want all the same: asked for on a terminal, or by `--yes`. Nothing has been changed. */
 export abstract class NeedsConsent extends JfluidError {}
 

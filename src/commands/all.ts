@@ -1,7 +1,7 @@
 // --all: which JVMs a command is for if it is for several at once, and what does not go with that.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
-import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_NOHOST, JfluidError, UsageError } from '../base/errors.ts'
 import { checkTogether } from '../options/refusals.ts'
 import type { Flags } from '../options/table.ts'
 import { BadPattern } from '../reveal/errors.ts'
@@ -11,8 +11,7 @@ import { checkHere, jvmsInside, jvmsNamed } from './target.ts'
 /** Each has a buffer for events, and a thread of ours that reads them. */
 const MOST_JVMS = 16
 
-export class PidWithAll extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class PidWithAll extends UsageError {
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--all does not go with '${pid}': both say which JVM is meant`)
@@ -27,8 +26,7 @@ export class NoJvmNamed extends JfluidError {
   }
 }
 
-export class TooManyJvms extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class TooManyJvms extends UsageError {
   readonly hint: string
   constructor(pattern: string, jvms: readonly Jvm[]) {
     super(

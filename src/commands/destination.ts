@@ -4,7 +4,7 @@
 import { rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { JfluidError, UsageError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
@@ -16,8 +16,7 @@ import { pushOf, tellOfStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
 
 /** What is recorded would be lost. */
-export class NowhereToPut extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NowhereToPut extends UsageError {
   readonly hint = 'Add --out <file>, or --push <url> for a store of profiles; both is fine, too.'
   constructor() {
     super('neither --out nor --push says where the profile is to go')

@@ -1,10 +1,9 @@
 // --every: when a sample is due, as people type it. 10000bc, 0.5ms, 10ms, 1s.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
 
-export class BadInterval extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadInterval extends UsageError {
   readonly hint =
     'Write 1ms to 10s (10ms, 1s; from 0.1ms on with --sampler cpu), or 1bc to 2147483647bc (10000bc).'
   constructor(text: string) {
@@ -13,8 +12,7 @@ export class BadInterval extends JfluidError {
 }
 
 /** Where sessions are not of one JVM that a command of this machine samples from outside. */
-export class TimedSamplesElsewhere extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class TimedSamplesElsewhere extends UsageError {
   readonly hint =
     'Sample by bytecodes (--every 10000bc), or leave --mode sample out: scheme adaptive has samples below its roots, too.'
   constructor() {

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_DATAERR, EX_REGRESSION, EX_SOFTWARE, JfluidError, UsageError } from '../base/errors.ts'
 import { SECTIONS } from '../measures/sections.ts'
 import type { Flags } from '../options/table.ts'
 import { choiceOf } from '../profile/comparable.ts'
@@ -40,8 +40,7 @@ export class NotComparable extends JfluidError {
   }
 }
 
-export class NothingToCompare extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NothingToCompare extends UsageError {
   readonly hint =
     'Give a second profile, or the command to profile: jfluid gate baseline.jfluid -- java -jar app.jar'
   constructor() {

@@ -1,7 +1,7 @@
 // From the options of a command line to what a session is asked for.
 
 import { resolve } from 'node:path'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import { METRICS } from '../measures/columns.ts'
 import { checkCalls, checkRegion, checkSampled } from '../options/refusals.ts'
 import { passedOf, type SessionFlags } from '../options/table.ts'
@@ -18,16 +18,14 @@ import {
 import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { parseEvery, TimedSamplesElsewhere } from './every.ts'
 
-export class BadPid extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadPid extends UsageError {
   readonly hint = 'Give the number that `jfluid ps` shows in its first column.'
   constructor(text: string) {
     super(`'${text}' is not a process id`)
   }
 }
 
-export class NoRoot extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoRoot extends UsageError {
   readonly hint =
     'Name the method where the task starts: --root com.foo.Service.process (jfluid roots <pid> lists some); or time one stretch of code: --region'
   constructor() {
@@ -35,8 +33,7 @@ export class NoRoot extends JfluidError {
   }
 }
 
-export class NotAdaptive extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NotAdaptive extends UsageError {
   readonly hint = 'Leave it out, or take --scheme b.'
   constructor(option: string) {
     super(`${option} needs the calls of all methods, and --scheme adaptive does not instrument them`)

@@ -3,7 +3,7 @@
 import { type AddressInfo, isIP } from 'node:net'
 import { createServer } from 'node:tls'
 import { debug } from '../base/debug.ts'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import { errorFrame, ProxyCannotListen } from '../remote/errors.ts'
 import type { Host, HostOptions } from '../remote/host.ts'
 import { IDENTITY, keyInFile, keyOfEnvironment, newKey, TLS } from '../remote/key.ts'
@@ -16,8 +16,7 @@ const LOOPBACK = '127.0.0.1'
 const MOST_CONNECTIONS = 128
 const HANDSHAKE_MS = 10_000
 
-export class BadListenAddress extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadListenAddress extends UsageError {
   readonly hint = 'Give a port, for this machine alone; or address:port, as 10.0.0.7:7071 or [::]:7071.'
   constructor(text: string) {
     super(`--listen does not take '${text}'`)

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { parseDuration } from '../base/duration.ts'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import { builtFile } from '../base/package-root.ts'
 import type { Flags } from '../options/table.ts'
 import { Host, type HostOptions } from '../remote/host.ts'
@@ -11,8 +11,7 @@ import { HostedSession } from './hosted-session.ts'
 import { packageVersion } from './package-version.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
-export class ProxyNeedsWay extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class ProxyNeedsWay extends UsageError {
   readonly hint =
     'Give --listen [address:]port; --stdio is for ssh, which a client on another machine starts by itself: jfluid attach ssh://host/<pid>'
   constructor() {

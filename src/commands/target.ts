@@ -2,7 +2,7 @@
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { readCpuMs } from '../attach/target-process.ts'
-import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_NOHOST, JfluidError, UsageError } from '../base/errors.ts'
 import { loginTo, remoteAddress } from '../remote/address.ts'
 import { JvmElsewhere } from '../remote/errors.ts'
 import type { JvmRow } from '../tui/jvm-list.ts'
@@ -11,8 +11,7 @@ import { isContainerName } from './containers/name.ts'
 import { BadPid, parsePid } from './options.ts'
 
 /** Where there is no terminal to ask on. */
-export class NoPid extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoPid extends UsageError {
   readonly hint: string
   constructor(jvms: readonly Jvm[]) {
     super('no process id was given')
@@ -23,8 +22,7 @@ export class NoPid extends JfluidError {
 }
 
 /** Several JVMs have that main class. */
-export class AmbiguousName extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class AmbiguousName extends UsageError {
   readonly hint: string
   constructor(name: string, jvms: readonly Jvm[]) {
     super(`'${name}' may be any of ${jvms.length} JVMs`)
@@ -33,8 +31,7 @@ export class AmbiguousName extends JfluidError {
 }
 
 /** A client on another machine sees no list of our JVMs. */
-export class NoJvmThere extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoJvmThere extends UsageError {
   readonly hint: string
   constructor(text: string, jvms: readonly Jvm[]) {
     super(text === '' ? 'the address names no JVM' : `'${text}' is no JVM of that machine`)

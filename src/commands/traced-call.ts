@@ -1,10 +1,9 @@
 // report --trace: which of the traced calls is shown.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 
 /** `report --trace` of a call that the profile does not have. */
-export class NoSuchTracedCall extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoSuchTracedCall extends UsageError {
   readonly hint: string
   constructor(path: string, call: number, traced: number) {
     super(

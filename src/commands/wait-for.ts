@@ -3,7 +3,7 @@
 import { appeared } from '../attach/appearing.ts'
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { parseDuration } from '../base/duration.ts'
-import { EX_NOHOST, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_NOHOST, JfluidError, UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { BadPattern } from '../reveal/errors.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -13,8 +13,7 @@ import { AmbiguousName, checkHere, jvmsNamed, targetOf } from './target.ts'
 
 export type WaitFlags = Pick<Flags<'attach'>, 'waitFor' | 'waitTimeout'>
 
-export class WaitForWithPid extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class WaitForWithPid extends UsageError {
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--wait-for says which JVM is meant, and so does '${pid}'`)

@@ -1,6 +1,6 @@
 // How a command gets into its JVM: by its process id, or by the port where it takes a debugger.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import type { Flags, SessionFlags } from '../options/table.ts'
 import { textOf } from '../session/doors/debugger-address.ts'
 import { attachDoor, type OpenDoor } from '../session/doors/door.ts'
@@ -8,8 +8,7 @@ import { asksFirst, type SessionRequest } from '../session/session-options.ts'
 import { jvmFor } from './wait-for.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-export class JdwpOrPid extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class JdwpOrPid extends UsageError {
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--jdwp says which JVM it is, and so does ${pid}`)
@@ -17,8 +16,7 @@ export class JdwpOrPid extends JfluidError {
 }
 
 /** All else goes by attach. */
-export class JdwpNeedsRoot extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class JdwpNeedsRoot extends UsageError {
   readonly hint = 'Name a root (--root) or a region (--region); --mode sample goes with --every 10000bc.'
   constructor(what: string) {
     super(`--jdwp brings in the agent, which has probes below a root: ${what} goes by the attach mechanism`)

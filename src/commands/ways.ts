@@ -1,6 +1,6 @@
 // Which way attach and record go: to several JVMs, to one on another machine, to one that is sampled, or to one whose calls are recorded.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { remoteAddress } from '../remote/address.ts'
 import { checkAll } from './all.ts'
@@ -10,8 +10,7 @@ import { checkJdwp } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 /** A JVM is sampled without a session, whose snapshots a stream is made of. */
-export class StreamNeedsCalls extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class StreamNeedsCalls extends UsageError {
   readonly hint = 'Leave one of the two out.'
   constructor() {
     super('--stream tells of calls, and samples by time record none')

@@ -1,6 +1,6 @@
 // --mode sample by time: nothing is instrumented, and the JVM looks at its threads itself.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import { METRICS } from '../measures/columns.ts'
 import type { SamplerName } from '../options/how-exactly.ts'
 import { checkSampledByJvm } from '../options/refusals.ts'
@@ -13,8 +13,7 @@ import { parseEvery } from './every.ts'
 const DUMPED = '--sampler stacks takes dumps of threads'
 
 /** Shorter than this sampler can, or in a unit that it does not have. */
-export class IntervalNotTaken extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class IntervalNotTaken extends UsageError {
   readonly hint: string
   constructor(every: string, sampler: SamplerName) {
     super(`--sampler ${sampler} cannot sample every ${every}`)

@@ -1,14 +1,13 @@
 // What does not go together, by the table of options.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import type { SchemeChoice } from '../base/scheme.ts'
 import type { Mode } from '../profile/profile.ts'
 import { attributeOf, type CommandName, longOf, type Refusal, type Row } from './option.ts'
 import { optionsOf, type SessionFlags } from './table.ts'
 
 /** Options that exclude each other, or need one that is not there. */
-export class OptionRefused extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class OptionRefused extends UsageError {
   readonly hint: string
   constructor({ says, hint }: Refusal) {
     super(says)

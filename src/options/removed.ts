@@ -2,7 +2,7 @@
 // still has it learns what to change, and does not record something else than before.
 
 import { type Command, Option } from 'commander'
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import { type CommandName, GROUPS, SESSION } from './option.ts'
 
 export interface RemovedOption {
@@ -61,8 +61,7 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
 /** Hidden options count where the help has its groups in the order of their first options. */
 const FIRST_GROUP = `${GROUPS[0]}:`
 
-export class OptionRemoved extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class OptionRemoved extends UsageError {
   readonly hint: string
   constructor({ option, value, why, instead }: RemovedOption) {
     super(`${value === undefined ? option : `${option} ${value}`} was removed: ${why}`)

@@ -8,15 +8,14 @@ import {
   EX_SOFTWARE,
   EX_TEMPFAIL,
   EX_UNAVAILABLE,
-  EX_USAGE,
   JfluidError,
+  UsageError,
 } from '../base/errors.ts'
 
 /** An error as it crosses the wire: name, message, hint, exit status. */
 export type ErrorFrame = readonly [name: string, message: string, hint: string, exitCode: number]
 
-export class BadAddress extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadAddress extends UsageError {
   readonly hint = 'Give ssh://[user@]host[:port]/<pid or main class>, or tcp://host:port/<pid or main class>.'
   constructor(text: string, problem: string) {
     super(`'${text}' is no address of a JVM: ${problem}`)
@@ -24,8 +23,7 @@ export class BadAddress extends JfluidError {
 }
 
 /** Most commands look at JVMs of their own machine. */
-export class JvmElsewhere extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class JvmElsewhere extends UsageError {
   readonly hint: string
   /**
    * @param what   the command or the option
@@ -39,8 +37,7 @@ export class JvmElsewhere extends JfluidError {
 }
 
 /** What needs files of this machine, or its processes, cannot be asked of another. */
-export class NotFromAfar extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NotFromAfar extends UsageError {
   readonly hint = 'Leave it out, or run jfluid on the machine of the JVM.'
   constructor(option: string) {
     super(`${option} is not for a JVM on another machine`)
@@ -69,8 +66,7 @@ export class WrongProxyKey extends JfluidError {
   }
 }
 
-export class NoProxyKey extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoProxyKey extends UsageError {
   readonly hint =
     'Set JFLUID_PROXY_KEY to what `jfluid proxy --listen` has shown, or JFLUID_PROXY_KEY_FILE to a file with it.'
   constructor(problem: string) {

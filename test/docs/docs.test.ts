@@ -148,13 +148,13 @@ describe('errors', () => {
     .flatMap(({ path, text }) =>
       [
         ...text.matchAll(
-          /^(?:export )?class (\w+) extends (?:(?:Jfluid|Attach|AgentLoad)Error|NeedsConsent) \{[\s\S]*?^\}/gm,
+          /^(?:export )?class (\w+) extends ((?:Jfluid|Attach|AgentLoad|Usage)Error|NeedsConsent) \{[\s\S]*?^\}/gm,
         ),
-      ].map(([body, name]) => ({
+      ].map(([body, name, parent]) => ({
         name: name!,
         file: text,
         path,
-        code: /exitCode = (EX_\w+)/.exec(body)?.[1],
+        code: parent === 'UsageError' ? 'EX_USAGE' : /exitCode = (EX_\w+)/.exec(body)?.[1],
       })),
     )
     .filter(({ name }) => !['RecorderFailed', 'ProxySays'].includes(name)) // carries the message, hint and code of another

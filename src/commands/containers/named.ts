@@ -1,14 +1,13 @@
 // JVMs by the container they are in: `container:NAME` and `k8s:namespace/pod[/container]`.
 
-import { EX_USAGE, JfluidError } from '../../base/errors.ts'
+import { UsageError } from '../../base/errors.ts'
 import { Clients } from './clients.ts'
 import { containersNamed } from './engines.ts'
 import type { IsInside } from './inside.ts'
 import { parseContainerName } from './name.ts'
 import { containersOfPod } from './pods.ts'
 
-export class BadContainerName extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadContainerName extends UsageError {
   readonly hint = 'It is container:name, container:id, k8s:namespace/pod or k8s:namespace/pod/container.'
   constructor(text: string) {
     super(`'${text}' names no container`)
