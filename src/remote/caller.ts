@@ -20,6 +20,7 @@ import {
 } from './errors.ts'
 import {
   described,
+  firstOf,
   GRACE_MS,
   MOST_ANSWER_BYTES,
   MOST_HELLO_BYTES,
@@ -203,33 +204,19 @@ export class Caller {
 
   /** @returns what has come behind it */
   async #hello(connection: Duplex, reader: FrameReader, ms: number): Promise<unknown[][]> {
-    /** Null if it has ended. */
-    const first = await new Promise<unknown[][] | string | null>((resolve, reject) => {
-      const done = (what: unknown[][] | string | null): void => {
-        clearTimeout(timer)
-        connection.off('data', onData)
-        connection.pause()
-        resolve(what)
-      }
-      const onData = (bytes: Buffer): void => {
-        this.#bytes += bytes.length
-        try {
-          const messages = reader.push(bytes)
-          if (messages.length > 0) done(messages)
-        } catch (error) {
-          if (!(error instanceof Malformed)) reject(error)
-          else done(`it says ${JSON.stringify(bytes.toString('latin1').slice(0, 80))}`)
-        }
-      }
-      const timer = setTimeout(() => done(`it has said nothing for ${ms / 1000} s`), ms)
-      connection.on('data', onData)
-      connection.on('error', () => {}) // `problem` tells
-      connection.on('close', () => done(null))
-    })
+    connection.on('error', () => {}) // `problem` tells
+    const answered = new AbortController()
+    const late = sleep(ms, 'late' as const, { signal: answered.signal }).catch(() => 'late' as const)
+    const first = await Promise.race([firstOf(connection, reader), late])
+    answered.abort()
+    if (first === 'late') throw new NotAProxy(this.where, `it has said nothing for ${ms / 1000} s`)
     if (first === null)
       throw (await this.#way.problem(connection)) ?? new NotAProxy(this.where, 'it has ended without a word')
-    if (typeof first === 'string') throw new NotAProxy(this.where, first)
-    const [message, ...others] = first
+    const { messages, bytes } = first
+    this.#bytes += bytes.length
+    if (messages === null)
+      throw new NotAProxy(this.where, `it says ${JSON.stringify(bytes.toString('latin1').slice(0, 80))}`)
+    const [message, ...others] = messages
     const [word, ...rest] = message!
     if (word === 'refused') {
       const error = readErrorFrame(rest)

@@ -44,17 +44,17 @@ export class Desk {
     }, SILENCE_MS / 5)
     watch.unref()
     reader.most = MOST_REQUEST_BYTES
-    const take = (all: readonly unknown[][]): void => {
-      for (const message of all) this.#take(message, connection)
-    }
-    connection.on('data', (bytes: Buffer) => {
-      heard = performance.now()
+    const takeOf = (read: () => readonly unknown[][]): void => {
       try {
-        take(reader.push(bytes))
+        for (const message of read()) this.#take(message, connection)
       } catch (error) {
         if (!(error instanceof Malformed)) throw error
         connection.destroy()
       }
+    }
+    connection.on('data', (bytes: Buffer) => {
+      heard = performance.now()
+      takeOf(() => reader.push(bytes))
     })
     connection.on('error', () => connection.destroy())
     connection.on('close', () => {
@@ -64,12 +64,8 @@ export class Desk {
       this.#connection = null
       this.#onAlone()
     })
-    try {
-      take(messages)
-    } catch (error) {
-      if (!(error instanceof Malformed)) throw error
-      connection.destroy()
-    }
+    takeOf(() => messages)
+    connection.resume()
   }
 
   #take(message: readonly unknown[], connection: Duplex): void {

@@ -3,10 +3,9 @@
 import type { Duplex } from 'node:stream'
 import { debug } from '../base/debug.ts'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
-import { Malformed } from '../wire/unpack.ts'
 import { Desk, type Operations } from './desk.ts'
 import { type ErrorFrame, errorFrame, ProxyTakesNoMore, SessionGone } from './errors.ts'
-import { type Hello, MOST_HELLO_BYTES, PROTOCOL, readHello, refusal } from './protocol.ts'
+import { firstOf, type Hello, MOST_HELLO_BYTES, PROTOCOL, readHello, refusal } from './protocol.ts'
 
 /** Whoever connects says by then what it wants. */
 const HELLO_MS = 10_000
@@ -62,24 +61,13 @@ export class Host {
   welcome(connection: Duplex): void {
     const reader = new FrameReader(MOST_HELLO_BYTES)
     const timer = setTimeout(() => connection.destroy(), HELLO_MS)
-    const onData = (bytes: Buffer): void => {
-      let messages: unknown[][]
-      try {
-        messages = reader.push(bytes)
-      } catch (error) {
-        if (!(error instanceof Malformed)) throw error
-        connection.destroy()
-        return
-      }
-      const [first, ...others] = messages
-      if (first === undefined) return
-      clearTimeout(timer)
-      connection.off('data', onData)
-      this.#admit(connection, reader, first, others)
-    }
-    connection.on('data', onData)
     connection.on('error', () => connection.destroy())
-    connection.once('close', () => clearTimeout(timer))
+    void firstOf(connection, reader).then((said) => {
+      clearTimeout(timer)
+      const [first, ...others] = said?.messages ?? []
+      if (first === undefined) connection.destroy()
+      else this.#admit(connection, reader, first, others)
+    })
   }
 
   #admit(connection: Duplex, reader: FrameReader, first: unknown[], others: unknown[][]): void {

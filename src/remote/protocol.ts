@@ -10,6 +10,9 @@
 // answer to, by the same numbers, and each is done once. `open` are the numbers of all that have none, this one among them: answers
 // to others are forgotten. [0] asks whether anybody is there.
 
+import type { Readable } from 'node:stream'
+import type { FrameReader } from '../wire/frame.ts'
+import { Malformed } from '../wire/unpack.ts'
 import { type ErrorFrame, errorFrame, OtherProxyVersion } from './errors.ts'
 
 export const PROTOCOL = 5
@@ -37,14 +40,45 @@ export const GRACE_MS = 60_000
 
 const SESSION = /^[0-9a-f]{32}$/
 
+export interface First {
+  /** Null if it is no frame. */
+  readonly messages: unknown[][] | null
+  readonly bytes: Buffer
+}
+
+/** What comes first by a connection, which is paused then; null if it ends before. */
+export function firstOf(connection: Readable, reader: FrameReader): Promise<First | null> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    const done = (messages: unknown[][] | null): void => {
+      connection.off('data', onData)
+      connection.pause()
+      resolve({ messages, bytes: Buffer.concat(chunks) })
+    }
+    const onData = (bytes: Buffer): void => {
+      chunks.push(bytes)
+      try {
+        const messages = reader.push(bytes)
+        if (messages.length > 0) done(messages)
+      } catch (error) {
+        if (!(error instanceof Malformed)) throw error
+        done(null)
+      }
+    }
+    connection.on('data', onData)
+    for (const event of ['end', 'close']) connection.once(event, () => resolve(null))
+  })
+}
+
 export interface Hello {
+  readonly protocol: number
   readonly version: string
   readonly session: string
   readonly again: boolean
 }
 
 /** @returns null if it is none */
-export function readHello(message: readonly unknown[]): (Hello & { readonly protocol: number }) | null {
+export function readHello(message: readonly unknown[]): Hello | null {
   const [word, protocol, version, session, again] = message
   if (word !== 'hello' || typeof protocol !== 'number' || typeof version !== 'string') return null
   if (typeof session !== 'string' || !SESSION.test(session) || typeof again !== 'boolean') return null
@@ -52,10 +86,7 @@ export function readHello(message: readonly unknown[]): (Hello & { readonly prot
 }
 
 /** @returns why this proxy does not speak with that client; null if it does */
-export function refusal(
-  hello: { readonly protocol: number; readonly version: string },
-  version: string,
-): ErrorFrame | null {
+export function refusal(hello: Hello, version: string): ErrorFrame | null {
   if (hello.protocol === PROTOCOL && hello.version === version) return null
   return errorFrame(
     new OtherProxyVersion(described(version, PROTOCOL), described(hello.version, hello.protocol)),

@@ -8,10 +8,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
-import { Malformed } from '../wire/unpack.ts'
 import { type ErrorFrame, errorFrame, ProxyCannotListen, SessionGone } from './errors.ts'
 import type { Host, HostOptions } from './host.ts'
-import { type Hello, MOST_HELLO_BYTES, readHello, refusal } from './protocol.ts'
+import { firstOf, MOST_HELLO_BYTES, readHello, refusal } from './protocol.ts'
 
 /** What a process that is started for a session says when it can be reached. */
 const READY = 'ready\n'
@@ -103,9 +102,9 @@ export async function bridge(
   version: string,
   start: readonly string[],
 ): Promise<void> {
-  const heard = await readFirst(input)
-  if (heard === null) return
-  const { hello, bytes } = heard
+  const first = await firstOf(input, new FrameReader(MOST_HELLO_BYTES))
+  const hello = readHello(first?.messages?.[0] ?? [])
+  if (first === null || hello === null) return
   const refuse = (error: ErrorFrame): void => void output.end(encodeFrame(['refused', ...error]))
   const wrong = refusal(hello, version)
   if (wrong !== null) return refuse(wrong)
@@ -116,7 +115,7 @@ export async function bridge(
   } catch (error) {
     return refuse(errorFrame(error))
   }
-  socket.write(bytes)
+  socket.write(first.bytes)
   socket.on('error', () => socket.destroy())
   output.on('error', () => socket.destroy())
   input.on('error', () => socket.destroy())
@@ -125,33 +124,6 @@ export async function bridge(
   socket.pipe(output)
   await new Promise<void>((resolve) => socket.once('close', resolve))
   input.destroy()
-}
-
-/** @returns the hello and all bytes that have come; null if it is none */
-async function readFirst(
-  input: Readable,
-): Promise<{ hello: Hello & { protocol: number }; bytes: Buffer } | null> {
-  const reader = new FrameReader(MOST_HELLO_BYTES)
-  const chunks: Buffer[] = []
-  return await new Promise((resolve) => {
-    const done = (hello: (Hello & { protocol: number }) | null): void => {
-      input.off('data', onData)
-      input.pause()
-      resolve(hello === null ? null : { hello, bytes: Buffer.concat(chunks) })
-    }
-    const onData = (bytes: Buffer): void => {
-      chunks.push(bytes)
-      try {
-        const [first] = reader.push(bytes)
-        if (first !== undefined) done(readHello(first))
-      } catch (error) {
-        if (!(error instanceof Malformed)) throw error
-        done(null)
-      }
-    }
-    input.on('data', onData)
-    input.once('end', () => done(null))
-  })
 }
 
 /** Where our own debug log is: the process of a session has another current folder. */
