@@ -2,9 +2,9 @@
 // argv to command. The only file that prints errors and exits.
 
 import { beginDebugLog, debugLogProblem, noteInDebugLog } from './base/debug-log.ts'
+import { packageVersion } from './base/package-root.ts'
 import { failureOf } from './commands/failure.ts'
 import { closeLostTerminals } from './commands/lost-terminals.ts'
-import { packageVersion } from './commands/package-version.ts'
 import { commandLine } from './commands/program.ts'
 import { neverWaitFor } from './commands/stalled-terminals.ts'
 import { cleanLines } from './profile/text.ts'

@@ -3,7 +3,6 @@
 import { EX_DATAERR, EX_REGRESSION, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { metricOf } from '../cct/metric.ts'
-import { exportToFile } from '../export/formats.ts'
 import { comparePage } from '../export/html/compare-page.ts'
 import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html.ts'
@@ -21,9 +20,8 @@ import { type Profile, rootTotal } from '../profile/profile.ts'
 import { terminalOptions } from '../profile/report/page.ts'
 import { plural } from '../profile/text.ts'
 import { writePieces } from '../profile/write.ts'
+import { exportUnlessStopped } from './export.ts'
 import { readWithProgress } from './read.ts'
-import { say } from './say.ts'
-import { signalStatus, stopSignal } from './signals.ts'
 
 /** Two profiles that have no number in common. */
 export class DifferentMetrics extends JfluidError {
@@ -99,8 +97,8 @@ export async function compare(beforePath: string, afterPath: string, flags: Flag
   // Before anything is written: a reader that has seen enough ends the process with this status.
   if (failed.length > 0) process.exitCode = EX_REGRESSION
   if (flags.html !== undefined) {
-    const page = () => pagePieces(comparePage(before, after, changes, verdicts))
-    if (!(await writePage(after.profile, page, flags.html))) return
+    const pieces = () => pagePieces(comparePage(before, after, changes, verdicts))
+    if (!(await exportUnlessStopped(after.profile, { ...html, pieces }, flags.html, {}))) return
   }
   const pieces =
     flags.json === true
@@ -111,25 +109,6 @@ export async function compare(beforePath: string, afterPath: string, flags: Flag
         })
   await writePieces(process.stdout, pieces)
   if (failed.length > 0) throw new ChangedTooMuch(failed, changes)
-}
-
-/** False if a signal has asked to stop: the file is as it was then, and the exit status that of the signal. */
-async function writePage(profile: Profile, page: typeof html.pieces, path: string): Promise<boolean> {
-  const stop = stopSignal()
-  const stopped = new Error('stopped')
-  try {
-    await exportToFile(profile, { ...html, pieces: page }, path, {}, () => {
-      if (stop.signal !== null) throw stopped
-    })
-    return true
-  } catch (error) {
-    if (error !== stopped || stop.signal === null) throw error
-    say(`jfluid: stopped, ${path} is as it was`)
-    process.exitCode = signalStatus(stop.signal)
-    return false
-  } finally {
-    stop.dispose()
-  }
 }
 
 async function readComparable(path: string): Promise<Profile> {

@@ -2,8 +2,16 @@
 
 import { fstatSync } from 'node:fs'
 import { BinaryOnTerminal, NoTraceInProfile, NoTreeInProfile } from '../export/errors.ts'
-import { exportProfile, exportToFile, formatNamed, formatOfFile } from '../export/formats.ts'
+import type { ExportOptions } from '../export/format.ts'
+import {
+  type ExportFormat,
+  exportProfile,
+  exportToFile,
+  formatNamed,
+  formatOfFile,
+} from '../export/formats.ts'
 import type { Flags } from '../options/table.ts'
+import type { Profile } from '../profile/profile.ts'
 import { createProgress } from '../tui/progress.ts'
 import { readWithProgress } from './read.ts'
 import { say } from './say.ts'
@@ -36,37 +44,50 @@ export async function exportCommand(file: string, flags: Flags<'export'>): Promi
     next = now + STEP_MS
     progress.update(`${what}: ${(bytes / 1e6).toFixed(0)} MB`)
   }
-  const begin = (): void => {
-    if (count >= MANY) progress.update(`${what}: ${count} contexts`)
-  }
-  if (out === undefined) {
-    // A pager or another program may have the same terminal.
-    const isFile = fstatSync(process.stdout.fd).isFile()
-    if (isFile) begin()
-    try {
-      await exportProfile(profile, format, process.stdout, options, isFile ? tell : undefined)
-    } finally {
-      progress.close()
-    }
-    return
-  }
-  const stop = stopSignal()
-  begin()
+  // A pager or another program may have the same terminal.
+  const isFile = out !== undefined || fstatSync(process.stdout.fd).isFile()
+  if (isFile && count >= MANY) progress.update(`${what}: ${count} contexts`)
   try {
-    await exportToFile(profile, format, out, options, (bytes) => {
-      if (stop.signal !== null) throw new Stopped()
-      tell(bytes)
-    })
-  } catch (error) {
-    if (!(error instanceof Stopped) || stop.signal === null) throw error
-    progress.close()
-    say(`jfluid: stopped, ${out} is as it was`)
-    process.exitCode = signalStatus(stop.signal)
+    if (out === undefined)
+      await exportProfile(profile, format, process.stdout, options, isFile ? tell : undefined)
+    else await exportUnlessStopped(profile, format, out, options, tell, () => progress.close())
   } finally {
     progress.close()
-    stop.dispose()
   }
 }
 
 /** A signal has asked for it: what was written so far is taken back. */
 class Stopped extends Error {}
+
+/**
+ * Where a signal asks to stop, the file is as it was, which is said, and the exit status is that of the signal.
+ *
+ * @param tell  told how many bytes there are
+ * @param quiet  called before something is said
+ * @returns whether it has been written
+ */
+export async function exportUnlessStopped(
+  profile: Profile,
+  format: ExportFormat,
+  path: string,
+  options: ExportOptions,
+  tell: (bytes: number) => void = () => {},
+  quiet: () => void = () => {},
+): Promise<boolean> {
+  const stop = stopSignal()
+  try {
+    await exportToFile(profile, format, path, options, (bytes) => {
+      if (stop.signal !== null) throw new Stopped()
+      tell(bytes)
+    })
+    return true
+  } catch (error) {
+    if (!(error instanceof Stopped) || stop.signal === null) throw error
+    quiet()
+    say(`jfluid: stopped, ${path} is as it was`)
+    process.exitCode = signalStatus(stop.signal)
+    return false
+  } finally {
+    stop.dispose()
+  }
+}

@@ -8,6 +8,12 @@ import type { RegionSource } from '../tui/region-app.ts'
 import { sessionKeeper } from './keeper.ts'
 import { keptBeside, sessionSteering } from './steering.ts'
 
+/** What is known before the first look. */
+const NOTHING_YET = {
+  ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
+  ...{ elapsedMs: 0, phase: 'starting', warnings: [] },
+} as const satisfies Partial<LiveStatus>
+
 /** The same for the view of regions. */
 export function regionSource(session: Session, out: string | null): RegionSource {
   const { snapshot, ...source } = liveSource(session, out)
@@ -27,43 +33,36 @@ export function regionSource(session: Session, out: string | null): RegionSource
  * @param out  where the profile goes; null for nowhere
  */
 export function liveSource(session: Session, out: string | null = null): LiveSource {
-  let lastEvents = 0
-  let lastWaitMs = 0
-  let lastMs = 0
-  let eventsPerSecond = 0
-  let waitPercent = 0
-  let lastCostMs = 0
+  /** At the last look from which rates were taken. */
+  let last = { events: 0, waitMs: 0, costMs: 0, elapsedMs: 0 }
+  let rates = { eventsPerSecond: 0, waitPercent: 0 }
   let costPercent = 0
+  const facts = () => ({
+    pid: session.pid,
+    mainClass: session.target.command.split(' ')[0] ?? '',
+    jdk: session.target.version,
+    ...{ scheme: session.scheme, mode: session.mode, roots: session.rootNames },
+  })
   let latest: LiveStatus | null = null
   const poll = async (): Promise<void> => {
     const s = await session.status()
-    if (s.elapsedMs < lastMs) lastEvents = lastWaitMs = lastCostMs = lastMs = 0 // all was set to zero
-    const spent = s.elapsedMs - lastMs
-    if (spent > 500) {
-      eventsPerSecond = ((s.events - lastEvents) * 1000) / spent
-      waitPercent = ((s.waitMs - lastWaitMs) * 100) / spent
+    const { events, waitMs, elapsedMs, instrumentedMethods, calledMethods, phase } = s
+    if (elapsedMs < last.elapsedMs) last = { events: 0, waitMs: 0, costMs: 0, elapsedMs: 0 } // all was set to zero
+    const spentMs = elapsedMs - last.elapsedMs
+    if (spentMs > 500) {
       const costMs = s.stacks?.costMs ?? 0
-      costPercent = Math.max(0, ((costMs - lastCostMs) * 100) / spent)
-      lastCostMs = costMs
-      lastEvents = s.events
-      lastWaitMs = s.waitMs
-      lastMs = s.elapsedMs
+      rates = {
+        eventsPerSecond: Math.max(0, ((events - last.events) * 1000) / spentMs),
+        waitPercent: Math.max(0, ((waitMs - last.waitMs) * 100) / spentMs),
+      }
+      costPercent = Math.max(0, ((costMs - last.costMs) * 100) / spentMs)
+      last = { events, waitMs, costMs, elapsedMs }
     }
     latest = {
-      pid: session.pid,
-      mainClass: session.target.command.split(' ')[0] ?? '',
-      jdk: session.target.version,
-      scheme: session.scheme,
-      mode: session.mode,
-      roots: session.rootNames,
-      instrumentedMethods: s.instrumentedMethods,
-      calledMethods: s.calledMethods,
-      events: s.events,
-      eventsPerSecond: Math.max(0, eventsPerSecond),
-      waitPercent: Math.max(0, waitPercent),
+      ...facts(),
+      ...rates,
+      ...{ instrumentedMethods, calledMethods, events, elapsedMs, phase },
       ...(s.stacks !== undefined && { stacks: { ...s.stacks, costPercent } }),
-      elapsedMs: s.elapsedMs,
-      phase: s.phase,
       ...(s.message === null ? {} : { message: s.message }),
       warnings: [...s.warnings, ...skippedWarnings(s.skipped)],
     }
@@ -83,23 +82,7 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
       }
     },
     methodName: (id) => session.methodName(id),
-    status: () =>
-      latest ?? {
-        pid: session.pid,
-        mainClass: session.target.command.split(' ')[0] ?? '',
-        jdk: session.target.version,
-        scheme: session.scheme,
-        mode: session.mode,
-        roots: session.rootNames,
-        instrumentedMethods: 0,
-        calledMethods: 0,
-        events: 0,
-        eventsPerSecond: 0,
-        waitPercent: 0,
-        elapsedMs: 0,
-        phase: 'starting',
-        warnings: [],
-      },
+    status: () => latest ?? { ...facts(), ...NOTHING_YET },
     ...(session.mayKeepSlow && {
       keepSlow: () => {
         if (!session.keepsSlow) session.keepSlow()

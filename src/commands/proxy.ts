@@ -3,12 +3,11 @@
 import { fileURLToPath } from 'node:url'
 import { parseDuration } from '../base/duration.ts'
 import { UsageError } from '../base/errors.ts'
-import { builtFile } from '../base/package-root.ts'
+import { builtFile, packageVersion } from '../base/package-root.ts'
 import type { Flags } from '../options/table.ts'
 import { Host, type HostOptions } from '../remote/host.ts'
 import { bridge, serveSession } from '../remote/stdio.ts'
 import { HostedSession } from './hosted-session.ts'
-import { packageVersion } from './package-version.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export class ProxyNeedsWay extends UsageError {

@@ -1,6 +1,7 @@
 // A session that another machine's proxy has, as commands here see it.
 
 import { EX_IOERR, type JfluidError } from '../base/errors.ts'
+import { packageVersion } from '../base/package-root.ts'
 import type { SessionFlags } from '../options/table.ts'
 import { decodeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -15,7 +16,6 @@ import type { SessionStatus } from '../session/session.ts'
 import type { Saved } from './autosave.ts'
 import type { Left, Started, Steered } from './hosted-session.ts'
 import { type Kept, SessionCutShort } from './outcome.ts'
-import { packageVersion } from './package-version.ts'
 import type { SourceResult } from './source.ts'
 
 /** Pieces that are asked for before the first has come: distance costs nothing then. */

@@ -1,5 +1,6 @@
 // jfluid report: what a recorded profile says, on a page or as JSON.
 
+import { UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { closeMethods, methodsNamed, NoSuchMethod } from '../profile/find-method.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
@@ -8,7 +9,22 @@ import { type TracedMethods, terminalOptions } from '../profile/report/page.ts'
 import { reportPieces } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import { readWithProgress } from './read.ts'
-import { NoSuchTracedCall } from './traced-call.ts'
+
+/** `report --trace` of a call that the profile does not have. */
+export class NoSuchTracedCall extends UsageError {
+  readonly hint: string
+  constructor(path: string, call: number, traced: number) {
+    super(
+      traced === 0
+        ? `${path} holds no traced call`
+        : `${path} has no traced call ${call}: it holds ${traced}`,
+    )
+    this.hint =
+      traced === 0
+        ? 'Record with --trace 3 to keep the first three calls of the root, event by event.'
+        : `Give a number from 1 to ${traced}.`
+  }
+}
 
 /** @throws CannotReadProfile and its like, NoSuchMethod, NoSuchTracedCall */
 export async function report(file: string, flags: Flags<'report'>): Promise<void> {

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, existsSync, readdirSync, writeFileSync } from 'no
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { packageVersion } from '../../src/commands/package-version.ts'
+import { packageVersion } from '../../src/base/package-root.ts'
 import { remoteAddress } from '../../src/remote/address.ts'
 import { Caller } from '../../src/remote/caller.ts'
 import { NoProxyKey } from '../../src/remote/errors.ts'

@@ -3,8 +3,8 @@
 // terminals, an exit) is refused here; `jfluid` of jfluid.ts is for that.
 
 import { Readable, Writable } from 'node:stream'
+import { packageVersion } from '../../src/base/package-root.ts'
 import { failureOf } from '../../src/commands/failure.ts'
-import { packageVersion } from '../../src/commands/package-version.ts'
 import { commandLine } from '../../src/commands/program.ts'
 import type { Ran } from './jfluid.ts'
 
