@@ -8,14 +8,13 @@ import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html.ts'
 import { METRICS } from '../measures/columns.ts'
 import type { Flags } from '../options/table.ts'
-import { agreementOf, type Changes, changesOf, differenceByName } from '../profile/changes.ts'
+import { type Changes, changesOf } from '../profile/changes.ts'
 import { changesJsonPieces } from '../profile/changes-json.ts'
-import { agreementText, type Compared, changesPieces, verdictText } from '../profile/changes-text.ts'
+import { type Compared, changesPieces, verdictText } from '../profile/changes-text.ts'
 import { measureText } from '../profile/comparable.ts'
 import { rootCalls } from '../profile/compare.ts'
 import { judge, parseCondition, type Verdict } from '../profile/condition.ts'
 import { closeMethods } from '../profile/find-method.ts'
-import { jsonText } from '../profile/json-text.ts'
 import { type Profile, rootTotal } from '../profile/profile.ts'
 import { terminalOptions } from '../profile/report/page.ts'
 import { plural } from '../profile/text.ts'
@@ -26,8 +25,7 @@ import { readWithProgress } from './read.ts'
 /** Two profiles that have no number in common. */
 export class DifferentMetrics extends JfluidError {
   readonly exitCode = EX_DATAERR
-  readonly hint =
-    'Compare two profiles of one --mode; how much any two agree in their shape is told by --shape.'
+  readonly hint = 'Compare two profiles of one --mode.'
   constructor(before: Compared, after: Compared) {
     super(
       `${before.path} holds ${measureText(before.profile)} and ${after.path} ${measureText(after.profile)}: their costs cannot be compared`,
@@ -71,22 +69,6 @@ export async function compare(beforePath: string, afterPath: string, flags: Flag
   const before = { path: beforePath, profile: await readComparable(beforePath) }
   const after = { path: afterPath, profile: await readComparable(afterPath) }
   const options = { callSites: flags.callSites !== false }
-  if (flags.shape === true) {
-    const agreement = agreementOf(
-      differenceByName(before.profile, after.profile, options),
-      before.profile,
-      after.profile,
-    )
-    const { overlap, hotEdges, correlation } = agreement
-    const json = { overlap, hotEdges: hotEdges.count, hotEdgeCoverage: hotEdges.coverage }
-    const correlated = Number.isFinite(correlation) ? correlation : null
-    const text =
-      flags.json === true
-        ? jsonText({ format: 'jfluid-shape', version: 1, ...json, correlation: correlated })
-        : agreementText(agreement)
-    await writePieces(process.stdout, [`${text}\n`])
-    return
-  }
   const metric = metricOf(before.profile.merged)
   if (metric !== metricOf(after.profile.merged)) throw new DifferentMetrics(before, after)
   const conditions = (flags.failIf ?? []).map((text) => parseCondition(text, metric))

@@ -50,6 +50,12 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
     instead: 'Take --label service_name=<service> in its place.',
   },
   {
+    option: '--shape',
+    commands: ['compare'],
+    why: 'how much two trees agree is the line agree of what compare says',
+    instead: 'Leave it out, with two profiles of one --mode.',
+  },
+  {
     option: '--output',
     commands: ['run'],
     why: 'the output of a program under the live view has a file of its own',

@@ -85,15 +85,6 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     isOfThisMachine: true,
   }),
   option({
-    name: '--shape',
-    help: 'only how much their trees agree, also of different modes',
-    commands: ['compare'],
-    excludes: {
-      failIf: shapeHasNoCosts('--fail-if'),
-      html: shapeHasNoCosts('--html'),
-    },
-  }),
-  option({
     name: '--no-call-sites',
     help: 'one row for calls of a method from different places',
     commands: ['compare'],
@@ -113,11 +104,3 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     notInFile: 'is of one profile',
   }),
 ])
-
-/** A condition on costs, or a page of them, would silently be left out. */
-function shapeHasNoCosts(option: string) {
-  return {
-    says: `--shape and ${option} exclude each other: --shape compares no costs`,
-    hint: 'Leave out one of the two, or run jfluid compare twice.',
-  }
-}

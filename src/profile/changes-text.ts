@@ -93,7 +93,7 @@ function* section(title: string, all: number, o: typeof DEFAULTS, paint: Paint):
 }
 
 /** How much the two agree, for any two profiles. */
-export function agreementText({ overlap, hotEdges, correlation }: Changes['agreement']): string {
+function agreementText({ overlap, hotEdges, correlation }: Changes['agreement']): string {
   const hot =
     hotEdges.count === 0
       ? 'no hot edges'

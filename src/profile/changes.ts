@@ -98,8 +98,8 @@ function scaled({ calls, self, total }: { calls: number; self: number; total: nu
   return { calls: calls / by, self: self / by, total: total / by }
 }
 
-/** Of one metric or of two: only shares are compared. */
-export function agreementOf(difference: Difference, before: Profile, after: Profile): Agreement {
+/** Only shares are compared. */
+function agreementOf(difference: Difference, before: Profile, after: Profile): Agreement {
   const own = ownCostOnce(difference, before, after)
   return {
     overlap: overlapOf(own),

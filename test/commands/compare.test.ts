@@ -75,22 +75,6 @@ describe('jfluid compare', () => {
     assert.equal((await p.exit).code, 82)
   })
 
-  it.each([
-    ['--fail-if', 'root total > 1ns'],
-    ['--html', join(directory, 'shape.html')],
-  ])('--shape refuses %s', async (flag, value) => {
-    const { code, stdout, stderr } = await inProcess(
-      'compare',
-      path('old'),
-      path('new'),
-      '--shape',
-      flag,
-      value,
-    )
-    assert.deepEqual([code, stdout], [64, ''])
-    assert.ok(stderr.startsWith(`jfluid: --shape and ${flag} exclude each other`), stderr)
-  })
-
   it('a condition that cannot be read is shown with the place', async () => {
     const { code, stderr } = await inProcess(
       'compare',
@@ -118,21 +102,13 @@ describe('jfluid compare', () => {
     assert.match(stderr, /no method of the profile is 'Foo\.work'\n {2}Did you mean com\.acme\.App\.work\?/)
   })
 
-  it('refuses what has no number in common, but not to say how much the shapes agree', async () => {
+  it('refuses what has no number in common', async () => {
     const { code, stderr } = await inProcess('compare', path('old'), path('bytecodes'))
     assert.equal(code, 65)
     assert.match(
       stderr,
       /old\.jfluid holds time and .*bytecodes\.jfluid bytecodes \(default blocks\): their costs cannot/,
     )
-    const shape = await inProcess('compare', path('old'), path('bytecodes'), '--shape')
-    assert.deepEqual(
-      [shape.code, shape.stdout],
-      [0, 'overlap 100.0 %, 100.0 % of 1 hot edge, correlation 1.000\n'],
-    )
-    const json = await inProcess('compare', path('old'), path('bytecodes'), '--shape', '--json')
-    const expected = { format: 'jfluid-shape', version: 1, hotEdges: 1, hotEdgeCoverage: 1 }
-    assert.deepEqual({ ...JSON.parse(json.stdout), ...expected }, JSON.parse(json.stdout))
   })
 
   it.each([
