@@ -3,7 +3,7 @@
 import { type AttributeRef, type ClassFile, type MethodInfo, readAttributes } from './class-file.ts'
 import * as op from './opcodes.ts'
 import { ClassFormatProblem } from './problem.ts'
-import { Reader, s2At, s4At } from './reader.ts'
+import { Reader, s2At, s4At, u2At } from './reader.ts'
 
 /** A row of the exception table: `handlerBci` catches what is thrown in [startBci, endBci). */
 export interface Handler {
@@ -142,6 +142,39 @@ function canBeWide(opcode: number): boolean {
 /** Where the operands of a switch at `bci` start: the next multiple of 4. */
 export function switchOperands(bci: number): number {
   return (bci & ~3) + 4
+}
+
+/** An instruction's use of a local variable. */
+export interface Access {
+  /** Of the long form: iload, … astore, ret, iinc. */
+  readonly opcode: number
+  readonly local: number
+  /** Of iinc. */
+  readonly increment: number
+}
+
+/** Undefined if it uses none. */
+export function accessAt(bytecode: Uint8Array, bci: number): Access | undefined {
+  const opcode = bytecode[bci]
+  if (opcode === op.WIDE) {
+    const local = u2At(bytecode, bci + 2)
+    const increment = bytecode[bci + 1] === op.IINC ? (u2At(bytecode, bci + 4) << 16) >> 16 : 0
+    return { opcode: bytecode[bci + 1], local, increment }
+  }
+  if (opcode >= op.ILOAD_0 && opcode <= op.ALOAD_3) return short(op.ILOAD, opcode - op.ILOAD_0)
+  if (opcode >= op.ISTORE_0 && opcode <= op.ASTORE_3) return short(op.ISTORE, opcode - op.ISTORE_0)
+  if (opcode === op.IINC)
+    return { opcode, local: bytecode[bci + 1], increment: (bytecode[bci + 2] << 24) >> 24 }
+  const isLong =
+    opcode === op.RET ||
+    (opcode >= op.ILOAD && opcode < op.ILOAD_0) ||
+    (opcode >= op.ISTORE && opcode < op.ISTORE_0)
+  return isLong ? { opcode, local: bytecode[bci + 1], increment: 0 } : undefined
+}
+
+/** xload_n, xstore_n: four of each type. */
+function short(first: number, at: number): Access {
+  return { opcode: first + (at >> 2), local: at & 3, increment: 0 }
 }
 
 /** Where a branch, jsr or switch leads; no others lead anywhere but on. */

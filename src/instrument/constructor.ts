@@ -8,11 +8,10 @@
 
 import { append } from '../base/arrays.ts'
 import type { ClassFile } from '../classfile/class-file.ts'
-import { type Code, instructionLength } from '../classfile/code.ts'
+import { accessAt, type Code, instructionLength } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
 import { handlersAt, isSubroutineCall, stackEffect, successors } from './flow.ts'
-import { accessAt } from './new-local.ts'
 import { NotInstrumentable } from './problem.ts'
 
 // What an instruction finds in `this`; the answer of `thisStates`, by bci.

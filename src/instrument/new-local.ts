@@ -7,10 +7,9 @@
 import { append } from '../base/arrays.ts'
 import { ACC_STATIC } from '../classfile/access.ts'
 import type { MethodInfo } from '../classfile/class-file.ts'
-import { type Code, instructionLength } from '../classfile/code.ts'
+import { accessAt, type Code, instructionLength } from '../classfile/code.ts'
 import { argumentSlots } from '../classfile/descriptor.ts'
 import * as op from '../classfile/opcodes.ts'
-import { u2At } from '../classfile/reader.ts'
 import { DOUBLE, LONG, TOP, typeTag, type VerificationType } from '../classfile/stack-map.ts'
 import { NotInstrumentable } from './problem.ts'
 
@@ -20,15 +19,6 @@ const MAX_LOCALS = 65535
 export interface NewLocals {
   readonly first: number
   readonly slots: number
-}
-
-/** An instruction's use of a local variable. */
-interface Access {
-  /** Of the long form: iload, … astore, ret, iinc. */
-  readonly opcode: number
-  readonly local: number
-  /** Of iinc. */
-  readonly increment: number
 }
 
 /** The index of the new variable of so many slots. @throws NotInstrumentable */
@@ -46,30 +36,6 @@ export function newLocalOf(method: MethodInfo, code: Code, slots = 1): number {
 
 function isWide(opcode: number): boolean {
   return opcode === op.LLOAD || opcode === op.DLOAD || opcode === op.LSTORE || opcode === op.DSTORE
-}
-
-/** Undefined if it uses none. */
-export function accessAt(bytecode: Uint8Array, bci: number): Access | undefined {
-  const opcode = bytecode[bci]
-  if (opcode === op.WIDE) {
-    const local = u2At(bytecode, bci + 2)
-    const increment = bytecode[bci + 1] === op.IINC ? (u2At(bytecode, bci + 4) << 16) >> 16 : 0
-    return { opcode: bytecode[bci + 1], local, increment }
-  }
-  if (opcode >= op.ILOAD_0 && opcode <= op.ALOAD_3) return short(op.ILOAD, opcode - op.ILOAD_0)
-  if (opcode >= op.ISTORE_0 && opcode <= op.ASTORE_3) return short(op.ISTORE, opcode - op.ISTORE_0)
-  if (opcode === op.IINC)
-    return { opcode, local: bytecode[bci + 1], increment: (bytecode[bci + 2] << 24) >> 24 }
-  const isLong =
-    opcode === op.RET ||
-    (opcode >= op.ILOAD && opcode < op.ILOAD_0) ||
-    (opcode >= op.ISTORE && opcode < op.ISTORE_0)
-  return isLong ? { opcode, local: bytecode[bci + 1], increment: 0 } : undefined
-}
-
-/** xload_n, xstore_n: four of each type. */
-function short(first: number, at: number): Access {
-  return { opcode: first + (at >> 2), local: at & 3, increment: 0 }
 }
 
 /** The instruction at `bci` with the new variables in place, undefined if it is as it was. */

@@ -39,12 +39,13 @@ export const KNOWS_NOTHING: Hierarchy = { isAssignable: () => undefined }
 
 /** Checks methods of one class. Keeps what it has read of the constant pool. */
 export class TypeChecker {
-  readonly #classFile: ClassFile
   readonly #types: TypeTable
   readonly #members: Members
 
-  constructor(classFile: ClassFile, hierarchy: Hierarchy) {
-    this.#classFile = classFile
+  constructor(
+    private readonly classFile: ClassFile,
+    hierarchy: Hierarchy,
+  ) {
     this.#types = new TypeTable(classFile, hierarchy)
     this.#members = new Members(classFile, this.#types)
   }
@@ -56,7 +57,7 @@ export class TypeChecker {
    * @param allowed  when given, what may be assumed; needing anything else is a failure
    */
   check(method: MethodInfo, allowed?: ReadonlySet<string>): TypeCheck {
-    const { major } = this.#classFile
+    const { major } = this.classFile
     if (major < MAJOR_6) return this.infer(method, allowed)
     const checked = this.#check(method, allowed, false)
     return checked.ok === false && major === MAJOR_6 ? this.infer(method, allowed) : checked
@@ -71,7 +72,7 @@ export class TypeChecker {
   hasFrames(method: MethodInfo): boolean {
     if (method.code === undefined) return false
     try {
-      return parseCode(this.#classFile, method).attributes.some(({ name }) => name === STACK_MAP_TABLE)
+      return parseCode(this.classFile, method).attributes.some(({ name }) => name === STACK_MAP_TABLE)
     } catch (problem) {
       if (problem instanceof ClassFormatProblem) return false
       throw problem
@@ -83,74 +84,46 @@ export class TypeChecker {
     try {
       this.#types.assumptions = new Set()
       this.#types.allowed = allowed
-      checkCode(this.#classFile, method, this.#types, this.#members, inferred)
+      this.#checkCode(method, inferred)
       return { ok: true, assumptions: this.#types.assumptions }
     } catch (problem) {
-      return verdict(problem)
+      if (problem instanceof Unchecked) return { ok: undefined, unchecked: problem.message }
+      if (problem instanceof TypeProblem) return { ok: false, bci: problem.bci, reason: problem.message }
+      if (problem instanceof ClassFormatProblem) return { ok: false, bci: 0, reason: problem.message }
+      throw problem
     }
   }
-}
 
-function verdict(problem: unknown): TypeCheck {
-  if (problem instanceof Unchecked) return { ok: undefined, unchecked: problem.message }
-  if (problem instanceof TypeProblem) return { ok: false, bci: problem.bci, reason: problem.message }
-  if (problem instanceof ClassFormatProblem) return { ok: false, bci: 0, reason: problem.message }
-  throw problem
-}
-
-/** Checks one method. For several of a class a `TypeChecker` is faster. */
-export function checkMethod(classFile: ClassFile, method: MethodInfo, hierarchy: Hierarchy): TypeCheck {
-  return new TypeChecker(classFile, hierarchy).check(method)
-}
-
-/** @param inferred  the types are inferred; a StackMapTable, if there is one, is passed over */
-function checkCode(
-  classFile: ClassFile,
-  method: MethodInfo,
-  types: TypeTable,
-  members: Members,
-  inferred: boolean,
-): void {
-  const code = parseCode(classFile, method)
-  const { bytecode } = code
-  const signature = types.signature(method.descriptor)
-  const initial = localsOnEntry(classFile, method, signature.parameters, types)
-  if (initial.length > code.maxLocals) throw new TypeProblem(0, 'the arguments do not fit into the locals')
-  const starts = new Uint8Array(bytecode.length)
-  forEachInstruction(bytecode, (bci) => {
-    starts[bci] = 1
-  })
-  let steps = 0
-  const spend = (count: number): void => {
-    steps += count
-    if (steps > MAX_STEPS) throw new Unchecked('it takes too long')
+  /** @param inferred  the types are inferred; a StackMapTable, if there is one, is passed over */
+  #checkCode(method: MethodInfo, inferred: boolean): void {
+    const { classFile } = this
+    const types = this.#types
+    const code = parseCode(classFile, method)
+    const { bytecode } = code
+    const locals = this.#localsOnEntry(method)
+    if (locals.length > code.maxLocals) throw new TypeProblem(0, 'the arguments do not fit into the locals')
+    const starts = new Uint8Array(bytecode.length)
+    forEachInstruction(bytecode, (bci) => {
+      starts[bci] = 1
+    })
+    let steps = 0
+    types.spend = (count) => {
+      steps += count
+      if (steps > MAX_STEPS) throw new Unchecked('it takes too long')
+    }
+    const state = new State(types, code.maxStack, code.maxLocals)
+    state.become({ bci: 0, locals, stack: [], thisUninitialized: locals[0] === UNINITIALIZED_THIS })
+    const guards = guardsOf(code.handlers, starts, types)
+    const control = inferred
+      ? new InferredFrames(code, guards, starts, types)
+      : new PromisedFrames(readFrames(classFile, code, starts, locals, types), guards, types)
+    control.run(new Instructions(classFile, method, code, types, this.#members, control), state)
   }
-  types.spend = spend
-  const state = new State(types, code.maxStack, code.maxLocals)
-  state.become({
-    bci: 0,
-    locals: initial,
-    stack: [],
-    thisUninitialized: initial[0] === UNINITIALIZED_THIS,
-  })
-  const guards = guardsOf(code.handlers, starts, types)
-  if (inferred) {
-    const control = new InferredFrames(code, guards, starts, types, spend)
-    control.run(new Instructions(classFile, method, code, types, members, control), state)
-  } else {
-    const frames = readFrames(classFile, code, starts, initial, types)
-    const control = new PromisedFrames(frames, guards, types, spend)
-    control.run(new Instructions(classFile, method, code, types, members, control), state, bytecode.length)
-  }
-}
 
-function localsOnEntry(
-  classFile: ClassFile,
-  method: MethodInfo,
-  parameters: readonly Type[],
-  types: TypeTable,
-): readonly Type[] {
-  if ((method.access & ACC_STATIC) !== 0) return parameters
-  const uninitialized = method.name === '<init>' && classFile.superName !== null
-  return [uninitialized ? UNINITIALIZED_THIS : types.current, ...parameters]
+  #localsOnEntry({ access, name, descriptor }: MethodInfo): readonly Type[] {
+    const { parameters } = this.#types.signature(descriptor)
+    if ((access & ACC_STATIC) !== 0) return parameters
+    const uninitialized = name === '<init>' && this.classFile.superName !== null
+    return [uninitialized ? UNINITIALIZED_THIS : this.#types.current, ...parameters]
+  }
 }

@@ -53,18 +53,19 @@ export class Handlers {
   readonly #byStart: readonly Guard[]
   /** Where ranges begin or end, in order. */
   readonly #edges: readonly number[]
-  readonly #spend: (steps: number) => void
   #nextGuard = 0
   #nextEdge = 0
   active: readonly Guard[] = []
   /** `State.changes` when all active handlers were last shown the locals. */
   #shown = -1
 
-  constructor(guards: readonly Guard[], spend: (steps: number) => void) {
+  constructor(
+    guards: readonly Guard[],
+    private readonly types: TypeTable,
+  ) {
     this.#byStart = [...guards].sort((a, b) => a.startBci - b.startBci)
     const edges = new Set(guards.flatMap(({ startBci, endBci }) => [startBci, endBci]))
     this.#edges = [...edges].sort((a, b) => a - b)
-    this.#spend = spend
   }
 
   /** The instruction at `bci` is next; none before it will be. */
@@ -77,7 +78,7 @@ export class Handlers {
     while (this.#nextGuard < guards.length && guards[this.#nextGuard].startBci <= bci) {
       active.push(guards[this.#nextGuard++])
     }
-    this.#spend(active.length)
+    this.types.spend(active.length)
     this.active = active.filter(({ endBci }) => endBci > bci)
     this.#shown = -1
   }

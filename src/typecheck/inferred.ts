@@ -33,15 +33,11 @@ interface Meeting extends MapFrame {
 }
 
 export class InferredFrames implements Control {
-  readonly #bytecode: Uint8Array
-  readonly #types: TypeTable
   readonly #handlers: Handlers
-  readonly #spend: (steps: number) => void
   /** By bci; undefined as long as no way there was found. */
   readonly #meetings = new Map<number, Meeting | undefined>()
   /** Their bcis, in order. */
   readonly #places: readonly number[]
-  readonly #starts: Uint8Array
   /** 1 where an instruction was followed. */
   readonly #reached: Uint8Array
   #slots = 0
@@ -51,18 +47,14 @@ export class InferredFrames implements Control {
    * @throws Unchecked if there are subroutines (jsr, ret)
    */
   constructor(
-    { bytecode }: Code,
+    private readonly code: Code,
     guards: readonly Guard[],
-    starts: Uint8Array,
-    types: TypeTable,
-    spend: (steps: number) => void,
+    private readonly starts: Uint8Array,
+    private readonly types: TypeTable,
   ) {
-    this.#bytecode = bytecode
-    this.#starts = starts
+    const { bytecode } = code
     this.#reached = new Uint8Array(bytecode.length)
-    this.#types = types
-    this.#handlers = new Handlers(guards, spend)
-    this.#spend = spend
+    this.#handlers = new Handlers(guards, types)
     const places = new Set([0, ...allTargets(bytecode, starts)])
     for (const { handlerBci } of guards) places.add(handlerBci)
     this.#places = [...places].sort((a, b) => a - b)
@@ -78,7 +70,7 @@ export class InferredFrames implements Control {
     for (let changed = true; changed; ) {
       changed = false
       this.#handlers.restart()
-      this.#spend(this.#places.length)
+      this.types.spend(this.#places.length)
       for (const bci of this.#places) {
         const meeting = this.#meetings.get(bci)
         if (meeting?.changed !== true) continue
@@ -88,7 +80,7 @@ export class InferredFrames implements Control {
         changed = true
       }
     }
-    this.#starts.forEach((isStart, bci) => {
+    this.starts.forEach((isStart, bci) => {
       if (isStart !== this.#reached[bci]) throw new Unchecked(`nothing leads to the instruction at ${bci}`)
     })
   }
@@ -98,13 +90,13 @@ export class InferredFrames implements Control {
     for (let bci = from; ; ) {
       state.bci = bci
       this.#reached[bci] = 1
-      this.#spend(1)
+      this.types.spend(1)
       this.#handlers.advance(bci)
       this.raise(state)
-      checkInitialized(this.#bytecode[bci], state)
+      checkInitialized(this.code.bytecode[bci], state)
       bci = instructions.run(bci, state)
       if (!instructions.goesOn) return
-      if (bci >= this.#bytecode.length) state.fail('control falls off the end of the code')
+      if (bci >= instructions.end) state.fail('control falls off the end of the code')
       if (this.#meetings.has(bci)) {
         this.#flow(bci, state)
         return
@@ -132,7 +124,7 @@ export class InferredFrames implements Control {
   /** The locals of `state`, and a stack, come to `bci`. */
   #meet(bci: number, state: State, stack: readonly Type[]): void {
     const known = this.#meetings.get(bci)
-    this.#spend(1 + stack.length + (known?.locals ?? state.locals).length)
+    this.types.spend(1 + stack.length + (known?.locals ?? state.locals).length)
     if (known === undefined) this.#meetings.set(bci, this.#begin(bci, state, stack))
     else this.#merge(known, state, stack)
   }
@@ -152,7 +144,7 @@ export class InferredFrames implements Control {
   }
 
   #merge(known: Meeting, state: State, stack: readonly Type[]): void {
-    const types = this.#types
+    const { types } = this
     const { locals } = known
     if (known.stack.length !== stack.length) {
       state.fail(`${stack.length} slots on the stack come to ${known.bci}, and ${known.stack.length}`)

@@ -1,7 +1,7 @@
 // One instruction: what it does to the frame, and where control goes from it (JVMS 4.10.1.9).
 
 import { type ClassFile, MAJOR_7, MAJOR_11, type MethodInfo } from '../classfile/class-file.ts'
-import { type Code, instructionLength, switchOperands } from '../classfile/code.ts'
+import { type Access, accessAt, type Code, instructionLength, switchOperands } from '../classfile/code.ts'
 import {
   CONSTANT_CLASS,
   CONSTANT_DOUBLE,
@@ -71,6 +71,11 @@ export class Instructions {
     this.#result = types.signature(method.descriptor).result
   }
 
+  /** Bytes of the code. */
+  get end(): number {
+    return this.code.bytecode.length
+  }
+
   /** Takes the instruction at `bci` and returns the bci of the next. */
   run(bci: number, state: State): number {
     const { bytecode } = this.code
@@ -89,16 +94,11 @@ export class Instructions {
 
   #special(opcode: number, bci: number, state: State): void {
     const { bytecode } = this.code
-    if (opcode >= op.ILOAD && opcode <= op.ALOAD) {
-      this.#load(opcode - op.ILOAD, bytecode[bci + 1], state)
-    } else if (opcode >= op.ILOAD_0 && opcode <= op.ALOAD_3) {
-      this.#load((opcode - op.ILOAD_0) >> 2, (opcode - op.ILOAD_0) & 3, state)
+    const access = accessAt(bytecode, bci)
+    if (access !== undefined) {
+      this.#local(access, state)
     } else if (opcode >= op.IALOAD && opcode <= op.SALOAD) {
       this.#arrayLoad(opcode - op.IALOAD, state)
-    } else if (opcode >= op.ISTORE && opcode <= op.ASTORE) {
-      this.#store(opcode - op.ISTORE, bytecode[bci + 1], state)
-    } else if (opcode >= op.ISTORE_0 && opcode <= op.ASTORE_3) {
-      this.#store((opcode - op.ISTORE_0) >> 2, (opcode - op.ISTORE_0) & 3, state)
     } else if (opcode >= op.IASTORE && opcode <= op.SASTORE) {
       this.#arrayStore(opcode - op.IASTORE, state)
     } else if (opcode >= op.POP && opcode <= op.SWAP) {
@@ -111,10 +111,6 @@ export class Instructions {
       this.#constant(bytecode[bci + 1], false, state)
     } else if (opcode === op.LDC_W || opcode === op.LDC2_W) {
       this.#constant(u2At(bytecode, bci + 1), opcode === op.LDC2_W, state)
-    } else if (opcode === op.IINC) {
-      state.checkLocal(bytecode[bci + 1], INTEGER)
-    } else if (opcode === op.WIDE) {
-      this.#wide(bytecode[bci + 1], u2At(bytecode, bci + 2), state)
     } else {
       this.#object(opcode, bci, state)
     }
@@ -244,11 +240,11 @@ export class Instructions {
     state.store(index, state.pop(LOWER[kind]), upper)
   }
 
-  #wide(opcode: number, index: number, state: State): void {
-    if (opcode === op.IINC) state.checkLocal(index, INTEGER)
+  #local({ opcode, local }: Access, state: State): void {
+    if (opcode === op.IINC) state.checkLocal(local, INTEGER)
     else if (opcode === op.RET) state.fail('ret is not allowed in this version of class files')
-    else if (opcode >= op.ISTORE) this.#store(opcode - op.ISTORE, index, state)
-    else this.#load(opcode - op.ILOAD, index, state)
+    else if (opcode >= op.ISTORE) this.#store(opcode - op.ISTORE, local, state)
+    else this.#load(opcode - op.ILOAD, local, state)
   }
 
   #arrayLoad(kind: number, state: State): void {

@@ -9,25 +9,21 @@ import type { MapFrame, State } from './state.ts'
 import type { Type, TypeTable } from './types.ts'
 
 export class PromisedFrames implements Control {
-  readonly #frames: readonly MapFrame[]
   readonly #byBci: ReadonlyMap<number, MapFrame>
   readonly #handlers: Handlers
-  readonly #spend: (steps: number) => void
 
   constructor(
-    frames: readonly MapFrame[],
+    private readonly frames: readonly MapFrame[],
     guards: readonly Guard[],
-    types: TypeTable,
-    spend: (steps: number) => void,
+    private readonly types: TypeTable,
   ) {
-    this.#frames = frames
     this.#byBci = new Map(frames.map((frame) => [frame.bci, frame]))
-    this.#handlers = new Handlers(guards, spend)
-    this.#spend = spend
-    for (const { handlerBci, caught } of guards) this.#checkHandler(handlerBci, caught, types)
+    this.#handlers = new Handlers(guards, types)
+    for (const { handlerBci, caught } of guards) this.#checkHandler(handlerBci, caught)
   }
 
-  #checkHandler(bci: number, caught: Type, types: TypeTable): void {
+  #checkHandler(bci: number, caught: Type): void {
+    const { types } = this
     const frame = this.#byBci.get(bci)
     if (frame === undefined) throw new TypeProblem(bci, 'an exception handler without a frame')
     if (frame.stack.length !== 1 || !types.isAssignable(caught, frame.stack[0], bci)) {
@@ -36,15 +32,15 @@ export class PromisedFrames implements Control {
   }
 
   /** @param state  as on entry */
-  run(instructions: Instructions, state: State, codeLength: number): void {
+  run(instructions: Instructions, state: State): void {
     let nextFrame = 0
     let reachable = true
-    for (let bci = 0; bci < codeLength; ) {
+    for (let bci = 0; bci < instructions.end; ) {
       state.bci = bci
-      const frame = this.#frames[nextFrame]
+      const frame = this.frames[nextFrame]
       if (frame !== undefined && frame.bci === bci) {
         nextFrame++
-        this.#spend(frame.locals.length + frame.stack.length + 1)
+        this.types.spend(frame.locals.length + frame.stack.length + 1)
         if (reachable) state.match(frame, 'control reaching')
         state.become(frame)
       } else if (!reachable) {
@@ -60,7 +56,7 @@ export class PromisedFrames implements Control {
   jump(target: number, state: State): void {
     const frame = this.#byBci.get(target)
     if (frame === undefined) state.fail(`no frame at the branch target ${target}`)
-    this.#spend(1 + frame.locals.length + frame.stack.length)
+    this.types.spend(1 + frame.locals.length + frame.stack.length)
     state.match(frame, 'the branch to')
   }
 
@@ -68,7 +64,7 @@ export class PromisedFrames implements Control {
     if (!this.#handlers.show(state.changes)) return
     for (const { handlerBci } of this.#handlers.active) {
       const frame = this.#byBci.get(handlerBci)!
-      this.#spend(1 + frame.locals.length)
+      this.types.spend(1 + frame.locals.length)
       state.matchLocals(frame, state.thisUninitialized, 'the exception handler at')
     }
   }

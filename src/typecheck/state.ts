@@ -35,12 +35,12 @@ export class State {
   thisUninitialized = false
   /** Grows when locals or the flag change: a handler that matched before then matches still. */
   changes = 0
-  readonly #types: TypeTable
-  readonly #maxStack: number
 
-  constructor(types: TypeTable, maxStack: number, maxLocals: number) {
-    this.#types = types
-    this.#maxStack = maxStack
+  constructor(
+    private readonly types: TypeTable,
+    private readonly maxStack: number,
+    maxLocals: number,
+  ) {
     this.locals = new Array<Type>(maxLocals).fill(TOP)
   }
 
@@ -49,7 +49,7 @@ export class State {
   }
 
   push(type: Type): void {
-    if (this.stack.length >= this.#maxStack) this.fail('the operand stack overflows')
+    if (this.stack.length >= this.maxStack) this.fail('the operand stack overflows')
     this.stack.push(type)
   }
 
@@ -66,12 +66,12 @@ export class State {
   /** Pops a slot that must be assignable to `wanted`. */
   pop(wanted: Type): Type {
     const type = this.popAny()
-    if (type !== wanted && !this.#types.isAssignable(type, wanted, this.bci)) this.#bad(type, wanted)
+    if (type !== wanted && !this.types.isAssignable(type, wanted, this.bci)) this.#bad(type, wanted)
     return type
   }
 
   #bad(type: Type, wanted: Type): never {
-    this.fail(`${this.#types.show(type)} on the stack where ${this.#types.show(wanted)} is wanted`)
+    this.fail(`${this.types.show(type)} on the stack where ${this.types.show(wanted)} is wanted`)
   }
 
   /** Pops the slots of values, the last one first. */
@@ -82,14 +82,14 @@ export class State {
   /** Pops null or any object, initialised or not. */
   popReference(): Type {
     const type = this.popAny()
-    if (!isReference(type)) this.fail(`${this.#types.show(type)} on the stack where a reference is wanted`)
+    if (!isReference(type)) this.fail(`${this.types.show(type)} on the stack where a reference is wanted`)
     return type
   }
 
   /** Pops a value of one slot. */
   popCategory1(): Type {
     const type = this.popAny()
-    if (!isCategory1(type)) this.fail(`${this.#types.show(type)} on the stack where one slot is wanted`)
+    if (!isCategory1(type)) this.fail(`${this.types.show(type)} on the stack where one slot is wanted`)
     return type
   }
 
@@ -111,7 +111,7 @@ export class State {
   checkLocal(index: number, wanted: Type): void {
     const type = this.local(index)
     if (type !== wanted) {
-      this.fail(`local ${index} is ${this.#types.show(type)} where ${this.#types.show(wanted)} is wanted`)
+      this.fail(`local ${index} is ${this.types.show(type)} where ${this.types.show(wanted)} is wanted`)
     }
   }
 
@@ -176,8 +176,8 @@ export class State {
   }
 
   #matchSlot(type: Type, wanted: Type, frame: MapFrame, what: string): void {
-    if (this.#types.isAssignable(type, wanted, this.bci)) return
-    const [has, takes] = [this.#types.show(type), this.#types.show(wanted)]
+    if (this.types.isAssignable(type, wanted, this.bci)) return
+    const [has, takes] = [this.types.show(type), this.types.show(wanted)]
     this.fail(`${what} ${frame.bci} has ${has} where its frame has ${takes}`)
   }
 }

@@ -82,8 +82,6 @@ export class TypeTable {
   readonly #fields = new Map<string, readonly Type[]>()
   /** Answers of the hierarchy: by `to`, then by `from`. */
   readonly #answers = new Map<Type, Map<Type, boolean | string>>()
-  readonly #classFile: ClassFile
-  readonly #hierarchy: Hierarchy
   readonly object: Type
   readonly throwable: Type
   readonly string: Type
@@ -99,9 +97,10 @@ export class TypeTable {
   /** Counts the work for a method, and throws where it becomes too much. */
   spend: (steps: number) => void = () => {}
 
-  constructor(classFile: ClassFile, hierarchy: Hierarchy) {
-    this.#classFile = classFile
-    this.#hierarchy = hierarchy
+  constructor(
+    private readonly classFile: ClassFile,
+    private readonly hierarchy: Hierarchy,
+  ) {
     this.#ofConstant = new Int32Array(classFile.pool.count)
     this.object = this.named(OBJECT_CLASS)
     this.throwable = this.named('java/lang/Throwable')
@@ -147,7 +146,7 @@ export class TypeTable {
 
   /** The class type of a constant, or -1 if the constant is no class. */
   constant(index: number): Type {
-    const { pool } = this.#classFile
+    const { pool } = this.classFile
     if (pool.tag(index) !== CONSTANT_CLASS) return -1
     const known = this.#ofConstant[index]
     if (known !== 0) return known
@@ -326,10 +325,10 @@ export class TypeTable {
   }
 
   #askClasses(from: string, to: string): boolean | undefined {
-    const { name, superName, interfaces } = this.#classFile
+    const { name, superName, interfaces } = this.classFile
     if (from === name && to === superName) return true
     if (interfaces.includes(to)) return true
-    return this.#hierarchy.isAssignable(from, to)
+    return this.hierarchy.isAssignable(from, to)
   }
 
   #isProtected(
@@ -338,13 +337,13 @@ export class TypeTable {
     descriptor: string,
     member: 'field' | 'method',
   ): boolean | undefined {
-    const { name: by, superName } = this.#classFile
+    const { name: by, superName } = this.classFile
     if (owner === OBJECT_CLASS) {
       const inObject = PROTECTED_IN_OBJECT.has(name + descriptor)
       return inObject && packageOf(by) !== packageOf(owner)
     }
     if (superName === OBJECT_CLASS || superName === null) return false
-    return this.#hierarchy.isProtected?.(by, owner, name, descriptor, member)
+    return this.hierarchy.isProtected?.(by, owner, name, descriptor, member)
   }
 
   /**
