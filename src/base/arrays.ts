@@ -9,6 +9,13 @@ export function append<T>(list: T[], items: Iterable<T>): void {
   for (const item of items) list.push(item)
 }
 
+/** Adds the item at the end of the list that the key has. */
+export function addTo<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [item])
+  else list.push(item)
+}
+
 /** @returns the greatest value, and `least` if none is greater */
 export function maxOf(values: Iterable<number>, least = -Infinity): number {
   let most = least

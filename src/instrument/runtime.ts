@@ -5,6 +5,7 @@
 // instrumented in it with whatever ids; what the pool has already is used as it is. The first matching entry is taken,
 // so the same class bytes always get the same block.
 
+import { addTo } from '../base/arrays.ts'
 import {
   CONSTANT_CLASS,
   CONSTANT_METHODREF,
@@ -362,7 +363,7 @@ function byLength(texts: Iterable<string>): TextsByLength {
   const found = new Map<number, Text[]>()
   for (const text of texts) {
     const bytes = encodeModifiedUtf8(text)
-    found.set(bytes.length, [...(found.get(bytes.length) ?? []), { text, bytes }])
+    addTo(found, bytes.length, { text, bytes })
   }
   return found
 }

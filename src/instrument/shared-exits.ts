@@ -11,6 +11,7 @@
 // exactly its value there may jump. What the stack holds is followed here as a number of slots. A
 // compact method runs one jump more, so this is for those that would pass a limit otherwise.
 
+import { addTo } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { ClassFormatProblem, MAJOR_6 } from '../classfile/class-file.ts'
 import { type Code, instructionLength, parseCode } from '../classfile/code.ts'
@@ -53,9 +54,7 @@ export function sharedExits(
     const opcode = bytecode[bci]
     if (!isReturn(opcode) || depths[bci] !== stackEffect(classFile.pool, bytecode, bci).pops) continue
     if (!shareable(opcode)) continue
-    const known = byOpcode.get(opcode)
-    if (known === undefined) byOpcode.set(opcode, [bci])
-    else known.push(bci)
+    addTo(byOpcode, opcode, bci)
   }
   const jump = bytecode.length > 0x7fff ? GOTO_W_BYTES : GOTO_BYTES
   const opcodes: number[] = []

@@ -15,13 +15,20 @@ import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { forEachInstruction, parseCode } from '../classfile/code.ts'
 import { CONSTANT_DYNAMIC, CONSTANT_METHOD_HANDLE, type MethodHandle } from '../classfile/constant-pool.ts'
 import * as op from '../classfile/opcodes.ts'
+import { u2At } from '../classfile/reader.ts'
 
 /** One thing a method can cause to run. Names are internal; an owner may be an array descriptor. */
 export type Site =
-  /** Statically bound: invokestatic, invokespecial. Resolved upwards from `owner`. */
-  | { readonly kind: 'exact'; readonly owner: string; readonly name: string; readonly descriptor: string }
-  /** Dispatched on the receiver: invokevirtual, invokeinterface. */
-  | { readonly kind: 'virtual'; readonly owner: string; readonly name: string; readonly descriptor: string }
+  /**
+   * `exact` is statically bound, and resolved upwards from `owner`: invokestatic, invokespecial. `virtual` is dispatched on the
+   * receiver: invokevirtual, invokeinterface.
+   */
+  | {
+      readonly kind: 'exact' | 'virtual'
+      readonly owner: string
+      readonly name: string
+      readonly descriptor: string
+    }
   /** Runs `<clinit>` of `owner` and its supertypes, unless it ran before. */
   | { readonly kind: 'init'; readonly owner: string }
   /** A record's equals, hashCode or toString, spun by the JDK: calls those of its components. */
@@ -51,9 +58,8 @@ export const NO_BODY: MethodBody = { sites: [], lambdas: [] }
 export function siteKey(site: Site): string {
   switch (site.kind) {
     case 'exact':
-      return `=${site.owner}.${site.name}${site.descriptor}`
     case 'virtual':
-      return `>${site.owner}.${site.name}${site.descriptor}`
+      return `${site.kind === 'exact' ? '=' : '>'}${site.owner}.${site.name}${site.descriptor}`
     case 'init':
       return `!${site.owner}`
     case 'record':
@@ -75,6 +81,10 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
   const add = (site: Site) => {
     const key = siteKey(site)
     if (!sites.has(key)) sites.set(key, site)
+  }
+  const addHandle = (it: MethodHandle) => {
+    const site = handle(it)
+    if (site !== null) add(site)
   }
   const init = (owner: string) => {
     if (owner !== classFile.name && !owner.startsWith('[')) add({ kind: 'init', owner })
@@ -143,8 +153,7 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
         for (const it of argumentsOf(bootstrapIndex, depth)) add(it) // labels: constants of enums
         break
       default: {
-        const site = handle(maker)
-        if (site !== null) add(site)
+        addHandle(maker)
         for (const it of argumentsOf(bootstrapIndex, depth)) add(it)
         // What the call site is bound to is a handle, and only found out when it is called.
         if (!constant) add({ kind: 'virtual', ...INVOKE_EXACT })
@@ -155,47 +164,39 @@ export function readBody(classFile: ClassFile, method: MethodInfo): MethodBody {
   forEachInstruction(bytecode, (bci, opcode) => {
     switch (opcode) {
       case op.INVOKEVIRTUAL:
-      case op.INVOKEINTERFACE: {
-        const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
-        add({ kind: 'virtual', owner, name, descriptor })
-        break
-      }
-      case op.INVOKESTATIC: {
-        const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
-        init(owner)
-        add({ kind: 'exact', owner, name, descriptor })
-        break
-      }
+      case op.INVOKEINTERFACE:
+      case op.INVOKESTATIC:
       case op.INVOKESPECIAL: {
-        const { owner, name, descriptor } = pool.memberRef(u2(bytecode, bci + 1))
-        add({ kind: 'exact', owner, name, descriptor })
+        const { owner, name, descriptor } = pool.memberRef(u2At(bytecode, bci + 1))
+        if (opcode === op.INVOKESTATIC) init(owner)
+        const isDispatched = opcode === op.INVOKEVIRTUAL || opcode === op.INVOKEINTERFACE
+        add({ kind: isDispatched ? 'virtual' : 'exact', owner, name, descriptor })
         // Throwable's constructors call fillInStackTrace() on what is being constructed. The
         // constructors of exceptions count as leaves, so the one callback is spelled out here.
-        if (name === '<init>' && owner === classFile.superName && THROWABLE.test(owner)) {
+        const isSuper = opcode === op.INVOKESPECIAL && name === '<init>' && owner === classFile.superName
+        if (isSuper && THROWABLE.test(owner)) {
           const fill = { name: 'fillInStackTrace', descriptor: '()Ljava/lang/Throwable;' }
           add({ kind: 'virtual', owner: classFile.name, ...fill })
         }
         break
       }
       case op.INVOKEDYNAMIC:
-        dynamic(u2(bytecode, bci + 1), 0)
+        dynamic(u2At(bytecode, bci + 1), 0)
         break
       case op.NEW:
-        init(pool.className(u2(bytecode, bci + 1)))
+        init(pool.className(u2At(bytecode, bci + 1)))
         break
       case op.GETSTATIC:
       case op.PUTSTATIC:
-        init(pool.memberRef(u2(bytecode, bci + 1)).owner)
+        init(pool.memberRef(u2At(bytecode, bci + 1)).owner)
         break
       case op.LDC:
       case op.LDC_W:
       case op.LDC2_W: {
-        const index = opcode === op.LDC ? bytecode[bci + 1] : u2(bytecode, bci + 1)
+        const index = opcode === op.LDC ? bytecode[bci + 1] : u2At(bytecode, bci + 1)
         const tag = pool.tag(index)
-        if (tag === CONSTANT_METHOD_HANDLE) {
-          const site = handle(pool.methodHandle(index))
-          if (site !== null) add(site)
-        } else if (tag === CONSTANT_DYNAMIC) dynamic(index, 0)
+        if (tag === CONSTANT_METHOD_HANDLE) addHandle(pool.methodHandle(index))
+        else if (tag === CONSTANT_DYNAMIC) dynamic(index, 0)
         break
       }
     }
@@ -220,12 +221,8 @@ const INVOKE_EXACT = {
 const CONCATENATION: readonly Site[] = [
   { kind: 'any', owner: 'java/lang/StringConcatHelper' },
   ...[...'ZCIJFD'].map((type): Site => {
-    return {
-      kind: 'exact',
-      owner: 'java/lang/String',
-      name: 'valueOf',
-      descriptor: `(${type})Ljava/lang/String;`,
-    }
+    const descriptor = `(${type})Ljava/lang/String;`
+    return { kind: 'exact', owner: 'java/lang/String', name: 'valueOf', descriptor }
   }),
 ]
 const THROWABLE = /(?:Exception|Error|Throwable)$/
@@ -238,7 +235,3 @@ const REF_INVOKE_STATIC = 6
 const REF_INVOKE_SPECIAL = 7
 const REF_NEW_INVOKE_SPECIAL = 8
 const REF_INVOKE_INTERFACE = 9
-
-function u2(bytes: Uint8Array, at: number): number {
-  return (bytes[at] << 8) | bytes[at + 1]
-}

@@ -1,90 +1,66 @@
 // What is never instrumented, whatever the user includes, and why. Published: the profile lists each
 // of these it met, with the reason given here.
 
-interface Denied {
-  /** Internal class name; a final `*` stands for any rest. */
-  readonly classes: string
-  /** Only these methods; all of the class if absent. */
-  readonly methods?: readonly string[]
-  readonly reason: string
-}
-
-const RUNTIME = 'the probes run on it'
-const VIRTUAL_THREADS = 'schedules virtual threads; a probe here could wait for itself'
-const REFERENCES = 'reference handling inside the JVM'
-const AGENTS = 'carries the agent itself'
-const RECORDER = 'flight recorder internals, whose clock the probes read'
-const HANDLES = 'method handle internals, spun and inlined by the JVM'
-
-export const DENY_LIST: readonly Denied[] = [
-  { classes: 'java/lang/JFluid*', reason: 'the profiler itself' },
-  { classes: 'java/lang/invoke/JFluid*', reason: 'the profiler itself' },
-  { classes: 'java/lang/Object', methods: ['<init>'], reason: 'called by every constructor and empty' },
-  {
-    classes: 'java/lang/Thread',
-    methods: [
-      'currentThread',
-      'currentCarrierThread',
-      'setCurrentThread',
-      'scopedValueCache',
-      'setScopedValueCache',
-      'threadId',
-      'getId',
-      'getName',
-      'isVirtual',
-      'exit',
-      'clearReferences',
-      'yield',
-    ],
-    reason: RUNTIME,
-  },
-  { classes: 'java/lang/VirtualThread*', reason: VIRTUAL_THREADS },
-  { classes: 'java/lang/ThreadBuilders*', reason: VIRTUAL_THREADS },
-  { classes: 'java/lang/BaseVirtualThread', reason: VIRTUAL_THREADS },
-  { classes: 'java/util/concurrent/locks/LockSupport', reason: VIRTUAL_THREADS },
-  { classes: 'jdk/internal/vm/*', reason: VIRTUAL_THREADS },
-  { classes: 'jdk/internal/misc/Unsafe', reason: RUNTIME },
-  { classes: 'jdk/internal/misc/VM', reason: RUNTIME },
-  { classes: 'sun/misc/Unsafe', reason: RUNTIME },
-  // A thread that comes into the graph for the first time would come in again, and again.
-  { classes: 'java/lang/ref/WeakReference', methods: ['<init>'], reason: RUNTIME },
-  { classes: 'java/lang/ref/Reference', reason: REFERENCES },
-  { classes: 'java/lang/ref/Reference$*', reason: REFERENCES },
-  { classes: 'java/lang/ref/Finalizer*', reason: REFERENCES },
-  { classes: 'java/lang/invoke/LambdaForm*', reason: HANDLES },
-  { classes: 'java/lang/invoke/MethodHandle*', reason: HANDLES },
-  { classes: 'java/lang/invoke/DirectMethodHandle*', reason: HANDLES },
-  { classes: 'java/lang/invoke/BoundMethodHandle*', reason: HANDLES },
-  { classes: 'java/lang/invoke/DelegatingMethodHandle*', reason: HANDLES },
-  { classes: 'java/lang/invoke/VarHandle*', reason: HANDLES },
-  { classes: 'java/lang/invoke/VarForm', reason: HANDLES },
-  { classes: 'java/lang/invoke/Invokers*', reason: HANDLES },
-  { classes: 'java/lang/invoke/*CallSite', reason: HANDLES },
-  { classes: 'sun/instrument/*', reason: AGENTS },
-  { classes: 'java/lang/instrument/*', reason: AGENTS },
-  { classes: 'jdk/jfr/internal/*', reason: RECORDER },
-]
-
 interface Rule {
-  readonly expression: RegExp
+  readonly classes: RegExp
+  /** Only these methods; null for all of the class. */
   readonly methods: ReadonlySet<string> | null
   readonly reason: string
 }
 
-const RULES: readonly Rule[] = DENY_LIST.map(({ classes, methods, reason }) => ({
-  expression: new RegExp(`^${classes.replaceAll('$', '\\$').replaceAll('*', '.*')}$`),
-  methods: methods === undefined ? null : new Set(methods),
-  reason,
-}))
+/**
+ * @param classes  internal names, separated by blanks; `*` stands for any rest
+ * @param methods  only these of them
+ */
+function rules(reason: string, classes: string, methods?: string): Rule[] {
+  return classes.split(/\s+/).map((it) => ({
+    classes: new RegExp(`^${it.replaceAll('$', '\\$').replaceAll('*', '.*')}$`),
+    methods: methods === undefined ? null : new Set(methods.split(/\s+/)),
+    reason,
+  }))
+}
+
+const RUNTIME = 'the probes run on it'
+
+const RULES: readonly Rule[] = [
+  ...rules('the profiler itself', 'java/lang/JFluid* java/lang/invoke/JFluid*'),
+  ...rules('called by every constructor and empty', 'java/lang/Object', '<init>'),
+  ...rules(
+    RUNTIME,
+    'java/lang/Thread',
+    `currentThread currentCarrierThread setCurrentThread scopedValueCache setScopedValueCache threadId getId getName
+    isVirtual exit clearReferences yield`,
+  ),
+  ...rules(
+    'schedules virtual threads; a probe here could wait for itself',
+    `java/lang/VirtualThread* java/lang/ThreadBuilders* java/lang/BaseVirtualThread
+    java/util/concurrent/locks/LockSupport jdk/internal/vm/*`,
+  ),
+  ...rules(RUNTIME, 'jdk/internal/misc/Unsafe jdk/internal/misc/VM sun/misc/Unsafe'),
+  // A thread that comes into the graph for the first time would come in again, and again.
+  ...rules(RUNTIME, 'java/lang/ref/WeakReference', '<init>'),
+  ...rules(
+    'reference handling inside the JVM',
+    'java/lang/ref/Reference java/lang/ref/Reference$* java/lang/ref/Finalizer*',
+  ),
+  ...rules(
+    'method handle internals, spun and inlined by the JVM',
+    `java/lang/invoke/LambdaForm* java/lang/invoke/MethodHandle* java/lang/invoke/DirectMethodHandle*
+    java/lang/invoke/BoundMethodHandle* java/lang/invoke/DelegatingMethodHandle* java/lang/invoke/VarHandle*
+    java/lang/invoke/VarForm java/lang/invoke/Invokers* java/lang/invoke/*CallSite`,
+  ),
+  ...rules('carries the agent itself', 'sun/instrument/* java/lang/instrument/*'),
+  ...rules('flight recorder internals, whose clock the probes read', 'jdk/jfr/internal/*'),
+]
 
 /** Why no method of the class is ever instrumented, or null. */
 export function deniedClass(className: string): string | null {
   if (!/^(?:java|jdk|sun)\//.test(className)) return null
-  return RULES.find((it) => it.methods === null && it.expression.test(className))?.reason ?? null
+  return RULES.find((it) => it.methods === null && it.classes.test(className))?.reason ?? null
 }
 
 /** Why this method of a class that is not denied is never instrumented, or null. */
 export function deniedMethod(className: string, method: string): string | null {
   if (!className.startsWith('java/')) return null
-  return RULES.find((it) => it.methods?.has(method) && it.expression.test(className))?.reason ?? null
+  return RULES.find((it) => it.methods?.has(method) && it.classes.test(className))?.reason ?? null
 }

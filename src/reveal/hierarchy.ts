@@ -5,6 +5,7 @@
 // appears later is linked then, and the classes that waited for it are reported to be looked at
 // again. The agent does not tell which loader is whose parent: see `resolve`.
 
+import { addTo } from '../base/arrays.ts'
 import {
   CLASS_HIDDEN,
   CLASS_JDK,
@@ -14,33 +15,36 @@ import {
 } from '../base/class-info.ts'
 import { ACC_INTERFACE } from '../classfile/access.ts'
 
-export interface ClassNode {
-  readonly id: number
-  readonly name: string
-  readonly loader: number
-  access: number
-  flags: number
+export class ClassNode {
+  access = 0
+  flags = 0
   /** Id of the nest host of a hidden class, else 0. */
-  nestHost: number
+  nestHost = 0
   /** Superclass: one id. Several only while the class is being loaded and its name is ambiguous. */
-  supers: readonly number[]
-  interfaces: readonly number[]
+  supers: readonly number[] = []
+  interfaces: readonly number[] = []
   /** Names of supertypes that no class is known for yet. */
-  missing: readonly string[]
+  missing: readonly string[] = []
   /** Name of the superclass if it is among `missing`. */
-  missingSuper: string | null
+  missingSuper: string | null = null
   /** Direct subclasses and implementors. */
-  readonly subtypes: Set<number>
+  readonly subtypes = new Set<number>()
   /** It came through the load hook, so its `<clinit>` has not run before we saw it. */
-  hooked: boolean
+  hooked = false
   /** Known from ClassInfo: the JVM has defined it. */
-  defined: boolean
+  defined = false
   /** Methods of it may be instrumented. Set by the owner of the filters. */
-  included: boolean
+  included = false
   /** It is, only by what the user has added while the session runs; perhaps not all of its methods. */
-  added: boolean
+  added = false
   /** Its bytecode is read for what it calls: it is included, or application code that is left out. */
-  followed: boolean
+  followed = false
+
+  constructor(
+    readonly id: number,
+    readonly name: string,
+    readonly loader: number,
+  ) {}
 }
 
 export class Hierarchy {
@@ -140,11 +144,7 @@ export class Hierarchy {
       node.missingSuper = missing[0] ?? null
       node.interfaces = file.interfaces.flatMap(find)
       node.missing = missing
-      for (const it of missing) {
-        const waiting = this.#waiting.get(it)
-        if (waiting) waiting.add(node)
-        else this.#waiting.set(it, new Set([node]))
-      }
+      for (const it of missing) this.#waiting.set(it, (this.#waiting.get(it) ?? new Set()).add(node))
       this.#link(node)
     }
     return { node, waiters: this.#appeared(node) }
@@ -185,23 +185,20 @@ export class Hierarchy {
 
   /** The node itself and all known subtypes, breadth first. */
   subtypesOf(node: ClassNode): ClassNode[] {
-    const found = new Set<ClassNode>([node])
-    for (const it of found) {
-      for (const id of it.subtypes) {
-        const below = this.#nodes.get(id)
-        if (below !== undefined) found.add(below)
-      }
-    }
-    return [...found]
+    return this.#closure(node, (it) => it.subtypes)
   }
 
   /** The class and its superclasses, as far as known. */
   superclasses(node: ClassNode): ClassNode[] {
-    const found = new Set<ClassNode>([node])
+    return this.#closure(node, (it) => it.supers)
+  }
+
+  #closure(node: ClassNode, next: (node: ClassNode) => Iterable<number>): ClassNode[] {
+    const found = new Set([node])
     for (const it of found) {
-      for (const id of it.supers) {
-        const above = this.#nodes.get(id)
-        if (above !== undefined) found.add(above)
+      for (const id of next(it)) {
+        const other = this.#nodes.get(id)
+        if (other !== undefined) found.add(other)
       }
     }
     return [...found]
@@ -228,28 +225,9 @@ export class Hierarchy {
   }
 
   #create(id: number, name: string, loader: number): ClassNode {
-    const node: ClassNode = {
-      id,
-      name,
-      loader,
-      access: 0,
-      flags: 0,
-      nestHost: 0,
-      supers: [],
-      interfaces: [],
-      missing: [],
-      missingSuper: null,
-      subtypes: new Set(),
-      hooked: false,
-      defined: false,
-      included: false,
-      added: false,
-      followed: false,
-    }
+    const node = new ClassNode(id, name, loader)
     this.#nodes.set(id, node)
-    const named = this.#byName.get(name)
-    if (named) named.push(node)
-    else this.#byName.set(name, [node])
+    addTo(this.#byName, name, node)
     // Rows may name a supertype that comes in a later delta.
     const early = this.#early.get(id)
     if (early !== undefined) {
@@ -266,7 +244,7 @@ export class Hierarchy {
     for (const id of [...node.supers, ...node.interfaces]) {
       const above = this.#nodes.get(id)
       if (above !== undefined) above.subtypes.add(node.id)
-      else this.#early.set(id, [...(this.#early.get(id) ?? []), node.id])
+      else addTo(this.#early, id, node.id)
     }
     if (this.#ancestors.size > 0) this.#forget(node)
   }

@@ -19,32 +19,13 @@ export const GATE_FULL = 1
 /** Everything that overrides a method of an excluded type: code that cannot be read. */
 export const GATE_ANY = 2
 
-const EXCEPTIONS = [
-  'Throwable',
-  'Exception',
-  'Error',
-  'RuntimeException',
-  'ArithmeticException',
-  'ArrayIndexOutOfBoundsException',
-  'AssertionError',
-  'ClassCastException',
-  'ClassNotFoundException',
-  'CloneNotSupportedException',
-  'IllegalArgumentException',
-  'IllegalMonitorStateException',
-  'IllegalStateException',
-  'IndexOutOfBoundsException',
-  'InterruptedException',
-  'MatchException',
-  'NegativeArraySizeException',
-  'NullPointerException',
-  'NumberFormatException',
-  'SecurityException',
-  'StackOverflowError',
-  'OutOfMemoryError',
-  'StringIndexOutOfBoundsException',
-  'UnsupportedOperationException',
-]
+const EXCEPTIONS =
+  `Throwable Exception Error RuntimeException ArithmeticException ArrayIndexOutOfBoundsException
+  AssertionError ClassCastException ClassNotFoundException CloneNotSupportedException
+  IllegalArgumentException IllegalMonitorStateException IllegalStateException IndexOutOfBoundsException
+  InterruptedException MatchException NegativeArraySizeException NullPointerException
+  NumberFormatException SecurityException StackOverflowError OutOfMemoryError
+  StringIndexOutOfBoundsException UnsupportedOperationException`.split(/\s+/)
 const UTIL_EXCEPTIONS = ['ConcurrentModificationException', 'EmptyStackException', 'NoSuchElementException']
 const IO_EXCEPTIONS = ['EOFException', 'FileNotFoundException', 'IOException']
 

@@ -20,7 +20,7 @@
 // through left-out code, is entered. What the JDK calls by reflection or through a method handle is not
 // behind the gate: the target asks when it happens (`Revealer.reflectiveTarget`).
 
-import { append } from '../base/arrays.ts'
+import { addTo, append } from '../base/arrays.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_STATIC } from '../classfile/access.ts'
 import type { Classes } from './classes.ts'
@@ -211,9 +211,7 @@ export class Reach {
     if (!this.#reached.has(key)) {
       this.#reached.add(key)
       if (site.kind !== 'record') {
-        const remembered = this.#byOwner.get(site.owner)
-        if (remembered) remembered.push(it)
-        else this.#byOwner.set(site.owner, [it])
+        addTo(this.#byOwner, site.owner, it)
       }
       if (site.kind === 'init') this.#initialise(site.owner)
       if (site.kind === 'virtual') this.#selectors.add(site.name + site.descriptor)
@@ -350,9 +348,7 @@ export class Reach {
   }
 
   #dispatch(type: ClassNode, selector: string): void {
-    const known = this.#dispatched.get(type.id)
-    if (known) known.add(selector)
-    else this.#dispatched.set(type.id, new Set([selector]))
+    this.#dispatched.set(type.id, (this.#dispatched.get(type.id) ?? new Set()).add(selector))
   }
 
   #initialise(name: string): void {
