@@ -8,7 +8,15 @@ import { SECTIONS } from '../measures/sections.ts'
 import { PERCENTILES } from '../regions/times.ts'
 import { readDetach } from './detach-facts.ts'
 import { BUDGET_COLUMNS, budgetWarnings } from './former-budget.ts'
-import { CLOCKS, MODES, type Mode, methodsByName, type Profile, type RegionTimes } from './profile.ts'
+import {
+  CLOCKS,
+  MODES,
+  type Mode,
+  methodsByName,
+  type Profile,
+  type RegionTimes,
+  type Sampling,
+} from './profile.ts'
 import { readCourse, readRootCalls } from './root-calls.ts'
 import {
   boolean,
@@ -21,6 +29,7 @@ import {
   list,
   methodId,
   number,
+  type Optional,
   oneOf,
   optional,
   orNull,
@@ -42,22 +51,17 @@ export function readBody(content: unknown): Profile {
   const hasPlaces = given.callSites !== undefined
   const methodNames = hasPlaces ? withPlaces(plainNames, given.callSites) : plainNames
   const mode = oneOf(MODES)(given.mode, 'mode')
-  const read = profileOf(methodNames.length, treeOf(mode, methodNames, hasPlaces))(content, '')
+  const read = profileOf(mode, methodNames.length, treeOf(mode, methodNames, hasPlaces))(content, '')
   if (read.jvms !== undefined && read.jvms.length !== read.threads.length)
     throw new Unsound('jvms and threads differ in number')
-  return {
-    ...read,
-    mode,
-    // Files of earlier versions may have it beside times.
-    ...(METRICS[mode].isSampled &&
-      given.sampling !== undefined && { sampling: readSampling(given.sampling, 'sampling') }),
-    warnings: [...read.warnings, ...budgetWarnings(given.merged, read.merged, methodNames)],
-    ...(hasPlaces && { callSites: true }),
-    methodNames,
-  }
+  const warnings = [...read.warnings, ...budgetWarnings(given.merged, read.merged, methodNames)]
+  return { ...read, warnings, ...(hasPlaces && { callSites: true }), methodNames }
 }
 
-function profileOf(methods: number, tree: Read<Tree>) {
+/** In the order in which a profile is written: a file that is read and written again is the same to the byte. */
+function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
+  // Files of earlier versions may have it beside times.
+  const sampling = METRICS[mode].isSampled ? { sampling: optional(readSampling) } : {}
   return shape({
     target: shape({ pid: number, jdk: string, vm: string, mainClass: string }),
     jvms: optional(
@@ -68,7 +72,9 @@ function profileOf(methods: number, tree: Read<Tree>) {
         }),
       ),
     ),
+    mode: oneOf(MODES),
     blocks: optional(string),
+    ...(sampling as { sampling: Optional<Sampling> }),
     allocation: optional(
       shape({
         liveness: optional(shape({ collections: count, untracked: count })),

@@ -30,16 +30,17 @@ const UNDERSTATED = 1 / OVERSTATED
 
 /** At most one sentence. */
 function bareWarnings({ chargedNs, bareNs, low, high }: BareCalls): string[] {
-  const times = 'times what they take without probes below the root'
-  const why = 'probes of methods that are short and called often'
-  const truer = '(--scheme adaptive gives truer times)'
-  const charged = `root calls are charged ${timesText(chargedNs / bareNs)} ${times}, probably because`
+  const charged = timesText(chargedNs / bareNs)
   if (low > OVERSTATED)
-    return [`times are overstated: ${charged} of methods that are short and called often ${truer}`]
+    return [
+      `times are overstated: root calls are charged ${charged} times what they take without probes below the root, probably because of methods that are short and called often (--scheme adaptive gives truer times)`,
+    ]
   if (high < UNDERSTATED)
-    return [`times are understated: ${charged} more is taken out for ${why} than they cost ${truer}`]
+    return [
+      `times are understated: root calls are charged ${charged} times what they take without probes below the root, probably because more is taken out for probes of methods that are short and called often than they cost (--scheme adaptive gives truer times)`,
+    ]
   if (high - low <= OVERSTATED - UNDERSTATED) return []
   return [
-    `times are uncertain: root calls are charged ${timesText(low)} to ${timesText(high)} ${times}, as much more is taken out for ${why} ${truer}`,
+    `times are uncertain: root calls are charged ${timesText(low)} to ${timesText(high)} times what they take without probes below the root, as much more is taken out for probes of methods that are short and called often (--scheme adaptive gives truer times)`,
   ]
 }
