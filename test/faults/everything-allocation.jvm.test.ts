@@ -78,7 +78,6 @@ const MODES: readonly (readonly [name: string, flags: readonly string[]])[] = [
   ['allocations', [...METHOD, '--mode', 'alloc']],
   ['one of 100 allocations', [...METHOD, '--mode', 'alloc', '--sample-every', '100']],
   ['call sites', [...METHOD, '--call-sites']],
-  ['a limit of the overhead', [...METHOD, '--max-overhead', '5']],
   ['followed threads', [...METHOD, '--follow-threads']],
   ['slow calls', [...METHOD, '--slow', 'p99']],
   ['traces', [...METHOD, '--trace', '5']],

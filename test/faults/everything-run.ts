@@ -24,7 +24,6 @@ export const MODES = [
   ['--mode', 'alloc', '--liveness'],
   ['--mode', 'sample', '--every', '1000bc'],
   ['--call-sites'],
-  ['--max-overhead', '5'],
   ['--slow', 'p99'],
   ['--trace', '3'],
   ['--region', 'every.Main.part'],

@@ -16,11 +16,8 @@ import { SERVE, WAYS } from './ways.ts'
  * the whole JVM in whole-jvm.jvm.
  */
 const TRIED: Readonly<Record<'run' | 'attach', readonly string[]>> = {
-  run: ['--max-overhead', 'samples by bytecodes', 'samples by time'],
-  attach: [
-    ...['--max-overhead', '--mode bytecodes', 'samples by bytecodes'],
-    ...['the whole JVM', 'samples by time'],
-  ],
+  run: ['samples by bytecodes', 'samples by time'],
+  attach: ['--mode bytecodes', 'samples by bytecodes', 'the whole JVM', 'samples by time'],
 }
 for (const name of Object.values(TRIED).flat()) {
   if (!WAYS.some(([known]) => known === name)) throw new Error(`no way is called '${name}'`)
