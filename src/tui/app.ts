@@ -40,23 +40,21 @@ interface Picture {
 }
 
 /** Exported for tests, which call `refresh` when they want. */
-export class LiveView extends Frame<Picture> {
+export class LiveView extends Frame<Picture, LiveSource> {
   /** Another one when the roots have been changed. */
   model: LiveModel
-  readonly #source: LiveSource
   readonly #steer: SteerDialog | undefined
   #generation: number
 
   constructor(source: LiveSource, screen: Screen) {
     super(source, screen, PERIOD_MS)
-    this.#source = source
     this.model = this.#newModel()
     this.#generation = source.steering?.generation ?? 0
     this.#steer = source.steering && new SteerDialog(source.steering, this.tell)
   }
 
   #newModel(): LiveModel {
-    return new LiveModel(this.#source, (notice) => this.say(notice))
+    return new LiveModel(this.source, (notice) => this.say(notice))
   }
 
   get view(): View {
@@ -69,7 +67,7 @@ export class LiveView extends Frame<Picture> {
 
   /** Ids in what is shown are of no use once the roots have been changed. */
   #forgetOld(): void {
-    const generation = this.#source.steering?.generation ?? 0
+    const generation = this.source.steering?.generation ?? 0
     if (generation === this.#generation) return
     this.#generation = generation
     this.model = this.#newModel()
@@ -88,7 +86,7 @@ export class LiveView extends Frame<Picture> {
     const perThread = stays || this.#showsThreads
     const { calls, pages } = this.model
     const slow = calls.want(pages.shown === 'slow', this.#slowSeen !== undefined)
-    return { snapshot: await this.#source.snapshot(perThread, slow), perThread }
+    return { snapshot: await this.source.snapshot(perThread, slow), perThread }
   }
 
   protected override take({ snapshot, perThread }: Picture): void {
@@ -194,7 +192,7 @@ export class LiveView extends Frame<Picture> {
   }
 
   readonly #isLeftOut = (id: number): boolean =>
-    !this.model.isFolded && this.#source.steering?.isLeftOut(id) === true
+    !this.model.isFolded && this.source.steering?.isLeftOut(id) === true
 
   askRoot(): void {
     if (!this.goesOn) this.say('the session has ended: no other root can be recorded')
@@ -214,7 +212,7 @@ export class LiveView extends Frame<Picture> {
 
   askTime(): void {
     if (!this.goesOn) this.say('the session has ended: nothing more can be timed')
-    else if (this.#steering() !== undefined && this.#source.status().scheme !== 'adaptive')
+    else if (this.#steering() !== undefined && this.source.status().scheme !== 'adaptive')
       this.say('exact times for single rows are of --scheme adaptive')
     else this.#steering()?.askTime(this.#chosenMethod)
   }
@@ -227,7 +225,7 @@ export class LiveView extends Frame<Picture> {
     this.model.pages.close()
     if (this.#steer === undefined) {
       this.say(
-        this.#source.status().jvms !== undefined
+        this.source.status().jvms !== undefined
           ? 'what has probes cannot be changed in several JVMs together'
           : 'nothing can be changed here: no method has probes',
       )
@@ -251,7 +249,7 @@ export class LiveView extends Frame<Picture> {
   }
 
   toggleBaseline(): void {
-    const isFile = this.#source.status().phase === 'file'
+    const isFile = this.source.status().phase === 'file'
     if (isFile && this.model.calls.isOfAll)
       this.say('a file does not change: choose slow calls by S, to compare them with all')
     else if (this.model.isWholeJvm)
@@ -276,15 +274,15 @@ export class LiveView extends Frame<Picture> {
   /** Says why not, where it is not known how long calls take. */
   #mayBeSlow(): boolean {
     const { rootCalls, slow } = this.model.snapshot
-    if (this.#source.status().phase === 'file') {
+    if (this.source.status().phase === 'file') {
       if (slow === undefined) this.say('no slow calls are in this file: --slow keeps them')
       return slow !== undefined
     }
     if (rootCalls === undefined) this.say('how long single calls take is not known here')
-    else if (this.#source.keepSlow === undefined)
+    else if (this.source.keepSlow === undefined)
       this.say('what slow calls have called is kept with --slow only')
     else {
-      this.#source.keepSlow()
+      this.source.keepSlow()
       return true
     }
     return false
@@ -339,7 +337,7 @@ export class LiveView extends Frame<Picture> {
     this.#isFrozenBySlow = true
     this.model.chooseCall(latest.number)
     this.model.show('tree')
-    this.stand()
+    this.isPaused = true
     this.say(`frozen: a call took ${callCost(latest.time, unit)} in ${clean(latest.thread.name)}; F goes on`)
   }
 
@@ -363,7 +361,7 @@ export class LiveView extends Frame<Picture> {
 
   /** Terminals do not say whether they take it. */
   #copy(text: string, what: string): void {
-    this.copy(text)
+    this.screen.copy(text)
     this.say(`sent to the clipboard of the terminal: ${what}`)
   }
 }

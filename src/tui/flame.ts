@@ -23,18 +23,16 @@ export interface Box {
 }
 
 export class Flame {
-  readonly tree: Tree
-  /** The context of the first line, -1 for all roots. */
-  readonly zoom: number
-  readonly columns: number
   readonly #total: Float64Array
   readonly #levels: Box[][] = []
   #isDone = false
 
-  constructor(tree: Tree, zoom: number, columns: number) {
-    this.tree = tree
-    this.zoom = zoom
-    this.columns = columns
+  /** @param zoom  the context of the first line, -1 for all roots */
+  constructor(
+    readonly tree: Tree,
+    readonly zoom: number,
+    readonly columns: number,
+  ) {
     this.#total = costsOf(tree).total
   }
 
@@ -63,16 +61,13 @@ export class Flame {
       if (at === this.zoom) break
     }
     if (this.zoom >= 0 && way[way.length - 1] !== this.zoom) return undefined
-    let found: { level: number; index: number } | undefined
     for (let level = way.length - 1; level >= 0; level--) {
       const index = this.level(level).findIndex(
         (box) => box.node === way[way.length - 1 - level] && box.contexts === 1,
       )
-      if (index < 0) continue
-      found = { level, index }
-      break
+      if (index >= 0) return { level, index }
     }
-    return found
+    return undefined
   }
 
   /** The callees of a box, from left to right. */

@@ -41,7 +41,7 @@ export function glyphsOf({ unicode }: FrameScene): Glyphs {
 }
 
 /** What a view draws besides what all have. */
-export interface ScreenParts<Page> {
+interface ScreenParts<Page> {
   status(): readonly Line[]
   /** Heads of columns, one line above rows; absent where there are none. */
   head?(): Line
@@ -61,20 +61,10 @@ export function screenLines<Page extends string>(
   if (small !== null) return small
   const body = shown === undefined ? parts.rows() : parts.page(shown).slice(first)
   const head = parts.head === undefined ? [] : [shown === undefined ? parts.head() : []]
-  return frameLines(scene, [...parts.status(), ...head], body, parts.bottom())
-}
-
-/** The top, as much of the body as fits, and the two lines at the bottom. */
-function frameLines(
-  scene: FrameScene,
-  top: readonly Line[],
-  body: readonly Line[],
-  bottom: readonly [Line, Line],
-): Line[] {
   const room = scene.rows - BOTTOM_LINES
-  const lines = [...top, ...body].slice(0, room)
+  const lines = [...parts.status(), ...head, ...body].slice(0, room)
   while (lines.length < room) lines.push([])
-  return [...lines, ...bottom]
+  return [...lines, ...parts.bottom()]
 }
 
 /** Instead of all other lines; null where there is room for them. */

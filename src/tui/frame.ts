@@ -21,17 +21,14 @@ export type Leave = 'quit' | NodeJS.Signals
 export type FrameSource = Omit<LiveSource, 'snapshot'>
 
 /** `Picture` is what a view shows of the session at one moment. */
-export abstract class Frame<Picture> {
-  readonly #source: FrameSource
-  readonly #screen: Screen
-  readonly #periodMs: number
+export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
   readonly #left: Promise<Leave>
   #leave: (how: Leave) => void = () => {}
   #timer: NodeJS.Timeout | undefined
   #done = false
   /** As soon as a file has been written. */
   #isLeaving = false
-  #paused = false
+  protected isPaused = false
   /** About to be paused: the picture to be frozen is on its way. */
   #freezing = false
   #ended: string | undefined
@@ -41,10 +38,11 @@ export abstract class Frame<Picture> {
   #isStill = false
 
   /** @param periodMs  from the begin of a turn to that of the next */
-  constructor(source: FrameSource, screen: Screen, periodMs: number) {
-    this.#source = source
-    this.#screen = screen
-    this.#periodMs = periodMs
+  constructor(
+    protected readonly source: Source,
+    protected readonly screen: Screen,
+    private readonly periodMs: number,
+  ) {
     this.#left = new Promise((resolve) => {
       this.#leave = resolve
     })
@@ -76,7 +74,7 @@ export abstract class Frame<Picture> {
       await this.refresh()
       const spent = performance.now() - begun
       // A tree that takes long gets as much rest: keys, and the recorder on few cores, want their half.
-      if (!this.#done) this.#timer = setTimeout(turn, Math.max(this.#periodMs - spent, spent))
+      if (!this.#done) this.#timer = setTimeout(turn, Math.max(this.periodMs - spent, spent))
     }
     void turn()
     return this.#left
@@ -91,7 +89,7 @@ export abstract class Frame<Picture> {
   }
 
   get #isFile(): boolean {
-    return this.#source.status().phase === 'file'
+    return this.source.status().phase === 'file'
   }
 
   get #isNoticeOver(): boolean {
@@ -104,7 +102,7 @@ export abstract class Frame<Picture> {
     const { scene } = this
     const lines = this.lines(scene)
     const dialog = isTooSmall(scene) ? undefined : this.#openDialog
-    this.#screen.draw(dialog === undefined ? lines : dialog.over(lines, scene))
+    this.screen.draw(dialog === undefined ? lines : dialog.over(lines, scene))
   }
 
   /** Of a view's own. */
@@ -116,28 +114,19 @@ export abstract class Frame<Picture> {
     return [this.#dialog, this.ownDialog].find((it) => it?.isOpen === true)
   }
 
-  /** Freezes what is shown as it is, without another picture. */
-  protected stand(): void {
-    this.#paused = true
-  }
-
-  protected get isPaused(): boolean {
-    return this.#paused
-  }
-
   /** What was frozen, or about to be, means nothing any more: new pictures come. */
   protected thaw(): void {
-    this.#paused = false
+    this.isPaused = false
     this.#freezing = false
   }
 
   /** Whether new pictures come. */
   protected get isMoving(): boolean {
-    return !this.#paused && !this.#isStill && this.#ended === undefined
+    return !this.isPaused && !this.#isStill && this.#ended === undefined
   }
 
   protected async renew(stays = false): Promise<void> {
-    const paused = this.#paused
+    const paused = this.isPaused
     let picture: Picture
     try {
       picture = await this.ask(stays)
@@ -147,19 +136,19 @@ export abstract class Frame<Picture> {
       return
     }
     // Meanwhile the view may have been frozen.
-    if (this.#paused === paused && !this.#done) this.take(picture)
+    if (this.isPaused === paused && !this.#done) this.take(picture)
     this.#isStill = this.#isFile
   }
 
   protected get scene(): FrameScene {
-    const { columns, rows, unicode } = this.#screen
-    const status = this.#source.status()
+    const { columns, rows, unicode } = this.screen
+    const status = this.source.status()
     return {
       columns,
       rows,
       unicode,
       status,
-      paused: this.#paused,
+      paused: this.isPaused,
       ended: this.#ended,
       notice: this.#notice?.text,
     }
@@ -173,11 +162,6 @@ export abstract class Frame<Picture> {
   protected readonly tell: Tell = (text, isFailure) => {
     this.say(text, isFailure)
     this.draw()
-  }
-
-  /** Sends a text to the clipboard of the user's terminal. */
-  protected copy(text: string): void {
-    this.#screen.copy(text)
   }
 
   protected unsay(): void {
@@ -201,22 +185,22 @@ export abstract class Frame<Picture> {
   #onKey(key: string): void {
     if (this.#done) return
     if (this.#notice?.until === Number.POSITIVE_INFINITY) this.unsay()
-    if (key === 'C-c' || (key === 'q' && isTooSmall(this.#screen))) this.quit()
-    else if (isTooSmall(this.#screen)) return
+    if (key === 'C-c' || (key === 'q' && isTooSmall(this.screen))) this.quit()
+    else if (isTooSmall(this.screen)) return
     else if (this.#openDialog !== undefined) this.#openDialog.press(key)
     else this.press(key)
     this.draw()
   }
 
   #onMouse(mouse: Mouse): void {
-    if (this.#done || isTooSmall(this.#screen) || this.#openDialog !== undefined) return
+    if (this.#done || isTooSmall(this.screen) || this.#openDialog !== undefined) return
     this.point(mouse)
     this.draw()
   }
 
   async #onEnded(reason: string): Promise<void> {
     if (this.#done) return
-    if (!this.#paused) await this.renew(true)
+    if (!this.isPaused) await this.renew(true)
     this.unsay()
     this.#ended = reason
     this.draw()
@@ -241,13 +225,13 @@ export abstract class Frame<Picture> {
   }
 
   suspend(): void {
-    this.#screen.suspend()
+    this.screen.suspend()
   }
 
   /** What is frozen is one picture more. */
   pause(): void {
     if (this.#freezing) this.#freezing = false
-    else if (this.#paused || this.#ended !== undefined) this.#paused = !this.#paused
+    else if (this.isPaused || this.#ended !== undefined) this.isPaused = !this.isPaused
     else void this.#freeze()
   }
 
@@ -256,7 +240,7 @@ export abstract class Frame<Picture> {
     await this.renew(true)
     if (!this.#freezing) return // pressed twice
     this.#freezing = false
-    this.#paused = true
+    this.isPaused = true
     this.draw()
   }
 
@@ -272,7 +256,7 @@ export abstract class Frame<Picture> {
 
   /** Whether anything more will be recorded. */
   protected get goesOn(): boolean {
-    return this.#ended === undefined && this.#source.status().phase !== 'ended'
+    return this.#ended === undefined && this.source.status().phase !== 'ended'
   }
 
   reset(): void {
@@ -280,7 +264,7 @@ export abstract class Frame<Picture> {
       this.say('the session has ended: nothing more would be recorded, so counts stay')
       return
     }
-    this.#source.reset()
+    this.source.reset()
     this.say('counts and times begin at zero')
   }
 }

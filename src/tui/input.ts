@@ -83,19 +83,14 @@ export class InputParser {
   }
 }
 
+const CHARACTERS: { readonly [character: string]: string } = {
+  ...{ '\r': 'enter', '\n': 'enter', '\t': 'tab', ' ': 'space' },
+  ...{ '\x7f': 'backspace', '\b': 'backspace' },
+}
+
 function nameOfCharacter(character: string): string | undefined {
-  switch (character) {
-    case '\r':
-    case '\n':
-      return 'enter'
-    case '\t':
-      return 'tab'
-    case ' ':
-      return 'space'
-    case '\x7f':
-    case '\b':
-      return 'backspace'
-  }
+  const known = CHARACTERS[character]
+  if (known !== undefined) return known
   const code = character.codePointAt(0)!
   if (code >= 1 && code <= 26) return `C-${String.fromCharCode(code + 96)}`
   return code < 32 || (code >= 0x80 && code < 0xa0) ? undefined : character

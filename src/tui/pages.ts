@@ -8,26 +8,12 @@ import type { Mouse } from './screen.ts'
  * @param room  lines on the screen
  */
 export function stepOf(key: string, room: number): number | undefined {
-  switch (key) {
-    case 'up':
-    case 'k':
-      return -1
-    case 'down':
-    case 'j':
-      return 1
-    case 'pageup':
-      return -room
-    case 'pagedown':
-      return room
-    case 'home':
-    case 'g':
-      return Number.NEGATIVE_INFINITY
-    case 'end':
-    case 'G':
-      return Number.POSITIVE_INFINITY
-    default:
-      return undefined
+  const steps: Readonly<Record<string, number>> = {
+    ...{ up: -1, k: -1, down: 1, j: 1, pageup: -room, pagedown: room },
+    ...{ home: Number.NEGATIVE_INFINITY, g: Number.NEGATIVE_INFINITY },
+    ...{ end: Number.POSITIVE_INFINITY, G: Number.POSITIVE_INFINITY },
   }
+  return steps[key]
 }
 
 export class Pages<Name extends string> {

@@ -23,19 +23,17 @@ export function runRegionView(source: RegionSource, screen: Screen): Promise<Lea
 }
 
 /** Exported for tests, which call `refresh` when they want. */
-export class RegionView extends Frame<readonly RegionTimes[]> {
-  readonly #source: RegionSource
+export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
   readonly #pages = new Pages<FramePage>()
   #regions: readonly RegionTimes[] = []
   #selected = 0
 
   constructor(source: RegionSource, screen: Screen) {
     super(source, screen, PERIOD_MS)
-    this.#source = source
   }
 
   protected override ask(): Promise<RegionTimes[]> {
-    return this.#source.regions()
+    return this.source.regions()
   }
 
   protected override take(regions: readonly RegionTimes[]): void {
@@ -51,8 +49,8 @@ export class RegionView extends Frame<readonly RegionTimes[]> {
       ...scene,
       regions: this.#regions,
       selected: this.#selected,
-      overheadNs: this.#source.overheadNs,
-      methodName: (id) => this.#source.methodName(id),
+      overheadNs: this.source.overheadNs,
+      methodName: (id) => this.source.methodName(id),
       pages: this.#pages,
     }
   }

@@ -2,7 +2,6 @@
 
 import { clean, count, cut, pad, percent, right, signature, tail, width } from './format.ts'
 import {
-  BOTTOM_LINES,
   between,
   type FrameScene,
   glyphsOf,
@@ -17,38 +16,20 @@ import {
   warningLines,
 } from './frame-lines.ts'
 import type { FramePage } from './keys.ts'
-import type { Scene } from './lines.ts'
+import { bodyRows, type Scene } from './lines.ts'
 import type { NameField } from './name-field.ts'
 import type { Pages } from './pages.ts'
-import { CHOOSER_BINDINGS, type ChooserPage, type ChooserRow } from './root-choice.ts'
+import { CHOOSER_BINDINGS, type ChooserPage, type RootChoice } from './root-choice.ts'
 import type { Line, Run } from './screen.ts'
 
 export interface ChooserScene extends Scene {
-  readonly choice: {
-    readonly rows: readonly ChooserRow[]
-    readonly samples: number
-    readonly samplesNow: number
-    readonly threads: number
-  }
+  readonly choice: RootChoice
   readonly page: ChooserPage
   readonly selected: number
   readonly first: number
   readonly field: NameField
   readonly asked: string | undefined
   readonly pages: Pages<FramePage>
-  isCandidate(id: number): boolean
-}
-
-const TOP_LINES = 3
-
-/** Rows that fit on the screen. */
-export function listRoom({ rows }: Pick<FrameScene, 'rows'>): number {
-  return Math.max(1, rows - TOP_LINES - BOTTOM_LINES)
-}
-
-/** Lines of a page. */
-export function helpSize(scene: ChooserScene, page: FramePage): number {
-  return pageOf(scene, page).length
 }
 
 export function chooserLines(scene: ChooserScene): Line[] {
@@ -67,16 +48,18 @@ const TITLES: Readonly<Record<ChooserPage, string>> = {
   name: 'by name',
 }
 
-function lookedAt({ columns, choice: { samples, samplesNow, threads }, page }: ChooserScene): Line {
+function lookedAt({ columns, choice, page }: ChooserScene): Line {
+  const { events: samples, threads } = choice.snapshot
+  const samplesNow = choice.samplesNow()
   const views = Object.entries(TITLES).map(
     ([name, title]): Run => (name === page ? run(` ${title} `, 'title') : run(` ${title} `, 'dim')),
   )
-  const more = samplesNow > samples ? `, ${count(samplesNow)} by now` : ` of ${count(threads)} threads`
+  const more = samplesNow > samples ? `, ${count(samplesNow)} by now` : ` of ${count(threads.length)} threads`
   const looked = [run(` whole JVM  ${count(samples)} samples${more}`, 'dim')]
   return between(looked, views, columns)
 }
 
-function pageOf(scene: ChooserScene, page: FramePage): Line[] {
+export function pageOf(scene: FrameScene, page: FramePage): Line[] {
   if (page === 'warnings') return warningLines(scene)
   return [
     ...keyLines(CHOOSER_BINDINGS, scene),
@@ -110,19 +93,20 @@ function bodyOf(scene: ChooserScene): Line[] {
 
 /** Names of candidates get a star. */
 function marking(scene: ChooserScene): Scene {
-  const { nameOf, isCandidate } = scene
+  const { choice, nameOf } = scene
+  const roots = new Set(choice.rows.filter((it) => it.returns).map((it) => it.root))
   return {
     ...scene,
     nameOf: (id) => {
       const name = nameOf(id)
-      return isCandidate(id) ? { ...name, method: `${name.method} *` } : name
+      return roots.has(choice.rootOf(name) ?? '') ? { ...name, method: `${name.method} *` } : name
     },
   }
 }
 
 function candidateRows(scene: ChooserScene): Line[] {
   const { choice, columns, selected, first } = scene
-  const rows = choice.rows.slice(first, first + listRoom(scene))
+  const rows = choice.rows.slice(first, first + bodyRows(scene.rows))
   return rows.map((row, i) => {
     const { root, share, seen, depth, threads, returns } = row
     const numbers = `${right(percent(share, 1), 8)}${right(count(seen, 6), 7)}${right(count(depth, 6), 7)}${right(count(threads.length, 7), 9)}  `
@@ -134,8 +118,8 @@ function candidateRows(scene: ChooserScene): Line[] {
   })
 }
 
-function nameRows({ columns, field, first, ...scene }: ChooserScene): Line[] {
-  const names = field.fitting.slice(first, first + listRoom(scene))
+function nameRows({ columns, field, first, rows }: ChooserScene): Line[] {
+  const names = field.fitting.slice(first, first + bodyRows(rows))
   return names.map((name, i) => [
     run(
       pad(`   ${cut(clean(name), columns - 3)}`, columns),
@@ -156,7 +140,8 @@ function detailLine(scene: ChooserScene): Line {
     return say(`Enter: attach with root ${asked}; Esc: back`, 'warning', columns)
   }
   const shown = pages.shown
-  const message = messageLine(scene, pages, shown ? helpSize(scene, shown) : 0, listRoom(scene))
+  const lines = shown ? pageOf(scene, shown).length : 0
+  const message = messageLine(scene, pages, lines, bodyRows(scene.rows))
   if (message !== null) return message
   if (page === 'name') {
     const known = 'classes that are loaded, and their methods that run often; any other can be typed'

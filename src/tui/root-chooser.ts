@@ -5,19 +5,19 @@ import { costsOf } from '../cct/metric.ts'
 import { Frame, type FrameSource, type Leave } from './frame.ts'
 import type { FrameScene } from './frame-lines.ts'
 import type { FramePage } from './keys.ts'
+import { bodyRows, TOP_LINES } from './lines.ts'
 import type { LiveStatus } from './live-source.ts'
 import { LiveModel } from './model.ts'
 import { NameField } from './name-field.ts'
 import { Pages, stepOf } from './pages.ts'
 import { CHOOSER_BINDINGS, type ChooserPage, type RootChoice } from './root-choice.ts'
-import { type ChooserScene, chooserLines, helpSize, listRoom } from './root-chooser-lines.ts'
+import { type ChooserScene, chooserLines, pageOf } from './root-chooser-lines.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 import type { View } from './views/view.ts'
 
 /** Nothing moves but words to the user. */
 const PERIOD_MS = 500
 const WHEEL_ROWS = 3
-const TOP_LINES = 3
 
 export interface Chosen {
   readonly left: Leave
@@ -69,7 +69,7 @@ export class RootChooser extends Frame<null> {
   protected override take(): void {}
 
   protected override lines(scene: FrameScene): Line[] {
-    const room = listRoom(scene)
+    const room = bodyRows(scene.rows)
     const { columns } = scene
     if (this.#model.bodyRows !== room || this.#model.columns !== columns) this.#model.resize(room, columns)
     this.#scroll(room)
@@ -77,17 +77,11 @@ export class RootChooser extends Frame<null> {
   }
 
   #sceneOf(scene: FrameScene): ChooserScene {
-    const { snapshot, rows } = this.#choice
-    const marked = new Set(rows.filter((it) => it.returns).map((it) => it.root))
     return {
       ...scene,
       model: this.#model,
       nameOf: (id) => this.#choice.methodName(id),
-      isCandidate: (id) => marked.has(this.#choice.rootOf(this.#choice.methodName(id)) ?? ''),
-      choice: {
-        ...{ rows, samples: snapshot.events, threads: snapshot.threads.length },
-        samplesNow: this.#choice.samplesNow(),
-      },
+      choice: this.#choice,
       page: this.#page,
       selected: this.#selected,
       first: this.#first,
@@ -136,7 +130,7 @@ export class RootChooser extends Frame<null> {
   get #pageSize(): [all: number, room: number] {
     const { scene } = this
     const { shown } = this.#pages
-    return [shown === undefined ? 0 : helpSize(this.#sceneOf(scene), shown), listRoom(scene)]
+    return [shown === undefined ? 0 : pageOf(scene, shown).length, bodyRows(scene.rows)]
   }
 
   #pressOnName(key: string): void {

@@ -187,10 +187,6 @@ export async function openScreen(
 }
 
 class TerminalScreen implements Screen {
-  readonly unicode: boolean
-  readonly #screen: BlessedScreen
-  readonly #input: NodeJS.ReadStream
-  readonly #output: NodeJS.WriteStream
   readonly #palette: 0 | 1 | 2
   readonly #isTmux: boolean
   readonly #parser = new InputParser()
@@ -198,7 +194,6 @@ class TerminalScreen implements Screen {
   readonly #mouseListeners: ((mouse: Mouse) => void)[] = []
   readonly #resizeListeners: (() => void)[] = []
   readonly #signalListeners: ((signal: NodeJS.Signals) => void)[] = []
-  readonly #signals: readonly NodeJS.Signals[]
   #escapeTimer: NodeJS.Timeout | undefined
   #drawn: readonly Line[] = []
   /** Lines that hold a double-width character, as the terminal shows them. */
@@ -209,18 +204,13 @@ class TerminalScreen implements Screen {
   #isBehind = false
 
   constructor(
-    screen: BlessedScreen,
-    input: NodeJS.ReadStream,
-    output: NodeJS.WriteStream,
-    unicode: boolean,
+    private readonly screen: BlessedScreen,
+    private readonly input: NodeJS.ReadStream,
+    private readonly output: NodeJS.WriteStream,
+    readonly unicode: boolean,
     env: Environment,
-    signals: readonly NodeJS.Signals[],
+    private readonly signals: readonly NodeJS.Signals[],
   ) {
-    this.#screen = screen
-    this.#signals = signals
-    this.#input = input
-    this.#output = output
-    this.unicode = unicode
     // Of these, Node.js takes the first for one with colours.
     const isMonochrome = /^vt\d/.test(env.TERM ?? '') && env.FORCE_COLOR === undefined
     const depth = isMonochrome ? 1 : output.getColorDepth(env)
@@ -234,7 +224,7 @@ class TerminalScreen implements Screen {
     input.resume()
     output.on('resize', this.#onResize)
     output.on('error', this.#onOutputError)
-    for (const signal of this.#signals) process.on(signal, this.#onSignal)
+    for (const signal of this.signals) process.on(signal, this.#onSignal)
     process.on('SIGCONT', this.#onContinue)
     process.on('uncaughtExceptionMonitor', this.#onExit)
     process.on('exit', this.#onExit)
@@ -243,38 +233,38 @@ class TerminalScreen implements Screen {
   }
 
   get columns(): number {
-    return this.#screen.program.cols
+    return this.screen.program.cols
   }
 
   get rows(): number {
-    return this.#screen.program.rows
+    return this.screen.program.rows
   }
 
   draw(lines: readonly Line[]): void {
     if (this.#destroyed) return
     this.#drawn = lines
     if (this.#suspended || this.#isBehind) return
-    if (this.#output.writableLength > 0) {
+    if (this.output.writableLength > 0) {
       this.#catchUp()
       return
     }
-    const cells = this.#screen.lines
+    const cells = this.screen.lines
     for (let row = 0; row < cells.length; row++) this.#fill(row, lines[row] ?? [])
-    this.#screen.draw(0, cells.length - 1)
-    this.#screen.program.flush()
+    this.screen.draw(0, cells.length - 1)
+    this.screen.program.flush()
   }
 
   /** Draws what is to be shown by then, once the terminal has taken all. */
   #catchUp(): void {
     this.#isBehind = true
-    this.#output.write('', () => {
+    this.output.write('', () => {
       this.#isBehind = false
       this.draw(this.#drawn)
     })
   }
 
   #fill(row: number, line: Line): void {
-    const cells = this.#screen.lines[row]!
+    const cells = this.screen.lines[row]!
     const columns = cells.length
     let at = 0
     let wide = false
@@ -295,7 +285,7 @@ class TerminalScreen implements Screen {
     while (at < columns) this.#put(cells, at++, PLAIN, ' ')
     cells.dirty = true
     if (wide || this.#wide.has(row)) {
-      for (const cell of this.#screen.olines[row]!) cell[0] = -1
+      for (const cell of this.screen.olines[row]!) cell[0] = -1
       if (wide) this.#wide.add(row)
       else this.#wide.delete(row)
     }
@@ -325,15 +315,15 @@ class TerminalScreen implements Screen {
   }
 
   copy(text: string): void {
-    if (!this.#destroyed && !this.#suspended) this.#output.write(clipboardSequence(text, this.#isTmux))
+    if (!this.#destroyed && !this.#suspended) this.output.write(clipboardSequence(text, this.#isTmux))
   }
 
   suspend(): void {
     if (this.#destroyed || this.#suspended) return
     this.#suspended = true
-    this.#output.write(MOUSE_OFF)
-    this.#screen.leave()
-    this.#input.setRawMode?.(false)
+    this.output.write(MOUSE_OFF)
+    this.screen.leave()
+    this.input.setRawMode?.(false)
     // The whole job, as the terminal itself would: whatever started us waits in it. SIGCONT brings us
     // back; the timer does where nobody could, since a job without a shell above it is not stopped.
     process.kill(0, 'SIGTSTP')
@@ -346,22 +336,22 @@ class TerminalScreen implements Screen {
     if (this.#destroyed) return
     this.#destroyed = true
     clearTimeout(this.#escapeTimer)
-    this.#input.off('data', this.#onData)
-    this.#input.off('end', this.#onHangup)
-    this.#output.off('resize', this.#onResize)
-    for (const signal of this.#signals) process.off(signal, this.#onSignal)
+    this.input.off('data', this.#onData)
+    this.input.off('end', this.#onHangup)
+    this.output.off('resize', this.#onResize)
+    for (const signal of this.signals) process.off(signal, this.#onSignal)
     process.off('SIGCONT', this.#onContinue)
     process.off('uncaughtExceptionMonitor', this.#onExit)
     process.off('exit', this.#onExit)
     try {
-      this.#screen.destroy()
+      this.screen.destroy()
     } catch {
       // A library that fails now must not keep the terminal from being put back.
     }
     try {
-      if (this.#output.writable) this.#output.write(RESTORE)
-      this.#input.setRawMode?.(false)
-      this.#input.pause()
+      if (this.output.writable) this.output.write(RESTORE)
+      this.input.setRawMode?.(false)
+      this.input.pause()
     } catch {
       // The terminal has gone.
     }
@@ -384,11 +374,11 @@ class TerminalScreen implements Screen {
 
   readonly #onResize = (): void => {
     if (this.#destroyed) return
-    const { program } = this.#screen
-    program.cols = this.#output.columns
-    program.rows = this.#output.rows
+    const { program } = this.screen
+    program.cols = this.output.columns
+    program.rows = this.output.rows
     this.#wide.clear()
-    this.#screen.alloc()
+    this.screen.alloc()
     for (const listener of this.#resizeListeners) listener()
   }
 
@@ -411,13 +401,13 @@ class TerminalScreen implements Screen {
     if (this.#destroyed) return
     this.#suspended = false
     // Where somebody else has stopped us the shell has changed modes that Node.js takes for ours still. In the background this stops us again, as it should.
-    this.#input.setRawMode?.(false)
-    this.#input.setRawMode?.(true)
-    this.#input.resume()
-    this.#screen.leave()
-    this.#screen.enter()
-    this.#screen.program.flush()
-    this.#output.write(MOUSE_ON)
+    this.input.setRawMode?.(false)
+    this.input.setRawMode?.(true)
+    this.input.resume()
+    this.screen.leave()
+    this.screen.enter()
+    this.screen.program.flush()
+    this.output.write(MOUSE_ON)
     this.#wide.clear()
     this.draw(this.#drawn)
   }

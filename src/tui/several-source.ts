@@ -6,7 +6,7 @@ import { type Part, UnionIds, unionOf } from '../cct/union.ts'
 import type { Keeper } from './keeper.ts'
 import type { LiveSource, LiveStatus } from './live-source.ts'
 
-export interface OneOfSeveral {
+interface OneOfSeveral {
   readonly pid: number
   /** Main class or jar. */
   readonly name: string
@@ -31,7 +31,7 @@ export function severalSource(
       const shown = members.filter((it) => !it.isOut)
       const pictures = await Promise.all(shown.map((it) => it.picture()))
       const parts = pictures.map(({ merged }, i): Part => {
-        const { source } = shown[i]!
+        const { source } = shown[i]!.jvm
         return { tree: merged, nameOf: (id) => source.methodName(id) }
       })
       const sum = (key: 'events' | 'waitNs' | 'healed'): number =>
@@ -39,7 +39,7 @@ export function severalSource(
       return {
         merged: unionOf(parts, ids),
         threads: perThread
-          ? shown.map(({ pid, name }, i) => ({ id: pid, name, tree: unionOf([parts[i]!], ids) }))
+          ? shown.map(({ jvm: { pid, name } }, i) => ({ id: pid, name, tree: unionOf([parts[i]!], ids) }))
           : [],
         ...{ events: sum('events'), waitNs: sum('waitNs'), healed: sum('healed') },
       }
@@ -55,40 +55,34 @@ export function severalSource(
       for (const member of members) member.reset(isAnyLeft)
     },
     keeper,
-    ended: Promise.all(members.map(({ source }) => source.ended)).then((reasons) =>
+    ended: Promise.all(members.map(({ jvm }) => jvm.source.ended)).then((reasons) =>
       reasons.length === 1 ? reasons[0]! : 'all of the JVMs, or their sessions, have ended',
     ),
   }
 }
 
 class Member {
-  readonly pid: number
-  readonly name: string
-  readonly source: LiveSource
   /** Why it is over; undefined while it is not. */
   ended: string | undefined
   /** It had ended when all was set to zero: of what is shown now it has no part. */
   isOut = false
   #latest: Snapshot | undefined
 
-  constructor({ pid, name, source }: OneOfSeveral) {
-    this.pid = pid
-    this.name = name
-    this.source = source
-    void source.ended.then((reason) => {
+  constructor(readonly jvm: OneOfSeveral) {
+    void jvm.source.ended.then((reason) => {
       this.ended = reason
     })
   }
 
   reset(isAnyLeft: boolean): void {
     if (isAnyLeft && this.ended !== undefined) this.isOut = true
-    this.source.reset()
+    this.jvm.source.reset()
   }
 
   /** The newest; of one whose session has ended, the last that there was. */
   async picture(): Promise<Snapshot> {
     try {
-      this.#latest = await this.source.snapshot(false)
+      this.#latest = await this.jvm.source.snapshot(false)
     } catch (error) {
       if (this.ended === undefined || this.#latest === undefined) throw error
     }
@@ -97,13 +91,13 @@ class Member {
 }
 
 function statusOf(members: readonly Member[], refusals: readonly string[]): LiveStatus {
-  const all = members.map(({ source }) => source.status())
+  const all = members.map(({ jvm }) => jvm.source.status())
   const first = all[0]!
   const sum = (of: (status: LiveStatus) => number): number => all.reduce((total, it) => total + of(it), 0)
   const each = (of: (status: LiveStatus) => string): string => [...new Set(all.map(of))].join(', ')
   const phases = all.map(({ phase }, i) => (members[i]!.ended === undefined ? phase : 'ended'))
   const going = phases.filter((it) => it !== 'ended')
-  const messages = members.flatMap(({ pid }, i) => {
+  const messages = members.flatMap(({ jvm: { pid } }, i) => {
     const { message } = all[i]!
     return message === undefined ? [] : [`JVM ${pid}: ${message}`]
   })
@@ -124,8 +118,8 @@ function statusOf(members: readonly Member[], refusals: readonly string[]): Live
     ...(messages.length === all.length && { message: messages[0]! }),
     warnings: [
       ...refusals,
-      ...members.flatMap(({ pid, ended }) => (ended === undefined ? [] : [`JVM ${pid}: ${ended}`])),
-      ...members.flatMap(({ pid }, i) => all[i]!.warnings.map((it) => `JVM ${pid}: ${it}`)),
+      ...members.flatMap(({ jvm: { pid }, ended }) => (ended === undefined ? [] : [`JVM ${pid}: ${ended}`])),
+      ...members.flatMap(({ jvm: { pid } }, i) => all[i]!.warnings.map((it) => `JVM ${pid}: ${it}`)),
     ],
   }
 }

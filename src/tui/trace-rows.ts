@@ -60,40 +60,38 @@ const NONE = -1
 
 /** Calls of a trace, and what has been worked out of them. */
 export class TraceRows {
-  readonly #calls: readonly TracedCall[]
-  readonly #nameOf: (id: number) => MethodName
-  readonly #tellsWaits: boolean
   /** Index of the slowest call. */
   readonly slowest: number
   readonly #ordered = kept(orderedCalls)
   /** What has a row however small it is among others, with all that called it. */
   readonly #kept = new WeakMap<TraceTrack, Set<number>>()
   readonly #stepsOf = kept((call: TracedCall) => {
-    const waits = (method: number): boolean => isWait(this.#nameOf(method))
-    return criticalSteps(call, this.#tellsWaits ? waits : undefined)
+    const waits = (method: number): boolean => isWait(this.nameOf(method))
+    return criticalSteps(call, this.tellsWaits ? waits : undefined)
   })
 
   /** @param tellsWaits  what threads wait for has rows, so it is known when they wait */
-  constructor(calls: readonly TracedCall[], nameOf: (id: number) => MethodName, tellsWaits: boolean) {
-    this.#calls = calls
-    this.#nameOf = nameOf
-    this.#tellsWaits = tellsWaits
+  constructor(
+    private readonly calls: readonly TracedCall[],
+    private readonly nameOf: (id: number) => MethodName,
+    private readonly tellsWaits: boolean,
+  ) {
     this.slowest = calls.reduce((most, it, i) => (durationNs(it) > durationNs(calls[most]!) ? i : most), 0)
   }
 
   /** @param least  share of the call in per cent, below which there is no row */
   rows(isOpen: OpenState, least: number): TraceRow[] {
-    return this.#calls.flatMap((call, i) => [...this.#callRows(call, i, isOpen, least)])
+    return this.calls.flatMap((call, i) => [...this.#callRows(call, i, isOpen, least)])
   }
 
   ordered(call: number, track: number): OrderedCalls {
-    return this.#ordered(this.#calls[call]!.tracks[track]!)
+    return this.#ordered(this.calls[call]!.tracks[track]!)
   }
 
   /** Where these methods were called, in the order of calls, of their threads, and of time. */
   places(isMeant: (method: number) => boolean): Place[] {
     const found: Place[] = []
-    for (const [call, { tracks }] of this.#calls.entries()) {
+    for (const [call, { tracks }] of this.calls.entries()) {
       for (const track of tracks.keys()) {
         const { method } = this.ordered(call, track).tree
         for (const [node, id] of method.entries()) if (isMeant(id)) found.push({ call, track, node })
@@ -105,7 +103,7 @@ export class TraceRows {
   /** Has a place among rows, and not among those that are too many: with `keysAbove` it is on the screen, if nothing is left out. */
   keep({ call, track, node }: Place): void {
     const { parent } = this.ordered(call, track).tree
-    const of = this.#calls[call]!.tracks[track]!
+    const of = this.calls[call]!.tracks[track]!
     const kept = this.#kept.get(of) ?? new Set()
     for (let at = node; at >= 0; at = parent[at]!) kept.add(at)
     this.#kept.set(of, kept)
@@ -159,7 +157,7 @@ export class TraceRows {
     const key = `${i} path`
     const steps = this.#stepsOf(call)
     const open = isOpen(key) ?? true
-    const isAssumed = steps.length > 1 && !this.#tellsWaits
+    const isAssumed = steps.length > 1 && !this.tellsWaits
     yield {
       ...{ key, depth: 1, open, wholeNs, call: i },
       text: `critical path, ${plural(steps.length, 'step')}`,
@@ -199,9 +197,9 @@ export class TraceRows {
     const { tree, startNs } = this.ordered(call, track)
     const { size, method } = tree
     const { calls, totalNs } = tree.metrics as { readonly [name: string]: Float64Array }
-    const wholeNs = durationNs(this.#calls[call]!)
+    const wholeNs = durationNs(this.calls[call]!)
     const leastNs = (wholeNs * least) / 100
-    const kept = this.#kept.get(this.#calls[call]!.tracks[track]!)
+    const kept = this.#kept.get(this.calls[call]!.tracks[track]!)
     const stack: { next: number; readonly children: readonly number[]; readonly left: number; of: number }[] =
       []
     const below = (of: number): void => {

@@ -180,20 +180,13 @@ function chartLines(chart: Chart, { height, cells, glyphs, unit, isSelected }: C
   const least = known.reduce((a, b) => Math.min(a, b), largest)
   const text = (value: number) => valueText(value, chart.unit, unit, glyphs)
   const now = values.at(-1) ?? Number.NaN
+  const latest = Number.isNaN(now) ? '-' : text(now)
   const range = known.length === 0 ? '' : `${text(least)} to ${text(largest)}`
   const bars = barLines(values, largest, height, glyphs)
+  const texts = height === 1 ? [`${latest}, ${range}`] : [latest, range]
   return bars.map((bar, line): Line => {
     const head = pad(line === 0 ? ` ${label}` : '', LABEL_CELLS)
-    const numbers =
-      height === 1
-        ? `${Number.isNaN(now) ? '-' : text(now)}, ${range}`
-        : line === 0
-          ? Number.isNaN(now)
-            ? '-'
-            : text(now)
-          : line === 1
-            ? range
-            : ''
+    const numbers = texts[line] ?? ''
     return [
       run(head, isSelected && line === 0 ? 'selected' : 'dim'),
       run(' '.repeat(cells - values.length)),
