@@ -75,33 +75,42 @@ export async function containersNamed(
 ): Promise<IsInside> {
   const seen = insideNamed(name)
   if (seen !== undefined && isId(name)) return seen
-  const asks = asked.map((client) => (client === 'crictl' ? byCri(name) : byName(name)(client)))
+  const asks = asked.map((client) => (client === 'crictl' ? byCri(name) : inspected(client, [], name)))
   return await askedFor(`container ${name}`, clients, asked, asks, seen === undefined ? [] : [seen])
 }
 
 /** The same, of one that Kubernetes has on this machine. */
 export async function containerOfPod(what: string, id: string, clients: Clients): Promise<IsInside> {
-  const nerdctl = (asked: Asked): Promise<readonly Found[] | undefined> =>
-    inspected('nerdctl', ['--namespace', 'k8s.io'], id, asked)
-  const asks = [byCri(id), nerdctl, byName(id)('docker'), byName(id)('podman')]
+  const nerdctl = inspected('nerdctl', ['--namespace', 'k8s.io'], id)
+  const asks = [byCri(id), nerdctl, inspected('docker', [], id), inspected('podman', [], id)]
   return await askedFor(what, clients, ENGINES, asks)
 }
 
-interface Asked {
-  readonly clients: Clients
-  /** What those said that do not know it. */
-  readonly said: string[]
+/** One that is asked. */
+class Asked {
+  readonly #clients: Clients
+  isThere = false
+  /** That it does not know it. */
+  readonly said: string[] = []
+  found: readonly Found[] = []
+  problem: JfluidError | undefined
+
+  constructor(clients: Clients) {
+    this.#clients = clients
+  }
+
+  /** What it answers; undefined if it is not there, or does not know. */
+  async ask(client: string, args: readonly string[]): Promise<string | undefined> {
+    // biome-ignore lint/plugin/no-spread: words of one command
+    const answer = await this.#clients.ask(client, ...args)
+    this.isThere ||= answer !== undefined
+    if (answer === undefined || answer.code === 0) return answer?.stdout
+    this.said.push(`${client} says: ${answer.stderr || `exit code ${answer.code}`}`)
+    return undefined
+  }
 }
 
-/** Undefined if the client is not there; empty if it does not know it. */
-type Ask = (asked: Asked) => Promise<readonly Found[] | undefined>
-
-/** What one has answered. */
-interface Answer {
-  readonly found: readonly Found[]
-  readonly said: readonly string[]
-  readonly problem?: JfluidError
-}
+type Ask = (asked: Asked) => Promise<readonly Found[]>
 
 /**
  * Asks all of them at once: one that hangs keeps nobody from being asked.
@@ -116,7 +125,7 @@ async function askedFor(
   asks: readonly Ask[],
   seen: readonly IsInside[] = [],
 ): Promise<IsInside> {
-  const answers = (await answersOf(clients, asks, seen.length > 0)).filter((it) => it !== undefined)
+  const answers = (await answersOf(clients, asks, seen.length > 0)).filter((it) => it.isThere)
   const found = answers.flatMap((it) => it.found)
   const running = found.filter(({ state }) => isRunning(state))
   const here = running.filter(({ pid, id }) => isHere(pid, id))
@@ -130,20 +139,13 @@ async function askedFor(
   if (problem !== undefined) throw problem
   if (names.length === 0) throw new ContainerUnknown(what, ['no control group is called so'])
   if (answers.length === 0) throw new NoContainerClient(what, names)
-  throw new ContainerUnknown(
-    what,
-    answers.flatMap((it) => it.said),
-  )
+  const said = answers.flatMap((it) => it.said)
+  throw new ContainerUnknown(what, said)
 }
 
-/** In the order of the questions; undefined where there is no such client, or no answer any more that is worth a wait. */
-async function answersOf(
-  clients: Clients,
-  asks: readonly Ask[],
-  isFound: boolean,
-): Promise<readonly (Answer | undefined)[]> {
-  const answers: (Answer | undefined)[] = asks.map(() => undefined)
-  const isHad = ({ state, pid, id }: Found): boolean => isRunning(state) && isHere(pid, id)
+/** Those that have answered, in the order of the questions: not those whose answer is not worth a wait any more. */
+async function answersOf(clients: Clients, asks: readonly Ask[], isFound: boolean): Promise<Asked[]> {
+  const answered = new Map<number, Asked>()
   let grace: NodeJS.Timeout | undefined
   await new Promise<void>((resolve, reject) => {
     const enough = (): void => {
@@ -151,94 +153,64 @@ async function answersOf(
     }
     if (isFound) enough()
     const all = asks.map(async (ask, index) => {
-      answers[index] = await answerOf(clients, ask)
-      if (answers[index]?.found.some(isHad)) enough()
+      const asked = new Asked(clients)
+      try {
+        asked.found = await ask(asked)
+      } catch (problem) {
+        if (!(problem instanceof JfluidError)) throw problem
+        asked.problem = problem
+        asked.isThere = true
+      }
+      answered.set(index, asked)
+      if (asked.found.some(({ state, pid, id }) => isRunning(state) && isHere(pid, id))) enough()
     })
     Promise.all(all).then(() => resolve(), reject)
   })
   clearTimeout(grace)
-  return [...answers]
-}
-
-async function answerOf(clients: Clients, ask: Ask): Promise<Answer | undefined> {
-  const said: string[] = []
-  try {
-    const found = await ask({ clients, said })
-    return found === undefined ? undefined : { found, said }
-  } catch (problem) {
-    if (problem instanceof JfluidError) return { found: [], said, problem }
-    throw problem
-  }
+  return asks.flatMap((_, index) => answered.get(index) ?? [])
 }
 
 /** Docker and Podman say running, the CRI CONTAINER_RUNNING. What is paused would not answer. */
 const isRunning = (state: string): boolean => /^(?:CONTAINER_)?RUNNING$/i.test(state)
 
-const byName =
-  (name: string) =>
-  (client: string): Ask =>
-  (asked) =>
-    inspected(client, [], name, asked)
-
-async function inspected(
-  client: string,
-  options: readonly string[],
-  name: string,
-  { clients, said }: Asked,
-): Promise<readonly Found[] | undefined> {
-  // biome-ignore lint/plugin/no-spread: options of one command
-  const answer = await clients.ask(client, ...options, 'container', 'inspect', name)
-  if (answer === undefined) return undefined
-  if (answer.code !== 0) {
-    said.push(`${client} says: ${answer.stderr || `exit code ${answer.code}`}`)
-    return []
+const inspected =
+  (client: string, options: readonly string[], name: string): Ask =>
+  async (asked) => {
+    const answer = await asked.ask(client, [...options, 'container', 'inspect', name])
+    if (answer === undefined) return []
+    const command = `${client} container inspect`
+    return listAt({ all: parseAnswer(command, answer) }, 'all').map((it) => {
+      const [id, pid, state] = [at(it, 'Id'), at(it, 'State', 'Pid'), at(it, 'State', 'Status')]
+      return foundIn(command, { client, id, pid, state })
+    })
   }
-  const command = `${client} container inspect`
-  return listAt({ all: parseAnswer(command, answer.stdout) }, 'all').map((it) =>
-    foundIn(command, {
-      client,
-      id: at(it, 'Id'),
-      pid: at(it, 'State', 'Pid'),
-      state: at(it, 'State', 'Status'),
-    }),
-  )
-}
 
 const byCri =
   (name: string): Ask =>
-  async ({ clients, said }) => {
-    const listed = isId(name) ? [name] : await namedByCri(name, clients, said)
+  async (asked) => {
     const found: Found[] = []
-    for (const id of listed ?? []) {
-      const answer = await clients.ask('crictl', 'inspect', '--output', 'json', id)
-      if (answer === undefined) return undefined
-      if (answer.code !== 0) said.push(`crictl says: ${answer.stderr || `exit code ${answer.code}`}`)
-      else found.push(criFound(answer.stdout))
+    for (const id of isId(name) ? [name] : await namedByCri(name, asked)) {
+      const answer = await asked.ask('crictl', ['inspect', '--output', 'json', id])
+      if (answer !== undefined) found.push(criFound(answer))
     }
-    return listed === undefined ? undefined : found
+    return found
   }
 
 /** Ids of those that run. */
-async function namedByCri(name: string, clients: Clients, said: string[]): Promise<string[] | undefined> {
+async function namedByCri(name: string, asked: Asked): Promise<string[]> {
   const pattern = `^${name.replaceAll('.', '\\.')}$`
-  const answer = await clients.ask('crictl', 'ps', '--name', pattern, '--output', 'json')
-  if (answer === undefined) return undefined
-  if (answer.code !== 0) {
-    said.push(`crictl says: ${answer.stderr || `exit code ${answer.code}`}`)
-    return []
-  }
-  const ids = listAt(parseAnswer('crictl ps', answer.stdout), 'containers').flatMap(
-    (it) => textAt(it, 'id') ?? [],
-  )
-  if (ids.length === 0) said.push('crictl lists none of that name')
+  const answer = await asked.ask('crictl', ['ps', '--name', pattern, '--output', 'json'])
+  if (answer === undefined) return []
+  const ids = listAt(parseAnswer('crictl ps', answer), 'containers').flatMap((it) => textAt(it, 'id') ?? [])
+  if (ids.length === 0) asked.said.push('crictl lists none of that name')
   return ids
 }
 
 function criFound(text: string): Found {
   const command = 'crictl inspect'
   const it = parseAnswer(command, text)
-  const [id, pid] = [at(it, 'status', 'id'), at(it, 'info', 'pid')]
-  return foundIn(command, { client: 'crictl', id, pid, state: at(it, 'status', 'state') })
+  const [id, pid, state] = [at(it, 'status', 'id'), at(it, 'info', 'pid'), at(it, 'status', 'state')]
+  return foundIn(command, { client: 'crictl', id, pid, state })
 }
 
 /** @throws ContainerClientNotUnderstood if one of them is not what it should be */
