@@ -6,7 +6,7 @@ import { checkTogether } from '../options/refusals.ts'
 import type { Flags } from '../options/table.ts'
 import { BadPattern } from '../reveal/errors.ts'
 import { isContainerName } from './containers/name.ts'
-import { checkHere, jvmsInside, jvmsNamed } from './target.ts'
+import { checkHere, jvmsNamed, lookInside } from './target.ts'
 
 /** Each has a buffer for events, and a thread of ours that reads them. */
 const MOST_JVMS = 16
@@ -60,10 +60,10 @@ export function checkAll(
 /**
  * Those that are there now, by a container as well.
  *
- * @throws what `allNamed` and `jvmsInside` do
+ * @throws what `allNamed` and `lookInside` do
  */
 export async function allMeant(text: string): Promise<readonly Jvm[]> {
-  return isContainerName(text) ? notTooMany(text, await jvmsInside(text)) : allNamed(text)
+  return isContainerName(text) ? notTooMany(text, (await lookInside(text)).jvms) : allNamed(text)
 }
 
 /**

@@ -117,8 +117,7 @@ function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
   const { args } = command
   const given: Given = command.opts()
   if (!isGiven(row, given)) return null
-  const names = optionsOf(command.name() as CommandName).filter((it) => SAYS_WHICH.includes(attributeOf(it)))
-  const typed = names.find((it) => command.getOptionValueSource(attributeOf(it)) === 'cli')
+  const typed = typedRows(command).find((it) => SAYS_WHICH.includes(attributeOf(it)))
   const which = args[0] ?? (typed === undefined ? undefined : longOf(typed))
   if (SAYS_WHICH.includes(attributeOf(row)) && which !== undefined)
     return { why: `${which} says which JVM is meant`, isTold: false }
@@ -142,14 +141,13 @@ function refusalOf(row: Row, given: Given): Refusal | null {
 /** Another option excludes this one, and was typed. */
 function exclusionByTyped(command: Command, row: Row): Refusal | null {
   const alone: Given = { [attributeOf(row)]: command.getOptionValue(attributeOf(row)) }
-  const typed = optionsOf(command.name() as CommandName).filter(
-    (it) => command.getOptionValueSource(attributeOf(it)) === 'cli',
-  )
-  for (const other of typed) {
-    const refusal = byExclusion(other, alone)
-    if (refusal !== null) return refusal
-  }
-  return null
+  const refusals = typedRows(command).map((other) => byExclusion(other, alone))
+  return refusals.find((it) => it !== null) ?? null
+}
+
+function typedRows(command: Command): readonly Row[] {
+  const rows = optionsOf(command.name() as CommandName)
+  return rows.filter((it) => command.getOptionValueSource(attributeOf(it)) === 'cli')
 }
 
 function isOnlyTyped({ harmless, notInFile }: Row, value: unknown): boolean {
@@ -264,14 +262,9 @@ export function inForce(
       lines.push([option, clean(typed.length > 0 ? typed.join(', ') : 'true'), 'command line'])
     } else if (row.default !== undefined) lines.push([option, `${value}`, 'default'])
   }
-  const columns = [0, 1].map((i) =>
-    maxOf(
-      lines.map((it) => width(it[i]!)),
-      0,
-    ),
-  )
-  const padded = (text: string, i: number): string => text + ' '.repeat(columns[i]! - width(text))
-  const rows = lines.map(([option, value, from]) => `  ${padded(option, 0)}  ${padded(value, 1)}  ${from}`)
+  const [options, values] = [0, 1].map((i) => maxOf([0, ...lines.map((it) => width(it[i]!))]))
+  const padded = (text: string, cells: number): string => text + ' '.repeat(cells - width(text))
+  const rows = lines.map((it) => `  ${padded(it[0], options!)}  ${padded(it[1], values!)}  ${it[2]}`)
   const file = isRead ? join(process.cwd(), CONFIG_FILE) : `no ${CONFIG_FILE} is read`
   return [
     `jfluid ${name}, options in force (${clean(file)}):`,

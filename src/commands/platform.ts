@@ -16,24 +16,15 @@ export class NotLinux extends JfluidError {
 const NAMES: Readonly<Record<string, string>> = { darwin: 'macOS', win32: 'Windows' }
 
 /** They read /proc, or talk to a JVM by what only Linux has. `gate` calls `run`. */
-const NEED_LINUX: ReadonlySet<string> = new Set([
-  'ps',
-  'doctor',
-  'roots',
-  'attach',
-  'record',
-  'run',
-  'proxy',
-  'detach',
-])
-const REACH_OTHERS: ReadonlySet<string> = new Set(['attach', 'record'])
+const NEED_LINUX: readonly string[] = ['ps', 'doctor', 'roots', 'attach', 'record', 'run', 'proxy', 'detach']
+const REACH_OTHERS: readonly string[] = ['attach', 'record']
 
 /**
  * @param target  what the command is for; one on another machine is reached from any
  * @throws NotLinux
  */
 export function checkPlatform(command: CommandName, target: string | undefined, platform: string): void {
-  if (platform === 'linux' || !NEED_LINUX.has(command)) return
-  if (REACH_OTHERS.has(command) && target !== undefined && isRemote(target)) return
+  if (platform === 'linux' || !NEED_LINUX.includes(command)) return
+  if (REACH_OTHERS.includes(command) && target !== undefined && isRemote(target)) return
   throw new NotLinux(platform)
 }

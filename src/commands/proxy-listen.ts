@@ -67,8 +67,10 @@ export async function listenForClients(
     socket.destroy()
   })
   await new Promise<void>((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException): void =>
-      reject(new ProxyCannotListen(address, reasonOf(error), 'Give --listen another address or port.'))
+    const onError = ({ code = '', message }: NodeJS.ErrnoException): void => {
+      const reason = REASONS[code] ?? (code || message)
+      reject(new ProxyCannotListen(address, reason, 'Give --listen another address or port.'))
+    }
     server.once('error', onError)
     server.listen(at.port, at.host, () => {
       server.off('error', onError)
@@ -78,9 +80,8 @@ export async function listenForClients(
   // One that cannot be accepted, for want of descriptors say, ends nobody's session.
   server.on('error', (error) => say(`a connection was not taken: ${error.message}`))
   const { port } = server.address() as AddressInfo
-  say(
-    `listening at ${at.host.includes(':') ? `[${at.host}]` : at.host}:${port}; Ctrl-C ends it and its sessions`,
-  )
+  const shownHost = at.host.includes(':') ? `[${at.host}]` : at.host
+  say(`listening at ${shownHost}:${port}; Ctrl-C ends it and its sessions`)
   say(shown)
   const stop = stopSignal()
   const signal = await stop.fired
@@ -95,17 +96,10 @@ export async function listenForClients(
   process.exit(signalStatus(signal))
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return 'another program has that port'
-    case 'EADDRNOTAVAIL':
-      return 'that is no address of this machine'
-    case 'EACCES':
-      return 'this user may not have that port'
-    default:
-      return code ?? message
-  }
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program has that port',
+  EADDRNOTAVAIL: 'that is no address of this machine',
+  EACCES: 'this user may not have that port',
 }
 
 function keyFor(file: string | undefined): { readonly key: Buffer; readonly shown: string } {

@@ -15,7 +15,7 @@ export class NoPid extends UsageError {
   readonly hint: string
   constructor(jvms: readonly Jvm[]) {
     super('no process id was given')
-    const some = described(jvms.filter((it) => it.attachable === true))
+    const some = attachable(jvms)
     this.hint =
       some === '' ? 'List the JVMs that run: jfluid ps' : `Give one of those that jfluid ps lists: ${some}`
   }
@@ -35,7 +35,7 @@ export class NoJvmThere extends UsageError {
   readonly hint: string
   constructor(text: string, jvms: readonly Jvm[]) {
     super(text === '' ? 'the address names no JVM' : `'${text}' is no JVM of that machine`)
-    const some = described(jvms.filter((it) => it.attachable === true))
+    const some = attachable(jvms)
     this.hint =
       some === ''
         ? 'Run the proxy as the user of the JVM, or as root: it sees none there that it could attach to.'
@@ -76,6 +76,10 @@ function described(jvms: readonly Jvm[]): string {
       .map(({ pid, mainClass }) => `${pid} (${mainClass ?? '?'})`)
       .join(', ') + more
   )
+}
+
+function attachable(jvms: readonly Jvm[]): string {
+  return described(jvms.filter((it) => it.attachable === true))
 }
 
 /**
@@ -122,11 +126,7 @@ async function pidInside(name: string, isHere: boolean): Promise<number> {
  *
  * @throws NoJvmInside, and what `insideContainer` does
  */
-export async function jvmsInside(name: string): Promise<readonly Jvm[]> {
-  return (await lookInside(name)).jvms
-}
-
-async function lookInside(name: string): Promise<{ isInside: IsInside; jvms: readonly Jvm[] }> {
+export async function lookInside(name: string): Promise<{ isInside: IsInside; jvms: readonly Jvm[] }> {
   const { insideContainer } = await import('./containers/named.ts')
   const isInside = await insideContainer(name)
   const jvms = listJvms().filter(({ pid }) => isInside(pid))
@@ -192,7 +192,7 @@ async function picked(isMeant: IsInside = () => true): Promise<number> {
   process.stdin.setRawMode(true)
   try {
     const { pickJvm } = await loadPicker()
-    const { pid } = await pickJvm(new Looks(isMeant).look)
+    const { pid } = await pickJvm(looks(isMeant))
     if (pid === null) throw new NothingPicked()
     return pid
   } finally {
@@ -217,33 +217,22 @@ function restore(name: string, value: string | undefined): void {
   else process.env[name] = value
 }
 
-/** Lists of JVMs, one after the other: between two, it shows how busy each was. */
-class Looks {
-  #before = new Map<number, number>()
-  #at = performance.now()
-  readonly #isMeant: IsInside
-
-  constructor(isMeant: IsInside) {
-    this.#isMeant = isMeant
-  }
-
-  readonly look = (): JvmRow[] => {
+/** @returns lists of JVMs, one after the other: between two, it shows how busy each was */
+function looks(isMeant: IsInside): () => JvmRow[] {
+  let before = new Map<number, number>()
+  let at = performance.now()
+  return () => {
     const now = performance.now()
     const spent = new Map<number, number>()
-    const meant = listJvms().filter(({ pid }) => this.#isMeant(pid))
-    const rows = meant.map(({ pid, user, attachable, mainClass, version }): JvmRow => {
-      const before = this.#before.get(pid)
-      const cpuMs = readCpuMs(pid)
+    const meant = listJvms().filter(({ pid }) => isMeant(pid))
+    const rows = meant.map(({ pid, user, attachable, mainClass = '?', version = '?' }): JvmRow => {
+      const [old, cpuMs] = [before.get(pid), readCpuMs(pid)]
       if (cpuMs !== undefined) spent.set(pid, cpuMs)
-      return {
-        ...{ pid, user, attachable },
-        mainClass: mainClass ?? '?',
-        version: version ?? '?',
-        cpu: before === undefined || cpuMs === undefined ? undefined : (cpuMs - before) / (now - this.#at),
-      }
+      const cpu = old === undefined || cpuMs === undefined ? undefined : (cpuMs - old) / (now - at)
+      return { pid, user, attachable, mainClass, version, cpu }
     })
-    this.#before = spent
-    this.#at = now
+    before = spent
+    at = now
     return rows
   }
 }

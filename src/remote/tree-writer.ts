@@ -15,6 +15,7 @@
 // The columns go beside it as names, with `total=self` for each column that the other end sums itself; where they come along,
 // all begins anew.
 
+import { enlarged } from '../base/enlarged.ts'
 import type { Tree } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
 import { bytesOf, VarintWriter } from './varints.ts'
@@ -154,24 +155,14 @@ export class TreeWriter {
   }
 
   #grow(): void {
-    const size = this.#parent.length * 2
-    const ints = (old: Int32Array) => {
-      const larger = new Int32Array(size)
-      larger.set(old)
-      return larger
-    }
-    const floats = (old: Float64Array) => {
-      const larger = new Float64Array(size)
-      larger.set(old)
-      return larger
-    }
-    this.#parent = ints(this.#parent)
-    this.#method = ints(this.#method)
-    this.#seen = ints(this.#seen)
-    this.#number = ints(this.#number)
-    this.#chosen = new Uint8Array(size)
-    this.#now = this.#now.map(floats)
-    this.#told = this.#told.map(floats)
+    const slot = this.#parent.length
+    this.#parent = enlarged(this.#parent, slot)
+    this.#method = enlarged(this.#method, slot)
+    this.#seen = enlarged(this.#seen, slot)
+    this.#number = enlarged(this.#number, slot)
+    this.#chosen = enlarged(this.#chosen, slot)
+    this.#now = this.#now.map((it) => enlarged(it, slot))
+    this.#told = this.#told.map((it) => enlarged(it, slot))
   }
 
   /** @returns the list of those that the other end has */

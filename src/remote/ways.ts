@@ -183,24 +183,16 @@ function connectOnce(
 function problemOf(error: NodeJS.ErrnoException, where: string): JfluidError {
   const { code = '' } = error
   if (/BAD_RECORD_MAC|DECRYPT|UNKNOWN_PSK/.test(code)) return new WrongProxyKey(where)
-  return new CannotReach(
-    where,
-    reasonOf(error),
-    'Check the address, and that `jfluid proxy --listen` runs there.',
-  )
+  const reason = REASONS[code] ?? error.message.trim()
+  return new CannotReach(where, reason, 'Check the address, and that `jfluid proxy --listen` runs there.')
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  switch (code) {
-    case 'ECONNREFUSED':
-      return 'nobody listens there'
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'no machine of that name is known'
-    case 'ERR_SSL_WRONG_VERSION_NUMBER':
-    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
-      return 'what answers there does not speak TLS'
-    default:
-      return message.trim()
-  }
+const NO_MACHINE = 'no machine of that name is known'
+const NO_TLS = 'what answers there does not speak TLS'
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: NO_MACHINE,
+  EAI_AGAIN: NO_MACHINE,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 }
