@@ -2,7 +2,7 @@
 
 import { allocation } from './allocation/view.ts'
 import { bytecodes } from './bytecodes/view.ts'
-import type { Mode } from './columns.ts'
+import type { Heads, Mode } from './columns.ts'
 import { count } from './count/view.ts'
 import { locks } from './locks/view.ts'
 import { samples } from './samples/view.ts'
@@ -11,6 +11,8 @@ import { time } from './time/view.ts'
 export interface MeasureView {
   /** Lines of the page of keys: what the columns are. */
   readonly help: readonly string[]
+  /** The heads of columns, where numbers have units. */
+  readonly heads?: Pick<Heads, 'total' | 'self'>
 }
 
 export const VIEWS: Readonly<Record<Mode, MeasureView>> = {

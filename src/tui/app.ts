@@ -42,15 +42,12 @@ interface Picture {
 /** Exported for tests, which call `refresh` when they want. */
 export class LiveView extends Frame<Picture, LiveSource> {
   /** Another one when the roots have been changed. */
-  model: LiveModel
-  readonly #steer: SteerDialog | undefined
-  #generation: number
+  model = this.#newModel()
+  readonly #steer = this.source.steering && new SteerDialog(this.source.steering, this.tell)
+  #generation = this.source.steering?.generation ?? 0
 
   constructor(source: LiveSource, screen: Screen) {
     super(source, screen, PERIOD_MS)
-    this.model = this.#newModel()
-    this.#generation = source.steering?.generation ?? 0
-    this.#steer = source.steering && new SteerDialog(source.steering, this.tell)
   }
 
   #newModel(): LiveModel {

@@ -3,6 +3,7 @@
 import { costsOf } from '../../cct/metric.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { METRICS } from '../../measures/columns.ts'
+import { VIEWS } from '../../measures/views.ts'
 import { type CostWords, wordsOf as reportWords } from '../../profile/cost-text.ts'
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
@@ -65,7 +66,7 @@ export function wordsOf({ status, unicode }: Scene): CostWords {
   if (!metric.isTime) return words
   return {
     ...words,
-    ...{ total: words.total.replace(' ms', ''), self: words.self.replace(' ms', '') },
+    ...VIEWS[status.mode].heads,
     perCall: 'per call',
     cost: (ns) => time(ns, unicode),
     each: (ns, calls) => (calls === 0 ? '-  ' : time(ns / calls, unicode)),
@@ -111,15 +112,6 @@ export function hiddenText(hidden: number, least: number): string {
   return hidden === 0 ? '' : `, ${count(hidden)} below ${least} % hidden`
 }
 
-export type RowDrawer = (
-  numbers: readonly [total: number, self: number, calls: number],
-  share: string,
-  whole: number,
-  method: number,
-  selected: boolean,
-  row?: Row,
-) => Line
-
 /** Of rows that are of methods in all their contexts. */
 interface OfMethods {
   /** What has no calls was sampled. */
@@ -129,14 +121,21 @@ interface OfMethods {
 }
 
 /** @param tree  that rows are of, if they are */
-export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods): RowDrawer {
+export function rowDrawer(scene: Scene, tree?: Tree, of?: OfMethods) {
   const { columns, isLeftOut, model, nameOf } = scene
   const glyphs = glyphsOf(scene)
   const [total, self, share, calls, each] = numberColumns(columns) as [Column, Column, Column, Column, Column]
   const nameCells = columns - nameColumn(columns)
   const matches = matcher(model.search, model.nameText)
   const words = wordsOf(scene)
-  return ([totalCost, selfCost, times], part, whole, method, selected, row) => {
+  return (
+    [totalCost, selfCost, times]: readonly [total: number, self: number, calls: number],
+    part: string,
+    whole: number,
+    method: number,
+    selected: boolean,
+    row?: Row,
+  ): Line => {
     const sampled = row && tree ? sampledRow(tree, row.node) : undefined
     const numbers =
       right(words.cost(totalCost, total.cells - 1), total.cells) +
