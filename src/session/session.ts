@@ -11,6 +11,7 @@ import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { forgetRecent } from '../classfile/recent.ts'
+import type { InstrumentationFacts } from '../profile/code-facts.ts'
 import { type DetachFacts, detachWarnings } from '../profile/detach-facts.ts'
 import type { Mode, Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
@@ -20,7 +21,7 @@ import type { AgentFacts, DetachReport } from '../wire/messages.ts'
 import { CannotTime, type Controller } from './adaptive/controller.ts'
 import { beginAnew, CannotChangeRoots, checkRoots, type KeepProfile, OldRootsAgain } from './changed-roots.ts'
 import { type ByHandEntry, CannotAdd, CannotLeaveOut } from './code/by-hand.ts'
-import { type Instrumentation, instrumentationOf } from './code/instrumentation.ts'
+import { instrumentationOf } from './code/instrumentation.ts'
 import type { RegionProblem } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
 import type { Ending } from './ending.ts'
@@ -271,7 +272,7 @@ export class Session {
   }
 
   /** What has been done to the target's code. */
-  instrumentation(): Instrumentation {
+  instrumentation(): InstrumentationFacts {
     return instrumentationOf(this.#engine, this.#recording.span)
   }
 

@@ -1,9 +1,9 @@
 // What has been done to the target's code, as rows in groups that open and close. A group's rows are made when it is open.
 
 import type { MethodName, Tree } from '../cct/tree.ts'
+import type { InstrumentationFacts, SwapRow } from '../profile/code-facts.ts'
 import { column } from '../profile/profile.ts'
 import { clean, count, ms, signature, span } from './format.ts'
-import type { InstrumentationFacts, SwapRow } from './instrumentation.ts'
 import { order, type Sort } from './rows.ts'
 import type { KeyedRow } from './views/keyed-view.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
+import type { InstrumentationFacts } from '../../src/profile/code-facts.ts'
 import { LiveView } from '../../src/tui/app.ts'
-import type { InstrumentationFacts } from '../../src/tui/instrumentation.ts'
 import { Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 

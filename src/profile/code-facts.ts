@@ -1,4 +1,4 @@
-// The port of the live view to what has been done to the target's code.
+// What has been done to the target's code, for whoever looks while it is done.
 
 import type { MethodName } from '../cct/tree.ts'
 
