@@ -78,56 +78,64 @@ interface ToldThread {
   activity: string | null
 }
 
+/** What has been told of one generation of the session. */
+class Told {
+  readonly sent = new Set<number>()
+  /** Methods of nodes that are sent with this picture. */
+  readonly fresh: number[] = []
+  readonly merged = this.writer()
+  readonly collapsed = this.writer()
+  readonly threads = new Map<number, ToldThread>()
+  courseEnd = 0
+  rootCallsAt = Number.NEGATIVE_INFINITY
+  byHandAt = Number.NEGATIVE_INFINITY
+  /** As JSON. */
+  byHandRows = '[]'
+  leftOut = '[]'
+
+  writer(): TreeWriter {
+    return new TreeWriter((id) => {
+      if (this.sent.has(id)) return
+      this.sent.add(id)
+      this.fresh.push(id)
+    })
+  }
+}
+
 export class HostedView {
   readonly #session: { readonly generation: number }
   readonly #source: LiveSource
   #generation = -1
-  #sent = new Set<number>()
-  /** Methods of nodes that are sent with this picture. */
-  #fresh: number[] = []
-  #merged = this.#writer()
-  #collapsed = this.#writer()
-  #threads = new Map<number, ToldThread>()
+  #told = new Told()
   /** Whose turn it is, by its place among the threads. */
   #turn = 0
-  #courseEnd = 0
-  #rootCallsAt = Number.NEGATIVE_INFINITY
   #rootCalls = -1
-  #byHandAt = Number.NEGATIVE_INFINITY
-  /** What has been told, as JSON. */
-  #byHandRows = '[]'
-  #leftOut = '[]'
 
   constructor(session: { readonly generation: number }, source: LiveSource) {
     this.#session = session
     this.#source = source
   }
 
-  #writer(): TreeWriter {
-    return new TreeWriter((id) => {
-      if (this.#sent.has(id)) return
-      this.#sent.add(id)
-      this.#fresh.push(id)
-    })
-  }
-
   async picture(args: unknown, pace: Pace): Promise<Value> {
     const { perThread } = args as { perThread: boolean }
     const snapshot = await this.#source.snapshot(perThread === true)
-    if (this.#generation !== this.#session.generation) this.#begin()
+    if (this.#generation !== this.#session.generation) {
+      this.#generation = this.#session.generation
+      this.#told = new Told()
+    }
     const { room } = pace
-    this.#fresh = []
+    this.#told.fresh.length = 0
     let pending = 0
     const sent = (writer: TreeWriter, tree: Tree, budget: number): Value => {
       const update = writer.update(tree, budget)
       pending += update.pending
       return [update.columns, update.bytes]
     }
-    const merged = sent(this.#merged, snapshot.merged, perThread ? room * PART_MERGED : room)
+    const merged = sent(this.#told.merged, snapshot.merged, perThread ? room * PART_MERGED : room)
     const { collapsed } = snapshot.merged
     const rest =
-      collapsed === undefined ? null : sent(this.#collapsed, flat(collapsed), room - sizeOf(merged))
-    if (perThread !== true) this.#threads.clear()
+      collapsed === undefined ? null : sent(this.#told.collapsed, flat(collapsed), room - sizeOf(merged))
+    if (perThread !== true) this.#told.threads.clear()
     const threads =
       perThread === true ? this.#ofThreads(snapshot.threads, room - sizeOf(merged) - sizeOf(rest)) : null
     pending += threads?.pending ?? 0
@@ -139,25 +147,14 @@ export class HostedView {
     return picture
   }
 
-  #begin(): void {
-    this.#generation = this.#session.generation
-    this.#sent = new Set()
-    this.#merged = this.#writer()
-    this.#collapsed = this.#writer()
-    this.#threads.clear()
-    this.#courseEnd = 0
-    this.#rootCallsAt = this.#byHandAt = Number.NEGATIVE_INFINITY
-    this.#byHandRows = this.#leftOut = '[]'
-  }
-
   /** By turns, where there is no room for all. */
   #ofThreads(
     threads: readonly ThreadTree[],
     room: number,
   ): { readonly told: Value; readonly pending: number } {
     const alive = new Set(threads.map(({ id }) => id))
-    const gone = [...this.#threads.keys()].filter((id) => !alive.has(id))
-    for (const id of gone) this.#threads.delete(id)
+    const gone = [...this.#told.threads.keys()].filter((id) => !alive.has(id))
+    for (const id of gone) this.#told.threads.delete(id)
     const entries: Value[] = []
     let left = room - sizeOf(gone)
     let pending = 0
@@ -182,8 +179,8 @@ export class HostedView {
 
   /** Null if nothing is new. */
   #ofThread({ id, name, tree, activity }: ThreadTree, budget: number): { entry: Value; pending: number } {
-    const told = this.#threads.get(id) ?? { writer: this.#writer(), name: null, activity: null }
-    this.#threads.set(id, told)
+    const told = this.#told.threads.get(id) ?? { writer: this.#told.writer(), name: null, activity: null }
+    this.#told.threads.set(id, told)
     const { columns, bytes, pending } = told.writer.update(tree, budget)
     const text = activityText(activity)
     const isOld = name === told.name && text === told.activity
@@ -210,9 +207,9 @@ export class HostedView {
     if (times === undefined) return null
     const now = performance.now()
     // Fewer than before: all has begun at zero.
-    const isDue = now - this.#rootCallsAt >= ROOT_CALLS_MS || times.count < this.#rootCalls
+    const isDue = now - this.#told.rootCallsAt >= ROOT_CALLS_MS || times.count < this.#rootCalls
     if (!isDue || times.count === this.#rootCalls) return undefined
-    this.#rootCallsAt = now
+    this.#told.rootCallsAt = now
     this.#rootCalls = times.count
     return times
   }
@@ -223,21 +220,21 @@ export class HostedView {
     const { byHand: rows } = steering
     const rowsText = jsonText(rows)
     const now = performance.now()
-    const isOld = rowsText === this.#byHandRows
-    if (isOld && (rows.length === 0 || now - this.#byHandAt < BY_HAND_MS)) return undefined
-    this.#byHandAt = now
-    const leftOut = rows.length === 0 ? [] : [...this.#sent].filter((id) => steering.isLeftOut(id))
+    const isOld = rowsText === this.#told.byHandRows
+    if (isOld && (rows.length === 0 || now - this.#told.byHandAt < BY_HAND_MS)) return undefined
+    this.#told.byHandAt = now
+    const leftOut = rows.length === 0 ? [] : [...this.#told.sent].filter((id) => steering.isLeftOut(id))
     const leftOutText = jsonText(leftOut)
-    if (isOld && leftOutText === this.#leftOut) return undefined
-    this.#byHandRows = rowsText
-    this.#leftOut = leftOutText
+    if (isOld && leftOutText === this.#told.leftOut) return undefined
+    this.#told.byHandRows = rowsText
+    this.#told.leftOut = leftOutText
     return { rows, leftOut }
   }
 
   #tail({ first, rootCalls, ...others }: CourseTimes): CourseTail {
     const end = first + others.events.length
-    const from = end < this.#courseEnd ? first : Math.max(first, this.#courseEnd - OPEN_SECONDS)
-    this.#courseEnd = end
+    const from = end < this.#told.courseEnd ? first : Math.max(first, this.#told.courseEnd - OPEN_SECONDS)
+    this.#told.courseEnd = end
     const cut = (columns: Readonly<Record<string, Float64Array>>) =>
       Object.fromEntries(
         Object.entries(columns).map(([name, values]) => [name, [...values.subarray(from - first)]]),
@@ -248,11 +245,11 @@ export class HostedView {
   #names({ merged }: Snapshot): NameEntry[] {
     const { methodOf } = merged
     const entries: NameEntry[] = []
-    for (const id of this.#fresh) {
+    for (const id of this.#told.fresh) {
       const stands = methodOf?.[id]
-      if (stands !== undefined && !this.#sent.has(stands)) {
-        this.#sent.add(stands)
-        this.#fresh.push(stands) // heard by this very loop
+      if (stands !== undefined && !this.#told.sent.has(stands)) {
+        this.#told.sent.add(stands)
+        this.#told.fresh.push(stands) // heard by this very loop
       }
       const name = this.#source.methodName(id)
       entries.push({ id, name, ...(stands !== undefined && { methodOf: stands }) })
