@@ -83,7 +83,7 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
   const later: string[] = []
   const tell = (line: string): void => void later.push(line)
   const { out, all } = flags
-  const placeOf = (): Promise<ProfilePlace | null> => ProfilePlace.maybeAt(out, flags, tell)
+  const placeOf = async () => (out === undefined ? null : await ProfilePlace.at(out, flags, tell))
   // Those of several JVMs come first.
   let place = all === undefined ? await placeOf() : null
   const problem = terminalProblem(process.stdin, process.stdout, process.env)

@@ -93,12 +93,7 @@ async function doctorOverPort(
 
 /** Packages with the most classes of the program first. */
 function classesText({ classes, loadedClasses }: DebuggedExamination): string {
-  const counts = new Map<string, number>()
-  for (const it of classes) {
-    const name = it.slice(0, Math.max(0, it.lastIndexOf('.')))
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-  }
-  const all = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+  const all = counted(classes.map((it) => it.slice(0, Math.max(0, it.lastIndexOf('.')))))
   const named = all.slice(0, PACKAGES).map(([name, n]) => `${clean(name) || '(unnamed)'} ${count(n)}`)
   const rest = all.length - named.length
   if (rest > 0) named.push(plural(rest, 'more package'))
@@ -164,14 +159,18 @@ function reachText(reach: RootReach): string {
 
 /** Reasons with the most methods first; the rest together. */
 function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[] {
-  const counts = new Map<string, number>()
-  for (const { reason } of skipped) counts.set(reason, (counts.get(reason) ?? 0) + 1)
-  const all = [...counts].map(([reason, methods]) => ({ reason, methods }))
-  all.sort((a, b) => b.methods - a.methods || (a.reason < b.reason ? -1 : 1))
+  const all = counted(skipped.map((it) => it.reason)).map(([reason, methods]) => ({ reason, methods }))
   const rest = all.slice(REASONS)
   if (rest.length === 0) return all
   const methods = rest.reduce((sum, it) => sum + it.methods, 0)
   return [...all.slice(0, REASONS), { reason: plural(rest.length, 'other reason'), methods }]
+}
+
+/** How often each occurs, the most frequent first. */
+function counted(texts: readonly string[]): [text: string, times: number][] {
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
 }
 
 /** What the program may notice. */

@@ -91,15 +91,6 @@ export class ProfilePlace {
     return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)
   }
 
-  /** The same where there may be none. */
-  static async maybeAt(
-    path: string | undefined,
-    flags: PlaceFlags,
-    tell: (line: string) => void,
-  ): Promise<ProfilePlace | null> {
-    return path === undefined ? null : await ProfilePlace.at(path, flags, tell)
-  }
-
   /** From now on, what is recorded is saved now and then. */
   guard(session: Saved): void {
     if (this.#everyMs !== null) this.#autosave = new Autosave(session, this.path, this.#everyMs, this.#tell)

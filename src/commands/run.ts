@@ -49,7 +49,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
   const headless = flags.record !== undefined
   const progress = createProgress(process.stderr)
   const note = (line: string): void => progress.note(line)
-  const place = await ProfilePlace.maybeAt(flags.record, flags, note)
+  const place = headless ? await ProfilePlace.at(flags.record, flags, note) : null
   if (!headless) {
     const problem = terminalProblem(process.stdin, process.stdout, process.env)
     if (problem !== null) throw problem

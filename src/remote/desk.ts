@@ -90,19 +90,16 @@ export class Desk {
     if (this.#running >= MOST_OPEN || this.#answers.size >= MOST_OPEN)
       return Promise.resolve(refused(id, new Malformed(`more than ${MOST_OPEN} requests at a time`)))
     this.#running++
+    const begun = performance.now()
     const answer = this.#answer(id, operation, args).finally(() => this.#running--)
     this.#answers.set(id, answer)
+    void answer.then(({ length }) =>
+      debug.remote?.(`#${id} ${operation}: ${length} bytes after ${msText(performance.now() - begun)}`),
+    )
     return answer
   }
 
   async #answer(id: number, operation: string, args: string): Promise<Buffer> {
-    const begun = performance.now()
-    const frame = await this.#frameOf(id, operation, args)
-    debug.remote?.(`#${id} ${operation}: ${frame.length} bytes after ${msText(performance.now() - begun)}`)
-    return frame
-  }
-
-  async #frameOf(id: number, operation: string, args: string): Promise<Buffer> {
     try {
       const run = Object.hasOwn(this.#operations, operation) ? this.#operations[operation] : undefined
       if (run === undefined) throw new Malformed(`an operation ${operation}`)

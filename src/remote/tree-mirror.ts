@@ -23,12 +23,6 @@ export class TreeMirror {
   #isGone: boolean[] = []
   /** By column. */
   #values: number[][] = []
-  #pending = 0
-
-  /** Nodes that the other end has not told, or not as they are. */
-  get pending(): number {
-    return this.#pending
-  }
 
   /** @throws Malformed: what is here then is of no use any more */
   apply({ columns, bytes }: Pick<TreeUpdate, 'columns' | 'bytes'>): void {
@@ -41,7 +35,7 @@ export class TreeMirror {
     if (added + this.#parent.length > MOST_NODES) throw new Malformed('a tree of too many contexts')
     for (let i = 0; i < added; i++) this.#add(reader)
     this.#each(reader, (number) => this.#change(reader, number))
-    this.#pending = reader.unsigned()
+    reader.unsigned() // how many are pending: the one who made the update says so as well
     if (!reader.isAtEnd) throw new Malformed('an update with something behind it')
   }
 
