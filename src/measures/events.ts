@@ -18,7 +18,7 @@ export interface Events {
   readonly recordsCalls: boolean
   /** Threads can keep trees of their own in place of an event a call. */
   readonly keepsTrees: boolean
-  /** Waits, unasked. */
+  /** Waits, which have rows of their own. */
   readonly tellsWaits: boolean
   /** Scheme adaptive can measure it. */
   readonly isForAdaptive: boolean

@@ -69,7 +69,6 @@ export const HOW_EXACTLY = inGroup('How exactly', [
       hint: 'Leave --max-overhead out, or --mode.',
     },
     excludes: {
-      waits: 'a method that is not timed does not tell that it waits',
       followThreads: 'a method that is not timed does not tell what it hands over',
       callSites: 'a method that is not timed does not tell where it calls',
       trace: 'calls of methods that are not timed would be missing',

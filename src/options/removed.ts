@@ -44,6 +44,12 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
       'Leave --rare arm out, as schemes a and b do nothing else; in place of --rare watch take --scheme adaptive, which auto takes in large programs.',
   },
   {
+    option: '--waits',
+    why: 'scheme adaptive tells how long each row waited, and for what',
+    instead:
+      'Take --mode locks, which records every call as --waits did; or --scheme adaptive, whose rows have states.',
+  },
+  {
     option: '--push-name',
     commands: ['record', 'push'],
     why: 'the name of a service is a label of the profile like any other',

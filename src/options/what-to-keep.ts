@@ -37,9 +37,9 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
     passes: true,
     needsAllCalls: true,
     modes: {
-      takes: ['exact'],
+      takes: ['exact', 'locks'],
       says: (mode) => `--trace says when each call began and ended, and is not for --mode ${mode}`,
-      hint: 'Take --mode exact, with --waits to tell waiting apart, or leave --trace out.',
+      hint: 'Take --mode exact, or --mode locks to tell waiting apart, or leave --trace out.',
     },
     excludes: { callSites: 'a traced call is told by its method' },
     notWithAll: 'what is traced is the calls of one JVM',

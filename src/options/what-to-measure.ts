@@ -21,18 +21,6 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     withSamples: true,
   }),
   option({
-    name: '--waits',
-    help: 'for --mode exact: time blocked or waiting in rows of its own, not in self time',
-    commands: SESSION,
-    passes: true,
-    needsAllCalls: true,
-    modes: {
-      takes: ['exact', 'locks'],
-      says: (mode) => `--waits tells waiting from running, and --mode ${mode} measures no time`,
-      hint: 'Take --mode exact or --mode locks, or leave --waits out.',
-    },
-  }),
-  option({
     name: '--liveness',
     help: 'for --mode alloc: which objects are still alive, and how many garbage collections they have survived; records 1 of 100 unless --sample-every is given',
     commands: SESSION,

@@ -7,7 +7,7 @@
 // beginning, each step of it in one thread, and its steps make the root's duration.
 //
 // What a thread waited for nobody tells: it is taken to be the task that ended last in the wait; if none did, the one that
-// was running then and ended first. Without --waits it is not known when a thread waits either; any stretch without a
+// was running then and ended first. Without rows of waits it is not known when a thread waits either; any stretch without a
 // call is taken for a wait if a task ended in it. Waiting for threads outside of the call is a step of the waiting thread.
 
 import { LEAVE, type TracedCall, type TraceTrack } from '../cct/trace.ts'

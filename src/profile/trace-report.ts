@@ -107,7 +107,7 @@ function* criticalPath(
   const shown = new Set(
     [...steps].sort((a, b) => stepNs(b) + b.queuedNs - stepNs(a) - a.queuedNs).slice(0, most),
   )
-  const assumed = steps.length > 1 && !isTold ? '; which waits it was is assumed, --waits tells' : ''
+  const assumed = steps.length > 1 && !isTold ? '; which waits it was is assumed, --mode locks tells' : ''
   yield `\n${paint('bold', `Call ${number}, critical path`)}${paint('dim', `, ${plural(steps.length, 'step')}${assumed}`)}\n`
   yield `${paint('dim', `${HEADER}method`)}\n`
   const nameCells = Math.max(16, width - NUMBER_CELLS)

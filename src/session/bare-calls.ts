@@ -6,7 +6,7 @@ import { debug } from '../base/debug.ts'
 import { type BareCalls, bareCalls, isWorthComparing } from '../cct/bare-calls.ts'
 import type { LatestCalls } from '../cct/root-calls.ts'
 import type { Engine } from './engine.ts'
-import { eventsOf, tellsWaits } from './session-options.ts'
+import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
 
 /** The calls before the end that are compared began within that time. In a shorter session code was still being compiled. */
@@ -36,7 +36,7 @@ function isPlain({ door, instrumenter, options, revealer }: Engine): boolean {
   return (
     scheme === 'b' &&
     eventsOf(options).tellsTime &&
-    !tellsWaits(options) &&
+    !eventsOf(options).tellsWaits &&
     door.elsewhere === undefined &&
     instrumenter.leftOutMethods.size === 0 &&
     [callSites, followThreads, trace].every((it) => it === undefined || it === false) &&

@@ -11,7 +11,7 @@ import { waitRecipe, waitTasks } from './code/wait-points.ts'
 import type { Engine } from './engine.ts'
 import { firstRedefinition } from './first-redefinition.ts'
 import type { Pulse } from './pulse.ts'
-import { looksAhead, modeOf, tellsWaits } from './session-options.ts'
+import { eventsOf, looksAhead, modeOf } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
 
 /** Of schemes a and b. */
@@ -91,7 +91,7 @@ class Beginning {
         await this.#pulse.readStatus()
         await hideHandleMembers(this.#engine)
         if (options.followThreads) await this.#installHandOvers()
-        if (tellsWaits(options)) await this.#installWaits()
+        if (eventsOf(options).tellsWaits) await this.#installWaits()
         await installation.begin([...(await this.#aheadOfRoots(past)), roots])
       })
       await installation.catchUp()

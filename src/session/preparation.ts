@@ -34,7 +34,6 @@ import {
   modeOf,
   type SessionOptions,
   type SessionRequest,
-  tellsWaits,
 } from './session-options.ts'
 
 const CALIBRATION_MS = 80
@@ -261,7 +260,7 @@ export class Preparation {
       safepointTimeOffset: perf.offset,
       follow: options.followThreads === true ? FOLLOWED_CLASSES : [],
       counts: this.#counts,
-      waits: tellsWaits(options),
+      waits: eventsOf(options).tellsWaits,
       trees: blockCount > 0,
     })
   }

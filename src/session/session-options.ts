@@ -92,13 +92,9 @@ export function keepsTrees(request: SessionRequest): boolean {
   return !needed && callSites !== true && followThreads !== true
 }
 
-export function tellsWaits(request: SessionRequest): boolean {
-  return request.waits === true || eventsOf(request).tellsWaits
-}
-
 /** Ids below stand for waiting. */
 export function firstMethodOf(options: SessionRequest): number {
-  return tellsWaits(options) ? FIRST_METHOD_BESIDE_WAITS : FIRST_METHOD
+  return eventsOf(options).tellsWaits ? FIRST_METHOD_BESIDE_WAITS : FIRST_METHOD
 }
 
 /** Ids below have no place where they were called: of waiting, and of classes that are allocated. */

@@ -161,7 +161,7 @@ export class TraceRows {
     yield {
       ...{ key, depth: 1, open, wholeNs, call: i },
       text: `critical path, ${plural(steps.length, 'step')}`,
-      detail: `what the duration consisted of${isAssumed ? '; which waits it was is assumed, --waits tells' : ''}`,
+      detail: `what the duration consisted of${isAssumed ? '; which waits is assumed, --mode locks tells' : ''}`,
     }
     if (!open) return
     for (const [at, step] of steps.entries()) {

@@ -25,7 +25,7 @@ const SETTLE_MS = 20_000
 
 const ALL_MODES = [
   { title: 'exact', flags: {} },
-  { title: 'exact --waits', flags: { waits: true } },
+  { title: 'locks', flags: { mode: 'locks' } },
   { title: 'count', flags: { mode: 'count' } },
   { title: 'alloc', flags: { mode: 'alloc' } },
   { title: 'alloc, 1 of 100', flags: { mode: 'alloc' }, options: { sampleEvery: 100 } },

@@ -1,5 +1,5 @@
-// What --waits costs: a call of a tiny method, and a monitor that nobody else wants, in ns; bare, in exact time, and in exact
-// time with waiting told apart. All of a JDK in one JVM.
+// What telling waits costs: a call of a tiny method, and a monitor that nobody else wants, in ns; bare, in mode exact, and in mode
+// locks. All of a JDK in one JVM.
 
 import { join } from 'node:path'
 import { Child, compile, median, spread, startSession } from './support.mjs'
@@ -31,9 +31,9 @@ export async function waits(jdks) {
         ['guarded', 'a free monitor'],
       ]) {
         await measure(loop, `${what}, bare`)
-        for (const told of [false, true]) {
-          const session = await startSession(java.pid, `bench.Probe.${loop}`, { waits: told })
-          await measure(loop, `${what}, exact${told ? ' --waits' : ''}`)
+        for (const mode of ['exact', 'locks']) {
+          const session = await startSession(java.pid, `bench.Probe.${loop}`, { mode })
+          await measure(loop, `${what}, ${mode}`)
           await session.detach()
           const { innerNs, outerNs } = (await session.profile()).calibration
           await session.close()

@@ -103,9 +103,9 @@ describe('a file', () => {
   }
 
   it.each([
-    ['--waits', { waits: true }, ['--mode', 'count']],
-    ['--waits', { waits: true }, ['--max-overhead', '5%']],
-    ['--max-overhead', { 'max-overhead': '5%' }, ['--waits']],
+    ['--trace', { trace: '3' }, ['--mode', 'count']],
+    ['--trace', { trace: '3' }, ['--max-overhead', '5%']],
+    ['--max-overhead', { 'max-overhead': '5%' }, ['--trace', '3']],
     ['--sampler', { sampler: 'cpu' }, []],
     ['--include', { include: 'a.**' }, ['--mode', 'sample']],
     ['--slow', { slow: 'p99' }, ['--all', 'no.such.Main']],

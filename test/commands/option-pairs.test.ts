@@ -9,7 +9,6 @@ import { MODES, type Mode } from '../../src/profile/profile.ts'
 
 /** As typed. --include, --exclude and --jdk are not here: they go with all that has a root. */
 const OPTIONS: Readonly<Record<string, Partial<SessionFlags>>> = {
-  '--waits': { waits: true },
   '--bba precise': { bba: 'precise' },
   '--every 1ms': { every: '1ms' },
   '--every 500bc': { every: '500bc' },
@@ -65,11 +64,10 @@ const TAKEN: readonly Taken[] = [
   {
     mode: 'exact',
     options: [
-      ...['--waits', '--max-overhead 5%', '--slow p99', '--slow 5ms'],
+      ...['--max-overhead 5%', '--slow p99', '--slow 5ms'],
       ...['--call-sites', '--follow-threads', '--trace 3'],
     ],
     apart: [
-      '--waits with --max-overhead 5%',
       '--max-overhead 5% with --call-sites',
       '--max-overhead 5% with --follow-threads',
       '--max-overhead 5% with --trace 3',
@@ -79,7 +77,8 @@ const TAKEN: readonly Taken[] = [
   },
   {
     mode: 'locks',
-    options: ['--waits', '--slow p99', '--slow 5ms', '--call-sites', '--follow-threads'],
+    options: ['--slow p99', '--slow 5ms', '--call-sites', '--follow-threads', '--trace 3'],
+    apart: ['--call-sites with --trace 3'],
   },
   {
     mode: 'bytecodes',

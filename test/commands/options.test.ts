@@ -29,7 +29,6 @@ describe('--max-overhead', () => {
     [{ mode: 'count' }, /not for --mode count/],
     [{ mode: 'locks' }, /not for --mode locks/],
     [{ mode: 'sample', every: '9bc' }, /not for --mode sample/],
-    [{ waits: true }, /does not go with --waits: /],
     [{ followThreads: true }, /does not go with --follow-threads: /],
     [{ trace: 3 }, /does not go with --trace: /],
     [{ scheme: 'a' }, /--scheme a times all that it reaches/],

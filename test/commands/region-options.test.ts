@@ -18,7 +18,6 @@ describe('--region', () => {
   it.each<[string, Partial<SessionFlags>]>([
     ['--root', { root: ['Foo.baz'] }],
     ['--mode count', { mode: 'count' }],
-    ['--waits', { waits: true }],
     ['--every', { every: '10ms' }],
     ['--sampler', { sampler: 'jfr' }],
     ['--random', { random: 3 }],

@@ -44,7 +44,6 @@ describe('--mode sample by time', () => {
     [{ include: ['a.*'] }, '--include'],
     [{ exclude: ['a.*'] }, '--exclude'],
     [{ followThreads: true }, '--follow-threads'],
-    [{ waits: true }, '--waits'],
     [{ random: 1 }, '--random'],
     [{ sampleEvery: 2 }, '--sample-every'],
     [{ bba: 'precise' }, '--bba'],

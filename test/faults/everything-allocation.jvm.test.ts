@@ -73,7 +73,6 @@ const MODES: readonly (readonly [name: string, flags: readonly string[]])[] = [
   ['bytecodes', [...METHOD, '--mode', 'bytecodes']],
   ['samples by bytecodes', [...METHOD, '--mode', 'sample', '--every', '1000bc']],
   ['regions', ['--region', 'Frugal.leaf', '--region', 'Frugal.make']],
-  ['waits', [...METHOD, '--waits']],
   ['locks', [...METHOD, '--mode', 'locks']],
   ['allocations', [...METHOD, '--mode', 'alloc']],
   ['one of 100 allocations', [...METHOD, '--mode', 'alloc', '--sample-every', '100']],

@@ -16,7 +16,6 @@ export const MODES = [
   ['--scheme', 'a'],
   ['--scheme', 'b'],
   ['--follow-threads'],
-  ['--waits'],
   ['--mode', 'locks'],
   ['--mode', 'count'],
   ['--mode', 'bytecodes'],

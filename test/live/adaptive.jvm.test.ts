@@ -129,9 +129,9 @@ forEachJdk((jdk) => {
       'fix.Ticker.work',
       '--scheme',
       'adaptive',
-      '--waits',
+      '--call-sites',
     )
     expect(ran).toMatchObject({ code: 64 })
-    expect(ran.stderr).toMatch(/--waits needs the calls of all methods/)
+    expect(ran.stderr).toMatch(/--call-sites needs the calls of all methods/)
   })
 })

@@ -317,7 +317,7 @@ forNewestJdk((jdk) => {
   })
 
   it('is none of the JDK where its callers have probes for it', async () => {
-    for (const flags of [{ callSites: true }, { waits: true }, { mode: 'alloc' }] as const) {
+    for (const flags of [{ callSites: true }, { mode: 'locks' }, { mode: 'alloc' }] as const) {
       const session = await startSession(steered, { scheme: 'b', flags })
       await expect(session.add('java.util.ArrayDeque')).rejects.toThrow(CannotAdd)
       expect((await session.add('fix.lib.Helper')).what).toBe('add')

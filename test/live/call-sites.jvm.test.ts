@@ -76,7 +76,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   const modes = [
-    { name: 'exact with waits', flags: ['--waits'] },
+    { name: 'locks', flags: ['--mode', 'locks'] },
     { name: 'alloc, scheme A', flags: ['--mode', 'alloc', '--scheme', 'a'] },
     { name: 'exact', flags: ['--mode', 'exact'] },
     { name: 'count', flags: ['--mode', 'count'] },

@@ -1,4 +1,4 @@
-// --mode locks and --waits: what a thread was blocked on and waited for, in the contexts where it was, against what the JVM
+// --mode locks: what a thread was blocked on and waited for, in the contexts where it was, against what the JVM
 // itself has counted of that thread (ThreadMXBean with contention monitoring, printed by the program).
 
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -137,10 +137,10 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(stdout).not.toContain('Hot methods')
   })
 
-  it('--waits: self time is without, and monitors that nobody else wants are taken without a word', async () => {
+  it('self time is without, and monitors that nobody else wants are taken without a word', async () => {
     const roots = ['--root', 'Task.root', '--root', 'Task.quiet']
-    const { profile } = await record(['waits 30 1', 'quiet 20000'], ...roots, '--waits')
-    expect(profile).toMatchObject({ mode: 'exact', waits: true })
+    const { profile } = await record(['waits 30 1', 'quiet 20000'], ...roots, '--mode', 'locks')
+    expect(profile).toMatchObject({ mode: 'locks', waits: true })
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     expectWaits(profile.merged, 1, 30)
     const get = nodeOf(profile.merged, 'get', 'block')
@@ -161,7 +161,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('every spelling of a wait, and what comes after one that throws', async () => {
-    const { profile } = await record(['spelled 20'], '--root', 'Task.spelled', '--waits')
+    const { profile } = await record(['spelled 20'], '--root', 'Task.spelled', '--mode', 'locks')
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0, skipped: [] })
     const waits = waitsOf(profile.merged)
     for (const [method, on] of SPELLINGS) {
@@ -180,7 +180,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   })
 
   it('a session that ends in the middle of a wait has it up to then, and the next one begins anew', async () => {
-    const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--waits']
+    const flags = ['--scheme', 'a', '--root', 'Task.root', '--root', 'Task.spelled', '--mode', 'locks']
     const first = startRecording(java.pid, ...flags)
     await first.started
     const over = ask(java, 'spelled 300', /done/)
@@ -205,7 +205,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('what the JDK calls while a thread waits is part of the wait, also with --jdk', async () => {
     const jdkClasses = ['java.lang.Object', 'java.lang.Thread'].flatMap((name) => ['--include', name])
-    const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--waits']
+    const flags = ['--root', 'Task.root', '--jdk', '--include', 'fix.**', ...jdkClasses, '--mode', 'locks']
     const { profile } = await record(['waits 25 2'], ...flags)
     expect(profile.instrumentation).toMatchObject({ gaps: 0, healed: 0 })
     const [root] = profile.merged

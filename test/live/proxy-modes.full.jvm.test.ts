@@ -14,7 +14,6 @@ import { machine } from './proxy.ts'
 const MODES: readonly (readonly [string, Partial<SessionFlags>])[] = [
   ['exact', {}],
   ['exact --call-sites', { callSites: true }],
-  ['exact --waits', { waits: true }],
   ['exact --max-contexts 1000', { maxContexts: 1000 }],
   ['bytecodes', { mode: 'bytecodes' }],
   ['count', { mode: 'count' }],

@@ -82,7 +82,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
 
   it('a call has the same time in the trace as in the tree, and its path goes through the job it waited for', async () => {
     const java = await start(jdk)
-    const options = ['--root', 'fix.Ordered.hand', '--trace', '5', '--follow-threads', '--waits']
+    const options = ['--root', 'fix.Ordered.hand', '--trace', '5', '--follow-threads', '--mode', 'locks']
     const recording = startRecording(java.pid, ...options)
     await recording.started
     // Once for all first calls: where a thread waits for the client, its clock stands still, and others' do not.

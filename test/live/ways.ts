@@ -19,7 +19,6 @@ export type Way = readonly [string, readonly string[], (profile: JsonProfile) =>
 
 export const WITH_PROBES: readonly Way[] = [
   ['exact time', ROOT, (it) => sum(serve(it), 'totalNs')],
-  ['--waits', [...ROOT, '--waits'], (it) => (it.waits === true ? sum(serve(it), 'totalNs') : 0)],
   ['--mode locks', [...ROOT, '--mode', 'locks'], (it) => (it.waits === true ? sum(serve(it), 'calls') : 0)],
   ['--mode bytecodes', [...ROOT, '--mode', 'bytecodes'], (it) => sum(serve(it), 'totalBytecodes')],
   ['--mode count', [...ROOT, '--mode', 'count'], (it) => sum(serve(it), 'calls')],

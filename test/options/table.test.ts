@@ -75,7 +75,7 @@ it('the types are those of the declarations', () => {
 
 describe('what passes into a request', () => {
   it('is what is given, and defaults', () => {
-    expect(passedOf({ trace: 3, slow: 'p99', jdk: true, waits: false })).toEqual({
+    expect(passedOf({ trace: 3, slow: 'p99', jdk: true, callSites: false })).toEqual({
       ...{ mode: 'exact', trace: 3, slow: 'p99' },
     })
   })

@@ -100,7 +100,7 @@ describe('the report of traced calls', () => {
           1          0    22.000        7      1  com.acme.App.main  t1
           2      1.000    12.000       26      0  com.acme.App.main  t1
 
-      Call 1, critical path, 3 steps; which waits it was is assumed, --waits tells
+      Call 1, critical path, 3 steps; which waits it was is assumed, --mode locks tells
         start ms  total ms  % call     calls  method
                0     5.000    22.7            in t1
                      5.000    22.7         1    com.acme.App.main

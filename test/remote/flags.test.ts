@@ -21,7 +21,6 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--time', 'a.B.c'],
   ['--exclude', 'a.**'],
   ['--mode', 'exact', 'locks', 'bytecodes', 'count', 'alloc', 'sample'],
-  ['--waits'],
   ['--bba', 'default', 'precise'],
   ['--every', '10ms', '10000bc'],
   ['--sampler', 'jfr', 'cpu', 'stacks'],

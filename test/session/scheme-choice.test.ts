@@ -67,7 +67,6 @@ describe('which scheme is taken', () => {
 describe('all calls are needed', () => {
   it.each([
     [{ mode: 'alloc' }, '--mode alloc'],
-    [{ waits: true }, '--waits'],
     [{ callSites: true }, '--call-sites'],
     [{ trace: 3 }, '--trace'],
     [{ followThreads: true }, '--follow-threads'],

@@ -3,4 +3,7 @@
 import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'
 
-export const locks: Events = { ...time, tellsWaits: true, isForAdaptive: false, stacksWillDo: false }
+export const locks: Events = {
+  ...{ ...time, tellsWaits: true, isForAdaptive: false, stacksWillDo: false },
+  byCallers: 'waiting is',
+}

@@ -13,7 +13,7 @@ import type { Snapshot } from '../../cct/tree.ts'
 import type { HandChange } from '../../profile/profile.ts'
 import { type Chosen, chosenOf, isChosen, type Named } from '../../reveal/chosen.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
-import { eventsOf, type SessionOptions, tellsWaits } from '../session-options.ts'
+import { eventsOf, type SessionOptions } from '../session-options.ts'
 import type { Installation, Workshop } from './installation.ts'
 import { onlyBelow } from './only-below.ts'
 
@@ -252,10 +252,7 @@ export class ByHand {
   /** @throws CannotAdd */
   #mustBearJdk(): void {
     const { options } = this.#hands
-    const why =
-      options.callSites === true
-        ? 'places of calls are'
-        : (eventsOf(options).byCallers ?? (tellsWaits(options) ? 'waiting is' : null))
+    const why = options.callSites === true ? 'places of calls are' : (eventsOf(options).byCallers ?? null)
     if (why !== null)
       throw new CannotAdd(
         `${why} told by callers of the JDK, unless it is part of the session from the start`,
