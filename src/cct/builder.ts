@@ -23,18 +23,7 @@ import { ClassNames } from './class-names.ts'
 import type { Collapse } from './collapse.ts'
 import { Collapsed } from './collapsed.ts'
 import type { Course } from './course.ts'
-import {
-  COLLAPSED,
-  HANDED_OVER,
-  NODE_CALLS,
-  NODE_FLOATS,
-  NODE_INTS,
-  NODE_METHOD,
-  NODE_PARENT,
-  NODE_RECENT,
-  NODE_TICKS,
-  Nodes,
-} from './nodes.ts'
+import { COLLAPSED, HANDED_OVER, NODE, Nodes } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
 import { UNTOLD } from './places.ts'
 import { PresentThread } from './present-thread.ts'
@@ -44,6 +33,9 @@ import type { SlowBounds, SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
 import { Tokens } from './tokens.ts'
 import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
+
+// As in present-thread.ts.
+const { INTS, FLOATS, METHOD, PARENT, RECENT, CALLS, TICKS } = NODE
 
 /** Contexts of samples, from which on those with few of them are given up: 64 MiB with the table. */
 const MOST_SAMPLED = 2 ** 20
@@ -179,8 +171,8 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     const { ints } = this.nodes
     const top = this.places.tops[this.current]
     if (top === this.places.virtualTop) this.virtualRoots++
-    for (; this.node !== top; this.node = ints[this.node * NODE_INTS + NODE_PARENT]) {
-      if (ints[this.node * NODE_INTS + NODE_METHOD] > HANDED_OVER) this.healed++
+    for (; this.node !== top; this.node = ints[this.node * INTS + PARENT]) {
+      if (ints[this.node * INTS + METHOD] > HANDED_OVER) this.healed++
     }
     this.places.suspended[this.current] = 0
     this.nextSite = UNTOLD
@@ -190,7 +182,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   unwind(frames: number): void {
     const top = this.places.tops[this.current]
     for (let left = frames; left > 0 && this.node !== top; left--) {
-      this.node = this.nodes.ints[this.node * NODE_INTS + NODE_PARENT]
+      this.node = this.nodes.ints[this.node * INTS + PARENT]
     }
   }
 
@@ -198,7 +190,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     if (this.node === this.places.tops[this.current]) return
     this.isSampled = true
     this.noteActivity(1)
-    this.nodes.floats[this.node * NODE_FLOATS + NODE_TICKS]++
+    this.nodes.floats[this.node * FLOATS + TICKS]++
     this.samples.count++
     this.samples.sum += weight
     if (this.nodes.count > this.#mostSampled) this.#purge()
@@ -265,14 +257,14 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   addTo(thread: number, context: number, calls: number, executed: number): void {
     this.thread(thread, -1)
     this.noteActivity(Math.max(0, calls))
-    this.nodes.floats[context * NODE_FLOATS + NODE_CALLS] += calls
-    this.nodes.floats[context * NODE_FLOATS + NODE_TICKS] += executed
+    this.nodes.floats[context * FLOATS + CALLS] += calls
+    this.nodes.floats[context * FLOATS + TICKS] += executed
     if (this.nodes.count > this.mostNodes) this.makeRoom()
   }
 
   /** Whether a node stands for one context, and not for some that were collapsed. */
   isContext(node: number): boolean {
-    return this.nodes.ints[node * NODE_INTS + NODE_METHOD] !== COLLAPSED
+    return this.nodes.ints[node * INTS + METHOD] !== COLLAPSED
   }
 
   // ---- what the session tells ----
@@ -302,7 +294,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   timeRoots(calibration: Calibration, course: Course): RootCalls {
     this.rootCalls = this.pauses.rootCalls = new RootCalls(calibration, course)
     const { threads, tops } = this.places
-    for (const number of threads) this.nodes.ints[tops[number] * NODE_INTS + NODE_RECENT] = 0
+    for (const number of threads) this.nodes.ints[tops[number] * INTS + RECENT] = 0
     if (this.current !== 0) this.clock = this.rootCalls.clockOf(this.current)
     return this.rootCalls
   }
@@ -412,12 +404,8 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   #depth(): number {
     const { ints } = this.nodes
     let depth = 0
-    for (
-      let node = this.node;
-      ints[node * NODE_INTS + NODE_PARENT] >= 0;
-      node = ints[node * NODE_INTS + NODE_PARENT]
-    ) {
-      if (ints[node * NODE_INTS + NODE_METHOD] > 0) depth++
+    for (let node = this.node; ints[node * INTS + PARENT] >= 0; node = ints[node * INTS + PARENT]) {
+      if (ints[node * INTS + METHOD] > 0) depth++
     }
     return depth
   }

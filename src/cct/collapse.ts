@@ -2,27 +2,10 @@
 // nearest caller that stays. Their sums are that row's, so children and self still make the parent; what is lost is which of them
 // called which. What each of their methods had is summed in `collapsed.ts`.
 
-import {
-  ALIVE_NODES,
-  COLLAPSED,
-  HANDED_OVER,
-  handedOverFrom,
-  NODE_CALLS,
-  NODE_FLOATS,
-  NODE_INTS,
-  NODE_METHOD,
-  NODE_PARENT,
-  NODE_TICKS,
-} from './nodes.ts'
+import { ALIVE_NODES, COLLAPSED, HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
 
-// An imported constant is a cell to V8, loaded at each use; see present-thread.ts.
-const INTS = NODE_INTS
-const FLOATS = NODE_FLOATS
-const METHOD = NODE_METHOD
-const PARENT = NODE_PARENT
-const CALLS = NODE_CALLS
-const TICKS = NODE_TICKS
-const ALIVE = ALIVE_NODES
+// As in present-thread.ts.
+const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 /** Buckets of cost: 16 of each power of two. */
 const BUCKETS = 16 * 64
@@ -69,7 +52,7 @@ export function collapse(
   const moved = new Int32Array(count)
   const callsInWaits = new Map<number, number>()
   for (let node = 1; node < count; node++) {
-    if ((node & ALIVE) === ALIVE) alive()
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     const parent = ints[node * INTS + PARENT]
     const method = ints[node * INTS + METHOD]
     const calls = floats[node * FLOATS + CALLS]
@@ -118,7 +101,7 @@ function whatStays(
   /** By bucket: nodes that stay if what is below it does not, rows of collapsed contexts included, as differences. */
   const kept = new Int32Array(BUCKETS + 2)
   for (let node = count - 1; node > 0; node--) {
-    if ((node & ALIVE) === ALIVE) alive()
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     // Pauses that were taken out, and clocks that are corrected, can make ticks negative.
     costs[node] += Math.max(0, floats[node * FLOATS + TICKS]) + floats[node * FLOATS + CALLS]
     const parent = ints[node * INTS + PARENT]
@@ -140,7 +123,7 @@ function whatStays(
   let room = Math.max(0, target - staying)
   const stays = new Uint8Array(count)
   for (let node = 1; node < count; node++) {
-    if ((node & ALIVE) === ALIVE) alive()
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     const parent = ints[node * INTS + PARENT]
     if (parent < 0 || isRoot(ints, node, parent)) stays[node] = 1
     else if (stays[parent] === 0) continue

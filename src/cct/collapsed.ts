@@ -4,27 +4,11 @@
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { enlarged } from '../base/enlarged.ts'
 import { type Collapse, collapse } from './collapse.ts'
-import {
-  ALIVE_NODES,
-  COLLAPSED,
-  NODE_CALLS,
-  NODE_FLOATS,
-  NODE_INTS,
-  NODE_METHOD,
-  NODE_PARENT,
-  NODE_TICKS,
-  type Nodes,
-} from './nodes.ts'
+import { ALIVE_NODES, COLLAPSED, NODE, type Nodes } from './nodes.ts'
 import type { CollapsedMethods } from './tree.ts'
 
-// An imported constant is a cell to V8, loaded at each use; see present-thread.ts.
-const INTS = NODE_INTS
-const FLOATS = NODE_FLOATS
-const METHOD = NODE_METHOD
-const PARENT = NODE_PARENT
-const CALLS = NODE_CALLS
-const TICKS = NODE_TICKS
-const ALIVE = ALIVE_NODES
+// As in present-thread.ts.
+const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 /** Of what there may be this part stays, about. */
 const STAYS = 3 / 8
@@ -78,14 +62,13 @@ export class Collapsed {
     this.#alive = alive
   }
 
-  /** By node, of `count`: how many of the calls of a row its caller has not made itself; null if there are no rows. */
-  shift(count: number): Float64Array | null {
-    return this.contexts === 0 ? null : ofLength(this.#shift, count)
-  }
-
-  /** The same of the warm-up share. */
-  warmShift(count: number): Float64Array | null {
-    return this.contexts === 0 ? null : ofLength(this.#warmShift, count)
+  /**
+   * By node, of `count`: how many of the calls of a row its caller has not made itself, and the same of the warm-up share; undefined if
+   * there are no rows.
+   */
+  shifts(count: number, warmCount: number): { shift: Float64Array; warmShift: Float64Array } | undefined {
+    if (this.contexts === 0) return undefined
+    return { shift: ofLength(this.#shift, count), warmShift: ofLength(this.#warmShift, warmCount) }
   }
 
   /** Counting begins anew; rows stay, and have nothing. */
@@ -160,7 +143,7 @@ export class Collapsed {
     this.#shift = shift
     this.#warmShift = warmShift
     for (let node = 1; node < count; node++) {
-      if ((node & ALIVE) === ALIVE) this.#alive()
+      if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
       if (change.stays[node] === 0 && ints[node * INTS + METHOD] > 0) this.contexts++
     }
     this.#alive()
@@ -177,7 +160,7 @@ export class Collapsed {
     const shift = new Float64Array(newCount)
     const before = (node: number) => (node < old.length ? old[node] : 0)
     for (let node = 1; node < count; node++) {
-      if ((node & ALIVE) === ALIVE) this.#alive()
+      if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
       const method = ints[node * INTS + METHOD]
       const into = moved[node]
       const isRow = method === COLLAPSED
@@ -206,7 +189,7 @@ export class Collapsed {
     const whole = new Float64Array(count * 3) // of a subtree: ticks, calls, halves
     for (const [node, halves] of probeHalves) if (node < count) whole[node * 3 + 2] = halves
     for (let node = count - 1; node > 0; node--) {
-      if ((node & ALIVE) === ALIVE) this.#alive()
+      if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
       if (stays[node] === 1) continue
       whole[node * 3] += floats[node * FLOATS + TICKS]
       whole[node * 3 + 1] += floats[node * FLOATS + CALLS]
@@ -295,7 +278,7 @@ function eachWithItsPath(
   let methods = 1
   let firstTop = 0
   for (let node = count - 1; node > 0; node--) {
-    if ((node & ALIVE) === ALIVE) alive()
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     const parent = ints[node * INTS + PARENT]
     if (ints[node * INTS + METHOD] >= methods) methods = ints[node * INTS + METHOD] + 1
     if (parent < 0) {
@@ -310,7 +293,7 @@ function eachWithItsPath(
   const open = new Int32Array(methods)
   let seen = 0
   for (let node = firstTop; node > 0; ) {
-    if ((++seen & ALIVE) === ALIVE) alive()
+    if ((++seen & ALIVE_NODES) === ALIVE_NODES) alive()
     const method = ints[node * INTS + METHOD]
     visit(node, method <= 0 || open[method] === 0)
     const isMethod = method >= firstMethod || method < 0

@@ -20,24 +20,14 @@ import { checkMethod } from './impossible.ts'
 //       24     8  f64   ticks      measured, callees excluded
 //
 // Node 0 is nobody: its method is never asked for. A node's index is higher than its parent's.
-export const NODE_INTS = 8
-export const NODE_FLOATS = 4
-export const NODE_METHOD = 0
-export const NODE_PARENT = 1
-export const NODE_RECENT = 2
-export const NODE_SUCCESSOR = 3
-export const NODE_CALLS = 2
-export const NODE_TICKS = 3
+export const NODE = {
+  ...{ INTS: 8, FLOATS: 4 },
+  ...{ METHOD: 0, PARENT: 1, RECENT: 2, SUCCESSOR: 3 },
+  ...{ CALLS: 2, TICKS: 3 },
+} as const
 
-// Exported constants are not constant to V8, see present-thread.ts.
-const INTS = NODE_INTS
-const FLOATS = NODE_FLOATS
-const METHOD = NODE_METHOD
-const PARENT = NODE_PARENT
-const RECENT = NODE_RECENT
-const SUCCESSOR = NODE_SUCCESSOR
-const CALLS = NODE_CALLS
-const TICKS = NODE_TICKS
+// Members of an object, and exported constants, are loaded at each use: a module has its own, see present-thread.ts.
+const { INTS, FLOATS, METHOD, PARENT, RECENT, SUCCESSOR, CALLS, TICKS } = NODE
 
 /** The method field of the top that virtual threads share: no thread has this number. */
 export const VIRTUAL_TOP = -(2 ** 24)

@@ -4,9 +4,12 @@
 // Of each thread a pause is taken out of one gap, the one that it fills most of.
 
 import { enlarged } from '../base/enlarged.ts'
-import { NODE_FLOATS, NODE_TICKS, type Nodes } from './nodes.ts'
+import { NODE, type Nodes } from './nodes.ts'
 import type { RootCalls } from './root-calls.ts'
 import type { WarmUp } from './warm-up.ts'
+
+// As in present-thread.ts.
+const { FLOATS, TICKS } = NODE
 
 const GAPS = 65_536
 const FIRST_GAPS = 16
@@ -207,7 +210,7 @@ export class Pauses {
   }
 
   #correct(node: number, ticks: number, beforeWarm: boolean): void {
-    this.#nodes.floats[node * NODE_FLOATS + NODE_TICKS] += ticks
+    this.#nodes.floats[node * FLOATS + TICKS] += ticks
     if (beforeWarm && this.#warm !== null) this.#warm.ticks[node] += ticks
   }
 }

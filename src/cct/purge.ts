@@ -1,15 +1,9 @@
 // Makes a tree of samples small again: contexts that were seldom seen become part of their callers (Whaley's purge).
 
-import {
-  HANDED_OVER,
-  handedOverFrom,
-  NODE_CALLS,
-  NODE_FLOATS,
-  NODE_INTS,
-  NODE_METHOD,
-  NODE_PARENT,
-  NODE_TICKS,
-} from './nodes.ts'
+import { HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
+
+// As in present-thread.ts.
+const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 export interface Purged {
   /** Records of the nodes that stay, of the same room as before; links between siblings are forgotten. */
@@ -34,40 +28,39 @@ export function purge(
 ): Purged {
   const totals = new Float64Array(count)
   for (let node = count - 1; node > 0; node--) {
-    totals[node] += floats[node * NODE_FLOATS + NODE_TICKS]
-    const parent = ints[node * NODE_INTS + NODE_PARENT]
+    totals[node] += floats[node * FLOATS + TICKS]
+    const parent = ints[node * INTS + PARENT]
     if (parent >= 0) totals[parent] += totals[node]
   }
   const stays = new Uint8Array(count)
   const least = totals.slice(1).sort()[count >> 1] ?? 0
   for (let node = 1; node < count; node++) {
     // With as many samples as the median some must go, too, or of equals all would stay.
-    if (totals[node] > least || ints[node * NODE_INTS + NODE_PARENT] < 0) stays[node] = 1
+    if (totals[node] > least || ints[node * INTS + PARENT] < 0) stays[node] = 1
   }
   for (const place of places) {
-    for (let node = place; node > 0 && stays[node] === 0; node = ints[node * NODE_INTS + NODE_PARENT])
-      stays[node] = 1
+    for (let node = place; node > 0 && stays[node] === 0; node = ints[node * INTS + PARENT]) stays[node] = 1
   }
   const bytes = new ArrayBuffer(ints.byteLength)
   const [newInts, newFloats] = [new Int32Array(bytes), new Float64Array(bytes)]
-  newInts[NODE_METHOD] = newInts[NODE_PARENT] = -1
+  newInts[METHOD] = newInts[PARENT] = -1
   const moved = new Int32Array(count)
   let next = 1
   for (let node = 1; node < count; node++) {
-    const parent = ints[node * NODE_INTS + NODE_PARENT]
+    const parent = ints[node * INTS + PARENT]
     if (stays[node] === 0) {
       moved[node] = moved[parent]
-      newFloats[moved[node] * NODE_FLOATS + NODE_TICKS] += floats[node * NODE_FLOATS + NODE_TICKS]
+      newFloats[moved[node] * FLOATS + TICKS] += floats[node * FLOATS + TICKS]
       continue
     }
     moved[node] = next
-    const method = ints[node * NODE_INTS + NODE_METHOD]
+    const method = ints[node * INTS + METHOD]
     // Samples follow nobody, but a target may write what it likes: a node must come from one before it, or ways have no end.
     const from = parent < 0 ? -1 : handedOverFrom(method)
-    newInts[next * NODE_INTS + NODE_METHOD] = from < 0 ? method : HANDED_OVER - moved[from]
-    newInts[next * NODE_INTS + NODE_PARENT] = parent < 0 ? -1 : moved[parent]
-    newFloats[next * NODE_FLOATS + NODE_CALLS] = floats[node * NODE_FLOATS + NODE_CALLS]
-    newFloats[next * NODE_FLOATS + NODE_TICKS] += floats[node * NODE_FLOATS + NODE_TICKS]
+    newInts[next * INTS + METHOD] = from < 0 ? method : HANDED_OVER - moved[from]
+    newInts[next * INTS + PARENT] = parent < 0 ? -1 : moved[parent]
+    newFloats[next * FLOATS + CALLS] = floats[node * FLOATS + CALLS]
+    newFloats[next * FLOATS + TICKS] += floats[node * FLOATS + TICKS]
     next++
   }
   return { bytes, count: next, moved }

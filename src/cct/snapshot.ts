@@ -6,19 +6,10 @@
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { METRICS, type Metric } from '../measures/columns.ts'
 import type { CctBuilder } from './builder.ts'
-import { type Forest, withPaths } from './handover.ts'
+import { type Forest, withoutTops } from './forest.ts'
+import { withPaths } from './handover.ts'
 import { costsOf } from './metric.ts'
-import {
-  ALIVE_NODES,
-  COLLAPSED,
-  NODE_CALLS,
-  NODE_FLOATS,
-  NODE_INTS,
-  NODE_METHOD,
-  NODE_PARENT,
-  NODE_TICKS,
-  VIRTUAL_TOP,
-} from './nodes.ts'
+import { ALIVE_NODES, COLLAPSED, NODE, VIRTUAL_TOP } from './nodes.ts'
 import type { Tree } from './tree.ts'
 
 /** How trees are made of what the builder's clock has told: a measure's (`measures/sinks.ts`). */
@@ -54,28 +45,17 @@ export interface NumberedSnapshot {
   readonly healed: number
 }
 
-// An imported constant is a cell to V8, loaded at each use; see present-thread.ts.
-const INTS = NODE_INTS
-const FLOATS = NODE_FLOATS
-const ALIVE = ALIVE_NODES
+// As in present-thread.ts.
+const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 const TIMES: Sink = { metric: METRICS.exact, columns: (tree) => tree }
 
 const NO_PROBES: Calibration = { innerTicks: 0, outerTicks: 0 }
 
+const NO_SUMS = new Float64Array(0)
 const NO_FOREST: Forest = {
-  count: 0,
-  method: new Int32Array(0),
-  parent: new Int32Array(0),
-  calls: new Float64Array(0),
-  ticks: new Float64Array(0),
-  warmCalls: new Float64Array(0),
-  warmTicks: new Float64Array(0),
-  handed: null,
-  warmHanded: null,
-  shift: null,
-  warmShift: null,
-  alive: null,
+  ...{ count: 0, method: new Int32Array(0), parent: new Int32Array(0) },
+  columns: { calls: NO_SUMS, ticks: NO_SUMS, warmCalls: NO_SUMS, warmTicks: NO_SUMS },
 }
 
 /** Stands for all virtual threads, in place of a thread number. */
@@ -105,7 +85,7 @@ export function snapshotOf(
     : undefined
   if (options.nowTicks !== undefined) {
     builder.forEachOpen(options.nowTicks, (node, ticks) => {
-      copied.ticks[node] += ticks
+      copied.columns.ticks[node] += ticks
     })
   }
   const { hasHandOvers, waitTicks, healed } = builder
@@ -168,28 +148,17 @@ function forestOf(
   const { calls: warmCalls, probeHalves } = warmUp
   const warmTicks = warmUp.ticks.slice() // pauses that are told later are taken out of it
   for (let node = 0; node < count; node++) {
-    if ((node & ALIVE) === ALIVE) alive()
-    method[node] = ints[node * INTS + NODE_METHOD]
-    parent[node] = ints[node * INTS + NODE_PARENT]
-    calls[node] = floats[node * FLOATS + NODE_CALLS]
-    ticks[node] = parent[node] < 0 ? 0 : floats[node * FLOATS + (countsCalls ? NODE_CALLS : NODE_TICKS)]
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
+    method[node] = ints[node * INTS + METHOD]
+    parent[node] = ints[node * INTS + PARENT]
+    calls[node] = floats[node * FLOATS + CALLS]
+    ticks[node] = parent[node] < 0 ? 0 : floats[node * FLOATS + (countsCalls ? CALLS : TICKS)]
   }
   takeOutProbes(ticks, builder.probeHalves, calibration)
   takeOutProbes(warmTicks, probeHalves, calibration)
-  return {
-    count,
-    method,
-    parent,
-    calls,
-    ticks,
-    warmCalls,
-    warmTicks,
-    handed: null,
-    warmHanded: null,
-    shift: builder.collapsed?.shift(count) ?? null,
-    warmShift: builder.collapsed?.warmShift(warmCalls.length) ?? null,
-    alive: aliveOf(builder),
-  }
+  const shifts = builder.collapsed?.shifts(count, warmCalls.length)
+  const columns = { calls, ticks, warmCalls, warmTicks, ...shifts, ...aliveOf(builder) }
+  return { count, method, parent, columns }
 }
 
 /**
@@ -197,37 +166,37 @@ function forestOf(
  * have probes, and it is in those that the thread stands still. Their contexts are left without calls and time.
  */
 function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration, alive: () => void): Forest {
-  const { count, method, parent, calls, ticks } = forest
-  const warmCalls = forest.warmCalls.slice()
-  const { warmTicks, shift, warmShift } = forest
+  const { count, method, parent, columns } = forest
+  const { calls, ticks, warmTicks, shift, warmShift } = columns
+  const warmCalls = columns.warmCalls.slice()
   /** By node: the wait that it is part of, or is. */
   const waits = new Int32Array(count)
   for (let node = 1; node < count; node++) {
-    if ((node & ALIVE) === ALIVE) alive()
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     const wait = parent[node] < 0 ? 0 : waits[parent[node]]
     waits[node] = wait === 0 && method[node] > 0 && method[node] < firstMethod ? node : wait
     if (wait === 0) continue
     ticks[wait] += ticks[node] - pairTicks(calls[node], probes)
     ticks[node] = calls[node] = 0
-    if (shift !== null) shift[node] = 0
+    if (shift !== undefined) shift[node] = 0
     if (node >= warmCalls.length) continue
     warmTicks[wait] += warmTicks[node] - pairTicks(warmCalls[node], probes)
     warmTicks[node] = warmCalls[node] = 0
-    if (warmShift !== null) warmShift[node] = 0
+    if (warmShift !== undefined) warmShift[node] = 0
   }
-  return { ...forest, warmCalls }
+  return { ...forest, columns: { ...columns, warmCalls } }
 }
 
-/** How many objects of each node live, their bytes, and the sum of their ages. */
-function aliveOf({ survivors, count }: CctBuilder): Forest['alive'] {
-  if (survivors === null) return null
-  const [objects, bytes, ages] = [0, 1, 2].map(() => new Float64Array(count))
-  survivors.forEach((node, size, age) => {
-    objects![node]!++
-    bytes![node]! += size
-    ages![node]! += age
+function aliveOf({ survivors, count }: CctBuilder) {
+  if (survivors === null) return undefined
+  const column = () => new Float64Array(count)
+  const [liveObjects, liveBytes, age] = [column(), column(), column()]
+  survivors.forEach((node, size, collections) => {
+    liveObjects[node]++
+    liveBytes[node] += size
+    age[node] += collections
   })
-  return [objects!, bytes!, ages!]
+  return { liveObjects, liveBytes, age }
 }
 
 /** What probes in handlers have cost, so that the rest is calls times t_I and t_O. */
@@ -246,70 +215,6 @@ function topsWithChildren(forest: Forest): number[] {
     if (parent >= 0 && forest.parent[parent] < 0) busy.add(parent)
   }
   return [...busy]
-}
-
-/** Sums the same contexts of different threads; their roots become the tops. */
-function withoutTops(forest: Forest, alive: () => void): Forest {
-  const into = new Int32Array(forest.count).fill(-1)
-  const method = new Int32Array(forest.count)
-  const parent = new Int32Array(forest.count)
-  const calls = new Float64Array(forest.count)
-  const ticks = new Float64Array(forest.count)
-  const warmCalls = new Float64Array(forest.count)
-  const warmTicks = new Float64Array(forest.count)
-  const handed = forest.handed && new Float64Array(forest.count)
-  const warmHanded = forest.warmHanded && new Float64Array(forest.count)
-  const shift = forest.shift && new Float64Array(forest.count)
-  const warmShift = forest.warmShift && new Float64Array(forest.count)
-  const column = () => new Float64Array(forest.count)
-  const sums: Forest['alive'] = forest.alive && [column(), column(), column()]
-  const table = new Int32Array(2 ** Math.ceil(Math.log2(forest.count * 1.5))) // node + 1; 0 is empty
-  const mask = table.length - 1
-  let count = 0
-  for (let from = 0; from < forest.count; from++) {
-    if ((from & ALIVE) === ALIVE) alive()
-    const parentFrom = forest.parent[from]
-    if (parentFrom < 0) continue
-    const above = into[parentFrom]
-    const name = forest.method[from]
-    let at = (Math.imul(above + 1, 0x9e3779b1) ^ Math.imul(name, 0x85ebca6b)) >>> 0
-    at = (at ^ (at >>> 15)) & mask
-    while (table[at] !== 0 && (parent[table[at] - 1] !== above || method[table[at] - 1] !== name)) {
-      at = (at + 1) & mask
-    }
-    if (table[at] === 0) {
-      method[count] = name
-      parent[count] = above
-      table[at] = ++count
-    }
-    const node = table[at] - 1
-    into[from] = node
-    calls[node] += forest.calls[from]
-    ticks[node] += forest.ticks[from]
-    if (handed !== null) handed[node] += forest.handed?.[from] ?? 0
-    if (shift !== null) shift[node] += forest.shift?.[from] ?? 0
-    for (const [i, of] of forest.alive?.entries() ?? []) sums![i]![node]! += of[from]!
-    if (from < forest.warmCalls.length) {
-      warmCalls[node] += forest.warmCalls[from]
-      warmTicks[node] += forest.warmTicks[from]
-      if (warmHanded !== null) warmHanded[node] += forest.warmHanded?.[from] ?? 0
-      if (warmShift !== null) warmShift[node] += forest.warmShift?.[from] ?? 0
-    }
-  }
-  return {
-    count,
-    method,
-    parent,
-    calls,
-    ticks,
-    warmCalls,
-    warmTicks,
-    handed,
-    warmHanded,
-    shift,
-    warmShift,
-    alive: sums,
-  }
 }
 
 /** Preorder, sorted, with the columns of the metric. Contexts that nothing was counted in are left out. */
@@ -335,12 +240,13 @@ function costTree(
   options: SnapshotOptions,
   alive: () => void,
 ): CostTree {
-  const { count, method, parent, calls, ticks } = forest
+  const { count, method, parent, columns } = forest
+  const { calls, ticks, warmCalls, warmTicks, handed, warmHanded, shift, warmShift, liveObjects } = columns
   const shown = new Uint8Array(count)
   let size = 0
   for (let node = count - 1; node >= 0; node--) {
-    if ((node & ALIVE) === ALIVE) alive()
-    const isAlive = (forest.alive?.[0][node] ?? 0) > 0
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
+    const isAlive = liveObjects !== undefined && liveObjects[node] > 0
     if (calls[node] !== 0 || ticks[node] !== 0 || isAlive) shown[node] = 1
     if (shown[node] === 0) continue
     size++
@@ -359,23 +265,23 @@ function costTree(
   const warmCallsOut = new Float64Array(size)
   let at = 0
   for (let node = firstTop; node >= 0; ) {
-    if ((at & ALIVE) === ALIVE) alive()
+    if ((at & ALIVE_NODES) === ALIVE_NODES) alive()
     place[node] = at
     tree.method[at] = method[node]
     tree.parent[at] = parent[node] < 0 ? -1 : place[parent[node]]
     outCalls[at] = calls[node]
     measuredNs[at] = ticks[node]
-    if (node < forest.warmCalls.length) {
-      warmupCalls[at] = forest.warmCalls[node]
-      warmupSelfNs[at] = forest.warmTicks[node]
+    if (node < warmCalls.length) {
+      warmupCalls[at] = warmCalls[node]
+      warmupSelfNs[at] = warmTicks[node]
     }
-    if (forest.handed !== null && parent[node] >= 0) {
-      callsOut[tree.parent[at]] -= forest.handed[node]
-      warmCallsOut[tree.parent[at]] -= forest.warmHanded?.[node] ?? 0
+    if (handed !== undefined && parent[node] >= 0) {
+      callsOut[tree.parent[at]] -= handed[node]
+      warmCallsOut[tree.parent[at]] -= warmHanded?.[node] ?? 0
     }
     if (method[node] === COLLAPSED) {
       // Its contexts have called each other; to their caller they are what it called itself.
-      const [own, warmOwn] = [forest.shift?.[node] ?? 0, forest.warmShift?.[node] ?? 0]
+      const [own, warmOwn] = [shift?.[node] ?? 0, warmShift?.[node] ?? 0]
       callsOut[at] += own
       warmCallsOut[at] += warmOwn
       if (parent[node] >= 0) {
@@ -394,7 +300,7 @@ function costTree(
 
   alive()
   for (at = size - 1; at >= 0; at--) {
-    if ((at & ALIVE) === ALIVE) alive()
+    if ((at & ALIVE_NODES) === ALIVE_NODES) alive()
     const above = tree.parent[at]
     const { calibration } = options
     selfNs[at] = exactTime(measuredNs[at], outCalls[at], callsOut[at], calibration) * nsPerTick
@@ -408,20 +314,16 @@ function costTree(
     totalNs[above] += totalNs[at]
     tree.size[above] += tree.size[at]
   }
-  if (forest.alive !== null)
-    return { ...tree, metrics: { ...tree.metrics, ...aliveColumns(forest, tree, place, shown) } }
+  const { liveBytes, age } = columns
   alive()
-  return tree
-}
-
-function aliveColumns({ alive }: Forest, { count }: Tree, place: Int32Array, shown: Uint8Array) {
-  const [liveObjects, liveBytes, age] = [0, 1, 2].map((of) => {
-    const column = new Float64Array(count)
-    for (let node = 0; node < place.length; node++)
-      if (shown[node] === 1) column[place[node]!] = alive![of]![node]!
+  if (!liveObjects || !liveBytes || !age) return tree
+  const inPlace = (of: Float64Array) => {
+    const column = new Float64Array(size)
+    for (let node = 0; node < count; node++) if (shown[node] === 1) column[place[node]] = of[node]
     return column
-  })
-  return { liveObjects: liveObjects!, liveBytes: liveBytes!, age: age! }
+  }
+  const living = { liveObjects: inPlace(liveObjects), liveBytes: inPlace(liveBytes), age: inPlace(age) }
+  return { ...tree, metrics: { ...tree.metrics, ...living } }
 }
 
 /** Links shown nodes to their siblings, by rank; a thread's top has none and keeps its place. */
@@ -430,7 +332,7 @@ function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => n
   const ranks = new Int32Array(count)
   let ranksEnd = 1
   for (let node = 0; node < count; node++) {
-    if ((node & ALIVE) === ALIVE) alive()
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     if (method[node] > 0) ranks[node] = rank(method[node])
     if (ranks[node] >= ranksEnd) ranksEnd = ranks[node] + 1
   }
@@ -446,14 +348,14 @@ function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => n
   alive()
   const sorted = new Int32Array(count)
   for (let node = 0; node < count; node++) {
-    if ((node & ALIVE) === ALIVE) alive()
+    if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     sorted[start[ranks[node]]++] = node
   }
   const firstChild = new Int32Array(count).fill(-1)
   const nextSibling = new Int32Array(count).fill(-1)
   let firstTop = -1
   for (let i = count - 1; i >= 0; i--) {
-    if ((i & ALIVE) === ALIVE) alive()
+    if ((i & ALIVE_NODES) === ALIVE_NODES) alive()
     const node = sorted[i]
     if (shown[node] === 0) continue
     const above = parent[node]

@@ -1,6 +1,9 @@
 // Work that one thread has handed over and another may take up: which node a token stands for.
 
-import { handedOverFrom, NODE_INTS, NODE_METHOD, NODE_PARENT, type Nodes } from './nodes.ts'
+import { handedOverFrom, NODE, type Nodes } from './nodes.ts'
+
+// As in present-thread.ts.
+const { INTS, METHOD, PARENT } = NODE
 
 /**
  * Tokens whose work may still begin. The target holds at most a quarter of that many tasks; the others are
@@ -56,7 +59,7 @@ export class Tokens {
     const known = this.#origins.get(node)
     if (known !== undefined) return known
     // What a task submits outside all methods, as a periodic one does with itself, is of the same origin.
-    const own = handedOverFrom(this.#nodes.ints[node * NODE_INTS + NODE_METHOD])
+    const own = handedOverFrom(this.#nodes.ints[node * INTS + METHOD])
     if (own >= 0) return own
     let origin = node
     for (let from = this.#comesFrom(node); from >= 0; from = this.#comesFrom(from)) {
@@ -72,8 +75,8 @@ export class Tokens {
   #comesFrom(node: number): number {
     const { ints } = this.#nodes
     let at = node
-    while (ints[at * NODE_INTS + NODE_METHOD] >= 0) at = ints[at * NODE_INTS + NODE_PARENT]
-    return handedOverFrom(ints[at * NODE_INTS + NODE_METHOD])
+    while (ints[at * INTS + METHOD] >= 0) at = ints[at * INTS + PARENT]
+    return handedOverFrom(ints[at * INTS + METHOD])
   }
 
   /** Whether the same methods lead to both, from where each one's thread or task began. */
@@ -81,12 +84,12 @@ export class Tokens {
     const { ints } = this.#nodes
     let [a, b] = [one, other]
     for (;;) {
-      const method = ints[a * NODE_INTS + NODE_METHOD]
-      const otherMethod = ints[b * NODE_INTS + NODE_METHOD]
+      const method = ints[a * INTS + METHOD]
+      const otherMethod = ints[b * INTS + METHOD]
       if (method < 0 || otherMethod < 0) return method < 0 && otherMethod < 0
       if (method !== otherMethod) return false
-      a = ints[a * NODE_INTS + NODE_PARENT]
-      b = ints[b * NODE_INTS + NODE_PARENT]
+      a = ints[a * INTS + PARENT]
+      b = ints[b * INTS + PARENT]
     }
   }
 }

@@ -1,7 +1,10 @@
 // What had been measured when the last redefinition had settled: the share of the warm-up.
 
 import type { Collapse } from './collapse.ts'
-import { ALIVE_NODES, NODE_CALLS, NODE_FLOATS, NODE_TICKS, type Nodes } from './nodes.ts'
+import { ALIVE_NODES, NODE, type Nodes } from './nodes.ts'
+
+// As in present-thread.ts.
+const { FLOATS, CALLS, TICKS } = NODE
 
 /** Calls, ticks and `probeHalves` of each node then. */
 export interface WarmUp {
@@ -58,8 +61,8 @@ export function warmUpOf(
   const ticks = new Float64Array(count)
   for (let node = 0; node < count; node++) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
-    calls[node] = floats[node * NODE_FLOATS + NODE_CALLS]
-    ticks[node] = floats[node * NODE_FLOATS + NODE_TICKS]
+    calls[node] = floats[node * FLOATS + CALLS]
+    ticks[node] = floats[node * FLOATS + TICKS]
   }
   return { count, calls, ticks, probeHalves: new Map(probeHalves) }
 }

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import { Profile as Pprof } from 'pprof-format'
 import { describe, expect, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
-import { NODE_CALLS, NODE_FLOATS, NODE_TICKS } from '../../src/cct/nodes.ts'
+import { NODE } from '../../src/cct/nodes.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
@@ -31,8 +31,8 @@ describe('counters beyond 2^32', () => {
   function preloaded(): CctBuilder {
     const builder = built('main> 0  work> 10  work< 40  main< 100')
     const work = 3 // nobody, the thread's top, main
-    builder.floats[work * NODE_FLOATS + NODE_CALLS] += TWO_32 - 2
-    builder.floats[work * NODE_FLOATS + NODE_TICKS] += NS
+    builder.floats[work * NODE.FLOATS + NODE.CALLS] += TWO_32 - 2
+    builder.floats[work * NODE.FLOATS + NODE.TICKS] += NS
     return builder
   }
 
