@@ -93,55 +93,19 @@ function* threadPieces(
   const index: (number | undefined)[] = []
   const methods: number[] = []
   for (let node = 0; node < count; node++) index[tree.method[node]!] ??= methods.push(tree.method[node]!) - 1
-  const each = (value: string) => list(methods.length, () => value)
-  const own = () => list(methods.length, String)
   yield '"stringArray":['
   yield* list(methods.length, (at) => jsonText(names.frame(methods[at]!)))
   yield `],\n"funcTable":{"length":${methods.length}`
-  yield* columns([
-    ...([
-      ['name', own],
-      ['isJS', () => each('false')],
-      ['relevantForJS', () => each('false')],
-    ] as const),
-    ...([
-      ['resource', () => each('-1')],
-      ['fileName', () => each('null')],
-    ] as const),
-    ...([
-      ['lineNumber', () => each('null')],
-      ['columnNumber', () => each('null')],
-    ] as const),
-  ])
+  yield* columns({ name: () => list(methods.length, String), ...same(methods.length, FUNCTION) })
   yield `},\n"frameTable":{"length":${methods.length}`
-  yield* columns([
-    ...([
-      ['func', own],
-      ['address', () => each('-1')],
-      ['inlineDepth', () => each('0')],
-    ] as const),
-    ...([
-      ['category', () => each('0')],
-      ['subcategory', () => each('0')],
-    ] as const),
-    ...([
-      ['nativeSymbol', () => each('null')],
-      ['innerWindowID', () => each('null')],
-    ] as const),
-    ...([
-      ['implementation', () => each('null')],
-      ['line', () => each('null')],
-    ] as const),
-    ['column', () => each('null')],
-  ])
+  yield* columns({ func: () => list(methods.length, String), ...same(methods.length, FRAME) })
   yield `},\n"stackTable":{"length":${count}`
   const prefix = (node: number) => (tree.parent[node]! < 0 ? 'null' : String(tree.parent[node]))
-  yield* columns([
-    ['frame', () => list(count, (node) => String(index[tree.method[node]!]))],
-    ['prefix', () => list(count, prefix)],
-    ['category', () => list(count, () => '0')],
-    ['subcategory', () => list(count, () => '0')],
-  ])
+  yield* columns({
+    frame: () => list(count, (node) => String(index[tree.method[node]!])),
+    prefix: () => list(count, prefix),
+    ...same(count, { category: 0, subcategory: 0 }),
+  })
   yield '},\n'
   yield* samplePieces(of, names)
   yield '}'
@@ -171,19 +135,39 @@ function* samplePieces({ tree }: NamedTree, { nameOf }: FrameNames): Generator<s
     return String(Number(began.toFixed(6)))
   }
   yield `"samples":{"length":${length},"weightType":"${type}"`
-  yield* columns([
-    ['stack', () => some(String)],
-    ['time', () => some(time)],
-    ['weight', () => some((node) => String(Number((self[node]! * scale).toFixed(6))))],
-  ])
+  yield* columns({
+    stack: () => some(String),
+    time: () => some(time),
+    weight: () => some((node) => String(Number((self[node]! * scale).toFixed(6)))),
+  })
   yield '}'
 }
 
-type Column = readonly [name: string, values: () => Iterable<string>]
+/** What is the same of all functions, and of all frames. */
+const FUNCTION = {
+  isJS: false,
+  relevantForJS: false,
+  resource: -1,
+  fileName: null,
+  lineNumber: null,
+  columnNumber: null,
+}
+const FRAME = {
+  ...{ address: -1, inlineDepth: 0, category: 0, subcategory: 0, nativeSymbol: null, innerWindowID: null },
+  ...{ implementation: null, line: null, column: null },
+}
+
+type Columns = { readonly [name: string]: () => Iterable<string> }
+
+function same(length: number, values: { readonly [name: string]: boolean | number | null }): Columns {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, () => list(length, () => String(value))]),
+  )
+}
 
 /** Members of an object, each a list. */
-function* columns(all: readonly Column[]): Generator<string> {
-  for (const [name, values] of all) {
+function* columns(all: Columns): Generator<string> {
+  for (const [name, values] of Object.entries(all)) {
     yield `,\n"${name}":[`
     yield* values()
     yield ']'

@@ -8,6 +8,7 @@ import type { Tree } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
 import { wordsOf } from '../profile/cost-text.ts'
 import { gapsText } from '../profile/gaps.ts'
+import { topCalls } from '../profile/jvms.ts'
 import { allWarnings, column, nameOf, type Profile, rootTotal } from '../profile/profile.ts'
 import { linesText, rateOf } from '../profile/region-report.ts'
 import { perSecond, time } from '../profile/region-text.ts'
@@ -76,17 +77,10 @@ function* facts(profile: Profile): Generator<string> {
   const words = wordsOf(METRICS[mode])
   const callers = profile.threads.filter(({ tree }) => tree.count > 0).length
   yield `- ${words.total}: ${words.cost(rootTotal(merged), 20).trim()} in ${plural(callers, 'thread')}`
-  yield `, ${count(rootCalls(merged), 20)} ${words.calls} of roots\n`
+  yield `, ${count(topCalls(merged), 20)} ${words.calls} of roots\n`
   if (instrumentation.instrumentedMethods > 0) {
     yield `- methods: ${count(instrumentation.instrumentedMethods)} instrumented, ${count(instrumentation.calledMethods)} called\n`
   }
-}
-
-function rootCalls(tree: Tree): number {
-  const calls = column(tree, 'calls')
-  let sum = 0
-  for (let node = 0; node < tree.count; node += tree.size[node]!) sum += calls[node]!
-  return sum
 }
 
 function* warnings(profile: Profile): Generator<string> {
@@ -179,7 +173,7 @@ function* threads(profile: Profile): Generator<string> {
   const whole = rootTotal(profile.merged)
   const all = profile.threads
     .filter(({ tree }) => tree.count > 0)
-    .map(({ name, tree }) => ({ name, total: rootTotal(tree), calls: rootCalls(tree) }))
+    .map(({ name, tree }) => ({ name, total: rootTotal(tree), calls: topCalls(tree) }))
     .sort((a, b) => b.total - a.total)
   yield `\n## Threads\n\n| ${words.total} | % | ${words.calls} of roots | thread |\n| --: | --: | --: | --- |\n`
   for (const { name, total, calls } of all.slice(0, THREADS)) {
