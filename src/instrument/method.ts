@@ -53,7 +53,7 @@ import { moveAttribute } from './code-attributes.ts'
 import { THIS_INITIALIZED, THIS_UNINITIALIZED, thisStates } from './constructor.ts'
 import { type Counting, countingOf, NO_COUNT } from './counting.ts'
 import { lengthLimit, MAX_CODE_BYTES } from './limits.ts'
-import { accessCode, withNewLocals } from './new-local.ts'
+import { accessCode, type NewLocals, withNewLocals } from './new-local.ts'
 import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
 import { type RegionTask, timingOf } from './regions.ts'
@@ -113,82 +113,244 @@ interface CatchAll {
 export function instrumentMethod(
   classFile: ClassFile,
   method: MethodInfo,
-  asked: MethodProbes,
+  probes: MethodProbes,
   refs: RuntimeBlock,
 ): Uint8Array {
-  const code = parseCode(classFile, method)
-  if (isEmptyFinalizer(method, code)) {
-    throw new NotInstrumentable('an empty finalize(), which tells HotSpot not to finalize')
-  }
-  const hasFrames = classFile.major >= MAJOR_6
-  const frames = hasFrames ? decodeStackMap(classFile, method, code) : []
-  const framed = new Set(frames.map(({ bci }) => bci))
-  const hasFrame = (bci: number) => !hasFrames || framed.has(bci)
-  const more = additionOf(classFile, method, code, asked, refs)
-  const probes = more?.probes ?? asked
-  const thrownProbe = probes.thrown ?? probes.exit
-  const { allocations } = asked
-  const allocated = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations)
-  const cloning = allocations && cloneProbes(classFile, code, allocations.refs)
-  const waitRefs = asked.waits === undefined ? undefined : (refs.waits ?? undefined)
-  const waits = (announces: boolean) =>
-    waitRefs ? waitProbes(classFile, code, asked.waits!, waitRefs, announces) : undefined
-  const sites = sitesOf(classFile, code, asked, more, refs)
-  const moreSlots = Math.max(
-    waitRefs ? WAIT_SLOTS : 0,
-    allocated === undefined ? 0 : ALLOCATION_SLOTS,
-    sites ? SITE_SLOTS : 0,
-  )
-  const place = (announces: boolean) => {
-    const waiting = waits(announces)
-    const own = more?.inserted ?? waiting?.inserted ?? cloning
-    const put = joined(own, announces ? sites?.told : sites?.untold)
-    const behind = waiting?.behind ?? allocated
-    const layout = layOut(classFile, method, code, probes, refs, hasFrame, more, put, behind)
-    const hasHandlers = layout.handlers.length > 0 || code.handlers.length > 0
-    const slots = Math.max(probes.slots, moreSlots)
-    return { ...layout, maxStack: stackSlots(classFile, code, frames, put, behind, slots, hasHandlers) }
-  }
-  const announcing = waitRefs !== undefined || sites !== undefined
-  const { maxStack, moved, handlers, length } = announcing
-    ? orIfTooLong(
-        () => place(true),
-        () => place(false),
-      )
-    : place(false)
+  return new Rewriting(classFile, method, probes, refs).write()
+}
 
-  const bytecode = new Uint8Array(length)
-  moved.write(bytecode)
-  for (const { position } of handlers) {
-    bytecode.set(thrownProbe, position)
-    bytecode[position + thrownProbe.length] = ATHROW
+class Rewriting {
+  readonly #code: Code
+  readonly #hasFrames: boolean
+  readonly #frames: readonly Frame[]
+  readonly #more: Addition | undefined
+  readonly #probes: MethodProbes
+  /** Before `athrow` in our handlers. */
+  readonly #thrown: readonly number[]
+
+  constructor(
+    private readonly classFile: ClassFile,
+    private readonly method: MethodInfo,
+    private readonly asked: MethodProbes,
+    private readonly refs: RuntimeBlock,
+  ) {
+    const code = parseCode(classFile, method)
+    if (isEmptyFinalizer(method, code)) {
+      throw new NotInstrumentable('an empty finalize(), which tells HotSpot not to finalize')
+    }
+    this.#code = code
+    this.#hasFrames = classFile.major >= MAJOR_6
+    this.#frames = this.#hasFrames ? decodeStackMap(classFile, method, code) : []
+    this.#more = this.#additionOf()
+    this.#probes = this.#more?.probes ?? asked
+    this.#thrown = this.#probes.thrown ?? this.#probes.exit
   }
 
-  const out = new Writer(length + 256)
-  out.u2(atMost(MAX_U2, maxStack, 'max_stack'))
-  const added = more !== undefined && more.local >= 0 ? more : undefined
-  out.u2(code.maxLocals + slotsOf(added?.localTypes ?? []))
-  out.u4(length)
-  out.copy(bytecode)
-  writeExceptionTable(out, code, moved, handlers)
-  writeAttributes(out, classFile, code, moved, () => {
-    if (!hasFrames) return undefined
-    const thrownType = [verificationType(OBJECT, refs.throwable)]
-    const plain = [
-      ...moveFrames(frames, moved),
-      ...moved.exits.map(({ opcode, position }) => ({
-        bci: position,
-        locals: [],
-        stack: returnedTypes(opcode, method, refs)!,
-      })),
-      ...handlers.map(({ position, locals }) => ({ bci: position, locals, stack: thrownType })),
+  write(): Uint8Array {
+    const code = this.#code
+    const { maxStack, moved, handlers, length } = this.#place()
+    const bytecode = new Uint8Array(length)
+    moved.write(bytecode)
+    for (const { position } of handlers) {
+      bytecode.set(this.#thrown, position)
+      bytecode[position + this.#thrown.length] = ATHROW
+    }
+    const out = new Writer(length + 256)
+    out.u2(atMost(MAX_U2, maxStack, 'max_stack'))
+    out.u2(code.maxLocals + (this.#newLocals?.slots ?? 0))
+    out.u4(length)
+    out.copy(bytecode)
+    writeExceptionTable(out, code, moved, handlers)
+    const countAt = out.length
+    let count = 0
+    out.u2(0)
+    const attribute = (nameIndex: number, content: Uint8Array | undefined) => {
+      if (content === undefined) return
+      out.u2(nameIndex)
+      out.u4(content.length)
+      out.copy(content)
+      count++
+    }
+    for (const it of code.attributes) attribute(it.nameIndex, moveAttribute(this.classFile.bytes, it, moved))
+    if (this.#hasFrames) attribute(this.refs.stackMapTable, this.#stackMap(moved, handlers))
+    out.patchU2(countAt, count)
+    return out.finish()
+  }
+
+  #additionOf(): Addition | undefined {
+    const { asked, classFile, method, refs } = this
+    const code = this.#code
+    const { counts, samples, waits, regions } = asked
+    if (regions !== undefined) {
+      const timing = timingOf(classFile, method, code, regions, refs)
+      return { ...timing, probes: { ...asked, ...timing.probes } }
+    }
+    if (samples !== undefined && refs.samples !== null) {
+      const sampling = sampleProbes(classFile, method, code, samples, refs.samples)
+      return { probes: aroundProbes(asked, sampling), ...sampling, localTypes: [sampling.localType] }
+    }
+    if (waits !== undefined && refs.waits !== null) {
+      const entry = [...monitorEntry(classFile, method, refs.waits), ...asked.entry]
+      return { ...NO_COUNT, probes: { ...asked, entry }, localTypes: [INTEGER] }
+    }
+    if (counts === undefined) return undefined
+    const counting = counts === 'nothing' ? NO_COUNT : countingOf(classFile, method, code, counts, refs)
+    return { probes: withCount(asked, counting), ...counting, localTypes: [INTEGER] }
+  }
+
+  get #newLocals(): NewLocals | undefined {
+    const { local = -1, localTypes = [] } = this.#more ?? {}
+    return local < 0 ? undefined : { first: local, slots: slotsOf(localTypes) }
+  }
+
+  /** With all probes if there is room for them, else without those that calls have. */
+  #place(): Layout & { readonly maxStack: number } {
+    const { asked, classFile, method } = this
+    const code = this.#code
+    const { allocations } = asked
+    const allocated = allocations && allocationProbes(classFile, method, code, allocations.refs, allocations)
+    const cloning = allocations && cloneProbes(classFile, code, allocations.refs)
+    const waitRefs = asked.waits === undefined ? null : this.refs.waits
+    const sites = this.#sites()
+    const slots = Math.max(
+      this.#probes.slots,
+      waitRefs === null ? 0 : WAIT_SLOTS,
+      allocated === undefined ? 0 : ALLOCATION_SLOTS,
+      sites === undefined ? 0 : SITE_SLOTS,
+    )
+    const place = (announces: boolean) => {
+      const waiting =
+        waitRefs === null ? undefined : waitProbes(classFile, code, asked.waits!, waitRefs, announces)
+      const own = this.#more?.inserted ?? waiting?.inserted ?? cloning
+      const put = joined(own, announces ? sites?.told : sites?.untold)
+      const behind = waiting?.behind ?? allocated
+      const layout = this.#layOut(put, behind)
+      const hasHandlers = layout.handlers.length > 0 || code.handlers.length > 0
+      const maxStack = stackSlots(classFile, code, this.#frames, put, behind, slots, hasHandlers)
+      return { ...layout, maxStack }
+    }
+    if (waitRefs === null && sites === undefined) return place(false)
+    return orIfTooLong(
+      () => place(true),
+      () => place(false),
+    )
+  }
+
+  /** What goes before calls, and where there is no room for that; undefined if nothing does. */
+  #sites(): { readonly told: Inserted; readonly untold?: Inserted } | undefined {
+    const { classFile, refs } = this
+    const { sites, samples } = this.asked
+    if (sites === undefined) return undefined
+    const numbers = sites.numbers.of(sites.id, classFile, this.#code)
+    if (numbers.size === 0) return undefined
+    if (samples === undefined) {
+      return refs.sites === null ? undefined : { told: siteProbes(numbers, [], refs.sites.callSite) }
+    }
+    const site = refs.samples?.site ?? 0
+    const local = this.#more?.local ?? -1
+    if (site === 0 || local < 0) return undefined
+    const load = accessCode(ALOAD, local)
+    // Else what it calls would seem to be called from where others have called at this depth.
+    const none = siteProbes(new Map([[0, 0]]), load, site)
+    return { told: siteProbes(numbers, load, site), untold: none }
+  }
+
+  /**
+   * With a probe in each handler and before each return if that stays within the limits, else without those in
+   * handlers, else with shared exits.
+   */
+  #layOut(put: Inserted | undefined, behind: Inserted | undefined): Layout {
+    const code = this.#code
+    const { bytecode } = code
+    const { exit, resume } = this.#probes
+    const limit = lengthLimit(bytecode.length)
+    const framed = new Set(this.#frames.map(({ bci }) => bci))
+    const hasFrame = (bci: number) => !this.#hasFrames || framed.has(bci)
+    const newLocals = this.#newLocals
+    const attempt = (shared?: SharedExits, inserted = put): Layout => {
+      const moved = new Relocation(bytecode, this.#probes, hasFrame, shared, inserted, newLocals, behind)
+      const handlers = this.#thrown.length === 0 ? [] : this.#catchAlls(moved)
+      const length = moved.length + handlers.length * (this.#thrown.length + 1)
+      if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
+      if (length > limit) throw new TooLong('would pass 8000 bytes, which HotSpot never compiles')
+      return { moved, handlers, length }
+    }
+    const compact = (problem: TooLong): Layout => {
+      const shareable = (opcode: number) => !this.#hasFrames || this.#returned(opcode) !== undefined
+      const shared = sharedExits(this.classFile, code, exit.length, shareable)
+      if (shared.opcodes.length === 0) throw problem
+      return attempt(shared)
+    }
+    const plain = () => orIfTooLong(() => attempt(), compact)
+    const resumes = resume === undefined ? undefined : resumePoints(code)
+    if (resumes === undefined) return plain()
+    return orIfTooLong(() => attempt(undefined, withResumes(resumes, resume!, put)), plain)
+  }
+
+  /** What the stack holds at a return, and nothing else there; undefined if the pool cannot name it. */
+  #returned(opcode: number): VerificationType[] | undefined {
+    const known = RETURNED.get(opcode)
+    if (known !== undefined) return known
+    const index = this.refs.returned.get(returnedClass(this.method) ?? '')
+    return index === undefined ? undefined : [verificationType(OBJECT, index)]
+  }
+
+  /** Our handlers: one, or in a constructor up to two, whose frames differ in what `this` is. */
+  #catchAlls(moved: Relocation): CatchAll[] {
+    const handlers: CatchAll[] = []
+    const add = (locals: VerificationType[], covers: (bci: number) => boolean) => {
+      const ranges = rangesWhere(this.#code.bytecode, moved, covers)
+      if (ranges.length === 0) return
+      const position = moved.length + handlers.length * (this.#thrown.length + 1)
+      handlers.push({ position, ranges, locals })
+    }
+    if (this.method.name === '<init>' && this.classFile.superName !== null) {
+      const states = thisStates(this.classFile, this.#code)
+      add([UNINITIALIZED_THIS], (bci) => states[bci] === THIS_UNINITIALIZED)
+      add([], (bci) => states[bci] === THIS_INITIALIZED)
+    } else add([], () => true)
+    return handlers
+  }
+
+  /** Undefined without frames. */
+  #stackMap(moved: Relocation, handlers: readonly CatchAll[]): Uint8Array | undefined {
+    const thrown = [verificationType(OBJECT, this.refs.throwable)]
+    const frames: Frame[] = [
+      ...moveFrames(this.#frames, moved),
+      ...moved.exits.map(({ opcode, position }) => {
+        return { bci: position, locals: [], stack: this.#returned(opcode)! }
+      }),
+      ...handlers.map(({ position, locals }) => ({ bci: position, locals, stack: thrown })),
     ]
-    if (plain.length === 0) return undefined
-    const initial = initialLocals(classFile, method)
-    const all = added === undefined ? plain : framesWith(added, plain, initial, moved.of(0))
-    return { nameIndex: refs.stackMapTable, content: framesOf(all, initial) }
-  })
-  return out.finish()
+    if (frames.length === 0) return undefined
+    const initial = initialLocals(this.classFile, this.method)
+    const more = this.#more
+    const all = more === undefined || more.local < 0 ? frames : framesWith(more, frames, initial, moved.of(0))
+    try {
+      return encodeStackMap(all, initial)
+    } catch (error) {
+      if (!(error instanceof UnnamedArgument)) throw error
+      throw new NotInstrumentable('its frames have no room for another local variable')
+    }
+  }
+}
+
+/** What a method gets besides probes that know nothing of its code: with them, all of its probes. */
+interface Addition {
+  readonly probes: MethodProbes
+  readonly inserted: Inserted | undefined
+  /** The new variables, side by side; -1 if there is none. */
+  readonly local: number
+  readonly localTypes: readonly VerificationType[]
+  /** Of more than three: where in the entry probe each has its value. */
+  readonly localsSet?: readonly number[]
+}
+
+interface Layout {
+  readonly moved: Relocation
+  readonly handlers: readonly CatchAll[]
+  /** Bytes of the new code. */
+  readonly length: number
 }
 
 function orIfTooLong<T>(first: () => T, otherwise: (problem: TooLong) => T): T {
@@ -223,74 +385,6 @@ function framesWith(
   return [...between, ...all]
 }
 
-function framesOf(frames: readonly Frame[], initial: readonly VerificationType[]): Uint8Array {
-  try {
-    return encodeStackMap(frames, initial)
-  } catch (error) {
-    if (!(error instanceof UnnamedArgument)) throw error
-    throw new NotInstrumentable('its frames have no room for another local variable')
-  }
-}
-
-/** What a method gets besides probes that know nothing of its code: with them, all of its probes. */
-interface Addition {
-  readonly probes: MethodProbes
-  readonly inserted: Inserted | undefined
-  /** The new variables, side by side; -1 if there is none. */
-  readonly local: number
-  readonly localTypes: readonly VerificationType[]
-  /** Of more than three: where in the entry probe each has its value. */
-  readonly localsSet?: readonly number[]
-}
-
-function additionOf(
-  classFile: ClassFile,
-  method: MethodInfo,
-  code: Code,
-  asked: MethodProbes,
-  refs: RuntimeBlock,
-): Addition | undefined {
-  const { counts, samples, waits, regions } = asked
-  if (regions !== undefined) {
-    const timing = timingOf(classFile, method, code, regions, refs)
-    return { ...timing, probes: { ...asked, ...timing.probes } }
-  }
-  if (samples !== undefined && refs.samples !== null) {
-    const sampling = sampleProbes(classFile, method, code, samples, refs.samples)
-    return { probes: aroundProbes(asked, sampling), ...sampling, localTypes: [sampling.localType] }
-  }
-  if (waits !== undefined && refs.waits !== null) {
-    const entry = [...monitorEntry(classFile, method, refs.waits), ...asked.entry]
-    return { ...NO_COUNT, probes: { ...asked, entry }, localTypes: [INTEGER] }
-  }
-  if (counts === undefined) return undefined
-  const counting = counts === 'nothing' ? NO_COUNT : countingOf(classFile, method, code, counts, refs)
-  return { probes: withCount(asked, counting), ...counting, localTypes: [INTEGER] }
-}
-
-/** What goes before calls, and where there is no room for that; undefined if nothing does. */
-function sitesOf(
-  classFile: ClassFile,
-  code: Code,
-  { sites, samples }: MethodProbes,
-  more: Addition | undefined,
-  refs: RuntimeBlock,
-): { readonly told: Inserted; readonly untold?: Inserted } | undefined {
-  if (sites === undefined) return undefined
-  const numbers = sites.numbers.of(sites.id, classFile, code)
-  if (numbers.size === 0) return undefined
-  if (samples === undefined) {
-    return refs.sites === null ? undefined : { told: siteProbes(numbers, [], refs.sites.callSite) }
-  }
-  const site = refs.samples?.site ?? 0
-  const local = more?.local ?? -1
-  if (site === 0 || local < 0) return undefined
-  const load = accessCode(ALOAD, local)
-  // Else what it calls would seem to be called from where others have called at this depth.
-  const none = siteProbes(new Map([[0, 0]]), load, site)
-  return { told: siteProbes(numbers, load, site), untold: none }
-}
-
 function aroundProbes(probes: MethodProbes, { entry, exit, thrown, resume }: SampleProbes): MethodProbes {
   return {
     ...probes,
@@ -320,54 +414,6 @@ function isEmptyFinalizer({ name, descriptor }: MethodInfo, { bytecode }: Code):
   return name === 'finalize' && descriptor === '()V' && bytecode.length === 1 && bytecode[0] === RETURN
 }
 
-interface Layout {
-  readonly moved: Relocation
-  readonly handlers: readonly CatchAll[]
-  /** Bytes of the new code. */
-  readonly length: number
-}
-
-/**
- * With a probe in each handler and before each return if that stays within the limits, else without those in
- * handlers, else with shared exits.
- */
-function layOut(
-  classFile: ClassFile,
-  method: MethodInfo,
-  code: Code,
-  probes: Probes,
-  refs: RuntimeBlock,
-  hasFrame: (bci: number) => boolean,
-  more: Addition | undefined,
-  put: Inserted | undefined,
-  behind: Inserted | undefined,
-): Layout {
-  const { bytecode } = code
-  const { exit, thrown = exit, resume } = probes
-  const limit = lengthLimit(bytecode.length)
-  const attempt = (shared?: SharedExits, inserted = put): Layout => {
-    const newLocals =
-      more && more.local >= 0 ? { first: more.local, slots: slotsOf(more.localTypes) } : undefined
-    const moved = new Relocation(bytecode, probes, hasFrame, shared, inserted, newLocals, behind)
-    const handlers = thrown.length === 0 ? [] : catchAlls(classFile, method, code, moved, thrown)
-    const length = moved.length + handlers.length * (thrown.length + 1)
-    if (length > MAX_CODE_BYTES) throw new TooLong('would pass 65535 bytes')
-    if (length > limit) throw new TooLong('would pass 8000 bytes, which HotSpot never compiles')
-    return { moved, handlers, length }
-  }
-  const compact = (problem: TooLong): Layout => {
-    const hasFrames = classFile.major >= MAJOR_6
-    const shareable = (opcode: number) => !hasFrames || returnedTypes(opcode, method, refs) !== undefined
-    const shared = sharedExits(classFile, code, exit.length, shareable)
-    if (shared.opcodes.length === 0) throw problem
-    return attempt(shared)
-  }
-  const plain = () => orIfTooLong(() => attempt(), compact)
-  const resumes = resume === undefined ? undefined : resumePoints(code)
-  if (resumes === undefined) return plain()
-  return orIfTooLong(() => attempt(undefined, withResumes(resumes, resume!, put)), plain)
-}
-
 /** A handler is told of before the block that begins there is counted. */
 function withResumes(points: Uint8Array, probe: readonly number[], counted: Inserted | undefined): Inserted {
   const inserted: (readonly number[] | undefined)[] = counted?.slice() ?? new Array(points.length)
@@ -386,44 +432,9 @@ const RETURNED: ReadonlyMap<number, VerificationType[]> = new Map([
   [RETURN, []],
 ])
 
-/** What the stack holds at a return, and nothing else there; undefined if the pool cannot name it. */
-function returnedTypes(
-  opcode: number,
-  method: MethodInfo,
-  refs: RuntimeBlock,
-): VerificationType[] | undefined {
-  const known = RETURNED.get(opcode)
-  if (known !== undefined) return known
-  const index = refs.returned.get(returnedClass(method) ?? '')
-  return index === undefined ? undefined : [verificationType(OBJECT, index)]
-}
-
 function atMost(limit: number, value: number, what: string): number {
   if (value > limit) throw new NotInstrumentable(`${what} would pass ${limit}`)
   return value
-}
-
-/** Our handlers: one, or in a constructor up to two, whose frames differ in what `this` is. */
-function catchAlls(
-  classFile: ClassFile,
-  method: MethodInfo,
-  code: Code,
-  moved: Relocation,
-  thrownProbe: readonly number[],
-): CatchAll[] {
-  const handlers: CatchAll[] = []
-  const add = (locals: VerificationType[], covers: (bci: number) => boolean) => {
-    const ranges = rangesWhere(code.bytecode, moved, covers)
-    if (ranges.length === 0) return
-    const position = moved.length + handlers.length * (thrownProbe.length + 1)
-    handlers.push({ position, ranges, locals })
-  }
-  if (method.name === '<init>' && classFile.superName !== null) {
-    const states = thisStates(classFile, code)
-    add([UNINITIALIZED_THIS], (bci) => states[bci] === THIS_UNINITIALIZED)
-    add([], (bci) => states[bci] === THIS_INITIALIZED)
-  } else add([], () => true)
-  return handlers
 }
 
 /** The instructions that `covers` chooses, exit probes and the returns behind them excepted, as few ranges as can be. */
@@ -459,36 +470,6 @@ function writeExceptionTable(out: Writer, code: Code, moved: Relocation, ours: r
       out.u2(0) // catches everything
     }
   }
-}
-
-interface NewAttribute {
-  readonly nameIndex: number
-  readonly content: Uint8Array
-}
-
-function writeAttributes(
-  out: Writer,
-  classFile: ClassFile,
-  code: Code,
-  moved: Relocation,
-  stackMap: () => NewAttribute | undefined,
-): void {
-  const countAt = out.length
-  let count = 0
-  out.u2(0)
-  const write = ({ nameIndex, content }: NewAttribute) => {
-    out.u2(nameIndex)
-    out.u4(content.length)
-    out.copy(content)
-    count++
-  }
-  for (const attribute of code.attributes) {
-    const content = moveAttribute(classFile.bytes, attribute, moved)
-    if (content !== undefined) write({ nameIndex: attribute.nameIndex, content })
-  }
-  const frames = stackMap()
-  if (frames !== undefined) write(frames)
-  out.patchU2(countAt, count)
 }
 
 function moveFrames(frames: readonly Frame[], moved: Relocation): Frame[] {
