@@ -114,6 +114,7 @@ export function instrumentClass(
   recipe: Recipe = EXACT_TIME,
 ): InstrumentedClass {
   const block = blockFor(classFile, recipe)
+  const probing = new Probing(classFile, recipe, block)
   const bodies: InstrumentedBody[] = []
   const skipped: SkippedMethod[] = []
   const refusal = refuse(classFile, block)
@@ -122,7 +123,7 @@ export function instrumentClass(
     try {
       if (refusal !== undefined) throw new NotInstrumentable(refusal)
       const method = instrumentable(classFile, work)
-      const probes = probesOf(work, block, recipe, classFile, method)
+      const probes = probing.of(work, method)
       if (probes === undefined) continue
       const code = instrumentMethod(classFile, method, probes, block)
       bodies.push({ methodIndex, id, code })
@@ -215,78 +216,76 @@ function tellsOfAnObject({ access, name, descriptor }: MethodInfo): boolean {
   return (access & ACC_STATIC) === 0 ? name !== '<init>' : /^\([L[]/.test(descriptor)
 }
 
-/** Undefined if there is nothing to be done. */
-function probesOf(
-  work: Work,
-  refs: RuntimeBlock,
-  recipe: Recipe,
-  classFile: ClassFile,
-  method: MethodInfo,
-): MethodProbes | undefined {
-  if (recipe.tells === 'regions' && work.timing !== undefined) {
-    const regions = recipe.regionsOf(classFile, method, work.id)
-    const task = { regions, session: recipe.session }
-    return regions.length === 0 ? undefined : { entry: [], exit: [], regions: task, slots: REGION_SLOTS }
-  }
-  const timing = leafProbe(work, refs, recipe, classFile, method) ?? timingProbes(work, refs, recipe, method)
-  const timed = work.handleMember ? withHandleMember(timing, refs) : timing
-  const waiting = work.wait === undefined ? timed : withWait(timed, work.wait, refs)
-  return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
-}
+/** Which probes methods of a class get. */
+class Probing {
+  constructor(
+    private readonly classFile: ClassFile,
+    private readonly recipe: Recipe,
+    private readonly refs: RuntimeBlock,
+  ) {}
 
-/** Undefined for a method that has other probes. */
-function leafProbe(
-  { id, timing, reflection, handOver, wait, handleMember }: Work,
-  { countLeaf }: RuntimeBlock,
-  recipe: Recipe,
-  classFile: ClassFile,
-  method: MethodInfo,
-): MethodProbes | undefined {
-  if (timing !== 'method' || !hasLeaves(recipe)) return undefined
-  if (reflection || handleMember || handOver !== undefined || wait !== undefined) return undefined
-  const executed = leafOf(classFile, method, countsOf(recipe), recipe.jdk)
-  if (executed === undefined) return undefined
-  return { entry: [...pushId(executed), ...idProbe(id, countLeaf)], exit: [], slots: 1 + idSlots(id) }
+  /** Undefined if there is nothing to be done. */
+  of(work: Work, method: MethodInfo): MethodProbes | undefined {
+    const { recipe, refs } = this
+    if (recipe.tells === 'regions' && work.timing !== undefined) {
+      const regions = recipe.regionsOf(this.classFile, method, work.id)
+      const task = { regions, session: recipe.session }
+      return regions.length === 0 ? undefined : { entry: [], exit: [], regions: task, slots: REGION_SLOTS }
+    }
+    const timing = this.#leaf(work, method) ?? this.#timing(work, method)
+    const timed = work.handleMember ? withHandleMember(timing, refs) : timing
+    const waiting = work.wait === undefined ? timed : withWait(timed, work.wait, refs)
+    return work.handOver === undefined ? waiting : withHandOver(waiting, work.handOver, refs)
+  }
+
+  /** Undefined for a method that has other probes. */
+  #leaf(
+    { id, timing, reflection, handOver, wait, handleMember }: Work,
+    method: MethodInfo,
+  ): MethodProbes | undefined {
+    const { recipe } = this
+    if (timing !== 'method' || !hasLeaves(recipe)) return undefined
+    if (reflection || handleMember || handOver !== undefined || wait !== undefined) return undefined
+    const executed = leafOf(this.classFile, method, this.#counts, recipe.jdk)
+    if (executed === undefined) return undefined
+    const entry = [...pushId(executed), ...idProbe(id, this.refs.countLeaf)]
+    return { entry, exit: [], slots: 1 + idSlots(id) }
+  }
+
+  #timing({ id, timing, reflection }: Work, { descriptor }: MethodInfo): MethodProbes {
+    const { recipe, refs } = this
+    const receiver = reflection ? [ALOAD_0, ...call(refs.reflectiveCall)] : []
+    const sites = recipe.sites && { sites: { numbers: recipe.sites, id } }
+    if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
+    const isRoot = timing === 'root'
+    if (recipe.tells === 'samples')
+      return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples: { id, isRoot }, ...sites }
+    const methodExit = refs.valueExits.get(valueType(descriptor) ?? '') ?? refs.methodExit
+    const entry = idProbe(id, isRoot ? refs.rootEntry : refs.methodEntry)
+    return {
+      entry: [...(refs.sites === null ? [] : call(refs.sites.siteEntry)), ...entry, ...receiver],
+      exit: idProbe(id, isRoot ? refs.rootExit : methodExit),
+      thrown: idProbe(id, isRoot ? refs.rootThrown : refs.methodThrown),
+      resume: idProbe(id, refs.methodResume),
+      slots: idSlots(id),
+      ...(recipe.tells !== 'time' && { counts: this.#counts }),
+      ...(recipe.tells === 'time' && recipe.waits !== undefined && { waits: recipe.waits }),
+      ...(recipe.tells === 'allocations' &&
+        refs.allocations !== null && { allocations: { ...recipe, refs: refs.allocations } }),
+      ...sites,
+    }
+  }
+
+  get #counts(): BlockAnalysis | 'nothing' {
+    const { recipe } = this
+    if (recipe.tells !== 'bytecodes') return 'nothing'
+    return typeof recipe.blocks === 'string' ? ANALYSES[recipe.blocks] : recipe.blocks
+  }
 }
 
 /** Where a call's site is told, there is a word for it before the one that tells of the call. */
 function hasLeaves(recipe: Recipe): recipe is Recipe & { readonly tells: 'calls' | 'bytecodes' } {
   return (recipe.tells === 'calls' || recipe.tells === 'bytecodes') && recipe.sites === undefined
-}
-
-function timingProbes(
-  { id, timing, reflection }: Work,
-  refs: RuntimeBlock,
-  recipe: Recipe,
-  { descriptor }: MethodInfo,
-): MethodProbes {
-  const receiver = reflection ? [ALOAD_0, ...call(refs.reflectiveCall)] : []
-  const sites = recipe.sites && { sites: { numbers: recipe.sites, id } }
-  if (timing === undefined) return { entry: receiver, exit: [], slots: 1 }
-  if (recipe.tells === 'samples') {
-    const samples = { id, isRoot: timing === 'root' }
-    return { entry: receiver, exit: [], slots: SAMPLE_SLOTS, samples, ...sites }
-  }
-  const isRoot = timing === 'root'
-  const methodExit = refs.valueExits.get(valueType(descriptor) ?? '') ?? refs.methodExit
-  const entry = idProbe(id, isRoot ? refs.rootEntry : refs.methodEntry)
-  return {
-    entry: [...(refs.sites === null ? [] : call(refs.sites.siteEntry)), ...entry, ...receiver],
-    exit: idProbe(id, isRoot ? refs.rootExit : methodExit),
-    thrown: idProbe(id, isRoot ? refs.rootThrown : refs.methodThrown),
-    resume: idProbe(id, refs.methodResume),
-    slots: idSlots(id),
-    ...(recipe.tells !== 'time' && { counts: countsOf(recipe) }),
-    ...(recipe.tells === 'time' && recipe.waits !== undefined && { waits: recipe.waits }),
-    ...(recipe.tells === 'allocations' &&
-      refs.allocations !== null && { allocations: { ...recipe, refs: refs.allocations } }),
-    ...sites,
-  }
-}
-
-function countsOf(recipe: Recipe): BlockAnalysis | 'nothing' {
-  if (recipe.tells !== 'bytecodes') return 'nothing'
-  return typeof recipe.blocks === 'string' ? ANALYSES[recipe.blocks] : recipe.blocks
 }
 
 /** What is thrown is no member: it goes on as it is. */

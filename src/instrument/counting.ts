@@ -17,9 +17,11 @@ import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
 import { ICONST_0, IINC, ILOAD, INVOKESPECIAL, ISTORE } from '../classfile/opcodes.ts'
 import { u2At } from '../classfile/reader.ts'
+import { INTEGER } from '../classfile/stack-map.ts'
 import { type BlockAnalysis, blocksOf, defaultBlocks, preciseBlocks } from './blocks.ts'
 import { accessCode, newLocalOf } from './new-local.ts'
 import { call, pushId } from './probe.ts'
+import type { Addition } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 
 /** Bytes of the longest code that pushes a count, that adds a block, and that hands over at a loop. */
@@ -29,19 +31,18 @@ export const LONGEST_HAND_OVER = 11
 const MAX_INCREMENT = 32767
 
 /** What a method needs in order to count. */
-export interface Counting {
+export interface Counting extends Addition {
   /** Instructions before the entry probe. */
   readonly begin: readonly number[]
-  /** By bci: what is put before the instruction there; undefined where nothing is. */
-  readonly inserted: readonly (readonly number[] | undefined)[] | undefined
   /** Pushes what has been counted. */
   readonly push: readonly number[]
-  /** The variable, of type int, new (new-local.ts); -1 if there is none. */
-  readonly local: number
 }
 
 /** An activation counts nothing. */
-export const NO_COUNT: Counting = { begin: [], inserted: undefined, push: [ICONST_0], local: -1 }
+export const NO_COUNT: Counting = {
+  ...{ begin: [], push: [ICONST_0] },
+  ...{ inserted: undefined, local: -1, localTypes: [INTEGER] },
+}
 
 export function countingOf(
   classFile: ClassFile,
@@ -70,12 +71,8 @@ export function countingOf(
   }
   for (const bci of initialisers) inserted[bci] = [...(inserted[bci] ?? []), ...handOver(countCall)]
   const start = blocks.entersAgain ? 0 : first
-  return {
-    begin: [...pushId(start), ...accessCode(ISTORE, local)],
-    inserted,
-    push: accessCode(ILOAD, local),
-    local,
-  }
+  const begin = [...pushId(start), ...accessCode(ISTORE, local)]
+  return { begin, inserted, push: accessCode(ILOAD, local), local, localTypes: [INTEGER] }
 }
 
 /** Calls of super() or this() that may throw, where no handler may be; perhaps those of other instances, too. */

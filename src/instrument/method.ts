@@ -57,7 +57,7 @@ import { accessCode, type NewLocals, withNewLocals } from './new-local.ts'
 import { resumePoints } from './own-handlers.ts'
 import { NotInstrumentable, TooLong } from './problem.ts'
 import { type RegionTask, timingOf } from './regions.ts'
-import { type Inserted, type Probes, Relocation } from './relocation.ts'
+import { type Addition, type Inserted, type Probes, Relocation } from './relocation.ts'
 import type { AllocationRefs, RuntimeBlock } from './runtime.ts'
 import { type SampledMethod, type SampleProbes, sampleProbes } from './sampling.ts'
 import { returnedClass, type SharedExits, sharedExits } from './shared-exits.ts'
@@ -123,7 +123,8 @@ class Rewriting {
   readonly #code: Code
   readonly #hasFrames: boolean
   readonly #frames: readonly Frame[]
-  readonly #more: Addition | undefined
+  /** With it, all of its probes. */
+  readonly #more: (Addition & { readonly probes: MethodProbes }) | undefined
   readonly #probes: MethodProbes
   /** Before `athrow` in our handlers. */
   readonly #thrown: readonly number[]
@@ -177,7 +178,7 @@ class Rewriting {
     return out.finish()
   }
 
-  #additionOf(): Addition | undefined {
+  #additionOf(): (Addition & { readonly probes: MethodProbes }) | undefined {
     const { asked, classFile, method, refs } = this
     const code = this.#code
     const { counts, samples, waits, regions } = asked
@@ -187,15 +188,15 @@ class Rewriting {
     }
     if (samples !== undefined && refs.samples !== null) {
       const sampling = sampleProbes(classFile, method, code, samples, refs.samples)
-      return { probes: aroundProbes(asked, sampling), ...sampling, localTypes: [sampling.localType] }
+      return { ...sampling, probes: aroundProbes(asked, sampling) }
     }
     if (waits !== undefined && refs.waits !== null) {
       const entry = [...monitorEntry(classFile, method, refs.waits), ...asked.entry]
-      return { ...NO_COUNT, probes: { ...asked, entry }, localTypes: [INTEGER] }
+      return { ...NO_COUNT, probes: { ...asked, entry } }
     }
     if (counts === undefined) return undefined
     const counting = counts === 'nothing' ? NO_COUNT : countingOf(classFile, method, code, counts, refs)
-    return { probes: withCount(asked, counting), ...counting, localTypes: [INTEGER] }
+    return { ...counting, probes: withCount(asked, counting) }
   }
 
   get #newLocals(): NewLocals | undefined {
@@ -333,17 +334,6 @@ class Rewriting {
       throw new NotInstrumentable('its frames have no room for another local variable')
     }
   }
-}
-
-/** What a method gets besides probes that know nothing of its code: with them, all of its probes. */
-interface Addition {
-  readonly probes: MethodProbes
-  readonly inserted: Inserted | undefined
-  /** The new variables, side by side; -1 if there is none. */
-  readonly local: number
-  readonly localTypes: readonly VerificationType[]
-  /** Of more than three: where in the entry probe each has its value. */
-  readonly localsSet?: readonly number[]
 }
 
 interface Layout {

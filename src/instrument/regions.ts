@@ -17,12 +17,12 @@ import { append } from '../base/arrays.ts'
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength, linesOf } from '../classfile/code.ts'
 import { isReturn, LCONST_0, LLOAD, LSTORE } from '../classfile/opcodes.ts'
-import { LONG, type VerificationType } from '../classfile/stack-map.ts'
+import { LONG } from '../classfile/stack-map.ts'
 import { isSubroutineCall, successors } from './flow.ts'
 import { accessCode, newLocalOf } from './new-local.ts'
 import { idProbe } from './probe.ts'
 import { NotInstrumentable } from './problem.ts'
-import type { Inserted, Probes } from './relocation.ts'
+import type { Addition, Probes } from './relocation.ts'
 import type { RuntimeBlock } from './runtime.ts'
 
 /** Both lines belong to it. */
@@ -52,17 +52,6 @@ export function isWithin(line: number, { from, to }: LineRange): boolean {
   return line >= from && line <= to
 }
 
-/** What a method needs in order to time its regions. */
-export interface RegionTiming {
-  readonly probes: Probes
-  readonly inserted: Inserted
-  /** The variables, one a region, side by side. */
-  readonly local: number
-  readonly localTypes: readonly VerificationType[]
-  /** Where in the entry probe each has its value. */
-  readonly localsSet: readonly number[]
-}
-
 /** @throws NotInstrumentable if there is no code on the lines of a region */
 export function timingOf(
   classFile: ClassFile,
@@ -70,7 +59,7 @@ export function timingOf(
   code: Code,
   { regions, session }: RegionTask,
   { region: refs }: RuntimeBlock,
-): RegionTiming {
+): Addition & { readonly probes: Probes } {
   if (refs === null) throw new NotInstrumentable('its class has no probes for regions')
   const local = newLocalOf(method, code, regions.length * 2)
   const lines = regions.some((it) => it.lines !== null) ? linesOf(classFile, code) : undefined

@@ -24,6 +24,7 @@ import { instructionLength, switchOperands } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
 import { ClassFormatProblem } from '../classfile/problem.ts'
 import { s2At, s4At } from '../classfile/reader.ts'
+import type { VerificationType } from '../classfile/stack-map.ts'
 import { movedAccess, type NewLocals } from './new-local.ts'
 import { TooLong } from './problem.ts'
 import type { SharedExits } from './shared-exits.ts'
@@ -48,6 +49,16 @@ export interface Probes {
 
 /** By old bci: what goes before the instruction there, for whoever branches to it, too. */
 export type Inserted = readonly (readonly number[] | undefined)[]
+
+/** What a method gets besides probes that know nothing of its code. */
+export interface Addition {
+  readonly inserted: Inserted | undefined
+  /** The new variables (new-local.ts), side by side; -1 if there is none. */
+  readonly local: number
+  readonly localTypes: readonly VerificationType[]
+  /** Of more than three: where in the entry probe each has its value. */
+  readonly localsSet?: readonly number[]
+}
 
 export class Relocation {
   /** By old bci: the new one, or -1 where no instruction starts. One more entry for the end. */

@@ -21,12 +21,12 @@
 import type { ClassFile, MethodInfo } from '../classfile/class-file.ts'
 import { type Code, instructionLength } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
-import { OBJECT, type VerificationType, verificationType } from '../classfile/stack-map.ts'
+import { OBJECT, verificationType } from '../classfile/stack-map.ts'
 import { type Blocks, blocksOf, defaultBlocks } from './blocks.ts'
 import { successors } from './flow.ts'
 import { accessCode, newLocalOf } from './new-local.ts'
 import { call, idProbe, pushId } from './probe.ts'
-import type { Inserted } from './relocation.ts'
+import type { Addition, Inserted, Probes } from './relocation.ts'
 import type { SampleRefs } from './runtime.ts'
 
 /** Bytecodes that are executed between two looks at the count, at most: as in the paper's evaluation. */
@@ -40,17 +40,7 @@ export interface SampledMethod {
 }
 
 /** What a method needs in order to sample. */
-export interface SampleProbes {
-  readonly entry: readonly number[]
-  readonly exit: readonly number[]
-  /** What of the exit there is to do when something is thrown. */
-  readonly thrown: readonly number[]
-  readonly resume?: readonly number[]
-  readonly inserted: Inserted
-  /** The new variable; -1 if there is none. */
-  readonly local: number
-  readonly localType: VerificationType
-}
+export type SampleProbes = Addition & Probes & Required<Pick<Probes, 'thrown'>>
 
 export function sampleProbes(
   classFile: ClassFile,
@@ -60,14 +50,14 @@ export function sampleProbes(
   refs: SampleRefs,
 ): SampleProbes {
   const blocks = blocksOf(code, classFile.pool, defaultBlocks)
-  const localType = verificationType(OBJECT, refs.stackClass)
+  const localTypes = [verificationType(OBJECT, refs.stackClass)]
   const probe = (ref: number) => idProbe(id, ref)
   const pieces = withChecks(code, blocks)
   if (!isRoot && isLeaf(code.bytecode, blocks)) {
     const isQuiet = runsNothing(code.bytecode)
     if (pieces.count === 1) {
       const entry = [...pushId(pieces.sizes[0]), ...probe(isQuiet ? refs.quiet : refs.leaf)]
-      return { entry, exit: [], thrown: [], inserted: [], local: -1, localType }
+      return { entry, exit: [], thrown: [], inserted: [], local: -1, localTypes }
     }
     const local = newLocalOf(method, code)
     const inserted = insertedAt(pieces, (size) => [
@@ -77,7 +67,7 @@ export function sampleProbes(
     ])
     const begin = isQuiet ? call(refs.quietEntry) : probe(refs.leafEntry)
     const entry = [...begin, ...accessCode(op.ASTORE, local)]
-    return { entry, exit: [], thrown: [], inserted, local, localType }
+    return { entry, exit: [], thrown: [], inserted, local, localTypes }
   }
   const local = newLocalOf(method, code)
   const load = accessCode(op.ALOAD, local)
@@ -93,7 +83,7 @@ export function sampleProbes(
       ...call(checks ? refs.check : refs.count),
     ]),
     local,
-    localType,
+    localTypes,
   }
 }
 
