@@ -60,22 +60,11 @@ export function checkAll(
 /**
  * Those that are there now, by a container as well.
  *
- * @throws what `allNamed` and `lookInside` do
+ * @throws NoJvmNamed, TooManyJvms, and what `lookInside` does
  */
-export async function allMeant(text: string): Promise<readonly Jvm[]> {
-  return isContainerName(text) ? notTooMany(text, (await lookInside(text)).jvms) : allNamed(text)
-}
-
-/**
- * @throws NoJvmNamed, TooManyJvms
- */
-export function allNamed(pattern: string, jvms: readonly Jvm[] = listJvms()): readonly Jvm[] {
-  const found = jvmsNamed(pattern, jvms)
-  if (found.length === 0) throw new NoJvmNamed(pattern)
-  return notTooMany(pattern, found)
-}
-
-function notTooMany(pattern: string, jvms: readonly Jvm[]): readonly Jvm[] {
-  if (jvms.length > MOST_JVMS) throw new TooManyJvms(pattern, jvms)
+export async function allMeant(text: string, all?: readonly Jvm[]): Promise<readonly Jvm[]> {
+  const jvms = isContainerName(text) ? (await lookInside(text)).jvms : jvmsNamed(text, all ?? listJvms())
+  if (jvms.length === 0) throw new NoJvmNamed(text)
+  if (jvms.length > MOST_JVMS) throw new TooManyJvms(text, jvms)
   return jvms
 }

@@ -8,16 +8,16 @@ import { exportToFile, formats } from '../export/formats.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
+import type { Saved } from './autosave.ts'
 import { nameNow } from './file-name.ts'
 
 /** What a snapshot says of itself: it is not all of a recording. */
 export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'
 
 /** What both kinds of session are asked. */
-interface Recording {
+interface Recording extends Saved {
   readonly pid: number
   readonly timesRegions?: boolean
-  profileSoFar(why: string): Promise<Profile> | Profile
 }
 
 export function sessionKeeper(session: Recording): Keeper {

@@ -25,7 +25,10 @@ const MOST_PROFILE_BYTES = 2 ** 31
 
 export class RemoteSession implements Saved {
   readonly #caller: Caller
-  readonly #started: Started
+  readonly pid: number
+  readonly timesRegions: boolean
+  /** What the patterns matched. */
+  readonly matches: readonly string[]
   /** Why, where it was the proxy. All that comes then is the profile. */
   #proxyEnded: string | null = null
   #finishing: Promise<SourceResult> | undefined
@@ -34,9 +37,11 @@ export class RemoteSession implements Saved {
   /** Resolves when the session ends otherwise than by `finish`; rejects when nobody can be asked any more. */
   readonly ended: Promise<string>
 
-  private constructor(caller: Caller, started: Started) {
+  private constructor(caller: Caller, { pid, timesRegions, matches }: Started) {
     this.#caller = caller
-    this.#started = started
+    this.pid = pid
+    this.timesRegions = timesRegions
+    this.matches = matches
     this.ended = caller.ask('ended').then(
       (said) => this.#hasEnded(said),
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
@@ -82,18 +87,6 @@ export class RemoteSession implements Saved {
     // It is in the names of files here.
     if (started.pid !== pid) throw new NotAProxy(caller.where, 'a session of another JVM')
     return new RemoteSession(caller, started)
-  }
-
-  get pid(): number {
-    return this.#started.pid
-  }
-
-  get timesRegions(): boolean {
-    return this.#started.timesRegions
-  }
-
-  get matches(): readonly string[] {
-    return this.#started.matches
   }
 
   /** For how long there has been no connection; null while there is one. */

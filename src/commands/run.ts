@@ -117,10 +117,7 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
     options: [door.option],
     async begin(child, exit, note) {
       const gone = new AbortController()
-      void exit.then(
-        () => gone.abort(),
-        () => gone.abort(),
-      )
+      void exit.catch(() => {}).then(() => gone.abort())
       try {
         const open = await door.connect(child.pid ?? 0, gone.signal, ({ message }) =>
           note(`${message}; it goes on, and jfluid waits for another JVM`),

@@ -76,13 +76,6 @@ function isOurs({ uid }: Pick<Jvm, 'uid'>): boolean {
   return own === 0 || uid === own
 }
 
-function ofOthers(pattern: string): readonly Jvm[] {
-  return jvmsNamed(
-    pattern,
-    listJvms().filter((it) => !isOurs(it)),
-  )
-}
-
 async function waited(
   pattern: string,
   meant: () => ReturnType<typeof jvmsNamed>,
@@ -99,7 +92,9 @@ async function waited(
   // Said if it has to be waited for.
   const first = setTimeout(() => {
     progress.phase(`${text}${time === undefined ? '' : `, for ${time}`}`)
-    for (const { pid, user } of ofOthers(pattern)) progress.note(`JVM ${pid} is not yours, but ${user}'s`)
+    const others = listJvms().filter((it) => !isOurs(it))
+    for (const { pid, user } of jvmsNamed(pattern, others))
+      progress.note(`JVM ${pid} is not yours, but ${user}'s`)
   })
   const ticker = setInterval(() => {
     progress.update(`${text}: ${Math.round((performance.now() - begun) / 1000)} s${bound}`)

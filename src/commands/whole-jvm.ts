@@ -168,36 +168,26 @@ function describeLeaving({ pid, ending, sampling }: JvmSampling): string {
 }
 
 function liveSource(session: JvmSampling): LiveSource {
-  let lastSamples = 0
-  let lastMs = 0
+  /** At the last look from which the rate was taken. */
+  let last = { samples: 0, elapsedMs: 0 }
   let rate = 0
   return {
     snapshot: async (perThread) => session.snapshot(perThread),
     methodName: (id) => session.methodName(id),
     status: () => {
       const { samples, methods, elapsedMs, phase, warnings } = session.status()
-      if (elapsedMs < lastMs) lastSamples = lastMs = 0 // all was set to zero
-      if (elapsedMs - lastMs > 2000) {
-        rate = ((samples - lastSamples) * 1000) / (elapsedMs - lastMs)
-        lastSamples = samples
-        lastMs = elapsedMs
+      if (elapsedMs < last.elapsedMs) last = { samples: 0, elapsedMs: 0 } // all was set to zero
+      const spentMs = elapsedMs - last.elapsedMs
+      if (spentMs > 2000) {
+        rate = ((samples - last.samples) * 1000) / spentMs
+        last = { samples, elapsedMs }
       }
       return {
-        pid: session.pid,
-        mainClass: session.target.mainClass,
-        jdk: session.target.jdk,
-        scheme: 'b',
-        mode: 'sample',
-        roots: session.rootNames,
-        isSampledByJvm: true,
-        instrumentedMethods: 0,
-        calledMethods: methods,
-        events: samples,
-        eventsPerSecond: Math.max(0, rate),
-        waitPercent: 0,
-        elapsedMs,
-        phase,
-        warnings,
+        ...{ pid: session.pid, mainClass: session.target.mainClass, jdk: session.target.jdk },
+        ...{ scheme: 'b', mode: 'sample', roots: session.rootNames, isSampledByJvm: true },
+        ...{ instrumentedMethods: 0, calledMethods: methods },
+        ...{ events: samples, eventsPerSecond: Math.max(0, rate), waitPercent: 0 },
+        ...{ elapsedMs, phase, warnings },
       }
     },
     reset: () => session.reset(),

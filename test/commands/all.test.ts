@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Jvm } from '../../src/attach/jvms.ts'
-import { allMeant, allNamed, checkAll } from '../../src/commands/all.ts'
+import { allMeant, checkAll } from '../../src/commands/all.ts'
 import { ownPath } from '../../src/commands/group.ts'
 import { checkWait } from '../../src/commands/wait-for.ts'
 import type { Flags } from '../../src/options/table.ts'
@@ -37,10 +37,10 @@ const jvms = (count: number, mainClass: string): Jvm[] =>
     attachable: true as const,
   }))
 
-it('it takes all of that name, but not too many, and not none', () => {
-  expect(allNamed('Shop', jvms(16, 'com.Shop'))).toHaveLength(16)
-  expect(() => allNamed('Shop', jvms(17, 'com.Shop'))).toThrow("'Shop' is the main class of 17 JVMs")
-  expect(() => allNamed('Other', jvms(1, 'com.Shop'))).toThrow("no JVM has the main class 'Other'")
+it('it takes all of that name, but not too many, and not none', async () => {
+  expect(await allMeant('Shop', jvms(16, 'com.Shop'))).toHaveLength(16)
+  await expect(allMeant('Shop', jvms(17, 'com.Shop'))).rejects.toThrow("'Shop' is the main class of 17 JVMs")
+  await expect(allMeant('Other', jvms(1, 'com.Shop'))).rejects.toThrow("no JVM has the main class 'Other'")
 })
 
 it('it takes a container as well, of which the name must be one', async () => {
