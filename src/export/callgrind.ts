@@ -9,7 +9,7 @@
 
 import { isAllocation } from '../cct/allocation.ts'
 import { metricOf } from '../cct/metric.ts'
-import type { Tree } from '../cct/tree.ts'
+import type { MethodName, Tree } from '../cct/tree.ts'
 import type { Value } from '../measures/columns.ts'
 import { allWarnings, column, nameOf, type Profile } from '../profile/profile.ts'
 import { signature } from '../profile/text.ts'
@@ -115,9 +115,8 @@ class CallGraph {
     const active = new Int32Array(count)
     const path: number[] = []
     for (let node = 0; node < tree.count; node++) {
-      while (path.length > 0 && node >= path[path.length - 1]! + tree.size[path[path.length - 1]!]!) {
+      while (path.length > 0 && node >= path[path.length - 1]! + tree.size[path[path.length - 1]!]!)
         active[ofNode[path.pop()!]!]!--
-      }
       path.push(node)
       const f = ofNode[node]!
       this.#isRecursive[node] = active[f]!++ > 0 ? 1 : 0
@@ -183,13 +182,8 @@ class Functions {
   }
 
   of(method: number): number {
-    const known = this.#ofMethod[method]
-    if (known !== undefined) return known
-    const name = nameOf(this.#profile.methodNames, method)
-    const file = name.class === '' ? UNKNOWN : printable(name.class)
-    const number = this.#add(file, printable(signature(name)))
-    this.#ofMethod[method] = number
-    return number
+    this.#ofMethod[method] ??= this.#named(nameOf(this.#profile.methodNames, method))
+    return this.#ofMethod[method]
   }
 
   top(name: string): number {
@@ -210,6 +204,10 @@ class Functions {
     const { file, name } = this.#known[number]!
     const fileNumber = this.#files.get(file)!
     return `${fileKey}=${this.#told('file', fileNumber, file)}\n${nameKey}=${this.#told('name', number + 1, name)}\n`
+  }
+
+  #named(name: MethodName): number {
+    return this.#add(name.class === '' ? UNKNOWN : printable(name.class), printable(signature(name)))
   }
 
   #told(kind: string, number: number, text: string): string {

@@ -5,11 +5,9 @@
 // and a context without self time adds nothing. Sums may therefore exceed those of other formats by
 // what was negative. With `threads`, the first frame of a line is the thread.
 
-import { isAllocation } from '../cct/allocation.ts'
-import { costsOf, metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 import type { ExportFormat } from './format.ts'
-import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, threadTitle, treesOf } from './frames.ts'
+import { type FrameNames, frameNames, moveTo, ownCosts, shownFrames, threadTitle, treesOf } from './frames.ts'
 
 export const collapsed: ExportFormat = {
   name: 'collapsed',
@@ -18,33 +16,21 @@ export const collapsed: ExportFormat = {
   *pieces(profile, options) {
     const names = frameNames(profile)
     for (const { tree, thread } of treesOf(profile, options.threads)) {
-      const first = thread === undefined ? '' : noSemicolon(`[${threadTitle(thread)}]`)
+      const first = thread === undefined ? [] : [noSemicolon(`[${threadTitle(thread)}]`)]
       yield* collapsedTree(tree, names, first)
     }
   },
 }
 
-function* collapsedTree(tree: Tree, names: FrameNames, first: string): Generator<string> {
-  const { self } = costsOf(tree)
-  const isBytes = metricOf(tree).hasClasses
+function* collapsedTree(tree: Tree, names: FrameNames, first: readonly string[]): Generator<string> {
+  const costOf = ownCosts(tree, names)
+  const frameOf = (node: number) => noSemicolon(names.frame(tree.method[node]!))
   const path: number[] = []
   for (let i = 0; i < tree.count; i++) {
     moveTo(path, i, tree.size)
-    const cost = Math.round(self[i]!)
+    const cost = Math.round(costOf(i))
     if (cost <= 0) continue
-    // What a method allocates is what the rows of classes below it say.
-    if (isBytes && !isAllocation(names.nameOf(tree.method[i]!))) continue
-    let line = first
-    const skip = leftOut(path)
-    for (let at = 0; at < path.length; at++) {
-      if (at === skip.from) {
-        line += `;${leftOutText(skip)}`
-        at = skip.to
-      }
-      const name = noSemicolon(names.frame(tree.method[path[at]!]!))
-      line += line === '' ? name : `;${name}`
-    }
-    yield `${line} ${cost}\n`
+    yield `${[...first, ...shownFrames(path, frameOf, String)].join(';')} ${cost}\n`
   }
 }
 

@@ -14,7 +14,7 @@
 import type { Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
-import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, treesOf } from './frames.ts'
+import { type FrameNames, frameNames, moveTo, shownFrames, treesOf } from './frames.ts'
 
 export const csv: ExportFormat = {
   name: 'csv',
@@ -54,36 +54,26 @@ interface RowParts {
 function* rows(tree: Tree, { start, first, names, heads, metrics }: RowParts): Generator<string> {
   const columns = metrics.map((name) => tree.metrics[name])
   const path: number[] = []
+  const frameOf = (node: number) => names.frame(tree.method[node]!)
   for (let i = 0; i < tree.count; i++) {
     moveTo(path, i, tree.size)
     const above = tree.parent[i]!
     let row = `${start}${first + i},${above < 0 ? '' : first + above},${path.length - 1},`
-    row += `${textCell(pathText(tree, path, names))},${heads(tree.method[i]!)}`
+    row += `${textCell(shownFrames(path, frameOf, String).join(';'))},${heads(tree.method[i]!)}`
     for (const column of columns) row += `,${column?.[i] ?? ''}`
     yield `${row}\r\n`
   }
 }
 
-function pathText(tree: Tree, path: readonly number[], names: FrameNames): string {
-  const skip = leftOut(path)
-  const frame = (node: number) => names.frame(tree.method[node]!)
-  const head = path.slice(0, skip.from).map(frame)
-  if (skip.from === path.length) return head.join(';')
-  return [...head, leftOutText(skip), ...path.slice(skip.to).map(frame)].join(';')
-}
-
 /** The cells that say which method it is, made once a method. */
 function methodCells(profile: Profile): (id: number) => string {
   const known: (string | undefined)[] = []
-  return (id) => {
-    const made = known[id]
-    if (made !== undefined) return made
+  const cellsOf = (id: number): string => {
     const { class: className, method, descriptor, loader, bci, line } = nameOf(profile.methodNames, id)
     const places = profile.callSites ? [bci ?? '', line ?? ''] : []
-    const cells = [className, method, descriptor, loader].map(textCell).concat(places.map(String)).join(',')
-    known[id] = cells
-    return cells
+    return [className, method, descriptor, loader].map(textCell).concat(places.map(String)).join(',')
   }
+  return (id) => (known[id] ??= cellsOf(id))
 }
 
 /** As `printable`, but for tabs and line feeds. */

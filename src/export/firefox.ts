@@ -7,13 +7,13 @@
 //
 // Contexts whose cost is zero or below have no sample: weights have no sign there.
 
-import { isAllocation } from '../cct/allocation.ts'
-import { costsOf, metricOf } from '../cct/metric.ts'
+import { metricOf } from '../cct/metric.ts'
+import type { Tree } from '../cct/tree.ts'
 import type { Unit } from '../measures/columns.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
-import { type FrameNames, frameNames, type NamedTree, printable, treesOf } from './frames.ts'
+import { type FrameNames, frameNames, type NamedTree, ownCosts, printable, treesOf } from './frames.ts'
 import { titleOf } from './speedscope.ts'
 
 const PROCESSED_VERSION = 48
@@ -29,6 +29,16 @@ const WEIGHTS: Readonly<Record<Unit, Weight>> = {
   nanoseconds: { type: 'tracing-ms', scale: 1e-6 },
   bytes: { type: 'bytes', scale: 1 },
   count: { type: 'samples', scale: 1 },
+}
+
+/** What is the same of every function, and of every frame. */
+const FUNCTION = {
+  ...{ isJS: 'false', relevantForJS: 'false' },
+  ...{ resource: '-1', fileName: 'null', lineNumber: 'null', columnNumber: 'null' },
+}
+const FRAME = {
+  ...{ address: '-1', inlineDepth: '0', category: '0', subcategory: '0' },
+  ...{ nativeSymbol: 'null', innerWindowID: 'null', implementation: 'null', line: 'null', column: 'null' },
 }
 
 export const firefox: ExportFormat = {
@@ -95,83 +105,58 @@ function* threadPieces(
   for (let node = 0; node < count; node++) index[tree.method[node]!] ??= methods.push(tree.method[node]!) - 1
   yield '"stringArray":['
   yield* list(methods.length, (at) => jsonText(names.frame(methods[at]!)))
-  yield `],\n"funcTable":{"length":${methods.length}`
-  yield* columns({ name: () => list(methods.length, String), ...same(methods.length, FUNCTION) })
-  yield `},\n"frameTable":{"length":${methods.length}`
-  yield* columns({ func: () => list(methods.length, String), ...same(methods.length, FRAME) })
-  yield `},\n"stackTable":{"length":${count}`
-  const prefix = (node: number) => (tree.parent[node]! < 0 ? 'null' : String(tree.parent[node]))
-  yield* columns({
-    frame: () => list(count, (node) => String(index[tree.method[node]!])),
-    prefix: () => list(count, prefix),
-    ...same(count, { category: 0, subcategory: 0 }),
+  yield '],\n'
+  yield* table('funcTable', methods.length, { name: String, ...FUNCTION })
+  yield ',\n'
+  yield* table('frameTable', methods.length, { func: String, ...FRAME })
+  yield ',\n'
+  yield* table('stackTable', count, {
+    frame: (node) => String(index[tree.method[node]!]),
+    prefix: (node) => (tree.parent[node]! < 0 ? 'null' : String(tree.parent[node])),
+    category: '0',
+    subcategory: '0',
   })
-  yield '},\n'
-  yield* samplePieces(of, names)
+  yield ',\n'
+  yield* samples(tree, names)
   yield '}'
 }
 
-function* samplePieces({ tree }: NamedTree, { nameOf }: FrameNames): Generator<string> {
-  const { self } = costsOf(tree)
-  const { hasClasses, unit } = metricOf(tree)
-  const { type, scale } = WEIGHTS[unit]
-  // What a method allocates is what the rows of classes below it say.
-  const isThere = (node: number) =>
-    self[node]! > 0 && (!hasClasses || isAllocation(nameOf(tree.method[node]!)))
-  let length = 0
-  for (let node = 0; node < tree.count; node++) if (isThere(node)) length++
-  const some = function* (text: (node: number) => string): Generator<string> {
-    let separator = ''
-    for (let node = 0; node < tree.count; node++) {
-      if (!isThere(node)) continue
-      yield separator + text(node)
-      separator = ','
-    }
-  }
+function* samples(tree: Tree, names: FrameNames): Generator<string> {
+  const costOf = ownCosts(tree, names)
+  const { type, scale } = WEIGHTS[metricOf(tree).unit]
+  const nodes = Int32Array.from(withCosts(tree, costOf))
   let at = 0
-  const time = (node: number): string => {
+  const time = (sample: number): string => {
     const began = at
-    at += type === 'tracing-ms' ? self[node]! * scale : 1
+    at += type === 'tracing-ms' ? costOf(nodes[sample]!) * scale : 1
     return String(Number(began.toFixed(6)))
   }
-  yield `"samples":{"length":${length},"weightType":"${type}"`
-  yield* columns({
-    stack: () => some(String),
-    time: () => some(time),
-    weight: () => some((node) => String(Number((self[node]! * scale).toFixed(6)))),
-  })
-  yield '}'
+  const columns = {
+    stack: (sample: number) => String(nodes[sample]),
+    time,
+    weight: (sample: number) => String(Number((costOf(nodes[sample]!) * scale).toFixed(6))),
+  }
+  yield* table('samples', nodes.length, columns, `,"weightType":"${type}"`)
 }
 
-/** What is the same of all functions, and of all frames. */
-const FUNCTION = {
-  isJS: false,
-  relevantForJS: false,
-  resource: -1,
-  fileName: null,
-  lineNumber: null,
-  columnNumber: null,
-}
-const FRAME = {
-  ...{ address: -1, inlineDepth: 0, category: 0, subcategory: 0, nativeSymbol: null, innerWindowID: null },
-  ...{ implementation: null, line: null, column: null },
+function* withCosts({ count }: Tree, costOf: (node: number) => number): Generator<number> {
+  for (let node = 0; node < count; node++) if (costOf(node) > 0) yield node
 }
 
-type Columns = { readonly [name: string]: () => Iterable<string> }
-
-function same(length: number, values: { readonly [name: string]: boolean | number | null }): Columns {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, () => list(length, () => String(value))]),
-  )
-}
-
-/** Members of an object, each a list. */
-function* columns(all: Columns): Generator<string> {
-  for (const [name, values] of Object.entries(all)) {
-    yield `,\n"${name}":[`
-    yield* values()
+/** An object of lists of one length. A column is the text of each row, or one for all. */
+function* table(
+  name: string,
+  length: number,
+  columns: Readonly<Record<string, string | ((row: number) => string)>>,
+  others = '',
+): Generator<string> {
+  yield `"${name}":{"length":${length}${others}`
+  for (const [key, column] of Object.entries(columns)) {
+    yield `,\n"${key}":[`
+    yield* list(length, typeof column === 'string' ? () => column : column)
     yield ']'
   }
+  yield '}'
 }
 
 function* list(length: number, text: (at: number) => string): Generator<string> {

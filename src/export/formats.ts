@@ -72,11 +72,7 @@ export function exportProfile(
   options: ExportOptions = {},
   written: (length: number) => void = () => {},
 ): Promise<boolean> {
-  return writePieces(out, told(piecesOf(profile, format, options), written))
-}
-
-function piecesOf(profile: Profile, format: ExportFormat, options: ExportOptions) {
-  return format.pieces(profile, options)
+  return writePieces(out, told(format.pieces(profile, options), written))
 }
 
 function* told(
@@ -104,7 +100,7 @@ export async function exportToFile(
   options: ExportOptions = {},
   written: (bytes: number) => void = () => {},
 ): Promise<void> {
-  const batches = inBatches(piecesOf(profile, format, options))
+  const batches = inBatches(format.pieces(profile, options))
   let bytes = 0
   // What a format throws is no failure of the disk.
   let isWriting = true

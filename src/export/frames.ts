@@ -1,5 +1,7 @@
 // What formats of stacks share: names of frames, and the path from a top node down to a context.
 
+import { isAllocation } from '../cct/allocation.ts'
+import { costsOf, metricOf } from '../cct/metric.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
 import { fullName, placeText } from '../profile/text.ts'
@@ -13,10 +15,8 @@ export interface FrameNames {
 export function frameNames(profile: Profile): FrameNames {
   const known: (string | undefined)[] = []
   const nameOfId = (id: number) => nameOf(profile.methodNames, id)
-  const frame = (id: number): string => {
-    known[id] ??= printable(fullName(nameOfId(id)) + placeText(nameOfId(id)))
-    return known[id]
-  }
+  const frame = (id: number): string =>
+    (known[id] ??= printable(fullName(nameOfId(id)) + placeText(nameOfId(id))))
   return { frame, nameOf: nameOfId }
 }
 
@@ -53,6 +53,25 @@ export function leftOut(path: readonly number[]): { readonly from: number; reado
 /** Stands for frames that are left out. */
 export function leftOutText({ from, to }: { readonly from: number; readonly to: number }): string {
   return `[${to - from} frames]`
+}
+
+/** Of each node of a path, from the top node down; frames that are left out are one. */
+export function shownFrames<T>(
+  path: readonly number[],
+  frameOf: (node: number) => T,
+  gapOf: (text: string) => T,
+): T[] {
+  const skip = leftOut(path)
+  const head = path.slice(0, skip.from).map((node) => frameOf(node))
+  if (skip.from === path.length) return head
+  return [...head, gapOf(leftOutText(skip)), ...path.slice(skip.to).map((node) => frameOf(node))]
+}
+
+/** What a node costs by itself. What a method allocates is what the rows of classes below it say: only these have it. */
+export function ownCosts(tree: Tree, { nameOf }: FrameNames): (node: number) => number {
+  const { self } = costsOf(tree)
+  if (!metricOf(tree).hasClasses) return (node) => self[node]!
+  return (node) => (isAllocation(nameOf(tree.method[node]!)) ? self[node]! : 0)
 }
 
 /** A tree to be written, of one thread or of all of them. */

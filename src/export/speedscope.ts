@@ -1,19 +1,22 @@
 // The format of https://www.speedscope.app: a table of frames, and a "sampled" profile of all threads or, with
 // `threads`, one a thread. A sample is a context, its weight what the context costs by itself. Traced calls follow as
-// "evented" profiles (speedscope-evented.ts).
+// "evented" profiles: for each call one of its own thread, and one for each piece of work that was handed over, all on the time of
+// the call, in compensated nanoseconds since it began, a whole number each. What handed it over the format cannot say.
 //
 // As in collapsed stacks, contexts whose cost rounds to zero or below are dropped. The schema is
 // https://www.speedscope.app/file-format-schema.json.
 
-import { isAllocation } from '../cct/allocation.ts'
-import { costsOf, metricOf } from '../cct/metric.ts'
+import { metricOf } from '../cct/metric.ts'
+import { LEAVE, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
 import { jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
-import { type FrameNames, frameNames, leftOut, leftOutText, moveTo, threadTitle, treesOf } from './frames.ts'
-import { tracedProfiles } from './speedscope-evented.ts'
+import { type FrameNames, frameNames, moveTo, ownCosts, shownFrames, threadTitle, treesOf } from './frames.ts'
+
+/** Events in a piece of text. */
+const EVENTS = 256
 
 export const speedscope: ExportFormat = {
   name: 'speedscope',
@@ -51,54 +54,64 @@ function* sampled(tree: Tree, name: string, frames: FrameTable): Generator<strin
   yield `{"type":"sampled","name":${jsonText(name)},"unit":"${unit === 'count' ? 'none' : unit}","samples":[`
   let separator = '\n'
   const path: number[] = []
-  const isShown = shownContexts(tree, frames.names)
-  const weightOf = weights(tree)
+  const costOf = ownCosts(tree, frames.names)
+  const weightOf = (node: number): number => Math.round(costOf(node))
+  const numberOf = (node: number): number => frames.ofMethod(tree.method[node]!)
   let sum = 0
   for (let i = 0; i < tree.count; i++) {
     moveTo(path, i, tree.size)
-    if (!isShown(i)) continue
+    if (weightOf(i) <= 0) continue
     sum += weightOf(i)
-    yield `${separator}[${stackOf(tree, path, frames)}]`
+    yield `${separator}[${shownFrames(path, numberOf, (text) => frames.other(text)).join(',')}]`
     separator = ',\n'
   }
   yield '],"weights":['
   separator = '\n'
   for (let i = 0; i < tree.count; i++) {
-    if (!isShown(i)) continue
+    if (weightOf(i) <= 0) continue
     yield `${separator}${weightOf(i)}`
     separator = ','
   }
   yield `],"startValue":0,"endValue":${sum}}`
 }
 
-function weights(tree: Tree): (node: number) => number {
-  const { self } = costsOf(tree)
-  return (node) => Math.round(self[node]!)
-}
-
-/** Those with a cost of their own; what a method allocates is what the rows of classes below it say. */
-function shownContexts(tree: Tree, { nameOf }: FrameNames): (node: number) => boolean {
-  const weightOf = weights(tree)
-  const isBytes = metricOf(tree).hasClasses
-  return (node) => weightOf(node) > 0 && (!isBytes || isAllocation(nameOf(tree.method[node]!)))
-}
-
-function stackOf(tree: Tree, path: readonly number[], frames: FrameTable): string {
-  const skip = leftOut(path)
-  let stack = ''
-  for (let at = 0; at < path.length; at++) {
-    if (at === skip.from) {
-      stack += `${frames.other(leftOutText(skip))},`
-      at = skip.to
+/** One profile of the file each, without what separates them. */
+function* tracedProfiles({ trace }: Profile, frames: FrameTable): Generator<Iterable<string>> {
+  for (const [i, call] of (trace?.calls ?? []).entries()) {
+    for (const [place, track] of call.tracks.entries()) {
+      yield evented(callTitle(i + 1, place, track), track, frames)
     }
-    stack += frames.ofMethod(tree.method[path[at]!]!)
-    if (at < path.length - 1) stack += ','
   }
-  return stack
+}
+
+function callTitle(number: number, place: number, track: TraceTrack): string {
+  return `call ${number}${place === 0 ? '' : `, task ${place}`} in ${clean(track.thread.name)}`
+}
+
+function* evented(name: string, { events, times }: TraceTrack, frames: FrameTable): Generator<string> {
+  const end = Math.round(times.at(-1) ?? 0)
+  yield `{"type":"evented","name":${jsonText(name)},"unit":"nanoseconds","startValue":${Math.round(times[0] ?? 0)},"endValue":${end},"events":[`
+  const open: number[] = []
+  let separator = '\n'
+  let text = ''
+  for (let i = 0; i < events.length; i++) {
+    const event = events[i]!
+    if (event < 0) continue
+    if (event > 0) open.push(frames.ofMethod(event))
+    const frame = open[open.length - 1]!
+    if (event === LEAVE) open.pop()
+    text += `${separator}{"type":"${event > 0 ? 'O' : 'C'}","frame":${frame},"at":${Math.round(times[i]!)}}`
+    separator = ','
+    if (i % EVENTS === 0) {
+      yield text
+      text = ''
+    }
+  }
+  yield `${text}]}`
 }
 
 /** Frames get their numbers when they are first asked for. */
-export class FrameTable {
+class FrameTable {
   readonly names: FrameNames
   readonly #texts: string[] = []
   readonly #methods: (number | undefined)[] = []
@@ -109,11 +122,8 @@ export class FrameTable {
   }
 
   ofMethod(id: number): number {
-    const known = this.#methods[id]
-    if (known !== undefined) return known
-    const index = this.#add(this.names.frame(id))
-    this.#methods[id] = index
-    return index
+    this.#methods[id] ??= this.#add(this.names.frame(id))
+    return this.#methods[id]
   }
 
   /** Of something that is no method. */

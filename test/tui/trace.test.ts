@@ -119,10 +119,7 @@ describe('traced calls', () => {
     const below = (): string => screen.text.split('\n').at(-2)!
     assert.equal(below(), ' 13 events, 1 task handed over')
     screen.press('down')
-    assert.equal(
-      below(),
-      ' what the duration consisted of; which waits is assumed, --mode locks tells',
-    )
+    assert.equal(below(), ' what the duration consisted of; which waits is assumed, --mode locks tells')
     screen.press('/ p a r s e enter escape')
     assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
   })
