@@ -14,13 +14,11 @@ import {
 /** Not an address of a store. */
 export class BadPushUrl extends JfluidError {
   readonly exitCode = EX_USAGE
-  readonly hint: string
   constructor(
     why: string,
-    hint = 'Give the address of a store: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
+    readonly hint = 'Give the address of a store: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
   ) {
     super(`cannot push there: ${why}`)
-    this.hint = hint
   }
 }
 
@@ -70,46 +68,42 @@ export class PushHostUnknown extends JfluidError {
 /** Not now: nobody listens, nobody answers, or the store is in trouble. */
 export class PushUnavailable extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
-  readonly hint: string
-  /** Whether the same may go through in a moment. */
-  readonly retry: boolean
-  /** What the store asked us to wait before, in ms; null if it did not. */
-  readonly afterMs: number | null
+  /**
+   * @param retry    whether the same may go through in a moment
+   * @param afterMs  what the store asked us to wait before, in ms; null if it did not
+   */
   constructor(
     store: string,
     what: string,
-    retry: boolean,
-    afterMs: number | null = null,
-    hint = 'Check that the store runs, and try again.',
+    readonly retry: boolean,
+    readonly afterMs: number | null = null,
+    readonly hint = 'Check that the store runs, and try again.',
   ) {
     super(`${store} did not take the profile: ${what}`)
-    this.hint = hint
-    this.retry = retry
-    this.afterMs = afterMs
   }
 }
 
 /** The store does not want this profile, or has no such address. */
 export class PushRefused extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint: string
-  constructor(store: string, what: string, hint = 'See what the store says, and what it says in its log.') {
+  constructor(
+    store: string,
+    what: string,
+    readonly hint = 'See what the store says, and what it says in its log.',
+  ) {
     super(`${store} refused the profile: ${what}`)
-    this.hint = hint
   }
 }
 
 /** What answered is not a store, or not one that we understand. */
 export class PushNotUnderstood extends JfluidError {
   readonly exitCode = EX_PROTOCOL
-  readonly hint: string
   constructor(
     store: string,
     what: string,
-    hint = 'Check the address: its host, its port, and whether it begins with http or https.',
+    readonly hint = 'Check the address: its host, its port, and whether it begins with http or https.',
   ) {
     super(`${store} did not answer as a store of profiles does: ${what}`)
-    this.hint = hint
   }
 }
 

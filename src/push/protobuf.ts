@@ -55,12 +55,12 @@ export class Fields implements Part {
   /** string, bytes, or a message of that encoding: also an empty one, which may be an element of a list. */
   put(field: number, value: string | Uint8Array): this {
     const bytes = typeof value === 'string' ? Buffer.from(value) : value
-    this.#varint(field * 8 + BYTES)
-      .#varint(bytes.length)
-      .#room(bytes.length)
-    this.#bytes.set(bytes, this.#length)
-    this.#length += bytes.length
-    return this
+    return this.head(field, bytes.length).#add(bytes)
+  }
+
+  /** What `length` bytes of a field have before them. */
+  head(field: number, length: number): this {
+    return this.#varint(field * 8 + BYTES).#varint(length)
   }
 
   message(field: number, { bytes }: Fields): this {
@@ -72,13 +72,17 @@ export class Fields implements Part {
     if (values.length === 0) return this
     let length = 0
     for (const value of values) length += varintLength(value)
-    this.#varint(field * 8 + BYTES).#varint(length)
+    this.head(field, length)
     for (const value of values) this.#varint(value)
     return this
   }
 
   /** All fields of another one. */
   append({ bytes }: Fields): this {
+    return this.#add(bytes)
+  }
+
+  #add(bytes: Uint8Array): this {
     this.#room(bytes.length)
     this.#bytes.set(bytes, this.#length)
     this.#length += bytes.length
@@ -113,7 +117,7 @@ function varintLength(value: number): number {
 /** A message that is a field of another. */
 export function nested(field: number, parts: readonly Part[]): Part {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
-  const head = Uint8Array.from([...varint(field * 8 + BYTES), ...varint(length)])
+  const head = new Fields().head(field, length).bytes
   return {
     length: head.length + length,
     *pieces() {
@@ -121,10 +125,6 @@ export function nested(field: number, parts: readonly Part[]): Part {
       for (const part of parts) yield* part.pieces()
     },
   }
-}
-
-function varint(value: number): number[] {
-  return value < 0x80 ? [value] : [(value % 0x80) + 0x80, ...varint(Math.floor(value / 0x80))]
 }
 
 /**

@@ -4,9 +4,9 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import { PushNotUnderstood, PushUnavailable } from './errors.ts'
-import { type Identity, identityOf, identityText, type Labels } from './identity.ts'
+import { identityOf, identityText, type Labels } from './identity.ts'
 import { OTLP_TYPE, otlpAnswer, otlpRequest } from './otlp.ts'
-import { type Answer, BOUNDS, type Bounds, type Draft, post, type Request, without } from './post.ts'
+import { type Answer, BOUNDS, type Bounds, post, type Request, without } from './post.ts'
 import { pyroscopeRequest } from './pyroscope.ts'
 import { refusal, wordsOf } from './refusal.ts'
 import type { Credentials, Store } from './store.ts'
@@ -42,7 +42,8 @@ export async function push(
 ): Promise<string> {
   const { store, labels, credentials } = to
   const identity = identityOf(profile, labels)
-  const draft = draftOf(profile, identity, store)
+  const requestOf = store.protocol === 'otlp' ? otlpRequest : pyroscopeRequest
+  const draft = requestOf(profile, identity, store.url)
   const whole = {
     ...draft,
     headers: { ...draft.headers, ...credentials.headers },
@@ -51,10 +52,6 @@ export async function push(
   const said = await twice(() => pushOnce(whole, to, stop, bounds), store, tell, stop, bounds.pauseMs)
   if (said !== null) tell(`${store.shown} says: ${said}`)
   return identityText(identity)
-}
-
-function draftOf(profile: Profile, identity: Identity, { protocol, url }: Store): Draft {
-  return protocol === 'otlp' ? otlpRequest(profile, identity, url) : pyroscopeRequest(profile, identity, url)
 }
 
 /** Now and then others have their turn meanwhile, who may want it to end: a million contexts take some seconds. */

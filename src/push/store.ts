@@ -26,7 +26,7 @@ const OTLP_PREFIX = 'otlp+'
 export function parseStore(text: string): Store {
   const isMarked = text.toLowerCase().startsWith(OTLP_PREFIX)
   const plain = isMarked ? text.slice(OTLP_PREFIX.length) : text
-  const url = parsed(plain)
+  const url = URL.canParse(plain) ? new URL(plain) : null
   if (url === null) {
     const quoted = text.includes('@') ? 'it' : JSON.stringify(text.slice(0, 60).replace(/\?.*/s, '?…'))
     throw new BadPushUrl(`${quoted} is not a URL`)
@@ -46,14 +46,6 @@ export function parseStore(text: string): Store {
   const own = protocol === 'otlp' ? OTLP_PATH : INGEST_PATH
   url.pathname = path.endsWith(own) ? path : path + own
   return { protocol, url, shown: url.origin + url.pathname }
-}
-
-function parsed(text: string): URL | null {
-  try {
-    return new URL(text)
-  } catch {
-    return null // the one thing that it throws
-  }
 }
 
 export interface Credentials {
