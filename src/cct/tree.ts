@@ -32,6 +32,14 @@ export interface Tree {
   readonly collapsed?: CollapsedMethods
 }
 
+/** What the top nodes have of a column, in all; 0 where the tree does not have it. */
+export function topSum({ count, metrics, size }: Tree, name: string): number {
+  const values = metrics[name]
+  let sum = 0
+  if (values !== undefined) for (let top = 0; top < count; top += size[top]!) sum += values[top]!
+  return sum
+}
+
 /** How rows of collapsed contexts are called, whose id is COLLAPSED. */
 export const COLLAPSED_NAME: MethodName = {
   class: '',

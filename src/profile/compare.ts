@@ -2,7 +2,7 @@
 
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../cct/snapshot.ts'
-import type { MethodName, Tree } from '../cct/tree.ts'
+import { type MethodName, type Tree, topSum } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
 import { column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { anywhere } from './text.ts'
@@ -77,10 +77,7 @@ function largestGrowth(before: ReadonlyMap<string, number>, after: ReadonlyMap<s
 
 /** Calls of what is at the top: a root called below a root is part of its tree. */
 export function rootCalls({ merged }: Profile): number {
-  const calls = column(merged, 'calls')
-  let sum = 0
-  for (let i = 0; i < merged.count; i += merged.size[i]!) sum += calls[i]!
-  return sum
+  return topSum(merged, 'calls')
 }
 
 /** What a method costs in all of its contexts; in the total, outermost activations only. */

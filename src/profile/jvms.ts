@@ -1,7 +1,7 @@
 // What a profile of several JVMs says of each.
 
-import type { Tree } from '../cct/tree.ts'
-import { column, type JvmFacts } from './profile.ts'
+import { type Tree, topSum } from '../cct/tree.ts'
+import type { JvmFacts } from './profile.ts'
 import { clean, plural, span } from './text.ts'
 
 /** One of several JVMs: "pid 4711, shop.Orders, JDK 25.0.3: 812 calls in 4 threads, 10 s". */
@@ -20,8 +20,5 @@ export function busyMsOf(jvms: readonly JvmFacts[]): number {
 
 /** Of roots, as those of others are not on top. */
 export function topCalls(tree: Tree): number {
-  const calls = column(tree, 'calls')
-  let sum = 0
-  for (let i = 0; i < tree.count; i += tree.size[i]!) sum += calls[i]!
-  return sum
+  return topSum(tree, 'calls')
 }

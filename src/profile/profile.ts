@@ -6,12 +6,12 @@
 
 import type { Scheme } from '../base/scheme.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
-import { costsOf } from '../cct/metric.ts'
+import { metricOf } from '../cct/metric.ts'
 import { COLLAPSED } from '../cct/nodes.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
-import { COLLAPSED_NAME, type MethodName, type ThreadTree, type Tree } from '../cct/tree.ts'
+import { COLLAPSED_NAME, type MethodName, type ThreadTree, type Tree, topSum } from '../cct/tree.ts'
 import type { Mode } from '../measures/columns.ts'
 import type { Durations } from '../regions/times.ts'
 import type { DetachFacts } from './detach-facts.ts'
@@ -277,8 +277,5 @@ export function column(tree: Tree, name: string): Float64Array {
 
 /** Total cost of all top nodes: what a hot method's share is taken of. */
 export function rootTotal(tree: Tree): number {
-  const { total } = costsOf(tree)
-  let sum = 0
-  for (let i = 0; i < tree.count; i += tree.size[i]!) sum += total[i]!
-  return sum
+  return topSum(tree, metricOf(tree).total)
 }

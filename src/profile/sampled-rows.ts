@@ -2,7 +2,7 @@
 
 import { SAMPLED, STATE_COLUMNS } from '../cct/picture.ts'
 import { methodsOf } from '../cct/snapshot.ts'
-import type { Tree } from '../cct/tree.ts'
+import { type Tree, topSum } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
 
 /** In the order of STATE_COLUMNS. */
@@ -69,12 +69,8 @@ function stateNs({ metrics }: Tree, state: number, node: number): number {
 /** "62 % CPU, 20 % lock, 3 % not known", of all roots together; null for a tree without samples. */
 export function rootStatesText(tree: Tree): string | null {
   if (!hasSampledRows(tree)) return null
-  let total = 0
-  const sums = STATE_COLUMNS.map(() => 0)
-  for (let top = 0; top < tree.count; top += tree.size[top]!) {
-    total += tree.metrics.totalNs?.[top] ?? 0
-    for (let state = 0; state < sums.length; state++) sums[state]! += stateNs(tree, state, top)
-  }
+  const total = topSum(tree, 'totalNs')
+  const sums = STATE_COLUMNS.map((name) => topSum(tree, name))
   if (total <= 0) return null
   const parts = sums.map((ns, state) => [ns, STATE_WORDS[state]] as const)
   const unknown = total - sums.reduce((sum, it) => sum + it, 0)

@@ -2,9 +2,9 @@
 
 import { changesPerCall, sidesOf } from '../cct/baseline.ts'
 import { differenceOf } from '../cct/difference.ts'
-import { costsOf } from '../cct/metric.ts'
+import { metricOf } from '../cct/metric.ts'
 import type { SlowCallTimes, SlowTimes } from '../cct/slow-times.ts'
-import type { Tree } from '../cct/tree.ts'
+import { type Tree, topSum } from '../cct/tree.ts'
 import { jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { callCost } from './root-calls.ts'
@@ -128,13 +128,8 @@ function* changeLines(
 export function averageText({ unit, tree, count: calls }: SlowTimes, all: Tree): string {
   const mean = (of: Tree | undefined) => {
     if (of === undefined) return '-'
-    const { total } = costsOf(of)
-    let [sum, times] = [0, 0]
-    for (let top = 0; top < of.count; top += of.size[top]!) {
-      sum += total[top]!
-      times += of.metrics.calls?.[top] ?? 0
-    }
-    return times === 0 ? '-' : callCost(sum / times, unit)
+    const times = topSum(of, 'calls')
+    return times === 0 ? '-' : callCost(topSum(of, metricOf(of).total) / times, unit)
   }
   return `${plural(calls, 'slow call')}, ${mean(tree)} on average; all calls ${mean(all)}`
 }

@@ -4,7 +4,7 @@ import { backTraces, backTracesOfBoth } from '../cct/back-traces.ts'
 import { changesBetween, type TwoSides } from '../cct/baseline.ts'
 import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
-import type { Tree } from '../cct/tree.ts'
+import { type Tree, topSum } from '../cct/tree.ts'
 
 /** Columns of changes with their signs; those of the metric have their sizes, by which rows are sorted. */
 export const CHANGE_COLUMNS = {
@@ -76,14 +76,7 @@ export function changesSince(baseline: Baseline, now: Tree, shape: Shape): Shown
 }
 
 function rootsOf(tree: Tree): { calls: number; cost: number } {
-  const { calls } = tree.metrics
-  const total = tree.metrics[metricOf(tree).total]
-  let [sum, cost] = [0, 0]
-  for (let top = 0; top < tree.count; top += tree.size[top]!) {
-    sum += calls?.[top] ?? 0
-    cost += total?.[top] ?? 0
-  }
-  return { calls: sum, cost }
+  return { calls: topSum(tree, 'calls'), cost: topSum(tree, metricOf(tree).total) }
 }
 
 /** Made once of each, as long as that is there. */

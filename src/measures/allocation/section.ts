@@ -1,6 +1,7 @@
 // Profiles of allocated objects, by class.
 
-import { column, type Profile, rootTotal } from '../../profile/profile.ts'
+import { topSum } from '../../cct/tree.ts'
+import { type Profile, rootTotal } from '../../profile/profile.ts'
 import { bytesText, count, plural } from '../../profile/text.ts'
 import type { Section } from '../sections.ts'
 
@@ -15,10 +16,7 @@ export const allocation: Section = {
 
 function measuredText({ allocation, merged }: Profile): string {
   const { sampleEvery = 1, jvmBytes } = allocation ?? {}
-  const objects = column(merged, 'totalObjects')
-  let all = 0
-  for (let i = 0; i < merged.count; i += merged.size[i]!) all += objects[i]!
-  const sites = `sites executed: ${plural(all, 'object')}, ${bytesText(rootTotal(merged))}`
+  const sites = `sites executed: ${plural(topSum(merged, 'totalObjects'), 'object')}, ${bytesText(rootTotal(merged))}`
   const sampled = sampleEvery > 1 ? `, from one of ${count(sampleEvery)} allocations` : ''
   return `${sites}${sampled}; really allocated, as the JVM counts: ${jvmBytes === undefined ? 'not known' : bytesText(jvmBytes)}`
 }

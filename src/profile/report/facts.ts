@@ -2,12 +2,12 @@
 
 import { append } from '../../base/arrays.ts'
 import type { BareCalls } from '../../cct/bare-calls.ts'
-import type { Tree } from '../../cct/tree.ts'
+import { type Tree, topSum } from '../../cct/tree.ts'
 import { tellsWaits } from '../../cct/waits.ts'
 import { METRICS } from '../../measures/columns.ts'
 import { SECTIONS } from '../../measures/sections.ts'
 import { busyMsOf, jvmText, topCalls } from '../jvms.ts'
-import { column, isSampledByJvm, type Profile } from '../profile.ts'
+import { isSampledByJvm, type Profile } from '../profile.ts'
 import { executions } from '../region-report.ts'
 import { callCost, rootCallsText } from '../root-calls.ts'
 import { rootStatesText } from '../sampled-rows.ts'
@@ -97,7 +97,9 @@ function callsFact(profile: Profile): Fact {
   const { followedTasks, jvms, merged, mode, rootCalls, roots, stacks } = profile
   const trees = treesOf(profile)
   const part = jvms === undefined ? 'thread' : 'JVM'
-  const callers = followedTasks === undefined ? trees.length : trees.filter(callsRoot).length
+  // A thread that only runs tasks has its path without calls.
+  const callers =
+    followedTasks === undefined ? trees.length : trees.filter((tree) => topCalls(tree) > 0).length
   const inRows = topCalls(merged)
   // Rows may begin later than the recording. Of all calls those that ended are known.
   const ended = (stacks?.rowsFromMs ?? 0) > 0 ? (rootCalls?.count ?? 0) : 0
@@ -112,13 +114,6 @@ function callsFact(profile: Profile): Fact {
       : `; ${plural(followedTasks, 'task')} followed, ${plural(trees.length, part)} in all`
   const text = `${count(all)}${isSampled ? ' calls' : ''} of ${root}${rows} in ${plural(callers, part)}${followed}`
   return [isSampled ? 'seen' : 'calls', text]
-}
-
-/** Whether the thread has called a root itself; one that only runs tasks has its path without calls. */
-function callsRoot(tree: Tree): boolean {
-  const calls = column(tree, 'calls')
-  for (let i = 0; i < tree.count; i += tree.size[i]!) if (calls[i]! > 0) return true
-  return false
 }
 
 function methodsText({ instrumentation }: Profile): string {
@@ -173,12 +168,7 @@ function ofRegions(profile: Profile): Fact[] {
 }
 
 function waitingText(tree: Tree): string {
-  const msIn = (name: string): number => {
-    const values = column(tree, name)
-    let all = 0
-    for (let i = 0; i < tree.count; i += tree.size[i]!) all += values[i]!
-    return Math.max(0, all) / 1e6
-  }
+  const msIn = (name: string): number => Math.max(0, topSum(tree, name)) / 1e6
   const [blocked, waited, all] = [msIn('totalBlockedNs'), msIn('totalWaitedNs'), msIn('totalNs')]
   return (
     `blocked on monitors ${span(blocked)} (${percent(blocked, all)} %), waiting ${span(waited)} ` +

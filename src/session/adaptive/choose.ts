@@ -3,7 +3,7 @@
 // code before all else. Pure.
 
 import { LEAST_SAMPLES, SAMPLED } from '../../cct/picture.ts'
-import type { MethodName, Tree } from '../../cct/tree.ts'
+import { type MethodName, type Tree, topSum } from '../../cct/tree.ts'
 import { isOfApplication } from '../roots/root-names.ts'
 
 /** Whose code a class is: the user's own, that of a framework to which a root belongs, or that of another library. */
@@ -86,8 +86,7 @@ export function seenMethods(
   const { selfNs, totalNs, known, sdNs, cpuNs, samples } = metrics
   if (selfNs === undefined || totalNs === undefined || known === undefined) return []
   if (cpuNs === undefined || samples === undefined) return []
-  let whole = 0
-  for (let top = 0; top < count; top += size[top]!) whole += totalNs[top]!
+  const whole = topSum(tree, 'totalNs')
   if (whole <= 0) return []
   const kinds = new Map<number, { owner: Owner; mayBeTimed: boolean }>()
   const kindOf = (id: number) => {

@@ -8,7 +8,7 @@ import { pairTicks } from '../../base/compensation.ts'
 import { debug } from '../../base/debug.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
-import type { Tree } from '../../cct/tree.ts'
+import { type Tree, topSum } from '../../cct/tree.ts'
 import { shortCount, span } from '../../profile/text.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import { LinkLost } from '../../wire/link.ts'
@@ -461,12 +461,7 @@ export class Controller {
 
   async #lookNow(which: 'counted' | 'timed'): Promise<Look> {
     const tree = await timedRows(this.#engine, this.#span)
-    let rootNs = 0
-    let rootCalls = 0
-    for (let top = 0; top < tree.count; top += tree.size[top]!) {
-      rootNs += tree.metrics.totalNs?.[top] ?? 0
-      rootCalls += tree.metrics.calls?.[top] ?? 0
-    }
+    const [rootNs, rootCalls] = [topSum(tree, 'totalNs'), topSum(tree, 'calls')]
     const counts = which === 'timed' ? callsByMethod(tree) : await this.#engine.agent.modeCounts()
     return { atMs: performance.now(), counts, rootNs, rootCalls }
   }
