@@ -3,7 +3,7 @@ import { afterEach, describe, it, vi } from 'vitest'
 import type { Calibration } from '../../src/base/compensation.ts'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { COLLAPSED } from '../../src/cct/nodes.ts'
-import { type HotMethod, hotMethods, snapshotOf } from '../../src/cct/snapshot.ts'
+import { type HotMethod, hotMethods, type Sink, snapshotOf } from '../../src/cct/snapshot.ts'
 import type { Tree } from '../../src/cct/tree.ts'
 import { FIRST_METHOD_BESIDE_WAITS } from '../../src/events/wait-ids.ts'
 import { SINKS } from '../../src/measures/sinks.ts'
@@ -101,7 +101,12 @@ function both(shape: Shape, seed: number) {
     }
   }
   const picture = (it: CctBuilder) =>
-    snapshotOf(it, { calibration: PROBES, nsPerTick: 1, firstMethod: first, sink: SINKS.exact })
+    snapshotOf(it, {
+      calibration: PROBES,
+      nsPerTick: 1,
+      firstMethod: first,
+      sink: first === 1 ? SINKS.exact : WITH_WAITS,
+    })
   return { bounded, free, mostNodes, after: picture(bounded), before: picture(free) }
 }
 
@@ -160,6 +165,15 @@ function withoutMemory(kind: 'Int32Array' | 'Float64Array' | 'Uint8Array', least
 /** Each is a run of its own. */
 const SEEDS = FULL ? 10 : 1
 const WIDE = { bound: 2000, steps: 15_000, depth: 9, methods: 6 }
+
+/** Times, and columns of waiting beside them. */
+const WITH_WAITS: Sink = {
+  ...SINKS.exact,
+  columns(tree, known) {
+    const { selfWaitNs: _, totalWaitNs: __, ...metrics } = SINKS.locks.columns!(tree, known).metrics
+    return { ...tree, metrics }
+  },
+}
 
 describe('a tree with more contexts than there may be', () => {
   it.each<[string, Shape]>([

@@ -28,9 +28,9 @@ function builder(): CctBuilder {
   return made
 }
 
-function snapshot(of: CctBuilder, mode: 'exact' | 'locks'): Tree {
+function snapshot(of: CctBuilder): Tree {
   const options = {
-    sink: SINKS[mode],
+    sink: SINKS.locks,
     calibration: FREE,
     nsPerTick: 1,
     firstMethod: FIRST_METHOD_BESIDE_WAITS,
@@ -73,7 +73,7 @@ function worked(): CctBuilder {
 describe('waiting', () => {
   it('is no self time, and is summed where it was and below', () => {
     const columns = ['calls', 'selfNs', 'totalNs', 'blockedNs', 'waitedNs', 'totalBlockedNs', 'totalWaitedNs']
-    assert.deepEqual(rows(snapshot(worked(), 'exact'), ...columns), {
+    assert.deepEqual(rows(snapshot(worked()), ...columns), {
       main: [1, 30, 100, 0, 20, 20, 21],
       'main (sleeping)': [1, 20, 20, 0, 0, 0, 0],
       'main work': [1, 29, 50, 20, 1, 20, 1],
@@ -92,7 +92,7 @@ describe('waiting', () => {
     exit(made, WORK, 280)
     const probes = { innerTicks: 1, outerTicks: 2 }
     const options = {
-      sink: SINKS.exact,
+      sink: SINKS.locks,
       calibration: probes,
       nsPerTick: 1,
       firstMethod: FIRST_METHOD_BESIDE_WAITS,
@@ -119,7 +119,7 @@ describe('waiting', () => {
   })
 
   it('is the metric of a tree of waits: children make the parent', () => {
-    const tree = snapshot(worked(), 'locks')
+    const tree = snapshot(worked())
     assert.equal(metricOf(tree).kind, 'waits')
     assert.deepEqual(rows(tree, 'selfWaitNs', 'totalWaitNs'), {
       main: [0, 41],
@@ -137,6 +137,6 @@ describe('waiting', () => {
     enter(made, WAIT_SLEEPING, 210) // interrupted: it throws, and main ends with it
     exit(made, MAIN, 260)
     assert.equal(made.healed, 0)
-    assert.deepEqual(rows(snapshot(made, 'exact'), 'selfNs', 'waitedNs').main, [40, 70])
+    assert.deepEqual(rows(snapshot(made), 'selfNs', 'waitedNs').main, [40, 70])
   })
 })

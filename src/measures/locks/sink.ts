@@ -7,7 +7,7 @@ import { locks as metric } from './columns.ts'
 
 export const locks: Sink = {
   metric,
-  columns: (tree, { firstMethod }) => withWaits(tree, firstMethod, true),
+  columns: (tree, { firstMethod }) => withWaits(tree, firstMethod),
 }
 
 /**
@@ -16,10 +16,9 @@ export const locks: Sink = {
  * `blockedNs`, `waitedNs` what the rows of waiting right below sum up to: where this context itself was blocked or waited;
  * `totalBlockedNs`, `totalWaitedNs` the same of its subtree. All are 0 in rows of waiting, whose time is their `selfNs`.
  *
- * @param firstMethod  ids below are those of waiting
- * @param asMetric     the tree is one of waits: its costs are the times of those rows, so that children make the parent
+ * @param firstMethod  ids below are those of waiting: the tree's costs are the times of those rows, so that children make the parent
  */
-export function withWaits(tree: Tree, firstMethod: number, asMetric: boolean): Tree {
+export function withWaits(tree: Tree, firstMethod: number): Tree {
   const { count, method, parent } = tree
   const { selfNs } = tree.metrics
   const column = () => new Float64Array(count)
@@ -46,7 +45,6 @@ export function withWaits(tree: Tree, firstMethod: number, asMetric: boolean): T
     totalWaitedNs[above] += totalWaitedNs[node]
   }
   const metrics = { ...tree.metrics, blockedNs, waitedNs, totalBlockedNs, totalWaitedNs }
-  if (!asMetric) return { ...tree, metrics }
   const { self, total } = metric
   return { ...tree, metrics: { ...metrics, [self]: selfWaitNs, [total]: totalWaitNs } }
 }

@@ -1,10 +1,6 @@
 // Ticks are of the session's clock, and columns those of calibrated time.
 
 import type { Sink } from '../../cct/snapshot.ts'
-import { withWaits } from '../locks/sink.ts'
 import { time as metric } from './columns.ts'
 
-export const time: Sink = {
-  metric,
-  columns: (tree, { firstMethod }) => (firstMethod === 1 ? tree : withWaits(tree, firstMethod, false)),
-}
+export const time: Sink = { metric, columns: (tree) => tree }
