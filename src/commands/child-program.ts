@@ -10,7 +10,7 @@ import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
 import type { RecordedSource } from './source.ts'
 
-export class CannotStart extends JfluidError {
+class CannotStart extends JfluidError {
   readonly exitCode = EX_NOINPUT
   readonly hint = 'Check the command after --, for example: jfluid run --root Foo.main -- java -jar app.jar'
   constructor(command: string, reason: string) {
@@ -19,7 +19,7 @@ export class CannotStart extends JfluidError {
 }
 
 /** What the program writes while the live view has the screen can be put nowhere. */
-export class CannotWriteOutput extends JfluidError {
+class CannotWriteOutput extends JfluidError {
   readonly exitCode = EX_CANTCREAT
   readonly hint = 'Start it in a directory that you may write to.'
   constructor(file: string, code: string) {

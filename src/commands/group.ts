@@ -69,18 +69,15 @@ export function ownPath(out: string, pid: number): string {
 }
 
 export class Group {
-  readonly members: readonly Member[]
-  readonly #problems: Problem[]
   readonly #kept: { readonly jvm: Jvm; readonly path: string }[] = []
   /** Those that had ended when all was set to zero. */
   readonly #leftOut = new Set<Member>()
-  readonly #tell: (line: string) => void
 
-  private constructor(members: readonly Member[], problems: Problem[], tell: (line: string) => void) {
-    this.members = members
-    this.#problems = problems
-    this.#tell = tell
-  }
+  private constructor(
+    readonly members: readonly Member[],
+    readonly problems: Problem[],
+    readonly tell: (line: string) => void,
+  ) {}
 
   /**
    * Attaches to all that let us in, and has them begin to count at the same time.
@@ -144,7 +141,7 @@ export class Group {
     for (const { jvm, session, place } of this.members) {
       session.reset()
       place?.guard(session)
-      for (const line of describeMatches(session)) this.#tell(told(jvm, line))
+      for (const line of describeMatches(session)) this.tell(told(jvm, line))
     }
   }
 
@@ -153,9 +150,9 @@ export class Group {
     let isOver = false
     const quiet = this.members.map(({ jvm, session }) => {
       void session.ended.then((reason) => {
-        if (!isOver) this.#tell(told(jvm, reason))
+        if (!isOver) this.tell(told(jvm, reason))
       })
-      return tellMessages(session, (line) => this.#tell(told(jvm, line)))
+      return tellMessages(session, (line) => this.tell(told(jvm, line)))
     })
     return () => {
       isOver = true
@@ -165,7 +162,7 @@ export class Group {
 
   /** What is in the way of those that are not among the members. */
   get refusals(): string[] {
-    return this.#problems.map(({ jvm, error }) => told(jvm, error.message))
+    return this.problems.map(({ jvm, error }) => told(jvm, error.message))
   }
 
   /** After `finish`: where the profile of each JVM is. */
@@ -202,15 +199,15 @@ export class Group {
    * @throws what was in the way of the only one
    */
   async finish(): Promise<Profile> {
-    const refusals = this.#problems.length
+    const refusals = this.problems.length
     const settled = await Promise.allSettled(this.members.map((it) => this.#finished(it)))
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined) throw failed.reason
-    append(this.#problems, this.#problems.splice(refusals).sort(byPid))
+    append(this.problems, this.problems.splice(refusals).sort(byPid))
     const profiles = settled.flatMap((it, i) =>
       it.status === 'fulfilled' && it.value !== null && this.#isIn(this.members[i]!) ? [it.value] : [],
     )
-    if (profiles.length === 0) throw this.#problems[0]!.error
+    if (profiles.length === 0) throw this.problems[0]!.error
     return together(profiles)
   }
 
@@ -222,17 +219,17 @@ export class Group {
       const finishing = finish(session)
       const finished = await (place === null ? finishing : place.orAutosaved(finishing))
       profile = finished.profile
-      this.#tell(describeDetach(session, finished.report))
+      this.tell(describeDetach(session, finished.report))
       if (place !== null) {
         await place.keep(profile)
         this.#kept.push({ jvm, path: place.path })
       }
       const problem = outcome(session, null, place?.path ?? null)
-      if (problem !== null) this.#problems.push({ jvm, error: problem })
+      if (problem !== null) this.problems.push({ jvm, error: problem })
     } catch (error) {
       if (!(error instanceof JfluidError)) throw error
-      this.#problems.push({ jvm, error })
-      this.#tell(told(jvm, error.message))
+      this.problems.push({ jvm, error })
+      this.tell(told(jvm, error.message))
     }
     return profile
   }
@@ -245,8 +242,8 @@ export class Group {
    */
   outcome(signal: NodeJS.Signals | null, kept: Kept): JfluidError | null {
     if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
-    const all = new Set([...this.members, ...this.#problems].map(({ jvm }) => jvm.pid))
-    return this.#problems.length === 0 ? null : new NotAllRecorded(this.#problems, all.size)
+    const all = new Set([...this.members, ...this.problems].map(({ jvm }) => jvm.pid))
+    return this.problems.length === 0 ? null : new NotAllRecorded(this.problems, all.size)
   }
 }
 

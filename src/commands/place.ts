@@ -52,23 +52,15 @@ function intervalOf(text: string | undefined): number | null {
 export type PlaceFlags = Pick<Flags<'record'>, 'autosave' | 'reproducible'>
 
 export class ProfilePlace {
-  readonly path: string
-  readonly #everyMs: number | null
-  readonly #isReproducible: boolean
-  readonly #tell: (line: string) => void
   #autosave: Autosave | undefined
 
   private constructor(
-    path: string,
-    everyMs: number | null,
-    isReproducible: boolean,
-    tell: (line: string) => void,
-  ) {
-    this.path = path
-    this.#everyMs = everyMs
-    this.#isReproducible = isReproducible
-    this.#tell = tell
-  }
+    readonly path: string,
+    /** From one autosave to the next; null for none. */
+    readonly everyMs: number | null,
+    readonly isReproducible: boolean,
+    readonly tell: (line: string) => void,
+  ) {}
 
   /**
    * @param tell  what there is to say of files beside it, now and later
@@ -93,7 +85,7 @@ export class ProfilePlace {
 
   /** From now on, what is recorded is saved now and then. */
   guard(session: Saved): void {
-    if (this.#everyMs !== null) this.#autosave = new Autosave(session, this.path, this.#everyMs, this.#tell)
+    if (this.everyMs !== null) this.#autosave = new Autosave(session, this.path, this.everyMs, this.tell)
   }
 
   /** The recording is about to end: nothing is saved any more. */
@@ -127,7 +119,7 @@ export class ProfilePlace {
    */
   async keep(whole: Profile, others = otherDirectories()): Promise<void> {
     await this.release()
-    const profile = this.#isReproducible ? reproducible(whole) : whole
+    const profile = this.isReproducible ? reproducible(whole) : whole
     let problem: CannotWriteProfile | undefined
     try {
       await writeProfile(profile, this.path)
@@ -152,7 +144,7 @@ export class ProfilePlace {
     const path = this.#autosave?.path
     if (path === undefined) return
     if (events.count > 0) await this.#autosave?.discard()
-    else this.#tell(`the profile is empty; what had been autosaved stays: jfluid report ${shellWord(path)}`)
+    else this.tell(`the profile is empty; what had been autosaved stays: jfluid report ${shellWord(path)}`)
   }
 }
 

@@ -202,11 +202,9 @@ interface KnownThread {
 
 /** What has come of one generation: ids of methods and nodes are those of one. */
 class Known {
-  readonly generation: number
   readonly names = new Map<number, NameEntry>()
   byHand: ByHandFacts['rows'] = []
   leftOut: ReadonlySet<number> = new Set()
-  readonly #session: RemoteSession
   #mostId = 0
   /** Where call sites are told; of all ids that have come so far. */
   #methodOf: Int32Array | undefined
@@ -216,14 +214,14 @@ class Known {
   #rootCalls: RootCallTimes | undefined
   #course: CourseTimes | undefined
 
-  constructor(session: RemoteSession, generation: number) {
-    this.#session = session
-    this.generation = generation
-  }
+  constructor(
+    readonly session: RemoteSession,
+    readonly generation: number,
+  ) {}
 
   take(facts: PictureFacts, [names, merged, collapsed, threads]: readonly unknown[]): Snapshot {
     const { events, waitNs, healed, rootCalls, course, byHand } = facts
-    for (const entry of parsed<NameEntry[]>(this.#session, names)) this.#name(entry)
+    for (const entry of parsed<NameEntry[]>(this.session, names)) this.#name(entry)
     if (rootCalls !== undefined) this.#rootCalls = rootCalls ?? undefined
     if (course !== undefined) this.#course = grown(this.#course, course)
     if (byHand !== undefined) {
@@ -279,7 +277,7 @@ class Known {
     if (typeof id !== 'number' || typeof called !== 'string') throw new Malformed('a thread of no name')
     const mirror = known?.mirror ?? new TreeMirror()
     const tree = updated(mirror, [columns, bytes])
-    const active = typeof activity === 'string' ? activityOf(activity, this.#session) : known?.activity
+    const active = typeof activity === 'string' ? activityOf(activity, this.session) : known?.activity
     this.#threads.set(id, { mirror, name: called, activity: active, tree })
   }
 }

@@ -23,7 +23,7 @@ export interface Source {
  *
  * @param out  where the profile goes; null for nowhere
  */
-export type Show = (screen: Screen, out: string | null) => Promise<Leave>
+type Show = (screen: Screen, out: string | null) => Promise<Leave>
 
 export interface RecordedSource extends Source {
   /** Resolves with the reason when the recording ends otherwise than by `finish`. */

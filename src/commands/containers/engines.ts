@@ -88,21 +88,18 @@ export async function containerOfPod(what: string, id: string, clients: Clients)
 
 /** One that is asked. */
 class Asked {
-  readonly #clients: Clients
   isThere = false
   /** That it does not know it. */
   readonly said: string[] = []
   found: readonly Found[] = []
   problem: JfluidError | undefined
 
-  constructor(clients: Clients) {
-    this.#clients = clients
-  }
+  constructor(readonly clients: Clients) {}
 
   /** What it answers; undefined if it is not there, or does not know. */
   async ask(client: string, args: readonly string[]): Promise<string | undefined> {
     // biome-ignore lint/plugin/no-spread: words of one command
-    const answer = await this.#clients.ask(client, ...args)
+    const answer = await this.clients.ask(client, ...args)
     this.isThere ||= answer !== undefined
     if (answer === undefined || answer.code === 0) return answer?.stdout
     this.said.push(`${client} says: ${answer.stderr || `exit code ${answer.code}`}`)
