@@ -7,7 +7,6 @@ import { constants, crc32, deflateRawSync } from 'node:zlib'
 const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
 /** What ends a deflate stream: a last block without contents. */
 const LAST_BLOCK = Uint8Array.of(3, 0)
-/** Compressed at once. */
 const CHUNK_BYTES = 1 << 18
 
 export function* gzip(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
@@ -27,7 +26,8 @@ export function* gzip(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield trailer
 }
 
-function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+/** What is compressed at once; none is empty. */
+export function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let held: Uint8Array[] = []
   let bytes = 0
   for (const piece of pieces) {

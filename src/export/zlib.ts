@@ -2,12 +2,12 @@
 // only the compressed bytes are held.
 
 import { constants, deflateRawSync } from 'node:zlib'
+import { chunks } from './gzip.ts'
 
 /** Deflate with a window of 32 KiB, no dictionary; the check bits for it. */
 const HEADER = Uint8Array.of(0x78, 0x9c)
 /** A stored block without contents, as a flush leaves it. */
 const EMPTY_BLOCK = Uint8Array.of(0, 0, 0, 0xff, 0xff)
-const CHUNK_BYTES = 1 << 18
 /** Bytes that Java's InflaterInputStream reads at once. */
 const READ_BYTES = 512
 /** What may stand behind the last byte that says something: the end of a block, the checksum. */
@@ -21,26 +21,21 @@ const TAIL_BYTES = 16
  */
 export function deflated(pieces: Iterable<Uint8Array>): { bytes: Uint8Array[]; length: number } {
   const bytes: Uint8Array[] = []
-  let held: Uint8Array[] = []
-  let [heldBytes, length, compressed] = [0, 0, HEADER.length + 4]
+  let [length, compressed] = [0, HEADER.length + 4]
   const sum = new Adler()
-  const compress = (finishFlush: number): void => {
-    const chunk = Buffer.concat(held, heldBytes)
+  const compress = (chunk: Uint8Array, finishFlush: number): void => {
     sum.add(chunk)
     const made = deflateRawSync(chunk, { finishFlush })
     bytes.push(made)
     compressed += made.length
     length += chunk.length
-    held = []
-    heldBytes = 0
   }
-  for (const piece of pieces) {
-    // Before it is added: the last chunk is never empty.
-    if (heldBytes >= CHUNK_BYTES) compress(constants.Z_SYNC_FLUSH)
-    held.push(piece)
-    heldBytes += piece.length
+  let last: Uint8Array = new Uint8Array(0)
+  for (const chunk of chunks(pieces)) {
+    if (last.length > 0) compress(last, constants.Z_SYNC_FLUSH)
+    last = chunk
   }
-  compress(constants.Z_FINISH)
+  compress(last, constants.Z_FINISH)
   const padding: Uint8Array[] = []
   while (compressed % READ_BYTES !== 0 && compressed % READ_BYTES < TAIL_BYTES) {
     padding.push(EMPTY_BLOCK)

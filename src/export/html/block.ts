@@ -21,11 +21,10 @@ export interface Block {
   readonly bytes: Uint8Array
 }
 
-/** @param kept  1 for what is written, with all above it; undefined for all */
-export function blockOf({ count, name, size, columns }: Nodes, kept: Uint8Array | undefined): Block {
-  const nodes = kept === undefined ? undefined : Int32Array.from(keptNodes(kept))
-  const written = nodes?.length ?? count
-  const at = (index: number): number => nodes?.[index] ?? index
+/** @param kept  1 for what is written, with all above it */
+export function blockOf({ count, name, size, columns }: Nodes, kept: Uint8Array): Block {
+  const nodes = Int32Array.from(keptNodes(kept))
+  const written = nodes.length
   const leftOut = count - written
   const integers = leftOut > 0 ? 3 : 2
   const names = Object.keys(columns)
@@ -34,19 +33,20 @@ export function blockOf({ count, name, size, columns }: Nodes, kept: Uint8Array 
   let offset = 0
   for (const column of names) {
     const values = columns[column]!
-    for (let i = 0; i < written; i++, offset += 8) view.setFloat64(offset, values[at(i)]!, true)
+    for (let i = 0; i < written; i++, offset += 8) view.setFloat64(offset, values[nodes[i]!]!, true)
   }
-  for (let i = 0; i < written; i++, offset += 4) view.setInt32(offset, name(at(i)), true)
-  const sizes = kept === undefined ? size : keptSizes(size, kept)
-  for (let i = 0; i < written; i++, offset += 4) view.setInt32(offset, sizes[at(i)]!, true)
-  if (kept !== undefined && leftOut > 0) {
-    for (let i = 0; i < written; i++, offset += 4)
-      view.setInt32(offset, leftOutBelow(at(i), size, kept), true)
+  const write = (value: (node: number) => number): void => {
+    for (let i = 0; i < written; i++, offset += 4) view.setInt32(offset, value(nodes[i]!), true)
   }
+  write(name)
+  const sizes = keptSizes(size, kept)
+  write((node) => sizes[node]!)
+  if (leftOut > 0) write((node) => leftOutBelow(node, size, kept))
   return { count: written, leftOut, bytes: deflateRawSync(bytes) }
 }
 
-function* keptNodes(kept: Uint8Array): Generator<number> {
+/** In their order. */
+export function* keptNodes(kept: Uint8Array): Generator<number> {
   for (let node = 0; node < kept.length; node++) if (kept[node] === 1) yield node
 }
 

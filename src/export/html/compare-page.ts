@@ -7,7 +7,7 @@ import { remarksOf } from '../../profile/comparable.ts'
 import type { Verdict } from '../../profile/condition.ts'
 import { prune } from '../../profile/prune.ts'
 import { clean } from '../../profile/text.ts'
-import { blockOf, type Columns } from './block.ts'
+import { blockOf, type Columns, keptNodes } from './block.ts'
 import { PageNames } from './names.ts'
 import type { Page } from './page.ts'
 import type { PageData } from './page-data.ts'
@@ -28,8 +28,8 @@ export function comparePage(
   const name = (node: number): number => names.take(nameAt(node))
   const columns = columnsOf(changes)
   const kept = keptOf(changes, columns, metric)
-  const count = kept === undefined ? difference.count : kept.reduce((sum, it) => sum + it, 0)
-  for (let node = 0; node < difference.count; node++) if (kept === undefined || kept[node] === 1) name(node)
+  const count = kept.reduce((sum, it) => sum + it, 0)
+  for (const node of keptNodes(kept)) name(node)
   const hot = changes.methods
     .slice(0, MOST_HOT)
     .map(({ name: method, before: b, after: a }) => [
@@ -88,9 +88,9 @@ function columnsOf({ difference, perRootCall }: Changes): Columns {
 }
 
 /** The contexts that are largest in either. */
-function keptOf({ difference }: Changes, columns: Columns, { self, total }: Metric): Uint8Array | undefined {
+function keptOf({ difference }: Changes, columns: Columns, { self, total }: Metric): Uint8Array {
   const { count, parent, size } = difference
-  if (count <= MOST_CONTEXTS) return undefined
+  if (count <= MOST_CONTEXTS) return new Uint8Array(count).fill(1)
   const larger = columns.total!.map((value, node) => Math.max(value, columns.total0![node]!))
   const method = new Int32Array(count)
   return prune(

@@ -10,7 +10,7 @@ import { reportFacts } from '../../profile/report/facts.ts'
 import { reportWarnings } from '../../profile/report/warnings.ts'
 import { reportPieces } from '../../profile/report.ts'
 import { anywhere, clean, count, span } from '../../profile/text.ts'
-import { type Block, blockOf } from './block.ts'
+import { type Block, blockOf, keptNodes } from './block.ts'
 import { PageNames, pageKey } from './names.ts'
 import type { Page, Probes } from './page.ts'
 import type { PageData, PageTree } from './page-data.ts'
@@ -31,12 +31,12 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
   const trees: PageTree[] = []
   const blocks: (() => Block)[] = []
   const add = (title: string, tree: Tree, most: number, mostHot: number): void => {
-    const kept = tree.count <= most ? undefined : prune(tree, 0, most).kept
+    const kept = tree.count <= most ? new Uint8Array(tree.count).fill(1) : prune(tree, 0, most).kept
     const columns = columnsOf(tree)
     const name = (node: number): number => numberOf(tree.method[node]!)
     // Names must be known before the JSON is written, blocks come before it: these are taken here.
-    for (let node = 0; node < tree.count; node++) if (kept === undefined || kept[node] === 1) name(node)
-    const count = kept === undefined ? tree.count : kept.reduce((sum, it) => sum + it, 0)
+    for (const node of keptNodes(kept)) name(node)
+    const count = kept.reduce((sum, it) => sum + it, 0)
     const counted = { ...tree, metrics: { ...tree.metrics, calls: columns.calls! } }
     const hot = hotMethods(mergedMethods(counted, keyOf))
     trees.push({
