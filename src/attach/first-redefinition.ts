@@ -51,7 +51,7 @@ export function isShort(shortfalls: readonly number[]): boolean | null {
 export class BusyBeforeFlush extends NeedsConsent {
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
-    'To only look, without it: --mode sample --sampler stacks. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'
+    'To only look, without it: --mode sample. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'
   constructor(
     readonly pid: number,
     processors: Processors,

@@ -12,7 +12,7 @@ import type { AttachConnection } from './handshake.ts'
 export class NoFlightRecorder extends JfluidError {
   readonly exitCode = EX_CONFIG
   readonly hint =
-    'Run the program with the module jdk.jfr and without -XX:-FlightRecorder, or sample with --sampler stacks.'
+    'Run the program with the module jdk.jfr and without -XX:-FlightRecorder, or leave --sampler out.'
   constructor(pid: number, reason: string) {
     super(`JVM ${pid} has no flight recorder: ${reason}`)
   }
@@ -21,7 +21,7 @@ export class NoFlightRecorder extends JfluidError {
 /** It has one, which did not begin to record, in its own words. */
 export class RecordingRefused extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = "Look at the program's own output for more, or sample with --sampler stacks."
+  readonly hint = "Look at the program's own output for more."
   constructor(pid: number, reason: string) {
     super(`the flight recorder of JVM ${pid} did not start: ${reason}`)
   }

@@ -156,8 +156,13 @@ function isOnlyTyped({ harmless, notInFile }: Row, value: unknown): boolean {
 
 /** @throws BadConfigFile */
 function checkKey(key: string, value: unknown): void {
-  const removed = REMOVED_OPTIONS.find(({ option }) => option === `--${key}`)
-  if (removed !== undefined) throw new BadConfigFile(`"${key}" was removed: ${removed.why}`, removed.instead)
+  const removed = REMOVED_OPTIONS.find(
+    (it) => it.option === `--${key}` && (it.value === undefined || it.value === value),
+  )
+  if (removed !== undefined) {
+    const what = removed.value === undefined ? `"${key}"` : `"${key}": "${removed.value}"`
+    throw new BadConfigFile(`${what} was removed: ${removed.why}`, removed.instead)
+  }
   const rows = OPTIONS.filter((it) => longOf(it) === `--${key}`)
   if (rows.length === 0) throw new BadConfigFile(`there is no option "${key}"`, nearestHint(key))
   if (rows.every(({ group }) => group === 'Options'))

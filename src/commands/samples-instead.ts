@@ -4,6 +4,7 @@ import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { JfluidError } from '../base/errors.ts'
 import { EVENTS } from '../measures/events.ts'
 import type { SessionFlags } from '../options/table.ts'
+import { mustDoWithDumps } from '../session/sampling/not-by-dumps.ts'
 import type { WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
@@ -15,9 +16,9 @@ export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T 
     return null
   // The JVM is known by now.
   const { waitFor: _for, waitTimeout: _timeout, ...now } = flags
-  const sampled = { ...now, mode: 'sample', sampler: 'stacks' } as T
+  const sampled = { ...now, mode: 'sample' } as T
   try {
-    wholeJvmSampling(sampled)
+    mustDoWithDumps(wholeJvmSampling(sampled), '')
   } catch (problem) {
     if (!(problem instanceof JfluidError)) throw problem
     return null

@@ -7,10 +7,7 @@ import { checkSampledByJvm } from '../options/refusals.ts'
 import type { SessionFlags } from '../options/table.ts'
 import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
 import type { AskedSampling } from '../session/sampling/jvm-sampling.ts'
-import { DebugInfoUnused, StacksHaveNoParameters } from '../session/sampling/not-by-dumps.ts'
 import { parseEvery } from './every.ts'
-
-const DUMPED = '--sampler stacks takes dumps of threads'
 
 /** Shorter than this sampler can, or in a unit that it does not have. */
 export class IntervalNotTaken extends UsageError {
@@ -19,7 +16,7 @@ export class IntervalNotTaken extends UsageError {
     super(`--sampler ${sampler} cannot sample every ${every}`)
     this.hint = every.endsWith('bc')
       ? 'Bytecodes are counted below a root: name one with --root, and leave --sampler out.'
-      : 'jfr takes whole milliseconds from 1ms on, stacks takes 1ms or more, cpu 0.1ms or more.'
+      : 'jfr takes whole milliseconds from 1ms on, cpu 0.1ms or more.'
   }
 }
 
@@ -36,25 +33,19 @@ export interface JvmSamplingFlags {
   readonly debugInfo: boolean
 }
 
-/** @throws BadPattern, OptionRefused, BadInterval, IntervalNotTaken, StacksHaveNoParameters, DebugInfoUnused */
+/** @throws BadPattern, OptionRefused, BadInterval, IntervalNotTaken */
 export function wholeJvmSampling(flags: SessionFlags): JvmSamplingFlags {
   const roots = (flags.root ?? []).map(parseRoot)
   checkSampledByJvm(flags)
   const by = flags.sampler
   const every = flags.every === undefined ? undefined : intervalOf(flags.every, by ?? 'jfr')
-  if (by === 'stacks') {
-    const precise = roots.find(({ parameters }) => parameters !== null)
-    if (precise !== undefined) throw new StacksHaveNoParameters(precise.text, DUMPED)
-    if (flags.debugInfo) throw new DebugInfoUnused(DUMPED)
-  }
   return { sampling: { by, every }, roots, debugInfo: flags.debugInfo === true }
 }
 
 /** @throws BadInterval, IntervalNotTaken */
 function intervalOf(text: string, by: SamplerName): number {
   const { every, unit } = parseEvery(text)
-  const isTaken =
-    by === 'cpu' ? every >= 100_000 : by === 'jfr' ? every % 1_000_000 === 0 : every >= 1_000_000
+  const isTaken = by === 'cpu' ? every >= 100_000 : every % 1_000_000 === 0
   if (unit !== 'ns' || !isTaken) throw new IntervalNotTaken(text, by)
   return every
 }

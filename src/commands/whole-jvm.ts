@@ -19,7 +19,7 @@ import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** It says itself why it did not start. */
 const RECORDER_HINT =
-  'Give a command that starts a JVM 17 or newer; where it has no flight recorder (no module jdk.jfr, or -XX:-FlightRecorder): --sampler stacks.'
+  'Give a command that starts a JVM 17 or newer with a flight recorder (module jdk.jfr, no -XX:-FlightRecorder); jfluid record samples one without, once it runs.'
 const STATUS_MS = 500
 /** Between looks for the JVM of a program that has just been started. */
 const LOOK_MS = 10
@@ -41,23 +41,22 @@ export function wholeJvm(pidText: string | undefined, flags: WholeJvmFlags, whyS
   }
 }
 
-/** The JVM samples itself from its first moment on. By dumps of its threads it cannot, and is attached to as soon as it lets us. */
+/** The JVM samples itself from its first moment on. */
 export function sampledProgram(command: readonly string[], flags: SessionFlags): () => ProgramDoor {
   const samples = wholeJvmSampling(flags)
   const { sampling } = samples
   return () => {
-    const door =
-      sampling.by === 'stacks' ? null : openRecordingDoor(recorderSampling(sampling), samples.debugInfo)
+    const door = openRecordingDoor(recorderSampling(sampling), samples.debugInfo)
     // It has been asked to record itself: where its options have taken the place of ours, it is asked to record once more.
-    const as = door === null ? sampling : { ...sampling, by: sampling.by ?? 'jfr' }
+    const as = { ...sampling, by: sampling.by ?? 'jfr' }
     return {
-      options: door?.options ?? [],
+      options: door.options,
       async begin(child, exit) {
         const session = await startWith(child, exit, door, { ...samples, sampling: as, untilExit: true })
         if (session !== null) return { session, source: sampledSource(session) }
-        return () => new NoJvmStarted(command.join(' '), door && RECORDER_HINT)
+        return () => new NoJvmStarted(command.join(' '), RECORDER_HINT)
       },
-      leave: () => door?.leave(),
+      leave: () => door.leave(),
     }
   }
 }
@@ -66,7 +65,7 @@ export function sampledProgram(command: readonly string[], flags: SessionFlags):
 async function startWith(
   child: ChildProcess,
   exit: Promise<number>,
-  door: RecordingDoor | null,
+  door: RecordingDoor,
   options: JvmSamplingOptions,
 ): Promise<JvmSampling | null> {
   let ended = false
@@ -78,11 +77,11 @@ async function startWith(
   if (child.pid === undefined) await exit // which says why
   let patience = Number.POSITIVE_INFINITY
   while (!ended) {
-    const started = door?.look() ?? null
+    const started = door.look()
     const pid = findJvm(child.pid!)
     if (pid !== undefined) patience = Math.min(patience, performance.now() + OPTIONS_MS)
     // Options of its own may have taken the place of ours.
-    if (started === null && (pid === undefined || (door !== null && performance.now() < patience))) {
+    if (started === null && (pid === undefined || performance.now() < patience)) {
       await sleep(LOOK_MS)
       continue
     }

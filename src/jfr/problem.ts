@@ -5,8 +5,7 @@ import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 /** The target writes what we read, so this is a file cut short, or a JDK whose format we do not know. */
 export class BadRecording extends JfluidError {
   readonly exitCode = EX_DATAERR
-  readonly hint =
-    'Sample without the flight recorder: --sampler stacks. Please report this, with the version of the JDK.'
+  readonly hint = 'Please report this, with the version of the JDK.'
   constructor(what: string) {
     super(`the flight recording cannot be read: ${what}`)
   }

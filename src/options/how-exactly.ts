@@ -5,8 +5,8 @@ import type { Sampling } from '../profile/profile.ts'
 import { inGroup, option, SESSION } from './option.ts'
 import { oneOf, percentage, textOr, type Value, whole } from './value.ts'
 
-export type SamplerName = Exclude<Sampling['by'], 'probes'>
-const SAMPLERS = ['jfr', 'cpu', 'stacks'] as const satisfies readonly SamplerName[]
+export type SamplerName = Exclude<Sampling['by'], 'probes' | 'stacks'>
+const SAMPLERS = ['jfr', 'cpu'] as const satisfies readonly SamplerName[]
 
 /** 1000 %. */
 const MOST_OVERHEAD = 10
@@ -90,7 +90,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
   }),
   option({
     name: '--sampler <who>',
-    help: 'for --mode sample by time, and for attach without --root: jfr, the flight recorder; cpu, the same by CPU time; stacks, thread dumps',
+    help: 'for --mode sample by time, and for attach without --root: jfr, the flight recorder; cpu, the same by CPU time; what does no harm unless given',
     commands: SESSION,
     value: oneOf(SAMPLERS),
     modes: ONLY_FOR_SAMPLES('--sampler'),
@@ -99,7 +99,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
   }),
   option({
     name: '--sampler <who>',
-    help: 'stacks, thread dumps, unless given; jfr, the flight recorder; cpu, the same by CPU time',
+    help: 'jfr, the flight recorder; cpu, the same by CPU time; thread dumps unless given',
     commands: ['roots'],
     value: oneOf(SAMPLERS),
   }),

@@ -50,6 +50,14 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
       'Take --mode locks, which records every call as --waits did; or --scheme adaptive, whose rows have states.',
   },
   {
+    option: '--sampler',
+    value: 'stacks',
+    commands: [...SESSION, 'roots'],
+    why: 'dumps of threads are what is taken by itself where the flight recorder would do harm, or is not there',
+    instead:
+      'Leave it out; --sampler jfr insists on the flight recorder. jfluid roots looks by dumps unless told otherwise.',
+  },
+  {
     option: '--push-name',
     commands: ['record', 'push'],
     why: 'the name of a service is a label of the profile like any other',

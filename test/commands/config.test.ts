@@ -177,6 +177,7 @@ describe('refused is', () => {
     [{ 'no-config': true }, '"no-config" is only taken from the command line'],
     [{ bba: { toString: 1 } }, '"bba" runs code'],
     [{ 'look-ahead': 3 }, '"look-ahead" was removed: no number was better'],
+    [{ sampler: 'stacks' }, '"sampler": "stacks" was removed: dumps of threads'],
   ])('%j', async (options, message) => {
     const [code, stderr] = await refusal(options)
     expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(message)])

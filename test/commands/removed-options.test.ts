@@ -28,9 +28,11 @@ const COMMANDS: readonly (readonly [name: string, ...rest: string[]])[] = [
   ['record', NOBODY],
   ['record', '--jdwp', '127.0.0.1:5005'],
   ['run', '--', 'java', 'Main'],
+  ['roots', NOBODY],
 ]
 
-const OPTIONS = REMOVED_OPTIONS.map(({ option }) => option)
+/** As a whole. */
+const OPTIONS = REMOVED_OPTIONS.filter(({ value }) => value === undefined).map(({ option }) => option)
 
 const refused = async (...words: string[]): Promise<unknown> =>
   await commandLine('1.2.3')
@@ -39,9 +41,13 @@ const refused = async (...words: string[]): Promise<unknown> =>
 
 describe.each(COMMANDS)('jfluid %s %s', (name, ...rest) => {
   const rows = removedFrom(COMMANDS_NAMED.find((it) => it === name)!)
-  it.each(rows)('$option', async (row) => {
-    const { option } = row
-    for (const words of [[option], [option, '8'], [`${option}=8`]]) {
+  it.each(rows)('$option $value', async (row) => {
+    const { option, value } = row
+    const ways =
+      value === undefined
+        ? [[option], [option, '8'], [`${option}=8`]]
+        : [[option, value], [`${option}=${value}`]]
+    for (const words of ways) {
       const error = await refused(name, '--root', 'a.B.c', ...words, ...rest)
       expect(error, words.join(' ')).toEqual(new OptionRemoved(row))
       expect(error).toMatchObject({ exitCode: EX_USAGE, hint: row.instead })

@@ -9,7 +9,7 @@ const flags = (given: Partial<SessionFlags>): SessionFlags => ({
 })
 
 it('where a root is all that is asked for, stacks inside it will do', () => {
-  expect(samplesInstead(flags({}))).toEqual(flags({ mode: 'sample', sampler: 'stacks' }))
+  expect(samplesInstead(flags({}))).toEqual(flags({ mode: 'sample' }))
 })
 
 it.each<Partial<SessionFlags>>([

@@ -8,7 +8,7 @@ it.each([
   [['--mode', 'count', '--random', '5'], /--random says how samples are taken/],
   [['--mode', 'count', '--debug-info'], /--debug-info says how samples are taken/],
   [['--mode', 'sample', '--debug-info', '--every', '9bc'], /probes take samples by bytecodes/],
-  [['--mode', 'sample', '--debug-info', '--sampler', 'stacks'], /--sampler stacks takes dumps of threads/],
+  [['--mode', 'sample', '--sampler', 'stacks'], /--sampler stacks was removed/],
   [
     ['--mode', 'sample', '--every', '1ms', '--random', '5'],
     /--random is for instrumented methods, and samples by time need none/,

@@ -4,7 +4,6 @@ import { commandOptions } from '../../src/commands/options.ts'
 import { IntervalNotTaken, isSampledByJvm, wholeJvmSampling } from '../../src/commands/whole-jvm-options.ts'
 import type { SamplerName } from '../../src/options/how-exactly.ts'
 import type { SessionFlags } from '../../src/options/table.ts'
-import { StacksHaveNoParameters } from '../../src/session/sampling/not-by-dumps.ts'
 
 const flags = (given: Partial<SessionFlags>): SessionFlags => ({
   ...{ scheme: 'b', mode: 'sample' },
@@ -25,14 +24,9 @@ describe('--mode sample by time', () => {
     // Who takes the samples depends on the JVM then.
     [{}, {}],
     [{ every: '1ms' }, { every: 1_000_000 }],
-    [{ sampler: 'stacks' }, { by: 'stacks' }],
     [
       { every: '0.1ms', sampler: 'cpu' },
       { every: 100_000, by: 'cpu' },
-    ],
-    [
-      { every: '1.5ms', sampler: 'stacks' },
-      { every: 1_500_000, by: 'stacks' },
     ],
   ])('%j', (given, sampling) => {
     expect(wholeJvmSampling(flags(given))).toEqual({ sampling, roots: [], debugInfo: false })
@@ -63,7 +57,6 @@ describe('--mode sample by time', () => {
     ['10000bc', 'jfr'],
     ['0.5ms', 'jfr'],
     ['1.5ms', 'jfr'],
-    ['0.5ms', 'stacks'],
     ['0.1ms', 'jfr'],
     ['1bc', 'cpu'],
   ])('%s is no interval for %s', (every, sampler) => {
@@ -75,12 +68,9 @@ describe('--mode sample by time', () => {
   })
 })
 
-it('roots are what samples are kept of; of dumps, without parameters', () => {
+it('roots are what samples are kept of', () => {
   const { roots } = wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'jfr' }))
   expect(roots).toEqual([expect.objectContaining({ className: 'A', method: 'b', parameters: 'int' })])
-  expect(() => wholeJvmSampling(flags({ root: ['A.b(int)'], sampler: 'stacks' }))).toThrow(
-    new StacksHaveNoParameters('A.b(int)', '--sampler stacks takes dumps of threads'),
-  )
 })
 
 it('other modes take no samples', async () => {

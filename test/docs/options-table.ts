@@ -104,7 +104,7 @@ export function optionsPage(): string {
     '## What does not go together',
     '',
     'It is told before a JVM is looked at (exit code 64). `--region` and samples by time refuse by name what the tables above say does not go',
-    'with them. Not in the tables: `--debug-info` is for the flight recorder, not for `--sampler stacks` or samples by bytecodes; `--random`,',
+    'with them. Not in the tables: `--debug-info` is for the flight recorder, not for dumps of threads or samples by bytecodes; `--random`,',
     '`--reproducible` and `--profiler` are for samples by bytecodes (`--every 10000bc`), not for those by time; and `--scheme adaptive` refuses',
     'what needs the calls of all methods.',
     '',

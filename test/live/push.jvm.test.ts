@@ -77,7 +77,7 @@ it('of samples of the whole JVM as well', async () => {
   await java.line(/^ready/)
   const store = await startStore()
   const cwd = temporaryDirectory('jfluid-pushed-')
-  const args = ['record', `${java.pid}`, '--mode', 'sample', '--sampler', 'stacks', '--every', '20ms']
+  const args = ['record', `${java.pid}`, '--mode', 'sample', '--every', '20ms']
   const rest = ['--duration', '10m', '--autosave', '100ms', '--push', store.url]
   const p = startProcess(process.execPath, [cli, ...args, ...rest], { cwd })
   // Nothing is saved before there is a sample.

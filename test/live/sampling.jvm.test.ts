@@ -176,10 +176,9 @@ forEachJdk((jdk) => {
 })
 
 it('--debug-info where dumps of threads would be taken is refused, and nothing is switched on', async () => {
-  const java = await startAtRest(jdks[0])
+  const java = await startAtRest(jdks[0], '-XX:-FlightRecorder')
   const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
-  const flags = ['--mode', 'sample', ...(jdks[0].version < 23 ? [] : ['--sampler', 'stacks'])]
-  const ran = await jfluid('record', `${java.pid}`, ...flags, '--debug-info', '--out', file)
+  const ran = await jfluid('record', `${java.pid}`, '--mode', 'sample', '--debug-info', '--out', file)
   expect(ran.stderr).toMatch(/--debug-info is for the flight recorder, and .* dumps of threads\n/)
   expect([ran.code, existsSync(file)]).toEqual([64, false])
   expect(java.stdout() + java.stderr()).not.toMatch(/DebugNonSafepoints/)
@@ -200,14 +199,8 @@ it('--debug-info is switched on in a JVM whose diagnostic options are locked, to
 })
 
 it('a root with parameters where dumps of threads would be taken is refused: they know none', async () => {
-  const java = await startAtRest(jdks[0])
-  const flags = [
-    '--mode',
-    'sample',
-    '--root',
-    'Sampled.down(int)',
-    ...(jdks[0].version < 23 ? [] : ['--sampler', 'stacks']),
-  ]
+  const java = await startAtRest(jdks[0], '-XX:-FlightRecorder')
+  const flags = ['--mode', 'sample', '--root', 'Sampled.down(int)']
   const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
   const ran = await jfluid('record', `${java.pid}`, ...flags, '--out', file)
   expect(ran.stderr).toMatch(

@@ -52,7 +52,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
   const recordings = [
     ['of a region', ['--region', 'fix.Ticker.work']],
     ['of a root', ROOT],
-    ['of the whole JVM', ['--mode', 'sample', '--sampler', 'stacks']],
+    ['of the whole JVM', ['--mode', 'sample']],
   ] as const
   // All are written by the same lines; the region's profile has no tree.
   it.each(FULL ? recordings : recordings.slice(0, 1))(

@@ -35,11 +35,6 @@ export const WITH_PROBES: readonly Way[] = [
 
 export const BY_JVM: readonly Way[] = [
   ['the whole JVM', ['--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
-  [
-    'the whole JVM by dumps',
-    ['--mode', 'sample', '--sampler', 'stacks'],
-    (it) => sum(serve(it), 'totalSamples'),
-  ],
   ['samples by time', [...ROOT, '--mode', 'sample'], (it) => sum(serve(it), 'totalSamples')],
 ]
 

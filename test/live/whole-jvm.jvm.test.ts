@@ -14,8 +14,8 @@ import {
 import { type AttachConnection, openAttachSocket } from '../../src/attach/handshake.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { STATUS } from '../support/exit-codes.ts'
-import { type JavaProcess, startJava, startProcess, temporaryDirectory } from '../support/java-process.ts'
-import { forEachJdk, forJdks, jdks, newest, newestOrAll } from '../support/jdks.ts'
+import { type JavaProcess, startProcess, temporaryDirectory } from '../support/java-process.ts'
+import { forEachJdk, forJdks, newest, newestOrAll } from '../support/jdks.ts'
 import {
   type JsonNode,
   type JsonProfile,
@@ -58,19 +58,20 @@ const repositories = (pid: number): string[] =>
 describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
   let java: JavaProcess
   let connection: AttachConnection
-  const recordUntil = async (
-    status: number,
-    duration: string,
-    ...flags: string[]
-  ): Promise<{ profile: JsonProfile; stderr: string }> => {
+  const record = async (duration: string, ...flags: string[]): Promise<JsonProfile> => {
     const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-    // The recorder takes samples all the time, and dumps are few.
-    const work = flags.includes('stacks') ? 'from the start' : 'while it records'
-    const ran = await recordAtWork(java, work, duration, ...BY_RECORDER, '--out', file, ...flags)
-    expect(ran.code, ran.stderr).toBe(status)
-    return { profile: await readProfileJson(file), stderr: ran.stderr }
+    const ran = await recordAtWork(
+      java,
+      'while it records',
+      duration,
+      ...BY_RECORDER,
+      '--out',
+      file,
+      ...flags,
+    )
+    expect(ran.code, ran.stderr).toBe(0)
+    return await readProfileJson(file)
   }
-  const record = async (...words: [string, ...string[]]) => (await recordUntil(0, ...words)).profile
 
   beforeAll(async () => {
     java = await startAtRest(jdk)
@@ -137,27 +138,6 @@ describe.each(newestOrAll)('one program, JDK $version', (jdk) => {
     // Three quarters are in heavy().
     expect(profile.sampling!.outside).toBeGreaterThan(count)
     expect([...(await agentProperties(connection)).keys()].filter((it) => it.includes('jfluid'))).toEqual([])
-  })
-
-  it('a root that no thread was in is an error with its reason, and the profile is kept', async () => {
-    const asked = ['--sampler', 'stacks', '--root', 'Sampled.nowhere'] as const
-    const { profile, stderr } = await recordUntil(STATUS.rootNeverCalled, '1s', ...asked)
-    expect(stderr).toMatch(
-      /^jfluid: no thread was found inside Sampled\.nowhere in \d+ dumps? of threads\n {2}Sample for longer\. .*: jfluid doctor \d+ --root Sampled\.nowhere$/m,
-    )
-    expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
-    expect(profile.sampling!.outside).toBeGreaterThan(0)
-    expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
-  })
-
-  it('dumps of all threads find the same, and come as often as they are asked for', async () => {
-    const profile = await record('2s', '--sampler', 'stacks', '--every', '20ms')
-    expect(profile.sampling).toMatchObject({ every: 20_000_000, unit: 'ns', by: 'stacks' })
-    expect(profile.sampling!.dumps).toBeGreaterThan(5)
-    expect(profile.sampling!.stoppedNs).toBeGreaterThan(0)
-    const busy = busyThread(profile)
-    expect(samplesIn(busy, 'serve')).toBeGreaterThan(5)
-    expect(depthOf(profile.merged, 'waitForReferencePendingList')).toBe(0)
   })
 
   it('CPU time is sampled where the JDK can', async () => {
@@ -249,18 +229,49 @@ forEachJdk((jdk) => {
   })
 })
 
-it('without a flight recorder there is an error with advice, and dumps', async () => {
-  const [jdk] = jdks.slice(-1)
-  const classes = await compileFixture(jdk, 'Sampled')
-  const java = startJava(jdk, ['-XX:-FlightRecorder', '-cp', classes, 'fix.Sampled'])
-  await java.line(/^ready/)
-  const file = join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
-  const ran = await jfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', file)
-  expect(ran.code).toBe(78)
-  expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
-  const byDumps = [...SAMPLE, '--sampler', 'stacks', '--out', file]
-  const dumps = await recordAtWork(java, 'from the start', '1s', ...byDumps)
-  expect(dumps.code, dumps.stderr).toBe(0)
+describe('without a flight recorder', () => {
+  let java: JavaProcess
+  beforeAll(async () => {
+    java = await startAtRest(newest, '-XX:-FlightRecorder')
+  })
+  afterAll(() => quit(java))
+  const place = (): string => join(temporaryDirectory('jfluid-jvm-'), 'p.jfluid')
+
+  it('there is an error with advice if it is asked for', async () => {
+    const ran = await jfluid('record', `${java.pid}`, ...BY_RECORDER, '--out', place())
+    expect(ran.code).toBe(78)
+    expect(ran.stderr).toContain(`JVM ${java.pid} has no flight recorder: Flight Recorder is disabled.`)
+  })
+
+  it('dumps of all threads find the same, and it is said that they are taken', async () => {
+    const file = place()
+    const every = ['--every', '20ms', '--out', file]
+    const ran = await recordAtWork(java, 'from the start', '2s', ...SAMPLE, ...every)
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(ran.stderr).toContain('Flight Recorder is disabled.; it is sampled by dumps of its threads')
+    const profile = await readProfileJson(file)
+    const { merged, sampling } = profile
+    expect(sampling).toMatchObject({ unit: 'ns', by: 'stacks' })
+    expect(sampling!.every).toBeGreaterThanOrEqual(20_000_000)
+    expect(sampling!.dumps).toBeGreaterThan(5)
+    expect(sampling!.stoppedNs).toBeGreaterThan(0)
+    expect(samplesIn(busyThread(profile), 'serve')).toBeGreaterThan(5)
+    expect(depthOf(merged, 'waitForReferencePendingList')).toBe(0)
+  })
+
+  it('a root that no thread was in is an error with its reason, and the profile is kept', async () => {
+    const file = place()
+    const asked = ['--root', 'Sampled.nowhere', '--out', file]
+    const { code, stderr } = await recordAtWork(java, 'from the start', '1s', ...SAMPLE, ...asked)
+    expect(code, stderr).toBe(STATUS.rootNeverCalled)
+    expect(stderr).toMatch(
+      /^jfluid: no thread was found inside Sampled\.nowhere in \d+ dumps? of threads\n {2}Sample for longer\. .*: jfluid doctor \d+ --root Sampled\.nowhere$/m,
+    )
+    const profile = await readProfileJson(file)
+    expect(profile).toMatchObject({ roots: ['Sampled.nowhere'], merged: [], events: { count: 0 } })
+    expect(profile.sampling!.outside).toBeGreaterThan(0)
+    expect(profile.warnings).toContainEqual(expect.stringContaining('found inside Sampled.nowhere'))
+  })
 })
 
 it('run says where a JVM that it has started has no flight recorder', async () => {
@@ -270,7 +281,7 @@ it('run says where a JVM that it has started has no flight recorder', async () =
   expect(off.code, off.stderr).toBe(STATUS.notAJvm)
   expect(off.stdout).toContain('Flight Recorder is disabled.')
   expect(off.stderr).toMatch(
-    /ended without starting a JVM .*\n.*where it has no flight recorder .*--sampler stacks/,
+    /ended without starting a JVM .*\n.*with a flight recorder .*; jfluid record samples one without/,
   )
 })
 

@@ -69,7 +69,7 @@ it('the types are those of the declarations', () => {
   expectTypeOf<Flags<'attach'>['slow']>().toEqualTypeOf<number | 'p99' | undefined>()
   expectTypeOf<Flags<'push'>['to']>().toEqualTypeOf<string>()
   expectTypeOf<Flags<'compare'>['callSites']>().toEqualTypeOf<boolean | undefined>()
-  expectTypeOf<SessionFlags['sampler']>().toEqualTypeOf<'jfr' | 'cpu' | 'stacks' | undefined>()
+  expectTypeOf<SessionFlags['sampler']>().toEqualTypeOf<'jfr' | 'cpu' | undefined>()
   expectTypeOf<Flags<'ps'>>().not.toHaveProperty('root')
 })
 

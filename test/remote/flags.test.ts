@@ -23,7 +23,7 @@ const ENDS: readonly (readonly [option: string, ...values: string[]])[] = [
   ['--mode', 'exact', 'locks', 'bytecodes', 'count', 'alloc', 'sample'],
   ['--bba', 'default', 'precise'],
   ['--every', '10ms', '10000bc'],
-  ['--sampler', 'jfr', 'cpu', 'stacks'],
+  ['--sampler', 'jfr', 'cpu'],
   ['--debug-info'],
   ['--random', '0', '999999999'],
   ['--sample-every', '1', '999999'],

@@ -477,15 +477,11 @@ function sampling(
 ): Finding {
   if (feature !== null && usualSampler(feature) === 'stacks') return ok('sampling', 'by dumps of its threads')
   if (modules?.has('jdk.jfr') === false || booleanFlag(options, 'FlightRecorder') === false) {
-    return note('sampling', 'it has no flight recorder', 'Sample the whole JVM with --sampler stacks.')
+    return ok('sampling', 'by dumps of its threads, as it has no flight recorder')
   }
   const { buffer: place } = places
   return place !== undefined && place.free < ROOM_TO_BEGIN && place.path === '/tmp'
-    ? note(
-        'sampling',
-        'by its flight recorder, for which /tmp may have too little room',
-        'Or with --sampler stacks.',
-      )
+    ? note('sampling', 'by its flight recorder, for which /tmp may have too little room', 'Make room there.')
     : ok('sampling', 'by its flight recorder')
 }
 

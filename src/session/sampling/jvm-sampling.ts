@@ -11,6 +11,7 @@ import {
   thisClient,
 } from '../../attach/admission.ts'
 import { systemProperties } from '../../attach/command.ts'
+import { NoFlightRecorder } from '../../attach/flight-recorder.ts'
 import { openAttachSocket } from '../../attach/handshake.ts'
 import { mainClassOf } from '../../attach/java-command.ts'
 import { describeJvm } from '../../attach/jvms.ts'
@@ -25,7 +26,7 @@ import type { RootPattern } from '../../reveal/patterns.ts'
 import type { Ending } from '../ending.ts'
 import { DEBUG_INFO_STAYS, keepDebugInfo } from './debug-info.ts'
 import { FlightRecording } from './flight-recording.ts'
-import { DebugInfoUnused, StacksHaveNoParameters } from './not-by-dumps.ts'
+import { mustDoWithDumps } from './not-by-dumps.ts'
 import type { StartedRecording } from './recording-door.ts'
 import { SampledTree } from './sampled-tree.ts'
 import type { Sampler } from './sampler.ts'
@@ -49,7 +50,7 @@ export class NoCpuTimeSamples extends JfluidError {
 export interface AskedSampling {
   /** Undefined: what a JVM of that version takes without harm. */
   readonly by?: Exclude<Sampling['by'], 'probes'> | undefined
-  /** In ns. Undefined: each 10 ms; dumps that are not asked for by name come less often where they cost more than 1 %. */
+  /** In ns. Undefined: each 10 ms; dumps come less often where they cost more than 1 %. */
   readonly every?: number | undefined
 }
 
@@ -102,21 +103,8 @@ function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
   if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
 }
 
-/**
- * @param instead  what is done, as a sentence
- * @throws DebugInfoUnused, StacksHaveNoParameters
- */
-export function mustDoWithDumps(
-  { debugInfo, roots = [] }: Pick<JvmSamplingOptions, 'debugInfo' | 'roots'>,
-  instead: string,
-): void {
-  if (debugInfo === true) throw new DebugInfoUnused(instead)
-  const precise = roots.find(({ parameters }) => parameters !== null)
-  if (precise !== undefined) throw new StacksHaveNoParameters(precise.text, instead)
-}
-
 function firstStartText(jdk: string): string {
-  return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts: it runs slowly for some seconds (not with --sampler stacks)`
+  return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts: it runs slowly for some seconds (not without --sampler jfr)`
 }
 
 export class JvmSampling {
@@ -161,10 +149,22 @@ export class JvmSampling {
   }
 
   /**
+   * Where no sampler is asked for, dumps of threads stand in for a flight recorder that is not there.
+   *
    * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
    *         DebugInfoUnused, StacksHaveNoParameters, BadRecording, or why `signal` was aborted; the target is then as it was
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
+    try {
+      return await JvmSampling.#start(pid, options)
+    } catch (error) {
+      if (!(error instanceof NoFlightRecorder) || options.sampling.by !== undefined) throw error
+      options.onCost?.(`${error.message}; it is sampled by dumps of its threads`)
+      return await JvmSampling.#start(pid, { ...options, sampling: { ...options.sampling, by: 'stacks' } })
+    }
+  }
+
+  static async #start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
     const { signal, sampling: asked } = options
     const connection = await openAttachSocket(pid, { signal })
     signal?.throwIfAborted()
@@ -186,7 +186,6 @@ export class JvmSampling {
       by === 'stacks'
         ? new ThreadDumps(connection, tree, {
             everyMs: sampling.every / 1e6,
-            isBounded: asked.by === undefined || asked.every === undefined,
             onDump: options.onDump,
           })
         : new FlightRecording(
@@ -318,7 +317,7 @@ export class JvmSampling {
       samples: this.#tree.samples,
       methods: this.#tree.methods,
       elapsedMs: this.#durationMs ?? performance.now() - this.#begun,
-      warnings: [...this.#warnings, ...this.#sampler.warnings()],
+      warnings: [...this.#warnings, ...(this.#sampler.warnings?.() ?? [])],
     }
   }
 

@@ -1,6 +1,7 @@
 // What dumps of threads do not know, and where they have no use.
 
 import { EX_USAGE, JfluidError } from '../../base/errors.ts'
+import type { RootPattern } from '../../reveal/patterns.ts'
 
 /** Dumps are of safepoints, where there is debug info anyway; and probes know where they are. */
 export class DebugInfoUnused extends JfluidError {
@@ -13,11 +14,24 @@ export class DebugInfoUnused extends JfluidError {
 }
 
 /** A dump of threads has names of methods, and no descriptors. */
-export class StacksHaveNoParameters extends JfluidError {
+class StacksHaveNoParameters extends JfluidError {
   readonly exitCode = EX_USAGE
   readonly hint = "Leave the root's parameters out, or sample with --sampler jfr."
   /** @param instead  what is done, as a sentence */
   constructor(root: string, instead: string) {
     super(`dumps of threads know no parameters, and root '${root}' has some: ${instead}`)
   }
+}
+
+/**
+ * @param instead  what is done, as a sentence
+ * @throws DebugInfoUnused, StacksHaveNoParameters
+ */
+export function mustDoWithDumps(
+  { debugInfo, roots = [] }: { readonly debugInfo?: boolean; readonly roots?: readonly RootPattern[] },
+  instead: string,
+): void {
+  if (debugInfo === true) throw new DebugInfoUnused(instead)
+  const precise = roots.find(({ parameters }) => parameters !== null)
+  if (precise !== undefined) throw new StacksHaveNoParameters(precise.text, instead)
 }

@@ -16,7 +16,7 @@ export const ROOM_TO_GO_ON = 32 * MIB
 /** Going on would put the target at risk. */
 export class NoRoomForRecording extends JfluidError {
   readonly exitCode = EX_CANTCREAT
-  readonly hint = 'Make room there, or sample with --sampler stacks, which writes no file.'
+  readonly hint = 'Make room there.'
   constructor(directory: string, free: number) {
     super(
       `too little room for a flight recording in ${directory}: ${Math.floor(free / MIB)} MiB are free, and a full disk ends a JVM that records`,

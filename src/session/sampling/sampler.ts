@@ -24,7 +24,7 @@ export interface Sampler {
   /** What is known of how samples are taken only while they are. */
   facts?(): Partial<Sampling>
   /** What a reader of the profile should know by now. */
-  warnings(): string[]
+  warnings?(): string[]
 }
 
 /** Lambdas and other hidden classes have an address in their name, another in each run: `Main$$Lambda/0x00007f…`. */

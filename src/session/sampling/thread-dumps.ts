@@ -34,8 +34,6 @@ export function dueAfter(everyMs: number, costs: readonly number[]): number {
 export interface ThreadDumpsOptions {
   /** Between dumps, at least. */
   readonly everyMs: number
-  /** Whether they come less often where they cost more than a hundredth of the time. */
-  readonly isBounded: boolean
   readonly onDump?: ((threads: readonly DumpedThread[]) => void) | undefined
 }
 
@@ -50,7 +48,6 @@ export class ThreadDumps implements Sampler {
   #stopped = false
   readonly #abort = new AbortController()
   #problem: unknown
-  #late = 0
   #dumps = 0
   /** As the JVM counts; round trips where it does not. */
   #stoppedMs = 0
@@ -71,8 +68,7 @@ export class ThreadDumps implements Sampler {
   }
 
   get #everyMs(): number {
-    const { everyMs, isBounded } = this.#options
-    return isBounded ? dueAfter(everyMs, this.#costs) : everyMs
+    return dueAfter(this.#options.everyMs, this.#costs)
   }
 
   #arm(due: number): void {
@@ -82,7 +78,6 @@ export class ThreadDumps implements Sampler {
         () => {
           const everyMs = this.#everyMs
           const missed = Math.max(0, Math.floor((performance.now() - due) / everyMs))
-          if (!this.#options.isBounded) this.#late += missed
           this.#arm(due + (missed + 1) * everyMs)
         },
         (error: unknown) => {
@@ -157,19 +152,11 @@ export class ThreadDumps implements Sampler {
 
   /** What dumps have cost so far, and how often they came. */
   facts(): Pick<Sampling, 'every' | 'dumps' | 'stoppedNs'> {
-    const { everyMs, isBounded } = this.#options
     const meanMs = (this.#lastAt - this.#firstAt) / Math.max(1, this.#dumps - 1)
     return {
-      every: Math.round((isBounded ? Math.max(everyMs, meanMs) : everyMs) * 1e6),
+      every: Math.round(Math.max(this.#options.everyMs, meanMs) * 1e6),
       dumps: this.#dumps,
       stoppedNs: Math.round(this.#stoppedMs * 1e6),
     }
-  }
-
-  warnings(): string[] {
-    if (this.#late === 0) return []
-    return [
-      `the JVM was not quick enough for ${this.#late} of ${this.#late + this.#dumps} dumps, which were left out`,
-    ]
   }
 }

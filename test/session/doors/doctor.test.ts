@@ -237,15 +237,17 @@ describe('a JVM that an attach would enter', () => {
     expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded while it ran')
   })
 
-  it('is noted where it is in a container, with a slow clock, or without a flight recorder', () => {
+  it('is noted where it is in a container, or with a slow clock; without a flight recorder it is sampled by dumps', () => {
     const circumstances = {
       otherNamespaces: ['pid', 'mnt'] as const,
       clockSource: 'hpet',
       modules: new Set(['java.base', 'java.instrument']),
     }
     expect(worries({ version: '24', circumstances })).toEqual([
-      ...['note container', 'note agent loading', 'note clock', 'note sampling'],
+      ...['note container', 'note agent loading', 'note clock'],
     ])
+    const [sampling] = only('sampling', { version: '24', circumstances })
+    expect(sampling.text).toBe('by dumps of its threads, as it has no flight recorder')
   })
 })
 
