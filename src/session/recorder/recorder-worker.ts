@@ -21,7 +21,7 @@ import { RootsApart } from '../../cct/roots-apart.ts'
 import { type SlowState, type SlowWant, slowStateOf, treesOf } from '../../cct/slow-times.ts'
 import { type SnapshotOptions, snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
 import { Survivors } from '../../cct/survivors.ts'
-import { traceOf } from '../../cct/trace.ts'
+import { type Trace, type TraceOptions, traceOf } from '../../cct/trace.ts'
 import { Tracer } from '../../cct/tracer.ts'
 import type { Tree } from '../../cct/tree.ts'
 import { openRing, type Ring } from '../../events/ring.ts'
@@ -31,11 +31,15 @@ import { SINKS } from '../../measures/sinks.ts'
 import { RegionBuilder } from '../../regions/builder.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import {
+  type AskedSnapshot,
+  type CallOf,
   factsOf,
+  type NumberedPicture,
   type RecorderCommand,
+  type RecorderCommands,
   type RecorderData,
   type RecorderMessage,
-  type RecorderRequest,
+  type RecorderRequests,
   type RecorderStats,
 } from './recorder.ts'
 
@@ -65,6 +69,8 @@ const LIVE_SECONDS = 1200
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
 
+/** They need no look at the trees: `finish` has one after the last events, and `stats`, asked several times a second, are of the latest. */
+const WITHOUT_LOOK: ReadonlySet<keyof RecorderRequests> = new Set(['stop', 'finish', 'stats'])
 const NO_CALLS: LatestCalls = { times: [], probes: [] }
 
 class RecordingThread {
@@ -109,6 +115,40 @@ class RecordingThread {
   #rates = { at: performance.now(), events: 0 }
   /** Commands that came while a picture was made. */
   readonly #aside: RecorderCommand[] = []
+  /** Memory that goes with the answer that is made. */
+  readonly #transfer = new Set<ArrayBuffer>()
+
+  readonly #commands: RecorderCommands = {
+    pause: (startTicks, endTicks) => this.#pause(startTicks, endTicks),
+    nobodyWaits: () => {
+      this.#isWaitedFor = false
+    },
+    timeRoots: (calibration) => this.#timeRoots(calibration),
+    keepSlow: (threshold) => this.#builder.keepSlow(threshold),
+    courseBegins: () => this.#course.reset(performance.now(), this.#events(), this.#waitTicks),
+    survivors: (news) => {
+      this.#builder.survivors ??= new Survivors()
+      this.#builder.survivors.hear(news)
+    },
+    markWarmup: () => {
+      if (this.#after === undefined) this.#builder.markWarmup()
+    },
+    newRows: (nowTicks) => this.#builder.reset(nowTicks, true),
+    reset: (nowTicks) => this.#reset(nowTicks),
+  }
+
+  readonly #answers: RecorderRequests = {
+    snapshot: (options, slow) => this.#snapshot(options, slow),
+    regions: () => this.#regions?.states() ?? [],
+    trace: (options) => this.#trace(options),
+    stats: () => this.#stats(),
+    threads: () => this.#builder.platformThreads(),
+    called: (methods) => methods.filter((it) => this.#wasCalled(it)),
+    endRows: (endTicks, fromTicks) => this.#endRows(endTicks, fromTicks),
+    bareCalls: (fromTicks) => this.#after?.calls.latest(fromTicks) ?? NO_CALLS,
+    finish: (endTicks) => this.#finish(endTicks),
+    stop: () => this.#stop(),
+  }
 
   constructor(data: RecorderData, ring: Ring, feed: MirrorFeed | null, trees: TreeBlocks | null) {
     const { executed = false, regions, trace = 0 } = data
@@ -174,8 +214,8 @@ class RecordingThread {
   }
 
   #timeRoots(calibration: Calibration): void {
-    const calls = this.#builder.timeRoots(calibration, this.#course)
-    this.#roots?.timeRoots(calls)
+    this.#calibration = calibration
+    this.#roots?.timeRoots(this.#builder.timeRoots(calibration, this.#course))
   }
 
   /** Sooner where threads wait. None waits for a block once there will be no more, but each still counts. */
@@ -221,145 +261,100 @@ class RecordingThread {
   }
 
   command(command: RecorderCommand): void {
-    switch (command.kind) {
-      case 'pause':
-        if (this.#after !== undefined) {
-          this.#after.builder.pause(command.startTicks, command.endTicks)
-          return
-        }
-        this.#builder.pause(command.startTicks, command.endTicks)
-        this.#tracer?.pause(command.startTicks, command.endTicks)
-        this.#course.pause(command.endTicks - command.startTicks)
-        return
-      case 'nobodyWaits':
-        this.#isWaitedFor = false
-        return
-      case 'timeRoots':
-        this.#calibration = command.calibration
-        this.#timeRoots(command.calibration)
-        return
-      case 'keepSlow':
-        this.#builder.keepSlow(command.threshold)
-        return
-      case 'courseBegins':
-        this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
-        return
-      case 'survivors':
-        this.#builder.survivors ??= new Survivors()
-        this.#builder.survivors.hear(command.news)
-        return
-      case 'markWarmup':
-        if (this.#after === undefined) this.#builder.markWarmup()
-        return
-      case 'newRows':
-        this.#builder.reset(command.nowTicks, true)
-        return
-      case 'reset':
-        this.#readTrees()
-        this.#roots?.reset(command.nowTicks)
-        this.#builder.reset(command.nowTicks)
-        this.#regions?.reset()
-        this.#tracer?.reset()
-        this.#eventsBeforeReset = this.#allEvents
-        this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
-        return
-      case 'request': {
-        const begun = debug.recorder === undefined ? 0 : performance.now()
-        try {
-          this.#answer(command.id, command.request)
-        } catch (error) {
-          debug.recorder?.(`${command.request.kind} has failed: ${String(error)}`)
-          send({ kind: 'refused', id: command.id, error: factsOf(error) })
-        }
-        if (debug.recorder !== undefined && performance.now() - begun > LONG_MS)
-          debug.recorder(`${command.request.kind} took ${msText(performance.now() - begun)}`)
-        for (const later of this.#aside.splice(0)) this.command(later)
-      }
-    }
+    if (command.kind === 'request') this.#answer(command.id, command.request)
+    else called(this.#commands, command)
   }
 
-  #answer(id: number, request: RecorderRequest): void {
-    switch (request.kind) {
-      case 'stop': // needs no look
-      case 'finish': // has one after the last events
-      case 'stats': // are of the latest look: they are asked for several times a second
-        break
-      default:
-        this.#readTrees()
+  #reset(nowTicks: number | undefined): void {
+    this.#readTrees()
+    this.#roots?.reset(nowTicks)
+    this.#builder.reset(nowTicks)
+    this.#regions?.reset()
+    this.#tracer?.reset()
+    this.#eventsBeforeReset = this.#allEvents
+    this.#course.reset(performance.now(), this.#events(), this.#waitTicks)
+  }
+
+  #pause(startTicks: number, endTicks: number): void {
+    if (this.#after !== undefined) {
+      this.#after.builder.pause(startTicks, endTicks)
+      return
     }
-    switch (request.kind) {
-      case 'snapshot': {
-        const events = this.#events()
-        const { mode, ...asked } = request.options
-        const options = { ...asked, sink: SINKS[mode] }
-        const snapshot = snapshotOf(
-          this.#builder,
-          options,
-          () => this.#atWork(),
-          () => this.#keepUp(),
-        )
-        const buffers = new Set<ArrayBuffer>()
-        for (const tree of [snapshot.merged, ...snapshot.threads.map((t) => t.tree)])
-          addBuffers(tree, buffers)
-        const rootCalls = this.#builder.rootCalls?.state() ?? null
-        const slow = this.#slowState(request.slow, options)
-        for (const tree of slow === null ? [] : treesOf(slow)) addBuffers(tree, buffers)
-        // After all trees: events are read while they are made.
-        const names = this.#builder.takeClassNames()
-        const firstCalls = this.#builder.takeFirstCalls()
-        const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
-        const calls = this.#builder.callTable
-        const seconds = options.perThread === false ? LIVE_SECONDS : MOST_SECONDS
-        this.#tick()
-        const course = this.#course.state(seconds)
-        const picture = { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
-        send({ kind: 'reply', id, value: picture }, [...buffers])
-        return
-      }
-      case 'regions':
-        send({ kind: 'reply', id, value: this.#regions?.states() ?? [] })
-        return
-      case 'trace': {
-        const trace = this.#tracer && traceOf(this.#tracer, request.options, () => this.#keepUp())
-        const buffers = trace?.calls.flatMap(({ tracks }) =>
-          tracks.flatMap(({ events, times }) => [events.buffer, times.buffer]),
-        )
-        send({ kind: 'reply', id, value: trace }, buffers as ArrayBuffer[] | undefined)
-        return
-      }
-      case 'stats':
-        send({ kind: 'reply', id, value: this.#stats() })
-        return
-      case 'threads':
-        send({ kind: 'reply', id, value: this.#builder.platformThreads() })
-        return
-      case 'called':
-        send({ kind: 'reply', id, value: request.methods.filter((it) => this.#wasCalled(it)) })
-        return
-      case 'endRows':
-        send({ kind: 'reply', id, value: this.#endRows(request.endTicks, request.fromTicks) })
-        return
-      case 'bareCalls':
-        send({ kind: 'reply', id, value: this.#after?.calls.latest(request.fromTicks) ?? NO_CALLS })
-        return
-      case 'finish':
-        if (this.#running) this.#readTheRest()
-        debug.recorder?.(
-          `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps`,
-        )
-        if (this.#trees !== null)
-          debug.recorder?.(`${this.#trees.blocks} blocks, given back ${this.#trees.released} times`)
-        if (this.#after === undefined) this.#closeOpen(request.endTicks ?? this.#reader.lastTicks)
-        send({ kind: 'reply', id, value: this.#feed?.ring.isWhole ?? true })
-        return
-      case 'stop':
-        this.#halt()
-        this.#ring.close()
-        this.#trees?.close()
-        this.#feed?.close()
-        send({ kind: 'reply', id, value: undefined })
-        port.close()
+    this.#builder.pause(startTicks, endTicks)
+    this.#tracer?.pause(startTicks, endTicks)
+    this.#course.pause(endTicks - startTicks)
+  }
+
+  #answer(id: number, request: CallOf<RecorderRequests>): void {
+    const { kind } = request
+    const begun = debug.recorder === undefined ? 0 : performance.now()
+    try {
+      if (!WITHOUT_LOOK.has(kind)) this.#readTrees()
+      const value = called(this.#answers, request)
+      send({ kind: 'reply', id, value }, [...this.#transfer])
+      if (kind === 'stop') port.close()
+    } catch (error) {
+      debug.recorder?.(`${kind} has failed: ${String(error)}`)
+      send({ kind: 'refused', id, error: factsOf(error) })
     }
+    if (debug.recorder !== undefined && performance.now() - begun > LONG_MS)
+      debug.recorder(`${kind} took ${msText(performance.now() - begun)}`)
+    this.#transfer.clear()
+    for (const later of this.#aside.splice(0)) this.command(later)
+  }
+
+  #takeAlong({ method, parent, size, metrics }: Tree): void {
+    for (const { buffer } of [method, parent, size, ...Object.values(metrics)])
+      if (buffer instanceof ArrayBuffer) this.#transfer.add(buffer)
+  }
+
+  #snapshot({ mode, ...asked }: AskedSnapshot, wanted: SlowWant | undefined): NumberedPicture {
+    const events = this.#events()
+    const options = { ...asked, sink: SINKS[mode] }
+    const snapshot = snapshotOf(
+      this.#builder,
+      options,
+      () => this.#atWork(),
+      () => this.#keepUp(),
+    )
+    const rootCalls = this.#builder.rootCalls?.state() ?? null
+    const slow = this.#slowState(wanted, options)
+    const trees = [snapshot.merged, ...snapshot.threads.map((it) => it.tree), ...(slow ? treesOf(slow) : [])]
+    for (const tree of trees) this.#takeAlong(tree)
+    // After all trees: events are read while they are made.
+    const names = this.#builder.takeClassNames()
+    const firstCalls = this.#builder.takeFirstCalls()
+    const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
+    const calls = this.#builder.callTable
+    this.#tick()
+    const course = this.#course.state(options.perThread === false ? LIVE_SECONDS : MOST_SECONDS)
+    return { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
+  }
+
+  #trace(options: TraceOptions): Trace<number> | undefined {
+    const trace = this.#tracer && traceOf(this.#tracer, options, () => this.#keepUp())
+    for (const { tracks } of trace?.calls ?? [])
+      for (const { events, times } of tracks)
+        for (const { buffer } of [events, times]) this.#transfer.add(buffer as ArrayBuffer)
+    return trace
+  }
+
+  #finish(endTicks: number | undefined): boolean {
+    if (this.#running) this.#readTheRest()
+    debug.recorder?.(
+      `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps`,
+    )
+    if (this.#trees !== null)
+      debug.recorder?.(`${this.#trees.blocks} blocks, given back ${this.#trees.released} times`)
+    if (this.#after === undefined) this.#closeOpen(endTicks ?? this.#reader.lastTicks)
+    return this.#feed?.ring.isWhole ?? true
+  }
+
+  #stop(): void {
+    this.#halt()
+    this.#ring.close()
+    this.#trees?.close()
+    this.#feed?.close()
   }
 
   #activityOf(row: number): Activity {
@@ -524,10 +519,9 @@ function send(message: RecorderMessage, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer)
 }
 
-function addBuffers(tree: Tree, into: Set<ArrayBuffer>): void {
-  for (const array of [tree.method, tree.parent, tree.size, ...Object.values(tree.metrics)]) {
-    if (array.buffer instanceof ArrayBuffer) into.add(array.buffer)
-  }
+/** What a message of this kind is for. */
+function called<T>(members: T, { kind, args }: CallOf<T>): unknown {
+  return Reflect.apply(members[kind] as () => unknown, members, args)
 }
 
 try {

@@ -39,7 +39,7 @@ export interface RecordedThread {
 }
 
 /** What a picture is asked for; its sink is that of the mode. */
-interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
+export interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
   readonly mode: Mode
 }
 
@@ -113,29 +113,56 @@ export interface RecorderOptions extends Omit<RecorderData, 'debugLog'> {
   readonly workerUrl?: URL
 }
 
-export type RecorderRequest =
-  | { readonly kind: 'snapshot'; readonly options: AskedSnapshot; readonly slow?: SlowWant }
-  | { readonly kind: 'regions' }
-  | { readonly kind: 'trace'; readonly options: TraceOptions }
-  | { readonly kind: 'stats' }
-  | { readonly kind: 'threads' }
-  | { readonly kind: 'called'; readonly methods: readonly number[] }
-  | { readonly kind: 'endRows'; readonly endTicks: number; readonly fromTicks: number }
-  | { readonly kind: 'bareCalls'; readonly fromTicks: number }
-  | { readonly kind: 'finish'; readonly endTicks: number | undefined }
-  | { readonly kind: 'stop' }
+/** A picture, before its threads have names. */
+export interface NumberedPicture {
+  readonly snapshot: NumberedSnapshot
+  /** By thread of the snapshot. */
+  readonly activities: readonly Activity[]
+  readonly events: number
+  readonly names: readonly (readonly [id: number, name: string])[]
+  readonly firstCalls: readonly (readonly [method: number, at: number])[]
+  readonly calls: CallTable | null
+  readonly rootCalls: RootCallsState | null
+  readonly course: CourseState
+  readonly slow: SlowState | null
+}
+
+/** What the worker is asked, by the name in its message. */
+export interface RecorderRequests {
+  snapshot(options: AskedSnapshot, slow: SlowWant | undefined): NumberedPicture
+  regions(): RegionState[]
+  trace(options: TraceOptions): Trace<number> | undefined
+  stats(): RecorderStats
+  threads(): number[]
+  called(methods: readonly number[]): number[]
+  endRows(endTicks: number, fromTicks: number): LatestCalls
+  bareCalls(fromTicks: number): LatestCalls
+  finish(endTicks: number | undefined): boolean
+  stop(): void
+}
+
+/** What it is told. */
+export interface RecorderCommands {
+  pause(startTicks: number, endTicks: number): void
+  markWarmup(): void
+  nobodyWaits(): void
+  timeRoots(calibration: Calibration): void
+  keepSlow(threshold: SlowThreshold): void
+  courseBegins(): void
+  survivors(news: SurvivorNews): void
+  reset(nowTicks: number | undefined): void
+  newRows(nowTicks: number): void
+}
+
+/** A call of one of these, as it goes from thread to thread. */
+export interface CallOf<T> {
+  readonly kind: keyof T
+  readonly args: readonly unknown[]
+}
 
 export type RecorderCommand =
-  | { readonly kind: 'pause'; readonly startTicks: number; readonly endTicks: number }
-  | { readonly kind: 'markWarmup' }
-  | { readonly kind: 'nobodyWaits' }
-  | { readonly kind: 'timeRoots'; readonly calibration: Calibration }
-  | { readonly kind: 'keepSlow'; readonly threshold: SlowThreshold }
-  | { readonly kind: 'courseBegins' }
-  | { readonly kind: 'survivors'; readonly news: SurvivorNews }
-  | { readonly kind: 'reset'; readonly nowTicks: number | undefined }
-  | { readonly kind: 'newRows'; readonly nowTicks: number }
-  | { readonly kind: 'request'; readonly id: number; readonly request: RecorderRequest }
+  | CallOf<RecorderCommands>
+  | { readonly kind: 'request'; readonly id: number; readonly request: CallOf<RecorderRequests> }
 
 /** An error on its way between threads: classes do not survive that. */
 export interface ErrorFacts {
@@ -239,21 +266,7 @@ export class Recorder {
     const { mode, nsPerTick } = asked
     this.#threads = threads
     const { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow } =
-      (await this.#ask({
-        kind: 'snapshot',
-        options: asked,
-        ...(wanted !== undefined && { slow: wanted }),
-      })) as {
-        snapshot: NumberedSnapshot
-        activities: Activity[]
-        events: number
-        names: [number, string][]
-        firstCalls: [number, number][]
-        calls: CallTable | null
-        rootCalls: RootCallsState | null
-        course: CourseState
-        slow: SlowState | null
-      }
+      await this.#ask('snapshot', asked, wanted)
     for (const [id, name] of names) this.classNames.set(id, name)
     for (const [method, at] of firstCalls) this.firstCalls.set(method, at)
     const methodOf = calls && leastOfMethod(calls)
@@ -302,7 +315,7 @@ export class Recorder {
 
   /** Regions that have been executed, in sessions that time regions. */
   regions(): Promise<RegionState[]> {
-    return this.#ask({ kind: 'regions' }) as Promise<RegionState[]>
+    return this.#ask('regions')
   }
 
   /**
@@ -314,7 +327,7 @@ export class Recorder {
     options: TraceOptions,
     threads: ReadonlyMap<number, RecordedThread>,
   ): Promise<Trace | undefined> {
-    const trace = (await this.#ask({ kind: 'trace', options })) as Trace<number> | undefined
+    const trace = await this.#ask('trace', options)
     const nameOf = (number: number) => {
       const known = threads.get(number)
       return { id: known?.id ?? -number, name: known?.name || `thread #${number}` }
@@ -338,36 +351,36 @@ export class Recorder {
    * @returns the calls of roots that began after that
    */
   endRows(endTicks: number, fromTicks: number): Promise<LatestCalls> {
-    return this.#ask({ kind: 'endRows', endTicks, fromTicks }) as Promise<LatestCalls>
+    return this.#ask('endRows', endTicks, fromTicks)
   }
 
   /** After `endRows`: the calls of roots that began at `fromTicks` or later. */
   bareCalls(fromTicks: number): Promise<LatestCalls> {
-    return this.#ask({ kind: 'bareCalls', fromTicks }) as Promise<LatestCalls>
+    return this.#ask('bareCalls', fromTicks)
   }
 
   stats(): Promise<RecorderStats> {
-    return this.#ask({ kind: 'stats' }) as Promise<RecorderStats>
+    return this.#ask('stats')
   }
 
   /** Calls of roots are timed: before anything is recorded. */
   timeRoots(calibration: Calibration): void {
-    this.#post({ kind: 'timeRoots', calibration })
+    this.#tell('timeRoots', calibration)
   }
 
   /** Keeps trees of slow calls from now on, where calls of roots are timed; anew, if some were kept. */
   keepSlow(threshold: SlowThreshold): void {
-    this.#post({ kind: 'keepSlow', threshold })
+    this.#tell('keepSlow', threshold)
   }
 
   /** What was before is preparation. */
   courseBegins(): void {
-    this.#post({ kind: 'courseBegins' })
+    this.#tell('courseBegins')
   }
 
   /** Those of the methods that have been called, before a `reset` included. */
   called(methods: readonly number[]): Promise<number[]> {
-    return this.#ask({ kind: 'called', methods }) as Promise<number[]>
+    return this.#ask('called', methods)
   }
 
   /**
@@ -375,33 +388,33 @@ export class Recorder {
    * Virtual threads share one tree, and need no names.
    */
   async unknownThreads(): Promise<number[]> {
-    const seen = (await this.#ask({ kind: 'threads' })) as number[]
+    const seen = await this.#ask('threads')
     return seen.filter((number) => !this.#threads.has(number))
   }
 
   /** Takes a stop-the-world pause out of every active thread's time; may be told late. */
   pause(startTicks: number, endTicks: number): void {
-    this.#post({ kind: 'pause', startTicks, endTicks })
+    this.#tell('pause', startTicks, endTicks)
   }
 
   /** Which of the objects that are looked after have come and gone. */
   survivors(news: SurvivorNews): void {
-    this.#post({ kind: 'survivors', news })
+    this.#tell('survivors', news)
   }
 
   /** In this session no thread of the target waits for a free chunk (`neverWait` of the agent): the buffer is polled less often. */
   nobodyWaits(): void {
-    this.#post({ kind: 'nobodyWaits' })
+    this.#tell('nobodyWaits')
   }
 
   /** What was measured so far becomes the warm-up share. */
   markWarmup(): void {
-    this.#post({ kind: 'markWarmup' })
+    this.#tell('markWarmup')
   }
 
   /** The trees start at zero; how long calls of roots took, and what was when, is of all that was recorded. */
   newRows(nowTicks: number): void {
-    this.#post({ kind: 'newRows', nowTicks })
+    this.#tell('newRows', nowTicks)
   }
 
   /**
@@ -410,7 +423,7 @@ export class Recorder {
    * @param nowTicks if given, what open frames have spent until now is forgotten as well
    */
   reset(nowTicks?: number): void {
-    this.#post({ kind: 'reset', nowTicks })
+    this.#tell('reset', nowTicks)
   }
 
   /**
@@ -420,14 +433,14 @@ export class Recorder {
    * @returns whether that was all; a buffer elsewhere may have been cut off
    */
   async finish(endTicks?: number): Promise<boolean> {
-    return (await this.#ask({ kind: 'finish', endTicks })) as boolean
+    return await this.#ask('finish', endTicks)
   }
 
   /** Lets go of the buffer and ends the worker. Does nothing when that has happened already. */
   async stop(): Promise<void> {
     if (this.#gone !== undefined) return
     const exit = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
-    await this.#ask({ kind: 'stop' }).catch(() => {}) // it is gone, which is what we want
+    await this.#ask('stop').catch(() => {}) // it is gone, which is what we want
     await exit
   }
 
@@ -439,16 +452,23 @@ export class Recorder {
       : { id: known.id, name: known.name }
   }
 
-  #ask(request: RecorderRequest): Promise<unknown> {
+  #ask<K extends keyof RecorderRequests>(
+    kind: K,
+    ...args: Parameters<RecorderRequests[K]>
+  ): Promise<ReturnType<RecorderRequests[K]>> {
     return new Promise((resolve, reject) => {
       if (this.#gone !== undefined) {
         reject(this.#gone)
         return
       }
       const id = ++this.#requests
-      this.#waiting.set(id, { resolve, reject })
-      this.#post({ kind: 'request', id, request })
+      this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject })
+      this.#post({ kind: 'request', id, request: { kind, args } })
     })
+  }
+
+  #tell<K extends keyof RecorderCommands>(kind: K, ...args: Parameters<RecorderCommands[K]>): void {
+    this.#post({ kind, args })
   }
 
   #post(command: RecorderCommand): void {
