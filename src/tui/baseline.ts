@@ -83,9 +83,11 @@ function rootsOf(tree: Tree): { calls: number; cost: number } {
 export function kept<From extends object, Made>(make: (from: From) => Made): (from: From) => Made {
   const known = new WeakMap<From, { readonly made: Made }>()
   return (from) => {
-    const it = known.get(from) ?? { made: make(from) }
-    known.set(from, it)
-    return it.made
+    const before = known.get(from)
+    if (before !== undefined) return before.made
+    const made = make(from)
+    known.set(from, { made })
+    return made
   }
 }
 

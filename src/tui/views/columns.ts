@@ -8,6 +8,7 @@ import { type CostWords, wordsOf as reportWords } from '../../profile/cost-text.
 import { placeOf } from '../../profile/places.ts'
 import { column } from '../../profile/profile.ts'
 import { deviationText, sampledRow, stateText, UNSEEN_MARK, unseenMark } from '../../profile/sampled-rows.ts'
+import { kept } from '../baseline.ts'
 import { count, cut, type Glyphs, indent, right, shortName, time, width } from '../format.ts'
 import { cells, glyphsOf, rowLine, run } from '../frame-lines.ts'
 import type { Scene } from '../lines.ts'
@@ -59,8 +60,8 @@ export function columnUnder(columns: readonly Pick<Column, 'sort' | 'cells'>[], 
   return 'name'
 }
 
-/** How costs are written on the screen: times each in a unit of its own. */
-export function wordsOf({ status, unicode }: Scene): CostWords {
+/** How costs are written on the screen: times each in a unit of its own. Made once a drawing. */
+export const wordsOf = kept(({ status, unicode }: Scene): CostWords => {
   const metric = METRICS[status.mode]
   const words = reportWords(metric)
   if (!metric.isTime) return words
@@ -71,7 +72,7 @@ export function wordsOf({ status, unicode }: Scene): CostWords {
     cost: (ns) => time(ns, unicode),
     each: (ns, calls) => (calls === 0 ? '-  ' : time(ns / calls, unicode)),
   }
-}
+})
 
 interface NamesHead {
   /** What the column of names is called. */
