@@ -22,99 +22,99 @@ import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
 import { anywhere, isWait } from './text.ts'
 import { tracePieces } from './trace-json.ts'
 
-export const FORMAT = 'jfluid-profile'
-export const FORMAT_VERSION = 1
+/** What the whole of a profile and a report of it have in different ways. */
+export interface Shown {
+  readonly format: string
+  /** How many methods, and how many classes. */
+  readonly top: number
+  /** Of traced calls, all that was called. */
+  readonly withEvents: boolean
+  readonly threads: boolean
+  nodes(tree: Tree): Iterable<string>
+  /** Behind the list of nodes of a thread, and of all. */
+  behind(tree: Tree): Iterable<string>
+}
 
 /** The JSON text of a profile, in pieces of a few dozen characters up to a few thousand. */
-export function* jsonPieces(profile: Profile): Generator<string> {
-  yield `{"format":"${FORMAT}","version":${FORMAT_VERSION},\n`
+export function jsonPieces(profile: Profile): Generator<string> {
+  const heads = nodeHeads(profile)
+  return shownPieces(profile, {
+    ...{ format: 'jfluid-profile', top: Number.POSITIVE_INFINITY, withEvents: true, threads: true },
+    nodes: (tree) => nodePieces(tree, heads),
+    behind: () => [],
+  })
+}
+
+export function* shownPieces(profile: Profile, shown: Shown): Generator<string> {
+  yield `{"format":"${shown.format}","version":1,\n`
   yield factsJson(profile)
   if (profile.trace !== undefined) {
     yield ',\n"trace":'
-    yield* tracePieces(profile, true)
+    yield* tracePieces(profile, shown.withEvents)
   }
   yield ',\n"methods":['
-  yield* methodPieces(profile, Number.POSITIVE_INFINITY)
+  yield* methodPieces(profile, shown.top)
   if (METRICS[profile.mode].hasClasses) {
     yield '],\n"classes":['
-    yield* classPieces(profile, Number.POSITIVE_INFINITY)
+    yield* classPieces(profile, shown.top)
   }
-  const heads = nodeHeads(profile)
-  yield ']'
+  yield '],\n'
   if (profile.slowCalls !== undefined) {
+    yield* slowJsonPieces(profile.slowCalls, profile, shown.nodes)
     yield ',\n'
-    yield* slowJsonPieces(profile.slowCalls, profile, (tree) => nodePieces(tree, heads))
   }
-  yield ',\n"threads":['
-  let separator = '\n'
-  for (const thread of profile.threads) {
-    yield `${separator}{"id":${thread.id},"name":${jsonText(thread.name)},"roots":[`
-    yield* nodePieces(thread.tree, heads)
-    yield ']}'
-    separator = ',\n'
+  if (shown.threads) {
+    yield '"threads":['
+    let separator = '\n'
+    for (const { id, name, tree } of profile.threads) {
+      yield `${separator}{"id":${id},"name":${jsonText(name)},"roots":[`
+      yield* shown.nodes(tree)
+      yield* shown.behind(tree)
+      yield ']}'
+      separator = ',\n'
+    }
+    yield '],\n'
   }
-  yield '],\n"merged":['
-  yield* nodePieces(profile.merged, heads)
+  yield '"merged":['
+  yield* shown.nodes(profile.merged)
+  yield* shown.behind(profile.merged)
   yield ']}\n'
 }
 
 /** All that is known besides trees, as members of a JSON object without its braces. */
-export function factsJson(profile: Profile): string {
-  const {
-    target,
-    mode,
-    blocks,
-    sampling,
-    allocation,
-    scheme,
-    roots,
-    startedAt,
-    durationMs,
-    calibration,
-    instrumentation,
-  } = profile
+function factsJson(profile: Profile): string {
+  const { target, jvms, mode, blocks, sampling, allocation, scheme, roots, startedAt, durationMs } = profile
+  const { calibration, instrumentation, events, bareCalls, stacks, detach, rootCalls, course } = profile
+  const { byHand, ...selection } = profile.selection ?? {}
   const facts = {
-    target,
-    ...(profile.jvms !== undefined && { jvms: profile.jvms }),
-    mode,
-    ...(blocks !== undefined && { blocks }),
-    ...(sampling !== undefined && { sampling }),
-    ...(allocation !== undefined && { allocation: { ...allocation, siteBytes: rootTotal(profile.merged) } }),
-    scheme,
-    roots,
-    startedAt,
-    durationMs,
-    calibration,
+    ...{ target, jvms, mode, blocks, sampling },
+    allocation: allocation && { ...allocation, siteBytes: rootTotal(profile.merged) },
+    ...{ scheme, roots, startedAt, durationMs, calibration },
     instrumentation: { ...instrumentation, longestPauseMs: instrumentation.longestPauseMs ?? 0 },
     warmupMs: profile.warmupMs,
     truncated: profile.truncated !== false,
     warnings: allWarnings(profile),
-    ...(profile.selection !== undefined && selectionJson(profile.selection)),
+    selection: profile.selection && selection,
+    byHand,
     openCalls: profile.openCalls ?? 0,
-    events: profile.events,
-    ...(profile.bareCalls !== undefined && { bareCalls: profile.bareCalls }),
-    ...(profile.stacks !== undefined && { stacks: profile.stacks }),
-    ...(profile.detach !== undefined && { detach: profile.detach }),
+    ...{ events, bareCalls, stacks, detach },
     kept: profile.kept ?? { heapBytes: 0, outsideBytes: 0 },
     followThreads: profile.followedTasks !== undefined,
     followedTasks: profile.followedTasks ?? 0,
-    ...(tellsWaits(profile.merged) && { waits: true }),
-    ...(profile.rootCalls !== undefined && { rootCalls: rootCallsJson(profile.rootCalls) }),
-    ...(profile.course !== undefined && { course: courseJson(profile.course) }),
-    ...(profile.regions !== undefined && { regions: regionFacts(profile) }),
-    ...(profile.callSites && { callSites: true }),
+    waits: tellsWaits(profile.merged) || undefined,
+    rootCalls: rootCalls && rootCallsJson(rootCalls),
+    course: course && courseJson(course),
+    regions: profile.regions && regionFacts(profile),
+    callSites: profile.callSites || undefined,
   }
   return Object.entries(facts)
+    .filter(([, value]) => value !== undefined)
     .map(([key, value]) => `"${key}":${jsonText(value)}`)
     .join(',\n')
 }
 
-function selectionJson({ byHand, ...selection }: NonNullable<Profile['selection']>): object {
-  return { selection, ...(byHand !== undefined && { byHand }) }
-}
-
 /** Elements of the hot-method list, at most `limit`. */
-export function* methodPieces(profile: Profile, limit: number): Generator<string> {
+function* methodPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
   let separator = '\n'
   const metric = writtenMetric(profile.merged)
@@ -178,7 +178,7 @@ function waitsByMethod(tree: Tree): (method: number) => { readonly [column: stri
 }
 
 /** Elements of the list of classes of which something was allocated, most bytes first, at most `limit`. */
-export function* classPieces(profile: Profile, limit: number): Generator<string> {
+function* classPieces(profile: Profile, limit: number): Generator<string> {
   let left = limit
   let separator = '\n'
   const alive = new Map(

@@ -5,6 +5,7 @@ import { Packr } from 'msgpackr/pack'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import type { Profile, RegionTimes } from './profile.ts'
 import { packCourse } from './root-calls.ts'
+import { bytesOf } from './shape.ts'
 import { packSlow } from './slow-calls.ts'
 import { packTrace, withSoundTrace } from './trace-file.ts'
 
@@ -90,12 +91,7 @@ function packRegion({ intervals, ...region }: RegionTimes): object {
 
 function places(names: readonly MethodName[], of: 'bci' | 'line'): Uint8Array {
   const numbers = Int32Array.from(names, (name) => name[of] ?? -1)
-  return bytesOf(numbers, numbers.length)
-}
-
-/** The little-endian bytes of the first `count` elements: every machine that Node runs on is one. */
-function bytesOf(values: Int32Array | Float64Array, count: number): Uint8Array {
-  return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
+  return bytesOf(numbers)
 }
 
 function* binary(values: Int32Array | Float64Array, count: number): Generator<Uint8Array> {

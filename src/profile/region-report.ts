@@ -4,9 +4,8 @@ import { maxOf } from '../base/arrays.ts'
 import type { MethodName } from '../cct/tree.ts'
 import { nameOf, type Profile, type RegionTimes } from './profile.ts'
 import { BARS, bar, barRows, gathered, perSecond, sparkline, time } from './region-text.ts'
+import type { Page } from './report/page.ts'
 import { count, cut, pad, percent, right, shortName, signature, span } from './text.ts'
-
-type Paint = (style: 'bold' | 'dim' | 'heat', text: string) => string
 
 const ROWS = 12
 const LATEST = 8
@@ -28,7 +27,8 @@ export function rateOf(region: RegionTimes, durationMs: number): number {
 }
 
 /** Lines that end with a line feed. */
-export function* regionLines(profile: Profile, width: number, paint: Paint): Generator<string> {
+export function* regionLines(page: Page): Generator<string> {
+  const { profile, width, paint } = page
   const regions = profile.regions ?? []
   if (regions.length === 0) {
     yield '\nNothing was recorded: no region has code in a class that was loaded.\n'
@@ -46,10 +46,10 @@ export function* regionLines(profile: Profile, width: number, paint: Paint): Gen
     ].join('')
     yield `${numbers}  ${regionName(nameOf(profile.methodNames, region.method), region, Math.max(16, width - 63))}\n`
   }
-  for (const region of regions) if (region.count > 0) yield* details(profile, region, width, paint)
+  for (const region of regions) if (region.count > 0) yield* details(page, region)
 }
 
-function* details(profile: Profile, region: RegionTimes, width: number, paint: Paint): Generator<string> {
+function* details({ profile, width, paint }: Page, region: RegionTimes): Generator<string> {
   const { percentilesNs: p, buckets, intervals, intervalMs, lastNs } = region
   const title = signature(nameOf(profile.methodNames, region.method)) + linesText(region)
   yield `\n${paint('bold', cut(title, width))}\n`

@@ -19,18 +19,18 @@ const SECTIONS: readonly ((page: Page) => Iterable<string>)[] = [
   hotClasses,
   hotMethodRows,
   locks,
-  (page) => traceSection(page.profile, page),
+  traceSection,
 ]
 
 /** The text report, in lines that end with a line feed. */
 export function* reportPieces(profile: Profile, options: ReportOptions = {}): Generator<string> {
   const page = pageOf(profile, options)
   if (options.trace !== undefined) {
-    yield* traceSection(profile, { ...page, only: options.trace })
+    yield* traceSection(page)
     return
   }
   yield* header(page)
-  if (profile.regions !== undefined) yield* regionLines(profile, page.width, page.paint)
+  if (profile.regions !== undefined) yield* regionLines(page)
   else if (profile.merged.count === 0) yield `\nNothing was recorded: ${whyNothing(profile)}.\n`
   else for (const section of page.backTraces.length > 0 ? [treeSections] : SECTIONS) yield* section(page)
 }

@@ -4,6 +4,7 @@ import { type CourseTimes, ROOT_PERCENTILES, type RootCallTimes } from '../cct/r
 import { BARS, type BarGlyphs, time } from './region-text.ts'
 import {
   byKey,
+  bytesOf,
   column,
   fields,
   list,
@@ -22,10 +23,6 @@ export function packCourse({ rootCalls, first, ...columns }: CourseTimes): objec
   const packed = (of: { readonly [name: string]: Float64Array }) =>
     Object.fromEntries(Object.entries(of).map(([name, values]) => [name, bytesOf(values)]))
   return { first, ...packed(columns), ...(rootCalls !== undefined && { rootCalls: packed(rootCalls) }) }
-}
-
-function bytesOf(values: Float64Array): Uint8Array {
-  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 }
 
 export const readCourse: Read<CourseTimes> = (value, what) => {

@@ -124,6 +124,11 @@ export function methodId(methods: number): Read<number> {
   }
 }
 
+/** As `bin`, the first `count` elements, little-endian: every machine that Node runs on is that. */
+export function bytesOf(values: Int32Array | Float64Array, count = values.length): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
+}
+
 /** So many f64 as `bin`, finite ones. */
 export function column(length: number): Read<Float64Array> {
   return (value, what) => {

@@ -8,7 +8,19 @@ import { type Tree, topSum } from '../cct/tree.ts'
 import { jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { callCost } from './root-calls.ts'
-import { count, list, methodId, number, oneOf, optional, orNull, type Read, shape, string } from './shape.ts'
+import {
+  bytesOf,
+  count,
+  list,
+  methodId,
+  number,
+  oneOf,
+  optional,
+  orNull,
+  type Read,
+  shape,
+  string,
+} from './shape.ts'
 import { clean, cut, pad, plural, right, shortName, span } from './text.ts'
 
 /** As the file keeps it: trees as elsewhere in it. */
@@ -26,8 +38,7 @@ export function packSlow({ tree, slowest, latest, ...facts }: SlowTimes): object
 }
 
 function packTree({ count: nodes, method, size, metrics }: Tree): object {
-  const bytes = (of: Int32Array | Float64Array) =>
-    new Uint8Array(of.buffer, of.byteOffset, nodes * of.BYTES_PER_ELEMENT)
+  const bytes = (of: Int32Array | Float64Array) => bytesOf(of, nodes)
   return {
     count: nodes,
     method: bytes(method),

@@ -9,6 +9,7 @@
 import { LEAVE, TRACE_STATES, type Trace, type TracedCall, type TraceTrack } from '../cct/trace.ts'
 import type { Profile } from './profile.ts'
 import {
+  bytesOf,
   count,
   fields,
   floats,
@@ -38,14 +39,13 @@ export function withSoundTrace(profile: Profile): Profile {
 }
 
 export function packTrace({ calls, ...facts }: Trace): object {
-  const bytes = (of: Int32Array | Float64Array) => new Uint8Array(of.buffer, of.byteOffset, of.byteLength)
   return {
     ...facts,
     calls: calls.map(({ tracks, ...call }) => ({
       ...call,
       tracks: tracks.map(({ thread, events, times }) => ({
         ...{ id: thread.id, name: thread.name },
-        ...{ events: bytes(events), times: bytes(times) },
+        ...{ events: bytesOf(events), times: bytesOf(times) },
       })),
     })),
   }

@@ -7,16 +7,8 @@ import { namesOf } from './hot-locks.ts'
 import { type OrderedCalls, orderedCalls } from './ordered-calls.ts'
 import type { Profile } from './profile.ts'
 import { prune } from './prune.ts'
+import type { Page } from './report/page.ts'
 import { clean, count, cut, isWait, ms, percent, plural, right, shortName, width as widthOf } from './text.ts'
-
-export interface TracePage {
-  readonly width: number
-  /** How many calls are listed. */
-  readonly top: number
-  /** This call only, from 1 on, and more of it. */
-  readonly only?: number
-  paint(style: 'bold' | 'dim' | 'heat', text: string): string
-}
 
 /** Calls whose critical path is shown, unless one is asked for. */
 const PATHS = 5
@@ -41,11 +33,12 @@ const STATES: Readonly<Record<TraceState, string>> = {
   cut: ' (cut)',
 }
 
-export function* traceSection(profile: Profile, page: TracePage): Generator<string> {
+export function* traceSection(page: Page): Generator<string> {
+  const { profile } = page
   const { trace } = profile
   if (trace === undefined) return
   const { calls, asked, cutAfter, leftOut = 0 } = trace
-  const { paint, top, only } = page
+  const { paint, top, trace: only } = page
   const cutText = cutAfter === undefined ? '' : `; cut after ${count(cutAfter)} events`
   if (calls.length === 0) {
     yield `\n${paint('bold', 'Traced calls')}: ${leftOut > 0 ? `none that can be shown, ${plural(leftOut, 'call')} left out` : 'no call of a root began'}\n`
@@ -70,7 +63,7 @@ export function* traceSection(profile: Profile, page: TracePage): Generator<stri
   if (calls.length > 1) yield `${paint('dim', 'Another call: jfluid report <file> --trace <call>')}\n`
 }
 
-function listed({ methodNames }: Profile, call: TracedCall, number: number, { width }: TracePage): string {
+function listed({ methodNames }: Profile, call: TracedCall, number: number, { width }: Page): string {
   const { tracks, startNs, state } = call
   const events = tracks.reduce((sum, it) => sum + it.events.length, 0)
   const numbers =
@@ -85,7 +78,7 @@ function listed({ methodNames }: Profile, call: TracedCall, number: number, { wi
   return `${numbers}  ${name}  ${thread}${STATES[state]}\n`
 }
 
-function* oneCall(profile: Profile, call: TracedCall, number: number, page: TracePage): Generator<string> {
+function* oneCall(profile: Profile, call: TracedCall, number: number, page: Page): Generator<string> {
   const thread = clean(call.tracks[0]?.thread.name ?? '')
   const text = `, at ${ms(call.startNs)} ms in ${thread}: ${ms(durationNs(call))} ms${STATES[call.state]}`
   yield `\n${page.paint('bold', `Call ${number}`)}${cut(text, page.width - 8)}\n`
@@ -97,7 +90,7 @@ function* criticalPath(
   profile: Profile,
   call: TracedCall,
   number: number,
-  { width, paint, only }: TracePage,
+  { width, paint, trace: only }: Page,
 ): Generator<string> {
   const names = namesOf(profile.methodNames)
   const isTold = tellsWaits(profile.merged)
@@ -161,8 +154,8 @@ function* frameRows(
 }
 
 /** What the thread of the root called, and what the longest of the call's tasks did. */
-function* inOrder(profile: Profile, call: TracedCall, number: number, page: TracePage): Generator<string> {
-  const { paint, only } = page
+function* inOrder(profile: Profile, call: TracedCall, number: number, page: Page): Generator<string> {
+  const { paint, trace: only } = page
   const [rows, most] = only === undefined ? [ROWS, TASKS] : [MORE_ROWS, MORE_TASKS]
   const tasks = call.tracks
     .map(({ times }, track) => ({ track, ns: times.at(-1)! - times[0]! }))
@@ -186,7 +179,7 @@ function* orderedRows(
   { tree, startNs }: OrderedCalls,
   most: number,
   whole: number,
-  { width, paint }: TracePage,
+  { width, paint }: Page,
 ): Generator<string> {
   const names = namesOf(methodNames)
   const { kept, keptCount } = prune(tree, LEAST_SHARE, most)

@@ -34,7 +34,8 @@ export const DEFAULTS = {
   backTraces: [] as readonly TracedMethods[],
 }
 
-export type Page = typeof DEFAULTS & { readonly profile: Profile; readonly paint: Paint }
+export type Page = typeof DEFAULTS &
+  Pick<ReportOptions, 'trace'> & { readonly profile: Profile; readonly paint: Paint }
 
 export function pageOf(profile: Profile, options: ReportOptions): Page {
   const all = { ...DEFAULTS, ...options }
