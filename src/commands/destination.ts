@@ -12,7 +12,7 @@ import type { Profile } from '../profile/profile.ts'
 import type { Push, push } from '../push/push.ts'
 import { nameNow } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
-import { pushOf, tellOfStore } from './push-options.ts'
+import { pushTo, tellOfStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
 
 /** What is recorded would be lost. */
@@ -74,10 +74,9 @@ export class Destination {
    *
    * @throws NowhereToPut, BadPushUrl, BadLabel, BadPushCredentials
    */
-  static check({ out, push: to, label }: DestinationFlags): Push | null {
-    const checked = pushOf({ to, label }, process.env)
-    if (out === undefined && checked === null) throw new NowhereToPut()
-    return checked
+  static check({ out, push, label }: DestinationFlags): Push | null {
+    if (out === undefined && push === undefined) throw new NowhereToPut()
+    return push === undefined ? null : pushTo(push, label)
   }
 
   /**

@@ -1,20 +1,13 @@
 // Options that say to which store a profile goes, and what it is filed under.
 
-import type { Flags } from '../options/table.ts'
 import { parseLabels } from '../push/identity.ts'
 import type { Push } from '../push/push.ts'
 import { credentials, isOpen, parseStore } from '../push/store.ts'
 
-/** Of `push`, or of `record` with --push for --to. */
-export type PushFlags = { readonly [I in 'to' | 'label']?: Flags<'push'>[I] | undefined }
-
-/**
- * @returns null if nothing is to be pushed
- * @throws BadPushUrl, BadLabel, BadPushCredentials
- */
-export function pushOf({ to, label = [] }: PushFlags, env: NodeJS.ProcessEnv): Push | null {
-  const labels = parseLabels(label)
-  return to === undefined ? null : { store: parseStore(to), labels, credentials: credentials(env) }
+/** @throws BadLabel, BadPushUrl, BadPushCredentials */
+export function pushTo(address: string, given: readonly string[] = []): Push {
+  const labels = parseLabels(given)
+  return { store: parseStore(address), labels, credentials: credentials(process.env) }
 }
 
 /** What a user should know of a store before anything is sent. */

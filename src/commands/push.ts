@@ -5,7 +5,7 @@ import { NoTreeInProfile } from '../export/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { push } from '../push/push.ts'
 import { createProgress } from '../tui/progress.ts'
-import { pushOf, tellOfStore } from './push-options.ts'
+import { pushTo, tellOfStore } from './push-options.ts'
 import { readWithProgress } from './read.ts'
 import { stopSignal } from './signals.ts'
 
@@ -19,8 +19,7 @@ export class NothingToPush extends JfluidError {
 }
 
 export async function pushCommand(file: string, flags: Flags<'push'>): Promise<void> {
-  const to = pushOf(flags, process.env)
-  if (to === null) throw new Error('commander lets nobody through without --to')
+  const to = pushTo(flags.to, flags.label)
   const profile = await readWithProgress(file)
   if (profile.regions !== undefined) throw new NoTreeInProfile(file, 'pprof')
   if (profile.events.count === 0) throw new NothingToPush(file)
