@@ -2,11 +2,12 @@
 
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
+import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { readThreadNames } from '../../src/attach/target-process.ts'
 import { TIMED } from '../../src/cct/picture.ts'
 import { readProfile } from '../../src/profile/file.ts'
 import { agentJar } from '../../src/session/doors/agent-jar.ts'
-import { candidateNames } from '../../src/session/roots/candidate-names.ts'
+import { namesIn } from '../../src/session/roots/candidate-names.ts'
 import { compileFixture, compileShop } from '../fixtures/fixtures.ts'
 import { type JavaProcess, startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, forNewestJdk } from '../support/jdks.ts'
@@ -22,7 +23,7 @@ forNewestJdk((jdk) => {
     java = startJava(jdk, ['-cp', await compileShop(jdk), 'shop.Main'])
     await java.line(/ready/)
     // Methods to complete are those that the JVM has compiled.
-    await until(async () => (await candidateNames(java.pid)).methods.includes(PROCESS))
+    await until(async () => (await namesIn(await openAttachSocket(java.pid))).methods.includes(PROCESS))
   })
 
   it('a name that is typed in part becomes the root of an ordinary session', {
@@ -69,7 +70,7 @@ forNewestJdk((jdk) => {
   })
 
   it('names to complete are the classes that are loaded and the methods that run', async () => {
-    const { classes, methods } = await candidateNames(java.pid)
+    const { classes, methods } = await namesIn(await openAttachSocket(java.pid))
     expect(classes).toEqual(expect.arrayContaining(['shop.Main', 'shop.OrderService', 'shop.Journal']))
     expect(methods).toContain('shop.Suggestions.normalise')
     expect([...classes, ...methods].filter((it) => /^java\.|\$\$Lambda|\(/.test(it))).toEqual([])

@@ -4,9 +4,10 @@
 // ones that have run a few hundred times; a root is mostly among them, and any other can be typed.
 
 import { compiledMethods } from '../../attach/compiled-methods.ts'
-import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
+import type { AttachConnection } from '../../attach/handshake.ts'
 import { loadedClassNames } from '../../attach/loaded-classes.ts'
-import { isOfJdk } from './root-names.ts'
+import { isJdkName } from '../../base/jdk-names.ts'
+import { rootText } from './root-names.ts'
 
 export interface CandidateNames {
   /** `com.shop.Order`, without the JDK's. */
@@ -16,16 +17,7 @@ export interface CandidateNames {
 }
 
 /**
- * Starts the JVM's Attach Listener thread, and stops its threads for some milliseconds.
- *
- * @throws what `openAttachSocket` throws
- */
-export async function candidateNames(pid: number): Promise<CandidateNames> {
-  return await namesIn(await openAttachSocket(pid))
-}
-
-/**
- * The same of a JVM whose socket is open.
+ * Stops the JVM's threads for some milliseconds.
  *
  * @param signal  once it is aborted, what is known will do
  */
@@ -37,12 +29,12 @@ export async function namesIn(connection: AttachConnection, signal?: AbortSignal
     const dot = name.lastIndexOf('.')
     const [className, method] = [name.slice(0, dot), name.slice(dot + 1)]
     if (dot < 0 || !isOwn(className) || method === '<clinit>') continue
-    methods.add(`${className}.${method === '<init>' ? 'new' : method}`)
+    methods.add(rootText({ class: className, method }))
   }
   return { classes, methods: [...methods].sort() }
 }
 
 function isOwn(className: string): boolean {
   if (/\$\$Lambda|\$Proxy\d+$|\+0x|\/0x|^jfluid\.|^java\.lang\.JFluid/.test(className)) return false
-  return !isOfJdk({ class: className, method: '', descriptor: '', loader: '' })
+  return !isJdkName(className)
 }

@@ -132,17 +132,15 @@ function newFound(name: MethodName): Found {
   }
 }
 
-type ThreadFound = Pick<Found, 'name' | 'samples' | 'seen' | 'depth' | 'largest' | 'above'>
-
 /** Sums of one thread, by root text. A method that is called by itself counts where it is outermost. */
 function sumsOf(
   tree: Tree,
   nameOf: (id: number) => MethodName,
-): { samples: number; methods: Map<string, ThreadFound> } {
+): { samples: number; methods: Map<string, Found> } {
   const { total } = costsOf(tree)
   const calls = tree.metrics.calls ?? new Float64Array(tree.count)
   const texts = new Map<number, string>()
-  const methods = new Map<string, ThreadFound>()
+  const methods = new Map<string, Found>()
   /** By root text, where the subtree ends of the outermost call that is open. */
   const openUntil = new Map<string, number>()
   /** By root text, the node that has its largest context. */
@@ -159,24 +157,21 @@ function sumsOf(
     const until = openUntil.get(text)
     if (until !== undefined && node < until) continue
     openUntil.set(text, node + tree.size[node]!)
-    const known = methods.get(text) ?? { name: nameOf(id), ...NOTHING }
-    const isLargest = total[node]! > known.largest
-    if (isLargest) largest.set(text, node)
-    methods.set(text, {
-      ...known,
-      samples: known.samples + total[node]!,
-      seen: known.seen + calls[node]!,
-      ...(isLargest && { largest: total[node]!, depth: depth[node]! }),
-    })
+    const it = methods.get(text) ?? newFound(nameOf(id))
+    methods.set(text, it)
+    it.samples += total[node]!
+    it.seen += calls[node]!
+    if (total[node]! > it.largest) {
+      it.largest = total[node]!
+      it.depth = depth[node]!
+      largest.set(text, node)
+    }
   }
-  for (const [text, it] of methods) {
-    if (it.samples < LEAST_SAMPLES) continue
-    methods.set(text, { ...it, above: waysAbove(tree, largest.get(text) ?? -1, texts) })
-  }
+  for (const [text, it] of methods)
+    if (it.samples >= LEAST_SAMPLES) it.above = waysAbove(tree, largest.get(text) ?? -1, texts)
   return { samples, methods }
 }
 
-const NOTHING = { samples: 0, seen: 0, depth: 0, largest: -1, above: [] as readonly string[] }
 /** Further up is of no interest: a stack may be as deep as the JVM allows. */
 const MOST_ABOVE = 512
 

@@ -4,7 +4,7 @@ import { isJdkName } from '../../base/jdk-names.ts'
 import type { MethodName } from '../../cct/tree.ts'
 
 /** What `--root` takes. */
-export function rootText({ class: className, method }: MethodName): string {
+export function rootText({ class: className, method }: Pick<MethodName, 'class' | 'method'>): string {
   return `${className}.${method === '<init>' ? 'new' : method}`
 }
 

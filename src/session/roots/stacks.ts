@@ -1,17 +1,15 @@
 // What is said of a root that is not called: it may be running already (our probes only see its next
 // call), or sit on a stack below methods that would do as roots.
 
+import type { MethodName } from '../../cct/tree.ts'
 import type { StackRow } from '../../wire/messages.ts'
+import { rootText } from './root-names.ts'
 
 /** So many callees are named. */
 export const CALLEES = 3
 
-/** A method as a stack names it: no overload. */
-export interface StackMethod {
-  /** With dots. */
-  readonly class: string
-  readonly method: string
-}
+/** A method as a stack names it, with dots in its class: no overload. */
+export type StackMethod = Pick<MethodName, 'class' | 'method'>
 
 export interface RootOnStack {
   /** `fix.Blocker.serve` */
@@ -40,9 +38,9 @@ export function rootsOnStacks(
         .slice(0, at)
         .reverse()
         .filter((f) => !isExcluded(f.class) && !(f.class === root.class && f.method === root.method))
-        .map(nameOf)
+        .map(rootText)
       found.push({
-        root: nameOf(root),
+        root: rootText(root),
         thread: stack.name,
         callees: [...new Set(callees)].slice(0, CALLEES),
       })
@@ -66,7 +64,7 @@ export function describeRootOnStack(
   if (isRegion) {
     return `${root} is running in thread "${thread}"${more} since before the attach: it is timed from its next call on`
   }
-  const all = [...new Set([...callees, ...calls.map(nameOf)])].slice(0, CALLEES)
+  const all = [...new Set([...callees, ...calls.map(rootText)])].slice(0, CALLEES)
   const advice = all.length > 0 ? `; its callees would do as roots: ${all.join(', ')}` : ''
   return `${root} is running in thread "${thread}"${more} since before the attach: its next call is profiled${advice}`
 }
@@ -76,11 +74,7 @@ export function describeIdleRoot(root: string, calls: readonly StackMethod[], is
   if (isRegion) return `region ${root} has not been executed yet`
   const advice =
     calls.length > 0
-      ? `; if others call them, its callees would do as roots: ${calls.slice(0, CALLEES).map(nameOf).join(', ')}`
+      ? `; if others call them, its callees would do as roots: ${calls.slice(0, CALLEES).map(rootText).join(', ')}`
       : ''
   return `root ${root} has not been called yet${advice}`
-}
-
-function nameOf(it: StackMethod): string {
-  return `${it.class}.${it.method === '<init>' ? 'new' : it.method}`
 }

@@ -184,10 +184,7 @@ export class JvmSampling {
     const tree = new SampledTree(options.roots)
     const sampler =
       by === 'stacks'
-        ? new ThreadDumps(connection, tree, {
-            everyMs: sampling.every / 1e6,
-            onDump: options.onDump,
-          })
+        ? new ThreadDumps(connection, tree, sampling.every / 1e6, options.onDump)
         : new FlightRecording(
             async () => connection,
             tree,

@@ -4,6 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { recordingOptions } from '../../attach/flight-recorder.ts'
+import { namesIn } from '../../base/visible.ts'
 import type { Sampling } from '../../profile/profile.ts'
 import { makeSessionDirectory } from '../doors/session-directory.ts'
 import { DEBUG_INFO_OPTIONS } from './debug-info.ts'
@@ -55,20 +56,12 @@ export function openRecordingDoor(sampling: Sampling, debugInfo = false): Record
       for (const entry of readdirSync(dir).sort()) {
         const repository = join(dir, entry)
         const pid = Number(/_(\d+)$/.exec(entry)?.[1])
-        if (pid > 0 && filesOf(repository).some((it) => it.endsWith('.jfr'))) return { pid, name, repository }
+        // A JVM removes its repository as it ends.
+        if (pid > 0 && (namesIn(repository) ?? []).some((it) => it.endsWith('.jfr')))
+          return { pid, name, repository }
       }
       return null
     },
     leave: () => directory.remove(),
-  }
-}
-
-/** A JVM removes its repository as it ends. */
-function filesOf(repository: string): string[] {
-  try {
-    return readdirSync(repository)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
   }
 }

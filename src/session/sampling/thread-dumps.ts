@@ -31,16 +31,11 @@ export function dueAfter(everyMs: number, costs: readonly number[]): number {
   return Math.max(everyMs, median / MOST_COST)
 }
 
-export interface ThreadDumpsOptions {
-  /** Between dumps, at least. */
-  readonly everyMs: number
-  readonly onDump?: ((threads: readonly DumpedThread[]) => void) | undefined
-}
-
 export class ThreadDumps implements Sampler {
   readonly #connection: AttachConnection
   readonly #tree: SampledTree
-  readonly #options: ThreadDumpsOptions
+  readonly #leastMs: number
+  readonly #onDump: (threads: readonly DumpedThread[]) => void
   /** By `package.Class.method`. */
   readonly #ids = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
@@ -55,10 +50,17 @@ export class ThreadDumps implements Sampler {
   #firstAt = 0
   #lastAt = 0
 
-  constructor(connection: AttachConnection, tree: SampledTree, options: ThreadDumpsOptions) {
+  /** @param leastMs  between dumps */
+  constructor(
+    connection: AttachConnection,
+    tree: SampledTree,
+    leastMs: number,
+    onDump: (threads: readonly DumpedThread[]) => void = () => {},
+  ) {
     this.#connection = connection
     this.#tree = tree
-    this.#options = options
+    this.#leastMs = leastMs
+    this.#onDump = onDump
   }
 
   async start(): Promise<void> {
@@ -68,7 +70,7 @@ export class ThreadDumps implements Sampler {
   }
 
   get #everyMs(): number {
-    return dueAfter(this.#options.everyMs, this.#costs)
+    return dueAfter(this.#leastMs, this.#costs)
   }
 
   #arm(due: number): void {
@@ -100,26 +102,20 @@ export class ThreadDumps implements Sampler {
       if (isIdle(thread))
         this.#tree.away(
           thread,
-          this.#pathOf(thread, (frame) => this.#ids.get(frame)),
+          pathOf(thread, (frame) => this.#ids.get(frame) ?? UNKNOWN_ID),
         )
       else
         this.#tree.sample(
           thread,
-          this.#pathOf(thread, (frame) => this.#idOf(frame)),
+          pathOf(thread, (frame) => this.#idOf(frame)),
         )
     }
-    this.#options.onDump?.(threads)
+    this.#onDump(threads)
   }
 
   #safepointMs(): number | undefined {
     const ns = findPerfData(this.#connection.target)?.facts?.safepointNs
     return ns === undefined ? undefined : ns / 1e6
-  }
-
-  #pathOf({ frames }: DumpedThread, idOf: (frame: string) => number | undefined): Int32Array {
-    const path = new Int32Array(frames.length)
-    for (const [i, frame] of frames.entries()) path[frames.length - 1 - i] = idOf(frame) ?? UNKNOWN_ID
-    return path
   }
 
   #idOf(frame: string): number {
@@ -154,9 +150,14 @@ export class ThreadDumps implements Sampler {
   facts(): Pick<Sampling, 'every' | 'dumps' | 'stoppedNs'> {
     const meanMs = (this.#lastAt - this.#firstAt) / Math.max(1, this.#dumps - 1)
     return {
-      every: Math.round(Math.max(this.#options.everyMs, meanMs) * 1e6),
+      every: Math.round(Math.max(this.#leastMs, meanMs) * 1e6),
       dumps: this.#dumps,
       stoppedNs: Math.round(this.#stoppedMs * 1e6),
     }
   }
+}
+
+/** Outermost first. */
+function pathOf({ frames }: DumpedThread, idOf: (frame: string) => number): Int32Array {
+  return Int32Array.from(frames, idOf).reverse()
 }
