@@ -5,17 +5,11 @@
 // gone between two looks at a thread is called again; one that was on the thread's stack every time may never return.
 // Dumps of all threads also show a worker that waits, outside of its task.
 
+import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import { narrowestRoot } from './narrowest.ts'
 import { isOfJdk, isUsableRoot, rootText } from './root-names.ts'
-
-/** A thread as a dump shows it: `package.Class.method`, innermost first. */
-export interface SeenStack {
-  /** Java thread id. */
-  readonly id: number
-  readonly frames: readonly string[]
-}
 
 export interface RootCandidate {
   /** As `--root` takes it, without quotes: every overload of the method. */
@@ -193,7 +187,7 @@ export class Looks {
   #last: ReadonlySet<number> | undefined
   count = 0
 
-  add(dump: readonly SeenStack[]): void {
+  add(dump: readonly Pick<DumpedThread, 'id' | 'frames'>[]): void {
     this.count++
     for (const { id, frames } of dump) {
       const always = this.#always.get(id)

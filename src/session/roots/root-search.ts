@@ -60,12 +60,8 @@ export interface FoundRoots {
   finish(): Promise<AllSamples>
 }
 
-export interface AllSamples {
-  readonly snapshot: Snapshot
-  readonly durationMs: number
-  /** The JVM has gone meanwhile. */
-  readonly hasEnded: boolean
-}
+/** Also of what was sampled later. */
+export type AllSamples = Pick<FoundRoots, 'snapshot' | 'durationMs' | 'hasEnded'>
 
 /**
  * @returns null if it was ended before it had begun to sample; the JVM is as it was
@@ -137,12 +133,19 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   // Once it has been sampled: a JVM that has just begun has compiled more of its methods by then.
   const wantsNames = options.withNames === true && !signal.aborted && !hasEnded
   const snapshot = session.snapshot()
+  const finish = async (): Promise<AllSamples> => {
+    clearTimeout(ending)
+    await session.leave()
+    return {
+      ...{ snapshot: session.snapshot(false), durationMs: session.status().elapsedMs },
+      hasEnded: session.ending?.how === 'target ended',
+    }
+  }
   let names = NO_NAMES
   try {
     if (wantsNames) names = await namesIn(connection, signal)
   } catch (error) {
-    clearTimeout(ending)
-    await session.leave()
+    await finish()
     throw error
   }
   const methodName = (id: number): MethodName => session.methodName(id)
@@ -155,14 +158,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     samplesNow: () => session.status().samples,
     goesOn,
     ended: session.ended,
-    async finish() {
-      clearTimeout(ending)
-      await session.leave()
-      return {
-        ...{ snapshot: session.snapshot(false), durationMs: session.status().elapsedMs },
-        hasEnded: session.ending?.how === 'target ended',
-      }
-    },
+    finish,
   }
 }
 

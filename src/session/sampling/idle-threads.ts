@@ -5,15 +5,9 @@
 // known by name is told by its shape: a thread of its own, outside of any pool, in which only some methods of the application lie
 // between the start of the thread and the wait.
 
+import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import { CPU, stateOf } from '../../cct/sample-states.ts'
-
-export interface WaitingThread {
-  /** `RUNNABLE`, `WAITING`, …; `CARRYING`: a virtual thread runs in its place. */
-  readonly state: string
-  /** `package.Class.method`, innermost first. */
-  readonly frames: readonly string[]
-}
 
 /** Native waits that no class of I/O has. */
 const NATIVE_WAITS =
@@ -61,7 +55,7 @@ const LAMBDA = /\$\$Lambda/
 const RUNNABLE = 1
 
 /** Whether a thread with Java frames waits for work. */
-export function isIdle({ state, frames }: WaitingThread): boolean {
+export function isIdle({ state, frames }: Pick<DumpedThread, 'state' | 'frames'>): boolean {
   if (state === 'CARRYING') return true
   if (!waits(state, frames)) return false
   const first = frames.findIndex((it) => !isJdkName(it))

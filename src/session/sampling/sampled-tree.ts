@@ -1,6 +1,7 @@
 // The tree that samples of a whole JVM build, and the names in it. Where samples come from is flight-recording.ts
 // and thread-dumps.ts.
 
+import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { CctBuilder } from '../../cct/builder.ts'
 import { snapshotOf, VIRTUAL } from '../../cct/snapshot.ts'
 import { StackWriter } from '../../cct/stacks.ts'
@@ -11,12 +12,7 @@ import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from '../../reve
 import { isOfJdk } from '../roots/root-names.ts'
 
 /** A thread as its sampler describes it. */
-export interface SampledThread {
-  /** Java thread id. */
-  readonly id: number
-  readonly name: string
-  readonly virtual: boolean
-}
+export type SampledThread = Pick<DumpedThread, 'id' | 'name' | 'virtual'>
 
 /** Virtual threads whose latest stacks are remembered: a JVM may have a million. */
 const VIRTUAL_STACKS = 1024

@@ -2,14 +2,11 @@
 
 import { describe, expect, it } from 'vitest'
 import type { MethodName, Snapshot, Tree } from '../../../src/cct/tree.ts'
-import {
-  type Candidates,
-  Looks,
-  rootCandidates,
-  type SeenStack,
-} from '../../../src/session/roots/root-candidates.ts'
+import { type Candidates, Looks, rootCandidates } from '../../../src/session/roots/root-candidates.ts'
 import { isOfJdk } from '../../../src/session/roots/root-names.ts'
 import { build, chain, Methods, treeOf } from '../../profile/trees.ts'
+
+type SeenStack = Parameters<Looks['add']>[0][number]
 
 /** Candidates of threads, by name and tree; thread n has id n, from 1. */
 function candidatesOf(
