@@ -1,12 +1,11 @@
 // What can go wrong with an export.
 
-import { EX_CANTCREAT, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, JfluidError, UsageError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { reasonOf } from '../profile/errors.ts'
 
 /** `--format` with a name nobody knows. */
-export class UnknownFormat extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class UnknownFormat extends UsageError {
   readonly hint: string
   constructor(name: string, known: readonly string[]) {
     super(`unknown export format ${JSON.stringify(name)}`)
@@ -15,8 +14,7 @@ export class UnknownFormat extends JfluidError {
 }
 
 /** Neither `--format` nor the name of the file says which one. */
-export class NoFormat extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoFormat extends UsageError {
   readonly hint: string
   constructor(path: string | undefined, known: readonly string[]) {
     const why = path === undefined ? 'there is no --format' : `${JSON.stringify(path)} ends like none of them`
@@ -26,8 +24,7 @@ export class NoFormat extends JfluidError {
 }
 
 /** The format has no way to say what the profile holds. */
-export class DoesNotFit extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class DoesNotFit extends UsageError {
   readonly hint = 'Take another format: json, csv and pprof hold every tree and cost.'
   constructor(format: string, what: string) {
     super(`format ${format} cannot hold ${what}`)
@@ -35,8 +32,7 @@ export class DoesNotFit extends JfluidError {
 }
 
 /** Bytes that are no text, on their way to a terminal. */
-export class BinaryOnTerminal extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BinaryOnTerminal extends UsageError {
   readonly hint: string
   constructor(format: string, extension: string) {
     super(`format ${format} is binary, and the output is a terminal`)
@@ -55,8 +51,7 @@ export class CannotWriteExport extends JfluidError {
 }
 
 /** A profile without traced calls, for a format of these. */
-export class NoTraceInProfile extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoTraceInProfile extends UsageError {
   readonly hint =
     'Record with --trace 3 to keep the first three calls of the root event by event, or take another format.'
   constructor(path: string, format: string) {
@@ -65,8 +60,7 @@ export class NoTraceInProfile extends JfluidError {
 }
 
 /** A profile of regions, for a format of trees. */
-export class NoTreeInProfile extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoTreeInProfile extends UsageError {
   readonly hint: string
   constructor(path: string, format: string) {
     super(`${path} holds the times of regions and no tree: there is nothing to write as ${format}`)

@@ -13,7 +13,7 @@
 // All numbers are per root call, except calls of the root, which are as many as there were. A `number %` of a time or of samples
 // holds of a difference only that is more than noise may be (`doubtOf`).
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import type { MethodName } from '../cct/tree.ts'
 import type { Metric, Unit } from '../measures/columns.ts'
 import type { Changes } from './changes.ts'
@@ -58,8 +58,7 @@ export interface Verdict {
 }
 
 /** A `--fail-if` that cannot be read. */
-export class BadCondition extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadCondition extends UsageError {
   readonly hint =
     "Write what is not to happen, as 'Foo.bar self > +10%', 'root total > 5ms' or 'Foo.bar calls < -1%'."
   /** @param at  where in the text */

@@ -65,37 +65,25 @@ export class CannotWriteProfile extends JfluidError {
 /** No code of the system: what lies at a path is followed or written to by nobody but who has put it there. */
 export const PLANTED = 'PLANTED'
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  [PLANTED]: 'another user has put a link or a pipe there, in a directory where anybody may',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'part of the path is not a directory',
+  ENOSPC: 'no space left on the device',
+  EDQUOT: 'disk quota exceeded',
+  EFBIG: 'the file is larger than it may be here',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'its symbolic links lead back to themselves',
+  EIO: 'the disk or the network behind it fails',
+  EROFS: 'the file system is read-only',
+}
+
 /** Of the code of a system error, what a person reads. */
 export function reasonOf(code: string): string {
-  switch (code) {
-    case 'ENOENT':
-      return 'no such file or directory'
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission denied'
-    case PLANTED:
-      return 'another user has put a link or a pipe there, in a directory where anybody may'
-    case 'EISDIR':
-      return 'it is a directory'
-    case 'ENOTDIR':
-      return 'part of the path is not a directory'
-    case 'ENOSPC':
-      return 'no space left on the device'
-    case 'EDQUOT':
-      return 'disk quota exceeded'
-    case 'EFBIG':
-      return 'the file is larger than it may be here'
-    case 'ENAMETOOLONG':
-      return 'the name is too long'
-    case 'ELOOP':
-      return 'its symbolic links lead back to themselves'
-    case 'EIO':
-      return 'the disk or the network behind it fails'
-    case 'EROFS':
-      return 'the file system is read-only'
-    default:
-      return code
-  }
+  return REASONS[code] ?? code
 }
 
 /** The `code` of a system error, `EACCES`. */

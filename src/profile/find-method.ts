@@ -1,14 +1,13 @@
 // Methods of a profile by what a user types: `Foo.bar`, `com.acme.Foo.bar`, with the parameters behind it where there are
 // several. `.`, `/` and `$` are one separator, as in the name of a root.
 
-import { EX_USAGE, JfluidError } from '../base/errors.ts'
+import { UsageError } from '../base/errors.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { isWait, signature } from './text.ts'
 
 /** A method that is in no tree: to a condition it would hold for ever. */
-export class NoSuchMethod extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NoSuchMethod extends UsageError {
   readonly hint: string
   constructor(method: string, close: readonly string[]) {
     super(`no method of the profile is '${method}'`)

@@ -7,13 +7,12 @@ import {
   EX_PROTOCOL,
   EX_TEMPFAIL,
   EX_UNAVAILABLE,
-  EX_USAGE,
   JfluidError,
+  UsageError,
 } from '../base/errors.ts'
 
 /** Not an address of a store. */
-export class BadPushUrl extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadPushUrl extends UsageError {
   constructor(
     why: string,
     readonly hint = 'Give the address of a store: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
@@ -23,8 +22,7 @@ export class BadPushUrl extends JfluidError {
 }
 
 /** A label that a store would refuse, or take for something else. */
-export class BadLabel extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadLabel extends UsageError {
   readonly hint =
     'Give a name of letters, digits and _, and a value without , { and }: --label region=eu-west'
   constructor(label: string, why: string) {
@@ -33,8 +31,7 @@ export class BadLabel extends JfluidError {
 }
 
 /** What the environment says for the store cannot be the value of an HTTP header. */
-export class BadPushCredentials extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadPushCredentials extends UsageError {
   readonly hint =
     'Set it to what the store has given you, without a line end and other control characters, or unset it.'
   constructor(variable: string) {
