@@ -28,13 +28,14 @@ export function featureOf(version: string | undefined): number | null {
 
 /** An attach that is refused, or did not come about. */
 export abstract class AttachError extends JfluidError {
-  readonly pid: number
-  /** A few words for a table, such as `attach is disabled`. */
-  readonly reason: string
-  constructor(pid: number, reason: string, message: string, options?: ErrorOptions) {
+  /** @param reason  a few words for a table, such as `attach is disabled` */
+  constructor(
+    readonly pid: number,
+    readonly reason: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
     super(message, options)
-    this.pid = pid
-    this.reason = reason
   }
 }
 

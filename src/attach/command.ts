@@ -209,10 +209,11 @@ function connectTo(to: string | AttachSocket): Socket {
 
 /** Loading of a Java agent failed; one class for each thing that can be done about it. */
 export abstract class AgentLoadError extends JfluidError {
-  readonly pid: number
-  constructor(pid: number, problem: string) {
+  constructor(
+    readonly pid: number,
+    problem: string,
+  ) {
     super(`JVM ${pid} did not load the agent: ${problem}`)
-    this.pid = pid
   }
 }
 
@@ -341,27 +342,13 @@ export async function loadAgent(
 }
 
 /** The JVM's agent properties: a place where a loaded agent can tell later clients that it is there. */
-export async function agentProperties(
-  connection: AttachConnection,
-  limits?: CommandOptions,
-): Promise<Map<string, string>> {
-  return await properties(connection, 'agentProperties', limits)
-}
+export const agentProperties = (connection: AttachConnection) => properties(connection, 'agentProperties')
 
 /** The JVM's system properties. */
-export async function systemProperties(
-  connection: AttachConnection,
-  limits?: CommandOptions,
-): Promise<Map<string, string>> {
-  return await properties(connection, 'properties', limits)
-}
+export const systemProperties = (connection: AttachConnection) => properties(connection, 'properties')
 
-async function properties(
-  connection: AttachConnection,
-  operation: string,
-  limits?: CommandOptions,
-): Promise<Map<string, string>> {
-  const { code, text, bytes } = await run(connection, operation, [], limits)
+async function properties(connection: AttachConnection, operation: string): Promise<Map<string, string>> {
+  const { code, text, bytes } = await run(connection, operation, [])
   if (code !== 0) throw new AttachProtocolError(operation, `code ${code}: ${text.trim()}`)
   return parseProperties(bytes.toString('latin1')) // Properties.store writes ISO 8859-1
 }

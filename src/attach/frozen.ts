@@ -8,6 +8,7 @@
 // The kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/freezer-subsystem.rst. Where the groups are not to be seen, as from another
 // container, the function of the kernel tells that the process waits in.
 
+import { dirname } from 'node:path'
 import { textOf } from '../base/visible.ts'
 
 /** do_freezer_trap of version 2 may be part of get_signal, in which a process else waits only when it is stopped, and is told so. */
@@ -33,4 +34,25 @@ export function frozenFiles(cgroup: string): string[] {
       return ['', '/unified'].map((below) => `/sys/fs/cgroup${below}${path}/cgroup.events`)
     return controllers!.split(',').includes('freezer') ? [`/sys/fs/cgroup/freezer${path}/freezer.state`] : []
   })
+}
+
+// Where a process's limits are (the kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cgroups.rst).
+
+/**
+ * Directories where a limit of a process may be, from its lines of /proc/<pid>/cgroup: `0::/a/b` of version 2,
+ * `8:pids:/a/b` of version 1. In a container the path may be the host's and lead nowhere, and the container's own group
+ * be what is mounted: that is the last of them.
+ *
+ * @param controller  pids, cpu
+ */
+export function controlGroups(cgroup: string, controller: string): string[] {
+  const groups: string[] = []
+  for (const [, controllers, path] of cgroup.matchAll(/^\d+:([^:\n]*):(\/.*)$/gm)) {
+    if (controllers !== '' && !controllers!.split(',').includes(controller)) continue
+    if (path!.startsWith('/..')) continue // outside of our own namespace of groups
+    const mounted = controllers === '' ? '/sys/fs/cgroup' : `/sys/fs/cgroup/${controller}`
+    for (let at = path!; at !== '/'; at = dirname(at)) groups.push(`${mounted}${at}`)
+    groups.push(mounted)
+  }
+  return groups
 }

@@ -2,7 +2,7 @@
 
 import { UsageError } from '../base/errors.ts'
 import type { Flags, SessionFlags } from '../options/table.ts'
-import { textOf } from '../session/doors/debugger-address.ts'
+import { textOf } from '../session/doors/debugger-port.ts'
 import { attachDoor, type OpenDoor } from '../session/doors/door.ts'
 import { asksFirst, type SessionRequest } from '../session/session-options.ts'
 import { jvmFor } from './wait-for.ts'

@@ -49,7 +49,6 @@ interface Wanted {
 }
 
 export class Chunk {
-  readonly #read: ReadAt
   readonly #begin: number
   #at: number
   #metadataAt = 0
@@ -59,8 +58,10 @@ export class Chunk {
   #header: ChunkHeader | null = null
 
   /** @param begin of the chunk in its file */
-  constructor(read: ReadAt, begin = 0) {
-    this.#read = read
+  constructor(
+    private readonly read: ReadAt,
+    begin = 0,
+  ) {
     this.#begin = begin
     this.#at = HEADER_BYTES
   }
@@ -83,10 +84,10 @@ export class Chunk {
    * @throws BadRecording
    */
   poll(sink: SampleSink): boolean {
-    const bytes = this.#read(this.#begin, HEADER_BYTES)
+    const bytes = this.read(this.#begin, HEADER_BYTES)
     if (bytes.length < HEADER_BYTES) return false // the file has just been made
     // If it was written while we read it, it may be half of the one and half of the other.
-    if (!this.#read(this.#begin, HEADER_BYTES).equals(bytes)) return false
+    if (!this.read(this.#begin, HEADER_BYTES).equals(bytes)) return false
     const header = parseChunkHeader(bytes)
     if (header === null || header.metadata === 0) return false
     if (header.size < this.#at) throw new BadRecording('a chunk has become smaller')
@@ -167,7 +168,7 @@ export class Chunk {
   }
 
   #bytes(at: number, length: number): Buffer {
-    const bytes = this.#read(this.#begin + at, length)
+    const bytes = this.read(this.#begin + at, length)
     if (bytes.length < length) throw new BadRecording('it ends in the middle of an event')
     return bytes
   }

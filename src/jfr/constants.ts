@@ -54,13 +54,11 @@ interface Pool {
 }
 
 export class Constants {
-  #types: Types
   #values: Values
   readonly #pools = new Map<string, Pool>()
   readonly #stacks = new Map<number, StackConstant>()
 
-  constructor(types: Types) {
-    this.#types = types
+  constructor(private types: Types) {
     this.#values = new Values(types)
   }
 
@@ -74,7 +72,7 @@ export class Constants {
     cursor.byte()
     for (let pools = cursor.count(); pools > 0; pools--) {
       const id = cursor.varint()
-      const type = this.#types.get(id)
+      const type = this.types.get(id)
       if (type === undefined) throw new BadRecording(`there are constants of type ${id}, which is none`)
       for (let left = cursor.count(); left > 0; left--) {
         const key = cursor.varint()
@@ -87,7 +85,7 @@ export class Constants {
 
   /** The JVM has described its types anew: more events, the same constants. */
   retype(types: Types): void {
-    this.#types = types
+    this.types = types
     this.#values = new Values(types)
   }
 
@@ -124,7 +122,7 @@ export class Constants {
       const field = type.fields[i]!
       if (field.name === 'truncated') truncated = value === 1
       else if (field.name === 'frames' && Array.isArray(value)) {
-        frames = framesOf(value, this.#types.get(field.type)!)
+        frames = framesOf(value, this.types.get(field.type)!)
       }
     }
     return { truncated, frames }

@@ -21,11 +21,13 @@ export interface StringKey {
 
 export class Cursor {
   at: number
-  readonly bytes: Buffer
   readonly end: number
 
-  constructor(bytes: Buffer, at = 0, end = bytes.length) {
-    this.bytes = bytes
+  constructor(
+    readonly bytes: Buffer,
+    at = 0,
+    end = bytes.length,
+  ) {
     this.at = at
     this.end = end
   }

@@ -11,11 +11,7 @@ export type Value = number | string | null | StringKey | readonly Value[]
 const DEEPEST = 8
 
 export class Values {
-  readonly #types: Types
-
-  constructor(types: Types) {
-    this.#types = types
-  }
+  constructor(private readonly types: Types) {}
 
   /** The fields of a structure or an event, one after the other. */
   struct(cursor: Cursor, { fields }: Type, depth = 0): Value[] {
@@ -86,7 +82,7 @@ export class Values {
 
   #type(field: Field, depth: number): Type {
     if (depth > DEEPEST) throw new BadRecording(`structures in ${field.name} have no end`)
-    const type = this.#types.get(field.type)
+    const type = this.types.get(field.type)
     if (type === undefined) throw new BadRecording(`field ${field.name} is of an unknown type`)
     return type
   }

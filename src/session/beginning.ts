@@ -14,14 +14,46 @@ import type { Pulse } from './pulse.ts'
 import { eventsOf, looksAhead, modeOf } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
 
-/** Of schemes a and b. */
+/**
+ * Of schemes a and b.
+ *
+ * @param onPhase    told what is being done, for progress
+ * @param recording  called when the target has been told to record
+ * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed. RootRefused
+ */
 export async function beginBelowRoots(
   engine: Engine,
   pulse: Pulse,
   onPhase: (phase: string) => void,
   recording: () => void,
 ): Promise<void> {
-  await new Beginning(engine, pulse, onPhase).run(recording)
+  const { agent, byHand, classLoads, installation, options, recorder, revealer, turns } = engine
+  engine.timeRoots()
+  onPhase('reading classes')
+  // Before the first redefinition, which may discard what has been compiled.
+  const past = looksAhead(options) ? compiledPast(await engine.door.executed()) : NO_PAST
+  await agent.enable()
+  await agent.watch(byHand.watchesJdk)
+  await turns.enqueue(async () => {
+    await installation.refreshClasses()
+    onPhase(instrumentingPhase(engine))
+    const roots = await turns.ask(() => revealer.start())
+    debug.reveal?.(foundText(engine))
+    await checkRegions(engine, roots)
+    await classLoads.beforeRecording(async () => {
+      // A redefinition is timed in ticks of which the length must be known.
+      await pulse.readStatus()
+      await hideHandleMembers(engine)
+      if (options.followThreads) await installHandOvers(engine)
+      if (eventsOf(options).tellsWaits) await installWaits(engine)
+      await installation.begin([...(await aheadOfRoots(engine, past)), roots])
+    })
+    await installation.catchUp()
+    await checkRefused(engine)
+    if (engine.regionTable !== null) recorder.reset()
+    await agent.go()
+    recording()
+  })
 }
 
 /** @throws RootRefused, RegionProblem: nothing would be recorded of that root */
@@ -56,113 +88,66 @@ export async function hideHandleMembers(engine: Engine): Promise<void> {
     )
 }
 
-class Beginning {
-  readonly #engine: Engine
-  readonly #pulse: Pulse
-  readonly #onPhase: (phase: string) => void
+function foundText({ options, revealer }: Engine): string {
+  const roots = revealer.roots
+    .report()
+    .map(({ text, methods, armed }) => `${text} ${armed ? 'not yet loaded' : `matches ${methods}`}`)
+  return `mode ${modeOf(options)}, scheme ${options.scheme}, filters ${options.include.length} in and ${options.exclude.length} out${options.jdk ? ', with the JDK' : ''}; ${some(roots)}`
+}
 
-  /** @param onPhase  told what is being done, for progress */
-  constructor(engine: Engine, pulse: Pulse, onPhase: (phase: string) => void) {
-    this.#engine = engine
-    this.#pulse = pulse
-    this.#onPhase = onPhase
+/** @throws RegionProblem */
+async function checkRegions(
+  { instrumenter, regionTable }: Engine,
+  { instrument }: Revelation,
+): Promise<void> {
+  if (regionTable === null) return
+  const bytes = await instrumenter.classBytes(instrument.map((it) => it.classId))
+  regionTable.check(instrument, bytes)
+}
+
+/**
+ * Scheme B: what the roots call, and what is known to run behind it, goes in with the roots,
+ * while nobody waits for it.
+ */
+async function aheadOfRoots({ options, revealer, turns }: Engine, past: Past): Promise<Revelation[]> {
+  const revelations: Revelation[] = []
+  if (!looksAhead(options)) return revelations
+  const steps = revealer.rootsWillRun(past)
+  for (;;) {
+    const { done, value } = await turns.ask(() => steps.next())
+    if (done) return revelations
+    revelations.push(value)
   }
+}
 
-  /**
-   * @param recording  called when the target has been told to record
-   * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed. RootRefused
-   */
-  async run(recording: () => void): Promise<void> {
-    const { agent, byHand, classLoads, installation, options, recorder, revealer, turns } = this.#engine
-    this.#engine.timeRoots()
-    this.#onPhase('reading classes')
-    // Before the first redefinition, which may discard what has been compiled.
-    const past = await this.#targetPast()
-    await agent.enable()
-    await agent.watch(byHand.watchesJdk)
-    await turns.enqueue(async () => {
-      await installation.refreshClasses()
-      this.#onPhase(instrumentingPhase(this.#engine))
-      const roots = await turns.ask(() => revealer.start())
-      debug.reveal?.(this.#foundText())
-      await this.#checkRegions(roots)
-      await classLoads.beforeRecording(async () => {
-        // A redefinition is timed in ticks of which the length must be known.
-        await this.#pulse.readStatus()
-        await hideHandleMembers(this.#engine)
-        if (options.followThreads) await this.#installHandOvers()
-        if (eventsOf(options).tellsWaits) await this.#installWaits()
-        await installation.begin([...(await this.#aheadOfRoots(past)), roots])
-      })
-      await installation.catchUp()
-      await checkRefused(this.#engine)
-      if (this.#engine.regionTable !== null) recorder.reset()
-      await agent.go()
-      recording()
-    })
-  }
-
-  #foundText(): string {
-    const { options, revealer } = this.#engine
-    const roots = revealer.roots
-      .report()
-      .map(({ text, methods, armed }) => `${text} ${armed ? 'not yet loaded' : `matches ${methods}`}`)
-    return `mode ${modeOf(options)}, scheme ${options.scheme}, filters ${options.include.length} in and ${options.exclude.length} out${options.jdk ? ', with the JDK' : ''}; ${some(roots)}`
-  }
-
-  /** @throws RegionProblem */
-  async #checkRegions({ instrument }: Revelation): Promise<void> {
-    const { instrumenter, regionTable } = this.#engine
-    if (regionTable === null) return
-    const bytes = await instrumenter.classBytes(instrument.map((it) => it.classId))
-    regionTable.check(instrument, bytes)
-  }
-
-  /**
-   * Scheme B: what the roots call, and what is known to run behind it, goes in with the roots,
-   * while nobody waits for it.
-   */
-  async #aheadOfRoots(past: Past): Promise<Revelation[]> {
-    const { options, revealer, turns } = this.#engine
-    const revelations: Revelation[] = []
-    if (!looksAhead(options)) return revelations
-    const steps = revealer.rootsWillRun(past)
-    for (;;) {
-      const { done, value } = await turns.ask(() => steps.next())
-      if (done) return revelations
-      revelations.push(value)
-    }
-  }
-
-  async #targetPast(): Promise<Past> {
-    const { door, options } = this.#engine
-    return looksAhead(options) ? compiledPast(await door.executed()) : NO_PAST
-  }
-
-  /** Before the roots: whatever they hand over is seen. */
-  async #installHandOvers(): Promise<void> {
-    const { classes, facts, installation, instrumenter, warnings } = this.#engine
-    const { tasks, unknown } = await handOverTasks(classes.bootClasses, (ids) => instrumenter.classBytes(ids))
-    await installation.install(tasks, [])
-    for (const kind of unknown) {
-      warnings.add(
-        `JDK ${facts.feature} hands work over in a way that is not known here (${kind}): it is not followed`,
-      )
-    }
-  }
-
-  async #installWaits(): Promise<void> {
-    const { classes, facts, installation, instrumenter, options, warnings } = this.#engine
-    const { tasks, unknown } = await waitTasks(
-      classes.bootClasses,
-      (ids) => instrumenter.classBytes(ids),
-      waitRecipe(facts.feature, options.jdk),
+/** Before the roots: whatever they hand over is seen. */
+async function installHandOvers({
+  classes,
+  facts,
+  installation,
+  instrumenter,
+  warnings,
+}: Engine): Promise<void> {
+  const { tasks, unknown } = await handOverTasks(classes.bootClasses, (ids) => instrumenter.classBytes(ids))
+  await installation.install(tasks, [])
+  for (const kind of unknown) {
+    warnings.add(
+      `JDK ${facts.feature} hands work over in a way that is not known here (${kind}): it is not followed`,
     )
-    await installation.install(tasks, [])
-    for (const kind of unknown) {
-      warnings.add(
-        `JDK ${facts.feature} waits in a way that is not known here (${kind}): that time is not told apart`,
-      )
-    }
+  }
+}
+
+async function installWaits(engine: Engine): Promise<void> {
+  const { classes, facts, installation, instrumenter, options, warnings } = engine
+  const { tasks, unknown } = await waitTasks(
+    classes.bootClasses,
+    (ids) => instrumenter.classBytes(ids),
+    waitRecipe(facts.feature, options.jdk),
+  )
+  await installation.install(tasks, [])
+  for (const kind of unknown) {
+    warnings.add(
+      `JDK ${facts.feature} waits in a way that is not known here (${kind}): that time is not told apart`,
+    )
   }
 }

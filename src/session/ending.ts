@@ -10,8 +10,7 @@ import { CLOSED_BY_US, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { callsWithoutProbes, mayCompare, NotSteady } from './bare-calls.ts'
 import type { Engine } from './engine.ts'
-import { whyLinkWasLost } from './lost-link.ts'
-import { answerInTime, FAR_DETACH_MS, TargetSilent } from './patience.ts'
+import { answerInTime, FAR_DETACH_MS, TargetSilent, whyLinkWasLost } from './patience.ts'
 import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
 import { eventsOf } from './session-options.ts'
@@ -42,16 +41,19 @@ export type Ending =
   | { readonly how: 'by itself'; readonly reason: string; readonly exitCode: number }
 
 export class SessionEnd {
-  readonly #engine: Engine
-  readonly #pulse: Pulse
-  readonly #span: Span
-  #ending: Ending | null = null
-  #isTruncated = false
-  #isStopping = false
-  #isOver = false
+  /** Null while it has not ended. */
+  ending: Ending | null = null
+  /** What was recorded is not all. */
+  isTruncated = false
+  /** We are leaving, or have left. */
+  isStopping = false
+  /** Nothing more is recorded. */
+  isOver = false
   #report: DetachReport | null = null
-  #facts: DetachFacts | null = null
-  #bare: BareCalls | null = null
+  /** What was seen after we had left; null if nobody looked, or could. */
+  facts: DetachFacts | null = null
+  /** Calls of roots at the end without probes below them; null if there was no reason for that. */
+  bareCalls: BareCalls | null = null
   /** What the agent has said last, if it has left us. */
   #farewell: string | undefined
   /** As it was when recording began; undefined if it cannot be seen. */
@@ -68,10 +70,11 @@ export class SessionEnd {
   /** Resolves when `detach` has ended, or failed. */
   readonly left: Promise<void>
 
-  constructor(engine: Engine, pulse: Pulse, span: Span) {
-    this.#engine = engine
-    this.#pulse = pulse
-    this.#span = span
+  constructor(
+    private readonly engine: Engine,
+    private readonly pulse: Pulse,
+    private readonly span: Span,
+  ) {
     this.#target = engine.process === null ? undefined : readTargetProcess(engine.process)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
@@ -84,16 +87,6 @@ export class SessionEnd {
     })
   }
 
-  /** Null while it has not ended. */
-  get ending(): Ending | null {
-    return this.#ending
-  }
-
-  /** What was recorded is not all. */
-  get isTruncated(): boolean {
-    return this.#isTruncated
-  }
-
   /**
    * Why the target has ended the session, where the link is lost.
    *
@@ -101,32 +94,12 @@ export class SessionEnd {
    * @returns null if the target has ended itself
    */
   async whyLeft(lost: string): Promise<string | null> {
-    return this.#ending?.how === 'by itself' ? this.#ending.reason : await this.#whyItEnded(lost)
-  }
-
-  /** We are leaving, or have left. */
-  get isStopping(): boolean {
-    return this.#isStopping
-  }
-
-  /** Nothing more is recorded. */
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  /** Calls of roots at the end without probes below them; null if there was no reason for that. */
-  get bareCalls(): BareCalls | null {
-    return this.#bare
-  }
-
-  /** What was seen after we had left; null if nobody looked, or could. */
-  get facts(): DetachFacts | null {
-    return this.#facts
+    return this.ending?.how === 'by itself' ? this.ending.reason : await this.#whyItEnded(lost)
   }
 
   /** Hears of a target that ends the session, or itself. What its agent says of it goes to `byTarget`. */
   listen(): void {
-    const { agent, recorder } = this.#engine
+    const { agent, recorder } = this.engine
     recorder.onEnded = (why) => this.byTarget(this.#reasonOf(why) ?? `code ${why}`)
     recorder.onError = (error) => {
       this.byTarget(error.message, error instanceof JfluidError ? error.exitCode : undefined)
@@ -142,7 +115,7 @@ export class SessionEnd {
 
   /** The target goes on without us. */
   byTarget(reason: string, exitCode?: number): void {
-    if (this.#isStopping || this.#ending !== null) return
+    if (this.isStopping || this.ending !== null) return
     debug.end?.(`the target ends the session: ${reason}`)
     this.#noteEndedByItself(reason, exitCode)
     this.#lost(reason)
@@ -150,8 +123,8 @@ export class SessionEnd {
 
   /** The program under `run` did not end by itself. */
   bySignal(signal: string): void {
-    this.#isTruncated = true
-    this.#engine.warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
+    this.isTruncated = true
+    this.engine.warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
   }
 
   /**
@@ -164,9 +137,9 @@ export class SessionEnd {
       this.#noteEndedByItself(reason, exitCode)
       return
     }
-    this.#isTruncated = true
-    this.#ending = { how: 'target ended' }
-    this.#engine.warnings.add(
+    this.isTruncated = true
+    this.ending = { how: 'target ended' }
+    this.engine.warnings.add(
       'the JVM ended while its roots were changed; this is what had been recorded of the old ones',
     )
   }
@@ -178,8 +151,8 @@ export class SessionEnd {
    * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
    */
   async detach(isLast = true): Promise<DetachReport | null> {
-    if (this.#isStopping) return this.#report
-    this.#isStopping = true
+    if (this.isStopping) return this.#report
+    this.isStopping = true
     try {
       await this.#detach(isLast)
     } finally {
@@ -191,18 +164,18 @@ export class SessionEnd {
   }
 
   async #detach(isLast: boolean): Promise<void> {
-    const { agent, door, turns } = this.#engine
+    const { agent, door, turns } = this.engine
     debug.end?.(isLast ? 'detach begins' : 'detach begins, another recording follows')
-    this.#pulse.stop()
-    if (isLast && !this.#isOver) await this.#compare()
+    this.pulse.stop()
+    if (isLast && !this.isOver) await this.#compare()
     turns.close()
-    const proof = isLast && !this.#isOver ? new Proof(this.#engine) : null
+    const proof = isLast && !this.isOver ? new Proof(this.engine) : null
     try {
-      if (!this.#isOver) await this.#leave(proof)
-      this.#isOver = true
+      if (!this.isOver) await this.#leave(proof)
+      this.isOver = true
       door.leave()
-      if (this.#report !== null) this.#facts = (await proof?.left(this.#report)) ?? null
-      if (this.#facts !== null) debug.end?.(factsText(this.#facts))
+      if (this.#report !== null) this.facts = (await proof?.left(this.#report)) ?? null
+      if (this.facts !== null) debug.end?.(factsText(this.facts))
     } finally {
       agent.close() // whatever has gone wrong: the agent leaves once it sees us gone
     }
@@ -211,17 +184,17 @@ export class SessionEnd {
 
   /** Without it the detach goes on, and meets what has gone wrong with the target. */
   async #compare(): Promise<void> {
-    if (!mayCompare(this.#engine, this.#span)) return
+    if (!mayCompare(this.engine, this.span)) return
     try {
-      await answerInTime(this.#pulse.readStatus(), this.#engine.pid, COMPARE_MS)
-      this.#span.end()
-      const calls = callsWithoutProbes(this.#engine, this.#span)
-      this.#bare = await answerInTime(calls, this.#engine.pid, COMPARE_MS)
+      await answerInTime(this.pulse.readStatus(), this.engine.pid, COMPARE_MS)
+      this.span.end()
+      const calls = callsWithoutProbes(this.engine, this.span)
+      this.bareCalls = await answerInTime(calls, this.engine.pid, COMPARE_MS)
     } catch (error) {
       const isMetAgain = error instanceof LinkLost || error instanceof TargetSilent
       debug.end?.(`root calls without probes: ${String(error)}`)
       const why = error instanceof NotSteady ? error.message : String(error)
-      if (!isMetAgain) this.#engine.warnings.add(`charged/bare is not known: ${why}`)
+      if (!isMetAgain) this.engine.warnings.add(`charged/bare is not known: ${why}`)
     }
   }
 
@@ -232,22 +205,22 @@ export class SessionEnd {
   }
 
   async #readAll(): Promise<void> {
-    const { installation, options, recorder } = this.#engine
+    const { installation, options, recorder } = this.engine
     installation.settle()
-    const isWhole = await recorder.finish(eventsOf(options).tellsTime ? this.#span.endTicks : 0)
+    const isWhole = await recorder.finish(eventsOf(options).tellsTime ? this.span.endTicks : 0)
     debug.end?.(`the recorder has read ${isWhole ? 'all events' : 'the events that have come'}`)
     if (!isWhole) this.#noteMissing()
     this.#hasRead()
   }
 
   async #leave(proof: Proof | null): Promise<void> {
-    const { agent, door, pid, turns, warnings } = this.#engine
+    const { agent, door, pid, turns, warnings } = this.engine
     const patienceMs = door.elsewhere === undefined ? undefined : FAR_DETACH_MS
     try {
       await answerInTime(turns.idle(), pid)
       debug.end?.('questions of the target are answered')
-      await answerInTime(this.#pulse.readStatus(), pid)
-      this.#span.end()
+      await answerInTime(this.pulse.readStatus(), pid)
+      this.span.end()
       proof?.willRestore()
       const restored = proof === null ? null : await answerInTime(agent.restore(), pid, patienceMs)
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
@@ -268,7 +241,7 @@ export class SessionEnd {
         throw error
       })
       debug.end?.(reportText('detached', this.#report))
-      this.#ending = { how: 'detached' }
+      this.ending = { how: 'detached' }
       const { profilerFailure } = this.#report
       if (profilerFailure !== undefined) warnings.add(`the profiler failed: ${profilerFailure}`)
     } catch (error) {
@@ -276,7 +249,7 @@ export class SessionEnd {
       if (error instanceof TargetSilent) {
         // What was recorded is worth more than the answer; the agent leaves once it sees us gone.
         warnings.add(error.message)
-        this.#ending = { how: 'target silent' }
+        this.ending = { how: 'target silent' }
       } else if (error instanceof LinkLost) {
         const why = await this.#whyItEnded(error.reason)
         if (why !== null) this.#noteEndedByItself(why)
@@ -292,18 +265,18 @@ export class SessionEnd {
 
   /** Of a buffer that comes over a network. What the JVM's end cuts off is told as that. */
   #noteMissing(): void {
-    if (this.#ending?.how === 'target ended') return
-    this.#isTruncated = true
-    this.#engine.warnings.add('the connection ended before all events had come: the last ones are missing')
+    if (this.ending?.how === 'target ended') return
+    this.isTruncated = true
+    this.engine.warnings.add('the connection ended before all events had come: the last ones are missing')
   }
 
   async #linkClosed(reason: string): Promise<void> {
     // As it should, or during a detach, which sees it, too: nobody is to wait for what the process does.
-    if (reason === CLOSED_BY_US || this.#isStopping || this.#ending !== null) return
+    if (reason === CLOSED_BY_US || this.isStopping || this.ending !== null) return
     const why = await this.#whyItEnded(reason)
     debug.end?.(`the link was closed (${reason}): ${why ?? 'the JVM has ended'}`)
     if (why !== null) this.byTarget(why)
-    if (this.#isStopping || this.#ending !== null) return
+    if (this.isStopping || this.ending !== null) return
     this.#noteTargetEnded()
     const what = this.#isElsewhere ? 'the connection was closed, the JVM has probably ended' : 'the JVM ended'
     this.#lost(reason === LINK_CLOSED ? what : `${what} (${reason})`)
@@ -316,7 +289,7 @@ export class SessionEnd {
 
   /** Null if the JVM has ended. The agent's farewell is lost if we were just writing to it: the buffer may tell, too. */
   async #whyItEnded(lost: string): Promise<string | null> {
-    const told = await this.#engine.recorder.stats().then(
+    const told = await this.engine.recorder.stats().then(
       (stats) => this.#reasonOf(stats.ended),
       () => undefined,
     )
@@ -324,21 +297,21 @@ export class SessionEnd {
   }
 
   #noteEndedByItself(reason: string, exitCode = EX_TEMPFAIL): void {
-    this.#isTruncated = true
-    this.#ending = { how: 'by itself', reason, exitCode }
-    this.#engine.warnings.add(`the session ended by itself: ${reason}`)
+    this.isTruncated = true
+    this.ending = { how: 'by itself', reason, exitCode }
+    this.engine.warnings.add(`the session ended by itself: ${reason}`)
   }
 
   #noteTargetEnded(): void {
-    this.#ending = { how: 'target ended' }
-    if (this.#engine.options.liveness) {
-      this.#engine.warnings.add(
+    this.ending = { how: 'target ended' }
+    if (this.engine.options.liveness) {
+      this.engine.warnings.add(
         'the JVM ended by itself: what was alive is told as it was up to half a second before, and objects made later are not',
       )
     }
-    if (this.#engine.options.untilExit) return
-    this.#isTruncated = true
-    this.#engine.warnings.add(
+    if (this.engine.options.untilExit) return
+    this.isTruncated = true
+    this.engine.warnings.add(
       this.#isElsewhere
         ? 'the connection was closed while the JVM was profiled, and whether that has ended cannot be seen from here; this is what had been recorded'
         : 'the JVM ended while it was profiled; this is what had been recorded',
@@ -347,15 +320,15 @@ export class SessionEnd {
 
   /** Nothing is known of the JVM but what its agent says. */
   get #isElsewhere(): boolean {
-    return this.#engine.door.elsewhere !== undefined
+    return this.engine.door.elsewhere !== undefined
   }
 
   #lost(reason: string): void {
-    const { turns } = this.#engine
-    this.#isOver = true
+    const { turns } = this.engine
+    this.isOver = true
     turns.close()
-    this.#span.end()
-    this.#pulse.stop()
+    this.span.end()
+    this.pulse.stop()
     this.#endWith(reason)
   }
 }

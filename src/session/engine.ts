@@ -7,14 +7,14 @@ import { readTargetProcess } from '../attach/target-process.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { isJdkName } from '../base/jdk-names.ts'
 import { thousands } from '../base/thousands.ts'
+import type { Recipe } from '../instrument/class.ts'
 import { SiteNumbers } from '../instrument/sites.ts'
 import { PROBES } from '../measures/probes.ts'
 import { inOneLine } from '../reveal/errors.ts'
 import { Revealer } from '../reveal/revealer.ts'
-import type { Agent, LoadedClasses } from '../wire/agent.ts'
-import type { AgentFacts, AgentStatus } from '../wire/messages.ts'
-import { Arming } from './adaptive/arming.ts'
-import { ClassFinder } from './adaptive/classes.ts'
+import type { Agent } from '../wire/agent.ts'
+import type { AgentFacts, AgentStatus, LoadedClasses } from '../wire/messages.ts'
+import { Arming, ClassFinder } from './adaptive/arming.ts'
 import { Inside } from './adaptive/inside.ts'
 import { memorySlowness } from './adaptive/memory-latency.ts'
 import { compiledSince, type JvmSize } from './adaptive/pause.ts'
@@ -22,9 +22,7 @@ import type { TargetClock } from './clock.ts'
 import { ByHand } from './code/by-hand.ts'
 import { ClassLoads } from './code/class-loads.ts'
 import { Installation, type Workshop } from './code/installation.ts'
-import { Instrumenter } from './code/instrumenter.ts'
-import { nameInTarget } from './code/names-in-target.ts'
-import { recipeOf } from './code/recipe.ts'
+import { Instrumenter, isTimed, type Task } from './code/instrumenter.ts'
 import type { RegionTable } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
 import { MOST_METHODS } from './limits.ts'
@@ -34,7 +32,7 @@ import { type CodeAccess, openCode, seesProbes } from './proof.ts'
 import type { Recorder } from './recorder/recorder.ts'
 import { RootWatch } from './roots/root-watch.ts'
 import { eventsOf, firstPlacedOf, keepsTrees, modeOf, type SessionOptions } from './session-options.ts'
-import { TargetClasses } from './target-classes.ts'
+import { sourceName, TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
 
@@ -104,8 +102,8 @@ export class Engine {
     // HotSpot verifies redefined classes of every loader but the bootstrap one.
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
-      recipe: regionTable ?? recipeOf(options, facts.feature, this.sites),
-      onTasks: (tasks) => nameInTarget(tasks, this),
+      recipe: regionTable ?? this.#recipe(),
+      onTasks: (tasks) => this.#nameInTarget(tasks),
       readyFirst: isAdaptive,
     })
     const { intrinsics } = PROBES[modeOf(options)]
@@ -223,6 +221,18 @@ export class Engine {
     this.installation.unloaded(gone)
     for (const id of gone) this.instrumenter.classUnloaded(id)
     this.classes.unloaded(gone, loaders, (id) => this.revealer.methods.hasMethodsOf(id))
+  }
+
+  /** What the probes tell. */
+  #recipe(): Recipe {
+    const recipe = PROBES[modeOf(this.options)].recipe(this.options, this.facts.feature)
+    return this.sites === null ? recipe : { ...recipe, sites: this.sites }
+  }
+
+  /** Before these go in: a profiler of the user's asks what methods are called. */
+  #nameInTarget(tasks: readonly Task[]): void {
+    if (this.options.profiler === undefined) return
+    this.agent.names(tasks.filter(isTimed).map((it) => ({ ...it, className: sourceName(it.className) })))
   }
 
   #watchRoots(): RootWatch {

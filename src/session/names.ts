@@ -4,36 +4,22 @@ import { allocationName, isClassId } from '../cct/allocation.ts'
 import type { CallTable } from '../cct/call-ids.ts'
 import { COLLAPSED } from '../cct/nodes.ts'
 import { COLLAPSED_NAME, type MethodName, type Snapshot, type Tree } from '../cct/tree.ts'
-import type { SiteNumbers } from '../instrument/sites.ts'
 import { METRICS } from '../measures/columns.ts'
-import type { Revealer } from '../reveal/revealer.ts'
-import type { Inside } from './adaptive/inside.ts'
 import { type WaitedClass, waitName } from './code/wait-points.ts'
-import type { Recorder } from './recorder/recorder.ts'
-import { firstMethodOf, modeOf, type SessionOptions } from './session-options.ts'
-import { sourceName, type TargetClasses } from './target-classes.ts'
+import type { Engine } from './engine.ts'
+import { firstMethodOf, modeOf } from './session-options.ts'
+import { sourceName } from './target-classes.ts'
 
-export interface NameSources {
-  readonly options: SessionOptions
-  readonly revealer: Pick<Revealer, 'methods'>
-  readonly classes: TargetClasses
-  readonly recorder: Recorder
-  /** Null unless call sites are told. */
-  readonly sites: SiteNumbers | null
-  /** Null but with scheme adaptive: of rows that are only sampled. */
-  readonly inside: Inside | null
-}
+type NameSources = Pick<Engine, 'options' | 'revealer' | 'classes' | 'recorder' | 'sites' | 'inside'>
 
 export class Names {
-  readonly #from: NameSources
   readonly #firstMethod: number
   /** What ids of waiting stand for. */
   readonly #waited = new Map<number, WaitedClass>()
   /** What ids of nodes stand for, of the latest picture; null where that is methods. */
   #calls: CallTable | null = null
 
-  constructor(from: NameSources) {
-    this.#from = from
+  constructor(private readonly from: NameSources) {
     this.#firstMethod = firstMethodOf(from.options)
   }
 
@@ -55,7 +41,7 @@ export class Names {
   of(id: number): MethodName {
     if (this.#calls === null) return this.#ownName(id)
     const name = this.#ownName(this.#calls.method[id] ?? 0)
-    const site = this.#from.sites?.site(this.#calls.site[id] ?? 0)
+    const site = this.from.sites?.site(this.#calls.site[id] ?? 0)
     // The JVM calls these by itself, where a class is first used.
     if (site === undefined || name.method === '<clinit>') return name
     return { ...name, bci: site.bci, ...(site.line !== undefined && { line: site.line }) }
@@ -67,16 +53,16 @@ export class Names {
     for (let id = 1; id < this.#firstMethod; id++) names[id] = this.of(id)
     const methods = this.#calls
       ? this.#calls.method.keys()
-      : Array.from(this.#from.revealer.methods, ({ id }) => id)
-    const areClasses = METRICS[modeOf(this.#from.options)].hasClasses
+      : Array.from(this.from.revealer.methods, ({ id }) => id)
+    const areClasses = METRICS[modeOf(this.from.options)].hasClasses
     for (const id of methods) if (id > 0 && !(areClasses && isClassId(id))) names[id] = this.of(id)
-    for (const [id, name] of this.#from.inside?.names() ?? []) names[id] = name
-    for (const id of this.#from.recorder.classNames.keys()) names[id] = this.of(id)
+    for (const [id, name] of this.from.inside?.names() ?? []) names[id] = name
+    for (const id of this.from.recorder.classNames.keys()) names[id] = this.of(id)
     return names
   }
 
   #ownName(id: number): MethodName {
-    const { options, recorder } = this.#from
+    const { options, recorder } = this.from
     if (id === COLLAPSED) return COLLAPSED_NAME
     if (id < this.#firstMethod) return waitName(id, this.#waited.get(id))
     if (METRICS[modeOf(options)].hasClasses && isClassId(id))
@@ -86,7 +72,7 @@ export class Names {
 
   /** Of a method's own id. */
   ofMethod(id: number): MethodName {
-    const { revealer, classes, inside } = this.#from
+    const { revealer, classes, inside } = this.from
     if (!revealer.methods.has(id)) return inside?.name(id) ?? madeUp(id)
     const m = revealer.methods.get(id)
     return {

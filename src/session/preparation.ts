@@ -10,9 +10,9 @@ import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { createRing } from '../events/ring.ts'
 import { chunksOffset } from '../events/ring-layout.ts'
 import { PROBES } from '../measures/probes.ts'
-import { Agent, type LoadedClasses } from '../wire/agent.ts'
+import { Agent } from '../wire/agent.ts'
 import { AgentRefused, LinkLost, type Meeting, newToken } from '../wire/link.ts'
-import type { AgentFacts } from '../wire/messages.ts'
+import type { AgentFacts, LoadedClasses } from '../wire/messages.ts'
 import { memorySlowness } from './adaptive/memory-latency.ts'
 import { TargetClock } from './clock.ts'
 import { FOLLOWED_CLASSES } from './code/hand-over-points.ts'
@@ -91,16 +91,15 @@ type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem
 const FIRST_ANSWERS_MS = 10_000
 
 export class Preparation {
-  readonly #door: OpenDoor
-  readonly #options: SessionRequest
   readonly #agent: Agent
   /** Events tell something else than when it was. */
   readonly #counts: boolean
   #starting: Promise<Recorder> | undefined
 
-  constructor(door: OpenDoor, options: SessionRequest) {
-    this.#door = door
-    this.#options = options
+  constructor(
+    private readonly door: OpenDoor,
+    private readonly options: SessionRequest,
+  ) {
     this.#agent = new Agent(door.link)
     this.#counts = !eventsOf(options).tellsTime
   }
@@ -110,8 +109,8 @@ export class Preparation {
    * @throws TooManyMethods, RootNotFound and other errors of the revealer
    */
   async prepare(onPhase: (phase: string) => void): Promise<Prepared> {
-    const door = this.#door
-    const options = this.#options
+    const door = this.door
+    const options = this.options
     const agent = this.#agent
     const { elsewhere } = door
     const greeted = this.#heard(agent.hello())
@@ -164,9 +163,9 @@ export class Preparation {
    */
   async abandon(answers = true): Promise<void> {
     // The first error is the one to tell, and a silent target must not keep it from being told.
-    if (answers) await answerInTime(this.#agent.detach(), this.#door.pid ?? 0).catch(() => {})
+    if (answers) await answerInTime(this.#agent.detach(), this.door.pid ?? 0).catch(() => {})
     this.#agent.close()
-    this.#door.leave()
+    this.door.leave()
     await this.#starting?.then(
       (recorder) => recorder.stop(),
       () => {}, // it is the first error, or came after it
@@ -175,7 +174,7 @@ export class Preparation {
 
   /** Before events come, what a network that is away would never tell. */
   async #heard<T>(answer: Promise<T>): Promise<T> {
-    if (this.#door.elsewhere === undefined) return await answer
+    if (this.door.elsewhere === undefined) return await answer
     try {
       return await answerInTime(answer, 0, FIRST_ANSWERS_MS)
     } catch (problem) {
@@ -185,7 +184,7 @@ export class Preparation {
 
   /** Makes the buffer, and a recorder that opens it. Nothing is written into it before `go`. */
   #openRing(ring: string): OpeningRing {
-    const { acting, dir, owner } = this.#door
+    const { acting, dir, owner } = this.door
     try {
       const layout = { chunkBytes: CHUNK_BYTES, ...this.#sizes, name: join(dir, RING) }
       acting(() => createRing(ring, { ...layout, ...(owner && { owner }) }))
@@ -199,7 +198,7 @@ export class Preparation {
 
   /** Once its recorder is there, too, both sides have it open. */
   async #shareRing(facts: AgentFacts, ring: OpeningRing) {
-    const door = this.#door
+    const door = this.door
     if ('problem' in ring) return await this.#whyNoRing(ring.problem, join(door.inside, RING))
     const { recorder: opened } = ring
     const configured = this.#configure(join(door.dir, RING), door.perf(door.pid ?? facts.pid))
@@ -225,7 +224,7 @@ export class Preparation {
   }
 
   #startRecorder(ring: string | MirrorOffer): Promise<Recorder> {
-    const options = this.#options
+    const options = this.options
     this.#starting = Recorder.start({
       ring,
       executed: this.#counts,
@@ -242,14 +241,14 @@ export class Preparation {
 
   /** Of the buffer. One that is sent has no trees. */
   get #sizes(): { readonly chunkCount: number; readonly blockCount: number } {
-    const hasTrees = this.#door.elsewhere === undefined && keepsTrees(this.#options)
+    const hasTrees = this.door.elsewhere === undefined && keepsTrees(this.options)
     return hasTrees
       ? { chunkCount: CHUNKS_BESIDE_TREES, blockCount: FIRST_BLOCKS }
       : { chunkCount: CHUNK_COUNT, blockCount: 0 }
   }
 
   #configure(ring: string, perf: PerfCounter) {
-    const options = this.#options
+    const options = this.options
     const { chunkCount, blockCount } = this.#sizes
     return this.#agent.configure({
       ring,
@@ -278,7 +277,7 @@ export class Preparation {
     onPhase: (phase: string) => void,
     isAdaptive: boolean,
   ): Promise<Pick<Prepared, 'calibration' | 'regionTable'>> {
-    const { regions } = this.#options
+    const { regions } = this.options
     if (regions !== undefined) {
       onPhase('calibrating')
       const { session, innerTicks, outerTicks } = await this.#agent.timeRegions(CALIBRATION_MS)

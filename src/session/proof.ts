@@ -188,7 +188,6 @@ function isSame(held: HeldCode | null, code: Code): boolean {
 
 /** One detach, looked at from its begin to its end. */
 export class Proof {
-  readonly #engine: Engine
   readonly #begun = performance.now()
   /** While the agent was there, and so no other client's: before and after it gave classes their code. */
   readonly #before: (Remains | null)[] = []
@@ -196,15 +195,13 @@ export class Proof {
   /** By class. */
   readonly #own = new Map<number, readonly OwnMethod[]>()
 
-  constructor(engine: Engine) {
-    this.#engine = engine
-  }
+  constructor(private readonly engine: Engine) {}
 
   /** Parses what the code will be compared with: beside the restoration it would make that longer (decision 111). */
   willRestore(): void {
-    this.#before.push(remainsOf(this.#engine.process))
+    this.#before.push(remainsOf(this.engine.process))
     try {
-      for (const it of known(this.#engine.instrumenter.classesBefore()).slice(0, CLASSES_AT_ONCE))
+      for (const it of known(this.engine.instrumenter.classesBefore()).slice(0, CLASSES_AT_ONCE))
         this.#own.set(it.id, probedMethods(it))
     } catch {
       // Met again, and told, when it is compared.
@@ -213,13 +210,13 @@ export class Proof {
 
   /** The target has its code back, and the agent is still there. */
   async restored(): Promise<void> {
-    const { instrumenter } = this.#engine
+    const { instrumenter } = this.engine
     try {
       const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
       const comparing = within(
         ANSWER_MS,
         compareCode(
-          this.#engine.openCode(),
+          this.engine.openCode(),
           instrumenter.classesBefore(),
           (it) => this.#own.get(it.id) ?? probedMethods(it),
         ),
@@ -228,7 +225,7 @@ export class Proof {
       await turnOfTheLoop() // the agent is asked first
       this.#lookAtThreads()
       this.#code = await comparing
-      if (this.#engine.seesProbes === false && this.#code.different.length === 0)
+      if (this.engine.seesProbes === false && this.#code.different.length === 0)
         this.#code = { ...NOTHING, unchecked: 'the comparison saw none of the probes while they were there' }
     } catch (error) {
       // The detach goes on: what could not be looked at is said.
@@ -240,7 +237,7 @@ export class Proof {
 
   /** It may have begun some to give classes their code. */
   #lookAtThreads(): void {
-    const { process } = this.#engine
+    const { process } = this.engine
     const [first] = this.#before
     if (process === null || !first) return
     this.#before.push({ ...first, threads: [...(ourThreads(process)?.keys() ?? [])] })
@@ -248,7 +245,7 @@ export class Proof {
 
   /** The agent has been told to go. @returns null if the target has gone itself */
   async left(report: DetachReport): Promise<DetachFacts | null> {
-    const { agent, door, pausesKnown, process } = this.#engine
+    const { agent, door, pausesKnown, process } = this.engine
     const isClosed = await within(
       GONE_MS,
       agent.closed.then(() => true),

@@ -3,9 +3,9 @@
 import { LinkLost } from '../wire/link.ts'
 import type { Controller } from './adaptive/controller.ts'
 import type { Engine } from './engine.ts'
+import { stopOf } from './patience.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
 import { treesFullWarning } from './session-profile.ts'
-import { stopOf } from './stopped-target.ts'
 
 const STATUS_MS = 500
 /** A target that says nothing for so long may be stopped. */
@@ -18,50 +18,40 @@ const ROOT_TICKS = 2
 const MORE_ROOTS_TICKS = 20
 
 export class Pulse {
-  readonly #engine: Engine
-  readonly #controller: Controller | null
   #timer: NodeJS.Timeout | undefined
   #stopped = false
   #ticks = 0
   /** The roots are being looked at, which waits for the target and the revealer. */
   #looking = false
-  #hasRecorded = false
+  /** Whether it has seen that something was recorded, even if that has been forgotten. */
+  hasRecorded = false
   /** When a status was asked for that has not come; null if none is due. */
   #askedAt: number | null = null
-  #note: string | null = null
+  /** Why the target says nothing; null while it does. */
+  note: string | null = null
   /** The process was seen to be stopped since it last gave its status. */
   #wasStopped = false
 
   /** @param controller  goes on and ends with it */
-  constructor(engine: Engine, controller: Controller | null) {
-    this.#engine = engine
-    this.#controller = controller
-  }
-
-  /** Whether it has seen that something was recorded, even if that has been forgotten. */
-  get hasRecorded(): boolean {
-    return this.#hasRecorded
-  }
-
-  /** Why the target says nothing; null while it does. */
-  get note(): string | null {
-    return this.#note
-  }
+  constructor(
+    private readonly engine: Engine,
+    private readonly controller: Controller | null,
+  ) {}
 
   start(): void {
     if (this.#stopped) return
     this.#timer = setInterval(() => void this.#tick(), STATUS_MS)
-    this.#controller?.start()
+    this.controller?.start()
   }
 
   stop(): void {
     this.#stopped = true
     clearInterval(this.#timer)
-    this.#controller?.stop()
+    this.controller?.stop()
   }
 
   async readStatus(): Promise<void> {
-    const { agent, clock, inside, installation, recorder, targetState, turns } = this.#engine
+    const { agent, clock, inside, installation, recorder, targetState, turns } = this.engine
     const status = await agent.status()
     clock.update(status.clock)
     targetState.take(status)
@@ -71,34 +61,34 @@ export class Pulse {
     if (status.survivors !== null) recorder.survivors(status.survivors)
     const { unloaded } = status
     if (unloaded.classes.length + unloaded.loaders.length > 0)
-      void turns.enqueue(() => this.#engine.unloaded(unloaded))
+      void turns.enqueue(() => this.engine.unloaded(unloaded))
   }
 
   async #tick(): Promise<void> {
     if (this.#stopped) return
-    const { options, recorder, rootWatch, turns, warnings } = this.#engine
+    const { options, recorder, rootWatch, turns, warnings } = this.engine
     if (this.#askedAt !== null) {
       // One question at a time: a target that is stopped would have hundreds to answer when it goes on.
       const silence = this.#silence()
       if (silence !== null) this.#wasStopped = true
-      this.#note = performance.now() - this.#askedAt < SILENT_MS ? null : silence
+      this.note = performance.now() - this.#askedAt < SILENT_MS ? null : silence
       return
     }
     this.#askedAt = performance.now()
     try {
       await this.readStatus().finally(() => {
         this.#askedAt = null
-        this.#note = null
+        this.note = null
       })
-      if (++this.#ticks === 1) void this.#engine.openCode()
+      if (++this.#ticks === 1) void this.engine.openCode()
       // In a turn: a redefinition, or the end, waits for it.
-      if (this.#ticks === REHEARSAL_TICK && this.#controller !== null)
-        void turns.enqueue(() => this.#engine.rehearseProof())
+      if (this.#ticks === REHEARSAL_TICK && this.controller !== null)
+        void turns.enqueue(() => this.engine.rehearseProof())
       if (this.#ticks % ROOT_TICKS === 0) this.#findRoots()
       const stats = await recorder.stats()
-      if (stats.events > 0) this.#hasRecorded = true
+      if (stats.events > 0) this.hasRecorded = true
       if (stats.collapsed > 0) warnings.add(collapsedWarning(options))
-      const treesFull = treesFullWarning(this.#engine, stats)
+      const treesFull = treesFullWarning(this.engine, stats)
       if (treesFull !== null) warnings.add(treesFull)
       if (this.#looking) return
       this.#looking = true
@@ -114,7 +104,7 @@ export class Pulse {
 
   /** Where no class that is loaded is heard of, those of roots that are not there yet are looked for. */
   #findRoots(): void {
-    const { arming, inside, installation, revealer, turns } = this.#engine
+    const { arming, inside, installation, revealer, turns } = this.engine
     if (arming === null) return
     // Another loader may have a class of that name later, or a wildcard match another class.
     const areThere = revealer.roots.progress().every((it) => it.ids.size > 0 || it.failed)
@@ -126,7 +116,7 @@ export class Pulse {
   }
 
   #silence(): string | null {
-    const { process } = this.#engine
+    const { process } = this.engine
     const stop = process === null ? null : stopOf(process)
     return stop === null ? null : `JVM ${process} is ${stop.how}: nothing is recorded until it goes on`
   }

@@ -10,21 +10,19 @@ import type { Span } from './span.ts'
 import { sourceName } from './target-classes.ts'
 
 export class Questions {
-  readonly #engine: Engine
-  readonly #span: Span
   readonly #firsts = new Set<number>()
   readonly #changed = new Set<number>()
   /** Classes that have lost their probes, and when, in ms from the start of recording. */
   readonly #lost = new Map<number, number>()
 
-  constructor(engine: Engine, span: Span) {
-    this.#engine = engine
-    this.#span = span
-  }
+  constructor(
+    private readonly engine: Engine,
+    private readonly span: Span,
+  ) {}
 
   /** @param ended  told why the target has ended the session */
   listen(ended: (reason: string) => void): void {
-    const { agent, classLoads, names, revealer } = this.#engine
+    const { agent, classLoads, names, revealer } = this.engine
     agent.listen({
       first: (id) => this.#firstInvocation(id),
       reflect: (request, classId, name, descriptor) =>
@@ -43,7 +41,7 @@ export class Questions {
   #firstInvocation(id: number): void {
     this.#firsts.add(id)
     if (this.#firsts.size > 1) return
-    const { installation, revealer, turns } = this.#engine
+    const { installation, revealer, turns } = this.engine
     void turns.enqueue(async () => {
       await installation.refreshClasses()
       const ids = [...this.#firsts]
@@ -56,7 +54,7 @@ export class Questions {
 
   /** A thread is about to call what no bytecode names, and waits. */
   #namelessCall(request: number, reveal: () => Revelation | Promise<Revelation>): void {
-    const { agent, installation, turns } = this.#engine
+    const { agent, installation, turns } = this.engine
     void turns.enqueue(async () => {
       try {
         await installation.refreshClasses()
@@ -69,10 +67,10 @@ export class Questions {
 
   /** Another agent has redefined the class: our probes go into what it is now, and what that calls is found. */
   #redefined(classId: number, unprobed: boolean): void {
-    if (unprobed && !this.#lost.has(classId)) this.#lost.set(classId, this.#span.durationMs)
+    if (unprobed && !this.#lost.has(classId)) this.#lost.set(classId, this.span.durationMs)
     this.#changed.add(classId)
     if (this.#changed.size > 1) return
-    const { installation, instrumenter, revealer, turns } = this.#engine
+    const { installation, instrumenter, revealer, turns } = this.engine
     void turns.enqueue(async () => {
       await installation.refreshClasses()
       const ids = [...this.#changed]
@@ -86,8 +84,8 @@ export class Questions {
 
   /** With scheme adaptive, where else all calls of a timed row are in it. */
   #tellLost(tasks: readonly Task[]): void {
-    const { options, warnings } = this.#engine
-    const again = spanText(this.#span.durationMs)
+    const { options, warnings } = this.engine
+    const again = spanText(this.span.durationMs)
     for (const [classId, atMs] of this.#lost) {
       const task = tasks.find((it) => it.classId === classId)
       if (task === undefined || options.scheme !== 'adaptive') continue

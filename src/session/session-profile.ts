@@ -2,7 +2,6 @@
 
 import { dirname } from 'node:path'
 import { withDenseIds } from '../cct/allocation.ts'
-import type { BareCalls } from '../cct/bare-calls.ts'
 import type { Trace } from '../cct/trace.ts'
 import type { Snapshot } from '../cct/tree.ts'
 import { METRICS } from '../measures/columns.ts'
@@ -16,8 +15,8 @@ import type { Engine } from './engine.ts'
 import { withMadeUp } from './names.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
 import type { RecorderStats } from './recorder/recorder.ts'
+import type { Recording } from './recording.ts'
 import { eventsOf, modeOf, type SessionOptions, type SessionRequest } from './session-options.ts'
-import type { Span } from './span.ts'
 
 export interface Recorded {
   readonly snapshot: Snapshot
@@ -26,18 +25,11 @@ export interface Recorded {
   readonly regions: RegionTimes[] | undefined
   /** Undefined unless calls were traced. */
   readonly trace: Trace | undefined
-  readonly span: Span
-  /** Since when rows count, from the start of recording. */
-  readonly rowsFromMs: number
-  /** Null if there were none. */
-  readonly bareCalls: BareCalls | null
-  /** What was recorded is not all. */
-  readonly isTruncated: boolean
 }
 
-export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
+export function sessionProfile({ controller, end, engine, span }: Recording, recorded: Recorded): Profile {
   const { arming, byHand, clock, facts, inside, installation, names, options, targetState } = engine
-  const { snapshot, stats, regions, span, trace } = recorded
+  const { snapshot, stats, regions, trace } = recorded
   const mode = modeOf(options)
   const { hasClasses } = METRICS[mode]
   const openCalls = openCallsOf(options, stats)
@@ -76,7 +68,7 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
     calibration: calibrationFacts(engine),
     instrumentation: instrumentationFacts(engine, stats),
     warmupMs: Math.max(0, installation.settledAt - span.begun),
-    truncated: recorded.isTruncated,
+    truncated: end.isTruncated,
     warnings: engine.allWarnings(),
     events: { count: stats.events, waitMs: clock.toNs(stats.waitTicks) / 1e6 },
     kept: targetState.kept,
@@ -87,12 +79,12 @@ export function sessionProfile(engine: Engine, recorded: Recorded): Profile {
           span.latestTicks - (span.durationMs * 1e6) / clock.nsPerTick,
           arming?.pauses ?? [],
           installation.swaps.latest,
-          recorded.rowsFromMs,
+          controller?.rowsFromMs ?? 0,
         ),
         unseenPart: unseenPart(merged),
       },
     }),
-    ...(recorded.bareCalls !== null && { bareCalls: recorded.bareCalls }),
+    ...(end.bareCalls !== null && { bareCalls: end.bareCalls }),
     ...(openCalls > 0 && { openCalls }),
     ...(options.followThreads === true && { followedTasks: stats.followed }),
     ...(snapshot.rootCalls !== undefined && { rootCalls: snapshot.rootCalls }),

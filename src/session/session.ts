@@ -29,7 +29,7 @@ import type { Engine } from './engine.ts'
 import { pictureOf } from './picture.ts'
 import { Recording } from './recording.ts'
 import { eventsOf, firstMethodOf, modeOf, type SessionRequest } from './session-options.ts'
-import { rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
+import { type Recorded, rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
 /** One when it begins, one when it ends. */
 const EVENTS_A_CALL = 2
@@ -55,7 +55,6 @@ export interface SessionStatus {
 }
 
 export class Session {
-  #recording: Recording
   /** Another recording is about to take the place of this one. */
   #isChanging = false
   /** Asked for while it records. */
@@ -64,16 +63,18 @@ export class Session {
   #isLeaving = false
   /** Settles when what is being changed has been. */
   #changed: Promise<void> = Promise.resolve()
-  #generation = 0
-  #rootsInVain: readonly string[] = []
-  #gaps = 0
+  /** How often the roots have been changed. Method ids and nodes are those of one generation. */
+  generation = 0
+  /** Once there is a profile of calls: all roots, if no call of any began. */
+  rootsInVain: readonly string[] = []
+  /** Once there is a profile: calls that may have been missed. */
+  gaps = 0
   #wasReset = false
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends otherwise than by `detach`. */
   readonly ended: Promise<string>
 
-  private constructor(recording: Recording) {
-    this.#recording = recording
+  private constructor(private recording: Recording) {
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
     })
@@ -98,13 +99,9 @@ export class Session {
     void recording.end.ended.then((reason) => this.#endWith(reason))
   }
 
-  get #engine(): Engine {
-    return this.#recording.engine
-  }
-
-  /** How often the roots have been changed. Method ids and nodes are those of one generation. */
-  get generation(): number {
-    return this.#generation
+  /** Its parts: benchmarks look at them, and turn them by hand. */
+  get engine(): Engine {
+    return this.recording.engine
   }
 
   /**
@@ -124,7 +121,7 @@ export class Session {
   ): Promise<void> {
     if (this.#isChanging) throw new CannotChangeRoots('they are being changed')
     if (this.timesRegions) throw new CannotChangeRoots('regions are timed, and no calls recorded')
-    if (this.#recording.end.isStopping || this.#recording.end.isOver)
+    if (this.recording.end.isStopping || this.recording.end.isOver)
       throw new CannotChangeRoots('the session has ended')
     this.#isChanging = true
     const change = this.#change(roots, onPhase, keep).finally(() => {
@@ -139,13 +136,13 @@ export class Session {
     onPhase: (phase: string) => void,
     keep: KeepProfile | null,
   ): Promise<void> {
-    const before = this.#recording
+    const before = this.recording
     onPhase('looking for the root')
     await checkRoots(before.engine, roots)
     try {
       const { recording, problem } = await beginAnew(before, roots, onPhase)
-      this.#recording = recording
-      this.#generation++
+      this.recording = recording
+      this.generation++
       if (this.#slow !== undefined) recording.engine.keepSlow(this.#slow)
       this.#listen(recording)
       const again = problem === null ? null : await this.#oldRootsAgain(before, problem, keep)
@@ -153,7 +150,7 @@ export class Session {
       await before.engine.recorder.stop()
       if (again !== null) throw again
     } catch (error) {
-      if (this.#recording === before) this.#endWith(error instanceof Error ? error.message : String(error))
+      if (this.recording === before) this.#endWith(error instanceof Error ? error.message : String(error))
       throw error
     }
   }
@@ -182,7 +179,7 @@ export class Session {
    */
   async exclude(text: string): Promise<ByHandEntry> {
     this.#mayChange(CannotLeaveOut)
-    const { engine, span } = this.#recording
+    const { engine, span } = this.recording
     const snapshot = await this.snapshot(false)
     const { calls } = snapshot
     const methodOf = (id: number) => (calls === undefined ? id : (calls.method[id] ?? 0))
@@ -198,7 +195,7 @@ export class Session {
    */
   async add(text: string): Promise<ByHandEntry> {
     this.#mayChange(CannotAdd)
-    const { engine, span } = this.#recording
+    const { engine, span } = this.recording
     return await engine.byHand.add(text, span.durationMs)
   }
 
@@ -210,7 +207,7 @@ export class Session {
    */
   async takeBack(text: string): Promise<number> {
     this.#mayChange(CannotLeaveOut)
-    const { engine, span } = this.#recording
+    const { engine, span } = this.recording
     return await engine.byHand.takeBack(text, span.durationMs)
   }
 
@@ -236,7 +233,7 @@ export class Session {
   }
 
   #timing(): Controller {
-    const { controller, end } = this.#recording
+    const { controller, end } = this.recording
     if (controller === null)
       throw new CannotTime(
         `scheme ${this.scheme} has no rows that are only sampled`,
@@ -256,103 +253,87 @@ export class Session {
         '--time <method> adds to that from the start; --scheme b records all calls.',
       )
     if (this.#isChanging) throw new Problem('the roots are being changed')
-    if (this.#recording.end.isStopping || this.#recording.end.isOver)
-      throw new Problem('the session has ended')
+    if (this.recording.end.isStopping || this.recording.end.isOver) throw new Problem('the session has ended')
   }
 
   /** What is left out and added by hand, newest last. */
   get byHand(): readonly ByHandEntry[] {
-    return this.#engine.byHand.entries
+    return this.engine.byHand.entries
   }
 
   /** Whether the method of a node's id has no probes because of that. */
   isLeftOut(id: number): boolean {
-    const { byHand, names } = this.#engine
+    const { byHand, names } = this.engine
     return byHand.ids.has(names.methodOf(id))
   }
 
   /** What has been done to the target's code. */
   instrumentation(): InstrumentationFacts {
-    return instrumentationOf(this.#engine, this.#recording.span)
-  }
-
-  /** Its parts: benchmarks look at them, and turn them by hand. */
-  get engine(): Engine {
-    return this.#engine
+    return instrumentationOf(this.engine, this.recording.span)
   }
 
   get target(): AgentFacts {
-    return this.#engine.facts
+    return this.engine.facts
   }
 
   get pid(): number {
-    return this.#engine.pid
+    return this.engine.pid
   }
 
   get mode(): Mode {
-    return modeOf(this.#engine.options)
+    return modeOf(this.engine.options)
   }
 
   get scheme(): Scheme {
-    return this.#engine.options.scheme
+    return this.engine.options.scheme
   }
 
   get rootNames(): string[] {
-    return rootNames(this.#engine.options)
+    return rootNames(this.engine.options)
   }
 
   /** What each --root matched, for the user. */
   rootReport(): RootReport[] {
-    return this.#engine.revealer.roots.report()
+    return this.engine.revealer.roots.report()
   }
 
   /** What each --include and --exclude matched so far. */
   filterReport(): FilterReport[] {
     // Of all other classes nothing has been heard.
     if (this.scheme === 'adaptive') return []
-    return this.#engine.revealer.classes.filters.report()
+    return this.engine.revealer.classes.filters.report()
   }
 
   /** Roots of which no method has been called, though there is one. */
   uncalledRoots(): Promise<string[]> {
-    return this.#engine.rootWatch.uncalled()
-  }
-
-  /** Once there is a profile of calls: all roots, if no call of any began. */
-  get rootsInVain(): readonly string[] {
-    return this.#rootsInVain
-  }
-
-  /** Once there is a profile: calls that may have been missed. */
-  get gaps(): number {
-    return this.#gaps
+    return this.engine.rootWatch.uncalled()
   }
 
   /** Whether regions are timed, and no calls recorded. */
   get timesRegions(): boolean {
-    return this.#engine.regionTable !== null
+    return this.engine.regionTable !== null
   }
 
   /** What is known of the regions so far. */
   async regions(): Promise<RegionTimes[]> {
-    const { calibration, clock, recorder, regionTable } = this.#engine
+    const { calibration, clock, recorder, regionTable } = this.engine
     const scale = { calibration, nsPerTick: clock.nsPerTick }
     return regionTable?.times(await recorder.regions(), scale) ?? []
   }
 
   /** Of regions whose methods are there, and the lines are not. */
   regionProblems(): RegionProblem[] {
-    return this.#engine.regionTable?.problems() ?? []
+    return this.engine.regionTable?.problems() ?? []
   }
 
   /** What the probes cost a call, or an execution of a region. */
   get overheadNs(): number {
-    const { calibration, clock } = this.#engine
+    const { calibration, clock } = this.engine
     return clock.toNs(pairTicks(1, calibration))
   }
 
   async status(): Promise<SessionStatus> {
-    const { end, engine, pulse, span } = this.#recording
+    const { end, engine, pulse, span } = this.recording
     const { clock, inside, recorder, revealer, rootWatch } = engine
     const stats = await recorder.stats()
     const { armed } = rootWatch
@@ -388,7 +369,7 @@ export class Session {
   }
 
   snapshot(perThread = true, slow?: SlowWant): Promise<Snapshot> {
-    return this.#snapshotOf(this.#recording, perThread, slow)
+    return this.#snapshotOf(this.recording, perThread, slow)
   }
 
   async #snapshotOf({ engine, span }: Recording, perThread: boolean, slow?: SlowWant): Promise<Snapshot> {
@@ -400,21 +381,21 @@ export class Session {
   /** Trees of slow calls are kept from now on, where it is known how long calls of roots take; anew, if they were. */
   keepSlow(threshold: 'p99' | number = 'p99'): void {
     this.#slow = threshold
-    this.#engine.keepSlow(threshold)
+    this.engine.keepSlow(threshold)
   }
 
   /** Where threads keep trees of their own, no event tells what a slow call has called. */
   get mayKeepSlow(): boolean {
-    return !this.#engine.hasTrees
+    return !this.engine.hasTrees
   }
 
   get keepsSlow(): boolean {
-    return this.#slow !== undefined || this.#engine.options.slow !== undefined
+    return this.#slow !== undefined || this.engine.options.slow !== undefined
   }
 
   /** Of a node's id: a method, with the place it was called from, or a class of which something was allocated. */
   methodName(id: number): MethodName {
-    return this.#engine.names.of(id)
+    return this.engine.names.of(id)
   }
 
   /**
@@ -422,31 +403,31 @@ export class Session {
    * it yet may be forgotten, too: the next answer (`status`, say) comes after that.
    */
   reset(): void {
-    const { end } = this.#recording
+    const { end } = this.recording
     if (end.isStopping || end.isOver) return
-    const { byHand, clock, inside, options, recorder, targetState } = this.#engine
+    const { byHand, clock, inside, options, recorder, targetState } = this.engine
     inside?.reset(clock.nowTicks)
-    this.#recording.controller?.reset()
+    this.recording.controller?.reset()
     recorder.reset(eventsOf(options).tellsTime ? clock.nowTicks : undefined)
     targetState.reset()
     byHand.reset()
-    this.#recording.span.begin()
+    this.recording.span.begin()
     this.#wasReset = true
   }
 
   /** How the session ended; null while it has not. */
   get ending(): Ending | null {
-    return this.#recording.end.ending
+    return this.recording.end.ending
   }
 
   /** The program under `run` did not end by itself: what was recorded is not all. */
   endedBy(signal: string): void {
-    this.#recording.end.bySignal(signal)
+    this.recording.end.bySignal(signal)
   }
 
   /** What was seen of the target after `detach`; null where there was nothing to be seen any more. */
   get detachFacts(): DetachFacts | null {
-    return this.#recording.end.facts
+    return this.recording.end.facts
   }
 
   /**
@@ -457,37 +438,39 @@ export class Session {
   async detach(): Promise<DetachReport | null> {
     this.#isLeaving = true
     await this.#changed
-    return await this.#recording.end.detach()
+    return await this.recording.end.detach()
   }
 
   /** The finished profile, once `detach` has been called: much of it is made while the target is looked at. */
   async profile(): Promise<Profile> {
     await this.#changed
-    return await this.#profileOf(this.#recording, this.#isLeaving)
+    return await this.#profileOf(this.recording, this.#isLeaving)
   }
 
   /** Of a recording that has ended, or is about to. */
   async #profileOf(recording: Recording, isEnding = recording.end.isStopping): Promise<Profile> {
-    const { end, engine, span } = recording
+    const { end, engine } = recording
     if (isEnding) await end.recorded
-    const snapshot = await this.#snapshotOf(recording, true, 'everything')
-    const regions = this.timesRegions ? await this.regions() : undefined
-    const trace = await this.#traceOf(recording)
-    const stats = await engine.recorder.stats()
+    const recorded = await this.#recordedBy(recording)
+    const { snapshot, stats } = recorded
     debug.end?.(`the trees have been made: ${snapshot.merged.count} rows, ${snapshot.threads.length} threads`)
     if (isEnding) await end.left
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
     // What came before a reset is not known any more.
     if (stats.events === 0 && !this.#wasReset && eventsOf(engine.options).recordsCalls)
-      this.#rootsInVain = rootNames(engine.options)
-    const { bareCalls, isTruncated, facts } = end
+      this.rootsInVain = rootNames(engine.options)
+    const { facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
-    const profile = sessionProfile(engine, {
-      ...{ snapshot, stats, regions, trace, span, bareCalls, isTruncated },
-      rowsFromMs: recording.controller?.rowsFromMs ?? 0,
-    })
-    this.#gaps = profile.instrumentation.gaps
+    const profile = sessionProfile(recording, recorded)
+    this.gaps = profile.instrumentation.gaps
     return facts === null ? profile : { ...profile, detach: facts }
+  }
+
+  async #recordedBy(recording: Recording): Promise<Recorded> {
+    const snapshot = await this.#snapshotOf(recording, true, 'everything')
+    const regions = this.timesRegions ? await this.regions() : undefined
+    const trace = await this.#traceOf(recording)
+    return { snapshot, stats: await recording.engine.recorder.stats(), regions, trace }
   }
 
   async #traceOf({ engine, span }: Recording): Promise<Trace | undefined> {
@@ -508,22 +491,14 @@ export class Session {
    * @param why  what the profile says of its being cut short
    */
   async profileSoFar(why: string): Promise<Profile> {
-    const recording = this.#recording
-    const { end, engine, span } = recording
-    const snapshot = await this.#snapshotOf(recording, true, 'everything')
-    const regions = this.timesRegions ? await this.regions() : undefined
-    const trace = await this.#traceOf(recording)
-    const stats = await engine.recorder.stats()
-    const rowsFromMs = recording.controller?.rowsFromMs ?? 0
-    const { bareCalls, isTruncated } = end
-    const recorded = { snapshot, stats, regions, trace, span, rowsFromMs, bareCalls, isTruncated }
-    const profile = sessionProfile(engine, recorded)
-    return end.isOver ? profile : { ...profile, truncated: why }
+    const { recording } = this
+    const profile = sessionProfile(recording, await this.#recordedBy(recording))
+    return recording.end.isOver ? profile : { ...profile, truncated: why }
   }
 
   /** Lets go of the recorder. */
   async close(): Promise<void> {
     forgetRecent()
-    await this.#engine.recorder.stop()
+    await this.engine.recorder.stop()
   }
 }

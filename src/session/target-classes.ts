@@ -1,7 +1,7 @@
 // What a session knows of the target's classes besides their code: names, loaders, what is still to be defined.
 
 import { CLASS_JDK, CLASS_OURS, type ClassInfo } from '../base/class-info.ts'
-import type { LoaderInfo } from '../wire/agent.ts'
+import type { LoadedClasses } from '../wire/messages.ts'
 
 /** `a/B$C` as `Class.getName()` gives it. */
 export function sourceName(internal: string): string {
@@ -11,16 +11,12 @@ export function sourceName(internal: string): string {
 export class TargetClasses {
   readonly #loaders = new Map<number, string>([[0, 'bootstrap']])
   readonly #jdkClasses = new Set<string>()
-  readonly #bootClasses = new Map<string, number>()
+  /** Ids of classes of the bootstrap loader, by internal name. */
+  readonly bootClasses = new Map<string, number>()
   /** Loader of a class, by ids. */
   readonly #loaderOf = new Map<number, number>()
   /** Classes that passed the load hook and have not been seen among the loaded ones. */
   readonly #coming = new Set<number>()
-
-  /** Ids of classes of the bootstrap loader, by internal name. */
-  get bootClasses(): ReadonlyMap<string, number> {
-    return this.#bootClasses
-  }
 
   /** The class is in the load hook. */
   comes(id: number, loader: number): void {
@@ -33,12 +29,12 @@ export class TargetClasses {
   }
 
   /** These have been defined. */
-  add(loaders: readonly LoaderInfo[], classes: readonly ClassInfo[]): void {
+  add(loaders: LoadedClasses['loaders'], classes: readonly ClassInfo[]): void {
     for (const loader of loaders) this.#loaders.set(loader.id, loader.name)
     for (const c of classes) {
       this.#coming.delete(c.id)
       this.#loaderOf.set(c.id, c.loader)
-      if (c.loader === 0) this.#bootClasses.set(c.name, c.id)
+      if (c.loader === 0) this.bootClasses.set(c.name, c.id)
       if ((c.flags & (CLASS_JDK | CLASS_OURS)) !== 0) this.#jdkClasses.add(sourceName(c.name))
     }
   }

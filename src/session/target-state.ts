@@ -8,9 +8,11 @@ import type { SessionOptions } from './session-options.ts'
 export class TargetState {
   /** By their numbers in events; without virtual threads. */
   readonly threads = new Map<number, AgentStatus['threads'][number]>()
-  #gaps = 0
+  /** Waits of threads that were given up. */
+  gaps = 0
   #rowsHaveEnded = false
-  #kept = { heapBytes: 0, outsideBytes: 0 }
+  /** The most that the session has kept in the target. */
+  kept = { heapBytes: 0, outsideBytes: 0 }
   /** Of roots that have not ended; and what of it was before a reset. */
   #openAllocations: AgentStatus['openAllocations'] = null
   #forgottenBytes = 0
@@ -18,15 +20,15 @@ export class TargetState {
   #liveness: NonNullable<AllocationFacts['liveness']> | null = null
 
   take(status: AgentStatus): void {
-    if (!this.#rowsHaveEnded) this.#gaps = status.gaps
+    if (!this.#rowsHaveEnded) this.gaps = status.gaps
     this.#openAllocations = status.openAllocations
     if (status.survivors !== null) {
       const { collections, untracked } = status.survivors
       this.#liveness = { collections, untracked }
     }
-    this.#kept = {
-      heapBytes: Math.max(this.#kept.heapBytes, status.kept.heap),
-      outsideBytes: Math.max(this.#kept.outsideBytes, status.kept.outside),
+    this.kept = {
+      heapBytes: Math.max(this.kept.heapBytes, status.kept.heap),
+      outsideBytes: Math.max(this.kept.outsideBytes, status.kept.outside),
     }
     // Virtual threads share one tree: to name each would be a leak in a target that makes one a request.
     for (const thread of status.threads) if (!thread.virtual) this.threads.set(thread.number, thread)
@@ -40,16 +42,6 @@ export class TargetState {
   /** What is not recorded from now on is in no row. */
   endRows(): void {
     this.#rowsHaveEnded = true
-  }
-
-  /** Waits of threads that were given up. */
-  get gaps(): number {
-    return this.#gaps
-  }
-
-  /** The most that the session has kept in the target. */
-  get kept(): { readonly heapBytes: number; readonly outsideBytes: number } {
-    return this.#kept
   }
 
   get warnings(): string[] {

@@ -1,30 +1,23 @@
 // What is done with a target, one thing after the other; and what the revealer is asked, one thing at a time.
 
 export class Turns {
-  readonly #failed: (error: unknown) => void
   #queue: Promise<void> = Promise.resolve()
   readonly #questions: (() => Promise<void>)[] = []
   #asking: Promise<void> | undefined
-  #closed = false
+  closed = false
 
   /** @param failed  told of errors of tasks, before whoever waits for the task */
-  constructor(failed: (error: unknown) => void) {
-    this.#failed = failed
-  }
-
-  get closed(): boolean {
-    return this.#closed
-  }
+  constructor(private readonly failed: (error: unknown) => void) {}
 
   /** Nothing more is begun: what is written to an agent that has gone would cost us its last answer. */
   close(): void {
-    this.#closed = true
+    this.closed = true
   }
 
   /** Runs tasks one after the other. */
   enqueue(task: () => Promise<void>): Promise<void> {
     const run = this.#begin(task)
-    this.#queue = run.catch(this.#failed)
+    this.#queue = run.catch(this.failed)
     return run
   }
 
@@ -36,7 +29,7 @@ export class Turns {
   }
 
   #begin(task: () => Promise<void>): Promise<void> {
-    return this.#queue.then(() => (this.#closed ? undefined : task()))
+    return this.#queue.then(() => (this.closed ? undefined : task()))
   }
 
   /**

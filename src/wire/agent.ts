@@ -2,42 +2,32 @@
 //
 // Everything that comes over the wire is checked here, once; the rest of the client works with types.
 
-import type { ClassInfo } from '../base/class-info.ts'
+import type { MeasuredCalibration } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
 import type { FrameName } from '../base/frame-name.ts'
-import {
-  bytes,
-  count,
-  flag,
-  integer,
-  known,
-  listOf,
-  methodId,
-  number,
-  orNull,
-  row,
-  string,
-  threadNumber,
-} from './checked.ts'
+import { bytes, count, listOf, methodId, number, orNull, string } from './checked.ts'
 import { type InsideNews, insideNews } from './inside-news.ts'
 import type { EventHandler, Link } from './link.ts'
-import type {
-  AgentFacts,
-  AgentStatus,
-  ClockPair,
-  DetachReport,
-  RedefineResult,
-  SamplingRequest,
-  StackRow,
+import {
+  type AgentFacts,
+  type AgentStatus,
+  type ClassLoading,
+  type DetachReport,
+  type LoadedClasses,
+  type RedefineResult,
+  readCalibration,
+  readClasses,
+  readConfigured,
+  readDetached,
+  readFacts,
+  readLoading,
+  readRegions,
+  readStacks,
+  readStatus,
+  readSwap,
+  type SamplingRequest,
+  type StackRow,
 } from './messages.ts'
-import { CLOCK_NAMES } from './messages.ts'
-
-export interface LoaderInfo {
-  readonly id: number
-  /** "app", "platform", or "com.foo.Loader@7". */
-  readonly name: string
-  readonly parent: number
-}
 
 /** A body as it is sent: the whole content of a Code attribute. */
 export interface Body {
@@ -64,17 +54,6 @@ export interface LoadAnswer {
   readonly highestId: number
 }
 
-/** A class in the load hook. */
-export interface ClassLoading {
-  readonly hook: number
-  readonly id: number
-  readonly loader: number
-  readonly name: string
-  readonly bytes: Uint8Array
-  /** A redefinition waits for it. */
-  readonly urgent: boolean
-}
-
 export interface AgentEvents {
   first(methodId: number): void
   reflect(request: number, classId: number, name: string, descriptor: string): void
@@ -90,64 +69,6 @@ export interface AgentEvents {
 
 /** A redefinition takes 1 to 18 ms, if it need not wait for somebody. */
 const SLOW_SWAP_MS = 25
-
-/** What `loadedClasses` tells, each class and loader once. */
-export interface LoadedClasses {
-  readonly loaders: readonly LoaderInfo[]
-  readonly classes: readonly ClassInfo[]
-}
-
-const readClasses = row({
-  loaders: listOf(row({ id: count, name: string, parent: integer })),
-  classes: listOf(
-    row({
-      ...{ id: count, name: string, loader: integer, superId: integer, interfaceIds: listOf(integer) },
-      ...{ access: integer, flags: integer, nestHost: integer },
-    }),
-  ),
-})
-
-const readClock = row({ ticks: number, nanos: number, width: number })
-
-const readFacts = row({
-  ...{ build: string, clock: (v) => CLOCK_NAMES.find((it) => it === v) ?? 'nanoTime', feature: number },
-  ...{ version: string, vm: string, command: string, pid: count, loadedClasses: count, keepsCode: flag },
-})
-
-const readConfigured = row({ greeted: readClock, clock: readClock, pausesKnown: flag })
-
-const readStatus = row({
-  clock: readClock,
-  threads: listOf(row({ number: threadNumber, id: integer, name: string, virtual: flag })),
-  ...{ gaps: count, heapBytes: number },
-  unloaded: row({ classes: listOf(count), loaders: listOf(count) }),
-  kept: row({ heap: number, outside: number }),
-  openAllocations: orNull(listOf(row({ number: threadNumber, told: count, bytes: number }))),
-  survivors: orNull(row({ collections: count, untracked: count, came: bytes, went: bytes })),
-})
-
-const readStacks = listOf(
-  row({ id: number, name: string, frames: listOf(row({ class: string, method: string })) }),
-)
-
-const readSwap = row({
-  refused: listOf(row({ classId: count, reason: string })),
-  ...{ startTicks: number, endTicks: number, pauseNs: known, calls: number, loadedClasses: flag },
-})
-
-const readCalibration = row({
-  ...{ innerTicks: number, outerTicks: number, innerSpread: number, outerSpread: number, readTicks: number },
-})
-
-const readRegions = row({ session: count, innerTicks: number, outerTicks: number })
-
-const readReport = row({
-  ...{ restoredClasses: count, refusedClasses: count, ms: number, released: flag },
-  profilerFailure: (v) => (typeof v === 'string' ? v : undefined),
-  ...{ lambdaClasses: count, transformerGone: flag, pauseNs: known },
-})
-
-const readLoading = row({ hook: count, id: count, loader: count, name: string, bytes, urgent: flag })
 
 export class Agent {
   /** Ends with the redefinition that runs. The agent would keep what we ask meanwhile, and what comes behind it. */
@@ -221,7 +142,7 @@ export class Agent {
     waits: boolean
     /** Threads keep trees behind the chunks (events/tree-layout.ts). */
     trees: boolean
-  }): Promise<{ greeted: ClockPair; clock: ClockPair; pausesKnown: boolean }> {
+  }): Promise<ReturnType<typeof readConfigured>> {
     return readConfigured(
       await this.link.request(
         'configure',
@@ -344,18 +265,13 @@ export class Agent {
     await this.request('go')
   }
 
-  async calibrate(ms: number): Promise<{
-    innerTicks: number
-    outerTicks: number
-    spread: { innerTicks: number; outerTicks: number }
-    readTicks: number
-  }> {
+  async calibrate(ms: number): Promise<MeasuredCalibration> {
     const { innerSpread, outerSpread, ...rest } = readCalibration(await this.request('calibrate', ms))
     return { ...rest, spread: { innerTicks: innerSpread, outerTicks: outerSpread } }
   }
 
   /** Regions are timed, and nothing else: calibrates for that. `session` is what the probes carry. */
-  async timeRegions(ms: number): Promise<{ session: number; innerTicks: number; outerTicks: number }> {
+  async timeRegions(ms: number): Promise<ReturnType<typeof readRegions>> {
     return readRegions(await this.request('timeRegions', ms))
   }
 
@@ -373,12 +289,12 @@ export class Agent {
 
   /** Ends the recording and gives the target its own code back. Memory can still be read, until `detach`. */
   async restore(): Promise<DetachReport> {
-    return detachReport(await this.link.request('restore'))
+    return readDetached(await this.link.request('restore'))
   }
 
   /** The same, if that has not been done, and the agent ends. */
   async detach(): Promise<DetachReport> {
-    return detachReport(await this.link.request('detach'))
+    return readDetached(await this.link.request('detach'))
   }
 
   /** Before the session is enabled: threads sample themselves. */
@@ -469,15 +385,6 @@ export class Agent {
 
   close(): void {
     this.link.close()
-  }
-}
-
-function detachReport(reply: unknown): DetachReport {
-  const { pauseNs, profilerFailure, ...report } = readReport(reply)
-  return {
-    ...report,
-    pauseMs: pauseNs === null ? null : pauseNs / 1e6,
-    ...(profilerFailure !== undefined && { profilerFailure }),
   }
 }
 

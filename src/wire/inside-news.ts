@@ -4,44 +4,39 @@ import type { SampleBatch, StackSample } from '../base/stack-sample.ts'
 import { bytes, count, flag, integer, known, listOf, number, orNull, row, string } from './checked.ts'
 import { AgentNotUnderstood } from './link.ts'
 
-export interface InsideNews {
-  readonly batch: SampleBatch
-  /** Since the session began. */
-  readonly ticks: number
-  readonly taken: number
-  /** Threads that had left the root when their stack was taken, or could not be looked at. */
-  readonly missed: number
-  /** Samples without room. */
-  readonly dropped: number
-  /** What taking stacks has cost in the target. */
-  readonly costNs: number
-  /**
-   * Of the ticks since the last call, how late the latest came or for how long the slowest took stacks, which is longer, and when in
-   * session ticks; the program's threads may have stood still.
-   */
-  readonly longestLateNs: number
-  readonly longestLateAt: number
-  /** It took stacks. */
-  readonly longestTaking: boolean
-  /** All time that the JVM has spent at safepoints; null where it does not tell. */
-  readonly safepointNs: number | null
-  /** Why no more stacks are taken; null while they are. */
-  readonly failure: string | null
-  /** Calls of roots that began since the session began, on all threads. */
-  readonly rootCalls: number
-  /** When these were counted, in session ticks. */
-  readonly atTicks: number
-}
-
 const SAMPLE_BYTES = 32
 const STACK_BYTES = 8
 
 const readNews = row({
   ...{ frames: listOf(row({ className: string, method: string })), stacks: bytes, samples: bytes },
-  ...{ ticks: count, taken: count, missed: count, dropped: count, costNs: number },
-  ...{ longestLateNs: number, longestLateAt: integer, safepointNs: known },
-  ...{ failure: orNull(string), rootCalls: count, atTicks: integer, longestTaking: flag },
+  /** Since the session began. */
+  ...{ ticks: count, taken: count },
+  /** Threads that had left the root when their stack was taken, or could not be looked at. */
+  missed: count,
+  /** Samples without room. */
+  dropped: count,
+  /** What taking stacks has cost in the target. */
+  costNs: number,
+  /**
+   * Of the ticks since the last call, how late the latest came or for how long the slowest took stacks, which is longer, and when in
+   * session ticks; the program's threads may have stood still.
+   */
+  ...{ longestLateNs: number, longestLateAt: integer },
+  /** All time that the JVM has spent at safepoints; null where it does not tell. */
+  safepointNs: known,
+  /** Why no more stacks are taken; null while they are. */
+  failure: orNull(string),
+  /** Calls of roots that began since the session began, on all threads. */
+  rootCalls: count,
+  /** When these were counted, in session ticks. */
+  atTicks: integer,
+  /** The longest was for taking stacks. */
+  longestTaking: flag,
 })
+
+export interface InsideNews extends Omit<ReturnType<typeof readNews>, 'frames' | 'stacks' | 'samples'> {
+  readonly batch: SampleBatch
+}
 
 export function insideNews(reply: unknown): InsideNews {
   const { frames, stacks, samples, ...facts } = readNews(reply)

@@ -70,6 +70,21 @@
 //   lateLoad hook                                the loading thread did not wait for the answer to this hook
 //   ended reason                                 the agent leaves by itself
 
+import type { ClassInfo } from '../base/class-info.ts'
+import {
+  bytes,
+  count,
+  flag,
+  integer,
+  known,
+  listOf,
+  number,
+  orNull,
+  row,
+  string,
+  threadNumber,
+} from './checked.ts'
+
 /** What a method below the roots tells, with scheme adaptive (JFluid1Modes). */
 export const MODE_OFF = 0
 export const MODE_COUNT = 1
@@ -87,103 +102,132 @@ export const CLOCK_NAMES = ['rdtsc', 'counterTime', 'nanoTime'] as const
 export type ClockName = (typeof CLOCK_NAMES)[number]
 
 /** The session's clock and System.nanoTime() at one moment; ticks count from the session's start. */
-export interface ClockPair {
+const readClock = row({
   /** In the middle of two readings, `width` ticks apart, between which `nanos` was read. */
-  readonly ticks: number
-  readonly nanos: number
-  readonly width: number
-}
+  ...{ ticks: number, nanos: number, width: number },
+})
+export type ClockPair = ReturnType<typeof readClock>
 
-export interface AgentStatus {
-  readonly clock: ClockPair
-  /** Threads that the runtime has met. */
-  readonly threads: readonly {
-    readonly number: number
-    readonly id: number
-    readonly name: string
-    readonly virtual: boolean
-  }[]
-  readonly gaps: number
-  readonly heapBytes: number
-  /** Numbers of classes and loaders that no longer exist in the target. */
-  readonly unloaded: { readonly classes: readonly number[]; readonly loaders: readonly number[] }
-  /** Bytes that the agent keeps for the session, by its own count: in the target's heap, and outside of it (instrumented bodies). */
-  readonly kept: { readonly heap: number; readonly outside: number }
-  /**
-   * What threads inside roots have allocated since they came there, as the JVM says: null where it does not tell, or nobody asked it.
-   * `told`: words ALLOCATED that the thread has written; with the next, this is out of date.
-   */
-  readonly openAllocations:
-    | readonly { readonly number: number; readonly told: number; readonly bytes: number }[]
-    | null
-  /**
-   * What has become of the objects that are looked after, since the last status; null unless some are. `came`: token, collections at
-   * birth and bytes of each, as eight bytes with the lowest first; `went`: tokens.
-   */
-  readonly survivors: {
-    readonly collections: number
-    readonly untracked: number
-    readonly came: Uint8Array
-    readonly went: Uint8Array
-  } | null
-}
-
-export interface StackRow {
-  readonly id: number
-  readonly name: string
-  /** Innermost first; class names with dots. */
-  readonly frames: readonly { readonly class: string; readonly method: string }[]
-}
-
-export interface AgentFacts {
-  readonly build: string
-  readonly clock: ClockName
+export const readFacts = row({
+  build: string,
+  clock: (v): ClockName => CLOCK_NAMES.find((it) => it === v) ?? 'nanoTime',
   /** JDK feature version, 17 … 25. */
-  readonly feature: number
-  readonly version: string
-  readonly vm: string
+  feature: number,
+  ...{ version: string, vm: string },
   /** Main class or jar with its arguments. */
-  readonly command: string
+  command: string,
   /** Process id as the target itself sees it. */
-  readonly pid: number
+  pid: count,
   /** Arrays included. */
-  readonly loadedClasses: number
+  loadedClasses: count,
   /**
    * Whether the JVM has had its first redefinition, by a session of ours, or this agent was there from the start on: then no redefinition
    * discards code that does not depend on it.
    */
-  readonly keepsCode: boolean
+  keepsCode: flag,
+})
+export type AgentFacts = ReturnType<typeof readFacts>
+
+export const readConfigured = row({ greeted: readClock, clock: readClock, pausesKnown: flag })
+
+/** What `loadedClasses` tells, each class and loader once. */
+export interface LoadedClasses {
+  /** Names: "app", "platform", or "com.foo.Loader@7". */
+  readonly loaders: readonly { readonly id: number; readonly name: string; readonly parent: number }[]
+  readonly classes: readonly ClassInfo[]
 }
 
-export interface RedefineResult {
-  /** Classes of the request, and bodies that were sent with it. */
-  readonly classes: number
-  readonly methods: number
-  readonly refused: readonly { readonly classId: number; readonly reason: string }[]
-  readonly startTicks: number
-  readonly endTicks: number
+export const readClasses: (v: unknown) => LoadedClasses = row({
+  loaders: listOf(row({ id: count, name: string, parent: integer })),
+  classes: listOf(
+    row({
+      ...{ id: count, name: string, loader: integer, superId: integer, interfaceIds: listOf(integer) },
+      ...{ access: integer, flags: integer, nestHost: integer },
+    }),
+  ),
+})
+
+export const readStatus = row({
+  clock: readClock,
+  /** That the runtime has met. */
+  threads: listOf(row({ number: threadNumber, id: integer, name: string, virtual: flag })),
+  ...{ gaps: count, heapBytes: number },
+  /** Numbers of classes and loaders that no longer exist in the target. */
+  unloaded: row({ classes: listOf(count), loaders: listOf(count) }),
+  /** Bytes that the agent keeps for the session, by its own count: in the target's heap, and outside of it (instrumented bodies). */
+  kept: row({ heap: number, outside: number }),
+  /**
+   * What threads inside roots have allocated since they came there, as the JVM says: null where it does not tell, or nobody asked it.
+   * `told`: words ALLOCATED that the thread has written; with the next, this is out of date.
+   */
+  openAllocations: orNull(listOf(row({ number: threadNumber, told: count, bytes: number }))),
+  /**
+   * What has become of the objects that are looked after, since the last status; null unless some are. `came`: token, collections at
+   * birth and bytes of each, as eight bytes with the lowest first; `went`: tokens.
+   */
+  survivors: orNull(row({ collections: count, untracked: count, came: bytes, went: bytes })),
+})
+export type AgentStatus = ReturnType<typeof readStatus>
+
+/** Frames innermost first; class names with dots. */
+const readStack = row({ id: number, name: string, frames: listOf(row({ class: string, method: string })) })
+export const readStacks = listOf(readStack)
+export type StackRow = ReturnType<typeof readStack>
+
+export const readSwap = row({
+  refused: listOf(row({ classId: count, reason: string })),
+  ...{ startTicks: number, endTicks: number },
   /** Time the JVM spent at safepoints in between, null if it keeps no such counter. */
-  readonly pauseNs: number | null
+  pauseNs: known,
   /** Calls of retransformClasses it took; more than one when the JVM refused a class. */
-  readonly calls: number
+  calls: number,
   /**
    * Linking has loaded classes, of which the client may know nothing: rows of `loadedClasses` tell of them. No method has
    * been made ready then.
    */
-  readonly loadedClasses: boolean
+  loadedClasses: flag,
+})
+
+export interface RedefineResult extends ReturnType<typeof readSwap> {
+  /** Classes of the request, and bodies that were sent with it. */
+  readonly classes: number
+  readonly methods: number
 }
 
-export interface DetachReport {
-  readonly restoredClasses: number
-  readonly refusedClasses: number
-  readonly ms: number
+export const readCalibration = row({
+  ...{ innerTicks: number, outerTicks: number, innerSpread: number, outerSpread: number, readTicks: number },
+})
+
+export const readRegions = row({ session: count, innerTicks: number, outerTicks: number })
+
+const readReport = row({
+  ...{ restoredClasses: count, refusedClasses: count, ms: number },
+  /** False if a thread would not leave the runtime: then the target keeps the mapping. */
+  released: flag,
+  profilerFailure: (v) => (typeof v === 'string' ? v : undefined),
+  /** Of the classes that had probes; the JVM never unloads them now. */
+  lambdaClasses: count,
+  ...{ transformerGone: flag, pauseNs: known },
+})
+
+export interface DetachReport extends Omit<ReturnType<typeof readReport>, 'pauseNs' | 'profilerFailure'> {
   /** Time the JVM spent at safepoints while classes got their code back; null if it keeps no such counter. */
   readonly pauseMs: number | null
-  /** False if a thread would not leave the runtime: then the target keeps the mapping. */
-  readonly released: boolean
   /** What a profiler of the user's has thrown. */
   readonly profilerFailure?: string
-  /** Of the classes that had probes; the JVM never unloads them now. */
-  readonly lambdaClasses: number
-  readonly transformerGone: boolean
 }
+
+export function readDetached(reply: unknown): DetachReport {
+  const { pauseNs, profilerFailure, ...report } = readReport(reply)
+  return {
+    ...report,
+    pauseMs: pauseNs === null ? null : pauseNs / 1e6,
+    ...(profilerFailure !== undefined && { profilerFailure }),
+  }
+}
+
+/** A class in the load hook; `urgent`: a redefinition waits for it. */
+export const readLoading = row({
+  ...{ hook: count, id: count, loader: count, name: string, bytes, urgent: flag },
+})
+export type ClassLoading = ReturnType<typeof readLoading>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { compiledMethods } from '../../src/attach/compiled-methods.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { compiledMethods } from '../../src/attach/loaded-code.ts'
 import { compileJava, startJava } from '../support/java-process.ts'
 import { forEachJdk } from '../support/jdks.ts'
 

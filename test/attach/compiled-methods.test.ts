@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseCodeList } from '../../src/attach/compiled-methods.ts'
+import { parseCodeList } from '../../src/attach/loaded-code.ts'
 
 describe('a list of compiled methods', () => {
   it('names each with its class and descriptor', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { containerLabel, containerOf, parseContainerOf } from '../../src/attach/container-of.ts'
+import { containerLabel, containerOf, parseContainerOf } from '../../src/attach/jvms.ts'
 
 const ID = '3f2a91c0bd1e4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'
 const OTHER = 'ffffffffffff4a5f6c7d8e9f00112233445566778899aabbccddeeff00112233'

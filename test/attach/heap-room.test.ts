@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'vitest'
-import { heapMost, heapUsed } from '../../src/attach/heap-room.ts'
+import { heapMost, heapUsed } from '../../src/attach/memory-room.ts'
 
 it.each<[string, string, number]>([
   [

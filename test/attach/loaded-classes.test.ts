@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseClassHierarchy } from '../../src/attach/loaded-classes.ts'
+import { parseClassHierarchy } from '../../src/attach/loaded-code.ts'
 
 it('names of classes stand before their loaders', () => {
   const text = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { metaspaceLeft, metaspaceLimit } from '../../src/attach/metaspace.ts'
+import { metaspaceLeft, metaspaceLimit } from '../../src/attach/memory-room.ts'
 
 /** Of JDK 17; 25 says the same with two lines before it. */
 const report = (max: string, both: string, classSpace = '32768.00 KB reserved,     128.00 KB'): string => `

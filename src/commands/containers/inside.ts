@@ -1,7 +1,7 @@
 // Which processes are those of a container: by its id in their control groups, or, where that does not tell, by their process namespace.
 
 import { existsSync, readdirSync } from 'node:fs'
-import { containerOf } from '../../attach/container-of.ts'
+import { containerOf } from '../../attach/jvms.ts'
 import { linkOf } from '../../base/visible.ts'
 
 /** Whether a process of this machine is in the container, or the containers, that were asked for. */

@@ -4,13 +4,14 @@ import { maxOf } from '../../base/arrays.ts'
 import type { ClassFile } from '../../classfile/class-file.ts'
 import { parseCode } from '../../classfile/code.ts'
 import { readableClassFile } from '../../classfile/recent.ts'
+import { HANDLE_MEMBER_CLASS } from '../../instrument/handle-members.ts'
 import type { PauseFact } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import { matchesMethod, RANK_FULL, type RootPattern, rootRank } from '../../reveal/patterns.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
-import { MODE_TIME } from '../../wire/messages.ts'
+import type { Agent } from '../../wire/agent.ts'
+import { type LoadedClasses, MODE_TIME } from '../../wire/messages.ts'
 import type { Installation, Workshop } from '../code/installation.ts'
-import type { ClassFinder } from './classes.ts'
 import { classesWithin, type JvmSize, predictedPauseMs, refittedSlowness } from './pause.ts'
 
 export interface Armed {
@@ -34,14 +35,9 @@ export interface ArmLimits {
 }
 
 export class Arming {
-  readonly #workshop: Workshop
-  readonly #installation: Installation
-  readonly #finder: ClassFinder
-
   readonly #size: () => Promise<JvmSize>
-  readonly #pauses: PauseFact[] = []
-  /** Of this machine and JVM; each pause that is measured moves it half way. */
-  #slowness: number
+  /** Of redefinitions so far. */
+  readonly pauses: PauseFact[] = []
   /** By method id. */
   #modes = new Uint8Array()
 
@@ -50,27 +46,24 @@ export class Arming {
    * @param slowness  of the machine
    */
   constructor(
-    workshop: Workshop,
-    installation: Installation,
-    finder: ClassFinder,
+    private readonly workshop: Workshop,
+    private readonly installation: Installation,
+    private readonly finder: ClassFinder,
     size: () => Promise<JvmSize>,
-    slowness: number,
+    /** Of this machine and JVM; each pause that is measured moves it half way. */
+    private slowness: number,
   ) {
-    this.#slowness = slowness
-    this.#workshop = workshop
-    this.#installation = installation
-    this.#finder = finder
     this.#size = size
   }
 
   /** Classes of these are asked for from now on. */
   want(patterns: readonly RootPattern[]): void {
-    this.#finder.want(patterns)
+    this.finder.want(patterns)
   }
 
   /** All classes are asked for from now on: for names that are like that of a root which none of them has. */
   wantAll(): void {
-    this.#finder.wantAll()
+    this.finder.wantAll()
   }
 
   /** Of the JVM now. */
@@ -81,43 +74,38 @@ export class Arming {
   /** How long a redefinition of so many classes will stop the JVM, in ms; null where that cannot be told. */
   async predict(classes: number, size = this.#size()): Promise<number | null> {
     // Where the JVM does not tell what it has compiled, a redefinition takes as long as the one before.
-    return predictedPauseMs(await size, classes, this.#slowness) ?? this.#pauses.at(-1)?.measuredMs ?? null
+    return predictedPauseMs(await size, classes, this.slowness) ?? this.pauses.at(-1)?.measuredMs ?? null
   }
 
   /** How many classes, of so many, a redefinition may have that stops the JVM for no longer than that, in ms; 0 where that cannot be told. */
   async classesWithin(ms: number, classes: number): Promise<number> {
     const size = await this.#size()
-    if (size.compiledMethods !== null) return classesWithin(ms, size, classes, this.#slowness)
+    if (size.compiledMethods !== null) return classesWithin(ms, size, classes, this.slowness)
     const longMs = await this.predict(classes)
     return longMs !== null && longMs <= ms ? classes : 0
   }
 
   /** Does what is one redefinition, of which it was said how long it would stop the JVM. */
   async redefine(predictedMs: number | null, work: () => Promise<void>): Promise<void> {
-    const { swaps } = this.#installation
+    const { swaps } = this.installation
     const before = swaps.latest.length
     await work()
     const [swap, ...others] = swaps.latest.slice(before)
     if (swap === undefined) return
     const { pauseMs: measuredMs } = swap
-    this.#pauses.push({ predictedMs, measuredMs, classes: swap.classes })
+    this.pauses.push({ predictedMs, measuredMs, classes: swap.classes })
     // Of a class that was refused methods are tried one by one.
     for (const it of others)
-      this.#pauses.push({ predictedMs: null, measuredMs: it.pauseMs, classes: it.classes })
+      this.pauses.push({ predictedMs: null, measuredMs: it.pauseMs, classes: it.classes })
     if (predictedMs !== null && measuredMs !== null)
-      this.#slowness = refittedSlowness(this.#slowness, predictedMs, measuredMs)
-  }
-
-  /** Of redefinitions so far. */
-  get pauses(): readonly PauseFact[] {
-    return this.#pauses
+      this.slowness = refittedSlowness(this.slowness, predictedMs, measuredMs)
   }
 
   /** What is to go into the target with another redefinition: of classes that have been asked for. */
   async reveal(
     patterns: readonly RootPattern[],
   ): Promise<{ revelation: Revelation; missing: RootPattern[] }> {
-    const { revealer, turns } = this.#workshop
+    const { revealer, turns } = this.workshop
     return await turns.ask(() => revealer.takeNamed(patterns))
   }
 
@@ -140,7 +128,7 @@ export class Arming {
     modes.set(this.#modes)
     for (const [ids, mode] of changes) for (const id of ids) modes[id] = mode
     this.#modes = modes
-    await this.#workshop.agent.modes(modes)
+    await this.workshop.agent.modes(modes)
   }
 
   /** Whether calls of a method have exact times now. */
@@ -162,12 +150,12 @@ export class Arming {
     predictedMs: number | null,
   ): Promise<Armed> {
     let armed: Armed = { ids: [], missing: patterns }
-    const { turns } = this.#workshop
+    const { turns } = this.workshop
     await turns.request(async () => {
-      this.#finder.want(patterns)
-      await this.#installation.refreshClasses()
+      this.finder.want(patterns)
+      await this.installation.refreshClasses()
       const { revelation, missing } = await this.revealWithin(patterns, limits)
-      await this.redefine(predictedMs, () => this.#installation.apply([revelation]))
+      await this.redefine(predictedMs, () => this.installation.apply([revelation]))
       const ids = revelation.instrument.map(({ id }) => id)
       await this.switchTo([[ids, mode]])
       armed = { ids, missing }
@@ -177,7 +165,7 @@ export class Arming {
 
   /** Methods that have been revealed, of the class of this name: in full, as another may end like it. */
   #revealed(pattern: RootPattern): MethodTarget[] {
-    return [...this.#workshop.revealer.methods].filter(
+    return [...this.workshop.revealer.methods].filter(
       (it) => rootRank(pattern, it.className) === RANK_FULL && matchesMethod(pattern, it.name, it.descriptor),
     )
   }
@@ -193,7 +181,7 @@ export class Arming {
   }
 
   #hasProbes(id: number): boolean {
-    const { instrumenter } = this.#workshop
+    const { instrumenter } = this.workshop
     return instrumenter.has(id) && !instrumenter.leftOutMethods.has(id)
   }
 
@@ -211,20 +199,20 @@ export class Arming {
    */
   async time(pattern: RootPattern, predictedMs: number | null): Promise<readonly number[]> {
     let ids: readonly number[] = []
-    const { instrumenter, revealer, turns } = this.#workshop
+    const { instrumenter, revealer, turns } = this.workshop
     await turns.request(async () => {
       if (!this.hasProbes(pattern)) {
-        this.#finder.want([pattern])
-        await this.#installation.refreshClasses()
+        this.finder.want([pattern])
+        await this.installation.refreshClasses()
         const { revelation } = await this.reveal([pattern])
         const named = this.#named(pattern).map(({ id }) => id)
         const instrument = this.#named(pattern).filter(({ id }) => !instrumenter.has(id))
         revealer.methods.takenAfterAll(instrument.map(({ id }) => id))
         await this.redefine(predictedMs, async () => {
-          await this.#installation.leaveOut(
+          await this.installation.leaveOut(
             new Set([...instrumenter.leftOutMethods].filter((id) => !named.includes(id))),
           )
-          await this.#installation.apply([{ ...revelation, instrument }])
+          await this.installation.apply([{ ...revelation, instrument }])
         })
       }
       ids = this.#named(pattern)
@@ -242,16 +230,16 @@ export class Arming {
    * @returns how many have it
    */
   async restore(ids: readonly number[], predictedMs: number | null): Promise<number> {
-    const { instrumenter, turns } = this.#workshop
+    const { instrumenter, turns } = this.workshop
     await turns.request(async () => {
       const all = new Set([...instrumenter.leftOutMethods, ...ids])
-      await this.redefine(predictedMs, async () => void (await this.#installation.leaveOut(all)))
+      await this.redefine(predictedMs, async () => void (await this.installation.leaveOut(all)))
     })
     return ids.filter((id) => instrumenter.leftOutMethods.has(id)).length
   }
 
   async #within(revelation: Revelation, limits: ArmLimits): Promise<Revelation> {
-    const { instrumenter, revealer } = this.#workshop
+    const { instrumenter, revealer } = this.workshop
     const ids = [...new Set(revelation.instrument.map(({ classId }) => classId))]
     const files = await instrumenter.classBytes(ids)
     const taken = new Map<number, ClassFile>()
@@ -284,5 +272,31 @@ export function exactly(className: string, method: string): RootPattern {
   return {
     ...{ text: `${className}.${method}`, className: className.replaceAll('$', '.'), method },
     ...{ parameters: null, returns: null },
+  }
+}
+
+// Which loaded classes scheme adaptive asks for. A server has tens of thousands, and listing them all takes seconds.
+
+export class ClassFinder {
+  readonly #names = new Set<string>([HANDLE_MEMBER_CLASS])
+  /** A class is named by a wildcard. */
+  #wantsAll = false
+
+  /** Classes of these are asked for from now on. */
+  want(patterns: readonly Pick<RootPattern, 'className'>[]): void {
+    for (const { className } of patterns) {
+      if (className.includes('*')) this.#wantsAll = true
+      else this.#names.add(className)
+    }
+  }
+
+  /** All classes are asked for from now on. */
+  wantAll(): void {
+    this.#wantsAll = true
+  }
+
+  /** Those that have not been told. */
+  async list(agent: Agent): Promise<LoadedClasses> {
+    return this.#wantsAll ? await agent.loadedClasses() : await agent.findClasses([...this.#names])
   }
 }

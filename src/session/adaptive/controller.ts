@@ -76,8 +76,6 @@ interface Look {
 }
 
 export class Controller {
-  readonly #engine: Engine
-  readonly #span: Span
   #timer: NodeJS.Timeout | undefined
   #phase: Phase = 'look'
   /** What is being done; null if nothing is. */
@@ -99,12 +97,13 @@ export class Controller {
   #looksElsewhere = 0
   #nextElsewhere = 0
   #resets = 0
-  #rowsFromMs = 0
+  /** Since when rows have been what they are, in ms from the start of recording. */
+  rowsFromMs = 0
 
-  constructor(engine: Engine, span: Span) {
-    this.#engine = engine
-    this.#span = span
-  }
+  constructor(
+    private readonly engine: Engine,
+    private readonly span: Span,
+  ) {}
 
   start(): void {
     if (!this.#stopped) this.#timer = setInterval(() => void this.#tick(), STEP_MS)
@@ -115,14 +114,9 @@ export class Controller {
     clearInterval(this.#timer)
   }
 
-  /** Since when rows have been what they are, in ms from the start of recording. */
-  get rowsFromMs(): number {
-    return this.#rowsFromMs
-  }
-
   /** All that was recorded is forgotten; what is timed stays so. */
   reset(): void {
-    this.#rowsFromMs = 0
+    this.rowsFromMs = 0
     this.#lookedAt = 0
     this.#sampledFromMs = null
     this.#before = null
@@ -159,7 +153,7 @@ export class Controller {
   }
 
   async #pauseToTime(pattern: RootPattern): Promise<number | null> {
-    const { arming, options } = this.#engine
+    const { arming, options } = this.engine
     if (arming?.areTimed(pattern) === true)
       throw new CannotTime(`${pattern.text} has them already`, 'Its row tells how often it was called.')
     if (!options.jdk && isJdkName(pattern.className))
@@ -184,7 +178,7 @@ export class Controller {
   }
 
   async #time(pattern: RootPattern): Promise<number> {
-    const { arming, door, installation } = this.#engine
+    const { arming, door, installation } = this.engine
     if (this.#stopped || arming === null) throw hasEnded()
     if (!arming.hasProbes(pattern)) {
       const left = await door.metaspaceLeft()
@@ -222,7 +216,7 @@ export class Controller {
       else await this.#hold()
     } catch (error) {
       if (!this.#stopped && !(error instanceof LinkLost)) {
-        this.#engine.warnings.add(`no more methods are chosen to be timed: ${String(error)}`)
+        this.engine.warnings.add(`no more methods are chosen to be timed: ${String(error)}`)
         clearInterval(this.#timer)
       }
     }
@@ -230,7 +224,7 @@ export class Controller {
 
   /** A root that is called too often stays braked: what slowed it down may have been its probes. */
   async #brake(): Promise<void> {
-    const { inside, options, warnings } = this.#engine
+    const { inside, options, warnings } = this.engine
     // A constructor that ends by its super() tells no end: its thread would count nothing more.
     if (inside === null || inside.timedOneOf > 1 || options.roots.some((it) => it.method === '<init>')) return
     const { callsPerSecond } = inside
@@ -243,13 +237,13 @@ export class Controller {
 
   /** Until then some code is still interpreted, because the first redefinition has dropped what was compiled. */
   get #isCold(): boolean {
-    return firstRedefinition(this.#engine) !== 'is over' && this.#span.durationMs < COLD_MS
+    return firstRedefinition(this.engine) !== 'is over' && this.span.durationMs < COLD_MS
   }
 
   async #look(): Promise<void> {
-    const { arming, inside, names, revealer } = this.#engine
+    const { arming, inside, names, revealer } = this.engine
     if (inside === null || arming === null) return
-    const { durationMs } = this.#span
+    const { durationMs } = this.span
     if (inside.samples > 0) this.#sampledFromMs ??= durationMs
     const least = samplesNeeded(durationMs - (this.#sampledFromMs ?? durationMs))
     if (inside.samples < least) await this.#lookElsewhere()
@@ -258,20 +252,20 @@ export class Controller {
     if (this.#isCold) return
     this.#lookedAt = inside.samples
     const roots = [...revealer.methods].filter((it) => it.root).map((it) => sourceName(it.className))
-    const tree = await allRows(this.#engine, this.#span)
+    const tree = await allRows(this.engine, this.span)
     const seen = seenMethods(tree, (id) => names.of(id), ownerBy(roots)).filter(
       (it) => !this.#useless.has(`${it.className}.${it.method}`),
     )
-    await this.#arm(firstRedefinition(this.#engine) === 'is over' ? seen : whileCold(seen), arming)
+    await this.#arm(firstRedefinition(this.engine) === 'is over' ? seen : whileCold(seen), arming)
   }
 
   /** A root that hands its work to other threads has hardly any samples, and a user is told where these are. */
   async #lookElsewhere(): Promise<void> {
-    const { agent, inside, revealer, warnings } = this.#engine
+    const { agent, inside, revealer, warnings } = this.engine
     if (this.#looksElsewhere >= LOOKS_ELSEWHERE || performance.now() < this.#nextElsewhere) return
     if (inside !== null && inside.timedOneOf > 1) return // a call that is only counted has no time
     const { rootCalls, rootNs } = await this.#lookNow('timed')
-    const times = { calls: rootCalls, ns: rootNs, overMs: this.#span.durationMs }
+    const times = { calls: rootCalls, ns: rootNs, overMs: this.span.durationMs }
     this.#nextElsewhere = performance.now() + ELSEWHERE_MS
     if (!returnsAtOnce(times)) return
     this.#looksElsewhere++
@@ -295,7 +289,7 @@ export class Controller {
       return
     }
     const longestMs = batchPauseMs(LONGEST_PAUSE_MS, first)
-    const batch = await batchOf(seen, longestMs, arming, this.#engine.door)
+    const batch = await batchOf(seen, longestMs, arming, this.engine.door)
     if (batch === null || this.#stopped) return
     if ('why' in batch) {
       this.#holdWithout(batch.why)
@@ -311,7 +305,7 @@ export class Controller {
 
   /** The batch has its probes, which count. Also before the start. */
   armed(ids: readonly number[], seen: readonly Seen[]): void {
-    const { names } = this.#engine
+    const { names } = this.engine
     this.#batch = new Map(
       ids.map((id) => {
         const { class: className, method } = names.of(id)
@@ -323,12 +317,12 @@ export class Controller {
 
   #holdWithout(note: string): void {
     debug.reveal?.(`adaptive: ${note}`)
-    this.#engine.warnings.add(note)
+    this.engine.warnings.add(note)
     this.#phase = 'hold'
   }
 
   async #settle(): Promise<void> {
-    const { arming } = this.#engine
+    const { arming } = this.engine
     // A batch that went in with the roots: calls of interpreted code are fewer than later, and each takes longer.
     if (arming === null || this.#isCold) return
     const before = this.#armedAt
@@ -362,11 +356,11 @@ export class Controller {
     )
     const called = counted.filter((it) => it.callsPerSecond > 0)
     if (timed.length > 0 && called.length > 0 && !called.some((it) => timed.includes(it.id)))
-      this.#engine.warnings.add(
+      this.engine.warnings.add(
         'below the root only methods that are seldom called are timed: calls of all else are too many, or too short, to time them',
       )
     if (timed.length === 0)
-      this.#engine.warnings.add(
+      this.engine.warnings.add(
         isCounted
           ? 'only the root is timed: calls of all else are too many, or too short, to time them'
           : `only the root is timed: fewer than ${LEAST_CALLS} calls of it began and ended within ${LONGEST_SETTLE_MS / 1000} s, too few to count what they call`,
@@ -375,7 +369,7 @@ export class Controller {
 
   /** Methods that have been switched off have their own code again, if they are called so often that idle probes slow them down. */
   async #giveBack(off: readonly Counted[], costs: Costs): Promise<void> {
-    const { arming, door, revealer, warnings } = this.#engine
+    const { arming, door, revealer, warnings } = this.engine
     if (arming === null || this.#stopped || !costIdle(off, costs)) return
     const keep = (why: string): void => {
       warnings.add(
@@ -406,7 +400,7 @@ export class Controller {
   }
 
   async #hold(): Promise<void> {
-    const { arming } = this.#engine
+    const { arming } = this.engine
     const timed = [...this.#batch.keys()].filter((id) => arming?.isTimed(id) === true)
     if (timed.length === 0 || arming === null) return
     const now = await this.#lookNow('timed')
@@ -430,10 +424,10 @@ export class Controller {
 
   #newRows(): void {
     if (this.#stopped) return // the last picture is about to be made
-    const { clock, inside, recorder } = this.#engine
+    const { clock, inside, recorder } = this.engine
     recorder.newRows(clock.nowTicks)
     inside?.newRows(clock.nowTicks)
-    this.#rowsFromMs = this.#span.durationMs
+    this.rowsFromMs = this.span.durationMs
     this.#lookedAt = 0
     this.#sampledFromMs = null
     this.#armedAt = null
@@ -450,7 +444,7 @@ export class Controller {
   }
 
   #costs(before: Look, now: Look): Costs {
-    const { calibration, clock, options } = this.#engine
+    const { calibration, clock, options } = this.engine
     const seconds = Math.max(0.001, (now.atMs - before.atMs) / 1_000)
     return {
       nsPerCall: clock.toNs(pairTicks(1, calibration)),
@@ -460,9 +454,9 @@ export class Controller {
   }
 
   async #lookNow(which: 'counted' | 'timed'): Promise<Look> {
-    const tree = await timedRows(this.#engine, this.#span)
+    const tree = await timedRows(this.engine, this.span)
     const [rootNs, rootCalls] = [topSum(tree, 'totalNs'), topSum(tree, 'calls')]
-    const counts = which === 'timed' ? callsByMethod(tree) : await this.#engine.agent.modeCounts()
+    const counts = which === 'timed' ? callsByMethod(tree) : await this.engine.agent.modeCounts()
     return { atMs: performance.now(), counts, rootNs, rootCalls }
   }
 }

@@ -8,14 +8,11 @@ import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { PauseFact, StackFacts, StallCause } from '../../profile/stack-facts.ts'
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
-import type { Agent } from '../../wire/agent.ts'
 import type { InsideNews } from '../../wire/inside-news.ts'
 import type { TargetClock } from '../clock.ts'
-import type { Instrumenter } from '../code/instrumenter.ts'
-import type { Swap } from '../code/swaps.ts'
+import type { Swap } from '../code/installation.ts'
+import type { Engine } from '../engine.ts'
 import { sourceName } from '../target-classes.ts'
-import type { TargetState } from '../target-state.ts'
-import type { Arming } from './arming.ts'
 import { COLD_MS } from './pause.ts'
 
 /** Of rows that are only sampled. */
@@ -27,16 +24,10 @@ const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '
 /** Of the one tree of all virtual threads, its id, and its number in samples. */
 const VIRTUAL_THREADS = 0
 
-interface Sources {
-  readonly agent: Agent
-  readonly arming: Arming | null
-  readonly instrumenter: Instrumenter
-  readonly revealer: Pick<Revealer, 'classes' | 'methods'>
-  readonly clock: TargetClock
-  readonly targetState: TargetState
-  /** The JVM's; null if it is none of this machine. */
-  readonly process: number | null
-}
+type Sources = Pick<
+  Engine,
+  'agent' | 'arming' | 'instrumenter' | 'revealer' | 'clock' | 'targetState' | 'process'
+>
 
 /** Between two readings of the JVM's time at safepoints: after longer ones a stall may not be told from others. */
 const LONGEST_BETWEEN_MS = 1_500
@@ -118,7 +109,6 @@ function isWhole(methods: readonly MethodTarget[], classes: Revealer['classes'])
 }
 
 export class Inside {
-  readonly #from: Sources
   readonly #samples = new InsideSamples()
   /** Of rows that are only sampled. */
   readonly #names = new Map<number, MethodName>()
@@ -142,12 +132,12 @@ export class Inside {
   #readAt = Number.NEGATIVE_INFINITY
   /** Calls of roots a second, before the latest two readings. */
   #rates: readonly number[] = []
-  #timedOneOf = 1
+  /** Of so many calls of roots one is timed. */
+  timedOneOf = 1
   /** Compiled loops have no safepoint in them: samples fall behind them. False where the JVM's counters cannot be seen, too. */
   readonly #isBent: boolean
 
-  constructor(from: Sources) {
-    this.#from = from
+  constructor(private readonly from: Sources) {
     this.#stops = from.process === null ? null : new StopCounters(from.process)
     this.#isBent = this.#stops?.loopsHaveNoSafepoints() ?? false
   }
@@ -155,13 +145,13 @@ export class Inside {
   /** Before `go`. */
   async begin(): Promise<void> {
     await this.rootsAre()
-    this.#others = this.#from.revealer.methods.reserve()
+    this.#others = this.from.revealer.methods.reserve()
     this.#names.set(this.#others, OTHERS)
   }
 
   /** Tells the agent below what frames stacks are wanted, if that has changed. */
   async rootsAre(): Promise<void> {
-    const { agent, revealer } = this.#from
+    const { agent, revealer } = this.from
     const roots = [...revealer.methods].filter((it) => it.root)
     if (this.#others !== 0 && roots.length === this.#roots) return
     this.#roots = roots.length
@@ -178,7 +168,7 @@ export class Inside {
   async read(swaps: readonly Swap[], stopped: boolean): Promise<readonly [from: number, to: number] | null> {
     if (this.#others === 0) return null
     const asked = this.#stops?.read() ?? null
-    const news = await this.#from.agent.insideSamples()
+    const news = await this.from.agent.insideSamples()
     const readAt = performance.now()
     const last = this.#news
     this.#samples.add(news.batch, this.#fromTicks)
@@ -191,7 +181,7 @@ export class Inside {
     this.#safepointNs = now
     this.#stopTimes = asked
     this.#readAt = readAt
-    this.#rates = last === null ? [] : [rateBetween(last, news, this.#from.clock), ...this.#rates.slice(0, 1)]
+    this.#rates = last === null ? [] : [rateBetween(last, news, this.from.clock), ...this.#rates.slice(0, 1)]
     if (ms <= Math.min(this.#longest?.ms ?? 0, SUSPENDED_MS)) return null
     const stops = this.#stops?.read()
     const stall = {
@@ -207,7 +197,7 @@ export class Inside {
   }
 
   #ticksOf(ms: number): number {
-    return (ms * 1e6) / this.#from.clock.nsPerTick
+    return (ms * 1e6) / this.from.clock.nsPerTick
   }
 
   #causeOf(stall: Stall, swaps: readonly Swap[]): StallCause | null {
@@ -234,15 +224,10 @@ export class Inside {
     return this.#rates.length < 2 ? 0 : minOf(this.#rates)
   }
 
-  /** Of so many calls of roots one is timed. */
-  get timedOneOf(): number {
-    return this.#timedOneOf
-  }
-
   /** From now on. */
   async timeOneOf(calls: number): Promise<void> {
-    await this.#from.agent.timeOneOf(calls)
-    this.#timedOneOf = calls
+    await this.from.agent.timeOneOf(calls)
+    this.timedOneOf = calls
   }
 
   get samples(): number {
@@ -291,7 +276,7 @@ export class Inside {
   ): Omit<StackFacts, 'unseenPart'> {
     const since = (name: 'missed' | 'dropped' | 'rootCalls') =>
       (this.#news?.[name] ?? 0) - (this.#before?.[name] ?? 0)
-    const { clock } = this.#from
+    const { clock } = this.from
     const stall = this.#longest ?? { ...NO_STALL, atTicks: beginTicks }
     return {
       ...{
@@ -304,7 +289,7 @@ export class Inside {
         stallCause: this.#causeOf(stall, swaps),
         suspendedMs: this.#suspendedMs,
         rootCalls: since('rootCalls'),
-        timedOneOf: this.#timedOneOf,
+        timedOneOf: this.timedOneOf,
       },
       pauses,
       rowsFromMs,
@@ -342,7 +327,7 @@ export class Inside {
       ...(leastSamples !== undefined && { leastSamples }),
     }
     const numbers = new Map<number, number>([[VIRTUAL_THREADS, VIRTUAL_THREADS]])
-    for (const [number, { id }] of this.#from.targetState.threads) numbers.set(id, number)
+    for (const [number, { id }] of this.from.targetState.threads) numbers.set(id, number)
     const ofThread = (id: number, tree: Tree): Tree => {
       const thread = numbers.get(id)
       return thread === undefined ? tree : withSamples(tree, { ...parts, thread })
@@ -353,7 +338,7 @@ export class Inside {
 
   /** Methods by what a stack trace calls them, overloads and classes of several loaders together. */
   #revealed(): ReadonlyMap<string, Revealed> {
-    const { arming, instrumenter, revealer } = this.#from
+    const { arming, instrumenter, revealer } = this.from
     const methods = new Map<string, MethodTarget[]>()
     for (const it of revealer.methods) {
       const key = `${sourceName(it.className)}.${it.name}`
@@ -365,7 +350,7 @@ export class Inside {
     const isTimed = ({ id, root }: MethodTarget) =>
       withProbes.has(id) && (root || arming?.isTimed(id) === true)
     // Else samples of root calls that are not timed would look like calls that probes did not see.
-    const isEachTimed = this.#timedOneOf === 1
+    const isEachTimed = this.timedOneOf === 1
     return new Map(
       [...methods].map(([key, all]) => {
         const areTimed = isEachTimed && all.every(isTimed) && isWhole(all, revealer.classes)
@@ -378,7 +363,7 @@ export class Inside {
     const key = `${className}.${method}`
     let id = this.#ids.get(key)
     if (id === undefined) {
-      id = this.#from.revealer.methods.reserve()
+      id = this.from.revealer.methods.reserve()
       this.#ids.set(key, id)
       this.#names.set(id, { class: className, method, descriptor: '', loader: '' })
     }

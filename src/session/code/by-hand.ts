@@ -7,15 +7,15 @@
 // What is added: what the filters leave out is included as if they had never left it out, and what is reached of it gets probes, by
 // the scheme of the session. Of what has been said of a method, the latest holds.
 
+import { append } from '../../base/arrays.ts'
 import { EX_NOMATCH, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
-import type { Snapshot } from '../../cct/tree.ts'
+import type { Snapshot, Tree } from '../../cct/tree.ts'
 import type { HandChange } from '../../profile/profile.ts'
 import { type Chosen, chosenOf, isChosen, type Named } from '../../reveal/chosen.ts'
 import type { Revealer } from '../../reveal/revealer.ts'
 import { eventsOf, type SessionOptions } from '../session-options.ts'
 import type { Installation, Workshop } from './installation.ts'
-import { onlyBelow } from './only-below.ts'
 
 /** Something the user has left out or added, and not taken back. */
 export interface ByHandEntry {
@@ -93,39 +93,21 @@ export interface Hands {
 }
 
 export class ByHand {
-  readonly #hands: Hands
-  #entries: Entry[] = []
-  #ids: ReadonlySet<number> = new Set()
-  #watchesJdk: boolean
-  #changes: HandChange[] = []
-
-  constructor(hands: Hands) {
-    this.#hands = hands
-    this.#watchesJdk = hands.options.jdk
-  }
-
   /** Newest last. */
-  get entries(): readonly ByHandEntry[] {
-    return this.#entries
-  }
-
-  /** Whether classes of the JDK are asked for when they are loaded, which the session may not do by itself. */
-  get watchesJdk(): boolean {
-    return this.#watchesJdk
-  }
-
+  entries: Entry[] = []
   /** Methods whose probes are out. A new set after each change. */
-  get ids(): ReadonlySet<number> {
-    return this.#ids
-  }
-
+  ids: ReadonlySet<number> = new Set()
+  /** Whether classes of the JDK are asked for when they are loaded, which the session may not do by itself. */
+  watchesJdk: boolean
   /** Oldest first. */
-  get changes(): readonly HandChange[] {
-    return this.#changes
+  changes: HandChange[] = []
+
+  constructor(private readonly hands: Hands) {
+    this.watchesJdk = hands.options.jdk
   }
 
   get warnings(): string[] {
-    return this.#changes.map(({ what, text, atMs, methods }) => {
+    return this.changes.map(({ what, text, atMs, methods }) => {
       const when = atMs === 0 ? 'from the start' : `${(atMs / 1000).toFixed(1)} s after the start`
       const many = methods === 0 ? '' : ` (${methods} ${methods === 1 ? 'method' : 'methods'})`
       if (what === 'roots')
@@ -142,13 +124,13 @@ export class ByHand {
 
   /** Before anything is looked at: what was left out of the recording before this one and added to it, whose roots were others. */
   takeOver(before: ByHand, roots: readonly string[]): void {
-    this.#entries = before.#entries.map((it) => ({ ...it, atMs: 0, methods: new Set(), below: new Set() }))
-    this.#changes = [
+    this.entries = before.entries.map((it) => ({ ...it, atMs: 0, methods: new Set(), below: new Set() }))
+    this.changes = [
       { what: 'roots', text: roots.join(', '), atMs: 0, methods: 0 },
-      ...this.#entries.map(({ what, text }) => ({ what, text, atMs: 0, methods: 0 })),
+      ...this.entries.map(({ what, text }) => ({ what, text, atMs: 0, methods: 0 })),
     ]
-    this.#watchesJdk = this.#needsJdk
-    const { revealer } = this.#hands.workshop
+    this.watchesJdk = this.#needsJdk
+    const { revealer } = this.hands.workshop
     revealer.beginLeftOut(this.#filter)
     revealer.beginAdded(this.#added)
   }
@@ -168,10 +150,10 @@ export class ByHand {
     methodOf: (id: number) => number,
     nowMs: number,
   ): Promise<ByHandEntry> {
-    const { options, workshop } = this.#hands
+    const { options, workshop } = this.hands
     const { fixedBecause } = eventsOf(options)
     if (fixedBecause !== undefined) throw new CannotLeaveOut(fixedBecause)
-    const { installation } = this.#hands
+    const { installation } = this.hands
     const { revealer, turns } = workshop
     const chosen = await this.#chosen('exclude', text)
     let added: Entry | undefined
@@ -188,7 +170,7 @@ export class ByHand {
       added = { what: 'exclude', chosen, text: chosen.text, atMs: nowMs, methods, below, needsJdk: false }
       await this.#become([...this.#without(chosen.text), added])
       const all = methods.size + below.size
-      this.#changes.push({ what: 'exclude', text: chosen.text, atMs: nowMs, methods: all })
+      this.changes.push({ what: 'exclude', text: chosen.text, atMs: nowMs, methods: all })
     })
     if (added === undefined) throw new CannotLeaveOut('the session has ended')
     return added
@@ -202,7 +184,7 @@ export class ByHand {
    * @throws BadPattern, NothingToAdd, CannotAdd
    */
   async add(text: string, nowMs: number): Promise<ByHandEntry> {
-    const { installation, options, workshop } = this.#hands
+    const { installation, options, workshop } = this.hands
     const { fixedBecause } = eventsOf(options)
     if (fixedBecause !== undefined) throw new CannotAdd(fixedBecause)
     const { revealer, turns } = workshop
@@ -215,10 +197,10 @@ export class ByHand {
       const entry = { what: 'add' as const, chosen, text: chosen.text, atMs: nowMs, below: NONE, needsJdk }
       await this.#become([...this.#without(chosen.text), { ...entry, methods: NONE }])
       const targets = [...revealer.methods].filter((it) => !it.root && isChosen(chosen, it))
-      const methods = new Set(targets.map((it) => it.id).filter((id) => !this.#ids.has(id)))
+      const methods = new Set(targets.map((it) => it.id).filter((id) => !this.ids.has(id)))
       added = { ...entry, methods }
-      this.#entries = [...this.#without(chosen.text), added]
-      this.#changes.push({ what: 'add', text: chosen.text, atMs: nowMs, methods: methods.size })
+      this.entries = [...this.#without(chosen.text), added]
+      this.changes.push({ what: 'add', text: chosen.text, atMs: nowMs, methods: methods.size })
     })
     if (added === undefined) throw new CannotAdd('the session has ended')
     return added
@@ -229,7 +211,7 @@ export class ByHand {
    * @throws NothingToAdd
    */
   async #lookUp(chosen: Chosen): Promise<boolean> {
-    const { options, workshop } = this.#hands
+    const { options, workshop } = this.hands
     const { revealer } = workshop
     const { text } = chosen
     const { classes, out, usable, jdk } = await revealer.classes.lookUp(chosen)
@@ -243,15 +225,15 @@ export class ByHand {
 
   /** Whether methods of loaded classes are left out by hand: with probes that are out, or before they could have any. */
   async #hasLeftOut(chosen: Chosen): Promise<boolean> {
-    const { revealer } = this.#hands.workshop
-    if ([...revealer.methods].some((it) => this.#ids.has(it.id) && isChosen(chosen, it))) return true
-    const leftOut = this.#entries.filter((it) => it.what === 'exclude').map((it) => it.chosen)
+    const { revealer } = this.hands.workshop
+    if ([...revealer.methods].some((it) => this.ids.has(it.id) && isChosen(chosen, it))) return true
+    const leftOut = this.entries.filter((it) => it.what === 'exclude').map((it) => it.chosen)
     return await revealer.classes.hasUsable(chosen, leftOut, this.#filter)
   }
 
   /** @throws CannotAdd */
   #mustBearJdk(): void {
-    const { options } = this.#hands
+    const { options } = this.hands
     const why = options.callSites === true ? 'places of calls are' : (eventsOf(options).byCallers ?? null)
     if (why !== null)
       throw new CannotAdd(
@@ -266,40 +248,40 @@ export class ByHand {
    * @throws NotByHand, CannotLeaveOut
    */
   async takeBack(text: string, nowMs: number): Promise<number> {
-    const { turns } = this.#hands.workshop
+    const { turns } = this.hands.workshop
     let count: number | undefined
     await turns.request(async () => {
-      const taken = this.#entries.find((it) => it.text === text.trim())
+      const taken = this.entries.find((it) => it.text === text.trim())
       if (taken === undefined) throw new NotByHand(text)
-      const before = this.#ids
+      const before = this.ids
       const back = await this.#become(this.#without(taken.text))
-      const gone = [...this.#ids].filter((id) => !before.has(id)).length
+      const gone = [...this.ids].filter((id) => !before.has(id)).length
       count = taken.what === 'exclude' ? back : gone
       const what = taken.what === 'exclude' ? 'include' : 'exclude'
-      this.#changes.push({ what, text: taken.text, atMs: nowMs, methods: count })
+      this.changes.push({ what, text: taken.text, atMs: nowMs, methods: count })
     })
     if (count === undefined) throw new CannotLeaveOut('the session has ended')
     return count
   }
 
   #without(text: string): Entry[] {
-    return this.#entries.filter((it) => it.text !== text)
+    return this.entries.filter((it) => it.text !== text)
   }
 
   #chosen(option: 'include' | 'exclude', text: string): Promise<Chosen> {
-    const { revealer, turns } = this.#hands.workshop
+    const { revealer, turns } = this.hands.workshop
     return turns.ask(() => chosenOf(option, text, (pattern) => revealer.classes.has(pattern)))
   }
 
   get #added(): Chosen[] {
-    return this.#entries.filter((it) => it.what === 'add').map(({ chosen }) => chosen)
+    return this.entries.filter((it) => it.what === 'add').map(({ chosen }) => chosen)
   }
 
   /** Counting begins anew: what is left out, or added, has been from the start. */
   reset(): void {
-    const stays = new Set(this.#entries.map(({ what, text }) => `${what} ${text}`))
-    const latest = new Map(this.#changes.map((it) => [`${it.what} ${it.text}`, { ...it, atMs: 0 }]))
-    this.#changes = [...latest]
+    const stays = new Set(this.entries.map(({ what, text }) => `${what} ${text}`))
+    const latest = new Map(this.changes.map((it) => [`${it.what} ${it.text}`, { ...it, atMs: 0 }]))
+    this.changes = [...latest]
       .filter(([key, { what }]) => what === 'roots' || stays.has(key))
       .map(([, change]) => change)
   }
@@ -309,40 +291,40 @@ export class ByHand {
 
   /** What was said of a method last. */
   #latestOf(method: Named): Entry['what'] | undefined {
-    return this.#entries.findLast(({ chosen }) => isChosen(chosen, method))?.what
+    return this.entries.findLast(({ chosen }) => isChosen(chosen, method))?.what
   }
 
   get #needsJdk(): boolean {
-    return this.#hands.options.jdk || this.#entries.some((it) => it.needsJdk)
+    return this.hands.options.jdk || this.entries.some((it) => it.needsJdk)
   }
 
   /** Each class of the JDK that is loaded waits for an answer, as long as something needs that and no longer. */
   async #watchJdk(): Promise<void> {
-    const { installation, workshop } = this.#hands
+    const { installation, workshop } = this.hands
     const needs = this.#needsJdk
-    if (needs === this.#watchesJdk) return
+    if (needs === this.watchesJdk) return
     await workshop.agent.watch(needs)
-    this.#watchesJdk = needs
+    this.watchesJdk = needs
     // What was loaded since the last list has not waited.
     if (needs) await installation.refreshClasses()
   }
 
   /** @returns how many methods got their probes back, or their first */
   async #become(entries: Entry[]): Promise<number> {
-    const { installation, workshop } = this.#hands
+    const { installation, workshop } = this.hands
     const { revealer, turns } = workshop
-    this.#entries = entries
+    this.entries = entries
     await this.#watchJdk()
     const opened = await turns.ask(() => revealer.add(this.#added))
     const ids = this.#idsToLeaveOut(revealer)
-    const back = [...this.#ids].filter((id) => !ids.has(id)).length
+    const back = [...this.ids].filter((id) => !ids.has(id)).length
     const refused = await installation.leaveOut(ids)
-    const before = this.#ids
+    const before = this.ids
     for (const id of refused) {
       if (before.has(id)) ids.add(id)
       else ids.delete(id)
     }
-    this.#ids = ids
+    this.ids = ids
     const revelation = await turns.ask(() => revealer.leaveOut(this.#filter))
     await installation.apply([opened, revelation])
     const first = opened.instrument.length + revelation.instrument.length
@@ -351,7 +333,7 @@ export class ByHand {
 
   /** Of the methods that have an id. */
   #idsToLeaveOut(revealer: Revealer): Set<number> {
-    const below = new Set(this.#entries.flatMap((it) => [...it.below]))
+    const below = new Set(this.entries.flatMap((it) => [...it.below]))
     const ids = new Set<number>()
     for (const target of revealer.methods) {
       if (target.root) continue
@@ -366,3 +348,57 @@ export class ByHand {
 }
 
 const NONE: ReadonlySet<number> = new Set()
+
+// What only some methods have led to, in all that was recorded: when they are left out, that is left out with them.
+
+/**
+ * Methods that were called by these, or by what they called, and by nothing else.
+ *
+ * Costs one walk over the tree, and one over the edges between its methods.
+ *
+ * @param methodOf  the method of a node's id
+ * @param out       methods that are left out
+ * @param mayGo     a root stays, and so does what it calls
+ */
+export function onlyBelow(
+  { count, method, parent }: Tree,
+  methodOf: (id: number) => number,
+  out: ReadonlySet<number>,
+  mayGo: (method: number) => boolean,
+): Set<number> {
+  const idAt = (node: number) => methodOf(method[node]!)
+  const callees = new Map<number, Set<number>>()
+  const callers = new Map<number, Set<number>>()
+  for (let node = 0; node < count; node++) {
+    const caller = parent[node]! < 0 ? OUTSIDE : idAt(parent[node]!)
+    const callee = idAt(node)
+    add(callees, caller, callee)
+    add(callers, callee, caller)
+  }
+  const below = new Set<number>()
+  const left = [...out]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    for (const callee of callees.get(next) ?? []) {
+      if (out.has(callee) || below.has(callee) || !mayGo(callee)) continue
+      below.add(callee)
+      left.push(callee)
+    }
+  }
+  const stays = (it: number) => [...(callers.get(it) ?? [])].some((by) => !out.has(by) && !below.has(by))
+  const doubtful = [...below]
+  for (let next = doubtful.pop(); next !== undefined; next = doubtful.pop()) {
+    if (!below.has(next) || !stays(next)) continue
+    below.delete(next)
+    append(doubtful, callees.get(next) ?? [])
+  }
+  return below
+}
+
+/** Who calls a root. No method has this id. */
+const OUTSIDE = 0
+
+function add(map: Map<number, Set<number>>, key: number, value: number): void {
+  const found = map.get(key)
+  if (found === undefined) map.set(key, new Set([value]))
+  else found.add(value)
+}

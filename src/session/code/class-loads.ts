@@ -3,7 +3,8 @@
 
 import { append } from '../../base/arrays.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
-import type { ClassLoading, LoadAnswer } from '../../wire/agent.ts'
+import type { LoadAnswer } from '../../wire/agent.ts'
+import type { ClassLoading } from '../../wire/messages.ts'
 import type { Installation, Workshop } from './installation.ts'
 import { type Refusal, type Task, taskOf } from './instrumenter.ts'
 
@@ -23,9 +24,6 @@ interface Contribution {
 }
 
 export class ClassLoads {
-  readonly #workshop: Workshop
-  readonly #installation: Installation
-  readonly #unanswered: (error: unknown) => void
   /** Those whose turn has not come. */
   readonly #waiting = new Set<ClassLoading>()
   /** Lets the class whose turn it is go first: a redefinition on its behalf takes long. */
@@ -37,10 +35,11 @@ export class ClassLoads {
   readonly #answers = new Map<number, readonly Task[]>()
 
   /** @param unanswered  told of errors that leave a class as it is */
-  constructor(workshop: Workshop, installation: Installation, unanswered: (error: unknown) => void) {
-    this.#workshop = workshop
-    this.#installation = installation
-    this.#unanswered = unanswered
+  constructor(
+    private readonly workshop: Workshop,
+    private readonly installation: Installation,
+    private readonly unanswered: (error: unknown) => void,
+  ) {
     installation.listing = () => {
       const answered = new Set(this.#answers.keys())
       // The list was made after these answers had come, and no `late` came before it: they were in time.
@@ -54,7 +53,7 @@ export class ClassLoads {
 
   /** A class is in the hook. */
   loading(load: ClassLoading): void {
-    const { agent, classes, turns } = this.#workshop
+    const { agent, classes, turns } = this.workshop
     classes.comes(load.id, load.loader)
     if (load.urgent || agent.swapIsSlow || !this.#recording) {
       this.#outOfTurn(load)
@@ -86,8 +85,8 @@ export class ClassLoads {
     const tasks = this.#answers.get(hook)
     if (tasks === undefined) return
     this.#answers.delete(hook)
-    this.#workshop.instrumenter.forgetClass(tasks[0]!.classId)
-    this.#installation.deferLate(tasks)
+    this.workshop.instrumenter.forgetClass(tasks[0]!.classId)
+    this.installation.deferLate(tasks)
   }
 
   /** These have gone. */
@@ -106,7 +105,7 @@ export class ClassLoads {
   #outOfTurn(load: ClassLoading): void {
     this.#waiting.delete(load)
     const answer = this.#answer(load, false)
-      .catch(this.#unanswered)
+      .catch(this.unanswered)
       .finally(() => this.#early.delete(answer))
     this.#early.add(answer)
   }
@@ -114,8 +113,8 @@ export class ClassLoads {
   /** @param inTurn  whether other classes can be redefined before this one is defined */
   async #answer(load: ClassLoading, inTurn: boolean): Promise<void> {
     const { hook, id, bytes, urgent } = load
-    const { agent, instrumenter, revealer } = this.#workshop
-    const installation = this.#installation
+    const { agent, instrumenter, revealer } = this.workshop
+    const installation = this.installation
     // What it leads to goes in before recording begins, if that has not been reached now.
     const recording = this.#recording
     let answered = false
@@ -132,7 +131,7 @@ export class ClassLoads {
           if (own.length > 0) this.#answers.set(hook, own)
           given = answer
         } catch (error) {
-          this.#unanswered(error)
+          this.unanswered(error)
         }
         agent.loadHook(hook, given)
       }
@@ -162,9 +161,9 @@ export class ClassLoads {
   }
 
   async #contributionOf({ id, name, loader, bytes, urgent }: ClassLoading): Promise<Contribution> {
-    const { revealer, turns } = this.#workshop
+    const { revealer, turns } = this.workshop
     const revelation = await turns.ask(() => revealer.classLoading({ id, name, loader }, bytes), urgent)
-    this.#installation.noteSkipped(revelation.skipped)
+    this.installation.noteSkipped(revelation.skipped)
     const own = revelation.instrument.filter((t) => t.classId === id).map(taskOf)
     const others = revelation.instrument.filter((t) => t.classId !== id)
     const ownIds = new Set(own.map((t) => t.id))

@@ -7,14 +7,11 @@
 // A method that this JDK does not have is left out. Where a whole kind of hand-over is unknown, the user
 // is told.
 
-import { readableClassFile } from '../../classfile/recent.ts'
 import { HAND_OVER_CLASSES, type HandOver } from '../../instrument/hand-over.ts'
 import type { Task } from './instrumenter.ts'
+import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
-interface Point {
-  readonly className: string
-  readonly name: string
-  readonly descriptor: string
+type Place = Pick<Point, 'className' | 'name' | 'descriptor'> & {
   /** Without any point of this kind and role, such hand-overs cannot be followed. */
   readonly kind: 'pools' | 'fork/join' | 'threads' | 'virtual threads' | 'delays'
   readonly role: 'gives' | 'takes' | 'mends'
@@ -34,7 +31,7 @@ const SCHEDULED = '(Ljava/util/concurrent/RunnableScheduledFuture;)V'
 const WORKER = `L${POOL}$Worker;`
 const CONTAINER = '(Ljdk/internal/vm/ThreadContainer;)V'
 
-const pool = (name: string, descriptor: string, role: Point['role'], probe: HandOver): Point => ({
+const pool = (name: string, descriptor: string, role: Place['role'], probe: HandOver): Place => ({
   className: POOL,
   name,
   descriptor,
@@ -47,12 +44,12 @@ const forkJoin = (
   className: string,
   name: string,
   descriptor: string,
-  role: Point['role'],
+  role: Place['role'],
   probe: HandOver,
-): Point => ({ className, name, descriptor, kind: 'fork/join', role, probe })
+): Place => ({ className, name, descriptor, kind: 'fork/join', role, probe })
 
 /** As JDK 17 to 25 have them. */
-const POINTS: readonly Point[] = [
+const PLACES: readonly Place[] = [
   pool('execute', `${RUNNABLE}V`, 'gives', { entry: { tell: 'submitted', local: 1 } }),
   pool('reject', `${RUNNABLE}V`, 'mends', { entry: { tell: 'withdrawn', local: 1 } }),
   pool('remove', `${RUNNABLE}Z`, 'mends', { entry: { tell: 'withdrawn', local: 1 } }),
@@ -96,7 +93,7 @@ const POINTS: readonly Point[] = [
     ['java/lang/Thread', 'start', '()V', 'threads'] as const,
     ['java/lang/Thread', 'start', CONTAINER, 'threads'] as const,
     ['java/lang/VirtualThread', 'start', CONTAINER, 'virtual threads'] as const,
-  ].map(([className, name, descriptor, kind]): Point => {
+  ].map(([className, name, descriptor, kind]): Place => {
     const probe = { entry: { tell: 'threadStarts', local: 0 } } as const
     return { className, name, descriptor, kind, role: 'gives', probe }
   }),
@@ -115,37 +112,19 @@ export const FOLLOWED_CLASSES: readonly string[] = [...HAND_OVER_CLASSES].map((n
   name.replaceAll('/', '.'),
 )
 
-export interface HandOverTasks {
-  readonly tasks: Task[]
-  /** Kinds of hand-over that this JDK does in a way we do not know. */
-  readonly unknown: string[]
-}
-
 /**
- * The probes that this target can have.
- *
- * @param classIds   by internal name, of the bootstrap loader's classes
- * @param classBytes as the JVM has them; null where it does not show them
+ * The probes that this target can have, and kinds of hand-over that this JDK does in a way we do not know: parameters as of `tasksAt`.
  */
 export async function handOverTasks(
   classIds: ReadonlyMap<string, number>,
-  classBytes: (ids: readonly number[]) => Promise<(Uint8Array | null)[]>,
-): Promise<HandOverTasks> {
-  const loaded = [...HAND_OVER_CLASSES].filter((name) => classIds.has(name))
-  const bytes = await classBytes(loaded.map((name) => classIds.get(name)!))
-  const methods = new Map<string, Set<string>>()
-  loaded.forEach((name, i) => {
-    const file = bytes[i]
-    if (file === null || file === undefined) return
-    const classFile = readableClassFile(file)
-    if (classFile !== null) methods.set(name, new Set(classFile.methods.map((m) => m.name + m.descriptor)))
+  classBytes: ClassBytes,
+): Promise<{ readonly tasks: Task[]; readonly unknown: string[] }> {
+  const points = PLACES.map(({ className, name, descriptor, probe: handOver }): Point => {
+    return { className, name, descriptor, probe: 'hand-over', handOver }
   })
-  const present = POINTS.filter((p) => methods.get(p.className)?.has(p.name + p.descriptor))
-  const tasks = present.map(({ className, name, descriptor, probe: handOver }): Task => {
-    const classId = classIds.get(className)!
-    return { id: 0, classId, className, name, descriptor, probe: 'hand-over', handOver }
-  })
-  const has = (kind: Point['kind'], role: Point['role']) =>
+  const tasks = await tasksAt(points, classIds, classBytes)
+  const present = PLACES.filter(({ probe }) => tasks.some(({ handOver }) => handOver === probe))
+  const has = (kind: Place['kind'], role: Place['role']) =>
     present.some((p) => p.kind === kind && p.role === role)
   const unknown: string[] = (['pools', 'fork/join', 'threads'] as const).filter(
     (kind) => !has(kind, 'gives') || !has(kind, 'takes'),

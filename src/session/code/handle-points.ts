@@ -6,34 +6,25 @@
 //
 // A method that this JDK does not have is left out.
 
-import { readableClassFile } from '../../classfile/recent.ts'
 import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT } from '../../instrument/handle-members.ts'
 import type { Task } from './instrumenter.ts'
+import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
 /** As JDK 11 to 25 have them: for methods, for static ones of a class that is not initialised, for constructors. */
-const POINTS = ['internalMemberName', 'internalMemberNameEnsureInit', 'constructorMethod'].map((name) => ({
-  name,
-  descriptor: `(Ljava/lang/Object;)${HANDLE_MEMBER_RESULT}`,
-}))
+const POINTS = ['internalMemberName', 'internalMemberNameEnsureInit', 'constructorMethod'].map(
+  (name): Point => ({
+    className: HANDLE_MEMBER_CLASS,
+    name,
+    descriptor: `(Ljava/lang/Object;)${HANDLE_MEMBER_RESULT}`,
+    probe: 'handle-member',
+  }),
+)
 
-/**
- * The probes that this target can have.
- *
- * @param classIds   by internal name, of the bootstrap loader's classes
- * @param classBytes as the JVM has them; null where it does not show them
- */
+/** The probes that this target can have: parameters as of `tasksAt`. */
 export async function handleTasks(
   classIds: ReadonlyMap<string, number>,
-  classBytes: (ids: readonly number[]) => Promise<(Uint8Array | null)[]>,
+  classBytes: ClassBytes,
 ): Promise<{ readonly tasks: Task[]; readonly isComplete: boolean }> {
-  const className = HANDLE_MEMBER_CLASS
-  const classId = classIds.get(className)
-  const [file = null] = classId === undefined ? [] : await classBytes([classId])
-  const classFile = file === null ? null : readableClassFile(file)
-  if (classId === undefined || classFile === null) return { tasks: [], isComplete: false }
-  const methods = new Set(classFile.methods.map((it) => it.name + it.descriptor))
-  const tasks = POINTS.filter((it) => methods.has(it.name + it.descriptor)).map((it): Task => {
-    return { id: 0, classId, className, ...it, probe: 'handle-member' }
-  })
+  const tasks = await tasksAt(POINTS, classIds, classBytes)
   return { tasks, isComplete: tasks.length === POINTS.length }
 }

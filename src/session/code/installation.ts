@@ -7,15 +7,14 @@ import { debug, msText, some } from '../../base/debug.ts'
 import { NEVER_DEFINED } from '../../base/refusal.ts'
 import { refusedWarnings } from '../../profile/skipped.ts'
 import type { Revealer, Revelation } from '../../reveal/revealer.ts'
-import type { Agent, LoadedClasses } from '../../wire/agent.ts'
-import type { RedefineResult } from '../../wire/messages.ts'
+import type { Agent } from '../../wire/agent.ts'
+import type { LoadedClasses, RedefineResult } from '../../wire/messages.ts'
 import type { TargetClock } from '../clock.ts'
 import type { Recorder } from '../recorder/recorder.ts'
 import { sourceName, type TargetClasses } from '../target-classes.ts'
 import type { Turns } from '../turns.ts'
 import { type Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
 import { reflectionTasks } from './reflection-points.ts'
-import { Swaps } from './swaps.ts'
 
 /** Without a redefinition for so long, the last one has settled. */
 const SETTLED_MS = 100
@@ -43,13 +42,15 @@ export interface Workshop {
 }
 
 export class Installation {
-  readonly #workshop: Workshop
-  readonly #skipped = new Map<string, string>()
+  /** Why methods were left as they are, by their names. */
+  readonly skipped = new Map<string, string>()
   readonly swaps = new Swaps()
-  #redefinitions = 0
-  #hotSwapMs = 0
-  #longestPauseMs: number | null = null
-  #settledAt = Number.NEGATIVE_INFINITY
+  redefinitions = 0
+  hotSwapMs = 0
+  /** Of the stops of the target for redefinitions; null where it does not tell how long they were. */
+  longestPauseMs: number | null = null
+  /** When the last redefinition had settled, as `performance.now()` has it; -∞ if none has. */
+  settledAt = Number.NEGATIVE_INFINITY
   #settleTimer: NodeJS.Timeout | undefined
   #begun = false
   #reflectionHooked = false
@@ -62,47 +63,18 @@ export class Installation {
   /** When the latest of them came. */
   #deferredSince = 0
   readonly #answeredLate = new Set<number>()
-  #lateClasses = 0
+  /** Classes of which calls may have been missed. */
+  lateClasses = 0
   /** What classes that came out of turn lead to in others. */
   readonly #rests: { readonly others: Revelation; readonly readyOwn: readonly number[] }[] = []
 
   /** Asked before each list of the loaded classes, and what it returns is told which have been defined since the one before. */
   listing: () => (classIds: ReadonlySet<number>) => void = () => () => {}
 
-  constructor(workshop: Workshop) {
-    this.#workshop = workshop
-  }
-
-  get redefinitions(): number {
-    return this.#redefinitions
-  }
-
-  get hotSwapMs(): number {
-    return this.#hotSwapMs
-  }
-
-  /** Of the stops of the target for redefinitions; null where it does not tell how long they were. */
-  get longestPauseMs(): number | null {
-    return this.#longestPauseMs
-  }
-
-  /** When the last redefinition had settled, as `performance.now()` has it; -∞ if none has. */
-  get settledAt(): number {
-    return this.#settledAt
-  }
-
-  /** Classes of which calls may have been missed. */
-  get lateClasses(): number {
-    return this.#lateClasses
-  }
-
-  /** Why methods were left as they are, by their names. */
-  get skipped(): ReadonlyMap<string, string> {
-    return this.#skipped
-  }
+  constructor(private readonly workshop: Workshop) {}
 
   get warnings(): string[] {
-    const refused = refusedWarnings([...this.#skipped].map(([method, reason]) => ({ method, reason })))
+    const refused = refusedWarnings([...this.skipped].map(([method, reason]) => ({ method, reason })))
     if (this.#handlesRefused === null) return refused
     return [
       ...refused,
@@ -127,7 +99,7 @@ export class Installation {
   async begin(revelations: readonly Revelation[]): Promise<void> {
     this.#begun = true
     await this.apply(revelations)
-    if (!this.#workshop.followsLoads) return
+    if (!this.workshop.followsLoads) return
     await this.#install(this.#takeFirst(), [])
     await this.refreshClasses()
   }
@@ -160,7 +132,7 @@ export class Installation {
 
   /** @param owed  what is owed to the next answer is wanted, also if no class has appeared */
   async #learnClasses(owed = false): Promise<Revelation | null> {
-    const { listClasses, revealer, classes: known, turns } = this.#workshop
+    const { listClasses, revealer, classes: known, turns } = this.workshop
     const defined = this.listing()
     const { loaders, classes } = await listClasses()
     known.add(loaders, classes)
@@ -177,7 +149,7 @@ export class Installation {
   async apply(revelations: readonly Revelation[]): Promise<void> {
     const rests = this.#rests.splice(0)
     const all = [...rests.map(({ others }) => others), ...revelations]
-    const { classes } = this.#workshop
+    const { classes } = this.workshop
     const tasks: Task[] = []
     const ready: number[] = rests.flatMap(({ readyOwn }) => readyOwn)
     const take = (revelation: Revelation) => {
@@ -210,14 +182,14 @@ export class Installation {
 
   async #install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
     if (tasks.length === 0 && ready.length === 0) return
-    const { instrumenter } = this.#workshop
+    const { instrumenter } = this.workshop
     const { refusals, results } = await instrumenter.install(tasks, ready)
     await this.noteRefused(refusals)
     for (const r of results) {
       this.noteSwap(r)
       if (r.calls > 0) this.#settleSoon()
     }
-    if (!this.#workshop.followsLoads || !results.some((r) => r.loadedClasses)) return
+    if (!this.workshop.followsLoads || !results.some((r) => r.loadedClasses)) return
     // What these classes contribute must be in before the threads that wait go on: none is ready yet.
     await this.refreshClasses()
     await this.applyRests()
@@ -231,7 +203,7 @@ export class Installation {
    * @returns ids of those that stay as they were
    */
   async leaveOut(ids: ReadonlySet<number>): Promise<number[]> {
-    const { instrumenter } = this.#workshop
+    const { instrumenter } = this.workshop
     const before = instrumenter.leftOutMethods
     const tasks = instrumenter.leaveOut(ids)
     if (tasks.length === 0) return []
@@ -250,7 +222,7 @@ export class Installation {
    */
   addRest(others: Revelation, readyOwn: readonly number[]): void {
     this.#rests.push({ others, readyOwn })
-    void this.#workshop.turns.enqueue(() => this.applyRests())
+    void this.workshop.turns.enqueue(() => this.applyRests())
   }
 
   /** Puts in what classes have led to that came out of turn. */
@@ -260,11 +232,11 @@ export class Installation {
 
   /** Counts a redefinition, and takes its pause out of the times. */
   noteSwap({ calls, classes, methods, startTicks, endTicks, pauseNs }: RedefineResult): void {
-    const { clock, recorder } = this.#workshop
-    this.#redefinitions += calls
+    const { clock, recorder } = this.workshop
+    this.redefinitions += calls
     if (calls === 0) return
     const ms = clock.toNs(endTicks - startTicks) / 1e6
-    this.#hotSwapMs += ms
+    this.hotSwapMs += ms
     const pauseMs = pauseNs === null ? null : pauseNs / 1e6
     debug.redefine?.(
       `${classes} classes, ${methods} bodies, ${calls} calls: ${msText(ms)}, stopped for ${pauseMs === null ? 'an unknown time' : msText(pauseMs)}`,
@@ -274,11 +246,11 @@ export class Installation {
     // The stop-the-world part is at the end of the call; the rest runs beside the application.
     const pause = Math.min(pauseNs / clock.nsPerTick, endTicks - startTicks)
     recorder.pause(endTicks - pause, endTicks)
-    this.#longestPauseMs = Math.max(this.#longestPauseMs ?? 0, clock.toNs(pause) / 1e6)
+    this.longestPauseMs = Math.max(this.longestPauseMs ?? 0, clock.toNs(pause) / 1e6)
   }
 
   noteSkipped(list: Revelation['skipped']): void {
-    for (const s of list) this.#skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
+    for (const s of list) this.skipped.set(`${sourceName(s.className)}.${s.method}${s.descriptor}`, s.reason)
   }
 
   async noteRefused(refusals: readonly Refusal[]): Promise<void> {
@@ -286,10 +258,10 @@ export class Installation {
     debug.redefine?.(
       `${refusals.length} methods refused: ${some(refusals, ({ task, reason }) => `${sourceName(task.className)}.${task.name} (${reason})`)}`,
     )
-    const { revealer, turns } = this.#workshop
+    const { revealer, turns } = this.workshop
     await turns.ask(() => {
       for (const { task, reason } of refusals) {
-        this.#skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
+        this.skipped.set(`${sourceName(task.className)}.${task.name}${task.descriptor}`, reason)
         if (isTimed(task)) revealer.refused(task.id, reason)
         if (task.probe === 'handle-member') this.#handlesRefused = reason
       }
@@ -299,7 +271,7 @@ export class Installation {
   /** A class went on before what it leads to was in. */
   noteLate(): void {
     debug.redefine?.('a class was defined before what it calls had probes: calls may be missing')
-    this.#lateClasses++
+    this.lateClasses++
   }
 
   /** A class was defined without these, and the JVM has counted the gap. */
@@ -318,8 +290,8 @@ export class Installation {
     clearTimeout(this.#settleTimer)
     if (this.#settleTimer === undefined) return
     this.#settleTimer = undefined
-    this.#workshop.recorder.markWarmup()
-    this.#settledAt = performance.now()
+    this.workshop.recorder.markWarmup()
+    this.settledAt = performance.now()
   }
 
   /** What comes before the last redefinition has settled is warm-up; a burst of them settles once. */
@@ -341,14 +313,14 @@ export class Installation {
 
   /** Of the deferred, those whose class the JVM has defined by now. */
   #takeDefined(): Task[] {
-    const { classes } = this.#workshop
+    const { classes } = this.workshop
     const defined = this.#deferred.filter((t) => !classes.isComing(t.classId))
     this.#deferred = this.#deferred.filter((t) => classes.isComing(t.classId))
     return defined
   }
 
   #retryDeferred(): void {
-    const { turns } = this.#workshop
+    const { turns } = this.workshop
     const waited = performance.now() - this.#deferredSince
     const pause = Math.min(LONGEST_LOOK_MS, Math.max(DEFINED_MS, waited / 8))
     setTimeout(() => {
@@ -357,7 +329,7 @@ export class Installation {
         .enqueue(async () => {
           await this.refreshClasses()
           const now = this.#takeDefined()
-          this.#lateClasses += now.filter((t) => !this.#answeredLate.has(t.id)).length
+          this.lateClasses += now.filter((t) => !this.#answeredLate.has(t.id)).length
           await this.install(now, [])
           if (this.#deferred.length === 0) return
           if (performance.now() - this.#deferredSince < COMING_MS) this.#retryDeferred()
@@ -371,4 +343,34 @@ export class Installation {
 
 function isNothing({ instrument, ready, reflection, skipped }: Revelation): boolean {
   return instrument.length + ready.length + skipped.length === 0 && !reflection
+}
+
+const MOST = 1_000
+
+export interface Swap {
+  /** When it had been done, as `performance.now()` has it. */
+  readonly at: number
+  readonly classes: number
+  /** Bodies that were sent; 0 where none had to be. */
+  readonly methods: number
+  /** When it had been done, in the target's ticks. */
+  readonly endTicks: number
+  /** How long it took in the target. */
+  readonly ms: number
+  /** For how much of that it stood still; null where it does not tell. */
+  readonly pauseMs: number | null
+}
+
+export class Swaps {
+  /** Oldest first. */
+  latest: Swap[] = []
+  /** How many there were before these. */
+  before = 0
+
+  add(swap: Swap): void {
+    this.latest.push(swap)
+    if (this.latest.length <= MOST) return
+    this.latest.shift()
+    this.before++
+  }
 }

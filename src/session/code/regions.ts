@@ -61,8 +61,6 @@ function linesText({ lines }: RegionPattern): string {
 
 export class RegionTable implements RegionRecipe {
   readonly tells = 'regions'
-  readonly session: number
-  readonly #patterns: readonly RegionPattern[]
   /** Id less one. */
   readonly #known: Known[] = []
   readonly #byMethod = new Map<number, readonly CodeRegion[]>()
@@ -70,10 +68,10 @@ export class RegionTable implements RegionRecipe {
   readonly #without = new Map<RegionPattern, Map<number, MethodLines>>()
 
   /** @param session  what the target's runtime calls it */
-  constructor(patterns: readonly RegionPattern[], session: number) {
-    this.#patterns = patterns
-    this.session = session
-  }
+  constructor(
+    private readonly patterns: readonly RegionPattern[],
+    readonly session: number,
+  ) {}
 
   /** Of the same method always the same. */
   regionsOf(classFile: ClassFile, method: MethodInfo, methodId: number): readonly CodeRegion[] {
@@ -81,7 +79,7 @@ export class RegionTable implements RegionRecipe {
     if (known !== undefined) return known
     const found: CodeRegion[] = []
     const lines = this.#linesOf(classFile, method)
-    for (const pattern of this.#patterns) {
+    for (const pattern of this.patterns) {
       if (rootRank(pattern.method, classFile.name) === RANK_NONE) continue
       if (!matchesMethod(pattern.method, method.name, method.descriptor)) continue
       const range = pattern.lines
@@ -98,7 +96,7 @@ export class RegionTable implements RegionRecipe {
   }
 
   #linesOf(classFile: ClassFile, method: MethodInfo): Int32Array | undefined {
-    if (this.#patterns.every((it) => it.lines === null) || method.code === undefined) return undefined
+    if (this.patterns.every((it) => it.lines === null) || method.code === undefined) return undefined
     return linesOf(classFile, parseCode(classFile, method))
   }
 
@@ -165,7 +163,7 @@ export class RegionTable implements RegionRecipe {
   /** What is known of each region that there is, in the order of the command line. */
   times(states: readonly RegionState[], scale: TickScale): RegionTimes[] {
     const byId = new Map(states.map((it) => [it.id, it]))
-    const order = (it: Known) => this.#patterns.indexOf(it.pattern)
+    const order = (it: Known) => this.patterns.indexOf(it.pattern)
     return [...this.#known]
       .sort((a, b) => order(a) - order(b))
       .map(({ region, pattern, methodId }) => {

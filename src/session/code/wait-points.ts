@@ -5,18 +5,10 @@
 // the JDK's, and other callers have probes around the call (instrument/waits.ts).
 
 import type { MethodName } from '../../cct/tree.ts'
-import { ACC_NATIVE } from '../../classfile/access.ts'
-import { readableClassFile } from '../../classfile/recent.ts'
 import { BLOCKED_OTHER, WAIT_PARKED, WAIT_SLEEPING } from '../../events/wait-ids.ts'
 import { WAIT_KINDS, type WaitingMethod, type WaitRecipe } from '../../instrument/waits.ts'
 import type { Task } from './instrumenter.ts'
-
-interface Point {
-  readonly className: string
-  readonly name: string
-  readonly descriptor: string
-  readonly wait: WaitingMethod
-}
+import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
 const OBJECT = 'java/lang/Object'
 const THREAD = 'java/lang/Thread'
@@ -27,7 +19,7 @@ function points(
   wait: WaitingMethod,
   ...methods: readonly (readonly [name: string, descriptor: string])[]
 ): Point[] {
-  return methods.map(([name, descriptor]) => ({ className, name, descriptor, wait }))
+  return methods.map(([name, descriptor]) => ({ className, name, descriptor, probe: 'wait', wait }))
 }
 
 /** As JDK 17 to 25 have them. One may call another: the outermost counts. */
@@ -63,42 +55,13 @@ export function waitRecipe(feature: number, jdk: boolean): WaitRecipe {
   return { nativeWaits: feature < 19, jdk }
 }
 
-/**
- * The probes that this target can have, and what is missing.
- *
- * @param classIds   by internal name, of the bootstrap loader's classes
- * @param classBytes as the JVM has them; null where it does not show them
- */
+/** The probes that this target can have, and what is missing: parameters as of `tasksAt`. */
 export async function waitTasks(
   classIds: ReadonlyMap<string, number>,
-  classBytes: (ids: readonly number[]) => Promise<(Uint8Array | null)[]>,
-  recipe: WaitRecipe,
+  classBytes: ClassBytes,
+  { nativeWaits }: WaitRecipe,
 ): Promise<{ readonly tasks: Task[]; readonly unknown: string[] }> {
-  const names = [OBJECT, THREAD, LOCK_SUPPORT].filter((name) => classIds.has(name))
-  const bytes = await classBytes(names.map((name) => classIds.get(name)!))
-  const tasks: Task[] = []
-  for (const [i, className] of names.entries()) {
-    const file = bytes[i]
-    if (file === null || file === undefined) continue
-    const classFile = readableClassFile(file)
-    if (classFile === null) continue
-    const { methods } = classFile
-    for (const point of [...POINTS, ...(recipe.nativeWaits ? JOIN : [])]) {
-      const { name, descriptor, wait } = point
-      const method = methods.find((it) => it.name === name && it.descriptor === descriptor)
-      if (point.className !== className || method === undefined || (method.access & ACC_NATIVE) !== 0)
-        continue
-      tasks.push({
-        id: 0,
-        classId: classIds.get(className)!,
-        className,
-        name,
-        descriptor,
-        probe: 'wait',
-        wait,
-      })
-    }
-  }
+  const tasks = await tasksAt(nativeWaits ? [...POINTS, ...JOIN] : POINTS, classIds, classBytes)
   const kinds = ['waiting', 'parked', 'sleeping'] as const
   return { tasks, unknown: kinds.filter((kind) => !tasks.some(({ wait }) => wait?.kind === kind)) }
 }

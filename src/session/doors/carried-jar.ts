@@ -10,7 +10,7 @@ import {
   type JdwpTarget,
   type ObjectId,
 } from '../../jdwp-client/index.ts'
-import { type DebuggerCalls, NULL, ThrownInTarget } from './debugger-calls.ts'
+import { type DebuggerCalls, NULL, objectIn, ThrownInTarget } from './debugger-calls.ts'
 
 /** Of one packet. */
 const PART_BYTES = 64 << 10
@@ -26,18 +26,12 @@ const ATTRIBUTES = '[Ljava.nio.file.attribute.FileAttribute;'
 const PREFIX = 'jfluid-carried-'
 
 export class CarriedJar {
-  readonly #calls: DebuggerCalls
-  readonly #file: ObjectId
-
   private constructor(
-    calls: DebuggerCalls,
+    private readonly calls: DebuggerCalls,
     /** As the JVM calls it. */
     readonly path: string,
-    file: ObjectId,
-  ) {
-    this.#calls = calls
-    this.#file = file
-  }
+    private readonly file: ObjectId,
+  ) {}
 
   /** The agent in the JVM's heap: what no thread has to stand for. @throws ThrownInTarget if it has no room there */
   static async bytesInto(jvm: JdwpTarget, calls: DebuggerCalls, jar: string): Promise<ArrayId> {
@@ -61,19 +55,20 @@ export class CarriedJar {
 
   /** @throws ThrownInTarget if the JVM has no room for it */
   static async into(jvm: JdwpTarget, calls: DebuggerCalls, bytes: ArrayId): Promise<CarriedJar> {
-    const files = await classOf(calls, FILES)
+    const files = await calls.neededClass(FILES)
     const attributes = await newArray(jvm, calls, ATTRIBUTES, 0)
     const made = await calls.staticOf(files, CREATE, [
       await calls.string(PREFIX),
       await calls.string('.jar'),
       { tag: 'ARRAY', id: attributes },
     ])
-    if (!('id' in made) || made.id === null) throw new ThrownInTarget(CREATE, 'there is no path')
+    const object = objectIn(made)
+    if (object === null) throw new ThrownInTarget(CREATE, 'there is no path')
     const path = await calls.text(
-      await calls.of(made.id, await classOf(calls, 'java.lang.Object'), TO_STRING),
+      await calls.of(object, await calls.neededClass('java.lang.Object'), TO_STRING),
     )
     if (path === null) throw new ThrownInTarget(CREATE, 'there is no path')
-    const type = await classOf(calls, FILE)
+    const type = await calls.neededClass(FILE)
     const file = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(path)])
     const carried = new CarriedJar(calls, path, file)
     try {
@@ -88,15 +83,15 @@ export class CarriedJar {
 
   async #endWithJvm(): Promise<void> {
     try {
-      await this.#calls.of(this.#file, await classOf(this.#calls, FILE), 'deleteOnExit()V')
+      await this.calls.of(this.file, await this.calls.neededClass(FILE), 'deleteOnExit()V')
     } catch (problem) {
       if (!(problem instanceof ThrownInTarget)) throw problem // else the JVM ends just now, and takes no more
     }
   }
 
   async #write(array: ArrayId): Promise<void> {
-    const calls = this.#calls
-    const type = await classOf(calls, STREAM)
+    const calls = this.calls
+    const type = await calls.neededClass(STREAM)
     const stream = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(this.path)])
     try {
       await calls.of(stream, type, 'write([B)V', [{ tag: 'ARRAY', id: array }])
@@ -106,17 +101,11 @@ export class CarriedJar {
   }
 
   async remove(): Promise<void> {
-    await this.#calls.of(this.#file, await classOf(this.#calls, FILE), 'delete()Z')
+    await this.calls.of(this.file, await this.calls.neededClass(FILE), 'delete()Z')
   }
 }
 
 const TO_STRING = 'toString()Ljava/lang/String;'
-
-async function classOf(calls: DebuggerCalls, name: string) {
-  const type = await calls.bootClass(name)
-  if (type === null) throw new ThrownInTarget(name, 'there is no such class')
-  return type
-}
 
 /** @param name  as Class.forName has it */
 async function newArray(

@@ -12,7 +12,6 @@ import {
   granted,
   type Invoked,
   type JdwpTarget,
-  type MethodId,
   type ObjectId,
   type Result,
   type ThreadId,
@@ -22,6 +21,8 @@ import {
 
 /** The agent reads its jar and defines a hundred classes. */
 const CALL_MS = 10_000
+/** While a method runs, other threads do, too. */
+const ALONE = { singleThreaded: true, timeoutMs: CALL_MS }
 
 /** A method that was run for us has thrown. */
 export class ThrownInTarget extends JfluidError {
@@ -42,10 +43,13 @@ export const NULL: Value = { tag: 'OBJECT', id: null }
 
 type Methods = Awaited<ReturnType<JdwpTarget['referenceType']['methods']>> extends Result<infer T> ? T : never
 
+/** The object that a value is; null if it is none. */
+export const objectIn = (value: Value | undefined): ObjectId | null =>
+  value !== undefined && 'id' in value ? value.id : null
+
 const signatureOf = (name: string): string => `L${name.replaceAll('.', '/')};`
 
 export class DebuggerCalls {
-  readonly #jvm: JdwpTarget
   #standing: ThreadId | undefined
   readonly #strings = new Map<string, Promise<Value>>()
   readonly #methods = new Map<TypeId, Promise<Result<Methods>>>()
@@ -53,9 +57,7 @@ export class DebuggerCalls {
   readonly #ready = new Set<string>()
   readonly #absent = new Set<string>()
 
-  constructor(jvm: JdwpTarget) {
-    this.#jvm = jvm
-  }
+  constructor(private readonly jvm: JdwpTarget) {}
 
   /** From now on that thread runs methods. */
   standsIn(thread: ThreadId): void {
@@ -86,14 +88,14 @@ export class DebuggerCalls {
   }
 
   async #string(text: string): Promise<Value> {
-    const id = granted(await this.#jvm.virtualMachine.createString(text), 'a string')
+    const id = granted(await this.jvm.virtualMachine.createString(text), 'a string')
     this.keep(id)
     return { tag: 'STRING', id }
   }
 
   /** From collection. Not waited for: the JVM carries out commands in their order, and the next one tells of a connection that is lost. */
   keep(object: ObjectId): void {
-    void this.#jvm.objectReference.disableCollection(object).catch(() => {})
+    void this.jvm.objectReference.disableCollection(object).catch(() => {})
   }
 
   /**
@@ -121,14 +123,21 @@ export class DebuggerCalls {
     return await this.loaded(signature, true)
   }
 
+  /** The same, which must be there. @param what  cannot be carried out without it */
+  async neededClass(name: string, what = name): Promise<ClassId> {
+    const type = await this.bootClass(name)
+    if (type === null) throw new ThrownInTarget(what, 'there is no such class')
+    return type
+  }
+
   /** The class that the boot loader has of the name; null if none is loaded. @param isCertain  it has one */
   async loaded(signature: string, isCertain = false): Promise<ClassId | null> {
     const before = this.#loaded.get(signature)
     if (before !== undefined) return before
-    const types = granted(await this.#jvm.virtualMachine.classesBySignature(signature), signature)
+    const types = granted(await this.jvm.virtualMachine.classesBySignature(signature), signature)
     for (const type of types) {
       const loader =
-        isCertain && types.length === 1 ? null : await this.#jvm.referenceType.classLoader(type.id)
+        isCertain && types.length === 1 ? null : await this.jvm.referenceType.classLoader(type.id)
       if (type.kind !== 'CLASS' || (loader !== null && (!loader.ok || loader.value !== null))) continue
       this.#loaded.set(signature, type.id)
       if ((type.status & INITIALIZED) !== 0) this.#ready.add(signature)
@@ -151,18 +160,15 @@ export class DebuggerCalls {
   }
 
   async staticOf(type: ClassId, method: string, args: readonly Value[] = []): Promise<Value> {
-    const invocation = { thread: this.#thread, method: await this.#method(type, method), arguments: args }
-    const options = { singleThreaded: true, timeoutMs: CALL_MS }
-    return await this.#value(method, await this.#jvm.classType.invokeMethod(type, invocation, options))
+    const invocation = await this.#invocation(type, method, args)
+    return await this.#value(method, await this.jvm.classType.invokeMethod(type, invocation, ALONE))
   }
 
   /** A new object, whose constructor has run. @param descriptor  of the constructor */
   async create(type: ClassId, descriptor: string, args: readonly Value[] = []): Promise<ObjectId> {
-    const method = await this.#method(type, `<init>${descriptor}`)
-    const invocation = { thread: this.#thread, method, arguments: args }
-    const options = { singleThreaded: true, timeoutMs: CALL_MS }
+    const invocation = await this.#invocation(type, `<init>${descriptor}`, args)
     const { object, exception } = granted(
-      await this.#jvm.classType.newInstance(type, invocation, options),
+      await this.jvm.classType.newInstance(type, invocation, ALONE),
       'to make an object',
     )
     if (object === null)
@@ -176,32 +182,32 @@ export class DebuggerCalls {
 
   /** @param type  which declares the method */
   async of(object: ObjectId, type: TypeId, method: string, args: readonly Value[] = []): Promise<Value> {
-    const invocation = { thread: this.#thread, method: await this.#method(type, method), arguments: args }
-    const options = { singleThreaded: true, timeoutMs: CALL_MS }
+    const invocation = await this.#invocation(type, method, args)
     return await this.#value(
       method,
-      await this.#jvm.objectReference.invokeMethod(object, type, invocation, options),
+      await this.jvm.objectReference.invokeMethod(object, type, invocation, ALONE),
     )
   }
 
   /** Of a String; null for null. */
   async text(value: Value): Promise<string | null> {
     if (value.tag !== 'STRING' || value.id === null) return null
-    return granted(await this.#jvm.stringReference.value(value.id), 'a string')
+    return granted(await this.jvm.stringReference.value(value.id), 'a string')
   }
 
-  async #method(type: TypeId, method: string): Promise<MethodId> {
+  async #invocation(type: TypeId, method: string, args: readonly Value[]) {
+    const thread = this.#thread
     const methods = granted(await this.methodsOf(type), `methods with ${method}`)
     const found = methods.find(({ name, descriptor }) => `${name}${descriptor}` === method)
     if (found === undefined) throw new ThrownInTarget(method, 'there is no such method')
-    return found.id
+    return { thread, method: found.id, arguments: args }
   }
 
   /** Its methods; asked once. */
   methodsOf(type: TypeId): Promise<Result<Methods>> {
     const before = this.#methods.get(type)
     if (before !== undefined) return before
-    const asked = this.#jvm.referenceType.methods(type)
+    const asked = this.jvm.referenceType.methods(type)
     this.#methods.set(type, asked)
     return asked
   }
@@ -209,7 +215,8 @@ export class DebuggerCalls {
   async #value(what: string, result: Result<Invoked>): Promise<Value> {
     const { value, exception } = granted(result, `to run ${what}`)
     if (exception === null) {
-      if ('id' in value && value.id !== null) this.keep(value.id)
+      const object = objectIn(value)
+      if (object !== null) this.keep(object)
       return value
     }
     throw new ThrownInTarget(what.replace(/\(.*/, '()'), await this.#described(exception.id))
@@ -226,4 +233,29 @@ export class DebuggerCalls {
       throw problem
     }
   }
+}
+
+// Whether a JVM has a security manager, as a debugger sees it: one that the program has set itself, too, and in a JVM that is elsewhere.
+
+const SYSTEM = 'Ljava/lang/System;'
+/** JDK 17 to 23. */
+const FIELD = 'security'
+
+/** @returns the name of its class; null if there is none */
+export async function securityManager(jvm: JdwpTarget): Promise<string | null> {
+  for (const { id } of granted(await jvm.virtualMachine.classesBySignature(SYSTEM), SYSTEM)) {
+    const fields = granted(await jvm.referenceType.fields(id), `fields of ${SYSTEM}`)
+    const field = fields.find(({ name }) => name === FIELD)
+    if (field === undefined) continue
+    const [value] = granted(await jvm.referenceType.getValues(id, [field.id]), 'its security manager')
+    const manager = objectIn(value)
+    if (manager !== null) return await classOf(jvm, manager)
+  }
+  return null
+}
+
+async function classOf(jvm: JdwpTarget, object: ObjectId): Promise<string> {
+  const type = granted(await jvm.objectReference.referenceType(object), 'its security manager')
+  const signature = granted(await jvm.referenceType.signature(type.id), 'its security manager')
+  return signature.slice(1, -1).replaceAll('/', '.')
 }

@@ -37,18 +37,15 @@ interface Loader {
 const BOOT: Promise<Loader> = Promise.resolve({ id: 0, isPlatform: false })
 
 export class DebuggerClasses {
-  readonly #jvm: JdwpTarget
   readonly #types = new Map<number, Loaded>()
   readonly #infos = new Map<number, ClassInfo>()
   readonly #loaders = new Map<ClassLoaderId, Promise<Loader>>()
 
-  constructor(jvm: JdwpTarget) {
-    this.#jvm = jvm
-  }
+  constructor(private readonly jvm: JdwpTarget) {}
 
   /** All that are loaded, arrays left out. @param onRead  told how many have been read, now and then */
   async loaded(onRead: (read: number, of: number) => void = () => {}): Promise<ClassInfo[]> {
-    const all = granted(await this.#jvm.virtualMachine.allClasses(), 'its classes')
+    const all = granted(await this.jvm.virtualMachine.allClasses(), 'its classes')
     const types = all.filter((it): it is Loaded => it.kind !== 'ARRAY')
     const idOf = new Map<TypeId, number>()
     for (const type of types) {
@@ -74,7 +71,7 @@ export class DebuggerClasses {
   }
 
   async #info(type: Loaded, idOf: ReadonlyMap<TypeId, number>): Promise<ClassInfo> {
-    const { referenceType, classType } = this.#jvm
+    const { referenceType, classType } = this.jvm
     const [modifiers, loader, above, interfaces] = await Promise.all([
       referenceType.modifiers(type.id),
       referenceType.classLoader(type.id),
@@ -121,9 +118,9 @@ export class DebuggerClasses {
   }
 
   async #isPlatform(loader: ClassLoaderId): Promise<boolean> {
-    const type = await this.#jvm.objectReference.referenceType(loader)
+    const type = await this.jvm.objectReference.referenceType(loader)
     if (!type.ok) return false
-    const signature = await this.#jvm.referenceType.signature(type.value.id)
+    const signature = await this.jvm.referenceType.signature(type.value.id)
     return signature.ok && signature.value === PLATFORM_LOADER
   }
 
@@ -131,7 +128,7 @@ export class DebuggerClasses {
     const type = this.#types.get(id)
     const info = this.#infos.get(id)
     if (type === undefined || info === undefined) return null
-    const { referenceType, method } = this.#jvm
+    const { referenceType, method } = this.jvm
     const [pool, version, methods] = await Promise.all([
       referenceType.constantPool(type.id),
       referenceType.classFileVersion(type.id),

@@ -1,15 +1,13 @@
 // What `--jdwp` would meet, found out over the debugger's port without a thread of the JVM being stopped, and no agent loaded. What is
 // known of its process from outside (`doctor.ts`) is said, too, where it is one of this machine.
 
-import type { ClassInfo } from '../../base/class-info.ts'
-import { CLASS_HIDDEN, CLASS_JDK } from '../../base/class-info.ts'
+import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../../base/class-info.ts'
 import { granted, type JdwpTarget } from '../../jdwp-client/index.ts'
 import { type ReachOptions, type RootReach, reachAmong } from '../roots/root-reach.ts'
-import { type DebuggerAddress, textOf } from './debugger-address.ts'
+import { securityManager } from './debugger-calls.ts'
 import { DebuggerClasses } from './debugger-classes.ts'
 import { NoInstrumentThere } from './debugger-launch.ts'
-import { securityManager } from './debugger-manager.ts'
-import { type DebuggedJvm, openDebuggerPort } from './debugger-port.ts'
+import { type DebuggedJvm, type DebuggerAddress, openDebuggerPort, textOf } from './debugger-port.ts'
 import { type Check, examine, type Finding, LAST_MANAGER, refused } from './doctor.ts'
 import { SecurityManagerPresent } from './door.ts'
 import { targetOf } from './jdwp-door.ts'

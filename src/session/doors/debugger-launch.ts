@@ -6,9 +6,8 @@
 
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { type ClassId, granted, type JdwpTarget, type ObjectId, type Value } from '../../jdwp-client/index.ts'
-import { type DebuggerAddress, textOf } from './debugger-address.ts'
-import { type DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
-import type { DebuggedJvm } from './debugger-port.ts'
+import { type DebuggerCalls, objectIn, ThrownInTarget } from './debugger-calls.ts'
+import { type DebuggedJvm, type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** Its runtime image lacks what defines agents. */
 export class NoInstrumentThere extends JfluidError {
@@ -114,13 +113,14 @@ async function sleepingAgent(
   const setup = await calls.loaded(SETUP)
   if (setup === null) return null
   const [agent, itsBuild] = await staticFields(jvm, setup, ['agent', 'agentBuild'])
-  if (agent === undefined || !('id' in agent) || agent.id === null) return null
+  const object = objectIn(agent)
+  if (object === null) return null
   if (itsBuild === undefined || (await calls.text(itsBuild)) !== build) return null
-  const type = granted(await jvm.objectReference.referenceType(agent.id), 'the agent')
+  const type = granted(await jvm.objectReference.referenceType(object), 'the agent')
   if (type.kind !== 'CLASS') return null
-  calls.keep(agent.id)
+  calls.keep(object)
   await calls.methodsOf(type.id)
-  return { agent: agent.id, type: type.id }
+  return { agent: object, type: type.id }
 }
 
 async function staticFields(jvm: JdwpTarget, type: ClassId, names: readonly string[]): Promise<Value[]> {
@@ -138,11 +138,12 @@ async function afterItsModule(calls: DebuggerCalls): Promise<ClassId | null> {
   const type = await calls.bootClass('java.lang.Module')
   if (modules === null || type === null) return null
   try {
-    const module = await calls.staticOf(modules, 'loadModule(Ljava/lang/String;)Ljava/lang/Module;', [
-      await calls.string('java.instrument'),
-    ])
-    if ('id' in module && module.id !== null)
-      await calls.of(module.id, type, 'implAddEnableNativeAccess()Ljava/lang/Module;')
+    const module = objectIn(
+      await calls.staticOf(modules, 'loadModule(Ljava/lang/String;)Ljava/lang/Module;', [
+        await calls.string('java.instrument'),
+      ]),
+    )
+    if (module !== null) await calls.of(module, type, 'implAddEnableNativeAccess()Ljava/lang/Module;')
   } catch (problem) {
     if (problem instanceof ThrownInTarget) return null
     throw problem
@@ -155,21 +156,19 @@ async function afterItsModule(calls: DebuggerCalls): Promise<ClassId | null> {
  * loadAgent would print to the program's output what it does not find.
  */
 async function onClassPath(jvm: JdwpTarget, calls: DebuggerCalls, path: string): Promise<void> {
-  const loader = await calls.static(
-    'Ljava/lang/ClassLoader;',
-    'getSystemClassLoader()Ljava/lang/ClassLoader;',
+  const loader = objectIn(
+    await calls.static('Ljava/lang/ClassLoader;', 'getSystemClassLoader()Ljava/lang/ClassLoader;'),
   )
-  if (!('id' in loader) || loader.id === null)
-    throw new ThrownInTarget(APPEND, 'there is no system class loader')
+  if (loader === null) throw new ThrownInTarget(APPEND, 'there is no system class loader')
   for (const type of granted(await jvm.virtualMachine.classesBySignature(BOOT), 'the agent')) {
     const its = await jvm.referenceType.classLoader(type.id)
-    if (its.ok && its.value === loader.id) return
+    if (its.ok && its.value === loader) return
   }
-  const { id } = granted(await jvm.objectReference.referenceType(loader.id), 'the system class loader')
+  const { id } = granted(await jvm.objectReference.referenceType(loader), 'the system class loader')
   for (let type: ClassId | null = id as ClassId; type !== null; ) {
     const methods = granted(await calls.methodsOf(type), 'methods of the system class loader')
     if (methods.some((it) => `${it.name}${it.descriptor}` === APPEND)) {
-      await calls.of(loader.id, type, APPEND, [await calls.string(path)])
+      await calls.of(loader, type, APPEND, [await calls.string(path)])
       return
     }
     type = granted(await jvm.classType.superclass(type), 'the class above the system class loader')
@@ -182,7 +181,7 @@ async function waitingBoot(jvm: JdwpTarget): Promise<ClassId | null> {
   for (const type of granted(await jvm.virtualMachine.classesBySignature(BOOT), 'the agent')) {
     if (type.kind !== 'CLASS') continue
     const [given] = await staticFields(jvm, type.id, ['given'])
-    if (given !== undefined && 'id' in given && given.id !== null) return type.id
+    if (objectIn(given) !== null) return type.id
   }
   return null
 }

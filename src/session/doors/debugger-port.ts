@@ -7,9 +7,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isStopped, TargetStopped } from '../../attach/admission.ts'
 import { readTargetProcess } from '../../attach/target-process.ts'
 import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
-import { linkOf, namesIn, textOf } from '../../base/visible.ts'
+import { textOf as fileText, linkOf, namesIn } from '../../base/visible.ts'
 import { granted, JdwpTarget, type Version } from '../../jdwp-client/index.ts'
-import { textOf as addressText, type DebuggerAddress } from './debugger-address.ts'
+
+/** Where a JVM takes a debugger. */
+export interface DebuggerAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export const textOf = ({ host, port }: DebuggerAddress): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 /** Of each step: the socket's connection, the handshake. */
 const CONNECT_MS = 5000
@@ -26,7 +34,7 @@ export class NobodyAtPort extends JfluidError {
   readonly hint =
     'Look where the JVM says "Listening for transport dt_socket at address"; while a debugger is connected it listens to nobody.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`no JVM takes a debugger at ${addressText(address)}: ${problem}`)
+    super(`no JVM takes a debugger at ${textOf(address)}: ${problem}`)
   }
 }
 
@@ -36,7 +44,7 @@ export class NotDebuggerPort extends JfluidError {
   readonly hint =
     'Give the address from the option -agentlib:jdwp=… of the JVM. Another debugger may be connected to it, or its allow=… leave this machine out.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`no JVM shakes hands with a debugger at ${addressText(address)}: ${problem}`)
+    super(`no JVM shakes hands with a debugger at ${textOf(address)}: ${problem}`)
   }
 }
 
@@ -45,7 +53,7 @@ export class DebuggerConnected extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Disconnect the debugger, then try again: a JVM takes one at a time.'
   constructor(address: DebuggerAddress) {
-    super(`a debugger is connected to the JVM at ${addressText(address)} already`)
+    super(`a debugger is connected to the JVM at ${textOf(address)} already`)
   }
 }
 
@@ -54,7 +62,7 @@ export class UnfitJvm extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = `Run the program on HotSpot ${OLDEST_JDK} or newer to profile it.`
   constructor(address: DebuggerAddress, { vmName, vmVersion }: Version) {
-    super(`the JVM at ${addressText(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
+    super(`the JVM at ${textOf(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
   }
 }
 
@@ -160,7 +168,7 @@ interface Row {
 
 function connections(): Row[] {
   return ['tcp', 'tcp6'].flatMap((name) => {
-    const text = textOf(`/proc/self/net/${name}`) ?? '' // no such protocol here
+    const text = fileText(`/proc/self/net/${name}`) ?? '' // no such protocol here
     return text
       .split('\n')
       .slice(1, -1)

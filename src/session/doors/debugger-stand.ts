@@ -14,8 +14,8 @@ import {
   type ThreadId,
   type TypeId,
 } from '../../jdwp-client/index.ts'
-import { type DebuggerAddress, textOf } from './debugger-address.ts'
 import { commonCleaner, wakeIfWaiting } from './debugger-cleaner.ts'
+import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** How long a thread is waited for, unless the user says otherwise. */
 export const IDLE_MS = 5000
@@ -139,18 +139,15 @@ export async function standingThread(
 
 /** What is asked of the JVM to be told, so that all of it can be taken back. */
 class Places {
-  readonly #jvm: JdwpTarget
   readonly #requests = new Map<number, Request>()
 
-  constructor(jvm: JdwpTarget) {
-    this.#jvm = jvm
-  }
+  constructor(private readonly jvm: JdwpTarget) {}
 
   /** @returns its number; null if the JVM does not take it */
   async watch(request: Request): Promise<number | null> {
     // A method entry of every class costs the JVM much: it is told once, and is over then.
     const modifiers: Modifier[] = [...request.modifiers, { modifier: 'Count', count: 1 }]
-    const asked = await this.#jvm.eventRequest.set(request.kind, 'EVENT_THREAD', modifiers)
+    const asked = await this.jvm.eventRequest.set(request.kind, 'EVENT_THREAD', modifiers)
     // A class may have gone, a method may be native: others will do.
     if (!asked.ok) return null
     this.#requests.set(asked.value, request)
@@ -165,8 +162,8 @@ class Places {
   }
 
   clear(): void {
-    if (this.#jvm.connection.lost !== undefined) return // they have ended with it
-    for (const [id, { kind }] of this.#requests) void this.#jvm.eventRequest.clear(kind, id).catch(() => {})
+    if (this.jvm.connection.lost !== undefined) return // they have ended with it
+    for (const [id, { kind }] of this.#requests) void this.jvm.eventRequest.clear(kind, id).catch(() => {})
     this.#requests.clear()
   }
 }

@@ -5,7 +5,7 @@
 
 import { granted, type JdwpTarget, type Modifier, type ThreadId } from '../../jdwp-client/index.ts'
 import { ranOut } from '../../wire/link.ts'
-import { type DebuggerCalls, NULL, ThrownInTarget } from './debugger-calls.ts'
+import { type DebuggerCalls, NULL, objectIn, ThrownInTarget } from './debugger-calls.ts'
 
 const NAME = 'jfluid-door'
 /** Without anything of whoever starts it: no locals, no loader. */
@@ -33,12 +33,11 @@ export async function ownThread(
   standing: ThreadId,
 ): Promise<ThreadId> {
   calls.standsIn(standing)
-  const type = await calls.bootClass(CLASS)
-  const thread = await calls.bootClass(THREAD)
-  if (type === null || thread === null) throw new ThrownInTarget(CLASS, 'there is no such class')
+  const type = await calls.neededClass(CLASS)
+  const thread = await calls.neededClass(THREAD, CLASS)
   const made = await calls.staticOf(type, NEW, [await calls.string(NAME), NULL, { tag: 'INT', value: 5 }])
-  if (!('id' in made) || made.id === null) throw new ThrownInTarget(NEW, 'there is no thread')
-  const own = made.id as ThreadId
+  const own = objectIn(made) as ThreadId | null
+  if (own === null) throw new ThrownInTarget(NEW, 'there is no thread')
   const begun = jvm.events.next('BREAKPOINT', { where: (it) => it.thread === own, timeoutMs: BEGIN_MS })
   begun.catch(() => {}) // what comes first is told
   const stands = jvm.eventRequest.set('BREAKPOINT', 'EVENT_THREAD', await itsBegin(calls, type, own))

@@ -16,6 +16,7 @@ import {
 import { openAttachSocket } from '../../attach/handshake.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { EX_CANTCREAT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import type { DetachReport } from '../../wire/messages.ts'
 import { named, remainsOf, threadsGone } from '../remains.ts'
 import { agentJar } from './agent-jar.ts'
 import { tellAgent } from './door.ts'
@@ -61,15 +62,7 @@ export class NotGone extends JfluidError {
 }
 
 /** What the agent says of a session that it has ended for us. */
-export interface EndedSession {
-  readonly restoredClasses: number
-  readonly refusedClasses: number
-  readonly ms: number
-  /** False if a thread would not leave the runtime: then the target keeps the mapping. */
-  readonly released: boolean
-  readonly lambdaClasses: number
-  readonly transformerGone: boolean
-}
+type EndedSession = Omit<DetachReport, 'pauseMs' | 'profilerFailure'>
 
 export interface Dismissal {
   readonly pid: number

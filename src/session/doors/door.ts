@@ -23,12 +23,11 @@ import {
   loadAgent,
   systemProperties,
 } from '../../attach/command.ts'
-import { compiledCount, compiledMethods } from '../../attach/compiled-methods.ts'
 import { refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
-import { refuseWithoutHeap } from '../../attach/heap-room.ts'
 import { findPerfData, tellsAllOptions } from '../../attach/hsperfdata.ts'
-import { leftOfMetaspace, refuseWithoutMetaspace } from '../../attach/metaspace.ts'
+import { compiledCount, compiledMethods } from '../../attach/loaded-code.ts'
+import { leftOfMetaspace, refuseWithoutHeap, refuseWithoutMetaspace } from '../../attach/memory-room.ts'
 import { readRegular } from '../../attach/regular-file.ts'
 import { DESCRIPTORS_NEEDED, readRoom, THREADS_NEEDED } from '../../attach/room.ts'
 import { openTmp } from '../../attach/target-facts.ts'
@@ -47,8 +46,7 @@ import {
 } from '../../wire/link.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
-import { type StartJar, startJar } from './plain-jar.ts'
-import { seesJar } from './seen-jar.ts'
+import { type StartJar, seesJar, startJar } from './plain-jar.ts'
 import {
   AGENT,
   believedBy,
@@ -216,13 +214,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
       }
       const link = await connected(server, () => saidBy(dir, target.euid), target)
       return {
-        link,
-        pid,
-        dir: dir.path,
-        inside: dir.inside,
-        owner,
-        acting,
-        woken,
+        ...{ link, pid, dir: dir.path, inside: dir.inside, owner, acting, woken },
         hadAgent: connection.target.hasJavaAgent,
         ...(asks && woken && { refuseBusy: () => refuseBusyBeforeFlush(connection) }),
         executed: () => compiledMethods(connection),
@@ -331,8 +323,16 @@ function isJvm(process: TargetProcess | undefined): boolean {
   return process !== undefined && process.vmLibrary !== null && process.vmLibrary !== undefined
 }
 
+/** Of a JVM that is not asked, as that goes by the attach mechanism only. */
+export const TELLS_NOTHING: Pick<OpenDoor, 'executed' | 'compiled' | 'metaspaceLeft'> = {
+  executed: async () => new Set(),
+  compiled: async () => null,
+  metaspaceLeft: async () => Number.POSITIVE_INFINITY,
+}
+
 function opened(link: Link, dir: SessionDirectory): OpenDoor {
   return {
+    ...TELLS_NOTHING,
     link,
     pid: null,
     dir: dir.path,
@@ -340,9 +340,6 @@ function opened(link: Link, dir: SessionDirectory): OpenDoor {
     owner: undefined,
     acting: (work) => work(),
     woken: false,
-    executed: () => Promise.resolve(new Set()),
-    compiled: () => Promise.resolve(null),
-    metaspaceLeft: () => Promise.resolve(Number.POSITIVE_INFINITY),
     perf: startedPerfCounter,
     leave: () => dir.remove(),
   }

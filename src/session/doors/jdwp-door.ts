@@ -12,15 +12,19 @@ import { debug } from '../../base/debug.ts'
 import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { afterOwnTime } from '../../base/own-time.ts'
 import { type ArrayId, granted, JdwpLost, JdwpSilent } from '../../jdwp-client/index.ts'
-import { AgentDidNotConnect, type Link, LinkServer, newToken } from '../../wire/link.ts'
+import { AgentDidNotConnect, LinkServer, newToken } from '../../wire/link.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
 import { CarriedJar } from './carried-jar.ts'
-import { type DebuggerAddress, textOf } from './debugger-address.ts'
-import { DebuggerCalls, ThrownInTarget } from './debugger-calls.ts'
+import { DebuggerCalls, objectIn, securityManager, ThrownInTarget } from './debugger-calls.ts'
 import { foreseeLaunch, launch, type SleepingAgent } from './debugger-launch.ts'
-import { securityManager } from './debugger-manager.ts'
-import { type DebuggedJvm, openDebuggerPort, processServing } from './debugger-port.ts'
+import {
+  type DebuggedJvm,
+  type DebuggerAddress,
+  openDebuggerPort,
+  processServing,
+  textOf,
+} from './debugger-port.ts'
 import { standingThread } from './debugger-stand.ts'
 import { foreseeThread, giveBackPermit, ownThread } from './debugger-thread.ts'
 import {
@@ -30,6 +34,7 @@ import {
   perfCounter,
   SecurityManagerPresent,
   startProblem,
+  TELLS_NOTHING,
   withToken,
 } from './door.ts'
 import { isPlainPath } from './plain-jar.ts'
@@ -163,8 +168,8 @@ async function foresee(debugged: DebuggedJvm, jar: AgentJar): Promise<Foreseen> 
 
 async function enter(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<Entry> {
   const { target } = foreseen
-  const near = target === null ? null : await NearEntry.into(target, debugged, foreseen, jar)
-  return near ?? (await FarEntry.into(debugged, foreseen, jar))
+  const near = target === null ? null : await enterNear(target, debugged, foreseen, jar)
+  return near ?? (await enterFar(debugged, foreseen, jar))
 }
 
 /**
@@ -204,181 +209,134 @@ export function targetOf(debugged: DebuggedJvm): TargetProcess | null {
   return target?.vmLibrary == null ? null : target
 }
 
-/** As after an attach. */
-class NearEntry implements Entry {
-  readonly #target: TargetProcess
-  readonly #dir: SessionDirectory
-  readonly #server: LinkServer
-  readonly #woken: boolean
-
-  private constructor(target: TargetProcess, dir: SessionDirectory, server: LinkServer, woken: boolean) {
-    this.#target = target
-    this.#dir = dir
-    this.#server = server
-    this.#woken = woken
-  }
-
-  /** @returns null if the JVM does not see the directory */
-  static async into(
-    target: TargetProcess,
-    debugged: DebuggedJvm,
-    { calls, asleep }: Foreseen,
-    jar: AgentJar,
-  ): Promise<NearEntry | null> {
-    const dir = makeSessionDirectory(target, BUFFER_BYTES)
-    let server: LinkServer | undefined
-    let entry: NearEntry | null = null
-    try {
-      const token = newToken()
-      server = await actingAs(userToBe(target), () => LinkServer.listen(join(dir.inside, SOCKET), token))
-      const sees = await eyesOf(calls)
-      const path = isPlainPath(jar.path) && (await sees(jar.path)) ? jar.path : carried(jar, dir)
-      const owner = ownerFor(target)
-      if (owner !== undefined) dir.giveTo(owner)
-      if (!(await sees(join(dir.path, SOCKET)))) return null
-      const line = withToken(launchLine({ ...jar, path }, dir), token)
-      const { refusal, woken } = await launch(debugged, calls, {
-        asleep,
-        line: () => line,
-        bring: async () => ({ path, remove: async () => {} }),
-      })
-      if (refusal !== null) throw startProblem(target.pid, refusal)
-      entry = new NearEntry(target, dir, server, woken)
-      return entry
-    } finally {
-      if (entry === null) {
-        server?.close()
-        dir.remove()
-      }
-    }
-  }
-
-  async door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor> {
-    const target = this.#target
-    const dir = this.#dir
-    try {
-      const link = await accepted(this.#server, target.pid)
-      return {
-        link,
-        pid: target.pid,
-        dir: dir.path,
-        inside: dir.inside,
-        owner: ownerFor(target),
-        acting: (work) => actingAs(userToBe(target), work),
-        woken: this.#woken,
-        hadAgent: target.hasJavaAgent,
-        executed: () => Promise.resolve(new Set()), // what has been compiled only the attach mechanism tells
-        compiled: () => Promise.resolve(null),
-        metaspaceLeft: () => Promise.resolve(Number.POSITIVE_INFINITY),
-        perf: () => perfCounter(target),
-        leave: () => dir.remove(),
-        again,
-      }
-    } catch (problem) {
+/** As after an attach. @returns null if the JVM does not see the directory */
+async function enterNear(
+  target: TargetProcess,
+  debugged: DebuggedJvm,
+  { calls, asleep }: Foreseen,
+  jar: AgentJar,
+): Promise<Entry | null> {
+  const dir = makeSessionDirectory(target, BUFFER_BYTES)
+  let server: LinkServer | undefined
+  let entry: Entry | null = null
+  try {
+    const token = newToken()
+    server = await actingAs(userToBe(target), () => LinkServer.listen(join(dir.inside, SOCKET), token))
+    const sees = await eyesOf(calls)
+    const path = isPlainPath(jar.path) && (await sees(jar.path)) ? jar.path : carried(jar, dir)
+    const owner = ownerFor(target)
+    if (owner !== undefined) dir.giveTo(owner)
+    if (!(await sees(join(dir.path, SOCKET)))) return null
+    const line = withToken(launchLine({ ...jar, path }, dir), token)
+    const { refusal, woken } = await launch(debugged, calls, {
+      asleep,
+      line: () => line,
+      bring: async () => ({ path, remove: async () => {} }),
+    })
+    if (refusal !== null) throw startProblem(target.pid, refusal)
+    entry = nearEntry(target, dir, server, woken)
+    return entry
+  } finally {
+    if (entry === null) {
+      server?.close()
       dir.remove()
-      throw problem
-    } finally {
-      this.#server.close()
     }
-  }
-
-  abandon(): void {
-    this.#server.close()
-    this.#dir.remove()
   }
 }
 
-async function accepted(server: LinkServer, pid: number): Promise<Link> {
-  const link = await server.accept(CONNECT_MS)
-  if (link === null) throw startProblem(pid, null)
-  return link
+function nearEntry(target: TargetProcess, dir: SessionDirectory, server: LinkServer, woken: boolean): Entry {
+  return {
+    async door(again) {
+      try {
+        const link = await server.accept(CONNECT_MS)
+        if (link === null) throw startProblem(target.pid, null)
+        return {
+          ...TELLS_NOTHING,
+          ...{ link, woken, again, pid: target.pid, dir: dir.path, inside: dir.inside },
+          owner: ownerFor(target),
+          acting: (work) => actingAs(userToBe(target), work),
+          hadAgent: target.hasJavaAgent,
+          perf: () => perfCounter(target),
+          leave: () => dir.remove(),
+        }
+      } catch (problem) {
+        dir.remove()
+        throw problem
+      } finally {
+        server.close()
+      }
+    },
+    abandon() {
+      server.close()
+      dir.remove()
+    },
+  }
 }
 
 /** What an agent says that could not connect: a java.net.ConnectException and its like. */
 const UNREACHABLE = /\b(?:Connect|SocketTimeout|NoRouteToHost|Socket|Bind)Exception\b/
 
 /** Over TCP. */
-class FarEntry implements Entry {
-  readonly #debugged: DebuggedJvm
-  readonly #server: LinkServer
-  readonly #woken: boolean
-
-  private constructor(debugged: DebuggedJvm, server: LinkServer, woken: boolean) {
-    this.#debugged = debugged
-    this.#server = server
-    this.#woken = woken
+async function enterFar(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<Entry> {
+  const { address, jvm, local, remote } = debugged
+  const { calls, asleep } = foreseen
+  const token = newToken()
+  const server = await LinkServer.listen({ host: local.address, from: remote }, token)
+  let entry: Entry | undefined
+  try {
+    const ours = textOf({ host: local.address, port: server.port })
+    const { refusal, woken } = await launch(debugged, calls, {
+      asleep,
+      line: (path) => withToken(`jar=${path};peer=${ours};build=${jar.build}`, token),
+      bring: async () => {
+        const bytes = foreseen.bytes ?? (await CarriedJar.bytesInto(jvm, calls, jar.path))
+        return await CarriedJar.into(jvm, calls, bytes)
+      },
+    })
+    if (refusal !== null && UNREACHABLE.test(refusal)) throw new CannotCallBack(address, ours, refusal)
+    if (refusal !== null) throw startProblem(await pidOf(calls), refusal)
+    entry = farEntry(debugged, server, woken)
+    return entry
+  } finally {
+    if (entry === undefined) server.close()
   }
+}
 
-  static async into(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<FarEntry> {
-    const { address, jvm, local, remote } = debugged
-    const { calls, asleep } = foreseen
-    const token = newToken()
-    const server = await LinkServer.listen({ host: local.address, from: remote }, token)
-    let entry: FarEntry | undefined
-    try {
-      const ours = textOf({ host: local.address, port: server.port })
-      const { refusal, woken } = await launch(debugged, calls, {
-        asleep,
-        line: (path) => withToken(`jar=${path};peer=${ours};build=${jar.build}`, token),
-        bring: async () => {
-          const bytes = foreseen.bytes ?? (await CarriedJar.bytesInto(jvm, calls, jar.path))
-          return await CarriedJar.into(jvm, calls, bytes)
-        },
-      })
-      if (refusal !== null && UNREACHABLE.test(refusal)) throw new CannotCallBack(address, ours, refusal)
-      if (refusal !== null) throw startProblem(await pidOf(calls), refusal)
-      entry = new FarEntry(debugged, server, woken)
-      return entry
-    } finally {
-      if (entry === undefined) server.close()
-    }
-  }
-
-  async door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor> {
-    const { address, local, remote } = this.#debugged
-    try {
-      const link = await this.#server.accept(CONNECT_MS)
-      if (link === null) throw new AgentDidNotConnect(textOf(address), CONNECT_MS, null)
-      return {
-        link,
-        pid: null,
-        dir: '',
-        inside: '',
-        owner: undefined,
-        woken: this.#woken,
-        acting: (work) => work(),
-        elsewhere: { host: local.address, from: remote },
-        executed: () => Promise.resolve(new Set()),
-        compiled: () => Promise.resolve(null),
-        metaspaceLeft: () => Promise.resolve(Number.POSITIVE_INFINITY),
-        perf: () => ({ file: '', offset: 0 }),
-        leave: () => {},
-        again,
+function farEntry({ address, local, remote }: DebuggedJvm, server: LinkServer, woken: boolean): Entry {
+  return {
+    async door(again) {
+      try {
+        const link = await server.accept(CONNECT_MS)
+        if (link === null) throw new AgentDidNotConnect(textOf(address), CONNECT_MS, null)
+        return {
+          ...TELLS_NOTHING,
+          ...{ link, woken, again, pid: null, dir: '', inside: '', owner: undefined },
+          acting: (work) => work(),
+          elsewhere: { host: local.address, from: remote },
+          perf: () => ({ file: '', offset: 0 }),
+          leave: () => {},
+        }
+      } finally {
+        server.close()
       }
-    } finally {
-      this.#server.close()
-    }
-  }
-
-  abandon(): void {
-    this.#server.close()
+    },
+    abandon: () => server.close(),
   }
 }
 
 /** As the JVM calls itself. */
 async function pidOf(calls: DebuggerCalls): Promise<number> {
-  const type = await calls.bootClass('java.lang.ProcessHandleImpl')
-  if (type === null) throw new ThrownInTarget('ProcessHandle.current()', 'there is no such class')
+  const type = await calls.neededClass('java.lang.ProcessHandleImpl', 'ProcessHandle.current()')
   const current = await calls.staticOf(type, 'current()Ljava/lang/ProcessHandleImpl;')
-  const pid = 'id' in current && current.id !== null ? await calls.of(current.id, type, 'pid()J') : current
+  const handle = objectIn(current)
+  const pid = handle === null ? current : await calls.of(handle, type, 'pid()J')
   if (pid.tag !== 'LONG') throw new ThrownInTarget('ProcessHandle.current()', 'it has no number')
   return Number(pid.value)
 }
 
 /** Whether a file is there for the JVM, by its path, and it may read it. */
 async function eyesOf(calls: DebuggerCalls): Promise<(path: string) => Promise<boolean>> {
-  const type = await calls.bootClass('java.io.File')
-  if (type === null) throw new ThrownInTarget('java.io.File', 'there is no such class')
+  const type = await calls.neededClass('java.io.File')
   return async (path) => {
     const file = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(path)])
     const answer = await calls.of(file, type, 'canRead()Z')

@@ -187,10 +187,7 @@ function withHandle<T>(target: TargetProcess, path: string, work: (inside: strin
 
 class Directory implements SessionDirectory {
   readonly path: string
-  /** Of what it is in, and of itself. */
-  readonly #parent: number
   readonly #handle: number
-  #isGiven: boolean
   #isRemoved = false
 
   static make({ path, isShared }: Place, target: TargetProcess | null): Directory {
@@ -210,11 +207,15 @@ class Directory implements SessionDirectory {
     }
   }
 
-  private constructor(place: string, parent: number, name: string, isGiven: boolean) {
+  private constructor(
+    place: string,
+    /** Of what it is in, and of itself. */
+    private readonly parent: number,
+    name: string,
+    private isGiven: boolean,
+  ) {
     this.path = join(place, name)
-    this.#parent = parent
     this.#handle = openDirectory(`/proc/self/fd/${parent}/${name}`)
-    this.#isGiven = isGiven
   }
 
   get inside(): string {
@@ -227,7 +228,7 @@ class Directory implements SessionDirectory {
     for (const name of readdirSync(this.inside)) {
       if (FILES.includes(name)) giveFile(join(this.inside, name), uid, gid)
     }
-    this.#isGiven = true
+    this.isGiven = true
     chownSync(this.inside, uid, gid)
   }
 
@@ -249,11 +250,11 @@ class Directory implements SessionDirectory {
   remove(): void {
     if (this.#isRemoved) return
     this.#isRemoved = true
-    if (this.#isGiven) emptyKnown(this.inside)
+    if (this.isGiven) emptyKnown(this.inside)
     else empty(this.inside)
     closeSync(this.#handle)
-    removeEmpty(`/proc/self/fd/${this.#parent}/${basename(this.path)}`)
-    closeSync(this.#parent)
+    removeEmpty(`/proc/self/fd/${this.parent}/${basename(this.path)}`)
+    closeSync(this.parent)
   }
 }
 

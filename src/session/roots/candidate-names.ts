@@ -1,11 +1,10 @@
 // Names that a user may mean by --root, for completion: without an agent, by two attach commands.
 //
-// Classes are those that are loaded. Of their methods the JVM tells those that it has compiled (compiled-methods.ts), which are the
+// Classes are those that are loaded. Of their methods the JVM tells those that it has compiled (attach/loaded-code.ts), which are the
 // ones that have run a few hundred times; a root is mostly among them, and any other can be typed.
 
-import { compiledMethods } from '../../attach/compiled-methods.ts'
 import type { AttachConnection } from '../../attach/handshake.ts'
-import { loadedClassNames } from '../../attach/loaded-classes.ts'
+import { compiledMethods, loadedClassNames } from '../../attach/loaded-code.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import { rootText } from './root-names.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { onlyBelow } from '../../../src/session/code/only-below.ts'
+import { onlyBelow } from '../../../src/session/code/by-hand.ts'
 import { Methods, treeOf } from '../../profile/trees.ts'
 
 /** Names of what only `out` has led to. `roots` may not go. */
