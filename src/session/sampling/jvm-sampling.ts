@@ -159,7 +159,7 @@ export class JvmSampling {
       return await JvmSampling.#start(pid, options)
     } catch (error) {
       if (!(error instanceof NoFlightRecorder) || options.sampling.by !== undefined) throw error
-      options.onCost?.(`${error.message}; it is sampled by dumps of its threads`)
+      options.onCost?.(`it is sampled by dumps of its threads: ${error.message}`)
       return await JvmSampling.#start(pid, { ...options, sampling: { ...options.sampling, by: 'stacks' } })
     }
   }
