@@ -1,6 +1,6 @@
 // What looking at a whole JVM costs it, with nothing instrumented: its flight recorder, the same by CPU time, and, as the
 // measure that these are held against, Thread.getAllStackTraces in a thread of the JVM (the agent's, a request of the client for
-// each) and dumps of all threads as text (--sampler stacks).
+// each) and dumps of all threads as text, which come the more seldom the longer they take.
 //
 // One JVM a program: for each row, rounds with it and rounds without in turn, so that a machine that slows down slows both.
 // `time`: CPU time of the program's thread / bare; `JVM`: CPU time of all its threads a second of wall time, less that of bare.
@@ -26,7 +26,6 @@ const SAMPLERS = [
   { by: 'getAllStackTraces', everyMs: 1 },
   { by: 'getAllStackTraces', everyMs: 0.1 },
   { by: 'stacks', everyMs: 10 },
-  { by: 'stacks', everyMs: 1 },
 ]
 
 export async function samplingJvm(jdks) {
