@@ -9,7 +9,7 @@
 import { metricOf } from '../cct/metric.ts'
 import { LEAVE, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
-import { jsonText } from '../profile/json-text.ts'
+import { elements, jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
 import type { ExportFormat } from './format.ts'
@@ -134,12 +134,8 @@ class FrameTable {
   }
 
   /** Elements of the list of frames. */
-  *pieces(): Generator<string> {
-    let separator = '\n'
-    for (const name of this.#texts) {
-      yield `${separator}{"name":${jsonText(name)}}`
-      separator = ',\n'
-    }
+  pieces(): Iterable<string> {
+    return elements(this.#texts.map((name) => ({ name })))
   }
 
   #add(name: string): number {

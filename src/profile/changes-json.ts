@@ -6,7 +6,7 @@ import type { Compared } from './changes-text.ts'
 import { remarksOf } from './comparable.ts'
 import type { MethodCosts } from './compare.ts'
 import { relativeChange, type Verdict } from './condition.ts'
-import { jsonText } from './json-text.ts'
+import { elements, jsonText } from './json-text.ts'
 import { rootTotal } from './profile.ts'
 import { fullName, placeText } from './text.ts'
 
@@ -57,22 +57,19 @@ export function* changesJsonPieces(
     })),
   }
   yield `${jsonText(facts).slice(0, -1)},\n"methods":[`
-  let separator = '\n'
-  for (const it of methods.slice(0, top)) {
-    const { class: owner, method, descriptor } = it.name
-    const costs = { before: costsJson(it.before), after: costsJson(it.after) }
-    yield separator + jsonText({ class: owner, method, descriptor, ...costs, selfChange: selfChange(it) })
-    separator = ',\n'
-  }
+  yield* elements(
+    methods.slice(0, top).map((it) => {
+      const { class: owner, method, descriptor } = it.name
+      const costs = { before: costsJson(it.before), after: costsJson(it.after) }
+      return { class: owner, method, descriptor, ...costs, selfChange: selfChange(it) }
+    }),
+  )
   yield '],\n"contexts":['
-  separator = '\n'
   const names = contextNames(changes, before.profile, after.profile)
-  for (const direction of ['more', 'less'] as const) {
-    for (const it of contextChanges(changes, names, direction, top).shown) {
-      yield separator + jsonText(contextJson(it, changes, names))
-      separator = ',\n'
-    }
-  }
+  const contexts = (['more', 'less'] as const).flatMap(
+    (direction) => contextChanges(changes, names, direction, top).shown,
+  )
+  yield* elements(contexts.map((it) => contextJson(it, changes, names)))
   yield ']}\n'
 }
 

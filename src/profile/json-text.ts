@@ -12,3 +12,12 @@ export function jsonText(value: unknown, indent?: number): string {
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+/** Elements of a list, each on a line of its own. */
+export function* elements(values: Iterable<object>): Generator<string> {
+  let separator = '\n'
+  for (const value of values) {
+    yield separator + jsonText(value)
+    separator = ',\n'
+  }
+}

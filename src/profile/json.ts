@@ -12,7 +12,8 @@ import type { Tree } from '../cct/tree.ts'
 import { UNSEEN } from '../cct/unseen.ts'
 import { tellsWaits, WAIT_COLUMNS } from '../cct/waits.ts'
 import { METRICS, type Metric } from '../measures/columns.ts'
-import { jsonText } from './json-text.ts'
+import { namesOf } from './hot-locks.ts'
+import { elements, jsonText } from './json-text.ts'
 import { allWarnings, column, nameOf, type Profile, rootTotal } from './profile.ts'
 import { regionFacts } from './region-report.ts'
 import { courseJson, rootCallsJson } from './root-calls.ts'
@@ -53,10 +54,10 @@ export function* shownPieces(profile: Profile, shown: Shown): Generator<string> 
     yield* tracePieces(profile, shown.withEvents)
   }
   yield ',\n"methods":['
-  yield* methodPieces(profile, shown.top)
+  yield* elements(hotMethodsJson(profile, shown.top))
   if (METRICS[profile.mode].hasClasses) {
     yield '],\n"classes":['
-    yield* classPieces(profile, shown.top)
+    yield* elements(classesJson(profile, shown.top))
   }
   yield '],\n'
   if (profile.slowCalls !== undefined) {
@@ -113,10 +114,8 @@ function factsJson(profile: Profile): string {
     .join(',\n')
 }
 
-/** Elements of the hot-method list, at most `limit`. */
-function* methodPieces(profile: Profile, limit: number): Generator<string> {
-  let left = limit
-  let separator = '\n'
+function* hotMethodsJson(profile: Profile, top: number): Generator<object> {
+  let left = top
   const metric = writtenMetric(profile.merged)
   const waits = waitsByMethod(profile.merged)
   for (const { method, calls, self, total, objects } of methodsInOrder(profile.merged, metric)) {
@@ -124,19 +123,13 @@ function* methodPieces(profile: Profile, limit: number): Generator<string> {
     if (isAllocation(name)) continue
     if (left-- <= 0) return
     const { class: className, loader, descriptor } = name
-    yield separator +
-      jsonText({
-        class: className,
-        loader,
-        method: name.method,
-        descriptor,
-        calls,
-        ...(metric.hasClasses && { objects }),
-        [metric.self]: self,
-        [metric.total]: total,
-        ...(!isWait(name) && waits(method)),
-      })
-    separator = ',\n'
+    yield {
+      ...{ class: className, loader, method: name.method, descriptor, calls },
+      ...(metric.hasClasses && { objects }),
+      [metric.self]: self,
+      [metric.total]: total,
+      ...(!isWait(name) && waits(method)),
+    }
   }
 }
 
@@ -177,25 +170,19 @@ function waitsByMethod(tree: Tree): (method: number) => { readonly [column: stri
   }
 }
 
-/** Elements of the list of classes of which something was allocated, most bytes first, at most `limit`. */
-function* classPieces(profile: Profile, limit: number): Generator<string> {
-  let left = limit
-  let separator = '\n'
-  const alive = new Map(
-    survivorsOf(profile.merged, (id) => nameOf(profile.methodNames, id), 'class').map((it) => [
-      it.method,
-      it,
-    ]),
-  )
+/** Classes of which something was allocated, most bytes first. */
+function* classesJson(profile: Profile, top: number): Generator<object> {
+  let left = top
+  const survivors = survivorsOf(profile.merged, namesOf(profile.methodNames), 'class')
+  const alive = new Map(survivors.map((it) => [it.method, it]))
   const isLooked = profile.merged.metrics.liveBytes !== undefined
   for (const { method, objects, self } of hotMethods(profile.merged)) {
-    const { class: name, loader, ...rest } = nameOf(profile.methodNames, method)
-    if (!isAllocation({ class: name, loader, ...rest })) continue
+    const name = nameOf(profile.methodNames, method)
+    if (!isAllocation(name)) continue
     if (left-- <= 0) return
     const { liveObjects = 0, liveBytes = 0, age = 0 } = alive.get(method) ?? {}
     const live = isLooked && { liveObjects, liveBytes, age }
-    yield separator + jsonText({ class: name, loader, objects, bytes: self, ...live })
-    separator = ',\n'
+    yield { class: name.class, loader: name.loader, objects, bytes: self, ...live }
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { tellsWaits } from '../cct/waits.ts'
 import { criticalSteps, durationNs, pathOf } from './critical-path.ts'
+import { namesOf } from './hot-locks.ts'
 import { jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { fullName, isWait } from './text.ts'
@@ -57,7 +58,7 @@ function* pathPieces(
   profile: Profile,
   call: NonNullable<Profile['trace']>['calls'][number],
 ): Generator<string> {
-  const names = (id: number) => nameOf(profile.methodNames, id)
+  const names = namesOf(profile.methodNames)
   const isTold = tellsWaits(profile.merged)
   const steps = criticalSteps(call, isTold ? (method) => isWait(names(method)) : undefined)
   const longest = new Set([...steps].sort((a, b) => b.toNs - b.fromNs - a.toNs + a.fromNs).slice(0, STEPS))
