@@ -48,22 +48,42 @@ export interface BootstrapMethod {
   readonly arguments: readonly number[]
 }
 
-export interface ClassFile {
-  readonly bytes: Uint8Array
-  readonly major: number
-  readonly pool: ConstantPool
-  readonly access: number
-  /** Internal name. */
-  readonly name: string
-  /** Internal name; null for java/lang/Object and for modules. */
-  readonly superName: string | null
-  readonly interfaces: readonly string[]
-  readonly methods: readonly MethodInfo[]
-  readonly attributes: readonly AttributeRef[]
+export class ClassFile {
+  #bootstrapMethods: readonly BootstrapMethod[] | undefined
+
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly major: number,
+    readonly pool: ConstantPool,
+    readonly access: number,
+    /** Internal name. */
+    readonly name: string,
+    /** Internal name; null for java/lang/Object and for modules. */
+    readonly superName: string | null,
+    readonly interfaces: readonly string[],
+    readonly methods: readonly MethodInfo[],
+    readonly attributes: readonly AttributeRef[],
+  ) {}
+
   /** Read when first asked for. */
-  readonly bootstrapMethods: readonly BootstrapMethod[]
-  /** Internal name of the nest host, if the class is not its own. Read when first asked for. */
-  readonly nestHost?: string | undefined
+  get bootstrapMethods(): readonly BootstrapMethod[] {
+    this.#bootstrapMethods ??= this.#readBootstrapMethods()
+    return this.#bootstrapMethods
+  }
+
+  #readBootstrapMethods(): BootstrapMethod[] {
+    const found: BootstrapMethod[] = []
+    const attribute = this.attributes.find(({ name }) => name === 'BootstrapMethods')
+    if (attribute === undefined) return found
+    const reader = new Reader(this.bytes, attribute.offset, attribute.offset + attribute.length)
+    for (let left = reader.u2(); left > 0; left--) {
+      const methodRef = reader.u2()
+      const args: number[] = []
+      for (let more = reader.u2(); more > 0; more--) args.push(reader.u2())
+      found.push({ methodRef, arguments: args })
+    }
+    return found
+  }
 }
 
 /**
@@ -92,7 +112,7 @@ export function parseClassFile(bytes: Uint8Array): ClassFile {
   for (let index = 0; index < methodCount; index++) methods.push(readMethod(reader, pool, index))
   const attributes = readAttributes(reader, pool)
   reader.finish('the class file')
-  return new ParsedClass(bytes, major, pool, access, name, superName, interfaces, methods, attributes)
+  return new ClassFile(bytes, major, pool, access, name, superName, interfaces, methods, attributes)
 }
 
 function readMethod(reader: Reader, pool: ConstantPool, index: number): MethodInfo {
@@ -126,48 +146,5 @@ function skipAttributes(reader: Reader): void {
   for (let left = reader.u2(); left > 0; left--) {
     reader.skip(2)
     reader.skip(reader.u4())
-  }
-}
-
-class ParsedClass implements ClassFile {
-  #bootstrapMethods: readonly BootstrapMethod[] | undefined
-
-  constructor(
-    readonly bytes: Uint8Array,
-    readonly major: number,
-    readonly pool: ConstantPool,
-    readonly access: number,
-    readonly name: string,
-    readonly superName: string | null,
-    readonly interfaces: readonly string[],
-    readonly methods: readonly MethodInfo[],
-    readonly attributes: readonly AttributeRef[],
-  ) {}
-
-  get bootstrapMethods(): readonly BootstrapMethod[] {
-    this.#bootstrapMethods ??= this.#readBootstrapMethods()
-    return this.#bootstrapMethods
-  }
-
-  get nestHost(): string | undefined {
-    const reader = this.#attribute('NestHost')
-    return reader && this.pool.className(reader.u2())
-  }
-
-  #readBootstrapMethods(): BootstrapMethod[] {
-    const found: BootstrapMethod[] = []
-    const reader = this.#attribute('BootstrapMethods')
-    for (let left = reader?.u2() ?? 0; reader && left > 0; left--) {
-      const methodRef = reader.u2()
-      const args: number[] = []
-      for (let more = reader.u2(); more > 0; more--) args.push(reader.u2())
-      found.push({ methodRef, arguments: args })
-    }
-    return found
-  }
-
-  #attribute(name: string): Reader | undefined {
-    const found = this.attributes.find((attribute) => attribute.name === name)
-    return found && new Reader(this.bytes, found.offset, found.offset + found.length)
   }
 }

@@ -5,6 +5,7 @@
 // its name stands for, and a lambda every handle whose parameters begin with what it captures (LambdaMetafactory wants them
 // equal, but for a receiver): all that it can be, and some that it is not.
 
+import type { ClassFile, MethodInfo } from './class-file.ts'
 import {
   CONSTANT_CLASS,
   CONSTANT_DYNAMIC,
@@ -22,22 +23,14 @@ import { Reader } from './reader.ts'
 import { encodeModifiedUtf8 } from './utf8.ts'
 import { Writer } from './writer.ts'
 
-export interface ClassParts {
-  readonly major: number
+export interface ClassParts
+  extends Pick<ClassFile, 'major' | 'access' | 'name' | 'superName' | 'interfaces'> {
   /** In the form of a class file; `count` is one more than the highest index. */
   readonly pool: { readonly count: number; readonly bytes: Uint8Array }
-  readonly access: number
-  /** Internal names. */
-  readonly name: string
-  readonly superName: string | null
-  readonly interfaces: readonly string[]
   readonly methods: readonly MethodParts[]
 }
 
-export interface MethodParts {
-  readonly access: number
-  readonly name: string
-  readonly descriptor: string
+export interface MethodParts extends Pick<MethodInfo, 'access' | 'name' | 'descriptor'> {
   /** Null where there is none. */
   readonly bytecode: Uint8Array | null
 }

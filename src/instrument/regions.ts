@@ -108,15 +108,7 @@ function insideOf({ bytecode }: Code, lines: Int32Array | undefined, range: Line
   return inside
 }
 
-interface Crossings {
-  readonly beginsInside: boolean
-  /** Instructions inside that control may come to from outside. */
-  readonly entered: readonly number[]
-  /** Those outside that it may come to from inside, and returns inside. */
-  readonly left: readonly number[]
-}
-
-function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array): Crossings {
+function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array) {
   const { length } = bytecode
   /** By bci: whether control may come there from inside, or from outside. */
   const fromInside = new Uint8Array(length)
@@ -147,7 +139,9 @@ function crossingsOf({ bytecode, handlers }: Code, inside: Uint8Array): Crossing
     if (covered > 0) flow(handlerBci, true)
     if (allBefore[endBci] - allBefore[startBci] > covered) flow(handlerBci, false)
   }
+  /** Instructions inside that control may come to from outside. */
   const entered: number[] = []
+  /** Those outside that it may come to from inside, and returns inside. */
   const left: number[] = []
   for (let bci = 0; bci < length; bci += instructionLength(bytecode, bci)) {
     if (inside[bci] === 1) {

@@ -1,6 +1,7 @@
 // What a user names while a session runs: a method, a class, or the classes of packages. It is read as --root reads methods, and
 // --include classes.
 
+import type { MethodTarget } from './method-ids.ts'
 import {
   type ClassPattern,
   matchesClass,
@@ -21,11 +22,7 @@ export interface Chosen {
 }
 
 /** Names of a method; internal that of the class. */
-export interface Named {
-  readonly className: string
-  readonly name: string
-  readonly descriptor: string
-}
+export type Named = Pick<MethodTarget, 'className' | 'name' | 'descriptor'>
 
 /**
  * A class that is there is meant before a method of another.

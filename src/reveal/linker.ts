@@ -79,20 +79,10 @@ class Sink {
 
 export const OBJECT = 'java/lang/Object'
 const PROBES = 'java/lang/JFluid'
-const OBJECT_METHODS = new Set([
-  '<init>()V',
-  'getClass()Ljava/lang/Class;',
-  'hashCode()I',
-  'equals(Ljava/lang/Object;)Z',
-  'clone()Ljava/lang/Object;',
-  'toString()Ljava/lang/String;',
-  'notify()V',
-  'notifyAll()V',
-  'wait()V',
-  'wait(J)V',
-  'wait(JI)V',
-  'finalize()V',
-])
+const OBJECT_METHODS = new Set(
+  `<init>()V getClass()Ljava/lang/Class; hashCode()I equals(Ljava/lang/Object;)Z clone()Ljava/lang/Object;
+  toString()Ljava/lang/String; notify()V notifyAll()V wait()V wait(J)V wait(JI)V finalize()V`.split(/\s+/),
+)
 const INITIALISER = { name: '<clinit>', descriptor: '()V' }
 const LAMBDA_PROXY = /\$\$Lambda/
 

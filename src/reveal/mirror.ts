@@ -11,20 +11,12 @@ import { readableClassFile } from '../classfile/recent.ts'
 import { type LambdaSite, type MethodBody, NO_BODY, readBody, type Site } from './call-sites.ts'
 import { type Hierarchy, isJdk } from './hierarchy.ts'
 
-export interface MirrorMethod {
-  /** Index in the class file's `methods` table. */
-  readonly index: number
-  readonly access: number
-  readonly name: string
-  readonly descriptor: string
+export interface MirrorMethod extends Pick<MethodInfo, 'index' | 'access' | 'name' | 'descriptor'> {
   /** C2 may replace it even when instrumented, so its calls cannot be counted. */
   readonly intrinsic: boolean
 }
 
-export interface Mirror {
-  readonly access: number
-  readonly superName: string | null
-  readonly interfaces: readonly string[]
+export interface Mirror extends Pick<ClassFile, 'access' | 'superName' | 'interfaces'> {
   readonly methods: readonly MirrorMethod[]
   /** By name and descriptor: `run()V`. */
   readonly bySelector: ReadonlyMap<string, MirrorMethod>

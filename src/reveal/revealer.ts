@@ -13,7 +13,7 @@
 import { performance } from 'node:perf_hooks'
 import { append, maxOf } from '../base/arrays.ts'
 import type { ClassInfo } from '../base/class-info.ts'
-import { debug } from '../base/debug.ts'
+import { debug, msText, some } from '../base/debug.ts'
 import type { Scheme } from '../base/scheme.ts'
 import { ACC_SYNTHETIC } from '../classfile/access.ts'
 import type { Chosen } from './chosen.ts'
@@ -25,7 +25,6 @@ import { MethodIds, type MethodTarget } from './method-ids.ts'
 import { type RevealPort, sitesOf } from './mirror.ts'
 import { matchesMethod, RANK_NONE, type RootPattern, rootRank } from './patterns.ts'
 import { Reach } from './reach.ts'
-import { methodText, revelationText } from './revelation-text.ts'
 import { Roots } from './roots.ts'
 import { type Skipped, Taker } from './taker.ts'
 
@@ -432,3 +431,28 @@ export class Revealer {
 }
 
 const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
+
+/**
+ * A revelation in a line of the debug log.
+ *
+ * @param cause  what it came of
+ * @param ms     how long that took, class bytes that were fetched included
+ */
+function revelationText(cause: string, ms: number, revelation: Revelation): string {
+  const { instrument, ready, skipped, reflection } = revelation
+  const parts = [
+    instrument.length === 0 ? 'no methods' : `${instrument.length} methods: ${some(instrument, methodText)}`,
+    ...(ready.length === 0 ? [] : [`${ready.length} ready`]),
+    ...(skipped.length === 0
+      ? []
+      : [
+          `left out ${skipped.length}: ${some(skipped, ({ className, method, reason }) => `${methodText({ className, name: method })} (${reason})`)}`,
+        ]),
+    ...(reflection ? ['reflection is hooked'] : []),
+  ]
+  return `${cause}, ${msText(ms)}: ${parts.join('; ')}`
+}
+
+function methodText({ className, name }: Pick<MethodTarget, 'className' | 'name'>): string {
+  return `${className.replaceAll('/', '.')}.${name}`
+}

@@ -55,20 +55,21 @@ export interface RootProgress {
   readonly failed: boolean
 }
 
-interface State {
-  readonly pattern: RootPattern
+class State {
   /** Best kind of match that had such a method. */
-  rank: number
-  readonly ids: Set<number>
+  rank = RANK_NONE
+  readonly ids = new Set<number>()
   /** By id: the class of the method, dotted. */
-  readonly classOf: Map<number, string>
+  readonly classOf = new Map<number, string>()
   /** Methods that were to have probes and have none, by name, with the reason. */
-  readonly refused: Map<string, string>
-  readonly unusable: Set<string>
+  readonly refused = new Map<string, string>()
+  readonly unusable = new Set<string>()
   /** Classes that it names and that have no such method, by name: one of each, as loaders come and go. */
-  readonly searched: Map<string, { readonly node: ClassNode; readonly sure: boolean }>
+  readonly searched = new Map<string, { readonly node: ClassNode; readonly sure: boolean }>()
   /** Methods that it names and that are abstract, native, or never instrumented, by name. */
-  readonly useless: Map<string, MethodRef>
+  readonly useless = new Map<string, MethodRef>()
+
+  constructor(readonly pattern: RootPattern) {}
 }
 
 /** What `match` needs to reach the rest of revelation. */
@@ -86,16 +87,7 @@ export class Roots {
     readonly linker: Linker,
     readonly sink: RootSink,
   ) {
-    this.#states = patterns.map((pattern) => ({
-      pattern,
-      rank: RANK_NONE,
-      ids: new Set(),
-      classOf: new Map(),
-      refused: new Map(),
-      unusable: new Set(),
-      searched: new Map(),
-      useless: new Map(),
-    }))
+    this.#states = patterns.map((pattern) => new State(pattern))
   }
 
   /**

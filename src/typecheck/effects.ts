@@ -46,7 +46,8 @@ const TABLE: Record<string, string> = {
   'J>': 'lreturn', 'F>': 'freturn', 'D>': 'dreturn',
 }
 
-const SLOTS: Record<string, readonly Type[]> = {
+/** Of a value, by the letter of its type. */
+export const SLOTS: Record<string, readonly Type[]> = {
   I: [INTEGER],
   J: [LONG, LONG_2],
   F: [FLOAT],

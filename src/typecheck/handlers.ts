@@ -8,10 +8,7 @@ import { TypeProblem } from './problem.ts'
 import type { Type, TypeTable } from './types.ts'
 
 /** A row of the exception table. */
-export interface Guard {
-  readonly startBci: number
-  readonly endBci: number
-  readonly handlerBci: number
+export interface Guard extends Omit<Handler, 'catchType'> {
   /** What the handler finds on the stack, and nothing else. */
   readonly caught: Type
 }

@@ -16,7 +16,7 @@ import {
 import * as op from '../classfile/opcodes.ts'
 import { s2At, s4At, u2At } from '../classfile/reader.ts'
 import type { Control } from './control.ts'
-import { ANY_OBJECT, ANY_REFERENCE, EFFECTS, type Effect } from './effects.ts'
+import { ANY_OBJECT, ANY_REFERENCE, EFFECTS, type Effect, SLOTS } from './effects.ts'
 import type { Members } from './members.ts'
 import { isReference, type State } from './state.ts'
 import {
@@ -41,16 +41,7 @@ const REFERENCE = 4
 
 /** Elements of the arrays that iaload … saload and iastore … sastore are for. */
 const ELEMENTS = ['I', 'J', 'F', 'D', '', 'BZ', 'C', 'S']
-const ELEMENT_SLOTS: readonly (readonly Type[])[] = [
-  [INTEGER],
-  [LONG, LONG_2],
-  [FLOAT],
-  [DOUBLE, DOUBLE_2],
-  [],
-  [INTEGER],
-  [INTEGER],
-  [INTEGER],
-]
+const ELEMENT_SLOTS = [...'IJFDAIII'].map((letter) => SLOTS[letter])
 /** newarray: type code 4 and on (JVMS 6.5). */
 const NEW_ARRAYS = ['[Z', '[C', '[F', '[D', '[B', '[S', '[I', '[J']
 

@@ -15,6 +15,14 @@ import { isReference, type State } from './state.ts'
 import { type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
 
 const INIT = '<init>'
+/** Tags of what a call may name. */
+const CALLED: ReadonlyMap<number, readonly number[]> = new Map([
+  [op.INVOKEVIRTUAL, [CONSTANT_METHODREF]],
+  [op.INVOKESPECIAL, [CONSTANT_METHODREF, CONSTANT_INTERFACE_METHODREF]],
+  [op.INVOKESTATIC, [CONSTANT_METHODREF, CONSTANT_INTERFACE_METHODREF]],
+  [op.INVOKEINTERFACE, [CONSTANT_INTERFACE_METHODREF]],
+  [op.INVOKEDYNAMIC, [CONSTANT_INVOKE_DYNAMIC]],
+])
 
 export class Members {
   #fields: ReadonlyMap<string, number> | undefined
@@ -96,25 +104,11 @@ export class Members {
   }
 
   #checkKind(opcode: number, index: number, state: State): void {
-    const tag = this.classFile.pool.tag(index)
-    let fits: boolean
-    switch (opcode) {
-      case op.INVOKEINTERFACE:
-        fits = tag === CONSTANT_INTERFACE_METHODREF
-        break
-      case op.INVOKEDYNAMIC:
-        fits = tag === CONSTANT_INVOKE_DYNAMIC
-        break
-      case op.INVOKESPECIAL:
-      case op.INVOKESTATIC:
-        fits =
-          tag === CONSTANT_METHODREF ||
-          (tag === CONSTANT_INTERFACE_METHODREF && this.classFile.major >= MAJOR_8)
-        break
-      default:
-        fits = tag === CONSTANT_METHODREF
-    }
-    if (!fits) state.fail(`constant ${index} is not what this call takes`)
+    const { pool, major } = this.classFile
+    const tag = pool.tag(index)
+    const isEarly = tag === CONSTANT_INTERFACE_METHODREF && opcode !== op.INVOKEINTERFACE && major < MAJOR_8
+    if (isEarly || !CALLED.get(opcode)!.includes(tag))
+      state.fail(`constant ${index} is not what this call takes`)
   }
 
   /** super.m(), a private method, or Interface.super.m() of an interface named in `implements`. */

@@ -68,8 +68,6 @@ describe('a class file', () => {
     assert.equal(shop.superName, 'java/lang/Object')
     assert.deepEqual(shop.interfaces, ['java/lang/Comparable', 'java/lang/Runnable'])
     assert.equal(shop.major, 61)
-    assert.equal(shop.nestHost, undefined)
-    assert.equal(parseClassFile(bytesOf.get('Shop$Basket.class')!).nestHost, 'shop/Shop')
   })
 
   it('has methods in the order of the file, with flags and descriptors', () => {
