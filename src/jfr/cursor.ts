@@ -20,17 +20,11 @@ export interface StringKey {
 }
 
 export class Cursor {
-  at: number
-  readonly end: number
-
   constructor(
     readonly bytes: Buffer,
-    at = 0,
-    end = bytes.length,
-  ) {
-    this.at = at
-    this.end = end
-  }
+    public at = 0,
+    readonly end = bytes.length,
+  ) {}
 
   get left(): number {
     return this.end - this.at

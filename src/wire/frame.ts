@@ -20,16 +20,13 @@ export function encodeFrame(message: readonly unknown[]): Buffer {
 
 /** Cuts a byte stream into messages. */
 export class FrameReader {
-  /** Larger ones are not waited for. */
-  most: number
   private chunks: Buffer[] = []
   private buffered = 0
   /** Bytes of the frame being collected, its header included; 0 until the header is there. */
   private wanted = 0
 
-  constructor(most = MAX_FRAME) {
-    this.most = most
-  }
+  /** @param most  larger ones are not waited for */
+  constructor(public most = MAX_FRAME) {}
 
   /**
    * @param sizes  gets the bytes of each message's frame

@@ -55,10 +55,11 @@ const STACK_DEPTH = 400
 /** Exact times that a user has asked for while a session runs are not to be had. */
 export class CannotTime extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint: string
-  constructor(reason: string, hint: string) {
+  constructor(
+    reason: string,
+    readonly hint: string,
+  ) {
     super(`no exact times by hand: ${reason}`)
-    this.hint = hint
   }
 }
 

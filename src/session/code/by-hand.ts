@@ -63,19 +63,21 @@ export class NothingToAdd extends JfluidError {
 
 export class CannotAdd extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint: string
-  constructor(reason: string, hint = 'Begin a session with other filters, or with --jdk.') {
+  constructor(
+    reason: string,
+    readonly hint = 'Begin a session with other filters, or with --jdk.',
+  ) {
     super(`nothing can be added by hand: ${reason}`)
-    this.hint = hint
   }
 }
 
 export class CannotLeaveOut extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint: string
-  constructor(reason: string, hint = 'Begin a session with --exclude.') {
+  constructor(
+    reason: string,
+    readonly hint = 'Begin a session with --exclude.',
+  ) {
     super(`nothing can be left out by hand: ${reason}`)
-    this.hint = hint
   }
 }
 

@@ -77,11 +77,8 @@ export async function examineDebugged(
           ? undefined
           : await reachAmong(
               {
-                classes: loaded,
-                compiledMethods: null,
-                metaspaceLeft: Number.POSITIVE_INFINITY,
-                executed: new Set(),
-                classBytes,
+                ...{ classes: loaded, classBytes, compiledMethods: null },
+                ...{ metaspaceLeft: Number.POSITIVE_INFINITY, executed: new Set() },
               },
               options,
             ),

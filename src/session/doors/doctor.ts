@@ -118,12 +118,7 @@ export function examine(
   return {
     jvm,
     findings: findingsOf({
-      facts,
-      jvm,
-      client,
-      circumstances,
-      places,
-      processors,
+      ...{ facts, jvm, client, circumstances, places, processors },
       memorySlowness: memorySlowness(),
     }),
   }
