@@ -55,15 +55,40 @@ type Environment = { readonly [name: string]: string | undefined }
 /** What does without the screen. */
 const INSTEAD = 'record without one: jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
 
-/** What is there is no terminal, cannot move its cursor, or is too small. One that shrinks later is told so on the screen. */
-class NoLiveView extends JfluidError {
-  constructor(
-    message: string,
-    readonly exitCode: number,
-    readonly hint: string,
-  ) {
-    super(`the live view ${message}`)
+/** Input or output is not a terminal. */
+export class NoTerminal extends JfluidError {
+  readonly exitCode = EX_NOTERMINAL
+  readonly hint: string
+  constructor(which: 'input' | 'output', instead: string) {
+    super(`the live view needs a terminal, and the ${which} is not one`)
+    this.hint = sentence(instead)
   }
+}
+
+/** A terminal that cannot move its cursor. */
+export class DumbTerminal extends JfluidError {
+  readonly exitCode = EX_SMALLTERM
+  readonly hint: string
+  constructor(type: string, instead: string) {
+    super(`the live view cannot be drawn on a terminal of type "${type}"`)
+    this.hint = `Set TERM to what the terminal is, or ${instead}`
+  }
+}
+
+/** A terminal with fewer cells than the live view needs. One that shrinks later is told so on the screen. */
+export class SmallTerminal extends JfluidError {
+  readonly exitCode = EX_SMALLTERM
+  readonly hint: string
+  constructor(columns: number, rows: number, instead: string) {
+    super(
+      `the live view needs a terminal of ${SMALLEST_COLUMNS} columns and ${SMALLEST_ROWS} rows; this one has ${columns} and ${rows}`,
+    )
+    this.hint = `Enlarge it, or ${instead}`
+  }
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** What is asked of a stream; `process.stdin` and `process.stdout` have it. */
@@ -85,23 +110,12 @@ export function terminalProblem(
   env: Environment,
   instead = INSTEAD,
 ): JfluidError | null {
-  for (const [name, { isTTY }] of [['output', stdout] as const, ['input', stdin] as const]) {
-    if (isTTY === true) continue
-    const hint = instead.charAt(0).toUpperCase() + instead.slice(1)
-    return new NoLiveView(`needs a terminal, and the ${name} is not one`, EX_NOTERMINAL, hint)
-  }
-  if (env.TERM === 'dumb' || env.TERM === 'unknown') {
-    const hint = `Set TERM to what the terminal is, or ${instead}`
-    return new NoLiveView(`cannot be drawn on a terminal of type "${env.TERM}"`, EX_SMALLTERM, hint)
-  }
+  if (stdout.isTTY !== true) return new NoTerminal('output', instead)
+  if (stdin.isTTY !== true) return new NoTerminal('input', instead)
+  if (env.TERM === 'dumb' || env.TERM === 'unknown') return new DumbTerminal(env.TERM, instead)
   const { columns, rows } = stdout
   if (!columns || !rows || !isTooSmall({ columns, rows })) return null
-  const needed = `needs a terminal of ${SMALLEST_COLUMNS} columns and ${SMALLEST_ROWS} rows`
-  return new NoLiveView(
-    `${needed}; this one has ${columns} and ${rows}`,
-    EX_SMALLTERM,
-    `Enlarge it, or ${instead}`,
-  )
+  return new SmallTerminal(columns, rows, instead)
 }
 
 /** Whether the locale is UTF-8, by the precedence of POSIX. */
