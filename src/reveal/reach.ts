@@ -4,7 +4,7 @@
 // run now, and remembers it for classes that are loaded later: by the owner's name (an owner not
 // loaded yet, or loaded once more by another loader) and by the types it dispatches on (later
 // overriders and implementors). *Taking* a method gives it an id, or a reason why it is skipped.
-// Which methods are expanded, and when, is the scheme's business (`eager.ts`, `lazy.ts`).
+// Which methods are expanded, and when, is the scheme's business (`revealer.ts`, `lazy.ts`).
 //
 // A method that is not instrumented although it has bytecode (an intrinsic, one that the JVM refused,
 // one of application code that the filters leave out) will never announce its first invocation, so
