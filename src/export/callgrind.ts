@@ -7,6 +7,7 @@
 //
 // What is negative is written as 0: costs have no sign there.
 
+import { Numbers } from '../base/numbers.ts'
 import { isAllocation } from '../cct/allocation.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -166,10 +167,10 @@ const LINES = 65_536
 /** What the format calls functions: methods by class and signature, and what calls top nodes. */
 class Functions {
   readonly #profile: Profile
-  readonly #numbers = new Map<string, number>()
+  readonly #numbers = new Numbers<string>()
   readonly #known: { readonly file: string; readonly name: string }[] = []
   readonly #ofMethod: (number | undefined)[] = []
-  readonly #files = new Map<string, number>()
+  readonly #files = new Numbers<string>()
   /** Names that were written once are written by number. */
   readonly #written = new Set<string>()
 
@@ -202,7 +203,7 @@ class Functions {
   /** The two lines that say of what function the following is. */
   opening(fileKey: string, nameKey: string, number: number): string {
     const { file, name } = this.#known[number]!
-    const fileNumber = this.#files.get(file)!
+    const fileNumber = this.#files.of(file) + 1
     return `${fileKey}=${this.#told('file', fileNumber, file)}\n${nameKey}=${this.#told('name', number + 1, name)}\n`
   }
 
@@ -218,10 +219,9 @@ class Functions {
   }
 
   #add(file: string, name: string): number {
-    if (!this.#files.has(file)) this.#files.set(file, this.#files.size + 1)
-    const key = `${file}\n${name}`
-    const number = this.#numbers.get(key) ?? this.#known.push({ file, name }) - 1
-    this.#numbers.set(key, number)
+    this.#files.of(file)
+    const number = this.#numbers.of(`${file}\n${name}`)
+    this.#known[number] ??= { file, name }
     return number
   }
 }

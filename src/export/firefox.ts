@@ -7,10 +7,11 @@
 //
 // Contexts whose cost is zero or below have no sample: weights have no sign there.
 
+import { Numbers } from '../base/numbers.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 import type { Unit } from '../measures/columns.ts'
-import { jsonText } from '../profile/json-text.ts'
+import { elements, jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { ExportFormat } from './format.ts'
 import { type FrameNames, frameNames, type NamedTree, ownCosts, printable, treesOf } from './frames.ts'
@@ -48,12 +49,8 @@ export const firefox: ExportFormat = {
   *pieces(profile, options) {
     yield `{"meta":${jsonText(metaOf(profile))},\n"libs":[],"pages":[],"counters":[],"profilerOverhead":[],"threads":[`
     const names = frameNames(profile)
-    let separator = '\n'
-    for (const [at, tree] of treesOf(profile, options.threads).entries()) {
-      yield separator
-      yield* threadPieces(profile, tree, at === 0, names)
-      separator = ',\n'
-    }
+    const trees = treesOf(profile, options.threads)
+    yield* elements(trees, (tree) => threadPieces(profile, tree, tree === trees[0], names))
     yield ']}\n'
   },
 }
@@ -100,9 +97,9 @@ function* threadPieces(
   yield `${jsonText(facts).slice(0, -1)},\n`
 
   // A frame, a function and a string each method that is there, all with the same index.
-  const index: (number | undefined)[] = []
-  const methods: number[] = []
-  for (let node = 0; node < count; node++) index[tree.method[node]!] ??= methods.push(tree.method[node]!) - 1
+  const index = new Numbers<number>()
+  for (let node = 0; node < count; node++) index.of(tree.method[node]!)
+  const methods = [...index.keys()]
   yield '"stringArray":['
   yield* list(methods.length, (at) => jsonText(names.frame(methods[at]!)))
   yield '],\n'
@@ -111,7 +108,7 @@ function* threadPieces(
   yield* table('frameTable', methods.length, { func: String, ...FRAME })
   yield ',\n'
   yield* table('stackTable', count, {
-    frame: (node) => String(index[tree.method[node]!]),
+    frame: (node) => String(index.of(tree.method[node]!)),
     prefix: (node) => (tree.parent[node]! < 0 ? 'null' : String(tree.parent[node])),
     category: '0',
     subcategory: '0',

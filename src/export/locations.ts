@@ -1,6 +1,7 @@
 // Locations, as pprof and OTLP have them: a method, with the line of the call that leads on where call sites are told. They get
 // their numbers when they are first asked for.
 
+import { Numbers } from '../base/numbers.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { fullName } from '../profile/text.ts'
 import { type FrameNames, leftOut, leftOutText, printable } from './frames.ts'
@@ -18,10 +19,8 @@ export interface Location {
 
 export class Locations {
   readonly nameOf: (id: number) => MethodName
-  /** Of a method, by line; numbers from 1. */
-  readonly #locations = new Map<number, number>()
-  readonly #gaps = new Map<string, number>()
-  readonly #added: { readonly method: number; readonly line: number; readonly gap?: string }[] = []
+  /** By method and line in one number; of frames that are left out, by what stands for them. */
+  readonly #places = new Numbers<number | string>()
 
   constructor(names: FrameNames) {
     this.nameOf = names.nameOf
@@ -33,46 +32,35 @@ export class Locations {
     const stack: number[] = []
     for (let at = path.length - 1; at >= 0; at--) {
       if (at < skip.to && at >= skip.from) {
-        stack.push(this.#gap(leftOutText(skip)))
+        stack.push(this.#places.of(leftOutText(skip)) + 1)
         at = skip.from
         continue
       }
       const called = path[at + 1]
       const line = called === undefined ? 0 : (this.nameOf(tree.method[called]!).line ?? 0)
       const id = tree.method[path[at]!]!
-      stack.push(this.#location(tree.methodOf?.[id] ?? id, line))
+      stack.push(this.#places.of((tree.methodOf?.[id] ?? id) * LINES + line) + 1)
     }
     return stack
   }
 
   /** All that stacks have asked for, in the order of their numbers, which begin at 1. */
   *all(): Generator<Location> {
-    const functions = new Map<string | number, number>()
-    for (const { method, line, gap } of this.#added) {
-      const key = gap ?? method
-      const known = functions.get(key)
-      const number = known ?? functions.size + 1
-      functions.set(key, number)
-      const name = gap ?? printable(fullName(this.nameOf(method)))
-      const systemName = gap === undefined ? name + printable(this.nameOf(method).descriptor) : ''
-      yield { function: number, line, isFirst: known === undefined, name, systemName }
+    const functions = new Numbers<number | string>()
+    for (const place of this.#places.keys()) {
+      const known = functions.count
+      if (typeof place === 'string') {
+        const number = functions.of(place) + 1
+        yield { function: number, line: 0, isFirst: number > known, name: place, systemName: '' }
+        continue
+      }
+      const method = Math.floor(place / LINES)
+      const number = functions.of(method) + 1
+      const own = this.nameOf(method)
+      const name = printable(fullName(own))
+      const systemName = name + printable(own.descriptor)
+      yield { function: number, line: place % LINES, isFirst: number > known, name, systemName }
     }
-  }
-
-  #location(method: number, line: number): number {
-    const key = method * LINES + line
-    const known = this.#locations.get(key)
-    if (known !== undefined) return known
-    const id = this.#added.push({ method, line })
-    this.#locations.set(key, id)
-    return id
-  }
-
-  /** Stands for frames that are left out. */
-  #gap(text: string): number {
-    const id = this.#gaps.get(text) ?? this.#added.push({ method: -1, line: 0, gap: text })
-    this.#gaps.set(text, id)
-    return id
   }
 }
 

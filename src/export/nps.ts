@@ -28,6 +28,8 @@
 //
 // Times are rounded to microseconds so that sums stay right (whole-numbers.ts); what is negative is 0.
 
+import { GrowingBytes } from '../base/growing-bytes.ts'
+import { Numbers } from '../base/numbers.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 import { allWarnings, column, nameOf, type Profile } from '../profile/profile.ts'
@@ -68,19 +70,22 @@ export const nps: ExportFormat = {
     if (length > MOST_NUMBER) throw new DoesNotFit('nps', 'more than 2 GiB of contexts')
     const settings = Buffer.from('# written by jfluid\n')
     yield new Fields()
-      .bytes(Buffer.from(MAGIC))
-      .bytes(Uint8Array.from(VERSION))
-      .i32(TYPE_CPU)
-      .i32(bytes.reduce((sum, it) => sum + it.length, 0))
-      .i32(length).done
+      .add(Buffer.from(MAGIC))
+      .add(Uint8Array.from(VERSION))
+      .uint(TYPE_CPU, 4)
+      .uint(
+        bytes.reduce((sum, it) => sum + it.length, 0),
+        4,
+      )
+      .uint(length, 4).bytes
     yield* bytes
-    const comments = new Fields().i32(settings.length).bytes(settings)
+    const comments = new Fields().uint(settings.length, 4).add(settings)
     yield comments.text(
       commentsOf(
         profile,
         made.some(({ tree }) => tree.isCut),
       ).join('\n'),
-    ).done
+    ).bytes
   },
 }
 
@@ -115,30 +120,30 @@ interface Made {
 function* snapshot(profile: Profile, methods: Methods, threads: readonly Made[]): Generator<Uint8Array> {
   const began = Math.max(0, Date.parse(profile.startedAt))
   yield new Fields()
-    .i32(SNAPSHOT_VERSION)
+    .uint(SNAPSHOT_VERSION, 4)
     .i64(began)
     .i64(began + Math.round(profile.durationMs))
     .bool(false)
-    .i32(methods.count).done
+    .uint(methods.count, 4).bytes
   yield* methods.pieces()
-  yield new Fields().i32(threads.length).done
+  yield new Fields().uint(threads.length, 4).bytes
   for (const [at, { name, tree }] of threads.entries()) {
     yield new Fields()
-      .i32(at + 1)
+      .uint(at + 1, 4)
       .text(name)
       .bool(false)
-      .i32(tree.length).done
+      .uint(tree.length, 4).bytes
     yield* tree.pieces()
-    const none = new Fields().i32(NODE_BYTES).i64(0).i64(0).f64(0).f64(0)
-    yield none.i64(tree.totalUs).i64(0).i64(tree.totalUs).i64(0).i64(tree.calls).bool(false).done
+    // An f64 of 0 has the bytes of an i64 of 0.
+    const none = new Fields().uint(NODE_BYTES, 4).i64(0).i64(0).i64(0).i64(0)
+    yield none.i64(tree.totalUs).i64(0).i64(tree.totalUs).i64(0).i64(tree.calls).bool(false).bytes
   }
 }
 
 /** Methods that are in a tree, numbered from 1. */
 class Methods {
   readonly #profile: Profile
-  readonly #numbers: (number | undefined)[] = []
-  readonly #ids: number[] = []
+  readonly #numbers = new Numbers<number>()
 
   constructor(profile: Profile) {
     this.#profile = profile
@@ -146,27 +151,24 @@ class Methods {
 
   /** With method 0. */
   get count(): number {
-    return this.#ids.length + 1
+    return this.#numbers.count + 1
   }
 
   of(id: number): number {
-    const known = this.#numbers[id]
-    if (known !== undefined) return known
-    const number = this.#ids.push(id)
+    const number = this.#numbers.of(id) + 1
     if (number > MOST_METHODS) throw new DoesNotFit('nps', `more than ${countText(MOST_METHODS)} methods`)
-    this.#numbers[id] = number
     return number
   }
 
   *pieces(): Generator<Uint8Array> {
-    yield new Fields().text('Thread').text('').text('').done
-    for (const id of this.#ids) {
+    yield new Fields().text('Thread').text('').text('').bytes
+    for (const id of this.#numbers.keys()) {
       const name = nameOf(this.#profile.methodNames, id)
       const fields = new Fields()
         .text(name.class === '' ? '?' : name.class)
         .text(name.method + placeText(name))
       // What is no method, as a wait, has no descriptor; readers take one apart.
-      yield fields.text(name.descriptor === '' ? '()V' : name.descriptor).done
+      yield fields.text(name.descriptor === '' ? '()V' : name.descriptor).bytes
     }
   }
 }
@@ -241,27 +243,27 @@ class CompactTree {
     const offsets = this.#offsets()
     const tops: number[] = []
     for (let node = 0; node < count; node += size[node]!) tops.push(node)
-    const thread = new Fields().u16(0).i32(1).u40(this.totalUs).u40(0).u16(tops.length)
-    for (const top of tops) thread.offset(offsets[top]!, this.#offsetBytes)
-    yield thread.done
+    const thread = new Fields().uint(0, 2).uint(1, 4).uint(this.totalUs, 5).uint(0, 5).uint(tops.length, 2)
+    for (const top of tops) thread.uint(offsets[top]!, this.#offsetBytes)
+    yield thread.bytes
     let fields = new Fields()
     for (let node = 0; node < count; node++) {
       if (this.#depth[node]! > MOST_DEPTH) continue
       fields
-        .u16(this.#methods.of(method[node]!))
-        .i32(this.#calls[node]!)
-        .u40(Math.max(0, this.#totalUs[node]!))
-        .u40(Math.max(0, this.#selfUs[node]!))
-        .u16(this.#children[node]!)
+        .uint(this.#methods.of(method[node]!), 2)
+        .uint(this.#calls[node]!, 4)
+        .uint(Math.max(0, this.#totalUs[node]!), 5)
+        .uint(Math.max(0, this.#selfUs[node]!), 5)
+        .uint(this.#children[node]!, 2)
       const end = this.#children[node] === 0 ? node : node + size[node]!
       for (let child = node + 1; child < end; child += size[child]!) {
-        if (parent[child] === node) fields.offset(offsets[child]!, this.#offsetBytes)
+        if (parent[child] === node) fields.uint(offsets[child]!, this.#offsetBytes)
       }
       if (fields.length < PIECE_BYTES) continue
-      yield fields.done
+      yield fields.bytes
       fields = new Fields()
     }
-    yield fields.done
+    yield fields.bytes
   }
 
   /** Of each node in the tree. */
@@ -283,69 +285,26 @@ class CompactTree {
 const PIECE_BYTES = 1 << 16
 
 /** Fields one after the other, big-endian. */
-class Fields {
-  #bytes = Buffer.alloc(256)
-  #at = 0
-
-  get length(): number {
-    return this.#at
-  }
-
-  get done(): Uint8Array {
-    return this.#bytes.subarray(0, this.#at)
-  }
-
-  u16(value: number): this {
-    return this.#moved(this.#room(2).writeUInt16BE(value, this.#at))
-  }
-
-  i32(value: number): this {
-    return this.#moved(this.#room(4).writeInt32BE(value, this.#at))
-  }
-
-  u40(value: number): this {
-    return this.#moved(this.#room(5).writeUIntBE(value, this.#at, 5))
-  }
-
-  offset(value: number, bytes: 3 | 4): this {
-    return this.#moved(this.#room(bytes).writeUIntBE(value, this.#at, bytes))
+class Fields extends GrowingBytes {
+  /** From 0 on. */
+  uint(value: number, bytes: 2 | 3 | 4 | 5): this {
+    this.at = this.room(bytes).writeUIntBE(value, this.at, bytes)
+    return this
   }
 
   i64(value: number): this {
-    return this.#moved(this.#room(8).writeBigInt64BE(BigInt(value), this.#at))
-  }
-
-  f64(value: number): this {
-    return this.#moved(this.#room(8).writeDoubleBE(value, this.#at))
+    this.at = this.room(8).writeBigInt64BE(BigInt(value), this.at)
+    return this
   }
 
   bool(value: boolean): this {
-    return this.#moved(this.#room(1).writeUInt8(value ? 1 : 0, this.#at))
-  }
-
-  bytes(value: Uint8Array): this {
-    this.#room(value.length).set(value, this.#at)
-    return this.#moved(this.#at + value.length)
+    return this.add(Uint8Array.of(value ? 1 : 0))
   }
 
   /** Without what modified UTF-8 writes in another way than UTF-8: zero, and characters beyond 16 bits. */
   text(value: string): this {
     const safe = printable(value).replace(/[\u{10000}-\u{10ffff}]|\p{Cs}/gu, '?')
     const bytes = Buffer.from(safe.slice(0, LONGEST_TEXT))
-    return this.u16(bytes.length).bytes(bytes)
-  }
-
-  #room(bytes: number): Buffer {
-    if (this.#at + bytes > this.#bytes.length) {
-      const larger = Buffer.alloc(Math.max(2 * this.#bytes.length, this.#at + bytes))
-      this.#bytes.copy(larger, 0, 0, this.#at)
-      this.#bytes = larger
-    }
-    return this.#bytes
-  }
-
-  #moved(to: number): this {
-    this.#at = to
-    return this
+    return this.uint(bytes.length, 2).add(bytes)
   }
 }

@@ -6,13 +6,14 @@
 // As in collapsed stacks, contexts whose cost rounds to zero or below are dropped. The schema is
 // https://www.speedscope.app/file-format-schema.json.
 
+import { Numbers } from '../base/numbers.ts'
 import { metricOf } from '../cct/metric.ts'
 import { LEAVE, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
 import { elements, jsonText } from '../profile/json-text.ts'
 import type { Profile } from '../profile/profile.ts'
 import { clean } from '../profile/text.ts'
-import type { ExportFormat } from './format.ts'
+import type { ExportFormat, ExportOptions } from './format.ts'
 import { type FrameNames, frameNames, moveTo, ownCosts, shownFrames, threadTitle, treesOf } from './frames.ts'
 
 /** Events in a piece of text. */
@@ -26,17 +27,7 @@ export const speedscope: ExportFormat = {
     const frames = new FrameTable(frameNames(profile))
     yield '{"$schema":"https://www.speedscope.app/file-format-schema.json",\n"exporter":"jfluid",\n'
     yield `"name":${jsonText(titleOf(profile))},\n"profiles":[`
-    let separator = '\n'
-    for (const { tree, thread } of treesOf(profile, options.threads)) {
-      yield separator
-      yield* sampled(tree, thread === undefined ? 'all threads' : threadTitle(thread), frames)
-      separator = ',\n'
-    }
-    for (const traced of tracedProfiles(profile, frames)) {
-      yield separator
-      yield* traced
-      separator = ',\n'
-    }
+    yield* elements(profilesOf(profile, options, frames), (pieces) => pieces)
     // Behind the samples, as these tell which frames there are.
     yield '],\n"shared":{"frames":['
     yield* frames.pieces()
@@ -56,13 +47,13 @@ function* sampled(tree: Tree, name: string, frames: FrameTable): Generator<strin
   const path: number[] = []
   const costOf = ownCosts(tree, frames.names)
   const weightOf = (node: number): number => Math.round(costOf(node))
-  const numberOf = (node: number): number => frames.ofMethod(tree.method[node]!)
+  const numberOf = (node: number): number => frames.of(tree.method[node]!)
   let sum = 0
   for (let i = 0; i < tree.count; i++) {
     moveTo(path, i, tree.size)
     if (weightOf(i) <= 0) continue
     sum += weightOf(i)
-    yield `${separator}[${shownFrames(path, numberOf, (text) => frames.other(text)).join(',')}]`
+    yield `${separator}[${shownFrames(path, numberOf, (text) => frames.of(text)).join(',')}]`
     separator = ',\n'
   }
   yield '],"weights":['
@@ -75,9 +66,16 @@ function* sampled(tree: Tree, name: string, frames: FrameTable): Generator<strin
   yield `],"startValue":0,"endValue":${sum}}`
 }
 
-/** One profile of the file each, without what separates them. */
-function* tracedProfiles({ trace }: Profile, frames: FrameTable): Generator<Iterable<string>> {
-  for (const [i, call] of (trace?.calls ?? []).entries()) {
+/** Each profile of the file. */
+function* profilesOf(
+  profile: Profile,
+  { threads }: ExportOptions,
+  frames: FrameTable,
+): Generator<Iterable<string>> {
+  for (const { tree, thread } of treesOf(profile, threads)) {
+    yield sampled(tree, thread === undefined ? 'all threads' : threadTitle(thread), frames)
+  }
+  for (const [i, call] of (profile.trace?.calls ?? []).entries()) {
     for (const [place, track] of call.tracks.entries()) {
       yield evented(callTitle(i + 1, place, track), track, frames)
     }
@@ -97,7 +95,7 @@ function* evented(name: string, { events, times }: TraceTrack, frames: FrameTabl
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     if (event < 0) continue
-    if (event > 0) open.push(frames.ofMethod(event))
+    if (event > 0) open.push(frames.of(event))
     const frame = open[open.length - 1]!
     if (event === LEAVE) open.pop()
     text += `${separator}{"type":"${event > 0 ? 'O' : 'C'}","frame":${frame},"at":${Math.round(times[i]!)}}`
@@ -110,35 +108,18 @@ function* evented(name: string, { events, times }: TraceTrack, frames: FrameTabl
   yield `${text}]}`
 }
 
-/** Frames get their numbers when they are first asked for. */
-class FrameTable {
+/** Frames by method, or by what stands for others; they get their numbers when they are first asked for. */
+class FrameTable extends Numbers<number | string> {
   readonly names: FrameNames
-  readonly #texts: string[] = []
-  readonly #methods: (number | undefined)[] = []
-  readonly #others = new Map<string, number>()
 
   constructor(names: FrameNames) {
+    super()
     this.names = names
-  }
-
-  ofMethod(id: number): number {
-    this.#methods[id] ??= this.#add(this.names.frame(id))
-    return this.#methods[id]
-  }
-
-  /** Of something that is no method. */
-  other(name: string): number {
-    const index = this.#others.get(name) ?? this.#add(name)
-    this.#others.set(name, index)
-    return index
   }
 
   /** Elements of the list of frames. */
   pieces(): Iterable<string> {
-    return elements(this.#texts.map((name) => ({ name })))
-  }
-
-  #add(name: string): number {
-    return this.#texts.push(name) - 1
+    const nameOf = (frame: number | string) => (typeof frame === 'string' ? frame : this.names.frame(frame))
+    return elements(this.keys(), (frame) => jsonText({ name: nameOf(frame) }))
   }
 }

@@ -13,11 +13,17 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Elements of a list, each on a line of its own. */
-export function* elements(values: Iterable<object>): Generator<string> {
+/** Elements of a list, each on a line of its own: its text, or the pieces of it. */
+export function* elements<T>(
+  values: Iterable<T>,
+  textOf: (value: T) => string | Iterable<string> = jsonText,
+): Generator<string> {
   let separator = '\n'
   for (const value of values) {
-    yield separator + jsonText(value)
+    const text = textOf(value)
+    yield separator
+    if (typeof text === 'string') yield text
+    else yield* text
     separator = ',\n'
   }
 }

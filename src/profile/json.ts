@@ -66,14 +66,12 @@ export function* shownPieces(profile: Profile, shown: Shown): Generator<string> 
   }
   if (shown.threads) {
     yield '"threads":['
-    let separator = '\n'
-    for (const { id, name, tree } of profile.threads) {
-      yield `${separator}{"id":${id},"name":${jsonText(name)},"roots":[`
+    yield* elements(profile.threads, function* ({ id, name, tree }) {
+      yield `{"id":${id},"name":${jsonText(name)},"roots":[`
       yield* shown.nodes(tree)
       yield* shown.behind(tree)
       yield ']}'
-      separator = ',\n'
-    }
+    })
     yield '],\n'
   }
   yield '"merged":['

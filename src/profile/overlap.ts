@@ -1,26 +1,11 @@
 // How much two profiles agree: the overlap of Komorium's section 7.1, and what part of the hot contexts both have.
 
-import { type Difference, differenceOf, type Sides } from '../cct/difference.ts'
-import { methodKey } from './compare.ts'
-import { nameOf, type Profile } from './profile.ts'
-
-/** Contexts meet by the names of their methods. Costs may be of different kinds, as samples and bytecodes. */
-function differenceByName(one: Profile, other: Profile): Difference {
-  const key =
-    ({ methodNames }: Profile) =>
-    (id: number): string =>
-      methodKey(nameOf(methodNames, id))
-  return differenceOf(one.merged, other.merged, key(one), key(other))
-}
+import type { Difference, Sides } from '../cct/difference.ts'
 
 /**
  * The sum over all contexts of the lesser of their two shares of cost: 1 for profiles of the same shape, 0 for those that have
  * no context in common. What is negative counts as nothing.
  */
-export function overlap(one: Profile, other: Profile): number {
-  return overlapOf(differenceByName(one, other))
-}
-
 export function overlapOf({ self, count }: Difference): number {
   const { before, after } = sharesOf(self)
   let sum = 0
@@ -39,10 +24,6 @@ export interface HotEdges {
  * Of the calls between contexts that make up the hot part of the first profile, at least this part of its total cost each, those
  * that the second has found hot as well: 1 if there are none (Hofer and others, section 5.4).
  */
-export function hotEdgeCoverage(exact: Profile, sampled: Profile, threshold = 0.01): number {
-  return hotEdgesOf(differenceByName(exact, sampled), threshold).coverage
-}
-
 export function hotEdgesOf({ count, parent, size, total }: Difference, threshold = 0.01): HotEdges {
   const [before, after] = [total.before, total.after].map((costs) => {
     let all = 0
@@ -62,10 +43,6 @@ export function hotEdgesOf({ count, parent, size, total }: Difference, threshold
  * Pearson's correlation of what contexts cost themselves, over those that either profile has: how far two segments of one run agree
  * (Whaley, section 6). NaN if one of them has but a single value.
  */
-export function correlation(one: Profile, other: Profile): number {
-  return correlationOf(differenceByName(one, other))
-}
-
 export function correlationOf({ self, count }: Difference): number {
   const { before, after } = sharesOf(self)
   let contexts = 0

@@ -1,5 +1,6 @@
 // Methods that have no probes, in a sentence: why, and which.
 
+import { addTo } from '../base/arrays.ts'
 import { isOtherAgents, OTHER_AGENT, whyClassRefused } from '../base/refusal.ts'
 import type { SkippedMethod } from './profile.ts'
 import { count, plural } from './text.ts'
@@ -42,11 +43,7 @@ export function skippedWarnings(all: readonly SkippedMethod[]): string[] {
   const skipped = all.filter(({ reason }) => whyClassRefused(reason) === undefined)
   if (skipped.length === 0) return []
   const byReason = new Map<string, string[]>()
-  for (const { method, reason } of skipped) {
-    const methods = byReason.get(reason)
-    if (methods === undefined) byReason.set(reason, [method])
-    else methods.push(method)
-  }
+  for (const { method, reason } of skipped) addTo(byReason, reason, method)
   const commonest = [...byReason].sort(([, a], [, b]) => b.length - a.length)
   const told = commonest.slice(0, REASONS).map(([reason, methods]) => {
     const more = methods.length - METHODS

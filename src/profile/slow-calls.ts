@@ -5,7 +5,7 @@ import { differenceOf } from '../cct/difference.ts'
 import { metricOf } from '../cct/metric.ts'
 import type { SlowCallTimes, SlowTimes } from '../cct/slow-times.ts'
 import { type Tree, topSum } from '../cct/tree.ts'
-import { jsonText } from './json-text.ts'
+import { elements, jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { callCost } from './root-calls.ts'
 import {
@@ -73,16 +73,14 @@ export function* slowJsonPieces(
   yield `"slowCalls":${jsonText(facts).slice(0, -1)},"roots":[`
   if (tree !== undefined) yield* nodes(tree)
   yield '],"slowest":['
-  let separator = '\n'
-  for (const { number, thread, method: id, time, atMs, tree: own } of slowest) {
+  yield* elements(slowest, function* ({ number, thread, method: id, time, atMs, tree: own }) {
     const { class: owner, method, descriptor } = nameOf(methodNames, id)
     const call = { number, threadId: thread.id, threadName: thread.name }
     const text = jsonText({ ...call, class: owner, method, descriptor, time, atMs })
-    yield `${separator}${text.slice(0, -1)},"roots":[`
+    yield `${text.slice(0, -1)},"roots":[`
     if (own !== undefined) yield* nodes(own)
     yield ']}'
-    separator = ',\n'
-  }
+  })
   yield ']}'
 }
 

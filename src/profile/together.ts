@@ -43,10 +43,10 @@ export function together(profiles: readonly Profile[]): Profile {
     roots,
     ...(selection !== undefined && { selection: chosen as NonNullable<Profile['selection']> }),
     startedAt: profiles.map(({ startedAt }) => startedAt).sort()[0]!,
-    durationMs: most(profiles.map(({ durationMs }) => durationMs)),
+    durationMs: maxOf(profiles.map(({ durationMs }) => durationMs)),
     calibration: calibrationOf(profiles),
     instrumentation: instrumentationOf(profiles),
-    warmupMs: most(profiles.map(({ warmupMs }) => warmupMs)),
+    warmupMs: maxOf(profiles.map(({ warmupMs }) => warmupMs)),
     truncated: profiles.some(({ truncated }) => truncated !== false),
     warnings: profiles.flatMap((it) => allWarnings(it).map((warning) => `JVM ${it.target.pid}: ${warning}`)),
     events: {
@@ -80,10 +80,6 @@ function same(texts: readonly string[]): string {
 
 function sum(values: readonly number[]): number {
   return values.reduce((all, it) => all + it, 0)
-}
-
-function most(values: readonly number[]): number {
-  return maxOf(values)
 }
 
 function sumOf<Key extends 'openCalls' | 'followedTasks'>(
@@ -130,11 +126,11 @@ function calibrationOf(profiles: readonly Profile[]): Profile['calibration'] {
   const all = profiles.map(({ calibration }) => calibration)
   const spread = (key: 'innerSpreadNs' | 'outerSpreadNs') => {
     const known = all.map((it) => it[key]).filter((it) => it !== undefined)
-    return known.length === all.length ? { [key]: most(known) } : {}
+    return known.length === all.length ? { [key]: maxOf(known) } : {}
   }
   return {
-    innerNs: most(all.map(({ innerNs }) => innerNs)),
-    outerNs: most(all.map(({ outerNs }) => outerNs)),
+    innerNs: maxOf(all.map(({ innerNs }) => innerNs)),
+    outerNs: maxOf(all.map(({ outerNs }) => outerNs)),
     ...spread('innerSpreadNs'),
     ...spread('outerSpreadNs'),
     // The dearest of them.
@@ -155,7 +151,7 @@ function instrumentationOf(profiles: readonly Profile[]): Profile['instrumentati
     redefinitions: sum(all.map((it) => it.redefinitions)),
     redefinedClasses: sum(all.map((it) => it.redefinedClasses)),
     hotSwapMs: sum(all.map((it) => it.hotSwapMs)),
-    ...(pauses.length > 0 && { longestPauseMs: most(pauses) }),
+    ...(pauses.length > 0 && { longestPauseMs: maxOf(pauses) }),
     analysisMs: sum(all.map((it) => it.analysisMs)),
     skipped: [...skipped.values()],
     gaps: sum(all.map((it) => it.gaps)),

@@ -1,9 +1,10 @@
 // Traced calls as members of the profile's JSON (json.ts), in pieces.
 
+import type { TracedCall } from '../cct/trace.ts'
 import { tellsWaits } from '../cct/waits.ts'
 import { criticalSteps, durationNs, pathOf } from './critical-path.ts'
 import { namesOf } from './hot-locks.ts'
-import { jsonText } from './json-text.ts'
+import { elements, jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { fullName, isWait } from './text.ts'
 
@@ -22,11 +23,9 @@ export function* tracePieces(profile: Profile, withEvents: boolean): Generator<s
   if (trace === undefined) return
   const { asked, cutAfter, leftOut, calls } = trace
   yield `{"asked":${asked},"cutAfter":${cutAfter ?? 0},"leftOut":${leftOut ?? 0},"calls":[`
-  let separator = '\n'
-  for (const call of calls) {
+  yield* elements(calls, function* (call) {
     const { startNs, state, tracks } = call
-    yield `${separator}{"startNs":${startNs},"durationNs":${durationNs(call)},"state":"${state}","criticalPath":[`
-    separator = ',\n'
+    yield `{"startNs":${startNs},"durationNs":${durationNs(call)},"state":"${state}","criticalPath":[`
     yield* pathPieces(profile, call)
     yield '],"tracks":['
     for (const [i, { thread, events, times }] of tracks.entries()) {
@@ -41,7 +40,7 @@ export function* tracePieces(profile: Profile, withEvents: boolean): Generator<s
       yield '}'
     }
     yield ']}'
-  }
+  })
   yield ']'
   if (withEvents) {
     yield ',"methods":['
@@ -54,10 +53,7 @@ export function* tracePieces(profile: Profile, withEvents: boolean): Generator<s
   yield '}'
 }
 
-function* pathPieces(
-  profile: Profile,
-  call: NonNullable<Profile['trace']>['calls'][number],
-): Generator<string> {
+function* pathPieces(profile: Profile, call: TracedCall): Generator<string> {
   const names = namesOf(profile.methodNames)
   const isTold = tellsWaits(profile.merged)
   const steps = criticalSteps(call, isTold ? (method) => isWait(names(method)) : undefined)

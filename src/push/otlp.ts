@@ -17,6 +17,7 @@
 // names a profile by its period. What is zero is left out, what is negative too.
 
 import { createHash } from 'node:crypto'
+import { Numbers } from '../base/numbers.ts'
 import { isAllocation } from '../cct/allocation.ts'
 import { frameNames, moveTo } from '../export/frames.ts'
 import { gzip } from '../export/gzip.ts'
@@ -53,7 +54,7 @@ function* piecesOf(parts: readonly Part[]): Generator<Uint8Array> {
  * @yields nothing, now and then: a large tree takes its time before there is a byte
  */
 function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Array, Part[]> {
-  const strings = new Strings()
+  const strings = new Numbers([''])
   const contexts = new Contexts(profile)
   const content = createHash('sha256')
   const stacks = yield* measured(() => inBlocks(contexts.stacks()), content)
@@ -68,10 +69,10 @@ function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Arra
   for (const { function: number, line, isFirst, name, systemName } of contexts.locations.all()) {
     locations.message(2, new Fields().message(3, new Fields().number(1, number).number(2, line)))
     if (!isFirst) continue
-    const system = systemName === '' ? 0 : strings.numberOf(systemName)
-    functions.message(3, new Fields().number(1, strings.numberOf(name)).number(2, system))
+    const system = systemName === '' ? 0 : strings.of(systemName)
+    functions.message(3, new Fields().number(1, strings.of(name)).number(2, system))
   }
-  for (const part of [functions, locations, strings.fields(5)]) content.update(part.bytes)
+  for (const part of [functions, locations, stringFields(strings)]) content.update(part.bytes)
   const digest = content.digest('hex')
   const profiles = contexts.values.map((value, at) =>
     nested(2, [profileHead(profile, value, strings, digest), samples[at]!]),
@@ -80,7 +81,7 @@ function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Arra
   const others = new Fields().put(1, '').message(4, link).put(6, '')
   return [
     nested(1, [resource, nested(2, [scope, ...profiles])]),
-    nested(2, [others, locations, functions, strings.fields(5), new Fields().put(7, ''), stacks]),
+    nested(2, [others, locations, functions, stringFields(strings), new Fields().put(7, ''), stacks]),
   ]
 }
 
@@ -88,10 +89,10 @@ function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Arra
 function profileHead(
   { startedAt, durationMs, target }: Profile,
   value: Value,
-  strings: Strings,
+  strings: Numbers<string>,
   digest: string,
 ): Fields {
-  const type = new Fields().number(1, strings.numberOf(value.type)).number(2, strings.numberOf(value.unit))
+  const type = new Fields().number(1, strings.of(value.type)).number(2, strings.of(value.unit))
   // The same whenever it is pushed, so that a store can tell that it has it. Two profiles with --reproducible differ by contents alone.
   const facts = [startedAt, target.pid, durationMs, target.mainClass, digest, value.type]
   const id = createHash('sha256').update(JSON.stringify(facts)).digest()
@@ -121,20 +122,10 @@ function resourceOf({ target }: Profile, { service, labels }: Identity): Fields 
   return resource
 }
 
-class Strings {
-  readonly #numbers = new Map([['', 0]])
-
-  numberOf(text: string): number {
-    const known = this.#numbers.get(text) ?? this.#numbers.size
-    this.#numbers.set(text, known)
-    return known
-  }
-
-  fields(field: number): Fields {
-    const fields = new Fields(1 << 12)
-    for (const text of this.#numbers.keys()) fields.put(field, text)
-    return fields
-  }
+function stringFields(strings: Numbers<string>): Fields {
+  const fields = new Fields(1 << 12)
+  for (const text of strings.keys()) fields.put(5, text)
+  return fields
 }
 
 /** Contexts that cost anything: each has a stack, and a sample of each kind of value that it has. */

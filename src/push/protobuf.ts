@@ -4,6 +4,9 @@
 // What lies inside a message comes behind its length. So a message is made of parts that know theirs before there are any
 // bytes, and make them when they are asked: a tree of a million contexts is never there as a whole.
 
+import { addTo } from '../base/arrays.ts'
+import { GrowingBytes } from '../base/growing-bytes.ts'
+
 const VARINT = 0
 const FIXED64 = 1
 const BYTES = 2
@@ -17,23 +20,7 @@ export interface Part {
 }
 
 /** Fields that are small. */
-export class Fields implements Part {
-  #bytes: Buffer
-  #length = 0
-
-  constructor(capacity = 64) {
-    this.#bytes = Buffer.allocUnsafe(capacity)
-  }
-
-  get length(): number {
-    return this.#length
-  }
-
-  /** A view: what is added later may change it. */
-  get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length)
-  }
-
+export class Fields extends GrowingBytes implements Part {
   *pieces(): Generator<Uint8Array> {
     yield this.bytes
   }
@@ -47,15 +34,15 @@ export class Fields implements Part {
   /** fixed64, also above 2^53. */
   fixed64(field: number, value: bigint): this {
     if (value === 0n) return this
-    this.#varint(field * 8 + FIXED64).#room(8)
-    this.#length = this.#bytes.writeBigUInt64LE(value, this.#length)
+    this.#varint(field * 8 + FIXED64)
+    this.at = this.room(8).writeBigUInt64LE(value, this.at)
     return this
   }
 
   /** string, bytes, or a message of that encoding: also an empty one, which may be an element of a list. */
   put(field: number, value: string | Uint8Array): this {
     const bytes = typeof value === 'string' ? Buffer.from(value) : value
-    return this.head(field, bytes.length).#add(bytes)
+    return this.head(field, bytes.length).add(bytes)
   }
 
   /** What `length` bytes of a field have before them. */
@@ -77,32 +64,12 @@ export class Fields implements Part {
     return this
   }
 
-  /** All fields of another one. */
-  append({ bytes }: Fields): this {
-    return this.#add(bytes)
-  }
-
-  #add(bytes: Uint8Array): this {
-    this.#room(bytes.length)
-    this.#bytes.set(bytes, this.#length)
-    this.#length += bytes.length
-    return this
-  }
-
   #varint(value: number): this {
-    this.#room(LONGEST_VARINT)
+    const bytes = this.room(LONGEST_VARINT)
     let left = value
-    for (; left >= 0x80; left = Math.floor(left / 0x80)) this.#bytes[this.#length++] = (left % 0x80) + 0x80
-    this.#bytes[this.#length++] = left
+    for (; left >= 0x80; left = Math.floor(left / 0x80)) bytes[this.at++] = (left % 0x80) + 0x80
+    bytes[this.at++] = left
     return this
-  }
-
-  #room(bytes: number): void {
-    const needed = this.#length + bytes
-    if (needed <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length))
-    larger.set(this.bytes)
-    this.#bytes = larger
   }
 }
 
@@ -152,7 +119,7 @@ const NOTHING = new Uint8Array(0)
 export function* inBlocks(each: Iterable<Fields>): Generator<Uint8Array> {
   let block = new Fields(2 * BLOCK_BYTES)
   for (const fields of each) {
-    block.append(fields)
+    block.add(fields.bytes)
     if (block.length < BLOCK_BYTES) continue
     yield block.bytes
     block = new Fields(2 * BLOCK_BYTES)
@@ -203,10 +170,7 @@ export function decode(bytes: Uint8Array): Decoded {
     const tag = number()
     const type = Number(tag & 7n)
     const value = read(type)
-    const field = Number(tag >> 3n)
-    const known = fields.get(field)
-    if (known === undefined) fields.set(field, [value])
-    else known.push(value)
+    addTo(fields, Number(tag >> 3n), value)
   }
   return fields
 }

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { attachCommand } from '../../src/attach/command.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
+import { differenceByName } from '../../src/profile/changes.ts'
 import { readProfile } from '../../src/profile/file.ts'
-import { hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
+import { hotEdgesOf, overlapOf } from '../../src/profile/overlap.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { startJava, temporaryDirectory } from '../support/java-process.ts'
 import { forEachJdk, jdks, newest, newestOrAll } from '../support/jdks.ts'
@@ -88,8 +89,9 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       await readProfile(await runFor(n, '--mode', 'bytecodes')),
       await readProfile(await runFor(n, ...sample('--every', '500bc'))),
     ]
-    expect(overlap(exact, sampled)).toBeGreaterThan(0.95)
-    expect(hotEdgeCoverage(exact, sampled)).toBeGreaterThan(0.9)
+    const difference = differenceByName(exact, sampled)
+    expect(overlapOf(difference)).toBeGreaterThan(0.95)
+    expect(hotEdgesOf(difference).coverage).toBeGreaterThan(0.9)
   })
 })
 

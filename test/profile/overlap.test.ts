@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { correlation, hotEdgeCoverage, overlap } from '../../src/profile/overlap.ts'
+import { differenceByName } from '../../src/profile/changes.ts'
+import { correlationOf, hotEdgesOf, overlapOf } from '../../src/profile/overlap.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { Methods, profileOf, treeOf } from './trees.ts'
 
@@ -8,6 +9,11 @@ function profile(notation: string): Profile {
   const methods = new Methods()
   return { ...profileOf(notation), merged: treeOf(notation, methods), methodNames: methods.names }
 }
+
+const overlap = (one: Profile, other: Profile): number => overlapOf(differenceByName(one, other))
+const correlation = (one: Profile, other: Profile): number => correlationOf(differenceByName(one, other))
+const hotEdgeCoverage = (one: Profile, other: Profile, threshold?: number): number =>
+  hotEdgesOf(differenceByName(one, other), threshold).coverage
 
 describe('how much two profiles agree', () => {
   it('wholly if shares are the same, whatever the sums and the order', () => {

@@ -1,5 +1,6 @@
 // Methods as the page names them: classes once, and every method that a tree or a list has.
 
+import { Numbers } from '../../base/numbers.ts'
 import { isAllocation } from '../../cct/allocation.ts'
 import type { MethodName } from '../../cct/tree.ts'
 import { anywhere, clean, fullName, isWait, placeText, signature } from '../../profile/text.ts'
@@ -11,7 +12,7 @@ export function pageKey(name: MethodName): string {
 }
 
 export class PageNames {
-  readonly #classes = new Map<string, number>()
+  readonly #classes = new Numbers<string>()
   readonly #names: PageData['names'][number][] = []
   readonly #known = new Map<string, number>()
 
@@ -19,27 +20,19 @@ export class PageNames {
   take(name: MethodName): number {
     const place = placeText(name)
     const key = pageKey(name)
-    let number = this.#known.get(key)
-    if (number === undefined) {
-      const entry = this.#entry(name, place)
-      number = this.#names.push(entry) - 1
-      this.#known.set(key, number)
-    }
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const number = this.#names.push(this.#entry(name, place)) - 1
+    this.#known.set(key, number)
     return number
   }
 
   #entry(name: MethodName, place: string): PageData['names'][number] {
     if (isWait(name) || isAllocation(name)) return [-1, clean(fullName(name)), '']
     const parameters = signature(name).slice(clean(fullName(name)).length)
-    const entry = [this.#class(clean(name.class)), clean(name.method) + place, parameters] as const
+    const entry = [this.#classes.of(clean(name.class)), clean(name.method) + place, parameters] as const
     if (place === '') return entry
     return [...entry, this.take(anywhere(name))]
-  }
-
-  #class(name: string): number {
-    const known = this.#classes.get(name) ?? this.#classes.size
-    this.#classes.set(name, known)
-    return known
   }
 
   tables(): Pick<PageData, 'classes' | 'names'> {

@@ -4,6 +4,7 @@
 // Names and texts of a profile may hold anything. In HTML they are escaped; in JSON no `<` is left, so that nothing in it ends
 // its element. The content security policy allows this one script and style, by hash, and no request at all.
 
+import { addTo } from '../../base/arrays.ts'
 import type { SkippedMethod } from '../../profile/profile.ts'
 import { clean, plural } from '../../profile/text.ts'
 import type { Block } from './block.ts'
@@ -117,11 +118,7 @@ function* probesPieces({ heads, rows, skipped }: Probes): Generator<string> {
   }
   yield '</table>\n'
   const byReason = new Map<string, string[]>()
-  for (const { method, reason } of skipped) {
-    const methods = byReason.get(reason) ?? []
-    methods.push(method)
-    byReason.set(reason, methods)
-  }
+  for (const { method, reason } of skipped) addTo(byReason, reason, method)
   yield `<p>${skipped.length === 0 ? 'Every method that was reached has probes.' : `${plural(skipped.length, 'method')} that were reached have no probes; their time is in their callers:`}</p>\n`
   for (const [reason, methods] of [...byReason].sort(([, a], [, b]) => b.length - a.length)) {
     yield `<details><summary>${escaped(reason)}: ${plural(methods.length, 'method')}</summary><ul>\n`
