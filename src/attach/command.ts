@@ -17,8 +17,8 @@ import {
   EX_SOFTWARE,
   EX_TEMPFAIL,
   EX_UNAVAILABLE,
-  EX_USAGE,
   JfluidError,
+  UsageError,
 } from '../base/errors.ts'
 import { jvmText } from '../base/jvm-text.ts'
 import { afterOwnTime } from '../base/own-time.ts'
@@ -37,8 +37,7 @@ const ARGUMENTS = 3
 const REPLY_BYTES = 64 << 20
 
 /** An argument that the attach protocol cannot carry. */
-export class ArgumentRefused extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class ArgumentRefused extends UsageError {
   readonly hint = 'Install jfluid where the path of its agent is short and plain.'
   constructor(operation: string, problem: string) {
     super(`attach command ${operation}: ${problem}`)

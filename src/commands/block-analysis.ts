@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { EX_DATAERR, EX_NOINPUT, JfluidError } from '../base/errors.ts'
+import { EX_DATAERR, EX_NOINPUT, JfluidError, messageOf } from '../base/errors.ts'
 import type { BlockAnalysis } from '../instrument/blocks.ts'
 import { NotInstrumentable } from '../instrument/problem.ts'
 
@@ -32,7 +32,7 @@ export async function loadAnalysis(path: string): Promise<BlockAnalysis> {
   try {
     module = await import(pathToFileURL(resolve(path)).href)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw new BadAnalysis(`cannot load the block analysis ${path}: ${why}`, EX_NOINPUT)
   }
   const analysis = module.default

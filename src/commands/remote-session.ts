@@ -1,6 +1,6 @@
 // A session that another machine's proxy has, as commands here see it.
 
-import { EX_IOERR, type JfluidError } from '../base/errors.ts'
+import { EX_IOERR, type JfluidError, messageOf } from '../base/errors.ts'
 import { packageVersion } from '../base/package-root.ts'
 import type { SessionFlags } from '../options/table.ts'
 import { decodeProfile } from '../profile/file.ts'
@@ -42,10 +42,7 @@ export class RemoteSession implements Saved {
     this.pid = pid
     this.timesRegions = timesRegions
     this.matches = matches
-    this.ended = caller.ask('ended').then(
-      (said) => this.#hasEnded(said),
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    )
+    this.ended = caller.ask('ended').then((said) => this.#hasEnded(said), messageOf)
   }
 
   #hasEnded(said: unknown): string {
@@ -148,7 +145,7 @@ export class RemoteSession implements Saved {
   #isNotIn(place: string, path: string | null, lost?: unknown): string {
     this.#elsewhere.set(place, path)
     if (path !== null) return `it is in ${path} instead`
-    return `it is lost: ${lost instanceof Error ? lost.message : String(lost)}`
+    return `it is lost: ${messageOf(lost)}`
   }
 
   /** The proxy has said where that is to be before it was there. */

@@ -1,6 +1,6 @@
 // What can go wrong with the file of a profile.
 
-import { EX_CANTCREAT, EX_DATAERR, EX_NOINPUT, JfluidError } from '../base/errors.ts'
+import { EX_CANTCREAT, EX_DATAERR, EX_NOINPUT, JfluidError, messageOf } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { autosavedBeside } from './autosaved.ts'
 
@@ -89,5 +89,5 @@ export function reasonOf(code: string): string {
 /** The `code` of a system error, `EACCES`. */
 export function errorCode(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }

@@ -1,12 +1,11 @@
 // Errors of revelation: what a user can mistype in a root or a filter.
 
-import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../base/errors.ts'
+import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError, UsageError } from '../base/errors.ts'
 import { isNotNow, isOtherAgents, OTHER_AGENT } from '../base/refusal.ts'
 import type { RootOption } from './patterns.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
-export class BadPattern extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class BadPattern extends UsageError {
   readonly hint: string
   constructor(option: string, text: string, reason: string, hint: string) {
     super(`cannot read ${option} '${text}': ${reason}`)

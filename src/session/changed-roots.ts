@@ -7,7 +7,7 @@
 
 import { openAttachSocket } from '../attach/handshake.ts'
 import { readTargetProcess, stillRuns } from '../attach/target-process.ts'
-import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
+import { EX_UNAVAILABLE, JfluidError, messageOf } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { RootPattern } from '../reveal/patterns.ts'
@@ -34,16 +34,12 @@ export class OldRootsAgain extends JfluidError {
   readonly warning: string
   /** @param where  what they had given before is; null if nobody has kept it */
   constructor(problem: unknown, where: string | null) {
-    const reason = reasonOf(problem)
+    const reason = messageOf(problem)
     super(`the old roots again, from zero (before: ${where ?? 'lost'}): ${reason}`)
     this.hint = where === null ? 'Try again.' : `Read it with: jfluid report ${shellWord(where)}`
     const before = where === null ? 'not in here' : `in ${where}`
     this.warning = `the roots could not be changed: the old ones begin at zero, and what came before is ${before} (${reason})`
   }
-}
-
-function reasonOf(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem)
 }
 
 /** Keeps a profile. @returns where it is */

@@ -8,6 +8,7 @@
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { messageOf } from '../base/errors.ts'
 import { ClassFormatProblem, type MethodInfo } from '../classfile/class-file.ts'
 import { type Code, parseCode } from '../classfile/code.ts'
 import { recentClassFile } from '../classfile/recent.ts'
@@ -229,7 +230,7 @@ export class Proof {
         this.#code = { ...NOTHING, unchecked: 'the comparison saw none of the probes while they were there' }
     } catch (error) {
       // The detach goes on: what could not be looked at is said.
-      const said = error instanceof Error ? error.message : String(error)
+      const said = messageOf(error)
       const problem = error instanceof ClassFormatProblem ? `unreadable: ${said}` : said
       this.#code = { ...NOTHING, unchecked: problem }
     }

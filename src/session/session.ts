@@ -6,6 +6,7 @@
 
 import { pairTicks } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
+import { messageOf } from '../base/errors.ts'
 import type { Scheme } from '../base/scheme.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Trace } from '../cct/trace.ts'
@@ -150,7 +151,7 @@ export class Session {
       await before.engine.recorder.stop()
       if (again !== null) throw again
     } catch (error) {
-      if (this.recording === before) this.#endWith(error instanceof Error ? error.message : String(error))
+      if (this.recording === before) this.#endWith(messageOf(error))
       throw error
     }
   }

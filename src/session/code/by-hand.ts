@@ -8,7 +8,7 @@
 // the scheme of the session. Of what has been said of a method, the latest holds.
 
 import { append } from '../../base/arrays.ts'
-import { EX_NOMATCH, EX_UNAVAILABLE, EX_USAGE, JfluidError } from '../../base/errors.ts'
+import { EX_NOMATCH, EX_UNAVAILABLE, JfluidError, UsageError } from '../../base/errors.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import type { Snapshot, Tree } from '../../cct/tree.ts'
 import type { HandChange } from '../../profile/profile.ts'
@@ -43,8 +43,7 @@ export class NothingToLeaveOut extends JfluidError {
 }
 
 /** It was neither left out nor added by hand. */
-export class NotByHand extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class NotByHand extends UsageError {
   readonly hint = 'Write it as it was left out, or added.'
   constructor(text: string) {
     super(`nothing to take back: ${text} was neither left out nor added by hand`)

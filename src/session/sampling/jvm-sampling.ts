@@ -18,7 +18,7 @@ import { describeJvm } from '../../attach/jvms.ts'
 import { readTargetFacts } from '../../attach/target-facts.ts'
 import { stillRuns, type TargetProcess } from '../../attach/target-process.ts'
 import type { DumpedThread } from '../../attach/thread-dump.ts'
-import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
+import { EX_SOFTWARE, EX_UNAVAILABLE, JfluidError, messageOf } from '../../base/errors.ts'
 import type { MethodName, Snapshot } from '../../cct/tree.ts'
 import { BadRecording } from '../../jfr/problem.ts'
 import type { Profile, Sampling } from '../../profile/profile.ts'
@@ -256,7 +256,7 @@ export class JvmSampling {
   }
 
   #endByItself(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const exitCode = error instanceof JfluidError ? error.exitCode : EX_SOFTWARE
     this.#ending = { how: 'by itself', reason, exitCode }
     this.#truncated = reason

@@ -1,11 +1,10 @@
 // What dumps of threads do not know, and where they have no use.
 
-import { EX_USAGE, JfluidError } from '../../base/errors.ts'
+import { UsageError } from '../../base/errors.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 
 /** Dumps are of safepoints, where there is debug info anyway; and probes know where they are. */
-export class DebugInfoUnused extends JfluidError {
-  readonly exitCode = EX_USAGE
+export class DebugInfoUnused extends UsageError {
   readonly hint = 'Sample by time with --sampler jfr, or leave --debug-info out.'
   /** @param instead  what is done, to follow "and" */
   constructor(instead: string) {
@@ -14,8 +13,7 @@ export class DebugInfoUnused extends JfluidError {
 }
 
 /** A dump of threads has names of methods, and no descriptors. */
-class StacksHaveNoParameters extends JfluidError {
-  readonly exitCode = EX_USAGE
+class StacksHaveNoParameters extends UsageError {
   readonly hint = "Leave the root's parameters out, or sample with --sampler jfr."
   /** @param instead  what is done, as a sentence */
   constructor(root: string, instead: string) {
