@@ -104,7 +104,7 @@ export async function beginAnew(
       const lives = target !== undefined && stillRuns(target)
       const { exitCode } = problem instanceof JfluidError ? problem : { exitCode: undefined }
       before.end.nothingFollows(
-        lives ? `the roots could not be changed: ${reasonOf(problem)}` : null,
+        lives ? `the roots could not be changed: ${messageOf(problem)}` : null,
         exitCode,
       )
       throw lives ? problem : new CannotChangeRoots('the JVM has ended')
