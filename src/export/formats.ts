@@ -3,6 +3,7 @@
 import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
 import { errorCode } from '../profile/errors.ts'
+import { jsonPieces } from '../profile/json.ts'
 import type { Profile } from '../profile/profile.ts'
 import { replaceFile } from '../profile/replace-file.ts'
 import { inBatches, writePieces } from '../profile/write.ts'
@@ -13,7 +14,6 @@ import { CannotWriteExport, NoFormat, UnknownFormat } from './errors.ts'
 import { firefox } from './firefox.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { html } from './html.ts'
-import { json } from './json.ts'
 import { markdown } from './markdown.ts'
 import { nps } from './nps.ts'
 import { pprof } from './pprof.ts'
@@ -21,6 +21,14 @@ import { speedscope } from './speedscope.ts'
 import { traceEvents } from './trace-events.ts'
 
 export type { ExportFormat, ExportOptions } from './format.ts'
+
+const json: ExportFormat = {
+  name: 'json',
+  extension: '.json',
+  description: 'everything, documented in docs/profile-json.md; trees per thread and merged',
+  saysRegions: true,
+  pieces: jsonPieces,
+}
 
 /** In the order the help shows them. */
 export const formats: readonly ExportFormat[] = [

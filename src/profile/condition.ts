@@ -14,9 +14,8 @@
 // holds of a difference only that is more than noise may be (`doubtOf`).
 
 import { UsageError } from '../base/errors.ts'
-import type { MethodName } from '../cct/tree.ts'
 import type { Metric, Unit } from '../measures/columns.ts'
-import type { Changes } from './changes.ts'
+import type { Changes, Pair } from './changes.ts'
 import { type Doubt, doubtOfShares } from './doubt.ts'
 import { methodMatcher, NoSuchMethod } from './find-method.ts'
 import { fullName, percent } from './text.ts'
@@ -40,12 +39,10 @@ export interface Limit {
 }
 
 /** What a condition says of one method. */
-export interface Verdict {
+export interface Verdict extends Pair {
   readonly condition: Condition
   /** `root`, or the method's name. */
   readonly subject: string
-  readonly before: number
-  readonly after: number
   /** 0.1 is +10 %; infinite if it was 0. */
   readonly change: number
   /** What the difference may be wrong by; 0 if it is counted. */
@@ -159,23 +156,17 @@ export function judge(
   close: (subject: string) => readonly string[],
 ): Verdict[] {
   if (condition.subject === 'root') {
-    const { before, after } = rootNumbers(changes, condition.measure)
-    const doubt = doubtOf(changes, condition.measure, changes.rootDoubt, before, after)
-    return [verdictOf(condition, 'root', before, after, doubt)]
+    const numbers = rootNumbers(changes, condition.measure)
+    const doubt = doubtOf(changes, condition.measure, changes.rootDoubt, numbers)
+    return [verdictOf(condition, 'root', numbers, doubt)]
   }
   const matches = methodMatcher(condition.subject)
   const found = changes.methods.filter(({ name }) => matches(name))
   if (found.length === 0) throw new NoSuchMethod(condition.subject, close(condition.subject))
   const { measure } = condition
   return found.map(({ name, doubt, ...pair }) => {
-    const [before, after] = [pair.before?.[measure] ?? 0, pair.after?.[measure] ?? 0]
-    return verdictOf(
-      condition,
-      subjectName(name),
-      before,
-      after,
-      doubtOf(changes, measure, doubt, before, after),
-    )
+    const numbers = { before: pair.before?.[measure] ?? 0, after: pair.after?.[measure] ?? 0 }
+    return verdictOf(condition, fullName(name), numbers, doubtOf(changes, measure, doubt, numbers))
   })
 }
 
@@ -187,8 +178,7 @@ function doubtOf(
   { metric: { isSampled, isTime }, perRootCall, rootCost }: Changes,
   measure: Measure,
   probes: Doubt,
-  before: number,
-  after: number,
+  { before, after }: Pair,
 ): number {
   if (measure === 'calls' || (!isTime && !isSampled)) return 0
   const least = LEAST_SHARE * Math.max(rootCost.before, rootCost.after)
@@ -196,11 +186,7 @@ function doubtOf(
   return Math.max(least, known)
 }
 
-function subjectName(name: MethodName): string {
-  return fullName(name)
-}
-
-function rootNumbers(changes: Changes, measure: Measure): { before: number; after: number } {
+function rootNumbers(changes: Changes, measure: Measure): Pair {
   if (measure === 'calls') return changes.rootCalls
   if (measure === 'total') return changes.rootCost
   const { difference, perRootCall } = changes
@@ -215,13 +201,7 @@ function rootNumbers(changes: Changes, measure: Measure): { before: number; afte
 /** Quotients of doubles have an error of their own. */
 const TINY = 1e-12
 
-function verdictOf(
-  condition: Condition,
-  subject: string,
-  before: number,
-  after: number,
-  doubt: number,
-): Verdict {
+function verdictOf(condition: Condition, subject: string, { before, after }: Pair, doubt: number): Verdict {
   const { operator, limit } = condition
   const change = relativeChange(before, after)
   const value = limit.how === 'part' ? change : limit.how === 'by' ? after - before : after

@@ -2,7 +2,7 @@
 // session/proof.ts.
 
 import { list, number, orElse, orNull, type Read, count as readCount, shape, string } from './shape.ts'
-import { count } from './text.ts'
+import { classesText, count } from './text.ts'
 
 export interface DetachFacts {
   /** Until the target had its code back and nobody was in a probe. */
@@ -75,12 +75,12 @@ function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): strin
   if (all === 0) return 'no class had probes'
   const { checkedClasses, originalClasses, unchecked } = code
   const wrong = checkedClasses - originalClasses
-  if (wrong > 0) return `${count(wrong)} of ${classes(checkedClasses)} NOT original`
+  if (wrong > 0) return `${count(wrong)} of ${classesText(checkedClasses)} NOT original`
   if (checkedClasses === 0)
-    return `${classes(restoredClasses)}, not looked at: ${unchecked === '' ? 'none of their methods is to be seen' : unchecked}`
+    return `${classesText(restoredClasses)}, not looked at: ${unchecked === '' ? 'none of their methods is to be seen' : unchecked}`
   if (checkedClasses < all)
     return `${count(originalClasses)} of ${count(all)} classes looked at, all original`
-  return `${classes(originalClasses)} original`
+  return `${classesText(originalClasses)} original`
 }
 
 /** What must not be overlooked; none as a rule. */
@@ -95,11 +95,11 @@ export function detachWarnings({
   const warnings: string[] = []
   const wrong = checkedClasses - originalClasses
   if (wrong > 0) {
-    const of = classes(checkedClasses)
+    const of = classesText(checkedClasses)
     warnings.push(`after detach ${wrong} of ${of} did not have the code from before: ${different.join(', ')}`)
   } else if (refusedClasses > 0) {
     const of = restoredClasses + refusedClasses
-    warnings.push(`after detach ${refusedClasses} of ${classes(of)} kept their probes`)
+    warnings.push(`after detach ${refusedClasses} of ${classesText(of)} kept their probes`)
   }
   if (left.length > 0) warnings.push(`after detach something of jfluid was still there: ${left.join(', ')}`)
   if (unseen.length > 0)
@@ -107,10 +107,6 @@ export function detachWarnings({
       `after detach nobody could look for jfluid among what this user may not see of the JVM: ${unseen.join(', ')}`,
     )
   return warnings
-}
-
-function classes(number: number): string {
-  return number === 1 ? '1 class' : `${count(number)} classes`
 }
 
 /** From a file. */

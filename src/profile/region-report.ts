@@ -9,6 +9,8 @@ import { count, cut, pad, percent, right, shortName, signature, span } from './t
 
 const ROWS = 12
 const LATEST = 8
+/** Percentiles of a region's own section. */
+const SHOWN = ['50', '90', '99', '99.9', '99.99'] as const
 
 /** "shop.OrderService.process", ":120-140" behind it if it is lines. */
 export function regionName(method: MethodName, region: RegionTimes, cells: number): string {
@@ -53,20 +55,13 @@ function* details({ profile, width, paint }: Page, region: RegionTimes): Generat
   const { percentilesNs: p, buckets, intervals, intervalMs, lastNs } = region
   const title = signature(nameOf(profile.methodNames, region.method)) + linesText(region)
   yield `\n${paint('bold', cut(title, width))}\n`
-  const facts = (pairs: readonly (readonly [string, number])[]) =>
-    pairs.map(([label, ns]) => `${paint('dim', label)} ${pad(time(ns), 9)}`).join(' ')
-  yield `  ${facts([
-    ['min', region.minNs],
-    ['mean', region.meanNs],
-    ['max', region.maxNs],
-  ])} ${paint('dim', 'in all')} ${time(region.totalNs)}\n`
-  yield `  ${facts([
-    ['p50', p['50']],
-    ['p90', p['90']],
-    ['p99', p['99']],
-    ['p99.9', p['99.9']],
-    ['p99.99', p['99.99']],
-  ]).trimEnd()}\n\n`
+  const facts = (times: { readonly [label: string]: number }) =>
+    Object.entries(times)
+      .map(([label, ns]) => `${paint('dim', label)} ${pad(time(ns), 9)}`)
+      .join(' ')
+  yield `  ${facts({ min: region.minNs, mean: region.meanNs, max: region.maxNs })} ${paint('dim', 'in all')} ${time(region.totalNs)}\n`
+  const percentiles = Object.fromEntries(SHOWN.map((it) => [`p${it}`, p[it]]))
+  yield `  ${facts(percentiles).trimEnd()}\n\n`
   const rows = barRows(buckets, ROWS)
   const most = maxOf(rows.map((it) => it.count))
   for (const row of rows) {

@@ -3,7 +3,7 @@
 import { addTo } from '../base/arrays.ts'
 import { isOtherAgents, OTHER_AGENT, whyClassRefused } from '../base/refusal.ts'
 import type { SkippedMethod } from './profile.ts'
-import { count, plural } from './text.ts'
+import { classesText, plural } from './text.ts'
 
 /** So many reasons, and so many methods of each. The rest is in the JSON. */
 const REASONS = 4
@@ -26,9 +26,8 @@ export function refusedWarnings(skipped: readonly SkippedMethod[]): string[] {
   const named = [...reasons].slice(0, CLASSES).map(([name, why]) => `${name} (${why})`)
   if (reasons.size > CLASSES) named.push(`and ${reasons.size - CLASSES} more`)
   const advice = [...reasons.values()].some(isOtherAgents) ? `. ${OTHER_AGENT}` : ''
-  const classes = `${count(reasons.size)} ${reasons.size === 1 ? 'class' : 'classes'}`
   return [
-    `${classes} refused: ${named.join(', ')}; calls of ${plural(methods, 'method')} are missing, and their time is their callers'${advice}`,
+    `${classesText(reasons.size)} refused: ${named.join(', ')}; calls of ${plural(methods, 'method')} are missing, and their time is their callers'${advice}`,
   ]
 }
 

@@ -5,7 +5,7 @@ import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { DetachFacts } from './detach-facts.ts'
 import { callCost, callsApart } from './root-calls.ts'
 import { list, number, orElse, orNull, type Read, count as readCount, shape } from './shape.ts'
-import { count, percent, plural, span } from './text.ts'
+import { classesText, count, percent, plural, span } from './text.ts'
 
 /** How long the JVM stood still for a redefinition, as it was said before, and as it was. In ms, null where that is not known. */
 export interface PauseFact {
@@ -86,8 +86,19 @@ export interface AroundStacks {
 
 /** Lines of a report, by their labels. */
 export function stackLines(facts: StackFacts, around: AroundStacks): [string, string][] {
-  const { durationMs } = around
-  const { samples, unseenPart, missed, dropped, costMs, suspendedMs } = facts
+  const lines: [string, string | null][] = [
+    ['samples', samplesText(facts, around)],
+    ['rows', rowsText(facts)],
+    ['warm-up', warmUpText(facts, around)],
+    ['pauses', pausesText(facts, around.detach)],
+    ['stalls', stallText(facts)],
+    ['suspended', suspendedText(facts)],
+  ]
+  return lines.filter((line): line is [string, string] => line[1] !== null)
+}
+
+function samplesText(facts: StackFacts, { durationMs }: AroundStacks): string {
+  const { samples, unseenPart, missed, dropped, costMs } = facts
   const lost = [
     ...(missed > 0 ? [`${count(missed)} missed`] : []),
     ...(dropped > 0 ? [`${count(dropped)} without room`] : []),
@@ -96,24 +107,12 @@ export function stackLines(facts: StackFacts, around: AroundStacks): [string, st
     unseenPart === null
       ? ''
       : `; of those in rows ${percent(unseenPart, 1).trim()} % show calls that probes did not see`
-  return [
-    [
-      'samples',
-      `${[plural(samples, 'stack'), ...lost].join(', ')}; they took ${span(costMs)} (${percent(costMs, durationMs)} % of a processor)${unseen}`,
-    ],
-    ...rowsLine(facts),
-    ...warmUpLine(facts, around),
-    ...pausesLine(facts, around.detach),
-    ['stalls', stallText(facts)],
-    ...(suspendedMs > 0
-      ? ([
-          [
-            'suspended',
-            `the process did not run for ${span(suspendedMs)} in all, which is left out of rows and of calls`,
-          ],
-        ] satisfies [string, string][])
-      : []),
-  ]
+  return `${[plural(samples, 'stack'), ...lost].join(', ')}; they took ${span(costMs)} (${percent(costMs, durationMs)} % of a processor)${unseen}`
+}
+
+function suspendedText({ suspendedMs }: StackFacts): string | null {
+  if (suspendedMs <= 0) return null
+  return `the process did not run for ${span(suspendedMs)} in all, which is left out of rows and of calls`
 }
 
 function stallText({ longestStallMs, stallAtMs, stallCause }: StackFacts): string {
@@ -124,37 +123,26 @@ function stallText({ longestStallMs, stallAtMs, stallCause }: StackFacts): strin
   return `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${at}${cause}`
 }
 
-function rowsLine({ rowsFromMs, timedOneOf }: StackFacts): [string, string][] {
-  if (rowsFromMs === 0) return []
-  return [
-    [
-      'rows',
-      `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when it was settled which methods are timed'}`,
-    ],
-  ]
+function rowsText({ rowsFromMs, timedOneOf }: StackFacts): string | null {
+  if (rowsFromMs === 0) return null
+  return `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when it was settled which methods are timed'}`
 }
 
 /** Calls of roots while code was compiled again, apart from the others. */
-function warmUpLine({ coldUntilMs, timedOneOf }: StackFacts, around: AroundStacks): [string, string][] {
+function warmUpText({ coldUntilMs, timedOneOf }: StackFacts, around: AroundStacks): string | null {
   const { rootCalls, course, durationMs } = around
-  if (coldUntilMs === null || coldUntilMs === 0 || rootCalls === undefined || course === undefined) return []
+  if (coldUntilMs === null || coldUntilMs === 0 || rootCalls === undefined || course === undefined)
+    return null
   const seconds = Math.ceil(coldUntilMs / 1_000)
   const calls = callsApart(rootCalls, course, seconds)
-  if (calls === null || calls.before.count === 0) return []
+  if (calls === null || calls.before.count === 0) return null
   const { before, later } = calls
   const mean = (ms: number): string => `${callCost(ms, rootCalls.unit)} on average`
   const until = seconds * 1_000 < durationMs ? `${span(seconds * 1_000)} after the start` : 'the end'
-  return [
-    [
-      'warm-up',
-      `until ${until}, while the JVM compiled again what redefinitions had discarded, ${count(before.count)} ${timedOneOf > 1 ? 'timed ' : ''}root calls ended, ${mean(before.mean)}; later ${later.count === 0 ? 'none' : `${count(later.count)}, ${mean(later.mean)}`}`,
-    ],
-  ]
+  return `until ${until}, while the JVM compiled again what redefinitions had discarded, ${count(before.count)} ${timedOneOf > 1 ? 'timed ' : ''}root calls ended, ${mean(before.mean)}; later ${later.count === 0 ? 'none' : `${count(later.count)}, ${mean(later.mean)}`}`
 }
 
-const classesText = (classes: number): string => (classes === 1 ? '1 class' : `${count(classes)} classes`)
-
-function pausesLine({ pauses }: StackFacts, detach: DetachFacts | undefined): [string, string][] {
+function pausesText({ pauses }: StackFacts, detach: DetachFacts | undefined): string | null {
   const texts = pauses.flatMap(({ predictedMs, measuredMs, classes }) =>
     measuredMs === null
       ? []
@@ -166,7 +154,7 @@ function pausesLine({ pauses }: StackFacts, detach: DetachFacts | undefined): [s
     texts.push(
       `${span(detach.pauseMs)} at the end, to give ${classesText(detach.restoredClasses)} the code back`,
     )
-  return texts.length === 0 ? [] : [['pauses', texts.join(', ')]]
+  return texts.length === 0 ? null : texts.join(', ')
 }
 
 /** From a file: what only later versions tell may be absent. */

@@ -64,6 +64,11 @@ export function plural(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
+/** "1 class", "2 classes". */
+export function classesText(number: number): string {
+  return number === 1 ? '1 class' : `${count(number)} classes`
+}
+
 /** "950", "12.3k", "4.56M": three digits that count. */
 export function shortCount(value: number): string {
   const units = ['', 'k', 'M', 'G', 'T', 'P']

@@ -1,8 +1,8 @@
 // What is said where threads of the JVM had no room for their trees.
 
 import { expect, it } from 'vitest'
+import { treeRoomWarning } from '../../src/profile/gaps.ts'
 import { reportWarnings } from '../../src/profile/report/warnings.ts'
-import { treeRoomWarning } from '../../src/profile/tree-room.ts'
 import { profileOf } from './trees.ts'
 
 const profileWith = (warnings: string[]) => {
