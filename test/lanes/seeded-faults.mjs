@@ -36,8 +36,8 @@ export const SEEDED_FAULTS = [
   {
     name: 'a method that throws has no exit probe',
     file: 'src/instrument/method.ts',
-    find: 'const handlers = thrown.length === 0 ? [] :',
-    put: 'const handlers = thrown.length >= 0 ? [] :',
+    find: 'const handlers = this.#thrown.length === 0 ? [] :',
+    put: 'const handlers = this.#thrown.length >= 0 ? [] :',
     by: /^test\/instrument\/method\.test\.ts > a method with probes > .* when something is thrown/,
   },
   {
