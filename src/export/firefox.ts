@@ -82,13 +82,11 @@ function* threadPieces(
   const facts = {
     ...{ name: thread === undefined ? 'all threads' : printable(thread.name), isMainThread: isMain },
     ...{ processType: 'default', processName: printable(profile.target.mainClass) },
-    ...{
-      processStartupTime: 0,
-      processShutdownTime: null,
-      registerTime: 0,
-      unregisterTime: null,
-      pausedRanges: [],
-    },
+    processStartupTime: 0,
+    processShutdownTime: null,
+    registerTime: 0,
+    unregisterTime: null,
+    pausedRanges: [],
     ...{ pid: String(profile.target.pid), tid: thread?.id ?? 0 },
     markers: { data: [], name: [], startTime: [], endTime: [], phase: [], category: [], length: 0 },
     resourceTable: { lib: [], name: [], host: [], type: [], length: 0 },

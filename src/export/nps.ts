@@ -69,23 +69,17 @@ export const nps: ExportFormat = {
     const { bytes, length } = deflated(snapshot(profile, methods, made))
     if (length > MOST_NUMBER) throw new DoesNotFit('nps', 'more than 2 GiB of contexts')
     const settings = Buffer.from('# written by jfluid\n')
+    const compressed = bytes.reduce((sum, it) => sum + it.length, 0)
+    const isCut = made.some(({ tree }) => tree.isCut)
     yield new Fields()
       .add(Buffer.from(MAGIC))
       .add(Uint8Array.from(VERSION))
       .uint(TYPE_CPU, 4)
-      .uint(
-        bytes.reduce((sum, it) => sum + it.length, 0),
-        4,
-      )
+      .uint(compressed, 4)
       .uint(length, 4).bytes
     yield* bytes
-    const comments = new Fields().uint(settings.length, 4).add(settings)
-    yield comments.text(
-      commentsOf(
-        profile,
-        made.some(({ tree }) => tree.isCut),
-      ).join('\n'),
-    ).bytes
+    const comments = commentsOf(profile, isCut).join('\n')
+    yield new Fields().uint(settings.length, 4).add(settings).text(comments).bytes
   },
 }
 

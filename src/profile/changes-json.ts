@@ -29,12 +29,10 @@ export function* changesJsonPieces(
   const { overlap, hotEdges, correlation } = agreement
   const sides = { before: sideJson(before), after: sideJson(after) }
   const facts = {
-    ...{
-      format: 'jfluid-compare',
-      version: 1,
-      metric: metric.kind,
-      per: per === 'sample' ? 'sample' : 'rootCall',
-    },
+    format: 'jfluid-compare',
+    version: 1,
+    metric: metric.kind,
+    per: per === 'sample' ? 'sample' : 'rootCall',
     before: { ...sides.before, rootCalls: rootCalls.before, rootCost: rootCost.before },
     after: { ...sides.after, rootCalls: rootCalls.after, rootCost: rootCost.after },
     growth: finite(relativeChange(rootCost.before, rootCost.after)),
@@ -46,14 +44,12 @@ export function* changesJsonPieces(
     },
     warnings: remarksOf(before.profile, after.profile),
     conditions: verdicts.map(({ condition, subject, change, isWithinDoubt, isBelowDoubt, ...numbers }) => ({
-      ...{
-        condition: condition.text,
-        subject,
-        ...numbers,
-        change: finite(change),
-        withinDoubt: isWithinDoubt,
-        belowDoubt: isBelowDoubt,
-      },
+      condition: condition.text,
+      subject,
+      ...numbers,
+      change: finite(change),
+      withinDoubt: isWithinDoubt,
+      belowDoubt: isBelowDoubt,
     })),
   }
   yield `${jsonText(facts).slice(0, -1)},\n"methods":[`

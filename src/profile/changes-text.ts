@@ -14,7 +14,7 @@ import { remarksOf } from './comparable.ts'
 import type { MethodPair } from './compare.ts'
 import { changeText, relativeChange, type Verdict } from './condition.ts'
 import { wordsOf } from './cost-text.ts'
-import { type Paint, paintIf } from './paint.ts'
+import { LABEL_CELLS, labelled, labelledLines, type Paint, paintIf } from './paint.ts'
 import type { Profile } from './profile.ts'
 import {
   clean,
@@ -61,35 +61,36 @@ export function* changesPieces(
   verdicts: readonly Verdict[],
   options: ChangesTextOptions = {},
 ): Generator<string> {
-  const o = { ...DEFAULTS, ...options }
-  const paint = paintIf(o.color)
-  yield* header(before, after, changes, o.width, paint)
+  const { width: cells, color, top } = { ...DEFAULTS, ...options }
+  const paint = paintIf(color)
+  const section = (title: string, all: number): string => {
+    const rest = all === 0 ? ': none' : `, ${Math.min(top, all)} of ${count(all)}`
+    return `\n${paint('bold', title)}${paint('dim', rest)}\n`
+  }
+  yield `${paint('bold', cut(`jfluid compare of ${clean(after.profile.target.mainClass)}`, cells))}\n`
+  const remarks = remarksOf(before.profile, after.profile)
+  yield* labelledLines(changesFacts(before, after, changes), remarks, cells, paint)
   const { methods, metric } = changes
   const { isSampled, word } = metric
   const words = isSampled ? 'of all samples' : `${word} of their own per root call`
   for (const direction of ['more', 'less'] as const) {
     const sign = direction === 'more' ? 1 : -1
     const found = methods.filter((it) => sign * selfChange(it) > 0)
-    yield* section(`Methods with ${direction} ${words}`, found.length, o, paint)
+    yield section(`Methods with ${direction} ${words}`, found.length)
     if (found.length === 0) continue
     yield `${paint('dim', `${heads(metric)}${isSampled ? '' : `${right('calls', 8)}${right('now', 8)}`}  method`)}\n`
-    for (const it of found.slice(0, o.top)) yield methodLine(it, metric, o.width)
+    for (const it of found.slice(0, top)) yield methodLine(it, metric, cells)
   }
-  yield* comeAndGone(changes, o.width)
+  yield* comeAndGone(changes, cells)
   const names = contextNames(changes, before.profile, after.profile)
   for (const direction of ['more', 'less'] as const) {
-    const { shown, all } = contextChanges(changes, names, direction, o.top)
-    yield* section(`Contexts with ${direction} ${words}`, all, o, paint)
+    const { shown, all } = contextChanges(changes, names, direction, top)
+    yield section(`Contexts with ${direction} ${words}`, all)
     if (all === 0) continue
     yield `${paint('dim', `${heads(metric)}  method, and by whom it was called`)}\n`
-    for (const it of shown) yield* contextLines(it, changes, names, o.width, paint)
+    for (const it of shown) yield* contextLines(it, changes, names, cells, paint)
   }
-  if (verdicts.length > 0) yield* verdictLines(verdicts, changes, o.width, paint)
-}
-
-function* section(title: string, all: number, o: typeof DEFAULTS, paint: Paint): Generator<string> {
-  const rest = all === 0 ? ': none' : `, ${Math.min(o.top, all)} of ${count(all)}`
-  yield `\n${paint('bold', title)}${paint('dim', rest)}\n`
+  if (verdicts.length > 0) yield* verdictLines(verdicts, changes, cells, paint)
 }
 
 /** How much the two agree, for any two profiles. */
@@ -100,23 +101,6 @@ function agreementText({ overlap, hotEdges, correlation }: Changes['agreement'])
       : `${percent(hotEdges.coverage, 1)} % of ${plural(hotEdges.count, 'hot edge')}`
   const correlated = Number.isNaN(correlation) ? '' : `, correlation ${correlation.toFixed(3)}`
   return `overlap ${percent(overlap, 1)} %, ${hot}${correlated}`
-}
-
-function* header(
-  before: Compared,
-  after: Compared,
-  changes: Changes,
-  cells: number,
-  paint: Paint,
-): Generator<string> {
-  yield `${paint('bold', cut(`jfluid compare of ${clean(after.profile.target.mainClass)}`, cells))}\n`
-  const remarks = remarksOf(before.profile, after.profile)
-  const warnings = remarks.map((remark): [string, string] => ['warning', clean(remark)])
-  for (const [label, text] of [...changesFacts(before, after, changes), ...warnings]) {
-    const lines = wrap(text, cells - 10)
-    const style = label === 'warning' ? 'warning' : 'dim'
-    yield `${paint(style, pad(label, 10))}${lines.join(`\n${' '.repeat(10)}`)}\n`
-  }
 }
 
 /** What is compared, what a root call costs, how much the two agree. */
@@ -246,9 +230,8 @@ function* verdictLines(
   yield `\n${paint('bold', 'Conditions')}\n`
   for (const verdict of verdicts) {
     const text = `${verdict.condition.text}: ${verdictText(verdict, changes)}`
-    const lines = wrap(clean(text), cells - 10)
-    const label = pad(verdict.failed ? 'FAILED' : 'ok', 10)
-    yield `${verdict.failed ? paint('warning', label) : label}${lines.join(`\n${' '.repeat(10)}`)}\n`
+    const label = pad(verdict.failed ? 'FAILED' : 'ok', LABEL_CELLS)
+    yield labelled(verdict.failed ? paint('warning', label) : label, clean(text), cells)
   }
 }
 

@@ -79,14 +79,12 @@ export function changesOf(before: Profile, after: Profile, options: ChangeOption
     .sort((a, b) => Math.abs(selfChange(b.pair)) - Math.abs(selfChange(a.pair)) || (a.key < b.key ? -1 : 1))
     .map(({ pair }) => pair)
   return {
-    ...{
-      metric,
-      per: isSampled ? 'sample' : 'root call',
-      rootCalls: calls,
-      perRootCall,
-      difference,
-      methods,
-    },
+    metric,
+    per: isSampled ? 'sample' : 'root call',
+    rootCalls: calls,
+    perRootCall,
+    difference,
+    methods,
     rootCost: { before: totals.before / perRootCall.before, after: totals.after / perRootCall.after },
     rootDoubt: doubtBy(({ roots }) => roots),
     tellsPlaces: tellsPlaces(before, after, options),

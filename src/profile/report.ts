@@ -1,6 +1,7 @@
 // A profile on a page: facts, warnings, the pruned calling context tree, the hot methods. For a
 // terminal, a pipe or a ticket; `jfluid report` prints it, and the live view when it is left.
 
+import { labelledLines } from './paint.ts'
 import { isSampledByJvm, type Profile } from './profile.ts'
 import { regionLines } from './region-report.ts'
 import { reportFacts } from './report/facts.ts'
@@ -8,7 +9,7 @@ import { hotClasses, hotMethodRows, locks, survivors } from './report/lists.ts'
 import { isWholeJvm, type Page, pageOf, type ReportOptions } from './report/page.ts'
 import { slowSection, treeSections } from './report/tree.ts'
 import { reportWarnings } from './report/warnings.ts'
-import { clean, cut, nothingText, pad, wrap } from './text.ts'
+import { clean, cut, nothingText } from './text.ts'
 import { traceSection } from './trace-report.ts'
 
 /** Below the header, in this order; each yields nothing where the profile has nothing for it. */
@@ -48,8 +49,5 @@ function whyNothing(profile: Profile): string {
 function* header({ profile, width, paint }: Page): Generator<string> {
   const title = `jfluid profile of ${clean(profile.target.mainClass)}`
   yield `${paint('bold', cut(title, width))}\n`
-  const lines = (label: string, text: string, style: 'dim' | 'warning'): string =>
-    `${paint(style, pad(label, 10))}${wrap(text, width - 10).join(`\n${' '.repeat(10)}`)}\n`
-  for (const [label, text] of reportFacts(profile)) yield lines(label, text, 'dim')
-  for (const warning of reportWarnings(profile)) yield lines('warning', clean(warning), 'warning')
+  yield* labelledLines(reportFacts(profile), reportWarnings(profile), width, paint)
 }

@@ -36,14 +36,12 @@ export const readCourse: Read<CourseTimes> = (value, what) => {
 }
 
 export const readRootCalls: Read<RootCallTimes> = shape({
-  ...{
-    unit: oneOf(['ns', 'bytecodes']),
-    count: readCount,
-    total: number,
-    min: number,
-    mean: number,
-    max: number,
-  },
+  unit: oneOf(['ns', 'bytecodes']),
+  count: readCount,
+  total: number,
+  min: number,
+  mean: number,
+  max: number,
   percentiles: byKey(ROOT_PERCENTILES, number),
   buckets: list(tuple(number, 3)),
 })

@@ -38,21 +38,17 @@ export function comparePage(
       ...[b?.calls ?? 0, b?.self ?? 0, b?.total ?? 0],
     ])
   const data: PageData = {
-    ...{
-      metric: metric.kind,
-      isComparison: true,
-      words: wordsOf(metric, per === 'sample' ? 'of all samples' : 'per root call'),
-    },
+    metric: metric.kind,
+    isComparison: true,
+    words: wordsOf(metric, per === 'sample' ? 'of all samples' : 'per root call'),
     ...names.tables(),
     trees: [
       {
-        ...{
-          title: 'all threads',
-          block: 'block-0',
-          count,
-          columns: COLUMNS,
-          leftOut: difference.count - count,
-        },
+        title: 'all threads',
+        block: 'block-0',
+        count,
+        columns: COLUMNS,
+        leftOut: difference.count - count,
         ...{ hotColumns: COLUMNS, hot, hotLeftOut: Math.max(0, changes.methods.length - MOST_HOT) },
       },
     ],
@@ -74,16 +70,12 @@ function columnsOf({ difference, perRootCall }: Changes): Columns {
   const scaled = (values: Float64Array, by: number): Float64Array => values.map((value) => value / by)
   const { before, after } = perRootCall
   return {
-    ...{
-      calls: scaled(calls.after, after),
-      self: scaled(self.after, after),
-      total: scaled(total.after, after),
-    },
-    ...{
-      calls0: scaled(calls.before, before),
-      self0: scaled(self.before, before),
-      total0: scaled(total.before, before),
-    },
+    calls: scaled(calls.after, after),
+    self: scaled(self.after, after),
+    total: scaled(total.after, after),
+    calls0: scaled(calls.before, before),
+    self0: scaled(self.before, before),
+    total0: scaled(total.before, before),
   }
 }
 
