@@ -10,9 +10,10 @@ import { reportFacts } from '../../profile/report/facts.ts'
 import { reportWarnings } from '../../profile/report/warnings.ts'
 import { reportPieces } from '../../profile/report.ts'
 import { anywhere, clean, count, span } from '../../profile/text.ts'
+import type { ExportFormat } from '../format.ts'
 import { type Block, blockOf, keptNodes } from './block.ts'
 import { PageNames, pageKey } from './names.ts'
-import type { Page, Probes } from './page.ts'
+import { type Page, type Probes, pagePieces } from './page.ts'
 import type { PageData, PageTree } from './page-data.ts'
 
 /** Contexts of all threads together, and of all single threads: 20 to 30 bytes of the file each. A browser draws as many at once. */
@@ -20,6 +21,14 @@ export const MOST_CONTEXTS = 200_000
 /** Methods in the list of hot ones, of all threads and of each. */
 const MOST_HOT = 2000
 const MOST_HOT_OF_THREAD = 200
+
+/** The whole profile as one HTML file that works offline. */
+export const html: ExportFormat = {
+  name: 'html',
+  extension: '.html',
+  description: 'one file for a browser, offline: flame graph, tree, hot methods, callers, instrumentation',
+  pieces: (profile) => pagePieces(profilePage(profile)),
+}
 
 /** @param mostContexts  of all threads together, and of all single threads */
 export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Page {
