@@ -215,7 +215,8 @@ class RecordingThread {
 
   #timeRoots(calibration: Calibration): void {
     this.#calibration = calibration
-    this.#roots?.timeRoots(this.#builder.timeRoots(calibration, this.#course))
+    const calls = this.#builder.timeRoots(calibration, this.#course)
+    this.#roots?.timeRoots(calls)
   }
 
   /** Sooner where threads wait. None waits for a block once there will be no more, but each still counts. */
