@@ -21,13 +21,13 @@ import type { Activity } from './activity.ts'
 import { CallIds, type CallTable } from './call-ids.ts'
 import { ClassNames } from './class-names.ts'
 import type { Collapse } from './collapse.ts'
+import { collapseSamples } from './collapse-samples.ts'
 import { Collapsed } from './collapsed.ts'
 import type { Course } from './course.ts'
 import { COLLAPSED, HANDED_OVER, NODE, Nodes } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
 import { UNTOLD } from './places.ts'
 import { PresentThread } from './present-thread.ts'
-import { purge } from './purge.ts'
 import { RootCalls } from './root-calls.ts'
 import type { SlowBounds, SlowThreshold } from './slow-calls.ts'
 import { Survivors } from './survivors.ts'
@@ -74,7 +74,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   followed = 0
   /** Work whose SUBMIT was lost: what it called stands for itself. */
   orphans = 0
-  /** Contexts with few samples that have become part of their callers, see purge.ts. */
+  /** Contexts with few samples that have become part of their callers, see collapse-samples.ts. */
   purged = 0
   /** Those of samples. */
   readonly samples = { count: 0, sum: 0 }
@@ -193,7 +193,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     this.nodes.floats[this.node * FLOATS + TICKS]++
     this.samples.count++
     this.samples.sum += weight
-    if (this.nodes.count > this.#mostSampled) this.#purge()
+    if (this.nodes.count > this.#mostSampled) this.#collapseSamples()
   }
 
   overflow(method: number): void {
@@ -519,12 +519,12 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   }
 
   /** Threads stay where they are, and tokens; nothing else may hold a node. */
-  #purge(): void {
+  #collapseSamples(): void {
     this.putDown()
     this.#alive()
     const nodes = this.nodes
     const places = this.places.threads.map((number) => this.places.nodes[number])
-    const { bytes, count, moved } = purge(nodes.ints, nodes.floats, nodes.count, places)
+    const { bytes, count, moved } = collapseSamples(nodes.ints, nodes.floats, nodes.count, places)
     this.#alive()
     this.purged += nodes.count - count
     nodes.replace(bytes, count)

@@ -154,8 +154,8 @@ function forestOf(
     calls[node] = floats[node * FLOATS + CALLS]
     ticks[node] = parent[node] < 0 ? 0 : floats[node * FLOATS + (countsCalls ? CALLS : TICKS)]
   }
-  takeOutProbes(ticks, builder.probeHalves, calibration)
-  takeOutProbes(warmTicks, probeHalves, calibration)
+  takeOutHandlerHalves(ticks, builder.probeHalves, calibration)
+  takeOutHandlerHalves(warmTicks, probeHalves, calibration)
   const shifts = builder.collapsed?.shifts(count, warmCalls.length)
   const columns = { calls, ticks, warmCalls, warmTicks, ...shifts, ...aliveOf(builder) }
   return { count, method, parent, columns }
@@ -200,7 +200,7 @@ function aliveOf({ survivors, count }: CctBuilder) {
 }
 
 /** What probes in handlers have cost, so that the rest is calls times t_I and t_O. */
-function takeOutProbes(
+function takeOutHandlerHalves(
   ticks: Float64Array,
   halves: ReadonlyMap<number, number>,
   calibration: Calibration,
@@ -227,14 +227,19 @@ function layOut(
   const { sink = TIMES, firstMethod = 1, every = 1 } = options
   const { isTime, self, total } = sink.metric
   // A "tick" may be what was executed, and nothing is to be taken out of that.
-  const tree = costTree(forest, rank, isTime ? options : { calibration: NO_PROBES, nsPerTick: 1 }, alive)
+  const tree = compensatedTree(
+    forest,
+    rank,
+    isTime ? options : { calibration: NO_PROBES, nsPerTick: 1 },
+    alive,
+  )
   if (sink.columns !== undefined) return sink.columns(tree, { firstMethod, every })
   const { calls, selfNs, totalNs } = tree.metrics
   return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
 }
 
 /** The same as of time: compensated, in nanoseconds. */
-function costTree(
+function compensatedTree(
   forest: Forest,
   rank: (method: number) => number,
   options: SnapshotOptions,

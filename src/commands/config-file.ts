@@ -19,7 +19,7 @@ import {
 import { read, typedText } from '../options/parser.ts'
 import {
   byExclusion,
-  byMode,
+  byModeSchemeAndValue,
   byNeeds,
   type Given,
   isGiven,
@@ -134,7 +134,8 @@ function refusalOf(row: Row, given: Given): Refusal | null {
     const refusal = withAll(row, given)
     if (refusal !== null) return refusal
   }
-  const rule = given.region !== undefined ? withRegion : isSampledByJvm(given) ? withSamples : byMode
+  const rule =
+    given.region !== undefined ? withRegion : isSampledByJvm(given) ? withSamples : byModeSchemeAndValue
   return rule(row, given) ?? byExclusion(row, given)
 }
 

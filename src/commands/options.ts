@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import { UsageError } from '../base/errors.ts'
 import { METRICS } from '../measures/columns.ts'
-import { checkCalls, checkRegion, checkSampled } from '../options/refusals.ts'
+import { checkBelowRoot, checkRegion, checkSampled } from '../options/refusals.ts'
 import { passedOf, type SessionFlags } from '../options/table.ts'
 import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
@@ -53,7 +53,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
   checkSampled(flags)
   const sampling = samplingOptions(flags) // before the root: whoever wants samples may need none
   const options = { ...sessionOptions(flags), ...sampling }
-  checkCalls(flags)
+  checkBelowRoot(flags)
   const needs = needsAllCalls(options)
   if (asksForAdaptive(options) && needs !== null) throw new NotAdaptive(needs)
   return flags.bba === undefined ? options : { ...options, blocks: await blockAnalysis(flags.bba) }

@@ -11,7 +11,7 @@ import { time } from './time/section.ts'
 
 export interface Section {
   /** Columns that each of its trees has besides. */
-  readonly columns: readonly string[]
+  readonly fileColumns: readonly string[]
   /** The least that a reader of its files must know. */
   readonly fileVersion: 1 | 2 | 3
   /** Each wait has a row of its own; else where that was asked for. */

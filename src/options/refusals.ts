@@ -65,7 +65,7 @@ export const byExclusion: Rule = (row, given) => {
 }
 
 /** Where instrumented methods are measured. */
-export const byMode: Rule = (row, given) => {
+export const byModeSchemeAndValue: Rule = (row, given) => {
   const mode = (given.mode ?? 'exact') as Mode
   const scheme = (given.scheme ?? 'auto') as SchemeChoice
   const { modes, schemes } = row
@@ -137,12 +137,12 @@ export function checkOwnOptions(command: CommandName, flags: Given): void {
 /** How samples are taken: whoever wants some may need no root, so this is told before that there is none. @throws OptionRefused */
 export function checkSampled(flags: SessionFlags): void {
   const rows = optionsOf('session').filter(({ modes }) => modes?.takes.every((it) => it === 'sample'))
-  refuse(rows, flags, byMode)
+  refuse(rows, flags, byModeSchemeAndValue)
 }
 
 /** What of a session's options does not go together below a root. @throws OptionRefused */
-export function checkCalls(flags: SessionFlags): void {
-  refuse(optionsOf('session'), flags, byMode, byExclusion)
+export function checkBelowRoot(flags: SessionFlags): void {
+  refuse(optionsOf('session'), flags, byModeSchemeAndValue, byExclusion)
 }
 
 /** With --region: says all at once that have no meaning. @throws OptionRefused */

@@ -210,9 +210,9 @@ function treeOf(mode: Mode, names: readonly MethodName[], hasPlaces: boolean): R
 /** Those that a tree must have, by its mode and the others that it has. */
 function columnsOf(mode: Mode, metrics: Tree['metrics']): string[] {
   const { self, total } = METRICS[mode]
-  const { columns, hasWaits } = SECTIONS[mode]
+  const { fileColumns, hasWaits } = SECTIONS[mode]
   return [
-    ...['calls', self, total, ...columns],
+    ...['calls', self, total, ...fileColumns],
     ...(metrics.liveBytes === undefined ? [] : LIVE_COLUMNS),
     ...(hasWaits || metrics[WAIT_COLUMNS[0]] !== undefined ? WAIT_COLUMNS : []),
   ]

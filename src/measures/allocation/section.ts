@@ -6,7 +6,7 @@ import { bytesText, count, plural } from '../../profile/text.ts'
 import type { Section } from '../sections.ts'
 
 export const allocation: Section = {
-  columns: ['objects', 'totalObjects'],
+  fileColumns: ['objects', 'totalObjects'],
   fileVersion: 3,
   ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'allocated bytes',

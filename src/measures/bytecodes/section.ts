@@ -4,7 +4,7 @@ import { clean } from '../../profile/text.ts'
 import type { Section } from '../sections.ts'
 
 export const bytecodes: Section = {
-  columns: [],
+  fileColumns: [],
   fileVersion: 2,
   ...{ hasWaits: false, hasHotMethods: true },
   measure: ({ blocks }) => `bytecodes (${blocks ?? 'default'} blocks)`,

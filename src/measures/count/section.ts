@@ -3,7 +3,7 @@
 import type { Section } from '../sections.ts'
 
 export const count: Section = {
-  columns: [],
+  fileColumns: [],
   fileVersion: 2,
   ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'calls',

@@ -5,7 +5,7 @@ import { time } from '../time/section.ts'
 
 export const locks: Section = {
   ...time,
-  columns: [],
+  fileColumns: [],
   fileVersion: 2,
   hasWaits: true,
   hasHotMethods: false,

@@ -5,7 +5,7 @@ import { count, plural, shortSpan } from '../../profile/text.ts'
 import type { Section } from '../sections.ts'
 
 export const samples: Section = {
-  columns: [],
+  fileColumns: [],
   fileVersion: 2,
   ...{ hasWaits: false, hasHotMethods: true },
   measure: ({ sampling }) => (sampling === undefined ? 'samples' : `samples (${dueText(sampling)})`),

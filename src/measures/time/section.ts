@@ -3,7 +3,7 @@
 import type { Section } from '../sections.ts'
 
 export const time: Section = {
-  columns: ['measuredNs'],
+  fileColumns: ['measuredNs'],
   fileVersion: 1,
   ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'time',

@@ -211,7 +211,7 @@ export class Controller {
 
   async #step(): Promise<void> {
     try {
-      await this.#brake()
+      await this.#timeFewerRootCalls()
       if (this.#phase === 'look') await this.#look()
       else if (this.#phase === 'settle') await this.#settle()
       else await this.#hold()
@@ -224,7 +224,7 @@ export class Controller {
   }
 
   /** A root that is called too often stays braked: what slowed it down may have been its probes. */
-  async #brake(): Promise<void> {
+  async #timeFewerRootCalls(): Promise<void> {
     const { inside, options, warnings } = this.engine
     // A constructor that ends by its super() tells no end: its thread would count nothing more.
     if (inside === null || inside.timedOneOf > 1 || options.roots.some((it) => it.method === '<init>')) return

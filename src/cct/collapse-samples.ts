@@ -5,7 +5,7 @@ import { HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
 // As in present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
-export interface Purged {
+export interface CollapsedSamples {
   /** Records of the nodes that stay, of the same room as before; links between siblings are forgotten. */
   readonly bytes: ArrayBuffer
   readonly count: number
@@ -20,12 +20,12 @@ export interface Purged {
  * @param count   nodes, node 0 included, which is nobody
  * @param places  nodes where threads are
  */
-export function purge(
+export function collapseSamples(
   ints: Int32Array,
   floats: Float64Array,
   count: number,
   places: Iterable<number>,
-): Purged {
+): CollapsedSamples {
   const totals = new Float64Array(count)
   for (let node = count - 1; node > 0; node--) {
     totals[node] += floats[node * FLOATS + TICKS]
