@@ -12,17 +12,7 @@
 // and exactly one signal is sent: HotSpot counts signals, so a second one that arrives late, when
 // the listener is up, would print the threads. See attachListener_posix.cpp and os.cpp.
 
-import {
-  closeSync,
-  constants,
-  fchownSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  type Stats,
-  statSync,
-  unlinkSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { debug, msText } from '../base/debug.ts'
@@ -226,7 +216,7 @@ async function admit(
   for (;;) {
     const facts = Number.isInteger(pid) && pid > 0 ? readTargetFacts(pid) : undefined
     if (facts === undefined) {
-      if (statSync('/proc/self/status', { throwIfNoEntry: false }) === undefined) {
+      if (fs.statSync('/proc/self/status', { throwIfNoEntry: false }) === undefined) {
         throw new NoProcFileSystem(pid)
       }
       throw new NoSuchProcess(pid)
@@ -331,7 +321,8 @@ function hasLostListener(pid: number): boolean {
   return threads.has('Signal Dispatch') && !threads.has('Attach Listener')
 }
 
-const TRIGGER_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
+const TRIGGER_FLAGS =
+  fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW
 
 interface Trigger {
   remove(): void
@@ -364,7 +355,7 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
   }
   const places: [where: string, open: () => number][] = [
     ['/tmp', () => openTmp(target)],
-    ['working directory', () => openSync(cwd, O_PATH | constants.O_DIRECTORY)],
+    ['working directory', () => fs.openSync(cwd, O_PATH | fs.constants.O_DIRECTORY)],
   ]
   for (const [where, open] of places) {
     try {
@@ -395,16 +386,16 @@ function noTrigger(target: TargetProcess, problems: readonly string[], cause: un
  */
 function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
   const path = `${cwd}/.attach_pid${nsPid}`
-  let there: Stats | undefined
+  let there: fs.Stats | undefined
   try {
-    there = lstatSync(path, { throwIfNoEntry: false })
+    there = fs.lstatSync(path, { throwIfNoEntry: false })
   } catch {
     return true // a directory that we may not enter
   }
   if (there === undefined) return true
   if (isRequest(there, euid)) return false
   try {
-    unlinkSync(path)
+    fs.unlinkSync(path)
   } catch (problem) {
     const gone = (problem as NodeJS.ErrnoException).code === 'ENOENT'
     if (!gone && there.uid !== euid && there.uid !== 0) throw problem
@@ -413,7 +404,7 @@ function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
 }
 
 /** Whether it is of a client that waits for its answer: fresh, and one that HotSpot believes. */
-function isRequest({ mtimeMs, uid }: Stats, owner: number): boolean {
+function isRequest({ mtimeMs, uid }: fs.Stats, owner: number): boolean {
   return Date.now() - mtimeMs < TRIGGER_LEFT_MS && (uid === owner || uid === 0)
 }
 
@@ -425,8 +416,8 @@ function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of an
     if (removed) return
     removed = true
     process.off('exit', remove)
-    quietly(() => unlinkSync(path))
-    closeSync(handle)
+    quietly(() => fs.unlinkSync(path))
+    fs.closeSync(handle)
   }
   try {
     if (actingAs(userToBe(target), () => createTrigger(path, target.euid))) {
@@ -434,10 +425,10 @@ function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of an
       return { remove }
     }
   } catch (problem) {
-    closeSync(handle)
+    fs.closeSync(handle)
     throw problem
   }
-  closeSync(handle)
+  fs.closeSync(handle)
   return 'of another client'
 }
 
@@ -445,31 +436,31 @@ function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of an
 function createTrigger(path: string, owner: number): boolean {
   let file: number
   try {
-    file = openSync(path, TRIGGER_FLAGS, 0o600)
+    file = fs.openSync(path, TRIGGER_FLAGS, 0o600)
   } catch (problem) {
     if ((problem as NodeJS.ErrnoException).code !== 'EEXIST') throw problem
-    const there = lstatSync(path, { throwIfNoEntry: false })
+    const there = fs.lstatSync(path, { throwIfNoEntry: false })
     if (there !== undefined && isRequest(there, owner)) return false
-    unlinkSync(path)
-    file = openSync(path, TRIGGER_FLAGS, 0o600)
+    fs.unlinkSync(path)
+    file = fs.openSync(path, TRIGGER_FLAGS, 0o600)
   }
   try {
     if (process.geteuid?.() === 0 && owner !== 0) chownQuietly(file, owner)
-    const { uid } = fstatSync(file)
+    const { uid } = fs.fstatSync(file)
     if (uid !== owner && uid !== 0) {
       // A file system that maps root to nobody: HotSpot would not believe this file.
-      unlinkSync(path)
+      fs.unlinkSync(path)
       throw new Error(`its files come to belong to uid ${uid}`)
     }
     return true
   } finally {
-    closeSync(file)
+    fs.closeSync(file)
   }
 }
 
 function chownQuietly(file: number, owner: number): void {
   try {
-    fchownSync(file, owner, -1)
+    fs.fchownSync(file, owner, -1)
   } catch {
     // Root without CAP_CHOWN: HotSpot takes root's files too.
   }

@@ -3,17 +3,7 @@
 // Reads only. Everything is looked up in the target's own root and under its own pid, so a JVM in
 // a container is found where it believes itself to be.
 
-import {
-  accessSync,
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  type Stats,
-  statSync,
-  unlinkSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { TargetFacts, TmpState } from './admission.ts'
@@ -74,13 +64,13 @@ export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): 
  */
 export function openTmp({ root }: Pick<TargetProcess, 'root'>): number {
   const path = `${root}/tmp`
-  return isOurRoot(root) ? openSync(path, O_PATH | constants.O_DIRECTORY) : openDirectory(path)
+  return isOurRoot(root) ? fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY) : openDirectory(path)
 }
 
 /** Whether it begins where ours does; what is mounted further down may differ. */
 export function isOurRoot(root: string): boolean {
   if (root === '') return true
-  const [theirs, ours] = [statSync(`${root}/`), statSync('/')]
+  const [theirs, ours] = [fs.statSync(`${root}/`), fs.statSync('/')]
   return theirs.dev === ours.dev && theirs.ino === ours.ino
 }
 
@@ -102,12 +92,12 @@ function stateOfTmp(process: TargetProcess): TmpState {
     }
   }
   try {
-    accessSync(`/proc/self/fd/${tmp}`, constants.W_OK)
+    fs.accessSync(`/proc/self/fd/${tmp}`, fs.constants.W_OK)
     return 'usable'
   } catch (problem) {
     return (problem as NodeJS.ErrnoException).code === 'EROFS' ? 'read-only' : 'usable'
   } finally {
-    closeSync(tmp)
+    fs.closeSync(tmp)
   }
 }
 
@@ -135,9 +125,9 @@ export function foreignAtSocketPath(process: TargetProcess): number | undefined 
   return found.isSocket() && found.uid === 0 ? undefined : found.uid
 }
 
-function atSocketPath(process: TargetProcess): Stats | undefined {
+function atSocketPath(process: TargetProcess): fs.Stats | undefined {
   try {
-    return inTmp(process, (tmp) => lstatSync(join(tmp, socketName(process)), { throwIfNoEntry: false }))
+    return inTmp(process, (tmp) => fs.lstatSync(join(tmp, socketName(process)), { throwIfNoEntry: false }))
   } catch {
     return undefined
   }
@@ -162,7 +152,7 @@ function inTmp<T>(process: TargetProcess, work: (tmp: string) => T): T {
   try {
     return work(`/proc/self/fd/${tmp}`)
   } finally {
-    closeSync(tmp)
+    fs.closeSync(tmp)
   }
 }
 
@@ -172,7 +162,7 @@ function inTmp<T>(process: TargetProcess, work: (tmp: string) => T): T {
  * @throws the system's errors
  */
 export function removeSocket(process: TargetProcess): void {
-  inTmp(process, (tmp) => unlinkSync(join(tmp, socketName(process))))
+  inTmp(process, (tmp) => fs.unlinkSync(join(tmp, socketName(process))))
 }
 
 /**
@@ -182,7 +172,7 @@ export function removeSocket(process: TargetProcess): void {
 export function tmpClosedTo(process: TargetProcess): string | undefined {
   const { euid, egid } = process
   try {
-    const { uid, gid, mode } = inTmp(process, (tmp) => statSync(tmp))
+    const { uid, gid, mode } = inTmp(process, (tmp) => fs.statSync(tmp))
     if (euid === 0 || (mode & 0o002) !== 0) return undefined
     if (uid === euid ? (mode & 0o200) !== 0 : (mode & 0o020) !== 0) return undefined
     return `its /tmp is of uid ${uid} and gid ${gid}, mode ${(mode & 0o7777).toString(8)}, and it runs as uid ${euid} and gid ${egid}`
@@ -208,7 +198,7 @@ export function optionsOf(process: TargetProcess): string[] {
 /** Words of a `java @file`, as far as the file is still there. */
 function argumentFile(process: TargetProcess, name: string): string[] {
   try {
-    const path = isAbsolute(name) ? name : `${readlinkSync(`/proc/${process.pid}/cwd`)}/${name}`
+    const path = isAbsolute(name) ? name : `${fs.readlinkSync(`/proc/${process.pid}/cwd`)}/${name}`
     return splitArguments(textOf(`${process.root}${path}`))
   } catch {
     return []

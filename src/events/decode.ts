@@ -6,30 +6,7 @@
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT, MOST_EPOCHS } from './event-halves.ts'
-import {
-  CONTROL_ADJUST,
-  CONTROL_ALLOCATED,
-  CONTROL_BEGIN,
-  CONTROL_DROP,
-  CONTROL_EPOCH,
-  CONTROL_NAME,
-  CONTROL_OVERFLOW,
-  CONTROL_RESUME,
-  CONTROL_ROOT,
-  CONTROL_SAMPLE,
-  CONTROL_SITE,
-  CONTROL_SUBMIT,
-  CONTROL_SUSPEND,
-  CONTROL_THREAD,
-  CONTROL_TRACK,
-  CONTROL_UNWIND,
-  KIND_CATCH,
-  KIND_CONTROL,
-  NAME_AT_SHIFT,
-  NAME_CLASS_SHIFT,
-  THREAD_NUMBER_BITS,
-  TICK_BITS,
-} from './event-layout.ts'
+import * as layout from './event-layout.ts'
 
 /**
  * Receives events, those that it has a method for. Called often, so: scalars only, and nothing to keep. Ticks are session ticks, exact
@@ -121,7 +98,7 @@ export class WriterState {
 
   /** A new chunk says anew what epoch it is, and starts with its writer's own events. */
   startChunk(epoch: number): void {
-    this.base = epoch * 2 ** TICK_BITS
+    this.base = epoch * 2 ** layout.TICK_BITS
     this.thread = this.writer
     this.segment = -1
   }
@@ -183,14 +160,14 @@ export function decodeEvents(
     }
     const high = words[at + 1]
     const kind = high >>> KIND_SHIFT
-    if (kind === KIND_CATCH) {
+    if (kind === layout.KIND_CATCH) {
       const method = (high >>> METHOD_SHIFT) & METHOD_MASK
       if (method === 0) break
       ticks = base + (high & HIGH_TICKS_MASK) * TWO_32 + words[at]
       sink.caught?.(method, ticks)
       controls++
     } else {
-      if (kind !== KIND_CONTROL || !control(high, words[at], state, sink, gate)) break
+      if (kind !== layout.KIND_CONTROL || !control(high, words[at], state, sink, gate)) break
       base = state.base
       controls++
     }
@@ -204,15 +181,15 @@ export function decodeEvents(
 function control(high: number, low: number, state: WriterState, sink: EventSink, gate: ThreadGate): boolean {
   const payload = (high & HIGH_TICKS_MASK) * TWO_32 + low
   switch ((high >>> METHOD_SHIFT) & METHOD_MASK) {
-    case CONTROL_EPOCH:
+    case layout.CONTROL_EPOCH:
       if (payload >= MOST_EPOCHS) return false
-      state.base = payload * 2 ** TICK_BITS
+      state.base = payload * 2 ** layout.TICK_BITS
       return true
-    case CONTROL_THREAD: {
-      const thread = payload % 2 ** THREAD_NUMBER_BITS
+    case layout.CONTROL_THREAD: {
+      const thread = payload % 2 ** layout.THREAD_NUMBER_BITS
       if (thread === 0) return false
       const own = thread === state.writer
-      const segment = own ? -1 : Math.floor(payload / 2 ** THREAD_NUMBER_BITS)
+      const segment = own ? -1 : Math.floor(payload / 2 ** layout.THREAD_NUMBER_BITS)
       if (!own && !gate.mayBegin(state, thread, segment)) {
         state.held = true
         return false
@@ -222,53 +199,56 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
       sink.thread?.(thread, segment)
       return true
     }
-    case CONTROL_ADJUST:
+    case layout.CONTROL_ADJUST:
       sink.adjust(payload)
       return true
-    case CONTROL_SUSPEND:
+    case layout.CONTROL_SUSPEND:
       sink.suspend?.(state.base + payload)
       return true
-    case CONTROL_RESUME:
+    case layout.CONTROL_RESUME:
       sink.resume?.(state.base + payload)
       return true
-    case CONTROL_ROOT:
+    case layout.CONTROL_ROOT:
       sink.root?.()
       return true
-    case CONTROL_UNWIND:
+    case layout.CONTROL_UNWIND:
       sink.unwind?.(payload)
       return true
-    case CONTROL_SAMPLE:
+    case layout.CONTROL_SAMPLE:
       sink.sample?.(payload)
       return true
-    case CONTROL_SITE:
+    case layout.CONTROL_SITE:
       sink.site?.(payload)
       return true
-    case CONTROL_OVERFLOW:
+    case layout.CONTROL_OVERFLOW:
       sink.overflow?.(low)
       return true
-    case CONTROL_SUBMIT:
+    case layout.CONTROL_SUBMIT:
       sink.submit?.(payload)
       return true
-    case CONTROL_BEGIN:
+    case layout.CONTROL_BEGIN:
       if (!gate.mayTakeUp(payload)) {
         state.held = true
         return false
       }
       sink.begin?.(payload)
       return true
-    case CONTROL_DROP:
+    case layout.CONTROL_DROP:
       sink.drop?.(payload)
       return true
-    case CONTROL_NAME: {
-      const at = (low >>> NAME_AT_SHIFT) & (2 ** (NAME_CLASS_SHIFT - NAME_AT_SHIFT) - 1)
-      sink.className?.(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), at, low & 0xffff)
+    case layout.CONTROL_NAME: {
+      const at = (low >>> layout.NAME_AT_SHIFT) & (2 ** (layout.NAME_CLASS_SHIFT - layout.NAME_AT_SHIFT) - 1)
+      sink.className?.(Math.floor(payload / 2 ** layout.NAME_CLASS_SHIFT), at, low & 0xffff)
       return true
     }
-    case CONTROL_ALLOCATED:
+    case layout.CONTROL_ALLOCATED:
       sink.allocated?.(payload)
       return true
-    case CONTROL_TRACK:
-      sink.track?.(Math.floor(payload / 2 ** NAME_CLASS_SHIFT), low & (2 ** NAME_CLASS_SHIFT - 1))
+    case layout.CONTROL_TRACK:
+      sink.track?.(
+        Math.floor(payload / 2 ** layout.NAME_CLASS_SHIFT),
+        low & (2 ** layout.NAME_CLASS_SHIFT - 1),
+      )
       return true
     default:
       return false

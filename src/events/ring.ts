@@ -5,44 +5,12 @@
 // is mapped through koffi, an optional dependency, or it is read with `readSync`. Both sides unlink
 // the path as soon as they hold the file, so nothing here uses the path after opening.
 
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { EX_CANTCREAT, EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { MOST_EPOCHS } from './event-halves.ts'
 import { EVENT_BYTES } from './event-layout.ts'
-import {
-  CHUNK_EPOCH,
-  CHUNK_EVENTS,
-  CHUNK_FREE,
-  CHUNK_SEQUENCE,
-  CHUNK_WRITER,
-  chunksOffset,
-  RING_BLOCKS,
-  RING_CHUNK_BYTES,
-  RING_CHUNK_COUNT,
-  RING_CHUNKS_OFFSET,
-  RING_ENDED,
-  RING_GAPS,
-  RING_HEARTBEAT,
-  RING_MAGIC,
-  RING_READER_PROCESS,
-  RING_READER_SINCE,
-  RING_READER_THREAD,
-  RING_STARVING,
-  RING_STATES,
-  ringBytes,
-} from './ring-layout.ts'
+import * as layout from './ring-layout.ts'
 import { bufferBytes, treesBytes } from './tree-layout.ts'
 
 /** The buffer cannot be made: no room for it, or no right to put it there. */
@@ -97,30 +65,34 @@ export function createRing(path: string, options: RingOptions = {}): number {
   if (chunkBytes <= 0 || chunkBytes % 4096 !== 0 || chunkCount < 1) {
     throw new RangeError(`createRing: ${chunkCount} chunks of ${chunkBytes} bytes`)
   }
-  const bytes = ringBytes(chunkBytes, chunkCount) + treesBytes(blockCount)
+  const bytes = layout.ringBytes(chunkBytes, chunkCount) + treesBytes(blockCount)
   let fd = -1
   try {
-    fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600)
-    fchmodSync(fd, 0o600)
+    fd = fs.openSync(
+      path,
+      fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_NOFOLLOW,
+      0o600,
+    )
+    fs.fchmodSync(fd, 0o600)
     const zeros = new Uint8Array(Math.min(bytes, 2 ** 20))
     for (let at = 0; at < bytes; ) {
-      at += writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - at), at)
+      at += fs.writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - at), at)
     }
     // The target maps room for the blocks that may be written later.
-    if (blockCount > 0) ftruncateSync(fd, bufferBytes(chunkBytes, chunkCount, blockCount))
-    const header = new DataView(new ArrayBuffer(RING_BLOCKS + 4))
-    header.setUint32(0, RING_MAGIC, true)
-    header.setUint32(RING_CHUNK_BYTES, chunkBytes, true)
-    header.setUint32(RING_CHUNK_COUNT, chunkCount, true)
-    header.setUint32(RING_CHUNKS_OFFSET, chunksOffset(chunkCount), true)
-    header.setUint32(RING_BLOCKS, blockCount, true)
-    writeSync(fd, header, 0, header.byteLength, 0)
-    if (owner !== undefined) fchownSync(fd, owner.uid, owner.gid)
+    if (blockCount > 0) fs.ftruncateSync(fd, bufferBytes(chunkBytes, chunkCount, blockCount))
+    const header = new DataView(new ArrayBuffer(layout.RING_BLOCKS + 4))
+    header.setUint32(0, layout.RING_MAGIC, true)
+    header.setUint32(layout.RING_CHUNK_BYTES, chunkBytes, true)
+    header.setUint32(layout.RING_CHUNK_COUNT, chunkCount, true)
+    header.setUint32(layout.RING_CHUNKS_OFFSET, layout.chunksOffset(chunkCount), true)
+    header.setUint32(layout.RING_BLOCKS, blockCount, true)
+    fs.writeSync(fd, header, 0, header.byteLength, 0)
+    if (owner !== undefined) fs.fchownSync(fd, owner.uid, owner.gid)
   } catch (cause) {
-    if (fd >= 0) unlinkSync(path)
+    if (fd >= 0) fs.unlinkSync(path)
     throw new CannotCreateRing(name, bytes, { cause })
   } finally {
-    if (fd >= 0) closeSync(fd)
+    if (fd >= 0) fs.closeSync(fd)
   }
   return bytes
 }
@@ -194,28 +166,31 @@ export interface Ring {
  * One that belongs to another user is read as a file: that user may make it shorter, and an access to what is no longer there would end us.
  */
 export function openRing(path: string): Ring {
-  const fd = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
   try {
-    const found = fstatSync(fd)
+    const found = fs.fstatSync(fd)
     if (!found.isFile()) throw new ForeignRing(path, 'no file')
-    const header = new Uint32Array(RING_BLOCKS / 4 + 1)
-    if (readSync(fd, header, 0, header.byteLength, 0) < header.byteLength || header[0] !== RING_MAGIC)
+    const header = new Uint32Array(layout.RING_BLOCKS / 4 + 1)
+    if (
+      fs.readSync(fd, header, 0, header.byteLength, 0) < header.byteLength ||
+      header[0] !== layout.RING_MAGIC
+    )
       throw new ForeignRing(path, 'no JFR1 header')
-    const chunkBytes = header[RING_CHUNK_BYTES / 4]
-    const chunkCount = header[RING_CHUNK_COUNT / 4]
+    const chunkBytes = header[layout.RING_CHUNK_BYTES / 4]
+    const chunkCount = header[layout.RING_CHUNK_COUNT / 4]
     const { size } = found
-    const expected = bufferBytes(chunkBytes, chunkCount, header[RING_BLOCKS / 4])
+    const expected = bufferBytes(chunkBytes, chunkCount, header[layout.RING_BLOCKS / 4])
     if (chunkBytes === 0 || chunkBytes % 4096 !== 0 || size !== expected) {
       throw new ForeignRing(path, `${chunkCount} chunks of ${chunkBytes} bytes in ${size} bytes`)
     }
     const mayShrink = found.uid !== process.geteuid?.()
-    const bytes = ringBytes(chunkBytes, chunkCount) // trees are read as a file
+    const bytes = layout.ringBytes(chunkBytes, chunkCount) // trees are read as a file
     const mapping = mayShrink || process.env.JFLUID_NO_MMAP === '1' ? undefined : map(fd, bytes)
     if (mapping === undefined) return new FileRing(fd, chunkBytes, chunkCount)
-    closeSync(fd)
+    fs.closeSync(fd)
     return new MappedRing(mapping, chunkBytes, chunkCount)
   } catch (error) {
-    closeSync(fd)
+    fs.closeSync(fd)
     throw error
   }
 }
@@ -237,25 +212,25 @@ class MappedRing implements Ring {
     this.#words = new Uint32Array(mapping.buffer)
     this.chunkBytes = chunkBytes
     this.chunkCount = chunkCount
-    this.#first = chunksOffset(chunkCount) / 4
+    this.#first = layout.chunksOffset(chunkCount) / 4
   }
 
   refresh(): void {}
 
   state(chunk: number): number {
-    return Atomics.load(this.#words, RING_STATES / 4 + chunk)
+    return Atomics.load(this.#words, layout.RING_STATES / 4 + chunk)
   }
 
   writer(chunk: number): number {
-    return Atomics.load(this.#words, this.origin(chunk) + CHUNK_WRITER / 4)
+    return Atomics.load(this.#words, this.origin(chunk) + layout.CHUNK_WRITER / 4)
   }
 
   sequence(chunk: number): number {
-    return this.#words[this.origin(chunk) + CHUNK_SEQUENCE / 4]
+    return this.#words[this.origin(chunk) + layout.CHUNK_SEQUENCE / 4]
   }
 
   epoch(chunk: number): number {
-    const at = this.origin(chunk) + CHUNK_EPOCH / 4
+    const at = this.origin(chunk) + layout.CHUNK_EPOCH / 4
     return checkedEpoch(this.#words[at], this.#words[at + 1])
   }
 
@@ -301,11 +276,11 @@ class MappedRing implements Ring {
   free(chunk: number, used: number): void {
     const origin = this.origin(chunk)
     this.#words.fill(0, origin, origin + used / 4)
-    Atomics.store(this.#words, RING_STATES / 4 + chunk, CHUNK_FREE)
+    Atomics.store(this.#words, layout.RING_STATES / 4 + chunk, layout.CHUNK_FREE)
   }
 
   beat(): void {
-    Atomics.add(this.#words, RING_HEARTBEAT / 4, 1)
+    Atomics.add(this.#words, layout.RING_HEARTBEAT / 4, 1)
   }
 
   sign(reader: RingReaderThread): void {
@@ -313,15 +288,15 @@ class MappedRing implements Ring {
   }
 
   ended(): number {
-    return Atomics.load(this.#words, RING_ENDED / 4)
+    return Atomics.load(this.#words, layout.RING_ENDED / 4)
   }
 
   starving(): number {
-    return Atomics.load(this.#words, RING_STARVING / 4)
+    return Atomics.load(this.#words, layout.RING_STARVING / 4)
   }
 
   gaps(): number {
-    return Atomics.load(this.#words, RING_GAPS / 4)
+    return Atomics.load(this.#words, layout.RING_GAPS / 4)
   }
 
   close(): void {
@@ -339,7 +314,7 @@ class FileRing implements Ring {
   readonly #fd: number
   /** Header and states. */
   readonly #head: Uint32Array
-  readonly #signature = new Uint32Array(CHUNK_EVENTS / 4)
+  readonly #signature = new Uint32Array(layout.CHUNK_EVENTS / 4)
   #signed = -1
   readonly #levels: readonly [Uint32Array, Uint32Array, Uint32Array]
   readonly #zeros: Uint8Array
@@ -350,12 +325,12 @@ class FileRing implements Ring {
     this.#fd = fd
     this.chunkBytes = chunkBytes
     this.chunkCount = chunkCount
-    this.#head = new Uint32Array((RING_STATES + chunkCount * 4) / 4)
+    this.#head = new Uint32Array((layout.RING_STATES + chunkCount * 4) / 4)
     const level = () => new Uint32Array(chunkBytes / 4)
     this.#levels = [level(), level(), level()]
     this.#zeros = new Uint8Array(chunkBytes)
     this.refresh()
-    this.#heartbeat = this.#head[RING_HEARTBEAT / 4]
+    this.#heartbeat = this.#head[layout.RING_HEARTBEAT / 4]
   }
 
   refresh(): void {
@@ -364,25 +339,26 @@ class FileRing implements Ring {
   }
 
   state(chunk: number): number {
-    return this.#head[RING_STATES / 4 + chunk]
+    return this.#head[layout.RING_STATES / 4 + chunk]
   }
 
   writer(chunk: number): number {
     // Twice: the second read follows the writer's release of its number, and so sees all of it.
-    this.#read(this.#signature, 0, chunk, 0, CHUNK_EVENTS)
-    if (this.#signature[CHUNK_WRITER / 4] !== 0) this.#read(this.#signature, 0, chunk, 0, CHUNK_EVENTS)
+    this.#read(this.#signature, 0, chunk, 0, layout.CHUNK_EVENTS)
+    if (this.#signature[layout.CHUNK_WRITER / 4] !== 0)
+      this.#read(this.#signature, 0, chunk, 0, layout.CHUNK_EVENTS)
     this.#signed = chunk
-    return this.#signature[CHUNK_WRITER / 4]
+    return this.#signature[layout.CHUNK_WRITER / 4]
   }
 
   sequence(chunk: number): number {
     if (this.#signed !== chunk) this.writer(chunk)
-    return this.#signature[CHUNK_SEQUENCE / 4]
+    return this.#signature[layout.CHUNK_SEQUENCE / 4]
   }
 
   epoch(chunk: number): number {
     if (this.#signed !== chunk) this.writer(chunk)
-    return checkedEpoch(this.#signature[CHUNK_EPOCH / 4], this.#signature[CHUNK_EPOCH / 4 + 1])
+    return checkedEpoch(this.#signature[layout.CHUNK_EPOCH / 4], this.#signature[layout.CHUNK_EPOCH / 4 + 1])
   }
 
   /**
@@ -416,14 +392,14 @@ class FileRing implements Ring {
   }
 
   free(chunk: number, used: number): void {
-    writeSync(this.#fd, this.#zeros, 0, used, this.#offset(chunk))
-    this.#store(RING_STATES + chunk * 4, CHUNK_FREE)
-    this.#head[RING_STATES / 4 + chunk] = CHUNK_FREE
+    fs.writeSync(this.#fd, this.#zeros, 0, used, this.#offset(chunk))
+    this.#store(layout.RING_STATES + chunk * 4, layout.CHUNK_FREE)
+    this.#head[layout.RING_STATES / 4 + chunk] = layout.CHUNK_FREE
   }
 
   beat(): void {
     this.#heartbeat = (this.#heartbeat + 1) >>> 0
-    this.#store(RING_HEARTBEAT, this.#heartbeat)
+    this.#store(layout.RING_HEARTBEAT, this.#heartbeat)
   }
 
   sign(reader: RingReaderThread): void {
@@ -431,23 +407,23 @@ class FileRing implements Ring {
   }
 
   ended(): number {
-    return this.#head[RING_ENDED / 4]
+    return this.#head[layout.RING_ENDED / 4]
   }
 
   starving(): number {
-    return this.#head[RING_STARVING / 4]
+    return this.#head[layout.RING_STARVING / 4]
   }
 
   gaps(): number {
-    return this.#head[RING_GAPS / 4]
+    return this.#head[layout.RING_GAPS / 4]
   }
 
   close(): void {
-    closeSync(this.#fd)
+    fs.closeSync(this.#fd)
   }
 
   #offset(chunk: number): number {
-    return chunksOffset(this.chunkCount) + chunk * this.chunkBytes
+    return layout.chunksOffset(this.chunkCount) + chunk * this.chunkBytes
   }
 
   #read(into: Uint32Array, at: number, chunk: number, from: number, bytes: number): void {
@@ -456,21 +432,21 @@ class FileRing implements Ring {
 
   #store(offset: number, value: number): void {
     this.#word[0] = value
-    writeSync(this.#fd, this.#word, 0, 4, offset)
+    fs.writeSync(this.#fd, this.#word, 0, 4, offset)
   }
 }
 
 /** What lies beyond the end of a file that has become shorter is nothing. */
 function readWhole(fd: number, into: Uint32Array, at: number, bytes: number, from: number): void {
-  const read = readSync(fd, into, at, bytes, from)
+  const read = fs.readSync(fd, into, at, bytes, from)
   if (read < bytes) new Uint8Array(into.buffer, into.byteOffset + at + read, bytes - read).fill(0)
 }
 
 function signature(reader: RingReaderThread): [offset: number, value: number][] {
   return [
-    [RING_READER_THREAD, reader.thread],
-    [RING_READER_SINCE, reader.since >>> 0],
-    [RING_READER_PROCESS, reader.process], // last: without it the others mean nothing
+    [layout.RING_READER_THREAD, reader.thread],
+    [layout.RING_READER_SINCE, reader.since >>> 0],
+    [layout.RING_READER_PROCESS, reader.process], // last: without it the others mean nothing
   ]
 }
 

@@ -7,24 +7,12 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { enlarged } from '../base/enlarged.ts'
 import { THREAD_NUMBER_BITS } from './event-layout.ts'
 import { RING_BLOCKS, RING_CHUNK_BYTES, RING_CHUNK_COUNT, ringBytes } from './ring-layout.ts'
-import {
-  BLOCK_BYTES,
-  BLOCK_FREE,
-  BLOCK_OVER,
-  BLOCK_STATES_BYTES,
-  BLOCK_THREAD,
-  MOST_BLOCKS,
-  RECORD_BYTES,
-  RECORD_CALLS,
-  RECORD_EXECUTED,
-  RECORD_METHOD,
-  RECORD_PARENT,
-} from './tree-layout.ts'
+import * as layout from './tree-layout.ts'
 import type { TreeSink } from './tree-sink.ts'
 
-const WORDS = BLOCK_BYTES / 4
-const RECORDS = BLOCK_BYTES / RECORD_BYTES
-const RECORD_WORDS = RECORD_BYTES / 4
+const WORDS = layout.BLOCK_BYTES / 4
+const RECORDS = layout.BLOCK_BYTES / layout.RECORD_BYTES
+const RECORD_WORDS = layout.RECORD_BYTES / 4
 const TWO_32 = 2 ** 32
 /** Of the number of blocks, that there will be no more. */
 const NO_MORE = 0x8000_0000
@@ -35,7 +23,7 @@ const TOP = -1
 /** In place of a context: the record above the roots. */
 const ABOVE_ROOTS = -1
 /** Nothing that it writes is larger, so that a heartbeat is never far. */
-const MOST_WRITTEN = AT_ONCE * BLOCK_BYTES
+const MOST_WRITTEN = AT_ONCE * layout.BLOCK_BYTES
 
 /** Threads have found no block, and there will be no more. */
 export interface TreesFull {
@@ -50,9 +38,9 @@ export class TreeBlocks {
   /** Of the states in the file. */
   readonly #at: number
   #count: number
-  readonly #states = new Uint32Array(MOST_BLOCKS)
+  readonly #states = new Uint32Array(layout.MOST_BLOCKS)
   /** The same, after blocks have been read. */
-  readonly #laterStates = new Uint32Array(MOST_BLOCKS)
+  readonly #laterStates = new Uint32Array(layout.MOST_BLOCKS)
   readonly #word = new Uint32Array(1)
   #words = new Uint32Array(0)
   /** By record: its context, 0 for one that has not been placed; and its counts, as they were read last. */
@@ -97,7 +85,7 @@ export class TreeBlocks {
     let free = 0
     for (let block = 0; block < this.#count; block++) {
       if (block % AT_ONCE === 0) alive()
-      if (this.#states[block] === BLOCK_FREE) free++
+      if (this.#states[block] === layout.BLOCK_FREE) free++
       else this.#readBlock(block, sink)
     }
     const before = this.released
@@ -139,30 +127,37 @@ export class TreeBlocks {
         aliveAt = block + AT_ONCE
       }
       let end = block
-      while (end < this.#count && end < block + AT_ONCE && this.#states[end] !== BLOCK_FREE) end++
+      while (end < this.#count && end < block + AT_ONCE && this.#states[end] !== layout.BLOCK_FREE) end++
       if (end > block)
-        readWhole(this.#fd, this.#words, block * WORDS, (end - block) * BLOCK_BYTES, this.#blockAt(block))
+        readWhole(
+          this.#fd,
+          this.#words,
+          block * WORDS,
+          (end - block) * layout.BLOCK_BYTES,
+          this.#blockAt(block),
+        )
       block = Math.max(end, block + 1)
     }
   }
 
   #readBlock(block: number, sink: TreeSink): void {
     const words = this.#words
-    const thread = words[block * WORDS + BLOCK_THREAD / 4]
+    const thread = words[block * WORDS + layout.BLOCK_THREAD / 4]
     if (thread === 0 || thread >= 2 ** THREAD_NUMBER_BITS) return // not signed yet, or not by a thread
     for (let i = 1; i < RECORDS; i++) {
       const record = block * RECORDS + i
       const at = record * RECORD_WORDS
-      if (words[at + RECORD_METHOD / 4] === 0) return
-      const calls = words[at + RECORD_CALLS / 4] + words[at + RECORD_CALLS / 4 + 1] * TWO_32
-      const executed = words[at + RECORD_EXECUTED / 4] + words[at + RECORD_EXECUTED / 4 + 1] * TWO_32
+      if (words[at + layout.RECORD_METHOD / 4] === 0) return
+      const calls = words[at + layout.RECORD_CALLS / 4] + words[at + layout.RECORD_CALLS / 4 + 1] * TWO_32
+      const executed =
+        words[at + layout.RECORD_EXECUTED / 4] + words[at + layout.RECORD_EXECUTED / 4 + 1] * TWO_32
       const [more, moreExecuted] = [calls - this.#calls[record], executed - this.#executed[record]]
       if (more === 0 && moreExecuted === 0) continue
       const context = this.#place(record, thread, sink)
       if (context <= 0) continue
       this.#calls[record] = calls
       this.#executed[record] = executed
-      if (this.#contexts[words[at + RECORD_PARENT / 4]] !== ABOVE_ROOTS) this.calls += more
+      if (this.#contexts[words[at + layout.RECORD_PARENT / 4]] !== ABOVE_ROOTS) this.calls += more
       sink.addTo(thread, context, more, moreExecuted)
     }
   }
@@ -176,13 +171,13 @@ export class TreeBlocks {
     let context = 0
     for (let at = record; context === 0; ) {
       pending.push(at)
-      const method = words[at * RECORD_WORDS + RECORD_METHOD / 4] | 0
+      const method = words[at * RECORD_WORDS + layout.RECORD_METHOD / 4] | 0
       if (method === TOP) {
         this.#contexts[at] = context = ABOVE_ROOTS
         pending.pop()
         break
       }
-      const parent = words[at * RECORD_WORDS + RECORD_PARENT / 4]
+      const parent = words[at * RECORD_WORDS + layout.RECORD_PARENT / 4]
       if (
         method <= 0 ||
         parent === 0 ||
@@ -194,7 +189,7 @@ export class TreeBlocks {
       at = parent
     }
     for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-      const method = words[at * RECORD_WORDS + RECORD_METHOD / 4] | 0
+      const method = words[at * RECORD_WORDS + layout.RECORD_METHOD / 4] | 0
       context = sink.contextOf(thread, Math.max(0, context), method)
       this.#contexts[at] = context
     }
@@ -209,28 +204,29 @@ export class TreeBlocks {
   #release(alive: () => void): void {
     const words = this.#words
     const over: number[] = []
-    for (let block = 0; block < this.#count; block++) if (this.#states[block] === BLOCK_OVER) over.push(block)
+    for (let block = 0; block < this.#count; block++)
+      if (this.#states[block] === layout.BLOCK_OVER) over.push(block)
     if (over.length === 0) return
     readWhole(this.#fd, this.#laterStates, 0, this.#count * 4, this.#at)
     const notReadYet = new Set<number>()
     for (let block = 0; block < this.#count; block++) {
       const state = this.#states[block]
-      if (state === BLOCK_FREE && this.#laterStates[block] !== BLOCK_FREE)
+      if (state === layout.BLOCK_FREE && this.#laterStates[block] !== layout.BLOCK_FREE)
         notReadYet.add(this.#threadOf(block))
-      else if (state !== BLOCK_FREE && state !== BLOCK_OVER)
-        notReadYet.add(words[block * WORDS + BLOCK_THREAD / 4])
+      else if (state !== layout.BLOCK_FREE && state !== layout.BLOCK_OVER)
+        notReadYet.add(words[block * WORDS + layout.BLOCK_THREAD / 4])
     }
-    const zeros = new Uint8Array(BLOCK_BYTES)
+    const zeros = new Uint8Array(layout.BLOCK_BYTES)
     for (const [i, block] of over.entries()) {
       if (i % AT_ONCE === 0) alive()
-      if (notReadYet.has(words[block * WORDS + BLOCK_THREAD / 4])) continue
-      writeSync(this.#fd, zeros, 0, BLOCK_BYTES, this.#blockAt(block))
+      if (notReadYet.has(words[block * WORDS + layout.BLOCK_THREAD / 4])) continue
+      writeSync(this.#fd, zeros, 0, layout.BLOCK_BYTES, this.#blockAt(block))
       // Its next owner may have records elsewhere before a look finds that it is taken.
       words.fill(0, block * WORDS, (block + 1) * WORDS)
       this.#contexts.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#calls.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#executed.fill(0, block * RECORDS, (block + 1) * RECORDS)
-      this.#store(this.#at + block * 4, BLOCK_FREE)
+      this.#store(this.#at + block * 4, layout.BLOCK_FREE)
       this.released++
     }
   }
@@ -242,8 +238,8 @@ export class TreeBlocks {
    */
   #grow(alive: () => void): boolean {
     if (!this.#mayGrow) return false
-    const more = Math.min(Math.ceil(this.#count / 2), MOST_BLOCKS - this.#count)
-    const bytes = more * BLOCK_BYTES
+    const more = Math.min(Math.ceil(this.#count / 2), layout.MOST_BLOCKS - this.#count)
+    const bytes = more * layout.BLOCK_BYTES
     const zeros = new Uint8Array(Math.min(bytes, MOST_WRITTEN))
     try {
       const at = this.#blockAt(this.#count)
@@ -252,7 +248,7 @@ export class TreeBlocks {
         done += writeSync(this.#fd, zeros, 0, Math.min(zeros.length, bytes - done), at + done)
       }
       this.#count += more
-      this.#mayGrow = this.#count < MOST_BLOCKS
+      this.#mayGrow = this.#count < layout.MOST_BLOCKS
     } catch (error) {
       this.#mayGrow = false // threads that find no room say so: each such call of a root is a gap
       this.#growError = error instanceof Error && 'code' in error ? String(error.code) : String(error)
@@ -264,12 +260,12 @@ export class TreeBlocks {
   /** As it is in the file now. */
   #threadOf(block: number): number {
     this.#word[0] = 0
-    readWhole(this.#fd, this.#word, 0, 4, this.#blockAt(block) + BLOCK_THREAD)
+    readWhole(this.#fd, this.#word, 0, 4, this.#blockAt(block) + layout.BLOCK_THREAD)
     return this.#word[0]
   }
 
   #blockAt(block: number): number {
-    return this.#at + BLOCK_STATES_BYTES + block * BLOCK_BYTES
+    return this.#at + layout.BLOCK_STATES_BYTES + block * layout.BLOCK_BYTES
   }
 
   #store(at: number, value: number): void {

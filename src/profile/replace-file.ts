@@ -1,18 +1,7 @@
 // A file that is written whole or not at all.
 
 import type { Stats } from 'node:fs'
-import {
-  access,
-  constants,
-  type FileHandle,
-  lstat,
-  open,
-  readlink,
-  realpath,
-  rename,
-  stat,
-  unlink,
-} from 'node:fs/promises'
+import * as fsp from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { errorCode, PLANTED } from './errors.ts'
 import { removeLeftBehind, temporaryName } from './temporary-name.ts'
@@ -26,7 +15,10 @@ import { removeLeftBehind, temporaryName } from './temporary-name.ts'
  *
  * @throws the system's errors, and what `write` throws; the temporary file is gone then
  */
-export async function replaceFile(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+export async function replaceFile(
+  path: string,
+  write: (handle: fsp.FileHandle) => Promise<void>,
+): Promise<void> {
   const target = await targetOf(path)
   if (target.special) await writeSpecial(target, write)
   else await replace(target.path, write)
@@ -41,14 +33,14 @@ export async function replaceFile(path: string, write: (handle: FileHandle) => P
 export async function probeFile(path: string): Promise<boolean> {
   const target = await targetOf(path)
   if (target.special) {
-    await access(target.path, constants.W_OK)
+    await fsp.access(target.path, fsp.constants.W_OK)
     return true
   }
   await removeLeftBehind(target.path)
   const probe = join(dirname(target.path), temporaryName(basename(target.path)))
-  const handle = await open(probe, 'wx', 0o600)
+  const handle = await fsp.open(probe, 'wx', 0o600)
   await handle.close()
-  await unlink(probe)
+  await fsp.unlink(probe)
   return false
 }
 
@@ -76,42 +68,42 @@ async function targetOf(path: string): Promise<Target> {
   if (found === undefined) {
     // What `/dev/stdout` leads to, as `/proc/1/fd/pipe:[7]`, has no path that could be looked at.
     const isLed = resolve(path) !== end && !(await isShared(dirname(end)))
-    const there = isLed ? await ifThere(stat(path)) : undefined
+    const there = isLed ? await ifThere(fsp.stat(path)) : undefined
     if (there === undefined || there.isFile()) return { path: end, special: false, noFollow: 0 }
     return { path, special: true, noFollow: 0 }
   }
   if (found.isDirectory()) throw failure('EISDIR')
   if (found.isFile()) return { path: end, special: false, noFollow: 0 }
   await refusePlanted(found, dirname(end))
-  return { path: end, special: true, noFollow: constants.O_NOFOLLOW }
+  return { path: end, special: true, noFollow: fsp.constants.O_NOFOLLOW }
 }
 
 /** @returns and what there is, which is no link; undefined if there is nothing */
 async function endOfLinks(path: string): Promise<{ end: string; found: Stats | undefined }> {
   let end = path
   for (let links = 0; links < MOST_LINKS; links++) {
-    const found = await ifThere(lstat(end))
+    const found = await ifThere(fsp.lstat(end))
     if (found === undefined || !found.isSymbolicLink()) return { end, found }
-    const above = await realpath(dirname(end)) // what a relative link is relative to
+    const above = await fsp.realpath(dirname(end)) // what a relative link is relative to
     await refusePlanted(found, above)
-    end = resolve(above, await readlink(join(above, basename(end))))
+    end = resolve(above, await fsp.readlink(join(above, basename(end))))
   }
   throw failure('ELOOP')
 }
 
 /** As the kernel does if it has been told to. */
 async function refusePlanted({ uid }: Stats, directory: string): Promise<void> {
-  const above = await stat(directory)
+  const above = await fsp.stat(directory)
   if (isOpenToAll(above) && uid !== process.geteuid?.() && uid !== above.uid) throw failure(PLANTED)
 }
 
 async function isShared(directory: string): Promise<boolean> {
-  const above = await ifThere(stat(directory))
+  const above = await ifThere(fsp.stat(directory))
   return above !== undefined && isOpenToAll(above)
 }
 
 function isOpenToAll({ mode }: Stats): boolean {
-  return (mode & constants.S_IWOTH) !== 0 && (mode & STICKY) !== 0
+  return (mode & fsp.constants.S_IWOTH) !== 0 && (mode & STICKY) !== 0
 }
 
 async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {
@@ -129,9 +121,9 @@ function failure(code: string): Error {
 
 async function writeSpecial(
   { path, noFollow }: Target,
-  write: (handle: FileHandle) => Promise<void>,
+  write: (handle: fsp.FileHandle) => Promise<void>,
 ): Promise<void> {
-  const handle = await open(path, constants.O_WRONLY | noFollow)
+  const handle = await fsp.open(path, fsp.constants.O_WRONLY | noFollow)
   try {
     await write(handle)
   } finally {
@@ -139,21 +131,24 @@ async function writeSpecial(
   }
 }
 
-async function replace(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+async function replace(path: string, write: (handle: fsp.FileHandle) => Promise<void>): Promise<void> {
   await removeLeftBehind(path)
   const temporary = join(dirname(path), temporaryName(basename(path)))
-  const handle = await open(temporary, 'wx', 0o600)
+  const handle = await fsp.open(temporary, 'wx', 0o600)
   try {
     await writeAndSync(handle, write)
-    await rename(temporary, path)
+    await fsp.rename(temporary, path)
   } catch (error) {
-    await unlink(temporary).catch(() => {})
+    await fsp.unlink(temporary).catch(() => {})
     throw error
   }
   await syncDirectory(dirname(path))
 }
 
-async function writeAndSync(handle: FileHandle, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+async function writeAndSync(
+  handle: fsp.FileHandle,
+  write: (handle: fsp.FileHandle) => Promise<void>,
+): Promise<void> {
   try {
     await write(handle)
     await handle.sync()
@@ -162,10 +157,10 @@ async function writeAndSync(handle: FileHandle, write: (handle: FileHandle) => P
   }
 }
 
-/** Makes the rename last through a power failure; file systems that cannot are not an error. */
+/** Makes the fsp.rename last through a power failure; file systems that cannot are not an error. */
 async function syncDirectory(path: string): Promise<void> {
   try {
-    const handle = await open(path, 'r')
+    const handle = await fsp.open(path, 'r')
     try {
       await handle.sync()
     } finally {

@@ -4,16 +4,7 @@
 // The session directory's contents are unlinked as soon as both sides have them open, so nothing is
 // left behind however either side ends from then on.
 
-import {
-  closeSync,
-  constants,
-  fchownSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -201,7 +192,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
       )
       if (!woken) {
         if (asks && connection.target.hasJavaAgent === false) await refuseBusyBeforeFlush(connection)
-        const copy = isSeen ? null : readFileSync(built.path)
+        const copy = isSeen ? null : fs.readFileSync(built.path)
         if (copy !== null) acting(() => dir.put(AGENT, copy, owner))
         try {
           await loadAgent(connection, jar.path, withToken(launch, token))
@@ -281,7 +272,7 @@ export async function startDoor(): Promise<StartDoor> {
 async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartDoor> {
   // A command line can be read by everybody, a file in there cannot.
   const token = newToken()
-  writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
+  fs.writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
   const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
   return {
     option: `-javaagent:${jar.path}=${launchLine(jar, dir)}`,
@@ -291,7 +282,7 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
       // Not by inotify, of which a machine may have none left.
       let seen = 0
       const look = setInterval(() => {
-        const written = statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
+        const written = fs.statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
         if (written === seen) return
         seen = written
         const isTarget = isJvm(readTargetProcess(pid))
@@ -354,7 +345,8 @@ export function withToken(launch: string, token: string): string {
   return `${launch};token=${token}`
 }
 
-const LAUNCH_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
+const LAUNCH_FLAGS =
+  fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW
 
 /**
  * Wakes an agent that an earlier session left asleep in the JVM.
@@ -432,7 +424,7 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
     throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
   } finally {
     removeOurs(file, line, target)
-    closeSync(tmp)
+    fs.closeSync(tmp)
   }
 }
 
@@ -452,13 +444,13 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
     if (performance.now() > giveUp) throw new AlreadyAttached(target.pid)
     let file: number | undefined
     try {
-      file = actingAs(userToBe(target), () => openSync(path, LAUNCH_FLAGS, 0o600))
-      writeFileSync(file, line)
-      if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
+      file = actingAs(userToBe(target), () => fs.openSync(path, LAUNCH_FLAGS, 0o600))
+      fs.writeFileSync(file, line)
+      if (owner !== undefined) fs.fchownSync(file, owner.uid, owner.gid)
       return null
     } catch (problem) {
       const code = (problem as NodeJS.ErrnoException).code ?? String(problem)
-      if (file !== undefined) rmSync(path, { force: true })
+      if (file !== undefined) fs.rmSync(path, { force: true })
       else if (code === 'EEXIST') {
         const left = takeAway(path, target)
         if (left === null) continue
@@ -466,7 +458,7 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
       }
       return code
     } finally {
-      if (file !== undefined) closeSync(file)
+      if (file !== undefined) fs.closeSync(file)
     }
   }
 }
@@ -488,7 +480,7 @@ function takeAway(path: string, target: TargetProcess): string | null {
 /** The agent may have removed it, and another client have put its own there. */
 function removeOurs(file: string, line: string, target: TargetProcess): void {
   try {
-    if (launchFileHas(file, line, believedBy(target))) rmSync(file, { force: true })
+    if (launchFileHas(file, line, believedBy(target))) fs.rmSync(file, { force: true })
   } catch {
     // The agent has removed it, and somebody else has put something there; or nothing can be written there.
   }

@@ -15,27 +15,7 @@
 // what is in it, at any moment. So it is reached through a handle, files are made and given away without their names
 // being looked up twice, and what is not known is not removed.
 
-import {
-  accessSync,
-  chownSync,
-  closeSync,
-  constants,
-  existsSync,
-  fchownSync,
-  fstatSync,
-  linkSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { O_PATH, openBelow, openDirectory, readRegular } from '../../attach/regular-file.ts'
 import { isOurRoot, openTmp } from '../../attach/target-facts.ts'
@@ -181,7 +161,7 @@ function withHandle<T>(target: TargetProcess, path: string, work: (inside: strin
   try {
     return work(`/proc/self/fd/${handle}`)
   } finally {
-    closeSync(handle)
+    fs.closeSync(handle)
   }
 }
 
@@ -194,15 +174,15 @@ class Directory implements SessionDirectory {
     const user = target === null ? undefined : userToBe(target)
     const parent =
       target === null || isShared
-        ? openSync(path, O_PATH | constants.O_DIRECTORY)
+        ? fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY)
         : openBelow(target.root, path)
     try {
       const prefix = `/proc/self/fd/${parent}/jfluid-${pidNamespace()}-${process.pid}-`
-      const made = actingAs(user, () => mkdtempSync(prefix)) // 0700
+      const made = actingAs(user, () => fs.mkdtempSync(prefix)) // 0700
       // In a root that is not ours its root may be who we are.
       return new Directory(path, parent, basename(made), !isShared || user !== undefined)
     } catch (problem) {
-      closeSync(parent)
+      fs.closeSync(parent)
       throw problem
     }
   }
@@ -225,25 +205,25 @@ class Directory implements SessionDirectory {
   giveTo({ uid, gid }: Owner): void {
     // The files first: they are ours alone until the directory is not. It may be the target's from the beginning, where root has been that
     // user to make it: what else has that name, as a link to a file of ours that is elsewhere, is not given away.
-    for (const name of readdirSync(this.inside)) {
+    for (const name of fs.readdirSync(this.inside)) {
       if (FILES.includes(name)) giveFile(join(this.inside, name), uid, gid)
     }
     this.isGiven = true
-    chownSync(this.inside, uid, gid)
+    fs.chownSync(this.inside, uid, gid)
   }
 
   put(name: string, bytes: Uint8Array, owner: Owner | undefined): void {
     const path = join(this.inside, name)
     let file: number | undefined
     try {
-      file = openSync(path, NEW_FILE, 0o600)
-      writeFileSync(file, bytes)
-      if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
+      file = fs.openSync(path, NEW_FILE, 0o600)
+      fs.writeFileSync(file, bytes)
+      if (owner !== undefined) fs.fchownSync(file, owner.uid, owner.gid)
     } catch (cause) {
-      if (file !== undefined) rmSync(path, { force: true })
+      if (file !== undefined) fs.rmSync(path, { force: true })
       throw new NoMeetingPlace([`${this.path}: ${(cause as NodeJS.ErrnoException).code}`], { cause })
     } finally {
-      if (file !== undefined) closeSync(file)
+      if (file !== undefined) fs.closeSync(file)
     }
   }
 
@@ -252,22 +232,22 @@ class Directory implements SessionDirectory {
     this.#isRemoved = true
     if (this.isGiven) emptyKnown(this.inside)
     else empty(this.inside)
-    closeSync(this.#handle)
+    fs.closeSync(this.#handle)
     removeEmpty(`/proc/self/fd/${this.parent}/${basename(this.path)}`)
-    closeSync(this.parent)
+    fs.closeSync(this.parent)
   }
 }
 
-const NEW_FILE = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW
+const NEW_FILE = fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW
 
 /** As it is when it is looked at: nothing that takes its place, and none that has another name as well. */
 function giveFile(path: string, uid: number, gid: number): void {
-  const handle = openSync(path, O_PATH | constants.O_NOFOLLOW)
+  const handle = fs.openSync(path, O_PATH | fs.constants.O_NOFOLLOW)
   try {
-    const { nlink } = fstatSync(handle)
-    if (nlink === 1) chownSync(`/proc/self/fd/${handle}`, uid, gid)
+    const { nlink } = fs.fstatSync(handle)
+    if (nlink === 1) fs.chownSync(`/proc/self/fd/${handle}`, uid, gid)
   } finally {
-    closeSync(handle)
+    fs.closeSync(handle)
   }
 }
 
@@ -275,7 +255,7 @@ function giveFile(path: string, uid: number, gid: number): void {
 function emptyKnown(inside: string): void {
   for (const name of FILES) {
     try {
-      unlinkSync(join(inside, name))
+      fs.unlinkSync(join(inside, name))
     } catch {
       // None there, or no file: that user's own.
     }
@@ -287,10 +267,10 @@ function emptyKnown(inside: string): void {
  * link, as `rmSync` does not: who shares our directories and is root, too, in a container, may have names lead elsewhere at any moment.
  */
 function empty(inside: string, depth = 0): void {
-  for (const name of readdirSync(inside)) {
+  for (const name of fs.readdirSync(inside)) {
     const path = join(inside, name)
     try {
-      unlinkSync(path)
+      fs.unlinkSync(path)
     } catch {
       if (depth < DEEPEST && withDirectory(path, (handle) => empty(handle, depth + 1))) removeEmpty(path)
     }
@@ -308,14 +288,14 @@ function withDirectory(path: string, work: (inside: string) => void): boolean {
   try {
     work(`/proc/self/fd/${handle}`)
   } finally {
-    closeSync(handle)
+    fs.closeSync(handle)
   }
   return true
 }
 
 function removeEmpty(path: string): void {
   try {
-    rmdirSync(path)
+    fs.rmdirSync(path)
   } catch {
     // Gone, or something else is in it: that user's own.
   }
@@ -336,7 +316,7 @@ export function meetingPlace(
 
 export function isWritable(directory: string): boolean {
   try {
-    accessSync(directory, constants.W_OK)
+    fs.accessSync(directory, fs.constants.W_OK)
     return true
   } catch {
     return false
@@ -346,10 +326,10 @@ export function isWritable(directory: string): boolean {
 /** @param path as both sides write it */
 function bothSee(target: TargetProcess | null, path: string): boolean {
   try {
-    const ours = statSync(path)
+    const ours = fs.statSync(path)
     if (target === null || target.root === '') return ours.isDirectory()
     const isSame = (at: string): boolean => {
-      const theirs = statSync(at)
+      const theirs = fs.statSync(at)
       return ours.dev === theirs.dev && ours.ino === theirs.ino
     }
     // In our own root /tmp may be a link.
@@ -373,7 +353,7 @@ export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMP
   for (const parent of places) {
     for (const name of namesIn(parent) ?? []) {
       const [, itsNamespace, pid] = DIRECTORY.exec(name) ?? []
-      if (pid !== undefined && itsNamespace === namespace && !existsSync(`/proc/${pid}`)) {
+      if (pid !== undefined && itsNamespace === namespace && !fs.existsSync(`/proc/${pid}`)) {
         const path = join(parent, name)
         removeLeft(path, root === '')
         if (!isThere(path)) removed.push(path)
@@ -401,7 +381,7 @@ export function removeLeftoversIn(target: TargetProcess): string[] {
 }
 
 function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  return fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 /**
@@ -415,10 +395,10 @@ function removeLeft(path: string, isOurRoot: boolean): void {
     try {
       const inside = `/proc/self/fd/${handle}`
       if (isThere(join(inside, AGENT)) && isNamedByProcess(path)) return
-      if (isOurRoot && fstatSync(handle).uid === process.geteuid?.()) empty(inside)
+      if (isOurRoot && fs.fstatSync(handle).uid === process.geteuid?.()) empty(inside)
       else emptyKnown(inside)
     } finally {
-      closeSync(handle)
+      fs.closeSync(handle)
     }
     removeEmpty(path)
   } catch {
@@ -430,7 +410,7 @@ function removeLeft(path: string, isOurRoot: boolean): void {
 export function isNamedByProcess(path: string): boolean {
   const name = basename(path)
   const names = (pid: string, file: string): boolean => {
-    return ifVisible(() => readFileSync(`/proc/${pid}/${file}`).includes(name)) ?? false
+    return ifVisible(() => fs.readFileSync(`/proc/${pid}/${file}`).includes(name)) ?? false
   }
   return (namesIn('/proc') ?? []).some(
     (pid) => /^\d+$/.test(pid) && (names(pid, 'cmdline') || names(pid, 'environ')),
@@ -445,10 +425,10 @@ export function isNamedByProcess(path: string): boolean {
 function removeIfStale(launchFile: string, root: string): boolean {
   try {
     const self = process.geteuid!()
-    const owner = self === 0 ? lstatSync(launchFile).uid : self
+    const owner = self === 0 ? fs.lstatSync(launchFile).uid : self
     const { dir, isFresh } = readLaunchFile(launchFile, [owner])
-    const isStale = dir === undefined ? owner === self && !isFresh : !existsSync(`${root}${dir}`)
-    if (isStale) unlinkSync(launchFile)
+    const isStale = dir === undefined ? owner === self && !isFresh : !fs.existsSync(`${root}${dir}`)
+    if (isStale) fs.unlinkSync(launchFile)
     return isStale
   } catch {
     return false // another user's, or gone already
@@ -468,7 +448,7 @@ interface LaunchFile {
  * @throws if there is none, or it is another user's
  */
 function readLaunchFile(launchFile: string, believed: readonly number[]): LaunchFile {
-  const { uid: owner, mtimeMs } = lstatSync(launchFile)
+  const { uid: owner, mtimeMs } = fs.lstatSync(launchFile)
   if (!believed.includes(owner)) throw new Error(`${launchFile} is of user ${owner}`)
   const line = readRegular(launchFile, { owner, mostBytes: LAUNCH_BYTES })?.toString('utf8') ?? ''
   const age = Date.now() - mtimeMs
@@ -500,7 +480,7 @@ export function isLaunchFileInUse(launchFile: string, believed: number[], root: 
     const { dir, isFresh } = readLaunchFile(launchFile, believed)
     if (dir === undefined) return isFresh
     const [, namespace, pid] = DIRECTORY.exec(basename(dir)) ?? []
-    return existsSync(`${root}${dir}`) && (namespace !== pidNamespace() || existsSync(`/proc/${pid}`))
+    return fs.existsSync(`${root}${dir}`) && (namespace !== pidNamespace() || fs.existsSync(`/proc/${pid}`))
   } catch {
     return false // there is none, or it is another user's
   }
@@ -513,11 +493,11 @@ export function isLaunchFileInUse(launchFile: string, believed: number[], root: 
  */
 export function removeLaunchFile(launchFile: string, believed: number[], root: string): void {
   const taken = `${launchFile}-${process.pid}`
-  renameSync(launchFile, taken)
+  fs.renameSync(launchFile, taken)
   try {
-    if (isLaunchFileInUse(taken, believed, root)) linkSync(taken, launchFile)
+    if (isLaunchFileInUse(taken, believed, root)) fs.linkSync(taken, launchFile)
   } finally {
-    rmSync(taken, { force: true })
+    fs.rmSync(taken, { force: true })
   }
 }
 
@@ -527,8 +507,8 @@ export function removeTriggers(target: TargetProcess): void {
   const remove = (dir: string): void => {
     const trigger = join(dir, `.attach_pid${nsPid}`)
     try {
-      const found = lstatSync(trigger)
-      if (found.isFile() && found.size === 0) unlinkSync(trigger)
+      const found = fs.lstatSync(trigger)
+      if (found.isFile() && found.size === 0) fs.unlinkSync(trigger)
     } catch {
       // None there, as it should be, or not ours to see.
     }
@@ -539,7 +519,7 @@ export function removeTriggers(target: TargetProcess): void {
     try {
       remove(`/proc/self/fd/${tmp}`)
     } finally {
-      closeSync(tmp)
+      fs.closeSync(tmp)
     }
   } catch {
     // It has none, or it is not ours to enter.

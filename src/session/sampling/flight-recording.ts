@@ -6,17 +6,7 @@
 // another before; so that of a client that was killed does not stay. A new file is also when the JVM is asked who else
 // records, and whether ours still runs.
 
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmdirSync,
-  rmSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemProperties } from '../../attach/command.ts'
@@ -201,15 +191,15 @@ export class FlightRecording implements Sampler {
   #open({ target }: AttachConnection, repository: string): void {
     try {
       this.#owner = target.euid
-      this.#parent = openSync(`${target.root}${dirname(repository)}`, O_PATH | constants.O_DIRECTORY)
+      this.#parent = fs.openSync(`${target.root}${dirname(repository)}`, O_PATH | fs.constants.O_DIRECTORY)
       this.#path = `/proc/self/fd/${this.#parent}/${basename(repository)}`
       this.#repository = openDirectory(this.#path)
       this.#directory = `/proc/self/fd/${this.#repository}`
-      if (fstatSync(this.#repository).uid !== target.euid) {
+      if (fs.fstatSync(this.#repository).uid !== target.euid) {
         throw new BadRecording(`${repository} is not the directory of uid ${target.euid}`)
       }
       // The JVM makes it as its umask says, mostly for all to read.
-      if (this.#isOurs) chmodSync(this.#directory, OWNER_ONLY)
+      if (this.#isOurs) fs.chmodSync(this.#directory, OWNER_ONLY)
     } catch (error) {
       throw unreadable(repository, error)
     }
@@ -291,7 +281,7 @@ export class FlightRecording implements Sampler {
       } finally {
         if (isOver) {
           this.#rotated = true
-          closeSync(open.file)
+          fs.closeSync(open.file)
           this.#chunks.splice(this.#chunks.indexOf(open), 1)
         }
       }
@@ -310,7 +300,7 @@ export class FlightRecording implements Sampler {
     const descriptor = file
     const read = (offset: number, length: number): Buffer => {
       const bytes = Buffer.allocUnsafe(length)
-      return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset))
+      return bytes.subarray(0, fs.readSync(descriptor, bytes, 0, length, offset))
     }
     this.#chunks.push({ file: descriptor, chunk: new Chunk(read), paths: new Map(), ids: new Map() })
   }
@@ -389,8 +379,8 @@ export class FlightRecording implements Sampler {
         this.#removeRepository()
       }
     } finally {
-      for (const { file } of this.#chunks.splice(0)) closeSync(file)
-      for (const handle of [this.#parent, this.#repository]) if (handle !== null) closeSync(handle)
+      for (const { file } of this.#chunks.splice(0)) fs.closeSync(file)
+      for (const handle of [this.#parent, this.#repository]) if (handle !== null) fs.closeSync(handle)
       this.#parent = this.#repository = null
     }
   }
@@ -399,8 +389,8 @@ export class FlightRecording implements Sampler {
   #removeRepository(): void {
     if (!this.#isOurs || this.#directory === '' || this.#others.size > 0) return
     try {
-      for (const name of recordingsIn(this.#directory)) rmSync(join(this.#directory, name))
-      rmdirSync(this.#path)
+      for (const name of recordingsIn(this.#directory)) fs.rmSync(join(this.#directory, name))
+      fs.rmdirSync(this.#path)
     } catch {
       // The JVM has removed it itself, or it is not ours to remove.
     }
@@ -437,7 +427,8 @@ export class FlightRecording implements Sampler {
 /** Names of files, in the order in which they were begun; none where the JVM has removed the directory. */
 function recordingsIn(directory: string): string[] {
   try {
-    return readdirSync(directory)
+    return fs
+      .readdirSync(directory)
       .filter((name) => name.endsWith('.jfr'))
       .sort()
   } catch (error) {
