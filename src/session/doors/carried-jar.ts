@@ -3,13 +3,7 @@
 // (CarriedJars.java).
 
 import { readFileSync } from 'node:fs'
-import {
-  type ArrayId,
-  type ArrayTypeId,
-  granted,
-  type JdwpTarget,
-  type ObjectId,
-} from '../../jdwp-client/index.ts'
+import * as jdwp from '../../jdwp-client/index.ts'
 import { type DebuggerCalls, NULL, objectIn, ThrownInTarget } from './debugger-calls.ts'
 
 /** Of one packet. */
@@ -30,11 +24,11 @@ export class CarriedJar {
     private readonly calls: DebuggerCalls,
     /** As the JVM calls it. */
     readonly path: string,
-    private readonly file: ObjectId,
+    private readonly file: jdwp.ObjectId,
   ) {}
 
   /** The agent in the JVM's heap: what no thread has to stand for. @throws ThrownInTarget if it has no room there */
-  static async bytesInto(jvm: JdwpTarget, calls: DebuggerCalls, jar: string): Promise<ArrayId> {
+  static async bytesInto(jvm: jdwp.JdwpTarget, calls: DebuggerCalls, jar: string): Promise<jdwp.ArrayId> {
     await calls.foresee(
       [FILES, FILE, STREAM, 'java.lang.Object', 'java.lang.Class'],
       [PREFIX, '.jar', ATTRIBUTES],
@@ -47,14 +41,14 @@ export class CarriedJar {
       const part = bytes.subarray(at, at + PART_BYTES)
       const values = new Int8Array(part.buffer, part.byteOffset, part.length)
       const set = jvm.arrayReference.setValues(array, at, { tag: 'BYTE', values })
-      parts.push(set.then((result) => granted(result, 'the agent')))
+      parts.push(set.then((result) => jdwp.granted(result, 'the agent')))
     }
     await Promise.all(parts)
     return array
   }
 
   /** @throws ThrownInTarget if the JVM has no room for it */
-  static async into(jvm: JdwpTarget, calls: DebuggerCalls, bytes: ArrayId): Promise<CarriedJar> {
+  static async into(jvm: jdwp.JdwpTarget, calls: DebuggerCalls, bytes: jdwp.ArrayId): Promise<CarriedJar> {
     const files = await calls.neededClass(FILES)
     const attributes = await newArray(jvm, calls, ATTRIBUTES, 0)
     const made = await calls.staticOf(files, CREATE, [
@@ -89,7 +83,7 @@ export class CarriedJar {
     }
   }
 
-  async #write(array: ArrayId): Promise<void> {
+  async #write(array: jdwp.ArrayId): Promise<void> {
     const calls = this.calls
     const type = await calls.neededClass(STREAM)
     const stream = await calls.create(type, '(Ljava/lang/String;)V', [await calls.string(this.path)])
@@ -109,11 +103,11 @@ const TO_STRING = 'toString()Ljava/lang/String;'
 
 /** @param name  as Class.forName has it */
 async function newArray(
-  jvm: JdwpTarget,
+  jvm: jdwp.JdwpTarget,
   calls: DebuggerCalls,
   name: string,
   length: number,
-): Promise<ArrayId> {
+): Promise<jdwp.ArrayId> {
   const there = await arrayOf(jvm, calls, name, length)
   if (there !== null) return there
   const forName = 'forName(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;'
@@ -126,17 +120,17 @@ async function newArray(
 
 /** @returns null if the boot loader has no such class yet */
 async function arrayOf(
-  jvm: JdwpTarget,
+  jvm: jdwp.JdwpTarget,
   calls: DebuggerCalls,
   name: string,
   length: number,
-): Promise<ArrayId | null> {
+): Promise<jdwp.ArrayId | null> {
   const signature = name.replaceAll('.', '/')
-  const types = granted(await jvm.virtualMachine.classesBySignature(signature), name)
+  const types = jdwp.granted(await jvm.virtualMachine.classesBySignature(signature), name)
   for (const { id, kind } of types) {
     const loader = await jvm.referenceType.classLoader(id)
     if (kind !== 'ARRAY' || !loader.ok || loader.value !== null) continue
-    const array = granted(await jvm.arrayType.newInstance(id as ArrayTypeId, length), 'an array')
+    const array = jdwp.granted(await jvm.arrayType.newInstance(id as jdwp.ArrayTypeId, length), 'an array')
     calls.keep(array)
     return array
   }

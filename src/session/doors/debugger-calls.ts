@@ -7,17 +7,7 @@
 // needed is asked before (`foresee`).
 
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
-import {
-  type ClassId,
-  granted,
-  type Invoked,
-  type JdwpTarget,
-  type ObjectId,
-  type Result,
-  type ThreadId,
-  type TypeId,
-  type Value,
-} from '../../jdwp-client/index.ts'
+import * as jdwp from '../../jdwp-client/index.ts'
 
 /** The agent reads its jar and defines a hundred classes. */
 const CALL_MS = 10_000
@@ -39,28 +29,29 @@ export class ThrownInTarget extends JfluidError {
 /** Of a class (JDWP, ClassStatus). */
 const INITIALIZED = 4
 
-export const NULL: Value = { tag: 'OBJECT', id: null }
+export const NULL: jdwp.Value = { tag: 'OBJECT', id: null }
 
-type Methods = Awaited<ReturnType<JdwpTarget['referenceType']['methods']>> extends Result<infer T> ? T : never
+type Methods =
+  Awaited<ReturnType<jdwp.JdwpTarget['referenceType']['methods']>> extends jdwp.Result<infer T> ? T : never
 
 /** The object that a value is; null if it is none. */
-export const objectIn = (value: Value | undefined): ObjectId | null =>
+export const objectIn = (value: jdwp.Value | undefined): jdwp.ObjectId | null =>
   value !== undefined && 'id' in value ? value.id : null
 
 const signatureOf = (name: string): string => `L${name.replaceAll('.', '/')};`
 
 export class DebuggerCalls {
-  #standing: ThreadId | undefined
-  readonly #strings = new Map<string, Promise<Value>>()
-  readonly #methods = new Map<TypeId, Promise<Result<Methods>>>()
-  readonly #loaded = new Map<string, ClassId>()
+  #standing: jdwp.ThreadId | undefined
+  readonly #strings = new Map<string, Promise<jdwp.Value>>()
+  readonly #methods = new Map<jdwp.TypeId, Promise<jdwp.Result<Methods>>>()
+  readonly #loaded = new Map<string, jdwp.ClassId>()
   readonly #ready = new Set<string>()
   readonly #absent = new Set<string>()
 
-  constructor(private readonly jvm: JdwpTarget) {}
+  constructor(private readonly jvm: jdwp.JdwpTarget) {}
 
   /** From now on that thread runs methods. */
-  standsIn(thread: ThreadId): void {
+  standsIn(thread: jdwp.ThreadId): void {
     this.#standing = thread
   }
 
@@ -74,12 +65,12 @@ export class DebuggerCalls {
     await Promise.all([...classes.map(known), ...texts.map((text) => this.string(text))])
   }
 
-  get #thread(): ThreadId {
+  get #thread(): jdwp.ThreadId {
     if (this.#standing === undefined) throw new Error('no thread stands')
     return this.#standing
   }
 
-  string(text: string): Promise<Value> {
+  string(text: string): Promise<jdwp.Value> {
     const before = this.#strings.get(text)
     if (before !== undefined) return before
     const made = this.#string(text)
@@ -87,14 +78,14 @@ export class DebuggerCalls {
     return made
   }
 
-  async #string(text: string): Promise<Value> {
-    const id = granted(await this.jvm.virtualMachine.createString(text), 'a string')
+  async #string(text: string): Promise<jdwp.Value> {
+    const id = jdwp.granted(await this.jvm.virtualMachine.createString(text), 'a string')
     this.keep(id)
     return { tag: 'STRING', id }
   }
 
   /** From collection. Not waited for: the JVM carries out commands in their order, and the next one tells of a connection that is lost. */
-  keep(object: ObjectId): void {
+  keep(object: jdwp.ObjectId): void {
     void this.jvm.objectReference.disableCollection(object).catch(() => {})
   }
 
@@ -103,7 +94,7 @@ export class DebuggerCalls {
    *
    * @returns null if there is none of the name, or its module is not there
    */
-  async bootClass(name: string): Promise<ClassId | null> {
+  async bootClass(name: string): Promise<jdwp.ClassId | null> {
     const signature = signatureOf(name)
     const before = this.#absent.has(signature) ? null : await this.loaded(signature)
     if (before !== null && this.#ready.has(signature)) return before
@@ -124,17 +115,17 @@ export class DebuggerCalls {
   }
 
   /** The same, which must be there. @param what  cannot be carried out without it */
-  async neededClass(name: string, what = name): Promise<ClassId> {
+  async neededClass(name: string, what = name): Promise<jdwp.ClassId> {
     const type = await this.bootClass(name)
     if (type === null) throw new ThrownInTarget(what, 'there is no such class')
     return type
   }
 
   /** The class that the boot loader has of the name; null if none is loaded. @param isCertain  it has one */
-  async loaded(signature: string, isCertain = false): Promise<ClassId | null> {
+  async loaded(signature: string, isCertain = false): Promise<jdwp.ClassId | null> {
     const before = this.#loaded.get(signature)
     if (before !== undefined) return before
-    const types = granted(await this.jvm.virtualMachine.classesBySignature(signature), signature)
+    const types = jdwp.granted(await this.jvm.virtualMachine.classesBySignature(signature), signature)
     for (const type of types) {
       const loader =
         isCertain && types.length === 1 ? null : await this.jvm.referenceType.classLoader(type.id)
@@ -153,21 +144,25 @@ export class DebuggerCalls {
    * @param method  name and descriptor
    * @throws ThrownInTarget
    */
-  async static(type: string, method: string, args: readonly Value[] = []): Promise<Value> {
+  async static(type: string, method: string, args: readonly jdwp.Value[] = []): Promise<jdwp.Value> {
     const id = await this.loaded(type)
     if (id === null) throw new Error(`${type} is not loaded`)
     return await this.staticOf(id, method, args)
   }
 
-  async staticOf(type: ClassId, method: string, args: readonly Value[] = []): Promise<Value> {
+  async staticOf(type: jdwp.ClassId, method: string, args: readonly jdwp.Value[] = []): Promise<jdwp.Value> {
     const invocation = await this.#invocation(type, method, args)
     return await this.#value(method, await this.jvm.classType.invokeMethod(type, invocation, ALONE))
   }
 
   /** A new object, whose constructor has run. @param descriptor  of the constructor */
-  async create(type: ClassId, descriptor: string, args: readonly Value[] = []): Promise<ObjectId> {
+  async create(
+    type: jdwp.ClassId,
+    descriptor: string,
+    args: readonly jdwp.Value[] = [],
+  ): Promise<jdwp.ObjectId> {
     const invocation = await this.#invocation(type, `<init>${descriptor}`, args)
-    const { object, exception } = granted(
+    const { object, exception } = jdwp.granted(
       await this.jvm.classType.newInstance(type, invocation, ALONE),
       'to make an object',
     )
@@ -181,7 +176,12 @@ export class DebuggerCalls {
   }
 
   /** @param type  which declares the method */
-  async of(object: ObjectId, type: TypeId, method: string, args: readonly Value[] = []): Promise<Value> {
+  async of(
+    object: jdwp.ObjectId,
+    type: jdwp.TypeId,
+    method: string,
+    args: readonly jdwp.Value[] = [],
+  ): Promise<jdwp.Value> {
     const invocation = await this.#invocation(type, method, args)
     return await this.#value(
       method,
@@ -190,21 +190,21 @@ export class DebuggerCalls {
   }
 
   /** Of a String; null for null. */
-  async text(value: Value): Promise<string | null> {
+  async text(value: jdwp.Value): Promise<string | null> {
     if (value.tag !== 'STRING' || value.id === null) return null
-    return granted(await this.jvm.stringReference.value(value.id), 'a string')
+    return jdwp.granted(await this.jvm.stringReference.value(value.id), 'a string')
   }
 
-  async #invocation(type: TypeId, method: string, args: readonly Value[]) {
+  async #invocation(type: jdwp.TypeId, method: string, args: readonly jdwp.Value[]) {
     const thread = this.#thread
-    const methods = granted(await this.methodsOf(type), `methods with ${method}`)
+    const methods = jdwp.granted(await this.methodsOf(type), `methods with ${method}`)
     const found = methods.find(({ name, descriptor }) => `${name}${descriptor}` === method)
     if (found === undefined) throw new ThrownInTarget(method, 'there is no such method')
     return { thread, method: found.id, arguments: args }
   }
 
   /** Its methods; asked once. */
-  methodsOf(type: TypeId): Promise<Result<Methods>> {
+  methodsOf(type: jdwp.TypeId): Promise<jdwp.Result<Methods>> {
     const before = this.#methods.get(type)
     if (before !== undefined) return before
     const asked = this.jvm.referenceType.methods(type)
@@ -212,8 +212,8 @@ export class DebuggerCalls {
     return asked
   }
 
-  async #value(what: string, result: Result<Invoked>): Promise<Value> {
-    const { value, exception } = granted(result, `to run ${what}`)
+  async #value(what: string, result: jdwp.Result<jdwp.Invoked>): Promise<jdwp.Value> {
+    const { value, exception } = jdwp.granted(result, `to run ${what}`)
     if (exception === null) {
       const object = objectIn(value)
       if (object !== null) this.keep(object)
@@ -222,7 +222,7 @@ export class DebuggerCalls {
     throw new ThrownInTarget(what.replace(/\(.*/, '()'), await this.#described(exception.id))
   }
 
-  async #described(thrown: ObjectId): Promise<string> {
+  async #described(thrown: jdwp.ObjectId): Promise<string> {
     const throwable = await this.loaded('Ljava/lang/Throwable;')
     if (throwable === null) return 'an exception'
     try {
@@ -242,20 +242,20 @@ const SYSTEM = 'Ljava/lang/System;'
 const FIELD = 'security'
 
 /** @returns the name of its class; null if there is none */
-export async function securityManager(jvm: JdwpTarget): Promise<string | null> {
-  for (const { id } of granted(await jvm.virtualMachine.classesBySignature(SYSTEM), SYSTEM)) {
-    const fields = granted(await jvm.referenceType.fields(id), `fields of ${SYSTEM}`)
+export async function securityManager(jvm: jdwp.JdwpTarget): Promise<string | null> {
+  for (const { id } of jdwp.granted(await jvm.virtualMachine.classesBySignature(SYSTEM), SYSTEM)) {
+    const fields = jdwp.granted(await jvm.referenceType.fields(id), `fields of ${SYSTEM}`)
     const field = fields.find(({ name }) => name === FIELD)
     if (field === undefined) continue
-    const [value] = granted(await jvm.referenceType.getValues(id, [field.id]), 'its security manager')
+    const [value] = jdwp.granted(await jvm.referenceType.getValues(id, [field.id]), 'its security manager')
     const manager = objectIn(value)
     if (manager !== null) return await classOf(jvm, manager)
   }
   return null
 }
 
-async function classOf(jvm: JdwpTarget, object: ObjectId): Promise<string> {
-  const type = granted(await jvm.objectReference.referenceType(object), 'its security manager')
-  const signature = granted(await jvm.referenceType.signature(type.id), 'its security manager')
+async function classOf(jvm: jdwp.JdwpTarget, object: jdwp.ObjectId): Promise<string> {
+  const type = jdwp.granted(await jvm.objectReference.referenceType(object), 'its security manager')
+  const signature = jdwp.granted(await jvm.referenceType.signature(type.id), 'its security manager')
   return signature.slice(1, -1).replaceAll('/', '.')
 }

@@ -6,17 +6,7 @@ import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '..
 import { isJdkName } from '../../base/jdk-names.ts'
 import { ClassFormatProblem } from '../../classfile/class-file.ts'
 import { type MethodParts, rebuildClass } from '../../classfile/rebuilt.ts'
-import {
-  type ClassId,
-  type ClassLoaderId,
-  granted,
-  type JdwpTarget,
-  type LoadedType,
-  type Result,
-  STATUS_ERROR,
-  STATUS_INITIALIZED,
-  type TypeId,
-} from '../../jdwp-client/index.ts'
+import * as jdwp from '../../jdwp-client/index.ts'
 
 /** Commands under way at a time. */
 const AT_ONCE = 256
@@ -27,7 +17,7 @@ const PLATFORM_LOADER = 'Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;'
 /** `fix/A$$Lambda+0x0000…`, before JDK 21 with a number before the plus. */
 const LAMBDA = /\$\$Lambda(?:\$\d+)?\+.*$/
 
-type Loaded = LoadedType & { readonly id: TypeId; readonly kind: 'CLASS' | 'INTERFACE' }
+type Loaded = jdwp.LoadedType & { readonly id: jdwp.TypeId; readonly kind: 'CLASS' | 'INTERFACE' }
 
 interface Loader {
   readonly id: number
@@ -39,15 +29,15 @@ const BOOT: Promise<Loader> = Promise.resolve({ id: 0, isPlatform: false })
 export class DebuggerClasses {
   readonly #types = new Map<number, Loaded>()
   readonly #infos = new Map<number, ClassInfo>()
-  readonly #loaders = new Map<ClassLoaderId, Promise<Loader>>()
+  readonly #loaders = new Map<jdwp.ClassLoaderId, Promise<Loader>>()
 
-  constructor(private readonly jvm: JdwpTarget) {}
+  constructor(private readonly jvm: jdwp.JdwpTarget) {}
 
   /** All that are loaded, arrays left out. @param onRead  told how many have been read, now and then */
   async loaded(onRead: (read: number, of: number) => void = () => {}): Promise<ClassInfo[]> {
-    const all = granted(await this.jvm.virtualMachine.allClasses(), 'its classes')
+    const all = jdwp.granted(await this.jvm.virtualMachine.allClasses(), 'its classes')
     const types = all.filter((it): it is Loaded => it.kind !== 'ARRAY')
-    const idOf = new Map<TypeId, number>()
+    const idOf = new Map<jdwp.TypeId, number>()
     for (const type of types) {
       const id = idOf.size + 1
       idOf.set(type.id, id)
@@ -70,24 +60,25 @@ export class DebuggerClasses {
     return files
   }
 
-  async #info(type: Loaded, idOf: ReadonlyMap<TypeId, number>): Promise<ClassInfo> {
+  async #info(type: Loaded, idOf: ReadonlyMap<jdwp.TypeId, number>): Promise<ClassInfo> {
     const { referenceType, classType } = this.jvm
     const [modifiers, loader, above, interfaces] = await Promise.all([
       referenceType.modifiers(type.id),
       referenceType.classLoader(type.id),
-      type.kind === 'CLASS' ? classType.superclass(type.id as ClassId) : none,
+      type.kind === 'CLASS' ? classType.superclass(type.id as jdwp.ClassId) : none,
       referenceType.interfaces(type.id),
     ])
     const { id: loaderId, isPlatform } = await this.#loader(valueOr(loader, null))
     const text = type.signature.slice(1, -1)
     const isHidden = text.includes('.')
     const name = text.replace('.', '+')
-    const isStarted = (type.status & (STATUS_INITIALIZED | STATUS_ERROR)) === STATUS_INITIALIZED
+    const isStarted =
+      (type.status & (jdwp.STATUS_INITIALIZED | jdwp.STATUS_ERROR)) === jdwp.STATUS_INITIALIZED
     // Modules of the JDK that the application's loader has are known by their names only.
     const isJdk = loaderId === 0 || isPlatform || isJdkName(name)
     return {
       ...{ id: idOf.get(type.id) ?? 0, name, loader: loaderId },
-      superId: idOf.get(valueOr(above, null) ?? ('' as TypeId)) ?? 0,
+      superId: idOf.get(valueOr(above, null) ?? ('' as jdwp.TypeId)) ?? 0,
       interfaceIds: valueOr(interfaces, []).flatMap((it) => idOf.get(it) ?? []),
       access: valueOr(modifiers, 0) & PUBLIC_BITS,
       flags: (isJdk ? CLASS_JDK : 0) | (isHidden ? CLASS_HIDDEN : 0) | (isStarted ? 0 : CLASS_UNINITIALISED),
@@ -107,7 +98,7 @@ export class DebuggerClasses {
     }
   }
 
-  #loader(loader: ClassLoaderId | null): Promise<Loader> {
+  #loader(loader: jdwp.ClassLoaderId | null): Promise<Loader> {
     if (loader === null) return BOOT
     const known = this.#loaders.get(loader)
     if (known !== undefined) return known
@@ -117,7 +108,7 @@ export class DebuggerClasses {
     return made
   }
 
-  async #isPlatform(loader: ClassLoaderId): Promise<boolean> {
+  async #isPlatform(loader: jdwp.ClassLoaderId): Promise<boolean> {
     const type = await this.jvm.objectReference.referenceType(loader)
     if (!type.ok) return false
     const signature = await this.jvm.referenceType.signature(type.value.id)
@@ -160,6 +151,6 @@ export class DebuggerClasses {
 }
 
 const OBJECT = 'java/lang/Object'
-const none: Promise<Result<null>> = Promise.resolve({ ok: true, value: null })
+const none: Promise<jdwp.Result<null>> = Promise.resolve({ ok: true, value: null })
 
-const valueOr = <T, U>(result: Result<T>, other: U): T | U => (result.ok ? result.value : other)
+const valueOr = <T, U>(result: jdwp.Result<T>, other: U): T | U => (result.ok ? result.value : other)

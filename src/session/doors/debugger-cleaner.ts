@@ -2,16 +2,7 @@
 // the heap goes, too. One that is interrupted looks after its queue and waits again (`jdk.internal.ref.CleanerImpl.run` says so), and so
 // comes by when we want it to, in a JVM that is idle as well, and no thread of the program has to.
 
-import {
-  type Frame,
-  granted,
-  type JdwpTarget,
-  type MethodId,
-  type Modifier,
-  type ObjectId,
-  type ThreadGroupId,
-  type ThreadId,
-} from '../../jdwp-client/index.ts'
+import * as jdwp from '../../jdwp-client/index.ts'
 
 const NAME = 'Common-Cleaner'
 const GROUP = 'InnocuousThreadGroup'
@@ -23,15 +14,15 @@ const REMOVE = 'remove(J)Ljava/lang/ref/Reference;'
 const NATIVE = -1
 
 export interface Cleaner {
-  readonly thread: ThreadId
+  readonly thread: jdwp.ThreadId
   /** Where it comes by, no other thread. */
-  readonly place: readonly Modifier[]
+  readonly place: readonly jdwp.Modifier[]
   /** Its stack where it waits, the methods at its end: what it waits in, and who has called that. */
-  readonly waiting: readonly [remove: MethodId, run: MethodId]
+  readonly waiting: readonly [remove: jdwp.MethodId, run: jdwp.MethodId]
 }
 
 /** @returns null if there is none */
-export async function commonCleaner(jvm: JdwpTarget): Promise<Cleaner | null> {
+export async function commonCleaner(jvm: jdwp.JdwpTarget): Promise<Cleaner | null> {
   const [thread, at, by] = await Promise.all([
     cleanerThread(jvm),
     methodOf(jvm, QUEUE, REMOVE),
@@ -56,7 +47,7 @@ export async function commonCleaner(jvm: JdwpTarget): Promise<Cleaner | null> {
  *
  * @returns whether it waited, and so was interrupted; false if it is at work, or has ended
  */
-export async function wakeIfWaiting(jvm: JdwpTarget, cleaner: Cleaner): Promise<boolean> {
+export async function wakeIfWaiting(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean> {
   // One that is at work does not stand for as long as the network takes, with the locks that it has.
   if (!(await waitsNow(jvm, cleaner))) return false
   const { thread } = cleaner
@@ -75,7 +66,7 @@ export async function wakeIfWaiting(jvm: JdwpTarget, cleaner: Cleaner): Promise<
 }
 
 /** It stands for the moment that the JVM takes to look: all three commands are there at once. */
-async function waitsNow(jvm: JdwpTarget, cleaner: Cleaner): Promise<boolean> {
+async function waitsNow(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean> {
   const threads = jvm.threadReference
   const [, frames] = await Promise.all([
     threads.suspend(cleaner.thread),
@@ -85,15 +76,18 @@ async function waitsNow(jvm: JdwpTarget, cleaner: Cleaner): Promise<boolean> {
   return frames.ok && isWaiting(frames.value, cleaner)
 }
 
-function isWaiting(frames: readonly Frame[], { waiting }: Cleaner): boolean {
+function isWaiting(frames: readonly jdwp.Frame[], { waiting }: Cleaner): boolean {
   const methods = frames.map(({ location }) => location.method)
   const depth = methods.indexOf(waiting[0])
   // What waits is native code, on all JDKs.
   return depth >= 1 && methods[depth + 1] === waiting[1] && frames[0]?.location.bci === NATIVE
 }
 
-async function methodOf(jvm: JdwpTarget, signature: string, name: string) {
-  for (const { id: type } of granted(await jvm.virtualMachine.classesBySignature(signature), signature)) {
+async function methodOf(jvm: jdwp.JdwpTarget, signature: string, name: string) {
+  for (const { id: type } of jdwp.granted(
+    await jvm.virtualMachine.classesBySignature(signature),
+    signature,
+  )) {
     const methods = await jvm.referenceType.methods(type)
     const found = methods.ok && methods.value.find((it) => `${it.name}${it.descriptor}` === name)
     if (found) return { type, method: found.id }
@@ -101,7 +95,7 @@ async function methodOf(jvm: JdwpTarget, signature: string, name: string) {
   return null
 }
 
-async function cleanerThread(jvm: JdwpTarget): Promise<ThreadId | null> {
+async function cleanerThread(jvm: jdwp.JdwpTarget): Promise<jdwp.ThreadId | null> {
   const tops = await jvm.virtualMachine.topLevelThreadGroups()
   for (const top of tops.ok ? tops.value : []) {
     for (const group of (await childrenOf(jvm, top)).groups) {
@@ -116,12 +110,12 @@ async function cleanerThread(jvm: JdwpTarget): Promise<ThreadId | null> {
   return null
 }
 
-async function childrenOf(jvm: JdwpTarget, group: ThreadGroupId) {
+async function childrenOf(jvm: jdwp.JdwpTarget, group: jdwp.ThreadGroupId) {
   const children = await jvm.threadGroupReference.children(group)
   return children.ok ? children.value : { threads: [], groups: [] }
 }
 
-async function isJdks(jvm: JdwpTarget, thread: ObjectId): Promise<boolean> {
+async function isJdks(jvm: jdwp.JdwpTarget, thread: jdwp.ObjectId): Promise<boolean> {
   const type = await jvm.objectReference.referenceType(thread)
   if (!type.ok) return false
   const signature = await jvm.referenceType.signature(type.value.id)

@@ -6,14 +6,7 @@
 // thread of ours stays stopped.
 
 import { EX_TEMPFAIL, JfluidError } from '../../base/errors.ts'
-import {
-  granted,
-  type JdwpTarget,
-  type Modifier,
-  type ThreadGroupId,
-  type ThreadId,
-  type TypeId,
-} from '../../jdwp-client/index.ts'
+import * as jdwp from '../../jdwp-client/index.ts'
 import { commonCleaner, wakeIfWaiting } from './debugger-cleaner.ts'
 import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
@@ -51,7 +44,7 @@ const QUIET: readonly (readonly [signature: string, methods: RegExp])[] = [
 
 /** Of the JDK, the Reference Handler for one. What stops them stops more than them. */
 const SYSTEM_GROUP = 'system'
-const NOT_THE_JDKS: readonly Modifier[] = ['java.*', 'javax.*', 'jdk.*', 'sun.*'].map((pattern) => ({
+const NOT_THE_JDKS: readonly jdwp.Modifier[] = ['java.*', 'javax.*', 'jdk.*', 'sun.*'].map((pattern) => ({
   modifier: 'ClassExclude',
   pattern,
 }))
@@ -60,7 +53,7 @@ const MODIFIER_NATIVE = 0x100
 
 interface Request {
   readonly kind: 'BREAKPOINT' | 'METHOD_ENTRY'
-  readonly modifiers: readonly Modifier[]
+  readonly modifiers: readonly jdwp.Modifier[]
 }
 
 /**
@@ -72,11 +65,11 @@ interface Request {
  * @throws JvmIdle: everything is as it was
  */
 export async function standingThread(
-  jvm: JdwpTarget,
+  jvm: jdwp.JdwpTarget,
   address: DebuggerAddress,
   onStart: () => void,
   patienceMs = IDLE_MS,
-): Promise<ThreadId> {
+): Promise<jdwp.ThreadId> {
   const places = new Places(jvm)
   const [can, system, quiet, cleaner] = await Promise.all([
     jvm.virtualMachine.capabilities(),
@@ -126,7 +119,7 @@ export async function standingThread(
           ownersOnly ||= unfit === 'owner'
         }
       }
-      granted(await jvm.resume(set), 'to let a thread run')
+      jdwp.granted(await jvm.resume(set), 'to let a thread run')
       await places.watchAgain(event.request)
     }
   } finally {
@@ -141,12 +134,12 @@ export async function standingThread(
 class Places {
   readonly #requests = new Map<number, Request>()
 
-  constructor(private readonly jvm: JdwpTarget) {}
+  constructor(private readonly jvm: jdwp.JdwpTarget) {}
 
   /** @returns its number; null if the JVM does not take it */
   async watch(request: Request): Promise<number | null> {
     // A method entry of every class costs the JVM much: it is told once, and is over then.
-    const modifiers: Modifier[] = [...request.modifiers, { modifier: 'Count', count: 1 }]
+    const modifiers: jdwp.Modifier[] = [...request.modifiers, { modifier: 'Count', count: 1 }]
     const asked = await this.jvm.eventRequest.set(request.kind, 'EVENT_THREAD', modifiers)
     // A class may have gone, a method may be native: others will do.
     if (!asked.ok) return null
@@ -168,7 +161,7 @@ class Places {
   }
 }
 
-async function quietPlaces(jvm: JdwpTarget): Promise<Request[]> {
+async function quietPlaces(jvm: jdwp.JdwpTarget): Promise<Request[]> {
   const requests = QUIET.map(async ([signature, names]) => {
     const types = await jvm.virtualMachine.classesBySignature(signature)
     const starts = (types.ok ? types.value : []).map(({ id: type }) => startsOf(jvm, type, names))
@@ -178,7 +171,7 @@ async function quietPlaces(jvm: JdwpTarget): Promise<Request[]> {
 }
 
 /** Breakpoints where methods begin that have code. */
-async function startsOf(jvm: JdwpTarget, type: TypeId, names: RegExp): Promise<Request[]> {
+async function startsOf(jvm: jdwp.JdwpTarget, type: jdwp.TypeId, names: RegExp): Promise<Request[]> {
   const methods = await jvm.referenceType.methods(type)
   if (!methods.ok) return []
   return methods.value
@@ -192,8 +185,8 @@ async function startsOf(jvm: JdwpTarget, type: TypeId, names: RegExp): Promise<R
 /** Why a thread is let go again; null if it may stand. */
 type Unfit = 'not ordinary' | 'owner'
 
-async function systemGroups(jvm: JdwpTarget): Promise<ReadonlySet<ThreadGroupId>> {
-  const system = new Set<ThreadGroupId>()
+async function systemGroups(jvm: jdwp.JdwpTarget): Promise<ReadonlySet<jdwp.ThreadGroupId>> {
+  const system = new Set<jdwp.ThreadGroupId>()
   const tops = await jvm.virtualMachine.topLevelThreadGroups()
   for (const top of tops.ok ? tops.value : []) {
     const name = await jvm.threadGroupReference.name(top)
@@ -203,13 +196,13 @@ async function systemGroups(jvm: JdwpTarget): Promise<ReadonlySet<ThreadGroupId>
 }
 
 interface Known {
-  readonly system: ReadonlySet<ThreadGroupId>
+  readonly system: ReadonlySet<jdwp.ThreadGroupId>
   /** Whether the JVM tells what monitors a thread owns. */
   readonly owners: boolean
 }
 
 /** A platform thread of the program, for whose monitors nobody would wait while it stands. */
-async function whyUnfit(jvm: JdwpTarget, thread: ThreadId, known: Known): Promise<Unfit | null> {
+async function whyUnfit(jvm: jdwp.JdwpTarget, thread: jdwp.ThreadId, known: Known): Promise<Unfit | null> {
   const [virtual, group, owned] = await Promise.all([
     jvm.threadReference.isVirtual(thread),
     jvm.threadReference.threadGroup(thread),
