@@ -48,12 +48,6 @@ export class Writer {
     this.#bytes[at + 1] = value
   }
 
-  /** Overwrites four bytes written earlier, a length that was not known yet. */
-  patchU4(at: number, value: number): void {
-    this.patchU2(at, value >>> 16)
-    this.patchU2(at + 2, value)
-  }
-
   /** A copy of what was written, of exactly its size. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length)

@@ -35,15 +35,11 @@ export const BLOCK_FREE = 0
 export const BLOCK_TAKEN = 1
 export const BLOCK_OVER = 2
 export const BLOCK_THREAD = 0
-export const BLOCK_BEFORE = 4
-export const RECORD_SHIFT = 5
 export const RECORD_BYTES = 32
 export const RECORD_CALLS = 0
 export const RECORD_EXECUTED = 8
 export const RECORD_METHOD = 16
 export const RECORD_PARENT = 20
-export const RECORD_CHILD = 24
-export const RECORD_SIBLING = 28
 
 /** Bytes of the states of blocks. */
 export const BLOCK_STATES_BYTES = MOST_BLOCKS * 4

@@ -13,8 +13,6 @@
 
 export const WAIT_SLEEPING = 1
 export const WAIT_PARKED = 2
-export const WAIT_OTHER = 3
-export const FIRST_WAIT_CLASS = 4
 export const BLOCKED_OTHER = 128
 export const FIRST_BLOCKED_CLASS = 129
 export const FIRST_METHOD_BESIDE_WAITS = 256
