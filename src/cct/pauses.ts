@@ -45,7 +45,6 @@ interface Awaited {
 export class Pauses {
   /** Told of what is taken out, where calls of roots are timed. */
   rootCalls: RootCalls | null = null
-  readonly #nodes: Nodes
   // Most builders of single calls have few.
   #gapThreads = new Int32Array(0)
   #gapNodes = new Int32Array(0)
@@ -60,9 +59,7 @@ export class Pauses {
   #warm: WarmUp | null = null
   #warmGaps = 0
 
-  constructor(nodes: Nodes) {
-    this.#nodes = nodes
-  }
+  constructor(private readonly nodes: Nodes) {}
 
   get bytes(): number {
     return this.#gapThreads.length * GAP_BYTES
@@ -210,7 +207,7 @@ export class Pauses {
   }
 
   #correct(node: number, ticks: number, beforeWarm: boolean): void {
-    this.#nodes.floats[node * FLOATS + TICKS] += ticks
+    this.nodes.floats[node * FLOATS + TICKS] += ticks
     if (beforeWarm && this.#warm !== null) this.#warm.ticks[node] += ticks
   }
 }

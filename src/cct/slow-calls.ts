@@ -97,8 +97,6 @@ export class SlowCalls {
   dropped = 0
   /** All slow calls. */
   readonly tree: CctBuilder
-  readonly #builders: SlowBuilders
-  readonly #facts: CallFacts
   readonly #bounds: SlowBounds
   #openElements = 0
   #openBytes = 0
@@ -125,16 +123,14 @@ export class SlowCalls {
   /** @param ended  calls before those that are told */
   constructor(
     threshold: SlowThreshold,
-    builders: SlowBuilders,
-    facts: CallFacts,
+    private readonly builders: SlowBuilders,
+    private readonly facts: CallFacts,
     bounds = SLOW_BOUNDS,
     ended = 0,
   ) {
     this.ended = ended
     this.#bounds = bounds
     this.threshold = threshold
-    this.#builders = builders
-    this.#facts = facts
     this.tree = builders.ofAll()
   }
 
@@ -145,7 +141,7 @@ export class SlowCalls {
 
   /** Ticks; not finite while there is no p99. */
   get thresholdTicks(): number {
-    return this.threshold === 'p99' ? this.#facts.p99() : this.threshold
+    return this.threshold === 'p99' ? this.facts.p99() : this.threshold
   }
 
   /** Of all calls, slow or not, that have ended since this began, the slowest first. */
@@ -167,7 +163,7 @@ export class SlowCalls {
 
   #builderOf({ log, thread }: KeptCall): CctBuilder {
     if (log.builder !== null) return log.builder
-    const builder = this.#builders.ofOne()
+    const builder = this.builders.ofOne()
     log.tell(builder, thread)
     return builder
   }
@@ -259,7 +255,7 @@ export class SlowCalls {
     if (isSlow || ticks > this.#spareAbove) {
       if (log.builder !== null) this.#readMeanwhile(log, thread)
       const kept = log.copy()
-      const facts = { number: this.ended, thread, method, ticks, atMs: this.#facts.now() }
+      const facts = { number: this.ended, thread, method, ticks, atMs: this.facts.now() }
       const call = { ...facts, log: kept, call: number, from, isSlow, bytes: kept.bytes, moves: 0 }
       if (isSlow) {
         this.#add(call)
@@ -379,7 +375,7 @@ export class SlowCalls {
   #readMeanwhile(log: CallLog, thread: number): void {
     this.#letGo(log)
     try {
-      log.readMeanwhile(log.builder ?? this.#builders.ofOne(this.#bounds.contexts), thread)
+      log.readMeanwhile(log.builder ?? this.builders.ofOne(this.#bounds.contexts), thread)
       if (this.#openBytes + log.builderBytes > this.#bounds.openBytes) log.giveUp()
     } catch (error) {
       if (!(error instanceof TreeTooLarge)) throw error

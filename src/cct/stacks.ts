@@ -8,21 +8,18 @@ import { KIND_ENTER } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
 
 export class StackWriter {
-  readonly #builder: CctBuilder
   /** By thread number. */
   readonly #last = new Map<number, Int32Array>()
   #words = new Uint32Array(256)
 
-  constructor(builder: CctBuilder) {
-    this.#builder = builder
-  }
+  constructor(private readonly builder: CctBuilder) {}
 
   /**
    * @param thread  its number, from 1
    * @param path    method ids, outermost first
    */
   sample(thread: number, path: Int32Array, weight = 1): void {
-    const builder = this.#builder
+    const builder = this.builder
     const last = this.#last.get(thread)
     const same = last === undefined ? 0 : commonLength(last, path)
     builder.thread(thread, -1)
@@ -38,8 +35,8 @@ export class StackWriter {
     if (last === undefined) return
     const same = commonLength(last, path)
     if (same === last.length) return
-    this.#builder.thread(thread, -1)
-    this.#builder.unwind(last.length - same)
+    this.builder.thread(thread, -1)
+    this.builder.unwind(last.length - same)
     this.#last.set(thread, last.subarray(0, same))
   }
 
@@ -47,8 +44,8 @@ export class StackWriter {
   leave(thread: number): void {
     const last = this.#last.get(thread)
     if (last === undefined) return
-    this.#builder.thread(thread, -1)
-    this.#builder.unwind(last.length)
+    this.builder.thread(thread, -1)
+    this.builder.unwind(last.length)
     this.#last.delete(thread)
   }
 
@@ -63,7 +60,7 @@ export class StackWriter {
     for (let i = 0; i < count; i++) {
       this.#words[i * 2 + 1] = ((KIND_ENTER << KIND_SHIFT) | (path[from + i]! << METHOD_SHIFT)) >>> 0
     }
-    this.#builder.calls(this.#words, 0, count * 2, 0)
+    this.builder.calls(this.#words, 0, count * 2, 0)
   }
 }
 

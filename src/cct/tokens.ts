@@ -12,15 +12,12 @@ const { INTS, METHOD, PARENT } = NODE
 const TOKENS = 2 ** 18
 
 export class Tokens {
-  readonly #nodes: Nodes
   /** By token: the node that handed work over. */
   readonly #tokens = new Map<number, number>()
   /** By node that has handed work over: the node that stands for it, see #origin. */
   readonly #origins = new Map<number, number>()
 
-  constructor(nodes: Nodes) {
-    this.#nodes = nodes
-  }
+  constructor(private readonly nodes: Nodes) {}
 
   has(token: number): boolean {
     return this.#tokens.has(token)
@@ -59,7 +56,7 @@ export class Tokens {
     const known = this.#origins.get(node)
     if (known !== undefined) return known
     // What a task submits outside all methods, as a periodic one does with itself, is of the same origin.
-    const own = handedOverFrom(this.#nodes.ints[node * INTS + METHOD])
+    const own = handedOverFrom(this.nodes.ints[node * INTS + METHOD])
     if (own >= 0) return own
     let origin = node
     for (let from = this.#comesFrom(node); from >= 0; from = this.#comesFrom(from)) {
@@ -73,7 +70,7 @@ export class Tokens {
 
   /** The node that handed over what the node is part of, -1 if that was not handed over. */
   #comesFrom(node: number): number {
-    const { ints } = this.#nodes
+    const { ints } = this.nodes
     let at = node
     while (ints[at * INTS + METHOD] >= 0) at = ints[at * INTS + PARENT]
     return handedOverFrom(ints[at * INTS + METHOD])
@@ -81,7 +78,7 @@ export class Tokens {
 
   /** Whether the same methods lead to both, from where each one's thread or task began. */
   #isSameWay(one: number, other: number): boolean {
-    const { ints } = this.#nodes
+    const { ints } = this.nodes
     let [a, b] = [one, other]
     for (;;) {
       const method = ints[a * INTS + METHOD]

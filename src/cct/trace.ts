@@ -197,25 +197,17 @@ function handedAt({ before, after }: HandedOver, firstTicks: number): { time: nu
 /** Runs through a raw track once. Nothing recurses: a call can be 100,000 deep. */
 class TrackClock {
   readonly handed: HandedOver[] = []
-  readonly #raw: RawTrack
-  readonly #first: number
-  readonly #calibration: Calibration
-  readonly #firstMethod: number
   /** By event of the raw track: ticks of redefinitions before it. */
   readonly #paused: Map<number, number>
 
   /** @param first ticks where its clock begins */
   constructor(
-    raw: RawTrack,
-    first: number,
+    private readonly raw: RawTrack,
+    private readonly first: number,
     pauses: readonly RawPause[],
-    calibration: Calibration,
-    firstMethod: number,
+    private readonly calibration: Calibration,
+    private readonly firstMethod: number,
   ) {
-    this.#raw = raw
-    this.#first = first
-    this.#calibration = calibration
-    this.#firstMethod = firstMethod
     this.#paused = pausesIn(raw, first, pauses)
   }
 
@@ -224,11 +216,11 @@ class TrackClock {
     placeOf: (task: number) => number | undefined,
     alive: () => void,
   ): { events: Int32Array; times: Float64Array } {
-    const { codes, ticks, count } = this.#raw
-    const ofCall = owedTicks(1, 0, this.#calibration)
-    const ofCallOut = owedTicks(0, 1, this.#calibration)
-    const ofCallInWait = owedTicks(1, 1, this.#calibration)
-    const events = new Int32Array(count + this.#raw.stack.length)
+    const { codes, ticks, count } = this.raw
+    const ofCall = owedTicks(1, 0, this.calibration)
+    const ofCallOut = owedTicks(0, 1, this.calibration)
+    const ofCallInWait = owedTicks(1, 1, this.calibration)
+    const events = new Int32Array(count + this.raw.stack.length)
     const times = new Float64Array(events.length)
     /** By depth: what is still to be taken out of a frame's time. */
     const owed: number[] = []
@@ -236,7 +228,7 @@ class TrackClock {
     let hidden = 0 // frames inside a wait
     let made = 0
     let stood = 0
-    let last = this.#first
+    let last = this.first
     let now = 0
     let waiting: HandedOver[] = []
     const put = (event: number): void => {
@@ -279,7 +271,7 @@ class TrackClock {
         else leave()
       } else {
         const top = owed.length - 1
-        const inWait = top >= 0 && methods[top]! < this.#firstMethod
+        const inWait = top >= 0 && methods[top]! < this.firstMethod
         if (top >= 0) owed[top]! += inWait ? ofCallInWait : ofCallOut
         charge(ticks[at]!, at)
         if (inWait) hidden++

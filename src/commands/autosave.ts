@@ -22,10 +22,6 @@ export interface Saved {
 }
 
 export class Autosave {
-  readonly #session: Saved
-  readonly #beside: string
-  readonly #everyMs: number
-  readonly #tell: (line: string) => void
   #path: string | undefined
   #hasTold = false
   #isStopped = false
@@ -38,11 +34,12 @@ export class Autosave {
    * @param beside   the file that the profile is for
    * @param everyMs  from one to the next; longer where they take long
    */
-  constructor(session: Saved, beside: string, everyMs: number, tell: (line: string) => void) {
-    this.#session = session
-    this.#beside = beside
-    this.#everyMs = everyMs
-    this.#tell = tell
+  constructor(
+    private readonly session: Saved,
+    private readonly beside: string,
+    private readonly everyMs: number,
+    private readonly tell: (line: string) => void,
+  ) {
     this.#arm(everyMs)
   }
 
@@ -56,7 +53,7 @@ export class Autosave {
       const begun = performance.now()
       this.#saving = this.#save().then(() => {
         const spent = performance.now() - begun
-        if (!this.#isStopped) this.#arm(Math.max(this.#everyMs, spent * SHARE_OF_TIME))
+        if (!this.#isStopped) this.#arm(Math.max(this.everyMs, spent * SHARE_OF_TIME))
       })
     }, ms)
     this.#timer.unref()
@@ -64,9 +61,9 @@ export class Autosave {
 
   async #save(): Promise<void> {
     try {
-      const profile = await this.#session.profileSoFar(AUTOSAVED)
+      const profile = await this.session.profileSoFar(AUTOSAVED)
       if (profile.events.count === 0 || this.#isStopped) return
-      const path = this.#path ?? freeName(this.#beside)
+      const path = this.#path ?? freeName(this.beside)
       await writeProfile(profile, path)
       this.#path = path
     } catch (error) {
@@ -77,7 +74,7 @@ export class Autosave {
 
   /** Once: the next time there may be room again. */
   #complain({ message }: CannotWriteProfile): void {
-    if (!this.#hasTold) this.#tell(`cannot autosave, and recording goes on: ${message}`)
+    if (!this.#hasTold) this.tell(`cannot autosave, and recording goes on: ${message}`)
     this.#hasTold = true
   }
 

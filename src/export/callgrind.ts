@@ -84,10 +84,7 @@ interface Call {
 class CallGraph {
   /** By event, by function. */
   readonly self: readonly Float64Array[]
-  readonly #tree: Tree
-  readonly #functions: Functions
   readonly #total: readonly Float64Array[]
-  readonly #top: number
   /** Nodes by the function of their parent: those of function f are [starts[f], starts[f + 1]). */
   readonly #nodes: Int32Array
   readonly #starts: Int32Array
@@ -96,10 +93,12 @@ class CallGraph {
   /** Whether a function has nodes. */
   readonly #isThere: Uint8Array
 
-  constructor(tree: Tree, functions: Functions, top: number, events: readonly Value[]) {
-    this.#tree = tree
-    this.#functions = functions
-    this.#top = top
+  constructor(
+    private readonly tree: Tree,
+    private readonly functions: Functions,
+    private readonly top: number,
+    events: readonly Value[],
+  ) {
     const ofNode = Int32Array.from({ length: tree.count }, (_, node) => functions.of(tree.method[node]!))
     const { count } = functions
     const callerOf = (node: number) => (tree.parent[node]! < 0 ? top : ofNode[tree.parent[node]!]!)
@@ -138,18 +137,18 @@ class CallGraph {
   }
 
   *callers(): Generator<number> {
-    if (this.#tree.count === 0) return
-    yield this.#top
+    if (this.tree.count === 0) return
+    yield this.top
     for (let f = 0; f < this.#isThere.length; f++) if (this.#isThere[f] === 1) yield f
   }
 
   callsOf(caller: number): Iterable<Call> {
     const calls = new Map<number, Call>()
-    const { method, metrics } = this.#tree
+    const { method, metrics } = this.tree
     for (let at = this.#starts[caller]!; at < this.#starts[caller + 1]!; at++) {
       const node = this.#nodes[at]!
-      const callee = this.#functions.of(method[node]!)
-      const line = this.#functions.lineOf(method[node]!)
+      const callee = this.functions.of(method[node]!)
+      const line = this.functions.lineOf(method[node]!)
       const key = callee * LINES + line
       const call = calls.get(key) ?? { callee, line, calls: 0, costs: this.#total.map(() => 0) }
       calls.set(key, call)
@@ -166,7 +165,6 @@ const LINES = 65_536
 
 /** What the format calls functions: methods by class and signature, and what calls top nodes. */
 class Functions {
-  readonly #profile: Profile
   readonly #numbers = new Numbers<string>()
   readonly #known: { readonly file: string; readonly name: string }[] = []
   readonly #ofMethod: (number | undefined)[] = []
@@ -174,16 +172,14 @@ class Functions {
   /** Names that were written once are written by number. */
   readonly #written = new Set<string>()
 
-  constructor(profile: Profile) {
-    this.#profile = profile
-  }
+  constructor(private readonly profile: Profile) {}
 
   get count(): number {
     return this.#known.length
   }
 
   of(method: number): number {
-    this.#ofMethod[method] ??= this.#named(nameOf(this.#profile.methodNames, method))
+    this.#ofMethod[method] ??= this.#named(nameOf(this.profile.methodNames, method))
     return this.#ofMethod[method]
   }
 
@@ -192,12 +188,12 @@ class Functions {
   }
 
   isAllocation(method: number): boolean {
-    return isAllocation(nameOf(this.#profile.methodNames, method))
+    return isAllocation(nameOf(this.profile.methodNames, method))
   }
 
   /** Where a node's method is called; 0 if it is not told. */
   lineOf(method: number): number {
-    return nameOf(this.#profile.methodNames, method).line ?? 0
+    return nameOf(this.profile.methodNames, method).line ?? 0
   }
 
   /** The two lines that say of what function the following is. */

@@ -136,12 +136,9 @@ function* snapshot(profile: Profile, methods: Methods, threads: readonly Made[])
 
 /** Methods that are in a tree, numbered from 1. */
 class Methods {
-  readonly #profile: Profile
   readonly #numbers = new Numbers<number>()
 
-  constructor(profile: Profile) {
-    this.#profile = profile
-  }
+  constructor(private readonly profile: Profile) {}
 
   /** With method 0. */
   get count(): number {
@@ -157,7 +154,7 @@ class Methods {
   *pieces(): Generator<Uint8Array> {
     yield new Fields().text('Thread').text('').text('').bytes
     for (const id of this.#numbers.keys()) {
-      const name = nameOf(this.#profile.methodNames, id)
+      const name = nameOf(this.profile.methodNames, id)
       const fields = new Fields()
         .text(name.class === '' ? '?' : name.class)
         .text(name.method + placeText(name))
@@ -175,8 +172,6 @@ class CompactTree {
   readonly calls: number
   /** Whether contexts that are too deep have become part of those above. */
   readonly isCut: boolean
-  readonly #tree: Tree
-  readonly #methods: Methods
   readonly #offsetBytes: 3 | 4
   readonly #children: Uint16Array
   readonly #selfUs: Float64Array
@@ -184,9 +179,11 @@ class CompactTree {
   readonly #calls: Float64Array
   readonly #depth: Int32Array
 
-  constructor(tree: Tree, times: Times, methods: Methods) {
-    this.#tree = tree
-    this.#methods = methods
+  constructor(
+    private readonly tree: Tree,
+    times: Times,
+    private readonly methods: Methods,
+  ) {
     const { count, parent } = tree
     this.#calls = column(tree, 'calls')
     this.#depth = new Int32Array(count)
@@ -233,7 +230,7 @@ class CompactTree {
   }
 
   *pieces(): Generator<Uint8Array> {
-    const { count, parent, size, method } = this.#tree
+    const { count, parent, size, method } = this.tree
     const offsets = this.#offsets()
     const tops: number[] = []
     for (let node = 0; node < count; node += size[node]!) tops.push(node)
@@ -244,7 +241,7 @@ class CompactTree {
     for (let node = 0; node < count; node++) {
       if (this.#depth[node]! > MOST_DEPTH) continue
       fields
-        .uint(this.#methods.of(method[node]!), 2)
+        .uint(this.methods.of(method[node]!), 2)
         .uint(this.#calls[node]!, 4)
         .uint(Math.max(0, this.#totalUs[node]!), 5)
         .uint(Math.max(0, this.#selfUs[node]!), 5)
@@ -262,7 +259,7 @@ class CompactTree {
 
   /** Of each node in the tree. */
   #offsets(): Float64Array {
-    const { count, size } = this.#tree
+    const { count, size } = this.tree
     const offsets = new Float64Array(count)
     let tops = 0
     for (let node = 0; node < count; node += size[node]!) tops++

@@ -48,15 +48,12 @@ export function childrenByTotal(tree: Tree, node: number): number[] {
 
 /** A binary heap of nodes by weight. */
 class LargestFirst {
-  readonly #weight: Float64Array
   readonly #heap: number[] = []
 
-  constructor(weight: Float64Array) {
-    this.#weight = weight
-  }
+  constructor(private readonly weight: Float64Array) {}
 
   #before(a: number, b: number): boolean {
-    const [wa, wb] = [this.#weight[a]!, this.#weight[b]!]
+    const [wa, wb] = [this.weight[a]!, this.weight[b]!]
     return wa > wb || (wa === wb && a < b)
   }
 

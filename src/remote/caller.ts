@@ -69,10 +69,7 @@ const ASKED_HELLO_MS = 300_000
 const LEAVE_MS = 10_000
 
 export class Caller {
-  readonly #way: Way
-  readonly #version: string
   readonly #session = randomBytes(16).toString('hex')
-  readonly #giveUpMs: number
   readonly #asked = new Map<number, Asked>()
   /** Asked as soon as others have been answered. */
   readonly #waiting: Asked[] = []
@@ -87,11 +84,11 @@ export class Caller {
   /** Of the last try to connect again. */
   #problem: string | null = null
 
-  private constructor(way: Way, version: string, giveUpMs: number) {
-    this.#way = way
-    this.#version = version
-    this.#giveUpMs = giveUpMs
-  }
+  private constructor(
+    private readonly way: Way,
+    private readonly version: string,
+    private readonly giveUpMs: number,
+  ) {}
 
   /**
    * @param giveUpMs  for how long it is tried to connect again
@@ -104,7 +101,7 @@ export class Caller {
   }
 
   get where(): string {
-    return this.#way.where
+    return this.way.where
   }
 
   /** For how long there has been no connection, or nothing has come by it, in ms; null while something does. */
@@ -179,12 +176,12 @@ export class Caller {
 
   async #connect(isAgain: boolean): Promise<void> {
     debug.remote?.(`connecting to ${this.where}${isAgain ? ' again' : ''}`)
-    const connection = await this.#way.connect(isAgain)
+    const connection = await this.way.connect(isAgain)
     const reader = new FrameReader(MOST_HELLO_BYTES)
     let messages: unknown[][]
     try {
-      connection.write(encodeFrame(['hello', PROTOCOL, this.#version, this.#session, isAgain]))
-      const ms = this.#way.mayAsk === true && !isAgain ? ASKED_HELLO_MS : HELLO_MS
+      connection.write(encodeFrame(['hello', PROTOCOL, this.version, this.#session, isAgain]))
+      const ms = this.way.mayAsk === true && !isAgain ? ASKED_HELLO_MS : HELLO_MS
       messages = await this.#hello(connection, reader, ms)
     } catch (error) {
       connection.destroy()
@@ -211,7 +208,7 @@ export class Caller {
     answered.abort()
     if (first === 'late') throw new NotAProxy(this.where, `it has said nothing for ${ms / 1000} s`)
     if (first === null)
-      throw (await this.#way.problem(connection)) ?? new NotAProxy(this.where, 'it has ended without a word')
+      throw (await this.way.problem(connection)) ?? new NotAProxy(this.where, 'it has ended without a word')
     const { messages, bytes } = first
     this.#bytes += bytes.length
     if (messages === null)
@@ -225,8 +222,8 @@ export class Caller {
     const [protocol, version] = rest
     if (word !== 'hello' || typeof protocol !== 'number' || typeof version !== 'string')
       throw new NotAProxy(this.where, 'it does not greet as one')
-    if (protocol !== PROTOCOL || version !== this.#version)
-      throw new OtherProxyVersion(described(version, protocol), described(this.#version, PROTOCOL))
+    if (protocol !== PROTOCOL || version !== this.version)
+      throw new OtherProxyVersion(described(version, protocol), described(this.version, PROTOCOL))
     return others
   }
 
@@ -288,7 +285,7 @@ export class Caller {
   async #again(): Promise<void> {
     this.#lostAt ??= performance.now()
     const since = this.#lostAt
-    if (performance.now() - since > this.#giveUpMs)
+    if (performance.now() - since > this.giveUpMs)
       this.#end(new ProxyLost(this.where, 'it closes each connection without an answer'))
     while (this.#over === null) {
       await sleep(this.#pauseMs)
@@ -307,7 +304,7 @@ export class Caller {
           error instanceof WrongProxyKey
         )
           this.#end(error) // it is not the same proxy any more
-        else if (performance.now() - since > this.#giveUpMs)
+        else if (performance.now() - since > this.giveUpMs)
           this.#end(new ProxyLost(this.where, error.message))
       }
     }

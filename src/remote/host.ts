@@ -47,15 +47,12 @@ export interface HostOptions {
 }
 
 export class Host {
-  readonly #options: HostOptions
   readonly #entries = new Map<string, Entry>()
   #isEnding = false
   /** Told when a client has gone. */
   #onGone: () => void = () => {}
 
-  constructor(options: HostOptions) {
-    this.#options = options
-  }
+  constructor(private readonly options: HostOptions) {}
 
   /** Somebody has connected, who may be let in. */
   welcome(connection: Duplex): void {
@@ -76,7 +73,7 @@ export class Host {
       connection.destroy()
       return
     }
-    const { version } = this.#options
+    const { version } = this.options
     const wrong = refusal(hello, version) ?? this.#notNow(hello)
     if (wrong !== null) {
       debug.remote?.(`a client is refused: ${wrong[1]}`)
@@ -99,7 +96,7 @@ export class Host {
   }
 
   #open(session: string): Entry {
-    const hosted = this.#options.open()
+    const hosted = this.options.open()
     const desk = new Desk(
       {
         ...hosted.operations,
@@ -111,7 +108,7 @@ export class Host {
       () => {
         const entry = this.#entries.get(session)
         if (entry !== undefined)
-          entry.grace = setTimeout(() => void this.#close(session), this.#options.graceMs)
+          entry.grace = setTimeout(() => void this.#close(session), this.options.graceMs)
         else this.#perhapsEmpty()
         this.#onGone()
       },
@@ -119,7 +116,7 @@ export class Host {
     const entry: Entry = { desk, hosted, grace: undefined }
     this.#entries.set(session, entry)
     debug.remote?.(`a session begins; there are ${this.#entries.size}`)
-    this.#options.onOpen?.()
+    this.options.onOpen?.()
     return entry
   }
 
@@ -132,14 +129,14 @@ export class Host {
     try {
       await entry.hosted.close()
     } catch (error) {
-      this.#options.onProblem?.(error)
+      this.options.onProblem?.(error)
     }
     // Where the client is still there, it hears of it before it goes.
     if (entry.desk.isAlone) this.#perhapsEmpty()
   }
 
   #perhapsEmpty(): void {
-    if (this.#entries.size === 0) this.#options.onEmpty?.()
+    if (this.#entries.size === 0) this.options.onEmpty?.()
   }
 
   /** Sessions whose client is there. */

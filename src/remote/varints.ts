@@ -59,20 +59,17 @@ export function bytesOf(value: number): number {
 }
 
 export class VarintReader {
-  readonly #bytes: Uint8Array
   #at = 0
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes
-  }
+  constructor(private readonly bytes: Uint8Array) {}
 
   get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length
+    return this.#at === this.bytes.length
   }
 
   /** Bytes that are left: no list is longer. */
   get left(): number {
-    return this.#bytes.length - this.#at
+    return this.bytes.length - this.#at
   }
 
   /** @throws Malformed if it ends, or is larger than 2^53 - 1 */
@@ -80,7 +77,7 @@ export class VarintReader {
     let value = 0
     let scale = 1
     for (let i = 0; i < MOST_BYTES; i++) {
-      const byte = this.#bytes[this.#at++]
+      const byte = this.bytes[this.#at++]
       if (byte === undefined) throw new Malformed('a number that ends')
       value += (byte & 0x7f) * scale
       if (byte < 0x80) {

@@ -204,7 +204,6 @@ export class Recorder {
   /** Recording has ended with an error; snapshots of what came before can still be taken. */
   onError: (error: Error) => void = () => {}
 
-  readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   #requests = 0
   #threads: ReadonlyMap<number, RecordedThread> = new Map()
@@ -215,9 +214,7 @@ export class Recorder {
   #port = 0
   #gone: Error | undefined
 
-  private constructor(worker: Worker) {
-    this.#worker = worker
-  }
+  private constructor(private readonly worker: Worker) {}
 
   /** Where the agent is waited for that sends its buffer. */
   get port(): number {
@@ -439,7 +436,7 @@ export class Recorder {
   /** Lets go of the buffer and ends the worker. Does nothing when that has happened already. */
   async stop(): Promise<void> {
     if (this.#gone !== undefined) return
-    const exit = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
+    const exit = new Promise<void>((resolve) => this.worker.once('exit', () => resolve()))
     await this.#ask('stop').catch(() => {}) // it is gone, which is what we want
     await exit
   }
@@ -472,7 +469,7 @@ export class Recorder {
   }
 
   #post(command: RecorderCommand): void {
-    this.#worker.postMessage(command)
+    this.worker.postMessage(command)
   }
 
   #receive(message: Exclude<RecorderMessage, { kind: 'ready' | 'broken' }>): void {

@@ -166,20 +166,17 @@ function reached(revealer: Revealer): SchemeReach {
 
 /** Two revealers read much the same: the target is asked once for what has been read lately. */
 class Files {
-  readonly #source: RevealPort
   readonly #known = new Map<number, Uint8Array | null>()
   readonly #sizes = new Map<number, number>()
   #bytes = 0
 
-  constructor(source: RevealPort) {
-    this.#source = source
-  }
+  constructor(private readonly source: RevealPort) {}
 
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
     const missing = ids.filter((id) => !this.#known.has(id))
     const read = new Map<number, Uint8Array | null>()
     if (missing.length > 0) {
-      const files = await this.#source.classBytes(missing)
+      const files = await this.source.classBytes(missing)
       missing.forEach((id, i) => {
         read.set(id, files[i] ?? null)
         this.#sizes.set(id, files[i]?.length ?? 0)

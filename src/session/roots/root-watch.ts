@@ -37,15 +37,12 @@ interface Watched {
 }
 
 export class RootWatch {
-  readonly #port: RootPort
   readonly #watched = new Map<string, Watched>()
   /** What is wrong with roots that have no method. */
   readonly #failed = new Map<string, string>()
   readonly #called = new Set<string>()
 
-  constructor(port: RootPort) {
-    this.#port = port
-  }
+  constructor(private readonly port: RootPort) {}
 
   /** One line for each root that deserves one. */
   get notes(): string[] {
@@ -55,26 +52,26 @@ export class RootWatch {
 
   /** No root has a method yet, and none has been looked at in vain. */
   get armed(): boolean {
-    return this.#port.progress().every((it) => it.ids.size === 0 && !it.failed)
+    return this.port.progress().every((it) => it.ids.size === 0 && !it.failed)
   }
 
   /** Roots with methods of which none has been called. */
   async uncalled(): Promise<string[]> {
-    const roots = this.#port.progress().filter((it) => it.ids.size > 0)
+    const roots = this.port.progress().filter((it) => it.ids.size > 0)
     const called = await this.#calledOf(roots)
     return roots.filter((it) => !called.has(it.text)).map((it) => it.text)
   }
 
   /** Looks at the roots that have not been called. Costs next to nothing once all have. */
   async look(): Promise<void> {
-    const now = this.#port.nowMs()
+    const now = this.port.nowMs()
     const waiting: RootProgress[] = []
-    for (const root of this.#port.progress()) {
+    for (const root of this.port.progress()) {
       if (root.ids.size > 0) {
         this.#failed.delete(root.text)
         if (!this.#called.has(root.text)) waiting.push(root)
       } else if (root.failed && !this.#failed.has(root.text)) {
-        const problem = this.#port.problemOf(root.text)
+        const problem = this.port.problemOf(root.text)
         if (problem !== null) this.#failed.set(root.text, problem)
       }
     }
@@ -92,7 +89,7 @@ export class RootWatch {
   }
 
   async #explain(due: readonly RootProgress[], now: number): Promise<void> {
-    const stacks = await this.#port.stacks()
+    const stacks = await this.port.stacks()
     // One that was called in the meantime may well be on a stack.
     await this.#forgetCalled(due)
     for (const root of due) {
@@ -100,12 +97,12 @@ export class RootWatch {
       if (watched === undefined) continue
       const isLast = now >= watched.lastMs
       watched.dueMs = isLast ? Number.POSITIVE_INFINITY : watched.lastMs
-      const methods = [...root.ids].map((id) => stackMethod(this.#port.method(id)))
-      const found = rootsOnStacks(stacks, methods, (name) => this.#port.isJdk(name))
+      const methods = [...root.ids].map((id) => stackMethod(this.port.method(id)))
+      const found = rootsOnStacks(stacks, methods, (name) => this.port.isJdk(name))
       if (found.length === 0 && !isLast) continue
       if (found.length > 0 && watched.note !== null) continue // it has been said
-      const calls = (await this.#port.callees(root.ids, CALLEES)).map(stackMethod)
-      const isRegion = this.#port.areRegions === true
+      const calls = (await this.port.callees(root.ids, CALLEES)).map(stackMethod)
+      const isRegion = this.port.areRegions === true
       watched.note =
         found.length > 0
           ? describeRootOnStack(found, calls, isRegion)
@@ -121,7 +118,7 @@ export class RootWatch {
   }
 
   async #calledOf(roots: readonly RootProgress[]): Promise<Set<string>> {
-    const called = new Set(await this.#port.called(roots.flatMap((it) => [...it.ids])))
+    const called = new Set(await this.port.called(roots.flatMap((it) => [...it.ids])))
     return new Set(roots.filter((it) => [...it.ids].some((id) => called.has(id))).map((it) => it.text))
   }
 }

@@ -86,9 +86,6 @@ interface OpenChunk {
 }
 
 export class FlightRecording implements Sampler {
-  readonly #connect: () => Promise<AttachConnection>
-  readonly #tree: SampledTree
-  readonly #sampling: Sampling
   readonly #kind: SampleKind
   readonly #onFirst: () => void
   readonly #chunks: OpenChunk[] = []
@@ -131,21 +128,18 @@ export class FlightRecording implements Sampler {
    * @param onFirst  called before its recorder is started for the first time in the life of the JVM
    */
   constructor(
-    connect: () => Promise<AttachConnection>,
-    tree: SampledTree,
-    sampling: Sampling,
+    private readonly connect: () => Promise<AttachConnection>,
+    private readonly tree: SampledTree,
+    private readonly sampling: Sampling,
     onFirst: () => void = () => {},
   ) {
-    this.#connect = connect
-    this.#tree = tree
-    this.#sampling = sampling
     this.#kind = sampling.by === 'cpu' ? 'cpu' : 'java'
     this.#onFirst = onFirst
   }
 
   /** @throws NoFlightRecorder, RecordingRefused, NoRoomForRecording, BadRecording */
   async start(signal?: AbortSignal): Promise<void> {
-    const connection = await this.#connect()
+    const connection = await this.connect()
     const { root } = connection.target
     const before = await recorderSetup(connection)
     signal?.throwIfAborted()
@@ -216,7 +210,7 @@ export class FlightRecording implements Sampler {
 
   async #begin(connection: AttachConnection): Promise<void> {
     const name = recordingName()
-    const settings = sampleSettings(this.#sampling)
+    const settings = sampleSettings(this.sampling)
     await startRecording(connection, { name, settings, ...BOUNDS })
     this.#named(name)
   }
@@ -243,14 +237,14 @@ export class FlightRecording implements Sampler {
   async #leaveRoom(): Promise<void> {
     const free = freeBytes(this.#directory)
     if (free >= ROOM_TO_GO_ON) return
-    await stopRecording(await this.#connect(), this.#name)
+    await stopRecording(await this.connect(), this.#name)
     throw new NoRoomForRecording('its repository', free)
   }
 
   /** Asks what only the JVM knows. One that has no time for us is asked again, as long as the recording goes on. */
   async #ask(): Promise<void> {
     try {
-      const connection = await this.#connect()
+      const connection = await this.connect()
       this.#rotated = false
       const running = await recordings(connection)
       await this.#note(connection, running)
@@ -319,7 +313,7 @@ export class FlightRecording implements Sampler {
           return
         }
         const described = open.chunk.constants.thread(thread)
-        this.#tree.sample(
+        this.tree.sample(
           described ?? { id: -thread, name: `thread ${thread}`, virtual: false },
           path,
           open.chunk.constants.stack(stack)?.truncated,
@@ -339,13 +333,13 @@ export class FlightRecording implements Sampler {
     const { frames, truncated } = stack
     const count = frames.length / FRAME_NUMBERS
     const path = new Int32Array(truncated ? count + 1 : count)
-    if (truncated) path[0] = this.#tree.truncation
+    if (truncated) path[0] = this.tree.truncation
     for (let i = 0; i < count; i++) {
       const method = frames[i * FRAME_NUMBERS]!
       let id = ids.get(method)
       if (id === undefined) {
         const name = chunk.constants.method(method)
-        id = this.#tree.idOf({ ...name, class: withoutAddress(name.class) })
+        id = this.tree.idOf({ ...name, class: withoutAddress(name.class) })
         ids.set(method, id)
       }
       path[path.length - 1 - i] = id
@@ -361,7 +355,7 @@ export class FlightRecording implements Sampler {
         try {
           this.#poll() // so that we hold all there is
         } finally {
-          const connection = await this.#connect()
+          const connection = await this.connect()
           try {
             await this.#note(connection, await recordings(connection))
           } finally {
@@ -397,7 +391,7 @@ export class FlightRecording implements Sampler {
   }
 
   warnings(): string[] {
-    const { samples, outside, truncated, hasRoots } = this.#tree
+    const { samples, outside, truncated, hasRoots } = this.tree
     const found: string[] = []
     if (this.#others.size > 0) {
       const names = [...this.#others].join(', ')
@@ -412,9 +406,9 @@ export class FlightRecording implements Sampler {
       )
     }
     const meanMs = (this.#seconds * 1000) / Math.max(1, this.#told)
-    if (meanMs > (RARER * this.#sampling.every) / 1e6) {
+    if (meanMs > (RARER * this.sampling.every) / 1e6) {
       found.push(
-        `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${this.#sampling.every / 1e6} ms: the system looks at it with each tick of its clock`,
+        `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${this.sampling.every / 1e6} ms: the system looks at it with each tick of its clock`,
       )
     }
     if (this.#lost > 0) found.push(`samples that were due and that the JVM lost: ${this.#lost}`)

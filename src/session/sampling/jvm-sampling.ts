@@ -108,12 +108,8 @@ function firstStartText(jdk: string): string {
 }
 
 export class JvmSampling {
-  readonly #process: TargetProcess
-  readonly #options: JvmSamplingOptions
   #target: Profile['target']
-  readonly #tree: SampledTree
   readonly #sampling: Sampling
-  readonly #sampler: Sampler
   readonly #warnings = new Set<string>()
   #startedAt = new Date()
   #begun = performance.now()
@@ -129,19 +125,15 @@ export class JvmSampling {
   readonly ended: Promise<string>
 
   private constructor(
-    process: TargetProcess,
-    options: JvmSamplingOptions,
+    private readonly process: TargetProcess,
+    private readonly options: JvmSamplingOptions,
     target: Profile['target'],
-    tree: SampledTree,
+    private readonly tree: SampledTree,
     sampling: Sampling,
-    sampler: Sampler,
+    private readonly sampler: Sampler,
   ) {
-    this.#process = process
-    this.#options = options
     this.#target = target
-    this.#tree = tree
     this.#sampling = sampling
-    this.#sampler = sampler
     if (options.whySamples !== undefined) this.#warnings.add(options.whySamples)
     this.ended = new Promise((resolve) => {
       this.#endWith = resolve
@@ -240,11 +232,11 @@ export class JvmSampling {
 
   async #poll(): Promise<void> {
     try {
-      await this.#sampler.poll()
+      await this.sampler.poll()
     } catch (error) {
-      if (stillRuns(this.#process)) this.#endByItself(error)
+      if (stillRuns(this.process)) this.#endByItself(error)
     }
-    if (!stillRuns(this.#process)) this.#noteTargetEnded()
+    if (!stillRuns(this.process)) this.#noteTargetEnded()
     else if (this.#target.vm === UNKNOWN) this.#describe()
     if (this.#ending === null && this.#stopped === undefined) this.#arm()
   }
@@ -266,7 +258,7 @@ export class JvmSampling {
   #noteTargetEnded(): void {
     if (this.#ending !== null) return
     this.#ending = { how: 'target ended' }
-    if (!this.#options.untilExit) {
+    if (!this.options.untilExit) {
       this.#truncated = 'the JVM ended'
       this.#warnings.add('the JVM ended while it was sampled; this is what had been recorded')
     }
@@ -287,7 +279,7 @@ export class JvmSampling {
   }
 
   get sampling(): Sampling {
-    return { ...this.#sampling, ...this.#sampler.facts?.() }
+    return { ...this.#sampling, ...this.sampler.facts?.() }
   }
 
   /** How the session ended; null while it has not. */
@@ -296,7 +288,7 @@ export class JvmSampling {
   }
 
   get rootNames(): string[] {
-    return this.#tree.rootNames
+    return this.tree.rootNames
   }
 
   /** No root was looked for, and there are no filters; see `outcome`. */
@@ -311,30 +303,30 @@ export class JvmSampling {
   status(): JvmSamplingStatus {
     return {
       phase: this.#ending === null ? 'recording' : 'ended',
-      samples: this.#tree.samples,
-      methods: this.#tree.methods,
+      samples: this.tree.samples,
+      methods: this.tree.methods,
       elapsedMs: this.#durationMs ?? performance.now() - this.#begun,
-      warnings: [...this.#warnings, ...(this.#sampler.warnings?.() ?? [])],
+      warnings: [...this.#warnings, ...(this.sampler.warnings?.() ?? [])],
     }
   }
 
   /** No sample was taken, not even one that was forgotten. */
   get foundNothing(): boolean {
-    return this.#tree.samples === 0 && !this.#wasReset
+    return this.tree.samples === 0 && !this.#wasReset
   }
 
   snapshot(perThread = true): Snapshot {
-    return this.#tree.snapshot(perThread)
+    return this.tree.snapshot(perThread)
   }
 
   methodName(id: number): MethodName {
-    return this.#tree.methodNames[id] ?? { class: '?', method: `#${id}`, descriptor: '', loader: '' }
+    return this.tree.methodNames[id] ?? { class: '?', method: `#${id}`, descriptor: '', loader: '' }
   }
 
   /** Forgets the samples so far; once the session is over, they stay, as none follow. */
   reset(): void {
     if (this.#ending !== null || this.#stopped !== undefined) return
-    this.#tree.reset()
+    this.tree.reset()
     this.#wasReset = true
     this.#startedAt = new Date()
     this.#begun = performance.now()
@@ -356,13 +348,13 @@ export class JvmSampling {
     clearTimeout(this.#timer)
     await this.#polling
     this.#durationMs ??= performance.now() - this.#begun
-    const lives = stillRuns(this.#process)
+    const lives = stillRuns(this.process)
     try {
-      await this.#sampler.stop(lives)
+      await this.sampler.stop(lives)
       this.#ending ??= { how: 'detached' }
     } catch (error) {
-      if (!stillRuns(this.#process)) {
-        await this.#sampler.stop(false)
+      if (!stillRuns(this.process)) {
+        await this.sampler.stop(false)
         this.#noteTargetEnded()
       } else if (error instanceof BadRecording) this.#endByItself(error)
       else {
@@ -387,7 +379,7 @@ export class JvmSampling {
       mode: 'sample',
       sampling: {
         ...this.sampling,
-        ...(this.#tree.hasRoots && { outside: this.#tree.outside }),
+        ...(this.tree.hasRoots && { outside: this.tree.outside }),
       },
       scheme: 'b',
       roots: this.rootNames,
@@ -409,7 +401,7 @@ export class JvmSampling {
       truncated: this.#truncated ?? false,
       warnings: [...warnings],
       events: { count: samples, waitMs: 0 },
-      methodNames: this.#tree.methodNames,
+      methodNames: this.tree.methodNames,
       merged,
       threads,
     }

@@ -32,9 +32,6 @@ export function dueAfter(everyMs: number, costs: readonly number[]): number {
 }
 
 export class ThreadDumps implements Sampler {
-  readonly #connection: AttachConnection
-  readonly #tree: SampledTree
-  readonly #leastMs: number
   readonly #onDump: (threads: readonly DumpedThread[]) => void
   /** By `package.Class.method`. */
   readonly #ids = new Map<string, number>()
@@ -52,14 +49,11 @@ export class ThreadDumps implements Sampler {
 
   /** @param leastMs  between dumps */
   constructor(
-    connection: AttachConnection,
-    tree: SampledTree,
-    leastMs: number,
+    private readonly connection: AttachConnection,
+    private readonly tree: SampledTree,
+    private readonly leastMs: number,
     onDump: (threads: readonly DumpedThread[]) => void = () => {},
   ) {
-    this.#connection = connection
-    this.#tree = tree
-    this.#leastMs = leastMs
     this.#onDump = onDump
   }
 
@@ -70,7 +64,7 @@ export class ThreadDumps implements Sampler {
   }
 
   get #everyMs(): number {
-    return dueAfter(this.#leastMs, this.#costs)
+    return dueAfter(this.leastMs, this.#costs)
   }
 
   #arm(due: number): void {
@@ -92,7 +86,7 @@ export class ThreadDumps implements Sampler {
   async #dump(): Promise<void> {
     const before = this.#safepointMs()
     this.#lastAt = performance.now()
-    const threads = await dumpThreads(this.#connection, this.#abort.signal)
+    const threads = await dumpThreads(this.connection, this.#abort.signal)
     const after = this.#safepointMs()
     const ms = before === undefined || after === undefined ? performance.now() - this.#lastAt : after - before
     this.#stoppedMs += ms
@@ -100,12 +94,12 @@ export class ThreadDumps implements Sampler {
     this.#dumps++
     for (const thread of threads) {
       if (isIdle(thread))
-        this.#tree.away(
+        this.tree.away(
           thread,
           pathOf(thread, (frame) => this.#ids.get(frame) ?? UNKNOWN_ID),
         )
       else
-        this.#tree.sample(
+        this.tree.sample(
           thread,
           pathOf(thread, (frame) => this.#idOf(frame)),
         )
@@ -114,7 +108,7 @@ export class ThreadDumps implements Sampler {
   }
 
   #safepointMs(): number | undefined {
-    const ns = findPerfData(this.#connection.target)?.facts?.safepointNs
+    const ns = findPerfData(this.connection.target)?.facts?.safepointNs
     return ns === undefined ? undefined : ns / 1e6
   }
 
@@ -122,7 +116,7 @@ export class ThreadDumps implements Sampler {
     let id = this.#ids.get(frame)
     if (id === undefined) {
       const dot = frame.lastIndexOf('.')
-      id = this.#tree.idOf({
+      id = this.tree.idOf({
         class: withoutAddress(frame.slice(0, dot)).replaceAll('/', '.'),
         method: frame.slice(dot + 1),
         descriptor: '',
@@ -150,7 +144,7 @@ export class ThreadDumps implements Sampler {
   facts(): Pick<Sampling, 'every' | 'dumps' | 'stoppedNs'> {
     const meanMs = (this.#lastAt - this.#firstAt) / Math.max(1, this.#dumps - 1)
     return {
-      every: Math.round(Math.max(this.#leastMs, meanMs) * 1e6),
+      every: Math.round(Math.max(this.leastMs, meanMs) * 1e6),
       dumps: this.#dumps,
       stoppedNs: Math.round(this.#stoppedMs * 1e6),
     }
