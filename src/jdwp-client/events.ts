@@ -8,18 +8,7 @@ import { EVENT_KINDS, type EventKind, namesOf, SUSPEND_POLICIES, type SuspendPol
 import type { DataReader } from './data.ts'
 import { MalformedJdwp } from './errors.ts'
 import type { FieldId, ThreadId, TypeId } from './ids.ts'
-import {
-  type Location,
-  type ObjectValue,
-  readLocation,
-  readLocationOrNull,
-  readObject,
-  readObjectOrNull,
-  readTypeTag,
-  readValue,
-  type TaggedObject,
-  type Value,
-} from './values.ts'
+import * as values from './values.ts'
 
 export interface Requested {
   readonly request: number
@@ -30,12 +19,12 @@ export interface InThread extends Requested {
 }
 
 export interface AtLocation extends InThread {
-  readonly location: Location
+  readonly location: values.Location
 }
 
 export interface AtMonitor extends AtLocation {
   /** Whose monitor it is. */
-  readonly object: ObjectValue
+  readonly object: values.ObjectValue
 }
 
 export interface AtField extends AtLocation {
@@ -44,7 +33,7 @@ export interface AtField extends AtLocation {
   readonly type: TypeId
   readonly field: FieldId
   /** null: a static field. */
-  readonly object: TaggedObject | null
+  readonly object: values.TaggedObject | null
 }
 
 /** What an event of each kind tells. */
@@ -57,16 +46,16 @@ export interface EventBodies {
   readonly BREAKPOINT: AtLocation
   readonly METHOD_ENTRY: AtLocation
   readonly METHOD_EXIT: AtLocation
-  readonly METHOD_EXIT_WITH_RETURN_VALUE: AtLocation & { readonly value: Value }
+  readonly METHOD_EXIT_WITH_RETURN_VALUE: AtLocation & { readonly value: values.Value }
   readonly MONITOR_CONTENDED_ENTER: AtMonitor
   readonly MONITOR_CONTENDED_ENTERED: AtMonitor
   /** `timeout` in ms as `Object.wait` was given it; 0: none. */
   readonly MONITOR_WAIT: AtMonitor & { readonly timeout: bigint }
   readonly MONITOR_WAITED: AtMonitor & { readonly timedOut: boolean }
   readonly EXCEPTION: AtLocation & {
-    readonly exception: ObjectValue
+    readonly exception: values.ObjectValue
     /** null: nothing catches it, as far as can be known when it is thrown. */
-    readonly catchLocation: Location | null
+    readonly catchLocation: values.Location | null
   }
   readonly CLASS_PREPARE: Requested & {
     /** null: a thread of the debugger's own agent. Then all threads are suspended where only that one should be. */
@@ -80,7 +69,7 @@ export interface EventBodies {
   /** It has no id any more, and no thread. */
   readonly CLASS_UNLOAD: Requested & { readonly signature: string }
   readonly FIELD_ACCESS: AtField
-  readonly FIELD_MODIFICATION: AtField & { readonly valueToBe: Value }
+  readonly FIELD_MODIFICATION: AtField & { readonly valueToBe: values.Value }
 }
 
 /** An event of one kind, or of one of several: `kind` tells them apart. */
@@ -132,7 +121,7 @@ function readEvent(r: DataReader, kind: EventKind): JdwpEvent {
     case 'CLASS_PREPARE':
       return {
         ...{ kind, request, thread: r.objectOrNull<ThreadId>() },
-        ...{ kindOfType: readTypeTag(r), type: r.id('referenceType') },
+        ...{ kindOfType: values.readTypeTag(r), type: r.id('referenceType') },
         ...{ signature: r.string(), status: r.int() },
       }
     case 'VM_START':
@@ -145,7 +134,7 @@ function readEvent(r: DataReader, kind: EventKind): JdwpEvent {
     case 'METHOD_EXIT':
       return { kind, ...readPlace(r, request) }
     case 'METHOD_EXIT_WITH_RETURN_VALUE':
-      return { kind, ...readPlace(r, request), value: readValue(r) }
+      return { kind, ...readPlace(r, request), value: values.readValue(r) }
     case 'MONITOR_CONTENDED_ENTER':
     case 'MONITOR_CONTENDED_ENTERED':
       return { kind, ...readMonitor(r, request) }
@@ -156,30 +145,30 @@ function readEvent(r: DataReader, kind: EventKind): JdwpEvent {
     case 'EXCEPTION':
       return {
         ...{ kind, ...readPlace(r, request) },
-        ...{ exception: readObject(r), catchLocation: readLocationOrNull(r) },
+        ...{ exception: values.readObject(r), catchLocation: values.readLocationOrNull(r) },
       }
     case 'FIELD_ACCESS':
       return { kind, ...readField(r, request) }
     case 'FIELD_MODIFICATION':
-      return { kind, ...readField(r, request), valueToBe: readValue(r) }
+      return { kind, ...readField(r, request), valueToBe: values.readValue(r) }
   }
 }
 
 function readPlace(r: DataReader, request: number): AtLocation {
-  return { request, thread: r.object<ThreadId>(), location: readLocation(r) }
+  return { request, thread: r.object<ThreadId>(), location: values.readLocation(r) }
 }
 
 function readMonitor(r: DataReader, request: number): AtMonitor {
   // The object stands before the location here, behind it in an EXCEPTION.
-  const [thread, object] = [r.object<ThreadId>(), readObject(r)]
-  return { request, thread, object, location: readLocation(r) }
+  const [thread, object] = [r.object<ThreadId>(), values.readObject(r)]
+  return { request, thread, object, location: values.readLocation(r) }
 }
 
 function readField(r: DataReader, request: number): AtField {
   return {
     ...readPlace(r, request),
-    ...{ kindOfType: readTypeTag(r), type: r.id('referenceType'), field: r.id('field') },
-    object: readObjectOrNull(r),
+    ...{ kindOfType: values.readTypeTag(r), type: r.id('referenceType'), field: r.id('field') },
+    object: values.readObjectOrNull(r),
   }
 }
 

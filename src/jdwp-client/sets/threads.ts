@@ -5,25 +5,17 @@ import { namesOf, SUSPEND_STATUS_SUSPENDED, THREAD_STATUSES, type ThreadStatus }
 import type { DataReader, DataWriter } from '../data.ts'
 import { MalformedJdwp } from '../errors.ts'
 import type { FrameId, ObjectId, ThreadGroupId, ThreadId } from '../ids.ts'
-import {
-  type Location,
-  type ObjectValue,
-  readLocation,
-  readObject,
-  readObjectOrNull,
-  type Value,
-  writeValue,
-} from '../values.ts'
+import * as values from '../values.ts'
 import { boolean, CommandSet, int, listOf, object, objectOrNull, ofObject, string } from './command-set.ts'
 
 export interface Frame {
   /** Valid while the thread stays suspended. */
   readonly id: FrameId
-  readonly location: Location
+  readonly location: values.Location
 }
 
 export interface OwnedMonitor {
-  readonly monitor: ObjectValue
+  readonly monitor: values.ObjectValue
   /** Of the frame that has entered it, 0 at the top; -1: not known, as of JNI. */
   readonly depth: number
 }
@@ -56,14 +48,14 @@ export class ThreadReference extends CommandSet {
   readonly ownedMonitors = this.command(
     'ThreadReference.OwnedMonitors',
     ofObject<ThreadId>,
-    listOf(readObject),
+    listOf(values.readObject),
   )
 
   /** What it waits to enter, or waits in. The thread must be suspended. Needs `canGetCurrentContendedMonitor`. */
   readonly currentContendedMonitor = this.command(
     'ThreadReference.CurrentContendedMonitor',
     ofObject<ThreadId>,
-    readObjectOrNull,
+    values.readObjectOrNull,
   )
 
   /** Has it throw an instance of Throwable. HotSpot does not look: anything else crashes it (SIGSEGV on JDK 25). */
@@ -82,13 +74,13 @@ export class ThreadReference extends CommandSet {
   readonly ownedMonitorsStackDepthInfo = this.command(
     'ThreadReference.OwnedMonitorsStackDepthInfo',
     ofObject<ThreadId>,
-    listOf((r): OwnedMonitor => ({ monitor: readObject(r), depth: r.int() })),
+    listOf((r): OwnedMonitor => ({ monitor: values.readObject(r), depth: r.int() })),
   )
 
   /** Its innermost method returns this when it goes on; no `finally` runs. Needs `canForceEarlyReturn`. */
   readonly forceEarlyReturn = this.command(
     'ThreadReference.ForceEarlyReturn',
-    (w, thread: ThreadId, value: Value) => writeValue(w.object(thread), value),
+    (w, thread: ThreadId, value: values.Value) => values.writeValue(w.object(thread), value),
     nothing,
   )
 
@@ -115,7 +107,7 @@ function ofFrames(w: DataWriter, thread: ThreadId, start = 0, length = -1): Data
 }
 
 function readFrame(r: DataReader): Frame {
-  return { id: r.id('frame'), location: readLocation(r) }
+  return { id: r.id('frame'), location: values.readLocation(r) }
 }
 
 function readChildren(r: DataReader): {
