@@ -143,17 +143,16 @@ function climbed(
 
 /** The groups, in the order they are made: level by level, so those below a group lie side by side. */
 class Merging {
-  readonly #from: Tree
-  readonly #method: Int32Array
   readonly #id: number[] = []
   readonly #below: number[] = []
   /** Columns that add up, and what they sum here. */
   readonly #columns: { readonly name: string; readonly of: Float64Array; readonly sums: number[] }[]
   readonly ids: number
 
-  constructor(from: Tree, method: Int32Array) {
-    this.#from = from
-    this.#method = method
+  constructor(
+    private readonly from: Tree,
+    private readonly method: Int32Array,
+  ) {
     let ids = 1
     for (const id of method) if (id >= ids) ids = id + 1
     this.ids = ids
@@ -170,13 +169,13 @@ class Merging {
 
   /** A group for each method, of all its contexts. Total cost of inner activations is that of the outermost. */
   begin(methods: readonly number[]): Level {
-    const total = this.#columns.find(({ name }) => name === metricOf(this.#from).total)?.of
+    const total = this.#columns.find(({ name }) => name === metricOf(this.from).total)?.of
     const contexts = new Map(methods.map((id) => [id, { nodes: [] as number[], end: 0 }]))
-    for (let node = 0; node < this.#from.count; node++) {
-      const of = contexts.get(this.#method[node]!)
+    for (let node = 0; node < this.from.count; node++) {
+      const of = contexts.get(this.method[node]!)
       if (of === undefined) continue
       of.nodes.push(node)
-      if (node >= of.end) of.end = node + this.#from.size[node]!
+      if (node >= of.end) of.end = node + this.from.size[node]!
       else if (total !== undefined) total[node] = 0
     }
     const all: number[] = []

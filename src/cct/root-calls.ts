@@ -60,11 +60,9 @@ export interface RootCallsState {
 }
 
 export class RootCalls {
-  readonly #course: Course
   readonly histogram = new Histogram()
   /** Of times with their fractions and signs, so that it is the trees' own. */
   #sum = 0
-  readonly #calibration: Calibration
   /** Null unless they are asked for. */
   slow: SlowCalls | null = null
   /** Calls from which on p99 is found anew, and what it was. */
@@ -81,10 +79,10 @@ export class RootCalls {
   readonly #seconds = new Int32Array(LATEST)
   readonly #probes = new Float64Array(LATEST)
 
-  constructor(calibration: Calibration, course: Course) {
-    this.#calibration = calibration
-    this.#course = course
-  }
+  constructor(
+    private readonly calibration: Calibration,
+    private readonly course: Course,
+  ) {}
 
   clockOf(thread: number): RootClock {
     const known = this.#clocks[thread]
@@ -96,7 +94,7 @@ export class RootCalls {
 
   /** Keeps trees of slow calls from now on, of those that begin. Anew, if some were kept; their numbers go on. */
   keepSlow(threshold: SlowThreshold, builders: SlowBuilders, bounds?: SlowBounds): void {
-    const facts = { p99: () => this.#p99Ticks(), now: () => this.#course.elapsedMs }
+    const facts = { p99: () => this.#p99Ticks(), now: () => this.course.elapsedMs }
     this.slow = new SlowCalls(threshold, builders, facts, bounds, this.slow?.ended)
   }
 
@@ -115,7 +113,7 @@ export class RootCalls {
   /** The call that the thread is in has ended. */
   end(clock: RootClock, ticks: number): void {
     clock.isOpen = false
-    const probes = rootProbeTicks(clock.halves, this.#calibration)
+    const probes = rootProbeTicks(clock.halves, this.calibration)
     const time = ticks - clock.begin - clock.excluded - probes
     const whole = wholeOf(time)
     const call = this.#ended++
@@ -127,7 +125,7 @@ export class RootCalls {
     this.#ends[at] = ticks
     this.#times[at] = time
     this.#probes[at] = probes
-    this.#seconds[at] = this.#course.record(whole)
+    this.#seconds[at] = this.course.record(whole)
     this.slow?.end(clock, time, call)
   }
 
@@ -157,7 +155,7 @@ export class RootCalls {
       this.#sum -= ticks
       this.histogram.remove(wholeOf(before))
       this.histogram.record(wholeOf(after))
-      this.#course.correct(this.#seconds[i]!, wholeOf(before), wholeOf(after))
+      this.course.correct(this.#seconds[i]!, wholeOf(before), wholeOf(after))
       this.slow?.correct(call, { at, ticks }, after)
       return
     }

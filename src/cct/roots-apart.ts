@@ -8,8 +8,6 @@ import type { CctBuilder } from './builder.ts'
 import type { RootCalls } from './root-calls.ts'
 
 export class RootsApart implements EventSink {
-  readonly #roots: CctBuilder
-  readonly #all: CctBuilder
   /** Whichever has the present thread. */
   #present: CctBuilder
 
@@ -17,41 +15,42 @@ export class RootsApart implements EventSink {
    * @param roots  of threads that keep a tree
    * @param all    what is shown
    */
-  constructor(roots: CctBuilder, all: CctBuilder) {
-    this.#roots = roots
-    this.#all = all
+  constructor(
+    private readonly roots: CctBuilder,
+    private readonly all: CctBuilder,
+  ) {
     this.#present = roots
   }
 
   /** As `all` has been told to. */
   timeRoots(calls: RootCalls): void {
-    this.#roots.rootCalls = calls
+    this.roots.rootCalls = calls
   }
 
   set nowMs(ms: number) {
-    this.#roots.nowMs = ms
+    this.roots.nowMs = ms
   }
 
   /** What a thread that keeps a tree tells: it is known from both. */
   activityOf(thread: number): Activity {
-    const { perSecond } = this.#all.activityOf(thread)
-    return { ...this.#roots.activityOf(thread), perSecond }
+    const { perSecond } = this.all.activityOf(thread)
+    return { ...this.roots.activityOf(thread), perSecond }
   }
 
   get openCalls(): number {
-    return this.#roots.openCalls
+    return this.roots.openCalls
   }
 
   get healed(): number {
-    return this.#roots.healed
+    return this.roots.healed
   }
 
   reset(nowTicks: number | undefined): void {
-    this.#roots.reset(nowTicks, true)
+    this.roots.reset(nowTicks, true)
   }
 
   closeOpen(endTicks: number): void {
-    this.#roots.closeOpen(endTicks)
+    this.roots.closeOpen(endTicks)
   }
 
   calls(words: Uint32Array, from: number, to: number, base: number): number {
@@ -63,12 +62,12 @@ export class RootsApart implements EventSink {
   }
 
   thread(number: number, segment: number): void {
-    this.#present = segment < 0 ? this.#roots : this.#all
+    this.#present = segment < 0 ? this.roots : this.all
     this.#present.thread(number, segment)
   }
 
   adjust(ticks: number): void {
-    this.#all.waitTicks += ticks
+    this.all.waitTicks += ticks
   }
 
   suspend(ticks: number): void {
@@ -84,6 +83,6 @@ export class RootsApart implements EventSink {
   }
 
   overflow(method: number): void {
-    this.#all.overflow(method)
+    this.all.overflow(method)
   }
 }

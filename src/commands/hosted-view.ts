@@ -103,24 +103,22 @@ class Told {
 }
 
 export class HostedView {
-  readonly #session: { readonly generation: number }
-  readonly #source: LiveSource
   #generation = -1
   #told = new Told()
   /** Whose turn it is, by its place among the threads. */
   #turn = 0
   #rootCalls = -1
 
-  constructor(session: { readonly generation: number }, source: LiveSource) {
-    this.#session = session
-    this.#source = source
-  }
+  constructor(
+    private readonly session: { readonly generation: number },
+    private readonly source: LiveSource,
+  ) {}
 
   async picture(args: unknown, pace: Pace): Promise<Value> {
     const { perThread } = args as { perThread: boolean }
-    const snapshot = await this.#source.snapshot(perThread === true)
-    if (this.#generation !== this.#session.generation) {
-      this.#generation = this.#session.generation
+    const snapshot = await this.source.snapshot(perThread === true)
+    if (this.#generation !== this.session.generation) {
+      this.#generation = this.session.generation
       this.#told = new Told()
     }
     const { room } = pace
@@ -141,7 +139,7 @@ export class HostedView {
     pending += threads?.pending ?? 0
     const names = jsonText(this.#names(snapshot))
     const facts = jsonText({ ...this.#facts(snapshot), pending } satisfies PictureFacts)
-    const status = jsonText(this.#source.status())
+    const status = jsonText(this.source.status())
     const picture = [this.#generation, status, facts, names, merged, rest, threads?.told ?? null]
     pace.spend(sizeOf(picture))
     return picture
@@ -215,7 +213,7 @@ export class HostedView {
   }
 
   #newByHand(): ByHandFacts | undefined {
-    const { steering } = this.#source
+    const { steering } = this.source
     if (steering === undefined) return undefined
     const { byHand: rows } = steering
     const rowsText = jsonText(rows)
@@ -251,7 +249,7 @@ export class HostedView {
         this.#told.sent.add(stands)
         this.#told.fresh.push(stands) // heard by this very loop
       }
-      const name = this.#source.methodName(id)
+      const name = this.source.methodName(id)
       entries.push({ id, name, ...(stands !== undefined && { methodOf: stands }) })
     }
     return entries

@@ -82,7 +82,6 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
 }
 
 class RemoteView {
-  readonly #session: RemoteSession
   #known: Known
   #status: LiveStatus
   #pending = 0
@@ -92,8 +91,7 @@ class RemoteView {
   #asked: { readonly perThread: boolean; readonly picture: Promise<Snapshot> } | undefined
   #askedAt = Number.NEGATIVE_INFINITY
 
-  constructor(session: RemoteSession) {
-    this.#session = session
+  constructor(private readonly session: RemoteSession) {
     this.#known = new Known(session, -1)
     this.#status = {
       ...{ pid: session.pid, mainClass: '', jdk: '', scheme: 'b', mode: 'exact', roots: [] },
@@ -134,7 +132,7 @@ class RemoteView {
   }
 
   status(): LiveStatus {
-    const { where, lostForMs, problem } = this.#session
+    const { where, lostForMs, problem } = this.session
     return { ...this.#status, remote: { where, lostForMs, problem, pending: this.#pending } }
   }
 
@@ -163,7 +161,7 @@ class RemoteView {
     for (;;) {
       const first = await Promise.race([picture, sleep(LOOK_MS, null)])
       if (first !== null) return first
-      const isLate = this.#session.lostForMs !== null || performance.now() > late
+      const isLate = this.session.lostForMs !== null || performance.now() > late
       if (isLate && this.#last !== undefined) return null
     }
   }
@@ -172,22 +170,22 @@ class RemoteView {
     const early = this.#askedAt + PERIOD_MS - performance.now()
     if (early > 0) await sleep(early)
     this.#askedAt = performance.now()
-    const message = await this.#session.ask('picture', { perThread })
+    const message = await this.session.ask('picture', { perThread })
     try {
       this.#last = this.#take(message)
       return this.#last
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
-      throw new NotAProxy(this.#session.where, error.message)
+      throw new NotAProxy(this.session.where, error.message)
     }
   }
 
   #take(message: unknown): Snapshot {
     const [generation, status, facts, ...parts] = listOf(message, 7)
     if (typeof generation !== 'number') throw new Malformed('a picture of no generation')
-    if (generation !== this.generation) this.#known = new Known(this.#session, generation)
-    this.#status = parsed<LiveStatus>(this.#session, status)
-    const read = parsed<PictureFacts>(this.#session, facts)
+    if (generation !== this.generation) this.#known = new Known(this.session, generation)
+    this.#status = parsed<LiveStatus>(this.session, status)
+    const read = parsed<PictureFacts>(this.session, facts)
     this.#pending = read.pending
     return this.#known.take(read, parts)
   }

@@ -8,7 +8,6 @@ import { CHUNK_EVENTS } from './ring-layout.ts'
 const MOST_BYTES = 2 ** 26
 
 export class SetAside {
-  readonly #ring: Ring
   #most: number
   readonly #chunkWords: number
   #words: Uint32Array | undefined
@@ -18,8 +17,7 @@ export class SetAside {
   readonly #free: number[] = []
   #used = 0
 
-  constructor(ring: Ring) {
-    this.#ring = ring
+  constructor(private readonly ring: Ring) {
     this.#most = Math.max(1, Math.floor(MOST_BYTES / ring.chunkBytes))
     this.#chunkWords = ring.chunkBytes / 4
     this.#ends = new Float64Array(this.#most)
@@ -32,7 +30,7 @@ export class SetAside {
   }
 
   has(chunk: number): boolean {
-    return chunk >= this.#ring.chunkCount
+    return chunk >= this.ring.chunkCount
   }
 
   /**
@@ -44,7 +42,7 @@ export class SetAside {
     if (!this.#hasRoom()) return -1
     const place = this.#free.pop() ?? (this.#used < this.#most ? this.#used++ : -1)
     if (place < 0) return -1
-    const ring = this.#ring
+    const ring = this.ring
     const epoch = ring.epoch(chunk)
     const end = ring.look(chunk, CHUNK_EVENTS, 2)
     const from = ring.origin(chunk, 2)
@@ -69,12 +67,12 @@ export class SetAside {
   }
 
   epoch(chunk: number): number {
-    return this.#epochs[chunk - this.#ring.chunkCount]
+    return this.#epochs[chunk - this.ring.chunkCount]
   }
 
   /** Offset after the last event. */
   end(chunk: number): number {
-    return this.#ends[chunk - this.#ring.chunkCount]
+    return this.#ends[chunk - this.ring.chunkCount]
   }
 
   /** Of all places: the chunk's offset `o` is element `origin(chunk) + o / 4`. */
@@ -83,11 +81,11 @@ export class SetAside {
   }
 
   origin(chunk: number): number {
-    return (chunk - this.#ring.chunkCount) * this.#chunkWords
+    return (chunk - this.ring.chunkCount) * this.#chunkWords
   }
 
   /** Once it has been read. */
   release(chunk: number): void {
-    this.#free.push(chunk - this.#ring.chunkCount)
+    this.#free.push(chunk - this.ring.chunkCount)
   }
 }

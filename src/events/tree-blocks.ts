@@ -34,7 +34,6 @@ export interface TreesFull {
 }
 
 export class TreeBlocks {
-  readonly #fd: number
   /** Of the states in the file. */
   readonly #at: number
   #count: number
@@ -56,8 +55,7 @@ export class TreeBlocks {
   #mayGrow = true
   #growError: string | null = null
 
-  private constructor(fd: number) {
-    this.#fd = fd
+  private constructor(private readonly fd: number) {
     const header = new Uint32Array(RING_BLOCKS / 4 + 1)
     readSync(fd, header, 0, header.byteLength, 0)
     this.#at = ringBytes(header[RING_CHUNK_BYTES / 4], header[RING_CHUNK_COUNT / 4])
@@ -113,12 +111,12 @@ export class TreeBlocks {
   }
 
   close(): void {
-    closeSync(this.#fd)
+    closeSync(this.fd)
   }
 
   /** Copies states, and then the blocks that somebody has. */
   #look(alive: () => void): void {
-    readWhole(this.#fd, this.#states, 0, this.#count * 4, this.#at)
+    readWhole(this.fd, this.#states, 0, this.#count * 4, this.#at)
     if (this.#words.length < this.#count * WORDS) this.#words = new Uint32Array(this.#count * WORDS)
     let aliveAt = 0
     for (let block = 0; block < this.#count; ) {
@@ -130,7 +128,7 @@ export class TreeBlocks {
       while (end < this.#count && end < block + AT_ONCE && this.#states[end] !== layout.BLOCK_FREE) end++
       if (end > block)
         readWhole(
-          this.#fd,
+          this.fd,
           this.#words,
           block * WORDS,
           (end - block) * layout.BLOCK_BYTES,
@@ -207,7 +205,7 @@ export class TreeBlocks {
     for (let block = 0; block < this.#count; block++)
       if (this.#states[block] === layout.BLOCK_OVER) over.push(block)
     if (over.length === 0) return
-    readWhole(this.#fd, this.#laterStates, 0, this.#count * 4, this.#at)
+    readWhole(this.fd, this.#laterStates, 0, this.#count * 4, this.#at)
     const notReadYet = new Set<number>()
     for (let block = 0; block < this.#count; block++) {
       const state = this.#states[block]
@@ -220,7 +218,7 @@ export class TreeBlocks {
     for (const [i, block] of over.entries()) {
       if (i % AT_ONCE === 0) alive()
       if (notReadYet.has(words[block * WORDS + layout.BLOCK_THREAD / 4])) continue
-      writeSync(this.#fd, zeros, 0, layout.BLOCK_BYTES, this.#blockAt(block))
+      writeSync(this.fd, zeros, 0, layout.BLOCK_BYTES, this.#blockAt(block))
       // Its next owner may have records elsewhere before a look finds that it is taken.
       words.fill(0, block * WORDS, (block + 1) * WORDS)
       this.#contexts.fill(0, block * RECORDS, (block + 1) * RECORDS)
@@ -245,7 +243,7 @@ export class TreeBlocks {
       const at = this.#blockAt(this.#count)
       for (let done = 0; done < bytes; ) {
         alive()
-        done += writeSync(this.#fd, zeros, 0, Math.min(zeros.length, bytes - done), at + done)
+        done += writeSync(this.fd, zeros, 0, Math.min(zeros.length, bytes - done), at + done)
       }
       this.#count += more
       this.#mayGrow = this.#count < layout.MOST_BLOCKS
@@ -260,7 +258,7 @@ export class TreeBlocks {
   /** As it is in the file now. */
   #threadOf(block: number): number {
     this.#word[0] = 0
-    readWhole(this.#fd, this.#word, 0, 4, this.#blockAt(block) + layout.BLOCK_THREAD)
+    readWhole(this.fd, this.#word, 0, 4, this.#blockAt(block) + layout.BLOCK_THREAD)
     return this.#word[0]
   }
 
@@ -269,7 +267,7 @@ export class TreeBlocks {
   }
 
   #store(at: number, value: number): void {
-    writeSync(this.#fd, Uint32Array.of(value), 0, 4, at)
+    writeSync(this.fd, Uint32Array.of(value), 0, 4, at)
   }
 }
 

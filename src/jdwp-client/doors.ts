@@ -37,7 +37,6 @@ export async function connect(
 
 /** A port where JVMs that are told `server=n` find us. */
 export class JdwpPort implements AsyncDisposable {
-  readonly #server: Server
   /** They have shaken hands; nobody has accepted them yet. */
   readonly #ready: Shaken[] = []
   readonly #callers = new Set<Socket>()
@@ -47,12 +46,11 @@ export class JdwpPort implements AsyncDisposable {
   #problem = 'nobody has called'
 
   private constructor(
-    server: Server,
+    private readonly server: Server,
     readonly host: string,
     readonly port: number,
     handshakeMs: number,
   ) {
-    this.#server = server
     server.on('connection', (socket) => {
       socket.setNoDelay(true)
       if (this.#callers.size >= MOST_CALLERS) {
@@ -141,7 +139,7 @@ export class JdwpPort implements AsyncDisposable {
   async close(): Promise<void> {
     this.#end('the port was closed')
     for (const socket of this.#callers) socket.destroy()
-    this.#server.close() // its callback would wait for the accepted ones; the port is free at once
+    this.server.close() // its callback would wait for the accepted ones; the port is free at once
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -71,12 +71,10 @@ class Rows {
   /** By row: its child entered latest. */
   readonly #latest: number[] = []
   readonly #tops = { first: NONE, last: NONE, latest: NONE }
-  readonly #loopRows: number
   /** By parent and method, where all of one method are one row. */
   readonly #known: Map<number, number> | null
 
-  constructor(loopRows: number) {
-    this.#loopRows = loopRows
+  constructor(private readonly loopRows: number) {
     this.#known = loopRows === Number.POSITIVE_INFINITY ? new Map() : null
   }
 
@@ -99,7 +97,7 @@ class Rows {
     if (latest !== NONE && this.method[latest] === method) return latest
     let ahead = latest !== NONE ? this.#next[latest]! : of === NONE ? this.#tops.first : this.#first[of]!
     let behind = latest !== NONE ? this.#previous[latest]! : NONE
-    for (let steps = 0; steps < this.#loopRows && (ahead !== NONE || behind !== NONE); steps++) {
+    for (let steps = 0; steps < this.loopRows && (ahead !== NONE || behind !== NONE); steps++) {
       if (ahead !== NONE) {
         if (this.method[ahead] === method) return ahead
         ahead = this.#next[ahead]!

@@ -132,13 +132,11 @@ function stringFields(strings: Numbers<string>): Fields {
 class Contexts {
   readonly values: readonly Value[]
   readonly locations: Locations
-  readonly #profile: Profile
   /** Of a node; 0 for none. */
   readonly #stack: Int32Array
 
-  constructor(profile: Profile) {
+  constructor(private readonly profile: Profile) {
     const { merged } = profile
-    this.#profile = profile
     this.values = valuesOf(profile)
     this.locations = new Locations(frameNames(profile))
     this.#stack = new Int32Array(merged.count)
@@ -152,7 +150,7 @@ class Contexts {
   }
 
   *stacks(): Generator<Fields> {
-    const { merged } = this.#profile
+    const { merged } = this.profile
     const path: number[] = []
     for (let node = 0; node < merged.count; node++) {
       moveTo(path, node, merged.size)
@@ -168,7 +166,7 @@ class Contexts {
   }
 
   *#costs(at: number): Generator<{ readonly node: number; readonly cost: number }> {
-    const { merged } = this.#profile
+    const { merged } = this.profile
     const { column: name, of } = this.values[at]!
     const next = wholeNumbers(column(merged, name))
     for (let node = 0; node < merged.count; node++) {

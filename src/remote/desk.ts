@@ -14,18 +14,16 @@ export type Value = null | boolean | number | string | Uint8Array | readonly Val
 export type Operations = Readonly<Record<string, (args: unknown) => Promise<Value>>>
 
 export class Desk {
-  readonly #operations: Operations
-  readonly #onAlone: () => void
   readonly #answers = new Map<number, Promise<Buffer>>()
   /** Operations that go on, also those whose answer nobody waits for any more. */
   #running = 0
   #connection: Duplex | null = null
 
   /** @param onAlone  told when the client's connection has gone, and no other has come */
-  constructor(operations: Operations, onAlone: () => void) {
-    this.#operations = operations
-    this.#onAlone = onAlone
-  }
+  constructor(
+    private readonly operations: Operations,
+    private readonly onAlone: () => void,
+  ) {}
 
   get isAlone(): boolean {
     return this.#connection === null
@@ -62,7 +60,7 @@ export class Desk {
       if (this.#connection !== connection) return
       debug.remote?.(`the client's connection is closed; ${this.#running} requests go on`)
       this.#connection = null
-      this.#onAlone()
+      this.onAlone()
     })
     takeOf(() => messages)
     connection.resume()
@@ -101,7 +99,7 @@ export class Desk {
 
   async #answer(id: number, operation: string, args: string): Promise<Buffer> {
     try {
-      const run = Object.hasOwn(this.#operations, operation) ? this.#operations[operation] : undefined
+      const run = Object.hasOwn(this.operations, operation) ? this.operations[operation] : undefined
       if (run === undefined) throw new Malformed(`an operation ${operation}`)
       return encodeFrame([id, true, await run(JSON.parse(args))])
     } catch (error) {

@@ -85,11 +85,8 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
 
 /** What goes to a child and what comes of it. All that it has said is read, also where it has ended meanwhile, or takes nothing. */
 class ChildStream extends Duplex {
-  readonly #child: ChildProcessWithoutNullStreams
-
-  constructor(child: ChildProcessWithoutNullStreams) {
+  constructor(private readonly child: ChildProcessWithoutNullStreams) {
     super({ allowHalfOpen: false })
-    this.#child = child
     child.stdout.on('data', (bytes: Buffer) => {
       if (!this.push(bytes)) child.stdout.pause()
     })
@@ -99,20 +96,20 @@ class ChildStream extends Duplex {
   }
 
   override _read(): void {
-    this.#child.stdout.resume()
+    this.child.stdout.resume()
   }
 
   override _write(bytes: Buffer, _: BufferEncoding, done: () => void): void {
-    this.#child.stdin.write(bytes, () => done())
+    this.child.stdin.write(bytes, () => done())
   }
 
   override _final(done: () => void): void {
-    this.#child.stdin.end()
+    this.child.stdin.end()
     done()
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#child.kill()
+    this.child.kill()
     done(error)
   }
 }

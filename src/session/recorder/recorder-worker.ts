@@ -74,9 +74,6 @@ const WITHOUT_LOOK: ReadonlySet<keyof RecorderRequests> = new Set(['stop', 'fini
 const NO_CALLS: LatestCalls = { times: [], probes: [] }
 
 class RecordingThread {
-  readonly #ring: Ring
-  /** Null where the buffer is a file. */
-  readonly #feed: MirrorFeed | null
   readonly #alive = () => this.#atWork()
   readonly #builder: CctBuilder
   /** In place of it, where regions are timed. */
@@ -84,8 +81,6 @@ class RecordingThread {
   /** Before it, where calls are traced. */
   readonly #tracer: Tracer | undefined
   readonly #reader: RingReader
-  /** Null where all calls are events; else those of roots are, for a reader of their own. */
-  readonly #trees: TreeBlocks | null
   readonly #roots: RootsApart | null
   #treesAt = 0
   /** How long the latest look took. */
@@ -150,11 +145,15 @@ class RecordingThread {
     stop: () => this.#stop(),
   }
 
-  constructor(data: RecorderData, ring: Ring, feed: MirrorFeed | null, trees: TreeBlocks | null) {
+  constructor(
+    data: RecorderData,
+    private readonly ring: Ring,
+    /** Null where the buffer is a file. */
+    private readonly feed: MirrorFeed | null,
+    /** Null where all calls are events; else those of roots are, for a reader of their own. */
+    private readonly trees: TreeBlocks | null,
+  ) {
     const { executed = false, regions, trace = 0 } = data
-    this.#ring = ring
-    this.#feed = feed
-    this.#trees = trees
     this.#builder = new CctBuilder({ ...data, alive: this.#alive })
     this.#regions = regions === true ? new RegionBuilder() : undefined
     this.#tracer = trace > 0 ? new Tracer(this.#builder, trace) : undefined
@@ -164,12 +163,12 @@ class RecordingThread {
       this.#builder.onMoved = (moved) => trees.moved(moved, (it) => this.#builder.isContext(it))
     }
     const sink = this.#regions ?? this.#tracer ?? this.#roots ?? this.#builder
-    this.#reader = new RingReader(this.#ring, sink, () => this.#beat())
+    this.#reader = new RingReader(this.ring, sink, () => this.#beat())
     debug.recorder?.(
       `reads ${ring.chunkCount} chunks, ${feed !== null ? 'sent over TCP' : ring.mapped ? 'mapped' : 'as a file'}`,
     )
     const stat = readFileSync('/proc/thread-self/stat', 'utf8')
-    this.#ring.sign({
+    this.ring.sign({
       process: process.pid,
       thread: Number.parseInt(stat, 10),
       since: parseStartTicks(stat) ?? 0,
@@ -180,11 +179,11 @@ class RecordingThread {
     const begun = debug.recorder === undefined ? 0 : performance.now()
     if (!this.#poll(CHUNKS_A_ROUND)) return
     if (debug.recorder !== undefined) this.#logRound(begun)
-    const { chunkCount } = this.#ring
+    const { chunkCount } = this.ring
     const { freeChunks, idleChunks, returnedChunks, complete } = this.#reader
     if (idleChunks > 0 && freeChunks <= chunkCount / 16) this.#tellScarce()
     if (this.#ended === 0) {
-      this.#ended = this.#ring.ended()
+      this.#ended = this.ring.ended()
       if (this.#ended !== 0) {
         debug.recorder?.(`the target has stopped recording, code ${this.#ended}`)
         send({ kind: 'ended', why: this.#ended })
@@ -206,7 +205,7 @@ class RecordingThread {
     this.#tick()
     try {
       this.#reader.poll(maxChunks)
-      if (this.#trees !== null) this.#lookAtTrees()
+      if (this.trees !== null) this.#lookAtTrees()
     } catch (error) {
       this.#break(error)
     }
@@ -221,8 +220,8 @@ class RecordingThread {
 
   /** Sooner where threads wait. None waits for a block once there will be no more, but each still counts. */
   #lookAtTrees(): void {
-    const starving = this.#ring.starving()
-    const isScarce = starving !== this.#starving && this.#trees?.full === null
+    const starving = this.ring.starving()
+    const isScarce = starving !== this.#starving && this.trees?.full === null
     const everyMs = isScarce ? SCARCE_TREES_EVERY_MS : Math.max(TREES_EVERY_MS, TREES_PAUSE * this.#treesMs)
     if (performance.now() - this.#treesAt < everyMs) return
     this.#starving = starving
@@ -231,10 +230,10 @@ class RecordingThread {
 
   /** An error ends the recording, and not whatever wants to know what the trees hold. */
   #readTrees(): void {
-    if (!this.#running || this.#trees === null) return
+    if (!this.#running || this.trees === null) return
     const begun = performance.now()
     try {
-      this.#trees.read(this.#builder, this.#alive)
+      this.trees.read(this.#builder, this.#alive)
     } catch (error) {
       this.#break(error)
     }
@@ -343,19 +342,19 @@ class RecordingThread {
   #finish(endTicks: number | undefined): boolean {
     if (this.#running) this.#readTheRest()
     debug.recorder?.(
-      `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps`,
+      `finished: ${this.#reader.events} events, ${this.#builder.contexts} contexts, ${this.ring.gaps()} gaps`,
     )
-    if (this.#trees !== null)
-      debug.recorder?.(`${this.#trees.blocks} blocks, given back ${this.#trees.released} times`)
+    if (this.trees !== null)
+      debug.recorder?.(`${this.trees.blocks} blocks, given back ${this.trees.released} times`)
     if (this.#after === undefined) this.#closeOpen(endTicks ?? this.#reader.lastTicks)
-    return this.#feed?.ring.isWhole ?? true
+    return this.feed?.ring.isWhole ?? true
   }
 
   #stop(): void {
     this.#halt()
-    this.#ring.close()
-    this.#trees?.close()
-    this.#feed?.close()
+    this.ring.close()
+    this.trees?.close()
+    this.feed?.close()
   }
 
   #activityOf(row: number): Activity {
@@ -382,7 +381,7 @@ class RecordingThread {
     this.#builder.closeOpen(endTicks)
     const builder = new CctBuilder()
     const calls = builder.timeRoots(this.#calibration, new Course(performance.now()))
-    this.#after = { builder, calls, events, gaps: this.#ring.gaps() }
+    this.#after = { builder, calls, events, gaps: this.ring.gaps() }
     this.#reader.goOnWith(builder)
     return this.#builder.rootCalls?.latest(fromTicks) ?? NO_CALLS
   }
@@ -405,10 +404,10 @@ class RecordingThread {
 
   #readTheRest(): void {
     this.#halt()
-    this.#feed?.ring.cut()
+    this.feed?.ring.cut()
     try {
       this.#reader.drain()
-      this.#trees?.read(this.#builder)
+      this.trees?.read(this.#builder)
     } catch (error) {
       this.#break(error)
     }
@@ -429,15 +428,15 @@ class RecordingThread {
       allocatedBytes: this.#builder.allocatedBytes,
       allocatedTold: this.#builder.allocatedTold,
       virtualRoots: this.#builder.virtualRoots,
-      gaps: this.#after?.gaps ?? this.#ring.gaps(),
-      treesFull: this.#trees?.full ?? null,
+      gaps: this.#after?.gaps ?? this.ring.gaps(),
+      treesFull: this.trees?.full ?? null,
       nodes: this.#builder.contexts,
       calledMethods: this.#regions?.executed ?? this.#builder.methods,
       lastTicks: this.#reader.lastTicks,
       freeChunks: this.#reader.freeChunks,
       disordered: this.#reader.disordered,
-      mapped: this.#ring.mapped,
-      ended: this.#ring.ended(),
+      mapped: this.ring.mapped,
+      ended: this.ring.ended(),
       silentMs: this.#silentMs,
     }
   }
@@ -449,7 +448,7 @@ class RecordingThread {
 
   /** A call that is counted in a tree would be two. */
   get #allEvents(): number {
-    return this.#reader.events - this.#builder.siteWords + 2 * (this.#trees?.calls ?? 0)
+    return this.#reader.events - this.#builder.siteWords + 2 * (this.trees?.calls ?? 0)
   }
 
   get #waitTicks(): number {
@@ -475,7 +474,7 @@ class RecordingThread {
     this.#rates = { at: now, events }
     const { freeChunks, idleChunks } = this.#reader
     debug.recorder?.(
-      `${rate.toFixed(0)} events/s, ${freeChunks} chunks of ${this.#ring.chunkCount} free, ${idleChunks} idle; ${this.#builder.contexts} contexts, ${this.#ring.gaps()} gaps, ${this.#waitTicks} ticks waited`,
+      `${rate.toFixed(0)} events/s, ${freeChunks} chunks of ${this.ring.chunkCount} free, ${idleChunks} idle; ${this.#builder.contexts} contexts, ${this.ring.gaps()} gaps, ${this.#waitTicks} ticks waited`,
     )
   }
 
@@ -497,7 +496,7 @@ class RecordingThread {
 
   #beat(): void {
     if (!this.#running) return
-    this.#ring.beat()
+    this.ring.beat()
     const now = performance.now()
     if (now - this.#beatAt > LONG_SILENCE_MS) this.#silentMs += now - this.#beatAt
     this.#beatAt = now
