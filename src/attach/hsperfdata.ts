@@ -5,8 +5,8 @@
 // every fact may be unknown. The file is written while we read it and may be anyone's; the parser
 // takes nothing in it on trust.
 
-import { readdirSync } from 'node:fs'
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
+import { namesIn } from '../base/visible.ts'
 import { readRegular } from './regular-file.ts'
 import type { TargetProcess } from './target-process.ts'
 
@@ -264,12 +264,7 @@ export interface PerfFile {
 export function findPerfData(target: TargetProcess): PerfFile | undefined {
   if (target.perfDataMapped === false) return undefined
   const tmp = `${target.root}/tmp`
-  let directories: string[]
-  try {
-    directories = readdirSync(tmp).filter((name) => name.startsWith('hsperfdata_'))
-  } catch {
-    return undefined
-  }
+  const directories = (namesIn(tmp) ?? []).filter((name) => name.startsWith('hsperfdata_'))
   for (const directory of directories) {
     const path = `${tmp}/${directory}/${target.nsPid}`
     const bytes = readFileOf(target.euid, path)

@@ -6,6 +6,7 @@
 import * as fs from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { dirname, isAbsolute, join } from 'node:path'
+import { ifVisible } from '../base/visible.ts'
 import type { TargetFacts, TmpState } from './admission.ts'
 import { findPerfData } from './hsperfdata.ts'
 import { booleanFlag, parseJavaCommand, splitArguments } from './java-command.ts'
@@ -126,11 +127,7 @@ export function foreignAtSocketPath(process: TargetProcess): number | undefined 
 }
 
 function atSocketPath(process: TargetProcess): fs.Stats | undefined {
-  try {
-    return inTmp(process, (tmp) => fs.lstatSync(join(tmp, socketName(process)), { throwIfNoEntry: false }))
-  } catch {
-    return undefined
-  }
+  return ifVisible(() => inTmp(process, (tmp) => fs.lstatSync(join(tmp, socketName(process)))))
 }
 
 /**
@@ -171,14 +168,11 @@ export function removeSocket(process: TargetProcess): void {
  */
 export function tmpClosedTo(process: TargetProcess): string | undefined {
   const { euid, egid } = process
-  try {
-    const { uid, gid, mode } = inTmp(process, (tmp) => fs.statSync(tmp))
-    if (euid === 0 || (mode & 0o002) !== 0) return undefined
-    if (uid === euid ? (mode & 0o200) !== 0 : (mode & 0o020) !== 0) return undefined
-    return `its /tmp is of uid ${uid} and gid ${gid}, mode ${(mode & 0o7777).toString(8)}, and it runs as uid ${euid} and gid ${egid}`
-  } catch {
-    return undefined
-  }
+  const found = ifVisible(() => inTmp(process, (tmp) => fs.statSync(tmp)))
+  if (found === undefined || euid === 0 || (found.mode & 0o002) !== 0) return undefined
+  const { uid, gid, mode } = found
+  if (uid === euid ? (mode & 0o200) !== 0 : (mode & 0o020) !== 0) return undefined
+  return `its /tmp is of uid ${uid} and gid ${gid}, mode ${(mode & 0o7777).toString(8)}, and it runs as uid ${euid} and gid ${egid}`
 }
 
 /** Options of the JVM in the order in which HotSpot applies them, so that the last one wins. */

@@ -4,6 +4,7 @@
 
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
 import { isatty } from 'node:tty'
+import { ifVisible } from '../base/visible.ts'
 
 const STREAMS = [0, 1, 2]
 const NOTHING = '/dev/null'
@@ -23,10 +24,6 @@ export function closeLostTerminals(streams = STREAMS): void {
 
 /** A device that is no terminal any more. */
 function isLost(stream: number): boolean {
-  try {
-    const it = fstatSync(stream)
-    return it.isCharacterDevice() && it.rdev !== NOTHING_DEVICE && !isatty(stream)
-  } catch {
-    return false // it is closed
-  }
+  const it = ifVisible(() => fstatSync(stream)) // undefined: it is closed
+  return it?.isCharacterDevice() === true && it.rdev !== NOTHING_DEVICE && !isatty(stream)
 }
