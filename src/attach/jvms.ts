@@ -1,4 +1,4 @@
-// The JVMs of this machine, for `jfluid ps`.
+// The JVMs of this machine, for `jfluid ps`, and the containers that they are in.
 //
 // A process counts when it has a libjvm mapped. Where we may not see that (another user's process),
 // hsperfdata of its pid or a program named `java` will do. Looks only: nothing is signalled.
@@ -72,7 +72,7 @@ function userNames(): Map<number, string> {
   return names
 }
 
-// What container a process is in, by the path of its control group: who makes containers puts an id, or a name, into it.
+// A container is told by the path of its control group: who makes containers puts an id, or a name, into it.
 //
 //   0::/system.slice/docker-<64 hex>.scope                     Docker with systemd; also a line for each controller (version 1)
 //   0::/docker/<64 hex>                                        Docker without

@@ -1,4 +1,6 @@
-// What a JVM has left of its metaspace, where that is limited: classes of the agent, and of the JDK that it makes the JVM load,
+// What a JVM has left of its metaspace and of its heap.
+//
+// Metaspace, where that is limited: classes of the agent, and of the JDK that it makes the JVM load,
 // live there. A JVM that finds none collects all of its heap, twice, each time it is asked for more; and one that is to
 // end when memory runs out (-XX:+ExitOnOutOfMemoryError) ends.
 
@@ -87,7 +89,7 @@ export function metaspaceLeft(report: string): number {
   return max === undefined || committed === undefined ? Number.POSITIVE_INFINITY : max - committed
 }
 
-// Whether a JVM has heap left. Where there is none, even an attach command that only asks does harm: the classes of the JDK that
+// Heap: where there is none left, even an attach command that only asks does harm: the classes of the JDK that
 // answer it are initialised for it, and one whose initialiser fails for want of memory cannot be used any more by anybody
 // (`NoClassDefFoundError: Could not initialize class sun.util.calendar.ZoneInfoFile`).
 

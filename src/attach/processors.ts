@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { minOf } from '../base/arrays.ts'
 import { textOf } from '../base/visible.ts'
-import { controlGroups } from './frozen.ts'
+import { controlGroups } from './control-groups.ts'
 import { readCpuMs } from './target-process.ts'
 
 export interface Processors {

@@ -8,7 +8,7 @@
 
 import { minOf } from '../base/arrays.ts'
 import { namesIn, textOf } from '../base/visible.ts'
-import { controlGroups } from './frozen.ts'
+import { controlGroups } from './control-groups.ts'
 import type { TargetProcess } from './target-process.ts'
 
 /** How many more a process may have; Infinity where nothing limits it, or we may not look. */

@@ -2,7 +2,7 @@
 // throttles a control group that has used up its share of the processors (Documentation/scheduler/sched-bwc.rst).
 
 import { textOf } from '../base/visible.ts'
-import { controlGroups } from './frozen.ts'
+import { controlGroups } from './control-groups.ts'
 import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAXIMUM_BYTES } from './hsperfdata.ts'
 import { readRegular } from './regular-file.ts'
 import { readTargetProcess } from './target-process.ts'

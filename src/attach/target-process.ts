@@ -8,7 +8,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ifVisible, linkOf, namesIn, textOf } from '../base/visible.ts'
-import { isFrozen } from './frozen.ts'
+import { isFrozen } from './control-groups.ts'
 
 /** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
 const USER_HZ = 100

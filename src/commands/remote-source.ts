@@ -326,7 +326,11 @@ function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }:
   if (!(first >= 0 && from >= first && from - first <= MOST_SECONDS))
     throw new Malformed('a course of no seconds')
   const oldFirst = old?.first ?? first
-  const joined = (before: Float64Array | undefined, tail: readonly number[] = []): Float64Array => {
+  const joined = (
+    before: Float64Array | undefined,
+    told: readonly number[] | null | undefined,
+  ): Float64Array => {
+    const tail = told ?? []
     const values = new Float64Array(from - first + tail.length)
     if (before !== undefined) values.set(before.subarray(Math.max(0, first - oldFirst), from - oldFirst))
     values.set(tail, from - first)

@@ -82,13 +82,15 @@ function flagsOf({ root, region, include, exclude, ...rest }: Omit<AttachOptions
 }
 
 export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncDisposable {
+  readonly #session: Session
   readonly #warned = new Set<string>()
   readonly #timer: NodeJS.Timeout
   #profile: Promise<Profile> | undefined
 
   /** Made by `attach`. */
-  constructor(private readonly session: Session) {
+  constructor(session: Session) {
     super()
+    this.#session = session
     this.#timer = setInterval(() => void this.status().catch(() => {}), STATUS_MS) // a session that ends says so by `ended`
     this.#timer.unref()
     void session.ended.then((reason) => this.#tell('ended', reason))
@@ -100,17 +102,17 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
   }
 
   get pid(): number {
-    return this.session.pid
+    return this.#session.pid
   }
 
   /** "17.0.15", and main class or jar with arguments. */
   get target(): { readonly jdk: string; readonly command: string } {
-    const { version, command } = this.session.target
+    const { version, command } = this.#session.target
     return { jdk: version, command }
   }
 
   async status(): Promise<SessionStatus> {
-    const status = await this.session.status()
+    const status = await this.#session.status()
     for (const warning of status.warnings) {
       if (this.#warned.has(warning)) continue
       this.#warned.add(warning)
@@ -121,7 +123,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
 
   /** What has been recorded so far. Costs a copy of the tree; the target does not notice. */
   async picture(): Promise<Picture> {
-    const session = this.session
+    const session = this.#session
     const [status, { merged }] = await Promise.all([this.status(), session.snapshot(false)])
     const methodName = (id: number) => session.methodName(id)
     return {
@@ -142,7 +144,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
   async *pictures(everyMs = 1000): AsyncGenerator<Picture, void, void> {
     let over = false
     const wake = new AbortController()
-    void this.session.ended.then(() => {
+    void this.#session.ended.then(() => {
       over = true
       wake.abort()
     })
@@ -161,7 +163,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
 
   /** Begins all counts and times at zero. */
   reset(): void {
-    this.session.reset()
+    this.#session.reset()
   }
 
   /** Gives the target its own code back and returns the profile. A second call gives the same. */
@@ -172,7 +174,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
 
   async #detach(): Promise<Profile> {
     clearInterval(this.#timer)
-    const { profile, closed } = await finish(this.session)
+    const { profile, closed } = await finish(this.#session)
     await closed
     return profile
   }

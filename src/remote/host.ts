@@ -78,6 +78,7 @@ export class Host {
     if (wrong !== null) {
       debug.remote?.(`a client is refused: ${wrong[1]}`)
       connection.end(encodeFrame(['refused', ...wrong]))
+      connection.resume() // what it says further is not kept, and its end is seen
       return
     }
     connection.write(encodeFrame(['hello', PROTOCOL, version]))

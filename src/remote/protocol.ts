@@ -48,7 +48,7 @@ export interface First {
 
 /** What comes first by a connection, which is paused then; null if it ends before. */
 export function firstOf(connection: Readable, reader: FrameReader): Promise<First | null> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     const done = (messages: unknown[][] | null): void => {
       connection.off('data', onData)
@@ -61,12 +61,12 @@ export function firstOf(connection: Readable, reader: FrameReader): Promise<Firs
         const messages = reader.push(bytes)
         if (messages.length > 0) done(messages)
       } catch (error) {
-        if (!(error instanceof Malformed)) throw error
-        done(null)
+        if (error instanceof Malformed) done(null)
+        else reject(error)
       }
     }
     connection.on('data', onData)
-    for (const event of ['end', 'close']) connection.once(event, () => resolve(null))
+    connection.once('close', () => resolve(null))
   })
 }
 

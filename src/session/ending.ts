@@ -10,11 +10,11 @@ import { CLOSED_BY_US, LINK_CLOSED, LinkLost } from '../wire/link.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import { callsWithoutProbes, mayCompare, NotSteady } from './bare-calls.ts'
 import type { Engine } from './engine.ts'
-import { answerInTime, FAR_DETACH_MS, TargetSilent, whyLinkWasLost } from './patience.ts'
 import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
 import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
+import { answerInTime, FAR_DETACH_MS, TargetSilent, whyLinkWasLost } from './target-waits.ts'
 
 /** Why the target ends a session, see lookAtClient() of its agent and Reader.listen(). It says the same, if it can. */
 const WHY_ENDED = new Map([

@@ -20,7 +20,6 @@ import { RegionTable } from './code/regions.ts'
 import type { OpenDoor, PerfCounter } from './doors/door.ts'
 import { RING } from './doors/session-directory.ts'
 import { firstRedefinition } from './first-redefinition.ts'
-import { answerInTime, TargetSilent } from './patience.ts'
 import { CHUNK_BYTES, CHUNK_COUNT, CHUNKS_BESIDE_TREES, FIRST_BLOCKS } from './recorder/buffer-size.ts'
 import { mostContexts } from './recorder/context-bound.ts'
 import { type MirrorOffer, NothingComes } from './recorder/mirror-feed.ts'
@@ -35,6 +34,7 @@ import {
   type SessionOptions,
   type SessionRequest,
 } from './session-options.ts'
+import { answerInTime, TargetSilent } from './target-waits.ts'
 
 const CALIBRATION_MS = 80
 /** By then it is seen that a link is closed that is. */

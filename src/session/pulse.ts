@@ -3,9 +3,9 @@
 import { LinkLost } from '../wire/link.ts'
 import type { Controller } from './adaptive/controller.ts'
 import type { Engine } from './engine.ts'
-import { stopOf } from './patience.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
 import { treesFullWarning } from './session-profile.ts'
+import { stopOf } from './target-waits.ts'
 
 const STATUS_MS = 500
 /** A target that says nothing for so long may be stopped. */

@@ -11,12 +11,12 @@ import { beginBelowRoots } from './beginning.ts'
 import type { OpenDoor } from './doors/door.ts'
 import { SessionEnd } from './ending.ts'
 import { Engine } from './engine.ts'
-import { whileRunning, whyLinkWasLost } from './patience.ts'
 import { Preparation, type Prepared } from './preparation.ts'
 import { Pulse } from './pulse.ts'
 import { Questions } from './questions.ts'
 import { eventsOf, type SessionRequest } from './session-options.ts'
 import { Span } from './span.ts'
+import { whileRunning, whyLinkWasLost } from './target-waits.ts'
 
 /** The target ended the session before there was anything to keep, and lives on. */
 export class LeftBeforeRecording extends JfluidError {

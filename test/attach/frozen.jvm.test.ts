@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { isFrozen, waitsFrozen } from '../../src/attach/frozen.ts'
+import { isFrozen, waitsFrozen } from '../../src/attach/control-groups.ts'
 import { compileFixture } from '../fixtures/fixtures.ts'
 import { until } from '../live/remains.ts'
 import { STATUS } from '../support/exit-codes.ts'

@@ -1,7 +1,7 @@
 // Whether a process is frozen, and where that is looked for.
 
 import { expect, it } from 'vitest'
-import { frozenFiles, isFrozen, waitsFrozen } from '../../src/attach/frozen.ts'
+import { frozenFiles, isFrozen, waitsFrozen } from '../../src/attach/control-groups.ts'
 
 it('it is looked for where control groups of both versions are', () => {
   expect(frozenFiles('0::/system.slice/docker-3f.scope\n')).toEqual([

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { describe, it } from 'vitest'
-import { controlGroups } from '../../src/attach/frozen.ts'
+import { controlGroups } from '../../src/attach/control-groups.ts'
 import { readRoom, softLimit } from '../../src/attach/room.ts'
 
 const LIMITS = `Limit                     Soft Limit           Hard Limit           Units

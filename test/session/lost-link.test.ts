@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { readTargetProcess } from '../../src/attach/target-process.ts'
-import { whyLinkWasLost } from '../../src/session/patience.ts'
+import { whyLinkWasLost } from '../../src/session/target-waits.ts'
 import { LINK_CLOSED } from '../../src/wire/link.ts'
 
 it('of a JVM elsewhere a connection that was closed tells its end, a network that is away does not', async () => {

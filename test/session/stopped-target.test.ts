@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { TargetStopped } from '../../src/attach/admission.ts'
-import { whileRunning } from '../../src/session/patience.ts'
+import { whileRunning } from '../../src/session/target-waits.ts'
 import { startProcess, stop } from '../support/java-process.ts'
 
 const never = new Promise<never>(() => {})

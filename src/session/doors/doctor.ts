@@ -35,7 +35,7 @@ import { whyLarge } from '../scheme-choice.ts'
 import { type AgentInside, agentInside } from './agent-inside.ts'
 import { agentJar } from './agent-jar.ts'
 import { AlreadyAttached, OtherBuild, SecurityManagerPresent } from './door.ts'
-import { seesJar } from './plain-jar.ts'
+import { seesJar } from './jar-path.ts'
 import { meetingPlace } from './session-directory.ts'
 
 export interface Finding {

@@ -37,7 +37,7 @@ import {
 } from '../../wire/link.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { type AgentJar, agentJar } from './agent-jar.ts'
-import { type StartJar, seesJar, startJar } from './plain-jar.ts'
+import { type StartJar, seesJar, startJar } from './jar-path.ts'
 import {
   AGENT,
   believedBy,

@@ -37,7 +37,7 @@ import {
   TELLS_NOTHING,
   withToken,
 } from './door.ts'
-import { isPlainPath } from './plain-jar.ts'
+import { isPlainPath } from './jar-path.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
 
 /** A thread of the JVM stands no longer than this, all in all. */

@@ -15,9 +15,9 @@ import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { predictedPauseMs } from '../adaptive/pause.ts'
 import type { OpenDoor } from '../doors/door.ts'
 import { MOST_METHODS } from '../limits.ts'
-import { answerInTime } from '../patience.ts'
 import { whyLarge, whyNotB } from '../scheme-choice.ts'
 import { compiledPast } from '../target-past.ts'
+import { answerInTime } from '../target-waits.ts'
 
 export interface SchemeReach {
   /** Methods that get probes. */

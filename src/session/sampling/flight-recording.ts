@@ -419,7 +419,7 @@ export class FlightRecording implements Sampler {
 }
 
 /** Names of files, in the order in which they were begun; none where the JVM has removed the directory. */
-function recordingsIn(directory: string): string[] {
+export function recordingsIn(directory: string): string[] {
   try {
     return fs
       .readdirSync(directory)

@@ -104,7 +104,7 @@ function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
 }
 
 function firstStartText(jdk: string): string {
-  return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts: it runs slowly for some seconds (not without --sampler jfr)`
+  return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts: it runs slowly for some seconds (leave --sampler out to do without)`
 }
 
 export class JvmSampling {
@@ -151,6 +151,7 @@ export class JvmSampling {
       return await JvmSampling.#start(pid, options)
     } catch (error) {
       if (!(error instanceof NoFlightRecorder) || options.sampling.by !== undefined) throw error
+      mustDoWithDumps(options, error.message)
       options.onCost?.(`it is sampled by dumps of its threads: ${error.message}`)
       return await JvmSampling.#start(pid, { ...options, sampling: { ...options.sampling, by: 'stacks' } })
     }

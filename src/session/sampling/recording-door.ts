@@ -4,11 +4,10 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { recordingOptions } from '../../attach/flight-recorder.ts'
-import { namesIn } from '../../base/visible.ts'
 import type { Sampling } from '../../profile/profile.ts'
 import { makeSessionDirectory } from '../doors/session-directory.ts'
 import { DEBUG_INFO_OPTIONS } from './debug-info.ts'
-import { BOUNDS, STACK_DEPTH, sampleSettings } from './flight-recording.ts'
+import { BOUNDS, recordingsIn, STACK_DEPTH, sampleSettings } from './flight-recording.ts'
 import { recordingName } from './recording-names.ts'
 import { mustHaveRoom, ROOM_TO_BEGIN } from './recording-room.ts'
 
@@ -56,9 +55,7 @@ export function openRecordingDoor(sampling: Sampling, debugInfo = false): Record
       for (const entry of readdirSync(dir).sort()) {
         const repository = join(dir, entry)
         const pid = Number(/_(\d+)$/.exec(entry)?.[1])
-        // A JVM removes its repository as it ends.
-        if (pid > 0 && (namesIn(repository) ?? []).some((it) => it.endsWith('.jfr')))
-          return { pid, name, repository }
+        if (pid > 0 && recordingsIn(repository).length > 0) return { pid, name, repository }
       }
       return null
     },

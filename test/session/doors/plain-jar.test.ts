@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { isPlainPath, startJar } from '../../../src/session/doors/plain-jar.ts'
+import { isPlainPath, startJar } from '../../../src/session/doors/jar-path.ts'
 import {
   AGENT,
   isNamedByProcess,

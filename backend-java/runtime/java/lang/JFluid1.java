@@ -1198,7 +1198,7 @@ public final class JFluid1 {
         }
     }
 
-    // ---- waiting (--waits, --mode locks) ----
+    // ---- waiting (--mode locks) ----
     //
     // Waiting is a call of a pseudo method, whose id says what for (src/events/wait-ids.ts). Waits, parks and sleeps
     // are told as they begin and as they end. A monitor that is free is taken without a word: its header says so, before. Of

@@ -12,7 +12,7 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** Behind the probes where threads wait (--waits, --mode locks): what is written of a wait, and the classes waited for. */
+/** Behind the probes where threads wait (--mode locks): what is written of a wait, and the classes waited for. */
 public final class JFluid1Waits {
     private JFluid1Waits() {}
 

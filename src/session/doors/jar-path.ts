@@ -1,4 +1,5 @@
-// The agent at a path that a JVM can be told of whatever its locale is, for as long as something may start with it.
+// Where a JVM finds the agent's jar: whether it can load it from where it is installed, and else a copy at a path that a JVM can be told of
+// whatever its locale is, for as long as something may start with it.
 //
 // Where the locale is C, a JVM takes a path that is not ASCII for another one, which is not there: it ends (-javaagent), or prints a stack trace
 // (attach). What is behind `=` are options of the agent, which `;` separates; JAVA_TOOL_OPTIONS is split at blanks, and has quotes.
@@ -44,8 +45,6 @@ export function startJar(jar: AgentJar): StartJar {
   }
   return { ...jar, path: join(dir.path, AGENT), leave }
 }
-
-// Whether the target can load the agent from where it is installed; else it is given a copy.
 
 const READ = 4
 const ENTER = 1

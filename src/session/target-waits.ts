@@ -1,4 +1,4 @@
-// How long a session waits for a target that is to let it go.
+// How long a session waits for its target: for one that is to let it go, whose link is lost, or that is stopped.
 
 import { isStopped, TargetStopped } from '../attach/admission.ts'
 import { endsNow, readTargetProcess, type TargetProcess } from '../attach/target-process.ts'

@@ -1,5 +1,7 @@
-// Whether a process is held by its control group, as those of a container are that is paused (docker pause): it takes no signal and answers
-// nothing until it is let go on, and its state in /proc does not tell: D or S.
+// What the control groups of a process say: whether it is held, and where its limits are.
+//
+// A process of a container that is paused (docker pause) is held: it takes no signal and answers nothing until it is let go on, and its
+// state in /proc does not tell: D or S.
 //
 //   version 2   <group>/cgroup.events    populated 1
 //                                        frozen 1
