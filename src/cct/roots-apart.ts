@@ -7,6 +7,7 @@ import type { Activity } from './activity.ts'
 import type { CctBuilder } from './builder.ts'
 import type { RootCalls } from './root-calls.ts'
 
+/** Other events than these do not come where threads keep trees. */
 export class RootsApart implements EventSink {
   /** Whichever has the present thread. */
   #present: CctBuilder

@@ -25,7 +25,7 @@ export interface Tree {
    * compensated net time (may be negative); `totalNs` selfNs of the whole subtree, so children and
    * self make the parent; `measuredNs` net time before compensation;
    * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
-   * had settled. Where waiting is told apart, those of waits.ts as well.
+   * had settled. Where waiting is told apart, those of measures/locks as well.
    */
   readonly metrics: { readonly [name: string]: Float64Array }
   /** Where contexts have been collapsed (collapse.ts): what they had. Their rows have the id COLLAPSED, and the sums of all in them. */

@@ -242,7 +242,7 @@ class CompactTree {
       if (this.#depth[node]! > MOST_DEPTH) continue
       fields
         .uint(this.methods.of(method[node]!), 2)
-        .uint(this.#calls[node]!, 4)
+        .uint(Math.max(0, this.#calls[node]!), 4)
         .uint(Math.max(0, this.#totalUs[node]!), 5)
         .uint(Math.max(0, this.#selfUs[node]!), 5)
         .uint(this.#children[node]!, 2)

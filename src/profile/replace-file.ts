@@ -157,7 +157,7 @@ async function writeAndSync(
   }
 }
 
-/** Makes the fsp.rename last through a power failure; file systems that cannot are not an error. */
+/** Makes the rename last through a power failure; file systems that cannot are not an error. */
 async function syncDirectory(path: string): Promise<void> {
   try {
     const handle = await fsp.open(path, 'r')
