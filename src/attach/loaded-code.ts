@@ -9,7 +9,7 @@ const GUESS_MS = 2_000
 /** A list for the convenience of a user. */
 const LIST_MS = 5_000
 
-/** @returns '' if the JVM does not tell: it is too slow, or ends, which whoever talks to it next will tell */
+/** @returns '' if the JVM does not tell: it is too slow, or ends, which the next command will tell */
 async function answerOf(
   connection: AttachConnection,
   question: string,
@@ -74,7 +74,7 @@ export async function loadedClassNames(
 /** As KlassHierarchy::print_class_hierarchy in heapInspection.cpp has them: `|  |--shop.BigOrder/0x00007f… (intf)`, `java.lang.Object/null`. */
 const LOADED = /^(?:[| ]*\|--)?([^/\s|]+)\/(?:null|0x[0-9a-f]+)/
 
-/** Hidden classes and arrays are left out: nobody can name them. */
+/** Hidden classes and arrays are left out: they cannot be named. */
 export function parseClassHierarchy(text: string): string[] {
   const names = text.split('\n').flatMap((line) => LOADED.exec(line)?.[1] ?? [])
   return [...new Set(names.filter((it) => !it.startsWith('[') && !/\+0x|\$\$Lambda/.test(it)))]
