@@ -35,7 +35,7 @@ export interface RecorderSetup {
 }
 
 /** A first recording begins in half a second, on a busy machine in several. */
-const PATIENCE_MS = 30_000
+const START_TIMEOUT_MS = 30_000
 /** All else. */
 const SHORT_MS = 10_000
 
@@ -89,7 +89,7 @@ export async function startRecording(connection: AttachConnection, recording: Ne
       `duration=${durationSeconds}s maxage=${keptSeconds}s maxsize=${keptMib}m`,
       ...settings.map((setting) => `+${setting}`), // not in the settings, of which there are none: to be added
     ].join(' '),
-    PATIENCE_MS,
+    START_TIMEOUT_MS,
   )
   if (!/^Started recording /m.test(text)) throw new RecordingRefused(connection.pid, firstLine(text))
 }

@@ -96,7 +96,7 @@ export function metaspaceLeft(report: string): number {
 /** What the first session takes. */
 export const HEAP_NEEDED = 2 << 20
 /** For a collection to come: what is used is not all in use. */
-const PATIENCE_MS = 2000
+const HEAP_ROOM_TIMEOUT_MS = 2000
 const PAUSE_MS = 50
 
 export class NoHeapLeft extends AttachError {
@@ -122,7 +122,7 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
     return code === 0 ? text : ''
   }
   let max: number | undefined
-  for (const until = performance.now() + PATIENCE_MS; ; ) {
+  for (const until = performance.now() + HEAP_ROOM_TIMEOUT_MS; ; ) {
     const info = await ask('GC.heap_info')
     // Under load each question takes up to 100 ms of the time in which a user waits.
     max ??=

@@ -11,12 +11,12 @@ const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
 const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGTERM', 'SIGHUP'])
 /** As /proc cuts it off. HotSpot's thread that sleeps until the JVM gets a signal, and does nothing else. */
 const DISPATCHER = 'Signal Dispatch'
-const GLANCE_MS = 250
+const LOOK_INTERVAL_MS = 250
 /** Longer than the JVM takes to see its own signal, and how often it is looked at meanwhile. */
 const SEEN_MS = 1000
 const LOOK_MS = 20
 /** A JVM that has been started and shows no dispatcher in so many glances has none (-Xrs). */
-const GLANCES = 8
+const MOST_LOOKS = 8
 
 /**
  * Gives our signals to the program, each once, until `dispose`. Made before the program is started: a signal that
@@ -115,7 +115,7 @@ export class PassOn {
     this.#seen = []
     if (groupsOf('self').terminal === -1) return
     this.#glance()
-    this.#glances = setInterval(() => this.#glance(), GLANCE_MS)
+    this.#glances = setInterval(() => this.#glance(), LOOK_INTERVAL_MS)
     this.#glances.unref()
   }
 
@@ -123,7 +123,7 @@ export class PassOn {
   #glance(): void {
     if (this.#asking) return
     this.#dispatcher ??= dispatcherOf(this.#jvm)
-    if (this.#dispatcher === null && this.#isJvm && ++this.#vainGlances === GLANCES)
+    if (this.#dispatcher === null && this.#isJvm && ++this.#vainGlances === MOST_LOOKS)
       clearInterval(this.#glances)
     this.#seen = [...this.#seen.slice(-1), this.#runs()]
   }

@@ -87,7 +87,7 @@ export interface Prepared {
 /** The problem is why the buffer could not be made. */
 type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem: unknown }
 
-/** The agent, too, waits no longer for us (Session.MUTE_NANOS). */
+/** The agent, too, waits no longer for us (Session.NO_MESSAGE_TIMEOUT_NANOS). */
 const FIRST_ANSWERS_MS = 10_000
 
 export class Preparation {

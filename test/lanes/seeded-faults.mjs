@@ -71,8 +71,8 @@ export const SEEDED_FAULTS = [
   {
     name: 'a first call waits for the client without a bound',
     file: 'backend-java/runtime/java/lang/JFluid1Client.java',
-    find: 'LONGEST_NANOS = 1_000_000_000L;',
-    put: 'LONGEST_NANOS = 1_000_000_000_000_000L;',
+    find: 'ANSWER_TIMEOUT_NANOS = 1_000_000_000L;',
+    put: 'ANSWER_TIMEOUT_NANOS = 1_000_000_000_000_000L;',
     by: /^JFluid1RequestsTest\.eachUnansweredWaitHalvesTheNext$/,
   },
   {

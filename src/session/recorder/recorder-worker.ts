@@ -53,7 +53,7 @@ const LONG_REST_MS = 10
 const SCARCE_EVERY_MS = 50
 /** The debug log has each round and answer that takes longer. */
 const LONG_MS = 5
-/** Without a beat for so long, threads of the target no longer wait for this one (JFluid1Client.PATIENCE_NANOS). */
+/** Without a beat for so long, threads of the target no longer wait for this one (JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS). */
 const LONG_SILENCE_MS = 250
 /** Between two lines of rates in the debug log. */
 const RATES_EVERY_MS = 1000

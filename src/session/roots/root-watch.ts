@@ -8,7 +8,7 @@ import type { StackRow } from '../../wire/messages.ts'
 import { CALLEES, describeIdleRoot, describeRootOnStack, rootsOnStacks, type StackMethod } from './stacks.ts'
 
 /** A root that is not called for so long deserves an explanation. */
-const PATIENCE_MS = 5000
+const NOT_CALLED_TIMEOUT_MS = 5000
 /** A root that is on a stack sooner may just have been called: its thread waits for an answer up to 1 s. */
 const SEEK_MS = 1100
 
@@ -84,7 +84,7 @@ export class RootWatch {
   #isDue({ text }: RootProgress, now: number): boolean {
     const known = this.#watched.get(text)
     if (known !== undefined) return now >= known.dueMs
-    this.#watched.set(text, { dueMs: now + SEEK_MS, lastMs: now + PATIENCE_MS, note: null })
+    this.#watched.set(text, { dueMs: now + SEEK_MS, lastMs: now + NOT_CALLED_TIMEOUT_MS, note: null })
     return false
   }
 

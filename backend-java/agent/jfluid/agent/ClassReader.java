@@ -26,7 +26,7 @@ final class ClassReader {
     /** Of what lies between two looks: the process may have been stopped. */
     private static final long MOST_NANOS = 50_000_000L;
     /** One that works, or wants a processor, may take so long. */
-    private static final long LONGEST_NANOS = 2_000_000_000L;
+    private static final long ANSWER_TIMEOUT_NANOS = 2_000_000_000L;
 
     private final Instrumentation instrumentation;
     private final RuntimeLink runtime;
@@ -118,7 +118,7 @@ final class ClassReader {
                     waited += Math.min(now - before, MOST_NANOS);
                 }
                 before = now;
-                if (waited > STUCK_NANOS || now - begun > LONGEST_NANOS) {
+                if (waited > STUCK_NANOS || now - begun > ANSWER_TIMEOUT_NANOS) {
                     abandoned = true;
                     return false;
                 }

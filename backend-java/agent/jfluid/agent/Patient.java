@@ -7,7 +7,7 @@ final class Patient {
     /** One that waits for so long in all may do so for ever. */
     private static final long WAITING_NANOS = 1_000_000_000L;
     /** One that works, or wants a processor, may take so long. */
-    private static final long LONGEST_NANOS = 5_000_000_000L;
+    private static final long ANSWER_TIMEOUT_NANOS = 5_000_000_000L;
     private static final long LOOK_NANOS = 200_000L;
     /** Of what lies between two looks: the process may have been stopped. */
     private static final long MOST_NANOS = 50_000_000L;
@@ -19,12 +19,12 @@ final class Patient {
 
     /** @return whether it has ended */
     static boolean await(Thread thread) {
-        return await(thread, WAITING_NANOS, LONGEST_NANOS);
+        return await(thread, WAITING_NANOS, ANSWER_TIMEOUT_NANOS);
     }
 
     /** The same, a tenth as patient. */
     static boolean awaitShortly(Thread thread) {
-        return await(thread, WAITING_NANOS / 10, LONGEST_NANOS / 10);
+        return await(thread, WAITING_NANOS / 10, ANSWER_TIMEOUT_NANOS / 10);
     }
 
     private static boolean await(Thread thread, long longestWait, long longest) {

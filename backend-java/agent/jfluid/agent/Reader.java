@@ -26,7 +26,8 @@ final class Reader {
     private static final long ENDING = 0x4 | 0x400;
     private static final long KILLED = 1L << 9 - 1;
     /** One that is stopped is waited for as long in all as any that is silent: the first look comes that much later. */
-    private static final long STOPPED_NANOS = JFluid1Client.PATIENCE_NANOS - JFluid1Client.DOUBT_NANOS;
+    private static final long STOPPED_NANOS =
+            JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS - JFluid1Client.CHECK_CLIENT_AFTER_NANOS;
 
     /** A session without a word of the client, and without a beat of its heart, ends after so long. */
     static final int SILENT_SECONDS = 10;

@@ -20,7 +20,7 @@ final class Ring {
     /** How long threads get to leave the runtime. */
     private static final long LEAVING_NANOS = 2_000_000_000L;
     /** How long to look whether those of an earlier session have left. */
-    private static final long GLANCE_NANOS = 20_000_000L;
+    private static final long INSIDE_TIMEOUT_NANOS = 20_000_000L;
     /** A probe is never deeper in a stack: a few frames of ours, and those of a wake-up. */
     private static final int DEEPEST_FRAME = 12;
     private static final int TRIES = 20;
@@ -161,7 +161,7 @@ final class Ring {
     private static void releaseKept() {
         synchronized (mapped) {
             // One whose threads are still there keeps the others, too: stacks do not tell them apart.
-            if (mapped.isEmpty() || !nobodyInside(mapped, GLANCE_NANOS)) {
+            if (mapped.isEmpty() || !nobodyInside(mapped, INSIDE_TIMEOUT_NANOS)) {
                 return;
             }
             while (!mapped.isEmpty()) {

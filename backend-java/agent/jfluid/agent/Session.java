@@ -32,7 +32,7 @@ final class Session extends GuestThread {
      * A client elsewhere that has said nothing for so long has gone, before there is a buffer that it would ask for: where the network is
      * away nobody tells, and nobody else may attach as long as we wait.
      */
-    private static final long MUTE_NANOS = 10_000_000_000L;
+    private static final long NO_MESSAGE_TIMEOUT_NANOS = 10_000_000_000L;
     /** Where the heap is full. */
     private static final int CLOSE_TRIES = 20;
     private static final long CLOSE_NANOS = 100_000_000L;
@@ -189,7 +189,7 @@ final class Session extends GuestThread {
                     break; // the methods have their own code: the client is not needed for the rest
                 }
                 if (dir == null && !recording.hasBuffer() && !leaving.hasBegun()
-                        && System.nanoTime() - heardAt > MUTE_NANOS) {
+                        && System.nanoTime() - heardAt > NO_MESSAGE_TIMEOUT_NANOS) {
                     sendQuietly(new Object[] {0, "ended", "nothing came from the client for some seconds"});
                     break;
                 }

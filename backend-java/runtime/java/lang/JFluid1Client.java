@@ -18,12 +18,12 @@ public final class JFluid1Client {
      * No thread of the target waits longer than this for a client that shows no sign of life; then none does until it shows one, and
      * what cannot be recorded meanwhile is a gap.
      */
-    public static final long PATIENCE_NANOS = 250_000_000L;
+    public static final long SILENT_CLIENT_TIMEOUT_NANOS = 250_000_000L;
     /** Unless it wants a processor and gets none: then no longer than this. */
     public static final long STARVING_NANOS = 2_000_000_000L;
     /** So long after the last beat of its heart, by the clock, the agent is asked to look at it; then again and again. */
-    public static final long DOUBT_NANOS = 50_000_000L;
-    private static final long DOUBT_AGAIN_NANOS = 20_000_000L;
+    public static final long CHECK_CLIENT_AFTER_NANOS = 50_000_000L;
+    private static final long CHECK_CLIENT_INTERVAL_NANOS = 20_000_000L;
     /** So long before an excuse is over, too. */
     private static final long RENEWAL_NANOS = 150_000_000L;
     /**
@@ -33,7 +33,7 @@ public final class JFluid1Client {
      */
     private static final long LOOK_NANOS = 4_500_000L;
     /** Nor longer than this for one that lives and works on it, whatever it is doing. */
-    public static final long LONGEST_NANOS = 1_000_000_000L;
+    public static final long ANSWER_TIMEOUT_NANOS = 1_000_000_000L;
     /** Pauses between looks: a sixteenth of the wait so far, within these two. */
     static final long PAUSE_NANOS = 50_000L;
     private static final long LONGEST_PAUSE_NANOS = 4_000_000L;
@@ -71,7 +71,7 @@ public final class JFluid1Client {
     }
 
     /**
-     * How long to wait for the client. One whose heart stands still for {@link #PATIENCE_NANOS} is waited for
+     * How long to wait for the client. One whose heart stands still for {@link #SILENT_CLIENT_TIMEOUT_NANOS} is waited for
      * no longer. While a redefinition runs, the agent may be waiting for a lock that the waiting thread
      * holds (class initialisation, a class loader): the first thread in a load hook whose patience ends says
      * so for all of them, until that redefinition is over.
@@ -122,7 +122,7 @@ public final class JFluid1Client {
             }
             jammed |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
             // A redefinition takes its time; one that takes so long may wait for what this very thread holds.
-            if (!swapping || now - since >= LONGEST_NANOS / 2) {
+            if (!swapping || now - since >= ANSWER_TIMEOUT_NANOS / 2) {
                 waitedInVain(since, now);
             }
             return true;
@@ -213,17 +213,17 @@ public final class JFluid1Client {
      * @param now a System.nanoTime()
      */
     static boolean isLost(long silence, long lastBeat, long now) {
-        if (now - lastBeat < DOUBT_NANOS) {
+        if (now - lastBeat < CHECK_CLIENT_AFTER_NANOS) {
             return false;
         }
         if (doubted) {
             // The agent is busy: a redefinition or a thousand class files may take its time.
             return silence > STARVING_NANOS;
         }
-        if (silence > PATIENCE_NANOS && excusedUntil - now < 0) {
+        if (silence > SILENT_CLIENT_TIMEOUT_NANOS && excusedUntil - now < 0) {
             return true;
         }
-        if (excusedUntil - now < RENEWAL_NANOS && now - answeredAt > DOUBT_AGAIN_NANOS) {
+        if (excusedUntil - now < RENEWAL_NANOS && now - answeredAt > CHECK_CLIENT_INTERVAL_NANOS) {
             doubted = true;
             wakeAgent();
         }

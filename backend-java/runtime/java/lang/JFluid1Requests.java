@@ -104,7 +104,7 @@ public final class JFluid1Requests {
                 post(request);
             }
         }
-        Patience patience = new Patience(LONGEST_NANOS, false);
+        Patience patience = new Patience(ANSWER_TIMEOUT_NANOS, false);
         waiting(1);
         try {
             while (enabled && U.getByteVolatile(state, at) < READY) {
@@ -130,12 +130,12 @@ public final class JFluid1Requests {
     }
 
     /**
-     * Waits until the agent has answered, at most {@link JFluid1Client#LONGEST_NANOS}, or while a redefinition runs
-     * {@link JFluid1Client#PATIENCE_NANOS}. Several threads may wait for one answer: when the first of them gives up, all do.
+     * Waits until the agent has answered, at most {@link JFluid1Client#ANSWER_TIMEOUT_NANOS}, or while a redefinition runs
+     * {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS}. Several threads may wait for one answer: when the first of them gives up, all do.
      */
     public static boolean await(Request request) {
         // Whoever asks here may hold a lock of class loading that a running redefinition waits for.
-        Patience patience = new Patience(swapping ? PATIENCE_NANOS : LONGEST_NANOS, true);
+        Patience patience = new Patience(swapping ? SILENT_CLIENT_TIMEOUT_NANOS : ANSWER_TIMEOUT_NANOS, true);
         waiting(1);
         try {
             while (enabled && !request.isOver() && !patience.isOver()) {

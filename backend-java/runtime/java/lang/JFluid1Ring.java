@@ -295,7 +295,8 @@ public final class JFluid1Ring {
                     isSilentSince(seen);
                 }
                 if (!claimed
-                        && (isSilent() || now - since > LONGEST_NANOS || now - since > PATIENCE_NANOS && !anyFull())) {
+                        && (isSilent() || now - since > ANSWER_TIMEOUT_NANOS
+                                || now - since > SILENT_CLIENT_TIMEOUT_NANOS && !anyFull())) {
                     gap();
                     break;
                 }

@@ -277,7 +277,7 @@ public final class JFluid1Trees {
             Area in = ti.area;
             if (in != null && U.getIntVolatile(null, in.count) >= 0) {
                 U.getAndAddInt(null, ring + RING_STARVING, 1);
-                Patience patience = new Patience(LONGEST_NANOS, false);
+                Patience patience = new Patience(ANSWER_TIMEOUT_NANOS, false);
                 waiting(1);
                 try {
                     while (enabled && !on && U.getIntVolatile(null, in.count) >= 0 && !patience.isOver()) {

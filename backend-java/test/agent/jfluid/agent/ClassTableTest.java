@@ -22,7 +22,7 @@ final class ClassTableTest {
     private static final int UNINITIALISED = 16;
     /** More than twice what the tables have room for at first. */
     private static final int MANY = 3000;
-    private static final long LONGEST_NANOS = 10_000_000_000L;
+    private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
 
     private static FakeJvm withObject() {
         FakeJvm jvm = new FakeJvm();
@@ -274,7 +274,7 @@ final class ClassTableTest {
         awaitGone(loaders);
         Set<Integer> told = new HashSet<>();
         Set<Integer> toldLoaders = new HashSet<>();
-        long until = System.nanoTime() + LONGEST_NANOS;
+        long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
         while (told.size() < gone.size() && System.nanoTime() < until) { // references are enqueued a moment later
             Object[] now = table.takeGone();
             for (Object id : (List<?>) now[0]) {
@@ -297,7 +297,7 @@ final class ClassTableTest {
     }
 
     private static void awaitGone(List<WeakReference<Object>> references) {
-        long until = System.nanoTime() + LONGEST_NANOS;
+        long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
         while (references.stream().anyMatch(it -> it.get() != null)) {
             that(System.nanoTime() < until, "not collected after 10 s");
             if (System.nanoTime() >= until) {

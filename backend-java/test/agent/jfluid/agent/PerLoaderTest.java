@@ -10,7 +10,7 @@ import java.util.Set;
 
 /** One value a loader, by identity, until the loader goes. */
 final class PerLoaderTest {
-    private static final long LONGEST_NANOS = 10_000_000_000L;
+    private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
 
     /** Its code is the application's: not to be called. */
     private static final class Hostile extends ClassLoader {
@@ -66,7 +66,7 @@ final class PerLoaderTest {
         values.put(stays, "stays");
         values.put(null, "bootstrap");
         WeakReference<ClassLoader> gone = putAnother(values);
-        long until = System.nanoTime() + LONGEST_NANOS;
+        long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
         Set<String> taken = new HashSet<>();
         while (taken.isEmpty() && System.nanoTime() < until) {
             System.gc();

@@ -10,7 +10,7 @@ import java.util.Set;
 final class JFluid1SurvivorsTest {
     private static final int GENERATION_BITS = 9;
     private static final int SLOTS = JFluid1Survivors.SLOTS;
-    private static final long LONGEST_NANOS = 20_000_000_000L;
+    private static final long ANSWER_TIMEOUT_NANOS = 20_000_000_000L;
 
     static final class Gauge extends JFluid1Allocations.Gauge {
         int collections;
@@ -55,7 +55,7 @@ final class JFluid1SurvivorsTest {
         /** Waits until so many have gone, and gives their tokens. */
         Set<Long> awaitGone(int count) {
             Set<Long> gone = new HashSet<>();
-            long until = System.nanoTime() + LONGEST_NANOS;
+            long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
             while (gone.size() < count && System.nanoTime() < until) {
                 System.gc();
                 for (long token : (long[]) JFluid1Survivors.look()[3]) {
@@ -101,7 +101,7 @@ final class JFluid1SurvivorsTest {
     static void anObjectThatDiesBeforeTheFirstLookIsNotReported() {
         try (Following it = new Following(100)) {
             it.follow(new Object(), 16);
-            long until = System.nanoTime() + LONGEST_NANOS;
+            long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
             boolean free = false;
             long[] came = {};
             while (!free && System.nanoTime() < until) {

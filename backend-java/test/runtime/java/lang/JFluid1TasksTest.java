@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Tasks that wait: each submission is taken up once, the oldest of an object first. */
 final class JFluid1TasksTest {
     private static final int MOST = 1 << 16;
-    private static final long LONGEST_NANOS = 10_000_000_000L;
+    private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
 
     private static JFluid1Tasks.HandedOver tasks() {
         return new JFluid1Tasks.HandedOver();
@@ -127,7 +127,7 @@ final class JFluid1TasksTest {
             tasks.put(goes);
             tasks.put(goes);
         }
-        long until = System.nanoTime() + LONGEST_NANOS;
+        long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
         boolean isOneLeft = false;
         while (!isOneLeft && System.nanoTime() < until) {
             System.gc();
