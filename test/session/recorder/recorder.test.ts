@@ -115,6 +115,16 @@ describe.each([
     },
   )
 
+  it('times calls of roots from when that was asked for, also where threads keep no trees', async () => {
+    recorder.timeRoots(FREE)
+    await recorder.stats() // commands are taken in their order: it is asked before the first event
+    target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10), exitWord(WORK, 40)])
+    target.store(target.offset(0) + CHUNK_EVENTS + 32, ...exitWord(MAIN, 100))
+    await read(4)
+    const { rootCalls } = await snapshot()
+    assert.deepEqual([rootCalls?.count, rootCalls?.total], [1, 100])
+  })
+
   it('shows what is written while it is written, under the names of the threads', async () => {
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0), enterWord(WORK, 10)])
     await read(2)
