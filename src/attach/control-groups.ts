@@ -13,7 +13,7 @@
 import { dirname } from 'node:path'
 import { textOf } from '../base/visible.ts'
 
-/** do_freezer_trap of version 2 may be part of get_signal, in which a process else waits only when it is stopped, and is told so. */
+/** The compiler may inline do_freezer_trap (version 2) into get_signal. Else a process waits there only when it is stopped, which its state shows. */
 const WAITS_FROZEN: readonly string[] = ['do_freezer_trap', 'get_signal']
 
 export function isFrozen(pid: number): boolean {

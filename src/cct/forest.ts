@@ -22,7 +22,7 @@ export interface Columns {
   /** Of the calls of a row of collapsed contexts, those that its caller has not made itself. */
   readonly shift?: Float64Array
   readonly warmShift?: Float64Array
-  /** Of objects that were made here and are alive, where they are looked after: how many, their bytes, the sum of their ages. */
+  /** With --liveness, of live objects that were made here: how many, their bytes, the sum of their ages. */
   readonly liveObjects?: Float64Array
   readonly liveBytes?: Float64Array
   readonly age?: Float64Array

@@ -393,7 +393,7 @@ function below(tree: Tree, top: number): Tree {
   }
 }
 
-/** Costs as of time. Where objects are looked after it has more columns. */
+/** Costs in the columns of time. With --liveness there are more columns. */
 export type CostTree = ReturnType<typeof treeOf>
 
 function treeOf(count: number) {

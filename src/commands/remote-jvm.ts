@@ -41,7 +41,7 @@ export async function remoteJvm(
 }
 
 /**
- * From the call to a proxy until it records. Whoever has enough before that leaves the JVM as it was: a proxy whose client has only gone
+ * From the call to a proxy until it records. Ctrl-C before that leaves the JVM as it was: a proxy whose client has only gone
  * records for it until its grace is over.
  *
  * @returns null if a signal came first: that has been said, and is the exit status

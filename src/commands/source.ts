@@ -65,7 +65,7 @@ export interface StartContext {
   /** What is recorded is shown: what `tell` is told is said after that. */
   readonly isShown: boolean
   readonly tell: (line: string) => void
-  /** What `tell` was told and nobody has read yet, once. */
+  /** What `tell` was given since the last call. */
   untold(): readonly string[]
   /**
    * The JVM is known, and nothing in it has been touched.

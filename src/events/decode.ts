@@ -59,7 +59,7 @@ interface SampleSink {
 interface HandOverSink {
   /** The thread hands work over from where it is. */
   submit(token: number): void
-  /** Whether `begin` of this token can be told: its `submit` has been, and no `drop`. Always, where nobody asks. */
+  /** Whether `begin` of this token can be delivered: its `submit` was, and no `drop`. A sink without it takes every `begin`. */
   knows(token: number): boolean
   /** The thread takes up that work: what it enters from here on is called from there. 0: it lets go. */
   begin(token: number): void

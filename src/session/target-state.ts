@@ -16,7 +16,7 @@ export class TargetState {
   /** Of roots that have not ended; and what of it was before a reset. */
   #openAllocations: AgentStatus['openAllocations'] = null
   #forgottenBytes = 0
-  /** Of objects that are looked after: collections so far, and how many objects were not. Null if nobody asked. */
+  /** With --liveness: collections so far, and how many objects are not tracked. Else null. */
   #liveness: NonNullable<AllocationFacts['liveness']> | null = null
 
   take(status: AgentStatus): void {

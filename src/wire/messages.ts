@@ -162,7 +162,7 @@ export const readStatus = row({
    */
   openAllocations: orNull(listOf(row({ number: threadNumber, told: count, bytes: number }))),
   /**
-   * What has become of the objects that are looked after, since the last status; null unless some are. `came`: token, collections at
+   * Tracked objects that are new or have gone since the last status; null without --liveness. `came`: token, collections at
    * birth and bytes of each, as eight bytes with the lowest first; `went`: tokens.
    */
   survivors: orNull(row({ collections: count, untracked: count, came: bytes, went: bytes })),

@@ -394,7 +394,7 @@ export class Recorder {
     this.#tell('pause', startTicks, endTicks)
   }
 
-  /** Which of the objects that are looked after have come and gone. */
+  /** Which tracked objects are new, and which have gone. */
   survivors(news: SurvivorNews): void {
     this.#tell('survivors', news)
   }
