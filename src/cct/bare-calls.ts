@@ -54,8 +54,7 @@ export function bareCalls(
   bare: LatestCalls,
   { innerTicks, nsPerTick }: { readonly innerTicks: number; readonly nsPerTick: number },
 ): BareCalls | null {
-  // Those before were not compiled yet.
-  const from = bare.times.length >> 1
+  const from = firstCompiled(bare)
   const latest = bare.times.slice(from)
   if (charged.times.length < LEAST_CALLS || latest.length < LEAST_CALLS) return null
   if (bare.probes.slice(from).some((it) => it > ROOT_ALONE * innerTicks)) return null
@@ -71,6 +70,17 @@ export function bareCalls(
     low: by(before.low - error, after.low, after.high),
     high: by(before.high + error, after.high, after.low),
   }
+}
+
+/** The upper bound of the median of calls without probes by its lower bound. */
+export function spreadOfBare(bare: LatestCalls): number {
+  const { low, high } = medianOf(bare.times.slice(firstCompiled(bare)))
+  return high / low
+}
+
+/** The earlier half of the calls may not have been compiled yet. */
+function firstCompiled(bare: LatestCalls): number {
+  return bare.times.length >> 1
 }
 
 function medianOf(times: readonly number[]): { median: number; low: number; high: number } {

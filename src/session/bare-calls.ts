@@ -3,7 +3,7 @@
 
 import { setTimeout as later } from 'node:timers/promises'
 import { debug } from '../base/debug.ts'
-import { type BareCalls, bareCalls, isWorthComparing } from '../cct/bare-calls.ts'
+import { type BareCalls, bareCalls, isWorthComparing, spreadOfBare } from '../cct/bare-calls.ts'
 import type { LatestCalls } from '../cct/root-calls.ts'
 import type { Engine } from './engine.ts'
 import { eventsOf } from './session-options.ts'
@@ -15,7 +15,10 @@ const LEAST_SESSION_MS = 3_000
 /** Code that has been redefined is interpreted until it is compiled again, in steps: between two looks there is time for one. */
 const MOST_MS = 1_500
 const LOOK_MS = 150
-/** Two looks agree where their medians differ by less, and the JVM has compiled no more between them: slow code may be steady, too. */
+/**
+ * Two looks agree where their medians differ by less, calls without probes are alike, and the JVM has compiled no more between them: slow
+ * code may be steady, too. How alike calls with probes are does not matter.
+ */
 const STEADY = 0.05
 const MOST_COMPILED = 2
 /** One more redefinition may stop the JVM as long as the longest so far, and take as long as all so far. */
@@ -81,10 +84,15 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
   while (!isSteady && performance.now() - begun < MOST_MS) {
     await later(LOOK_MS)
     const [last, before] = [found, compiled]
-    found = bareCalls(charged, await recorder.bareCalls(from), costs)
+    const bare = await recorder.bareCalls(from)
+    found = bareCalls(charged, bare, costs)
     compiled = compilations()
     isSteady =
-      last !== null && found !== null && isAsBefore(last, found) && compiled - before <= MOST_COMPILED
+      last !== null &&
+      found !== null &&
+      Math.abs(found.bareNs / last.bareNs - 1) < STEADY &&
+      spreadOfBare(bare) < (1 + STEADY) ** 2 &&
+      compiled - before <= MOST_COMPILED
   }
   debug.end?.(
     found === null
@@ -93,11 +101,6 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
   )
   if (found !== null && !isSteady) throw new NotSteady()
   return found
-}
-
-/** Code has been compiled again: one look finds what the one before found, and calls are alike. */
-function isAsBefore(last: BareCalls, found: BareCalls): boolean {
-  return Math.abs(found.bareNs / last.bareNs - 1) < STEADY && found.high / found.low < (1 + STEADY) ** 2
 }
 
 /** @returns the calls before that; null if the roots are not alone, or need not be */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bareCalls, isWorthComparing } from '../../src/cct/bare-calls.ts'
+import { bareCalls, isWorthComparing, spreadOfBare } from '../../src/cct/bare-calls.ts'
 import type { LatestCalls } from '../../src/cct/root-calls.ts'
 
 /** Of every hundred, one takes a hundred times as long, as where a collection is in it. */
@@ -57,6 +57,15 @@ describe('charged/bare', () => {
 
   it('is not told where calls that should be bare have other probes in them than those of the root', () => {
     expect(bareCalls(calls(200, 3000), calls(200, 1000, 2 * ROOT), COSTS)).toBeNull()
+  })
+})
+
+describe('the spread of calls without probes', () => {
+  it('is that of the median of the later half: calls that were not compiled yet are not in it', () => {
+    const [cold, warm] = [calls(100, 50_000), calls(100, 1000)]
+    expect(spreadOfBare({ times: [...cold.times, ...warm.times], probes: [] })).toBeCloseTo(1, 2)
+    const unlike = Array.from({ length: 64 }, (_, i) => 1000 + 100 * (i % 32))
+    expect(spreadOfBare({ times: unlike, probes: [] })).toBeGreaterThan(1.2)
   })
 })
 
