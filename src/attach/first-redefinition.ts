@@ -19,7 +19,7 @@ const MUCH_CODE = 4_000
 /**
  * So many times the processor time requests take for some seconds, while their code is interpreted and compiled again. A compromise:
  * after first redefinitions on stock servers that used up to 0.31 of two processors, no request took longer than 0.42 s, but for four
- * runs of Keycloak (0.7 to 1.1 s); where they used 0.32 to 0.44, the longest took 0.4 to 3.9 s. DECISIONS, 112.
+ * runs of Keycloak (0.7 to 1.1 s); where they used 0.32 to 0.44, the longest took 0.4 to 3.9 s. decision 112.
  */
 const TIMES_AS_MUCH = 7
 const LOOK_MS = 100

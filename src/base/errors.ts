@@ -4,7 +4,7 @@
 //
 // The statuses begin with those of sysexits.h, by their own names. Where a thing that scripts must tell
 // apart has none there, it takes one that sysexits.h gives to what cannot happen here, or the next one
-// above its range (DECISIONS 14). A signal that ends us is 128 + its number, as shells have it.
+// above its range (decision 14). A signal that ends us is 128 + its number, as shells have it.
 
 export const EX_USAGE = 64
 export const EX_DATAERR = 65

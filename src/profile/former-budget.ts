@@ -1,4 +1,4 @@
-// Files of versions that held a budget of schemes a and b (--max-overhead, DECISIONS 45): for a while some methods were only counted, or
+// Files of versions that held a budget of schemes a and b (--max-overhead, decision 45): for a while some methods were only counted, or
 // not even that. Rows have the calls that were timed, with their times; a warning tells the others.
 
 import type { MethodName, Tree } from '../cct/tree.ts'

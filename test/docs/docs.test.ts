@@ -20,13 +20,14 @@ import { inProcess } from '../support/in-process.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-const CHAPTERS = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+const DOCS = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.md'))
   .map((file) => `docs/${file}`)
   .sort()
+const CHAPTERS = DOCS.filter((file) => !file.startsWith('docs/decisions/'))
 const DOCUMENTS = [
   'README.md',
-  ...CHAPTERS,
+  ...DOCS,
   'TROUBLESHOOTING.md',
   'CHANGELOG.md',
   ...readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -37,7 +38,6 @@ const DOCUMENTS = [
   ...['01-shop', '02-gate', '03-profiler', '04-library'].map((example) => `examples/${example}/README.md`),
   'SECURITY.md',
   'CONTRIBUTING.md',
-  'DECISIONS.md',
   ...['bench/RESULTS.md', 'faults/RESULTS.md', 'instrument/CORPUS.md'].map((figures) => `test/${figures}`),
 ]
 /** What stands in one of them is told to a user. */

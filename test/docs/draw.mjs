@@ -48,7 +48,6 @@ const titles = filesIn('test', /\.test\.ts$/).flatMap((file) =>
 )
 const documents = [
   'README.md',
-  'DECISIONS.md',
   'SECURITY.md',
   'TROUBLESHOOTING.md',
   ...filesIn('docs', /\.md$/),

@@ -1,4 +1,4 @@
-// The runtime's classes are initialised together (DECISIONS 48): one that is first needed where stack or memory is short
+// The runtime's classes are initialised together (decision 48): one that is first needed where stack or memory is short
 // would be lost for the life of the JVM. So would be those of the JDK that only we use.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ describe('the agent', () => {
     expect(naming('java/util/stream/')).toEqual([])
   })
 
-  it('has no text put together by the JVM: its call sites are compiled into what is called for each class (DECISIONS 76)', () => {
+  it('has no text put together by the JVM: its call sites are compiled into what is called for each class (decision 76)', () => {
     expect(naming('StringConcatFactory')).toEqual([])
   })
 

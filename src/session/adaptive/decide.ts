@@ -93,7 +93,7 @@ export function tooDense(timed: readonly Counted[], { nsPerCall, rootNsPerSecond
 }
 
 /**
- * What a call costs of a method that is switched off: two calls that find that out (DECISIONS, 125). It also keeps the JIT compiler from
+ * What a call costs of a method that is switched off: two calls that find that out (decision 125). It also keeps the JIT compiler from
  * inlining: a JSON parser took 1.7 times as long with five such methods, `fib` 3.7 times.
  */
 const IDLE_NS = 6

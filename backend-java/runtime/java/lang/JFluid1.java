@@ -297,7 +297,7 @@ public final class JFluid1 {
     //
     // Those at the start and at the end are calls: where a probe is inlined, the call that reads the clock is in the code of the method, and
     // of what that is inlined into. C2 keeps in the frame what is needed behind it, and where a loop has computed a value that is returned,
-    // it may do so in each turn of the loop (DECISIONS, 125). A value goes through the exit. An exit finds room on the stack where the entry
+    // it may do so in each turn of the loop (decision 125). A value goes through the exit. An exit finds room on the stack where the entry
     // has found it: whatever the mode, the entry calls as deep, with as many local variables.
 
     @DontInline
