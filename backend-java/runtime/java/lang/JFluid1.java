@@ -21,60 +21,58 @@ import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
- * The probes: what instrumented methods call, and the only code of ours that runs on application
- * threads for every call. Figure 3 of the JFluid report.
+ * The probes that instrumented methods call. No other jfluid code runs on application threads for every call.
+ * Figure 3 of the JFluid report.
  *
- * It lives in java.lang because every class loader delegates {@code java.*} to the bootstrap loader:
- * an OSGi bundle finds it, and a class of a named module needs no extra read edge. The number in the
- * name is its version: these classes stay in the JVM after detach, and a later jfluid must not meet
- * them under the same name with other contents.
+ * This class is in java.lang because every class loader delegates {@code java.*} to the bootstrap loader: an OSGi bundle finds it, and a
+ * class of a named module needs no extra read edge. The number in the class name is its version. These classes stay in the JVM after
+ * detach, and a later jfluid must not find other contents under the same name.
  *
- * All probes but those of mode `sample` are here, and nothing else that could be elsewhere: the classes of the program
- * name one class of ours, and each of their loaders is asked for it once. What the probes need lies beside them, one
- * concern a class, and all are initialised together: see {@link JFluid1Session}.
+ * This class has all probes except those of mode `sample`, and only the probes. Instrumented classes refer to this one jfluid class, so each
+ * of their loaders resolves it once. The other runtime classes have one concern each; all are initialised together, see {@link JFluid1Session}.
  *
- * Rules. The hot path allocates nothing, takes no lock and calls nothing but intrinsics. The slow
- * paths clear {@link JFluid1Threads.ThreadInfo#active} first, so that JDK code which is instrumented itself returns
- * at once. They change the state of chunks in several steps and may use the thread's reserved stack, so
- * that a StackOverflowError waits until they are done. Nothing here lets an exception out; a failure switches recording off for this root call.
+ * Rules: the hot path allocates nothing, takes no lock and calls only intrinsics. The slow paths first clear
+ * {@link JFluid1Threads.ThreadInfo#active}, so that the probes of instrumented JDK code return at once. The slow paths change chunks in several
+ * steps and may use the thread's reserved stack, which delays a StackOverflowError until they have finished. No probe lets an exception escape;
+ * a failure switches recording off for the current root call.
  */
 public final class JFluid1 {
     private JFluid1() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** What the agent decides before the rest of the runtime is initialised. */
+    /** Settings that the agent makes before the other runtime classes are initialised. */
     public static final class Setup {
         private Setup() {}
 
         public static boolean fastClock;
-        /** The kernel takes the time from the processor's time stamp counter. */
+        /** Whether the kernel's clock source is the processor's time stamp counter. */
         public static boolean trustsTsc;
-        /** Identity of the runtime's class files, to recognise another build's runtime. */
+        /** Identity of the runtime's class files. It differs from build to build. */
         public static String runtimeId;
-        /** Identity of the agent that {@link #agent} belongs to. */
+        /** Build identity of the agent that set {@link #agent}. */
         public static String agentBuild = "";
         /**
-         * The sleeping agent: given a launch line, starts a session and returns null or an error; given one that begins with
-         * detach=, ends the session that runs and says how that went.
+         * The sleeping agent. A launch line that begins with detach= ends the running session and returns its result. Any other launch line
+         * starts a session and returns null or an error.
          */
         public static java.util.function.Function<String, String> agent;
-        /** The agent's instrumentation, typed loosely: java.base does not read java.instrument. */
+        /** The agent's java.lang.instrument.Instrumentation. Declared as Object, since java.base does not read java.instrument. */
         public static Object instrumentation;
-        /** The thread of the agent's session, whichever agent's; null while there is none. */
+        /** The thread of the current session, of any agent build; null without a session. */
         public static volatile Thread session;
     }
 
-    /** Bytecodes: a loop hands over what it has executed a thousand times a second or so. */
+    /** Number of executed bytecodes after which a loop adds its counter to the thread's: roughly a thousand times a second. */
     private static final int LONG_ACTIVATION = 1 << 20;
 
     /**
-     * Start of every instrumented method but roots. Figure 3 of the report, plus scheme B's
+     * Called at the start of every instrumented method except roots. Figure 3 of the report, plus scheme B's
      * first-call check.
      *
-     * Cost inside the subgraph: one table look-up by thread id, one byte of `state`, one clock read,
-     * one 8-byte store. Outside it: the look-up. The clock is read last here and first in methodExit,
-     * so little of our own time falls between the two stamps (inner time, section 5.3).
+     * Cost inside a root call: one table look-up by thread id, one byte of `state`, one clock read, one 8-byte store. Cost outside a root
+     * call: the look-up. methodEntry reads the clock last and methodExit reads it first, so that the time between both stamps contains
+     * little probe time (inner time, section 5.3).
      */
     public static void methodEntry(int id) {
         ThreadInfo ti = current();
@@ -90,7 +88,7 @@ public final class JFluid1 {
         if (state[id] < READY && !firstInvocation(ti, id)) {
             return;
         }
-        long word = KIND_ENTER | (long) id << TICK_BITS; // a variable, see JFluid1Stack
+        long word = KIND_ENTER | (long) id << TICK_BITS; // a local variable, see JFluid1Stack
         long delta = ticks() - ti.base;
         long at = ti.next;
         if (at >= ti.limit || delta >>> TICK_BITS != 0) {
@@ -101,7 +99,7 @@ public final class JFluid1 {
         ti.next = at + EVENT_BYTES;
     }
 
-    /** End of every instrumented method but roots. */
+    /** Called at the end of every instrumented method except roots. */
     public static void methodExit(int id) {
         ThreadInfo ti = leaving();
         if (ti == null) {
@@ -124,8 +122,8 @@ public final class JFluid1 {
     }
 
     /**
-     * The same where a value is returned. It is handed through: C1 does not inline this, and would else keep the value in the frame
-     * of the method, for each of its calls.
+     * Called at the end of a method that returns a value. The probe takes and returns the value: C1 does not inline the probe, and otherwise
+     * spills the value to the frame of the method in each call.
      */
     public static int methodExit(int value, int id) {
         ThreadInfo ti = leaving();
@@ -237,7 +235,7 @@ public final class JFluid1 {
         return value;
     }
 
-    /** The same where the method ends by an exception. */
+    /** Called where an exception ends an instrumented method. */
     public static Throwable methodThrown(Throwable thrown, int id) {
         ThreadInfo ti = leaving();
         if (ti == null) {
@@ -261,16 +259,16 @@ public final class JFluid1 {
             try {
                 overflowPassed(ti, id, thrown);
             } catch (StackOverflowError full) {
-                // A caller of the method has more room.
+                // The probe of a caller has more stack.
             }
         }
         return thrown;
     }
 
     /**
-     * Start of a handler of an instrumented method or root: whatever was called above it is over, also what
-     * could not say so. No handler can cover a constructor's call of super(), and a probe that finds no room
-     * on the stack writes nothing.
+     * Called at the start of an exception handler of an instrumented method or root. All callees of the method have ended then, including
+     * callees without an exit event: no handler can cover a constructor's call of super(), and a probe that overflows the stack
+     * writes no event.
      */
     public static void methodResume(int id) {
         ThreadInfo ti = current();
@@ -293,12 +291,12 @@ public final class JFluid1 {
         ti.next = at + EVENT_BYTES;
     }
 
-    // ---- the same of methods that are switched on and off (scheme adaptive), see JFluid1Modes ----
+    // ---- probes of methods that scheme adaptive switches on and off, see JFluid1Modes ----
     //
-    // Those at the start and at the end are calls: where a probe is inlined, the call that reads the clock is in the code of the method, and
-    // of what that is inlined into. C2 keeps in the frame what is needed behind it, and where a loop has computed a value that is returned,
-    // it may do so in each turn of the loop (decision 125). A value goes through the exit. An exit finds room on the stack where the entry
-    // has found it: whatever the mode, the entry calls as deep, with as many local variables.
+    // switchedEntry and switchedExit are never inlined. An inlined probe puts the call that reads the clock into the code of the method and
+    // of its inlining callers. C2 then spills values that are live after that call to the frame; for a value computed by a loop it may
+    // spill in each iteration (decision 125). A return value is passed through switchedExit. If the stack has room for the entry, it
+    // has room for the exit: in every mode, the entry calls as deep as the exit, with as many local variables.
 
     @DontInline
     public static void switchedEntry(int id) {
@@ -307,13 +305,14 @@ public final class JFluid1 {
 
     private static void switchedBegin(int id) {
         ThreadInfo ti = current();
-        boolean inside = ti != null && (ti.active || ti.virtualActive); // as mode, which is a long, see JFluid1Stack
+        boolean inside =
+                ti != null && (ti.active || ti.virtualActive); // a local variable like the long mode, see JFluid1Stack
         if (!inside) {
             return;
         }
         long mode = JFluid1Modes.of(ti, id);
         if (mode == JFluid1Modes.TIME) {
-            methodEntry(id); // on a full stack it throws: then this call is none
+            methodEntry(id); // throws on a full stack: the call is then not counted in switchedOpen
             ti.switchedOpen++;
         } else if (mode == JFluid1Modes.COUNT) {
             JFluid1Modes.count(ti, id);
@@ -361,7 +360,7 @@ public final class JFluid1 {
             return;
         }
         byte mode = JFluid1Modes.of(ti, id);
-        // As JFluid1Modes.tellsEnd, which would be one frame more than the entry has.
+        // A copy of JFluid1Modes.tellsEnd: a call of it would use one frame more than the entry.
         if (mode == JFluid1Modes.TIME || mode == JFluid1Modes.ENDING && ti.switchedOpen > 0) {
             ti.switchedOpen--;
             timedEnd(ti, id);
@@ -399,13 +398,13 @@ public final class JFluid1 {
         }
     }
 
-    /** Start of a root: as methodEntry, but entered from outside it opens the graph for the thread. */
+    /** Called at the start of a root. The outermost root call of a thread starts recording of the thread. */
     public static void rootEntry(int id) {
         ThreadInfo ti = current();
-        boolean inside = ti != null && (ti.active || ti.virtualActive); // as word in methodEntry
+        boolean inside = ti != null && (ti.active || ti.virtualActive); // a local variable, see JFluid1Stack
         if (inside) {
-            int nesting = ti.nesting + 1; // the same
-            methodEntry(id); // on a full stack it throws: then this activation is over, and has not been counted
+            int nesting = ti.nesting + 1; // likewise
+            methodEntry(id); // throws on a full stack: the call has then ended, and nesting is unchanged
             ti.nesting = nesting;
             return;
         }
@@ -414,7 +413,7 @@ public final class JFluid1 {
         }
     }
 
-    /** End of a root: leaves the graph when it is the outermost activation on this thread. */
+    /** Called at the end of a root. The end of the outermost root call of a thread stops recording of the thread. */
     public static void rootExit(int id) {
         ThreadInfo ti = current();
         if (ti == null) {
@@ -422,7 +421,7 @@ public final class JFluid1 {
         }
         int left = ti.nesting - 1;
         if (ti.active) {
-            ti.nesting = left; // first, as methodExit throws on a full stack
+            ti.nesting = left; // before methodExit, which throws on a full stack
             methodExit(id);
             if (left <= 0 && ti.active) {
                 rest(ti);
@@ -438,14 +437,14 @@ public final class JFluid1 {
         }
     }
 
-    /** The same where the root ends by an exception, see {@link #methodThrown}. */
+    /** Called where an exception ends a root, see {@link #methodThrown}. */
     public static Throwable rootThrown(Throwable thrown, int id) {
         ThreadInfo ti = current();
         if (ti == null) {
             return thrown;
         }
         if (ti.active) {
-            ti.nesting--; // as in rootExit
+            ti.nesting--; // before methodThrown, which throws on a full stack
             methodThrown(thrown, id);
             if (ti.nesting <= 0 && ti.active) {
                 rest(ti);
@@ -462,22 +461,23 @@ public final class JFluid1 {
         return thrown;
     }
 
-    // ---- the same without a clock ----
+    // ---- probes without a clock (--mode count, bytecodes, alloc) ----
     //
-    // What an event tells instead of time is how much its thread has executed inside the graph: bytecodes, counted
-    // by the method itself in a local variable and handed over when it ends (JP, section 4). A method that counts
-    // nothing hands over 0. So readers need not know: a self "time" is what was executed between two events.
+    // Instead of a time, an event has the number of bytecodes that its thread has executed inside root calls. The method counts its
+    // bytecodes in a local variable and passes the count to the probe at its end (JP, section 4). A method without a counter passes 0.
+    // So readers treat all modes alike: a self "time" is the number of bytecodes executed between two events.
 
     /**
-     * Start of every instrumented method but roots. Cost where the thread keeps a tree: one table look-up by thread id, one byte of `state`,
-     * one addition to a record. All else is elsewhere: C2 inlines up to 8,000 bytes of bytecode into a method (DesiredMethodLimit).
+     * Called at the start of every instrumented method except roots. Cost where the thread keeps a tree: one table look-up by thread id, one
+     * byte of `state`, one addition to a record. All other cases are in other methods, because C2 inlines at most 8,000 bytes of bytecode into
+     * a method (DesiredMethodLimit).
      */
     public static void countEntry(int id) {
         ThreadInfo ti = current();
         if (ti == null) {
             return;
         }
-        long record = ti.record; // both are variables, see JFluid1Stack
+        long record = ti.record; // record and known are local variables, see JFluid1Stack
         byte known = ti.active ? state[id] : NEW;
         if (known >= READY && record != 0) {
             JFluid1Trees.enter(ti, record, id);
@@ -487,17 +487,16 @@ public final class JFluid1 {
     }
 
     /**
-     * Records the whole call of a method that calls nothing, and for which the JVM runs nothing (leaf.ts). Cost where the thread keeps a tree: as
-     * {@link #countEntry}.
+     * Records a whole call of a method that calls no method and makes the JVM call none (leaf.ts). Its cost is that of {@link #countEntry}.
      *
-     * @param executed by the call
+     * @param executed bytecodes executed by the call
      */
     public static void countLeaf(int executed, int id) {
         ThreadInfo ti = current();
         if (ti == null) {
             return;
         }
-        long record = ti.record; // both are variables, see JFluid1Stack
+        long record = ti.record; // record and known are local variables, see JFluid1Stack
         byte known = ti.active ? state[id] : NEW;
         if (known >= READY && record != 0) {
             JFluid1Trees.leaf(ti, record, executed, id);
@@ -525,7 +524,7 @@ public final class JFluid1 {
             }
             return;
         }
-        byte known = state[id]; // as word
+        byte known = state[id]; // a local variable, see JFluid1Stack
         if (known < READY && !firstInvocation(ti, id)) {
             return;
         }
@@ -533,7 +532,7 @@ public final class JFluid1 {
             JFluid1Trees.enter(ti, ti.record, id);
             return;
         }
-        long word = KIND_ENTER | (long) id << TICK_BITS; // a variable, see JFluid1Stack
+        long word = KIND_ENTER | (long) id << TICK_BITS; // a local variable, see JFluid1Stack
         countedEntry(ti, word);
         if (ti.context != null) {
             enterContext(ti, id);
@@ -541,9 +540,9 @@ public final class JFluid1 {
     }
 
     /**
-     * End of every instrumented method but roots, normal or by exception.
+     * Called at the end of every instrumented method except roots, also where an exception ends it.
      *
-     * @param executed by this activation since it last said so, without its callees
+     * @param executed bytecodes of this activation since it last reported its count, without its callees
      */
     public static void countExit(int executed, int id) {
         ThreadInfo ti = current();
@@ -572,7 +571,7 @@ public final class JFluid1 {
         }
     }
 
-    /** The same where a value is returned, see {@link #methodExit(int, int)}. */
+    /** Called at the end of a method that returns a value, see {@link #methodExit(int, int)}. */
     public static int countExit(int value, int executed, int id) {
         ThreadInfo ti = current();
         if (ti == null) {
@@ -638,7 +637,7 @@ public final class JFluid1 {
         return value;
     }
 
-    /** The same where the method ends by an exception, see {@link #methodThrown}. */
+    /** Called where an exception ends an instrumented method, see {@link #methodThrown}. */
     public static Throwable countThrown(Throwable thrown, int executed, int id) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
@@ -653,13 +652,13 @@ public final class JFluid1 {
             try {
                 overflowPassed(ti, id, thrown);
             } catch (StackOverflowError full) {
-                // A caller of the method has more room.
+                // The probe of a caller has more stack.
             }
         }
         return thrown;
     }
 
-    /** Start of a handler, see {@link #methodResume}. */
+    /** Called at the start of an exception handler, see {@link #methodResume}. */
     public static void countResume(int id) {
         ThreadInfo ti = current();
         if (ti == null) {
@@ -683,19 +682,19 @@ public final class JFluid1 {
     }
 
     /**
-     * Start of a loop's body: an activation that goes on for long hands over what it has executed, or its
-     * variable would overflow.
+     * Called at the start of a loop's body. A long activation reports its count from here, so that its counter does not overflow.
      *
-     * @return what it goes on with
+     * @return the new value of the counter
      */
     public static int countLoop(int executed) {
         return executed < LONG_ACTIVATION ? executed : countCall(executed);
     }
 
     /**
-     * Before a constructor calls super() or this(): if that throws, no handler of the constructor may see it.
+     * Called before a constructor calls super() or this(). No handler of the constructor may cover that call, so an exception from it ends the
+     * constructor without a probe.
      *
-     * @return 0, what it goes on with
+     * @return 0, the new value of the counter
      */
     public static int countCall(int executed) {
         ThreadInfo ti = current();
@@ -716,13 +715,13 @@ public final class JFluid1 {
         return 0;
     }
 
-    /** Start of a root, see {@link #rootEntry}. */
+    /** Called at the start of a root, see {@link #rootEntry}. */
     public static void countRootEntry(int id) {
         ThreadInfo ti = current();
-        boolean inside = ti != null && (ti.active || ti.virtualActive); // as word in methodEntry
+        boolean inside = ti != null && (ti.active || ti.virtualActive); // a local variable, see JFluid1Stack
         if (inside) {
-            int nesting = ti.nesting + 1; // the same
-            countEntry(id); // as in rootEntry
+            int nesting = ti.nesting + 1; // likewise
+            countEntry(id); // throws on a full stack, see rootEntry
             ti.nesting = nesting;
             return;
         }
@@ -731,7 +730,7 @@ public final class JFluid1 {
         }
     }
 
-    /** End of a root, see {@link #rootExit}. */
+    /** Called at the end of a root, see {@link #rootExit}. */
     public static void countRootExit(int executed, int id) {
         ThreadInfo ti = current();
         if (ti == null) {
@@ -739,7 +738,7 @@ public final class JFluid1 {
         }
         int left = ti.nesting - 1;
         if (ti.active) {
-            ti.nesting = left; // as in rootExit
+            ti.nesting = left; // before countExit, which throws on a full stack
             countExit(executed, id);
             if (left <= 0 && ti.active) {
                 if (ti.record != 0) {
@@ -759,14 +758,14 @@ public final class JFluid1 {
         }
     }
 
-    /** The same where the root ends by an exception, see {@link #methodThrown}. */
+    /** Called where an exception ends a root, see {@link #methodThrown}. */
     public static Throwable countRootThrown(Throwable thrown, int executed, int id) {
         ThreadInfo ti = current();
         if (ti == null) {
             return thrown;
         }
         if (ti.active) {
-            ti.nesting--; // as in rootExit
+            ti.nesting--; // before countThrown, which throws on a full stack
             countThrown(thrown, executed, id);
             if (ti.nesting <= 0 && ti.active) {
                 if (ti.record != 0) {
@@ -789,23 +788,23 @@ public final class JFluid1 {
 
     // ---- gross time of regions (report, section 5) ----
     //
-    // A region is a method or some lines of one. A local variable of the activation holds when it was entered, 0 while
-    // control is outside; so it needs no record of the thread, and a virtual thread may leave it on another carrier. An
-    // execution that ends is one word: an EXIT with the region's number, and how long it was instead of when. One of
-    // 2^40 ticks or more stands between two EPOCHs that say the rest. Threads write into the chunk of their carrier;
-    // whose execution it was is not told.
+    // A region is a method or some lines of a method. A local variable of the activation holds the time at which control entered the
+    // region, or 0 while control is outside. So the region needs no thread record, and a virtual thread may leave it on another carrier. The
+    // end of an execution is one word: an EXIT with the region's number and the duration in place of the time. A duration
+    // of 2^40 ticks or more is written between two EPOCHs that have its high bits. A virtual thread writes to the chunk of its carrier;
+    // the thread of an execution is not recorded.
 
     /**
-     * Control is in a region: coming from outside, its time begins. Cost: a clock reading, the last thing that is done.
+     * Called where control may enter a region; starts its time if control was outside. Cost: one clock read, at the end of the probe.
      *
-     * @param since what {@link #regionEnter} or {@link #regionLeave} has returned last in this activation, at first 0
-     * @param session the number of the session that has put the probe in
+     * @param since last value returned by {@link #regionEnter} or {@link #regionLeave} in this activation; initially 0
+     * @param session number of the session that inserted the probe
      */
     public static long regionEnter(long since, int session) {
         return since != 0 ? since : session == regionSession && open ? ticks() : 0;
     }
 
-    /** Control is outside of a region: coming from inside, its time is told. */
+    /** Called where control may leave a region; writes the duration if control was inside. */
     public static long regionLeave(long since, int id) {
         if (since != 0) {
             regionExit(since, id);
@@ -814,12 +813,12 @@ public final class JFluid1 {
     }
 
     /**
-     * The same for one that ends with the method. Cost: a clock reading, the first thing that is done, one table
-     * look-up by thread id, one 8-byte store; for a virtual thread, that of its carrier, too.
+     * Called at the end of a method whose region ends with it. Cost: one clock read, at the start of the probe, one table look-up by thread id,
+     * one 8-byte store; for a virtual thread also a look-up of its carrier.
      */
     public static void regionExit(long since, int id) {
         if (since == 0) {
-            return; // entered before the session, or after it
+            return; // control entered the region before or after the session
         }
         long took = ticks() - since;
         ThreadInfo ti = current();
@@ -841,12 +840,12 @@ public final class JFluid1 {
 
     // ---- allocations: bytes instead of time (--mode alloc) ----
     //
-    // Methods have the probes count… and hand over 0; the thread's clock is what its allocation sites have allocated. An
-    // allocation is told as a call of a pseudo method, which stands for the class: ENTER before and EXIT after its bytes.
-    // The probes here follow the instruction that allocates, so whatever that throws has allocated nothing. None of them
-    // hands the object on, and it escapes through them only where they are not inlined.
+    // Methods have the count… probes and pass 0 to them; the clock of a thread is the number of bytes that its allocation sites have
+    // allocated. An allocation is recorded as a call of a pseudo method, one per allocated class: ENTER before its bytes, EXIT after them.
+    // These probes follow the allocating instruction, so an instruction that throws records no allocation. No probe stores or
+    // passes on the object, so the object escapes only through a probe that is not inlined.
 
-    /** Follows `new`: an instance of `c`, which has been initialised. Its constructor has not run. */
+    /** Follows a `new` of class `c`, which has been initialised. The constructor of the instance has not run yet. */
     public static void allocated(Class<?> c) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive) || sampleEvery > 1 && isPassedOver(ti)) {
@@ -869,7 +868,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows newarray where survivors are of interest. */
+    /** Follows newarray if the session tracks survivors. */
     public static void allocatedPrimitiveArray(Object array) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
@@ -878,8 +877,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Follows a constructor that `new` was for, where survivors are of interest: the instance has become one. By chance, as
-     * with the allocation itself, and not the same ones.
+     * Follows the constructor call of a `new` expression if the session tracks survivors. Instances are sampled at random, independently
+     * of the sampling in {@link #allocated}.
      */
     public static void constructed(Object made) {
         ThreadInfo ti = current();
@@ -904,7 +903,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows multianewarray: as many dimensions as it has filled. */
+    /** Follows multianewarray. `dimensions` is the number of dimensions that it has filled. */
     public static void allocatedArrays(Object array, int dimensions) {
         ThreadInfo ti = current();
         if (ti == null || !(ti.active || ti.virtualActive)) {
@@ -929,7 +928,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows a call that has made what it returns, in code without probes: clone(), reflection, a lambda with captures. */
+    /** Follows a call that returns a new object from code without probes: clone(), reflection, a lambda with captures. */
     public static void allocatedObject(Object made) {
         ThreadInfo ti = current();
         if (ti == null || made == null || !(ti.active || ti.virtualActive)) {
@@ -965,14 +964,14 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows a valueOf(), which has allocated nothing if its box is a cached one. */
+    /** Follows valueOf() of a box class. A cached box is not an allocation. */
     public static void allocatedBox(Object box) {
         if (!Values.isCached(box)) {
             allocatedObject(box);
         }
     }
 
-    /** Follows a concatenation: a string and the array in it. */
+    /** Follows a string concatenation, which allocates a string and its array. */
     public static void allocatedString(Object string) {
         Object value = string == null ? null : U.getReference(string, Values.STRING);
         if (value != null && lengthOf(value) > 0) {
@@ -981,14 +980,14 @@ public final class JFluid1 {
         }
     }
 
-    /** The same where the JDK has probes: its code makes the array, and up to JDK 23 the string. */
+    /** Follows a concatenation if JDK code has probes: JDK code allocates the array, and up to JDK 23 also the string. */
     public static void allocatedConcatenation(Object string) {
         if (spinsConcatenations) {
             allocatedObject(string);
         }
     }
 
-    /** Before a call that may be of Object.clone(), or of an override. */
+    /** Called before a call of Object.clone() or of an override of it. */
     public static void cloning() {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
@@ -996,7 +995,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Follows it: an override with probes has had events, and has told what it has made. */
+    /** Follows that call. An override with probes has written events in between, and has recorded its allocation itself. */
     public static void allocatedClone(Object made) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive) && ti.cloningAt == placeOf(ti)) {
@@ -1005,10 +1004,9 @@ public final class JFluid1 {
     }
 
     /**
-     * Called where the JDK is about to call a method that no call site names, while that is watched: at the
-     * start of Method.invoke and Constructor.newInstance, and where a direct method handle, however it is
-     * wrapped, looks up what it stands for (DirectMethodHandle.internalMemberName and its like). Also where
-     * it defines a hidden class (Lookup.ClassDefiner.defineClass): its code can be seen nowhere else.
+     * Called where the JDK is about to call a method that no call site names: at the start of Method.invoke and Constructor.newInstance, and
+     * where a direct method handle resolves its member (DirectMethodHandle.internalMemberName and similar methods). Also called where the JDK
+     * defines a hidden class (Lookup.ClassDefiner.defineClass), the only place where its class file is visible.
      *
      * @param caller a Method, a Constructor, a DirectMethodHandle or a ClassDefiner
      */
@@ -1022,16 +1020,16 @@ public final class JFluid1 {
         }
     }
 
-    /** Always null. Neither final nor ever assigned, so that no compiler may take what it holds for known. */
+    /** Always null. Not final and never assigned, so that no compiler treats its value as a constant. */
     private static Object notKnown;
 
     /**
-     * What DirectMethodHandle.internalMemberName and its like return passes through here: the same member, which C1 then
-     * cannot take for a constant. C1 inlines what a constant member names without a record of that
-     * (c1_GraphBuilder.cpp, try_method_handle_inline), and the code that it makes outlives a redefinition of the method: it
-     * runs the code without probes. C2 prunes the branch that is never taken, and inlines as before; it does record.
+     * Returns its argument: the result of DirectMethodHandle.internalMemberName and similar methods, which C1 then cannot treat as a constant.
+     * C1 inlines the method of a constant member without recording a dependency (c1_GraphBuilder.cpp, try_method_handle_inline), so the compiled
+     * code stays valid after a redefinition of that method and has no probes. C2 prunes the branch that is never taken and inlines as without
+     * this method; C2 does record the dependency.
      *
-     * Inlined by force: where it is not, C2 does not know the member either.
+     * ForceInline, because C2 knows the member only if this method is inlined.
      */
     @ForceInline
     public static Object handleMember(Object member) {
@@ -1039,14 +1037,14 @@ public final class JFluid1 {
         return other == null ? member : other;
     }
 
-    // ---- work that changes hands (--follow-threads) ----
+    // ---- tasks that other threads run (--follow-threads) ----
     //
-    // These probes are in methods of the JDK where work is handed over and where it is taken up, and only
-    // while a session follows threads. A thread inside the graph that hands over an object writes SUBMIT with
-    // a new token; a thread outside that takes the object up writes BEGIN and is inside from there on. An
-    // object is known by its identity: what runs may be a hidden class, which cannot have probes.
+    // These probes are in JDK methods that submit tasks and in JDK methods that run them, and only while a session follows threads. A
+    // thread that submits a task inside a root call writes SUBMIT with a new token. A thread outside that starts the task writes BEGIN, and is
+    // inside the root call from then on. A task is identified by its object identity, because its class may be hidden, and
+    // a hidden class cannot have probes.
 
-    /** Start of a method that puts `task` where other threads find it. */
+    /** Called at the start of a method that submits `task` to other threads. */
     public static void submitted(Object task) {
         HandedOver tasks = handedOver;
         if (tasks == null || task == null) {
@@ -1060,21 +1058,21 @@ public final class JFluid1 {
         }
     }
 
-    /** The same where the scheduler of virtual threads puts its own work, which is nobody's task. */
+    /** Like {@link #submitted}, but ignores the scheduler of virtual threads, whose entries are not tasks of the application. */
     public static void submittedTo(Object pool, Object task) {
         if (!Points.isScheduler(pool)) {
             submitted(task);
         }
     }
 
-    /** The same where a task is queued until its time comes. One that has been cancelled is queued to be forgotten. */
+    /** Like {@link #submitted}, for a task with a delay. Ignores a cancelled task, which is queued only to be removed. */
     public static void delayed(Object task) {
         if (Points.STATUS < 0 || task == null || U.getIntVolatile(task, Points.STATUS) >= 0) {
             submitted(task);
         }
     }
 
-    /** Start of a method that refuses `task`, or takes it back. */
+    /** Called at the start of a method that rejects or removes `task`. */
     public static void withdrawn(Object task) {
         HandedOver tasks = handedOver;
         if (tasks == null || task == null || tasks.isEmpty()) {
@@ -1086,7 +1084,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Start of a method that does nothing but run `task`. Must be paired with taskExit(). */
+    /** Called at the start of a method that only runs `task`. Must be paired with taskExit(). */
     public static void taskEntry(Object task) {
         HandedOver tasks = handedOver;
         if (tasks == null) {
@@ -1094,7 +1092,7 @@ public final class JFluid1 {
         }
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive)) {
-            // Run by a thread that is inside: it stands where it is called.
+            // The thread is inside a root call already: the task is an ordinary callee.
             ti.nesting++;
             if (!tasks.isEmpty()) {
                 drop(ti, tasks, task, false);
@@ -1104,7 +1102,7 @@ public final class JFluid1 {
         }
     }
 
-    /** End of such a method: leaves the graph if its start has entered it. */
+    /** Called at the end of such a method. Stops recording of the thread if taskEntry() started it. */
     public static void taskExit() {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive) && --ti.nesting <= 0) {
@@ -1112,7 +1110,7 @@ public final class JFluid1 {
         }
     }
 
-    /** The worker of a ThreadPoolExecutor is about to run `task`; it may have told us already. */
+    /** Called where a ThreadPoolExecutor worker is about to run `task`. An earlier probe may have reported the same start. */
     public static void workerTakes(Object task) {
         HandedOver tasks = handedOver;
         if (tasks == null || task == null || tasks.isEmpty()) {
@@ -1122,15 +1120,15 @@ public final class JFluid1 {
         if (ti == null || !(ti.active || ti.virtualActive)) {
             takeUp(ti, tasks, task, true);
         } else if (!ti.working) {
-            drop(ti, tasks, task, false); // the worker's whole loop is inside a root
+            drop(ti, tasks, task, false); // the whole loop of the worker is inside a root call
         }
     }
 
-    /** A worker begins its loop: on behalf of its pool, whoever has started its thread. */
+    /** Called where a worker begins its loop. The worker belongs to its pool, not to the task that started its thread. */
     public static void workerStarts(Object worker) {
         ThreadInfo ti = current();
         if (ti != null && ti.started && ti.active && ti.nesting <= 1) {
-            letGo(ti); // a factory of the application may run the worker inside a task of its own
+            letGo(ti); // an application's thread factory may run the worker inside a task
             leaveGraph(ti);
         }
         if (Points.FIRST_TASK >= 0) {
@@ -1138,7 +1136,7 @@ public final class JFluid1 {
         }
     }
 
-    /** A worker asks for its next task, or ends: what it did for the last one is done. */
+    /** Called where a worker asks for its next task or ends. Its previous task has ended. */
     public static void workerIsIdle() {
         ThreadInfo ti = current();
         if (ti != null && ti.working) {
@@ -1149,7 +1147,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Start of a method that starts a thread: it is inside the graph from its first event on. */
+    /** Called at the start of a method that starts a thread. The new thread is inside the root call from its first event on. */
     @ReservedStackAccess
     public static void threadStarts(Object thread) {
         ThreadInfo ti = current();
@@ -1180,14 +1178,14 @@ public final class JFluid1 {
                 }
             }
         } catch (Throwable e) {
-            gap(); // the new thread is not followed; this one is, if it can
+            gap(); // the new thread is not followed; recording of this thread continues if it can
             ti.guard = false;
             passOn(e);
         }
         goOn(ti, virtual, on);
     }
 
-    /** A platform thread ends. */
+    /** Called where a platform thread ends. */
     public static void threadEnds() {
         ThreadInfo ti = current();
         if (ti != null && ti.started && ti.active) {
@@ -1200,15 +1198,15 @@ public final class JFluid1 {
 
     // ---- waiting (--mode locks) ----
     //
-    // Waiting is a call of a pseudo method, whose id says what for (src/events/wait-ids.ts). Waits, parks and sleeps
-    // are told as they begin and as they end. A monitor that is free is taken without a word: its header says so, before. Of
-    // one that is not, both events are written once it has been taken, if that took long enough to tell.
+    // A wait is recorded as a call of a pseudo method; its id is the kind of wait (src/events/wait-ids.ts). Waits, parks and sleeps write an
+    // event at their begin and at their end. Entering a free monitor writes no event; its header shows beforehand that it is free. For
+    // a contended monitor both events are written after it has been entered, and only if the wait exceeds a minimum.
 
     /**
-     * Before a monitorenter. Cost where the monitor is free: a look at the object's header.
+     * Called before a monitorenter. Cost for a free monitor: one load of the object's header.
      *
-     * What lockTaken() must know is kept here and not on the stack of the method: JDK 25 takes a virtual thread off its
-     * carrier in the middle of a monitorenter, and does not give back what an interpreted frame has on its stack then.
+     * The lock and the time are kept in the thread record for lockTaken(), and not on the operand stack: JDK 25 may unmount a virtual thread
+     * during a monitorenter, and does not restore the operand stack of an interpreted frame.
      */
     public static void lockWanted(Object lock) {
         if (lock == null || (U.getLong(lock, 0L) & LOCK_BITS) == UNLOCKED) {
@@ -1221,7 +1219,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Behind it. In a frame no larger than that before: on a full stack, it is the other that throws. */
+    /** Called after the monitorenter. Its frame is no larger than that of lockWanted(), so on a full stack lockWanted() throws first. */
     public static void lockTaken() {
         ThreadInfo ti = current();
         if (ti != null && ti.wanted != null) {
@@ -1230,10 +1228,10 @@ public final class JFluid1 {
     }
 
     /**
-     * Before a call. If what is called is synchronized, it has to wait before its first instruction, and tells of
-     * that by {@link #monitorHeld}. Cost: {@link #methodEntry} without the event.
+     * Called before a call. A synchronized callee waits for its monitor before its first instruction; {@link #monitorHeld} then records that
+     * wait with the time stored here. Cost: {@link #methodEntry} without the event.
      *
-     * @param target a hash of name and type of what is called
+     * @param target hash of the callee's name and descriptor
      */
     public static void calling(int target) {
         ThreadInfo ti = current();
@@ -1245,8 +1243,8 @@ public final class JFluid1 {
     }
 
     /**
-     * Start of a synchronized method, before its entry. A monitor that somebody has waited for has a mark in its
-     * object's header, as long as it is held.
+     * Called at the start of a synchronized method, before its entry probe. The header of a monitor that a thread has waited for is marked
+     * (inflated) as long as the monitor is held.
      */
     public static void monitorHeld(Object lock, int target) {
         if ((U.getLong(lock, 0L) & MONITOR_BITS) == INFLATED) {
@@ -1255,9 +1253,9 @@ public final class JFluid1 {
     }
 
     /**
-     * Start of a method of the JDK that does nothing but wait.
+     * Called at the start of a JDK method that only waits.
      *
-     * @param on what for, if there is an object
+     * @param on object waited for, or null
      */
     public static void waitBegins(Object on, int kind) {
         ThreadInfo ti = current();
@@ -1266,7 +1264,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Its end, normal or by an exception. */
+    /** Called at the end of that method, also where an exception ends it. */
     public static void waitEnds() {
         ThreadInfo ti = current();
         if (ti != null && ti.waits > 0 && --ti.waits == 0 && (ti.active || ti.virtualActive)) {
@@ -1274,7 +1272,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Before a call of a native method that waits. */
+    /** Called before a call of a native method that waits. */
     public static void callWaits(Object on, int kind) {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive) && ti.waits == 0) {
@@ -1282,7 +1280,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Behind it; not if it throws: then the next event of the caller, or of its callers, ends the wait. */
+    /** Called after that call, unless it throws: then the next event of a caller ends the wait. */
     public static void callWaited() {
         ThreadInfo ti = current();
         if (ti != null && (ti.active || ti.virtualActive) && ti.waits == 0) {
@@ -1292,10 +1290,10 @@ public final class JFluid1 {
 
     // ---- call sites (--call-sites) ----
     //
-    // A caller says where it calls, in a field of its thread; the callee writes that to the ring, if no event has come in
-    // between: then it is its own call. JDK code that is not instrumented calls back from where it was called itself.
+    // A caller stores its call site in its thread record. The callee writes that site to the ring if no event was written in
+    // between: then the call came from that site. A callback from JDK code without probes has the call site at which the JDK was called.
 
-    /** Before a call. Cost: a look-up and two stores. */
+    /** Called before a call. Cost: one look-up and two stores. */
     public static void callSite(int site) {
         ThreadInfo ti = current();
         if (ti != null) {
@@ -1304,7 +1302,7 @@ public final class JFluid1 {
         }
     }
 
-    /** Start of every instrumented method, before its entry, and after it has told of its monitor. */
+    /** Called at the start of every instrumented method, after monitorHeld() and before the entry probe. */
     public static void siteEntry() {
         ThreadInfo ti = current();
         if (ti == null || ti.siteAt != ti.next || ti.site == 0) {
@@ -1328,18 +1326,17 @@ public final class JFluid1 {
     // ---- waking a sleeping agent ----
 
     /**
-     * How a second attach finds the agent without loading it again (which prints a four-line warning on
-     * JDK 21+ and leaves one more JVMTI environment behind each time).
+     * Lets a second attach use the loaded agent. Loading the agent again prints a four-line warning on JDK 21+, and each load leaves one more
+     * JVMTI environment.
      *
-     * The attach command {@code agentProperties} makes HotSpot's Attach Listener thread copy the
-     * properties of {@code jdk.internal.vm.VMSupport.getAgentProperties()}. We put this subclass there:
-     * when it is copied, it looks for a launch file that only the owner of the process can have written,
-     * and starts a session from it.
+     * The attach command {@code agentProperties} makes HotSpot's Attach Listener thread copy the properties of
+     * {@code jdk.internal.vm.VMSupport.getAgentProperties()}. An instance of this subclass replaces them. When it is copied, it looks for
+     * a launch file that only the owner of the process can have written, and starts a session from it.
      */
     public static final class Wake extends java.util.Properties {
         private static final long serialVersionUID = 1L;
 
-        /** Puts a Wake in place of the agent properties, once. */
+        /** Replaces the agent properties by a Wake, unless they are one already. */
         public static boolean install() {
             try {
                 java.util.Properties old = jdk.internal.vm.VMSupport.getAgentProperties();
@@ -1381,13 +1378,13 @@ public final class JFluid1 {
             return super.stringPropertyNames();
         }
 
-        /** Without what only the agent is told: properties stay until they are asked for again. */
+        /** Removes the token from a launch line: any later agentProperties command can read the properties. */
         private static String shown(String launch) {
             int token = launch.indexOf(";token=");
             return token < 0 ? launch : launch.substring(0, token);
         }
 
-        /** The launch file's only line, if it is ours: owner and mode are checked, links not followed. */
+        /** Returns the only line of the launch file, or null if the file is missing or not trusted. Checks owner and mode; follows no links. */
         private static String launchLine() throws java.io.IOException {
             java.nio.file.Path file = java.nio.file.Path.of("/tmp/.jfluid_pid" + ProcessHandle.current().pid());
             java.nio.file.LinkOption here = java.nio.file.LinkOption.NOFOLLOW_LINKS;
@@ -1403,9 +1400,9 @@ public final class JFluid1 {
             }
             String line = java.nio.file.Files.readString(file).strip();
             try {
-                java.nio.file.Files.deleteIfExists(file); // its writer may have been killed meanwhile
+                java.nio.file.Files.deleteIfExists(file); // the client may have been killed
             } catch (java.io.IOException notOurs) {
-                // Root's, in a sticky directory: its writer removes it.
+                // A file of root in a sticky directory: the client that wrote it removes it.
             }
             return line;
         }

@@ -12,8 +12,8 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
- * Writing into the ring: words and events, the chunks they go to, and virtual threads, which write through their carrier.
- * Who has no chunk waits here for the client.
+ * Writes words and events to the chunks of the ring. Virtual threads write to the chunk of their carrier.
+ * A thread without a free chunk waits here for the client.
  */
 public final class JFluid1Ring {
     private JFluid1Ring() {}
@@ -26,9 +26,9 @@ public final class JFluid1Ring {
     private static int chunkBytes;
     static int chunkCount;
     private static int claimHint;
-    /** A thread that finds no chunk goes on unrecorded until it enters a root again. */
+    /** Whether a thread that finds no free chunk continues without recording until its next root call. */
     private static boolean neverWaits;
-    /** Such threads do not look for a chunk before that: a System.nanoTime(). */
+    /** System.nanoTime() until which such threads search for no chunk. */
     private static long fullUntil;
     private static final long FULL_NANOS = 1_000_000;
 
@@ -43,18 +43,18 @@ public final class JFluid1Ring {
         fullUntil = System.nanoTime();
     }
 
-    /** In this session no thread waits for the client. */
+    /** Makes threads of this session never wait for the client. */
     public static void neverWait() {
         neverWaits = true;
     }
 
-    /** Nobody writes any more. */
+    /** Ends the session. No thread writes to the ring from now on. */
     static void end() {
         ring = states = chunks = 0;
         chunkCount = 0;
     }
 
-    /** Outside the graph, until the next root: the agent may take the chunk. */
+    /** Marks the thread as outside until its next root call. The agent may take its chunk. */
     static void rest(ThreadInfo ti) {
         ti.active = false;
         int chunk = ti.chunk;
@@ -64,7 +64,7 @@ public final class JFluid1Ring {
         }
     }
 
-    /** The start of a call, where events tell what was executed. */
+    /** Writes the entry event of a call. The event has the number of executed bytecodes in place of a time. */
     static void countedEntry(ThreadInfo ti, long word) {
         long delta = ti.executed - ti.base;
         long at = ti.next;
@@ -76,13 +76,13 @@ public final class JFluid1Ring {
         ti.next = at + EVENT_BYTES;
     }
 
-    /** The end of a root call of which the thread keeps a tree, see {@link JFluid1Trees}. */
+    /** Writes the end of a root call whose calls are in the thread's tree, see {@link JFluid1Trees}. */
     static void tellEnd(ThreadInfo ti, int id) {
         ti.record = 0;
         countedEvent(ti, KIND_EXIT | (long) id << TICK_BITS);
     }
 
-    /** Any other event there. */
+    /** Writes any other event with the number of executed bytecodes. */
     static void countedEvent(ThreadInfo ti, long word) {
         long delta = ti.executed - ti.base;
         long at = ti.next;
@@ -95,17 +95,17 @@ public final class JFluid1Ring {
     }
 
     static final long MOST_TICKS = TICK_MASK;
-    /** Words of one event of a virtual thread, with what says whose it is. */
+    /** Maximum number of words for one event of a virtual thread, including the words that identify the thread. */
     static final int MOST_WORDS = 5;
-    /** UNWIND: all there are. */
+    /** Operand of UNWIND: all frames. */
     static final long MOST_FRAMES = TICK_MASK;
 
-    /** ENTER, without a time. */
+    /** Returns an ENTER word without a time. */
     static long enter(int id) {
         return KIND_ENTER | (long) id << TICK_BITS;
     }
 
-    /** Who writes for a thread: itself, which then owns its chunk, or its carrier. Null if the session is over. */
+    /** Returns the writer for a thread: the thread itself, which then owns its chunk, or its carrier. Null after the end of the session. */
     static ThreadInfo writer(ThreadInfo ti) {
         if (ti.virtual) {
             return carrier();
@@ -114,7 +114,7 @@ public final class JFluid1Ring {
         return ti;
     }
 
-    /** Writes one word, on a slow path. */
+    /** Writes one word. Slow path. */
     static boolean tell(ThreadInfo ti, boolean virtual, long word) {
         ThreadInfo w = virtual ? carrier() : ti;
         if (w == null || !room(w, ti, 4)) {
@@ -129,8 +129,8 @@ public final class JFluid1Ring {
     }
 
     /**
-     * Appends an event where the hot path could not: chunk full, or the clock's epoch changed. Not inlined: in code of C2 it would
-     * make the frames of the program's methods larger, and have those use the thread's reserved stack, too.
+     * Appends an event if the hot path could not, since the chunk was full or the epoch of the clock changed. Not inlined: in C2 code it would
+     * enlarge the frames of the program's methods and make these methods use the reserved stack as well.
      */
     @DontInline
     @ReservedStackAccess
@@ -143,32 +143,32 @@ public final class JFluid1Ring {
                 ti.active = enabled;
             }
         } catch (Throwable t) {
-            gap(); // the thread stays inactive until it enters a root again; the client heals the stack
+            gap(); // the thread stays inactive until its next root call; the client closes its open frames
             ti.guard = false;
             passOn(t);
         }
         ti.guard = false;
     }
 
-    /** The same where a method begins. Without room for it the call fails here, and has not been counted. */
+    /** Appends the event of a method entry. Throws if the stack has too little space; the call has then not been counted. */
     @DontInline
     static void appendEntry(ThreadInfo ti, long word) {
         needsRoom();
         append(ti, word);
     }
 
-    /** The same at any other place: a method that has done its work, or a handler, must not fail for ours. */
+    /** Appends any other event. Never throws: a method that has ended normally, or a handler, must not fail because of jfluid. */
     @DontInline
     static void appendExit(ThreadInfo ti, long word) {
         try {
             append(ti, word);
         } catch (StackOverflowError told) {
-            // The JVM throws it after append has ended on the thread's reserved stack. What fails in append is a gap. If there is
-            // no room to call it, the event is lost: the client closes the frame at the exit of a caller.
+            // The JVM throws this error after append has ended on the reserved stack. A failure inside append is counted as a gap. If
+            // append cannot be called, the event is lost and the client closes the frame at the exit of a caller.
         }
     }
 
-    /** As append, for a word that has no time, and for virtual threads as well. */
+    /** Like append, for a word without a time. Also for virtual threads. */
     @DontInline
     @ReservedStackAccess
     static void appendUntimed(ThreadInfo ti, long word) {
@@ -188,17 +188,17 @@ public final class JFluid1Ring {
 
     // ---- chunks ----
 
-    /** Writes one word; the caller has made room. */
+    /** Writes one word. The caller has called {@link #room}. */
     static void put(ThreadInfo w, long word) {
         long at = w.next;
         U.putLongRelease(null, at, word);
         w.next = at + EVENT_BYTES;
         if (w.siteAt == at && (word & KIND_CONTROL) == KIND_CONTROL) {
-            w.siteAt = w.next; // what is no event may come between a call and its callee
+            w.siteAt = w.next; // a control word may be written between a call site and the entry of its callee
         }
     }
 
-    /** Writes an event of `ti` with the present time; the caller has made room for three words. */
+    /** Writes an event of `ti` with the current time. The caller has called {@link #room} for three words. */
     static void event(ThreadInfo w, ThreadInfo ti, long word) {
         long now = clock(ti) - start;
         long base = start + (now & ~TICK_MASK);
@@ -210,14 +210,14 @@ public final class JFluid1Ring {
     }
 
     /**
-     * Makes sure that `words` events fit into the writer's chunk, taking a new one if they do not. When
-     * no chunk is free the thread waits for the client and records the wait, so nothing is lost and
-     * nothing is charged. If {@link JFluid1Client#isLost} says that the client hangs, no thread waits until it is heard again.
+     * Makes sure that `words` events fit into the writer's chunk; takes a new chunk if they do not. If no chunk is free, the thread waits for
+     * the client and records the wait, so that no event is lost and the wait is charged to no method. While {@link JFluid1Client#isLost} reports
+     * that the client hangs, no thread waits.
      *
-     * @param ti       the thread that will write: the writer itself, or a virtual thread on it
-     * With more threads inside roots than chunks the client has nothing to give back: then the wait is
-     * bounded even if it lives, the rest of this root call goes unrecorded, and a gap is counted. The
-     * owners of the chunks may be waiting for a lock of this very thread.
+     * With more threads inside root calls than chunks, the client has no chunk to return. The wait is therefore bounded: after it, the rest of
+     * this root call is not recorded, and a gap is counted. The owners of the chunks may be waiting for a lock of the waiting thread.
+     *
+     * @param ti the thread of the events: the writer itself, or a virtual thread mounted on the writer
      */
     static boolean room(ThreadInfo w, ThreadInfo ti, int words) {
         if (w.next + (long) words * EVENT_BYTES <= w.limit) {
@@ -238,7 +238,7 @@ public final class JFluid1Ring {
             if (fullUntil - now > 0 || !claim(w)) {
                 if (fullUntil - now <= 0) {
                     fullUntil = now + FULL_NANOS;
-                    reclaim(); // for others, once the client has read them
+                    reclaim(); // for other threads, after the client has read the chunks
                 }
                 gap();
                 return false;
@@ -254,20 +254,20 @@ public final class JFluid1Ring {
         }
         put(w, CONTROL_ADJUST | Math.min(ticks() - t0, TICK_MASK));
         if (ti == w) {
-            sayOrigin(w, ti); // a thread that has just been started comes here with its first event
+            sayOrigin(w, ti); // the first event of a new thread always reaches this line
         }
         return true;
     }
 
     /**
-     * Whether the thread has taken its share of chunks since it last waited and leaves the next to those that
-     * wait: all together take one ring of chunks, then it is the others' turn.
+     * Returns whether the thread must leave the next chunk to waiting threads. After all running threads together have taken as many chunks
+     * as the ring has, the waiting threads have priority.
      */
     private static boolean isTurnOver(ThreadInfo w) {
         return (long) ++w.taken * counters[COUNTER_STARVING] > chunkCount;
     }
 
-    /** Waits until a chunk is free and takes it, once at least giving way to those that wait already. */
+    /** Waits until a chunk is free and takes it. Yields at least once to threads that wait already. */
     private static boolean awaitChunk(ThreadInfo w) {
         U.getAndAddInt(null, ring + RING_STARVING, 1);
         waiting(1);
@@ -279,7 +279,7 @@ public final class JFluid1Ring {
         int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
         boolean claimed = false;
         try {
-            // Short-lived threads leave theirs faster than a busy client asks the agent for them.
+            // Short-lived threads release chunks faster than a busy client makes the agent collect them.
             reclaim();
             while (enabled && !claimed) {
                 long nanos = chunkPause(lastLook - since);
@@ -311,17 +311,16 @@ public final class JFluid1Ring {
     }
 
     /**
-     * How long to sleep before the next look for a chunk: one look every {@link JFluid1Client#PAUSE_A_WAITER_NANOS}, however many
-     * threads wait, or dozens of them would take the processors from the client they wait for. The ring is full
-     * meanwhile, which lasts the client about as long as the longest of these pauses. Whoever has had bad luck looks
-     * more often.
+     * Returns the time to sleep before the next search for a chunk, ns. All waiting threads together search once per
+     * {@link JFluid1Client#PAUSE_A_WAITER_NANOS}, so that dozens of waiting threads do not take the processors from the client. Reading a full
+     * ring takes the client about as long as the longest of these pauses. A thread that has waited for long searches more often.
      */
     private static long chunkPause(long waited) {
         long all = Math.min(Math.max(1, counters[COUNTER_STARVING]) * PAUSE_A_WAITER_NANOS, LONGEST_PAUSE_AMONG_NANOS);
         return waited > UNLUCKY_NANOS ? Math.max(PAUSE_NANOS, all >> 2) : all;
     }
 
-    /** Whether the client has a chunk to read, and so one to give back soon. */
+    /** Returns whether the client has a chunk to read. It will return that chunk soon. */
     private static boolean anyFull() {
         for (int c = 0; c < chunkCount; c++) {
             if (U.getIntVolatile(null, states + c * 4L) == CHUNK_FULL) {
@@ -358,14 +357,13 @@ public final class JFluid1Ring {
     }
 
     /**
-     * Makes sure that the writer owns its chunk: an idle one may have been taken back by the agent, given
-     * away by the client, and rest idle in another thread's hands by now. The chunk's header tells.
-     * A carrier's stays BUSY from its first virtual thread on.
+     * Makes sure that the writer owns its chunk. The agent may have reclaimed an idle chunk, and another thread may own it by now, busy or
+     * idle; the header of the chunk has its owner. The chunk of a carrier stays BUSY from its first virtual thread on.
      */
     static void own(ThreadInfo w) {
         int c = w.chunk;
         if (c < 0 || !w.resting) {
-            return; // never let go of: a carrier's, or left BUSY by a root call that failed
+            return; // never released: the chunk of a carrier, or a chunk left BUSY by a failed root call
         }
         w.resting = false;
         long at = states + c * 4L;
@@ -378,10 +376,10 @@ public final class JFluid1Ring {
                 if (isMine(w, c)) {
                     return;
                 }
-                U.putIntRelease(null, at, CHUNK_IDLE); // it changed hands under us: back to its owner
+                U.putIntRelease(null, at, CHUNK_IDLE); // the owner has changed: undo
                 break;
             }
-            Thread.onSpinWait(); // BUSY: another thread holds it for a moment by mistake
+            Thread.onSpinWait(); // BUSY: another thread has it briefly, and will undo
         }
         w.chunk = -1;
         w.next = w.limit = 0;
@@ -393,7 +391,7 @@ public final class JFluid1Ring {
                 && U.getIntVolatile(null, chunk + CHUNK_SEQUENCE) == w.sequence - 1;
     }
 
-    /** A thread that was elsewhere in between begins a new segment even if this writer did not notice. */
+    /** Begins a new segment if the thread has written elsewhere since its last event here. */
     static void switchTo(ThreadInfo w, ThreadInfo ti) {
         if (w.lastThread != ti.number || ti.lastWriter != w.number) {
             w.lastThread = ti.number;
@@ -403,7 +401,7 @@ public final class JFluid1Ring {
         }
     }
 
-    /** Before a started thread's first event: says what it was started under. One word, once. */
+    /** Writes the token of a started thread before its first event: one word, once. */
     private static void sayOrigin(ThreadInfo w, ThreadInfo ti) {
         if (ti.token != 0) {
             put(w, CONTROL_BEGIN | ti.token);
@@ -411,14 +409,14 @@ public final class JFluid1Ring {
         }
     }
 
-    /** A carrier that is inside a root itself goes on writing its own events on the hot path. */
+    /** Switches the chunk back to its carrier if the carrier itself is inside a root call and writes on the hot path. */
     static void switchBack(ThreadInfo w) {
         if (w.active && w.lastThread != w.number) {
             switchTo(w, w);
         }
     }
 
-    /** Start of a method in a virtual thread, as {@link #appendEntry}. */
+    /** Writes a method entry of a virtual thread, like {@link #appendEntry}. */
     @DontInline
     static void virtualEntry(ThreadInfo ti, int id) {
         if (state[id] < READY) {
@@ -454,20 +452,20 @@ public final class JFluid1Ring {
         appendVirtual(ti, KIND_ENTER | (long) id << TICK_BITS);
     }
 
-    /** Any other event there, as {@link #appendExit}. */
+    /** Writes any other event of a virtual thread, like {@link #appendExit}. */
     @DontInline
     static void virtualEvent(ThreadInfo ti, long word) {
         try {
             appendVirtual(ti, word);
         } catch (StackOverflowError told) {
-            // As in appendExit.
+            // See appendExit.
         }
     }
 
     @ReservedStackAccess
     private static void appendVirtual(ThreadInfo ti, long word) {
         ti.virtualActive = false;
-        ti.called = ti.site = 0; // whose events come from wherever it is mounted
+        ti.called = ti.site = 0; // their addresses are in the chunk of an earlier carrier
         ti.guard = true;
         boolean on = false;
         try {
@@ -486,7 +484,7 @@ public final class JFluid1Ring {
         ti.virtualActive = on;
     }
 
-    /** Writes a control word for the thread; the caller has made room for five. */
+    /** Writes a control word for the thread. The caller has called {@link #room} for five words. */
     static void tell(ThreadInfo w, ThreadInfo ti, long word) {
         if (ti != w) {
             switchTo(w, ti);
@@ -495,7 +493,7 @@ public final class JFluid1Ring {
         switchBack(w);
     }
 
-    /** Writes an event of the past; the caller has made room for two words. */
+    /** Writes an event with an earlier time. The caller has called {@link #room} for two words. */
     static void eventAt(ThreadInfo w, long word, long ticks) {
         long since = ticks - start;
         long base = start + (since & ~TICK_MASK);
@@ -506,7 +504,7 @@ public final class JFluid1Ring {
         put(w, word | since & TICK_MASK);
     }
 
-    /** Takes chunks back from threads that are outside the graph, so that busy ones find some. Any thread. */
+    /** Takes chunks from threads that are outside root calls, for threads that need one. May be called by any thread. */
     public static int reclaim() {
         int taken = 0;
         for (int c = 0; c < chunkCount; c++) {

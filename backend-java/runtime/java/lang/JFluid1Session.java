@@ -18,61 +18,60 @@ import java.lang.invoke.JFluid1Tsc;
 import jdk.internal.misc.Unsafe;
 
 /**
- * The session: whether it records, its clock, the states of its methods, its gaps, and how it begins and ends. Written by
- * the agent's thread, read by every probe. Whoever initialises this class initialises the rest of the runtime, as if it
- * were one class.
+ * The session: whether it records, its clock, the states of its methods, its gaps, its begin and its end. The agent's thread
+ * writes these fields; every probe reads them. Initialising this class initialises all other runtime classes.
  */
 public final class JFluid1Session {
     private JFluid1Session() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** States of a method: READY and above need no question at entry. */
+    /** States of a method. At READY and above the entry probe asks the client nothing. */
     public static final byte NEW = 0;
     public static final byte PENDING = 1;
     public static final byte READY = 2;
     static final byte LATE = 3;
     /**
-     * The JDK spins code of its own for a method handle that is called the 127th time, and loads classes for it: not where
-     * a thread waits for us in the middle of loading one of these. Of one that has the shape of another it loads no more.
+     * Calls of each method handle at the start of a session. At the 127th call of a method handle the JDK generates code and loads classes for
+     * it. That must not happen in a probe, which may run while the thread loads one of these classes. Handles of one shape share the code.
      */
     private static final int HANDLE_CALLS = 150;
-    /** Between two readings that tell how fast it counts, and how often that is tried where others have the processor meanwhile. */
+    /** Time between two readings that measure the clock's rate, and the number of attempts; other threads may preempt an attempt. */
     private static final long RATE_NANOS = 50_000;
     private static final int RATE_ATTEMPTS = 20;
-    /** Whether the processor's time stamp counter can be read. Where it is not trusted, nothing is tried. */
+    /** Whether the processor's time stamp counter can be read. Not tried unless the kernel trusts the counter. */
     private static final boolean TSC = Setup.trustsTsc && JFluid1Tsc.problem() == null && counts();
-    /** Whether what HotSpot makes of that counter is another clock than System.nanoTime(), where it is looked at. */
+    /** Whether HotSpot's fast clock can be used and differs from System.nanoTime(). */
     private static final boolean FAST_CLOCK = !TSC && Setup.fastClock && fastClockWorks();
-    /** Whether this session reads it: the kernel may have lost its trust in it since the first. */
+    /** Whether this session reads the time stamp counter. The kernel may have stopped trusting it since an earlier session. */
     private static boolean readsTsc = TSC;
-    /** Of the methods that have or will have probes. */
+    /** Highest id of a method that has or will have probes. */
     private static int highestMethod;
     static byte[] state = new byte[1024];
     static volatile boolean enabled;
-    /** Whether roots open the graph: all is in that they lead to. Never without {@link #enabled}. */
+    /** Whether root calls are recorded: all probes below the roots are in place. True only while {@link #enabled} is. */
     static volatile boolean open;
     static volatile boolean swapping;
     static long start;
-    /** The clock of each thread is what it has executed (probes count…), not time. */
+    /** Whether the clock of a thread is its number of executed bytecodes (count… probes) in place of time. */
     private static boolean counting;
-    /** The thread of the redefinition that runs. */
+    /** Thread of the running redefinition. */
     static volatile Thread swapper;
 
     static final int COUNTER_THREADS = 0;
     private static final int COUNTER_GAPS = 1;
-    /** Threads that wait for the client, whatever for. */
+    /** Number of threads that wait for the client for any reason. */
     static final int COUNTER_WAITING = 2;
-    /** Those of them that wait for a chunk. */
+    /** Number of threads that wait for a free chunk. */
     static final int COUNTER_STARVING = 3;
-    /** Threads that keep their chunk between two executions of a region. */
+    /** Number of threads that keep their chunk between executions of regions. */
     static final int COUNTER_KEEPERS = 4;
-    /** Virtual threads in the load hook: see {@link JFluid1Threads#enterHook}. */
+    /** Number of virtual threads in the load hook, see {@link JFluid1Threads#enterHook}. */
     static final int COUNTER_HOOKED = 5;
     static final int[] counters = new int[6];
 
-    // Together, as if they were one class: an application's thread, or the end of a session, may be short of stack or
-    // memory, and an initialiser that fails for that is never tried again. None of them needs this class for its own.
+    // Initialises all runtime classes now. Later an application thread, or the end of a session, may be short of stack or
+    // memory, and the JVM never retries a failed class initialiser. No initialiser of these classes needs this class.
     static {
         U.ensureClassInitialized(JFluid1.class);
         U.ensureClassInitialized(JFluid1Memory.class);
@@ -96,7 +95,7 @@ public final class JFluid1Session {
         U.ensureClassInitialized(JFluid1Trees.class);
     }
 
-    /** One reading of the session's clock: the processor's counter, or the flight recorder's clock, or else System.nanoTime(). */
+    /** Reads the session's clock: the processor's time stamp counter, the flight recorder's clock, or System.nanoTime(). */
     public static long ticks() {
         if (TSC && readsTsc) {
             return JFluid1Tsc.read();
@@ -104,7 +103,7 @@ public final class JFluid1Session {
         return FAST_CLOCK ? jdk.jfr.internal.JVM.counterTime() : System.nanoTime();
     }
 
-    /** Before a session begins. */
+    /** Chooses the clock of the next session. */
     public static void chooseClock(boolean trustsTsc) {
         readsTsc = TSC && trustsTsc;
     }
@@ -113,26 +112,26 @@ public final class JFluid1Session {
         return readsTsc ? "rdtsc" : FAST_CLOCK ? "counterTime" : "nanoTime";
     }
 
-    /** Whether it counts, and fast enough to tell calls apart: an emulator may make it up. */
+    /** Returns whether the time stamp counter advances fast enough to time single calls. An emulator may return a constant. */
     private static boolean counts() {
         long nanos = System.nanoTime();
         long ticks = JFluid1Tsc.read();
         while (System.nanoTime() - nanos < RATE_NANOS) {
-            // as in fastClockWorks
+            // spin, as in fastClockWorks
         }
         return JFluid1Tsc.read() - ticks > RATE_NANOS / 4;
     }
 
     /**
-     * Where the JVM does not trust the processor's counter, its fast clock is System.nanoTime() by another name (os::elapsed_counter of
-     * os_linux.cpp). Its first use initialises a class of the flight recorder, which fails for good on JDK 17 where the locale has no
-     * bytes for java.io.tmpdir: then the program has no flight recorder, either.
+     * Returns whether the flight recorder's clock works and differs from System.nanoTime(). Both are equal where the JVM does not trust the time
+     * stamp counter (os::elapsed_counter in os_linux.cpp). The first use initialises a class of the flight recorder. On JDK 17 that initialiser
+     * fails permanently if the locale cannot encode java.io.tmpdir; the flight recorder does not work in such a JVM.
      */
     private static boolean fastClockWorks() {
         try {
             boolean isOther = true;
             for (int attempt = 0; attempt < RATE_ATTEMPTS; attempt++) {
-                // Two readings, each between two of the other clock.
+                // Two readings of the fast clock, each between two readings of nanoTime().
                 long n0 = System.nanoTime();
                 long ticks = jdk.jfr.internal.JVM.counterTime();
                 long n1 = System.nanoTime();
@@ -143,7 +142,7 @@ public final class JFluid1Session {
                 ticks = jdk.jfr.internal.JVM.counterTime() - ticks;
                 long n3 = System.nanoTime();
                 isOther = ticks < n2 - n1 || ticks > n3 - n0;
-                // Else others have had the processor meanwhile, or each reading takes long.
+                // Otherwise the thread was preempted, or a reading is slow.
                 if ((n3 - n0) - (n2 - n1) < RATE_NANOS / 20) {
                     break;
                 }
@@ -155,14 +154,14 @@ public final class JFluid1Session {
     }
 
     /**
-     * Whether the method is none of this session: a thread may have called a root of an earlier one, and have waited for its
-     * monitor before the first probe until now.
+     * Returns whether the method belongs to an earlier session: a thread may have called a synchronized root of that session and have waited
+     * for the monitor, before the first probe, until now.
      */
     static boolean isOfAnother(int id) {
         return id > highestMethod;
     }
 
-    /** So is a method of an earlier session: old code may go on long after its session, and ask of ids that this one has not. */
+    /** Returns whether the method needs no question at entry. True for an unknown id: code of an earlier session may still run. */
     static boolean isReady(int id) {
         byte[] states = state;
         return id >= states.length || states[id] >= READY;
@@ -172,17 +171,17 @@ public final class JFluid1Session {
         return open;
     }
 
-    /** What differs from session to session. */
+    /** Returns an object that identifies the session. */
     static Object session() {
         return table;
     }
 
-    /** Whether it is a thread of a session's own. */
+    /** Whether `t` is a thread of jfluid. */
     static boolean isOurs(Thread t) {
         return t instanceof JFluid1Guest;
     }
 
-    /** The thread is inside the graph, or inside again, unless the session is over. */
+    /** Marks the thread as inside a root call, unless the session has ended. */
     static void activate(ThreadInfo ti) {
         if (ti.virtual) {
             ti.virtualActive = enabled;
@@ -191,12 +190,12 @@ public final class JFluid1Session {
         }
     }
 
-    /** What the thread's events say: session ticks from {@link #start}, or what it has executed. */
+    /** Returns the clock value for the thread's events: session ticks since {@link #start}, or executed bytecodes. */
     static long clock(ThreadInfo ti) {
         return counting ? ti.executed : ticks();
     }
 
-    /** A failure of ours ends here, but a Thread.stop() (up to JDK 19) was meant for the application. */
+    /** Swallows a failure of the runtime. Rethrows a ThreadDeath: Thread.stop() (up to JDK 19) is meant for the application. */
     @SuppressWarnings("removal")
     static void passOn(Throwable t) {
         if (t instanceof ThreadDeath) {
@@ -204,26 +203,26 @@ public final class JFluid1Session {
         }
     }
 
-    /** Something was not recorded, and the client can tell its user how often. */
+    /** Counts an event that was not recorded. The client reports the number of gaps. */
     public static void gap() {
         U.getAndAddInt(counters, INTS_AT + COUNTER_GAPS * 4L, 1);
         long at = ring;
         if (at != 0) {
-            U.getAndAddInt(null, at + RING_GAPS, 1); // where the client reads it when the JVM has ended
+            U.getAndAddInt(null, at + RING_GAPS, 1); // the client reads it from the ring after the JVM has ended
         }
     }
 
     /**
      * Begins a session on a mapped ring. Recording starts with {@link #open}.
      *
-     * @param counts whether events tell what was executed, and not the time
-     * @param treesAt where trees are in the buffer, for as many blocks as may be; 0 for none
+     * @param counts whether events have numbers of executed bytecodes in place of times
+     * @param treesAt address of the tree blocks in the buffer; 0 for none
      * @return the threads of this session, for {@link JFluid1Threads#anyoneInside}
      */
     public static Object begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt, Runnable wake,
             boolean counts, long treesAt) {
         JFluid1Threads.begin();
-        // Never less: code that an earlier session could not give back goes on asking of its ids.
+        // Never smaller than before: code that an earlier session could not restore still reads the states of its ids.
         state = new byte[state.length];
         highestMethod = 0;
         JFluid1Nameless.begin();
@@ -241,13 +240,13 @@ public final class JFluid1Session {
         swapper = null;
         tellsSites = false;
         JFluid1Samples.tellsSites = false;
-        // What those hold is linked and initialised here, for the same reason.
+        // Links and initialises the method handles of these classes now, while stack and memory suffice.
         for (int i = 0; i < HANDLE_CALLS; i++) {
             Carrier.warmUp();
         }
         Threads.warmUp();
         passOn(new OutOfMemoryError());
-        U.ensureClassInitialized(JFluid1Samples.class); // its end is told at a time when memory may be short
+        U.ensureClassInitialized(JFluid1Samples.class); // its end is reported when memory may be short
         U.ensureClassInitialized(JFluid1Survivors.class);
         U.ensureClassInitialized(Offsets.class);
         U.ensureClassInitialized(Definers.class);
@@ -258,17 +257,17 @@ public final class JFluid1Session {
         return table;
     }
 
-    /** There is a client: what waits for one may wait. */
+    /** Allows probes to wait for the client, which is connected now. */
     public static void enable() {
         enabled = true;
     }
 
-    /** From now on roots are recorded. */
+    /** Starts recording of root calls. */
     public static void open() {
         open = enabled;
     }
 
-    /** Stops recording. Threads inside the runtime may still be on their way out. */
+    /** Stops recording. Threads may still be in runtime code when this returns. */
     public static void disable() {
         enabled = open = false;
         for (ThreadInfo head : table) {
@@ -281,7 +280,7 @@ public final class JFluid1Session {
     /**
      * Forgets the session. Allocates nothing.
      *
-     * @param unmapped whether no thread is in the runtime any more; if one is, the addresses stay valid
+     * @param unmapped whether the buffer is unmapped. It stays mapped while any thread is in runtime code.
      */
     public static void end(boolean unmapped) {
         if (unmapped) {
@@ -305,17 +304,17 @@ public final class JFluid1Session {
         return enabled;
     }
 
-    /** While a redefinition runs, threads that wait for it do not lose patience. */
+    /** While a redefinition runs, threads that wait for it do not time out. */
     public static void swapping(boolean on) {
         if (!on && swapper != Thread.currentThread()) {
-            return; // it has come out of a redefinition of a session that is over
+            return; // this redefinition belongs to a session that has ended
         }
         swapping = on;
         swapper = on ? Thread.currentThread() : null;
         jammed = false;
     }
 
-    /** Makes room for method ids up to `highest`. Must precede the code that carries them. */
+    /** Makes space for method ids up to `highest`. Must precede the code that contains these ids. */
     public static void methods(int highest) {
         highestMethod = Math.max(highestMethod, highest);
         byte[] old = state;
@@ -339,7 +338,7 @@ public final class JFluid1Session {
         return start;
     }
 
-    /** Drops records of threads that have ended, and of classes that are gone. Agent's thread only. */
+    /** Drops records of ended threads and of unloaded classes. Called only by the agent's thread. */
     public static void purge() {
         JFluid1Threads.purge();
         JFluid1Nameless.purge();
@@ -350,7 +349,7 @@ public final class JFluid1Session {
         }
     }
 
-    /** Bytes of the heap that the session's own tables and records take, as they were at the last {@link #purge}. */
+    /** Returns the heap bytes of the session's tables and records, as of the last {@link #purge}. */
     public static long heapBytes() {
         long own = state.length + JFluid1Threads.heapBytes() + JFluid1Nameless.heapBytes();
         return own + JFluid1Allocations.heapBytes() + JFluid1Survivors.heapBytes();

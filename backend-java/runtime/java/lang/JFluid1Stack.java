@@ -7,32 +7,31 @@ import static java.lang.JFluid1Threads.*;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * The end of a thread's stack. The probe at the start of a method may find no room there and throw, as the method itself would a
- * few calls later: the call has not begun then, and is not counted. Where the probe at the end of a method writes its event on the
- * hot path, it needs no more stack than the one at the start: interpreted, their local variables take as much, for which some
- * probes at the start have one that they could do without (runtime-size.test.ts). What the probe at the end does besides may fail
- * for want of room, and catches that.
+ * Handling of a full thread stack. An entry probe may throw a StackOverflowError, as the method itself would a few calls later: the call
+ * has then not begun and is not counted. On the hot path an exit probe needs no more stack than the entry probe. In the interpreter both
+ * have the same number of local variables; some entry probes have an otherwise unnecessary local variable for that purpose
+ * (runtime-size.test.ts). The slow path of an exit probe may overflow the stack and catches the error.
  */
 public final class JFluid1Stack {
     private JFluid1Stack() {}
 
-    /** As many frames as slow paths have at most, ours and those of the JDK, three times: some are larger than {@link #descend}'s. */
+    /** Three times the maximum number of frames of a slow path, including JDK frames: some are larger than those of {@link #descend}. */
     private static final int FRAMES = 64;
-    /** The same for an event of a virtual thread whose carrier has room for it in its chunk. */
+    /** Like FRAMES, for an event of a virtual thread if the chunk of its carrier has space for the event. */
     private static final int FEW_FRAMES = 16;
-    /** In place of the number of methods that an error has left. */
+    /** Replaces the number of methods that an error has ended, once the error has been reported. */
     private static final int TOLD = -1;
 
     /**
-     * Throws a StackOverflowError before a slow path begins, if there is no room for it. On the thread's reserved stack it would
-     * end well, but then the JVM throws the error: a call would be counted that never runs. It also writes a warning to the
-     * program's standard error each time.
+     * Throws a StackOverflowError if the stack has too little space for a slow path. A slow path on the thread's reserved stack would succeed,
+     * but the JVM throws the error afterwards: a call would be counted that never runs. The JVM also prints a warning to standard error at
+     * each use of the reserved stack.
      */
     static void needsRoom() {
         descend(FRAMES);
     }
 
-    /** The same where a method begins in a virtual thread, which each time is a slow path, but seldom a deep one. */
+    /** Like {@link #needsRoom}, for a method entry in a virtual thread: always a slow path, but rarely a deep one. */
     static void needsRoomOnCarrier() {
         ThreadInfo w = knownCarrier();
         descend(w == null || w.next + MOST_WORDS * EVENT_BYTES > w.limit ? FRAMES : FEW_FRAMES);
@@ -44,12 +43,11 @@ public final class JFluid1Stack {
     }
 
     /**
-     * A StackOverflowError leaves an instrumented method, whose end has been written. Such a method tells the client if it has room
-     * to spare: one that has little may throw an error of its own next, in place of this one. Each attempt that fails costs a stack
-     * trace, so only the methods 1, 2, 4, 8 … of those that the error leaves try, and the outermost root, after which no other can.
-     * The error is recognised by its hash: a reference would keep its classes loaded.
+     * Called when a StackOverflowError has ended an instrumented method, after its exit event. Reports the error to the client if the stack has
+     * space. A failed attempt costs a stack trace, so only the methods 1, 2, 4, 8, … that the error ends attempt it, and the outermost root,
+     * which is the last that can. The error is identified by its hash; a reference would keep its classes loaded.
      *
-     * @throws StackOverflowError if there is no room; a caller of the method has more
+     * @throws StackOverflowError if the stack has too little space; the probes of callers have more
      */
     @DontInline
     static void overflowPassed(ThreadInfo ti, int id, Throwable thrown) {

@@ -9,13 +9,13 @@ import static java.lang.JFluid1Threads.*;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** Behind the probes where work changes hands (--follow-threads): the tasks that wait, and what is written of them. */
+/** Slow paths of the probes for tasks (--follow-threads): the table of submitted tasks, and the events written for them. */
 public final class JFluid1Tasks {
     private JFluid1Tasks() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Tasks that wait to be run; null unless threads are followed. */
+    /** Submitted tasks that have not started; null unless the session follows threads. */
     static HandedOver handedOver;
 
     @ReservedStackAccess
@@ -42,9 +42,9 @@ public final class JFluid1Tasks {
     }
 
     /**
-     * Forgets a task that will not be taken up by a thread outside.
+     * Removes a task that no thread outside a root call will start.
      *
-     * @param ti the calling thread if it is known
+     * @param ti record of the calling thread, or null
      */
     @ReservedStackAccess
     static void drop(ThreadInfo ti, HandedOver tasks, Object task, boolean latest) {
@@ -103,7 +103,7 @@ public final class JFluid1Tasks {
                 rest(ti);
             }
         } catch (Throwable t) {
-            gap(); // the client forgets the oldest tokens by itself
+            gap(); // the client drops its oldest tokens without being asked
             if (ti != null) {
                 ti.guard = false;
             }
@@ -115,8 +115,8 @@ public final class JFluid1Tasks {
     }
 
     /**
-     * Tells that open calls of this thread will not end inside the graph; of one that was started for work and has had no event,
-     * that this work has no part in it.
+     * Writes that the open calls of this thread will not end inside the root call. For a thread started inside a root call that has written
+     * no event yet: writes that the thread is not part of that root call.
      */
     @ReservedStackAccess
     static void letGo(ThreadInfo ti) {
@@ -139,7 +139,7 @@ public final class JFluid1Tasks {
         goOn(ti, false, on);
     }
 
-    /** A thread outside the graph is about to run `task`: if it was handed over inside, so is the thread. */
+    /** Called where a thread outside is about to run `task`. If the task was submitted inside a root call, the thread enters that root call. */
     @ReservedStackAccess
     static void takeUp(ThreadInfo known, HandedOver tasks, Object task, boolean working) {
         ThreadInfo ti = known;
@@ -159,7 +159,7 @@ public final class JFluid1Tasks {
             }
             ti.guard = true;
             ti.token = 0;
-            ti.site = 0; // what led to the task is not what called it
+            ti.site = 0; // the stored call site did not call the task
             ThreadInfo w = ti;
             if (ti.virtual) {
                 w = carrier();
@@ -189,18 +189,18 @@ public final class JFluid1Tasks {
         }
     }
 
-    /** What must be known of classes of the JDK. Found by name: they differ between versions. */
+    /** JDK classes and field offsets. Looked up by name, since they differ between releases. */
     static final class Points {
         static final Class<?> CARRIER = find("jdk.internal.misc.CarrierThread");
         static final Class<?> VIRTUAL_THREAD = find("java.lang.VirtualThread");
         static final Class<?> BOUND_VIRTUAL_THREAD = find("java.lang.ThreadBuilders$BoundVirtualThread");
-        /** Offset of the task that a worker starts with; -1 on a JDK that does this otherwise. */
+        /** Offset of the first task of a worker; -1 on a JDK without that field. */
         static final long FIRST_TASK = field("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
-        /** Negative when a task of a fork/join pool is done, or never will be. */
+        /** Offset of the status of a fork/join task. A negative status means completed or cancelled. */
         static final long STATUS = field("java.util.concurrent.ForkJoinTask", "status");
-        /** What a parked thread waits for, if it says so. */
+        /** Offset of the object that a parked thread waits for; the field may be null. */
         static final long BLOCKER = field("java.lang.Thread", "parkBlocker");
-        /** Where a new thread keeps what it is to run: in itself up to JDK 18, in a record of its own later. */
+        /** Offset of the Runnable of a new thread: in Thread up to JDK 18, in a holder object later. */
         private static final long TARGET = field("java.lang.Thread", "target");
         private static final long HOLDER = field("java.lang.Thread", "holder");
         private static final long HOLDER_TASK = field("java.lang.Thread$FieldHolder", "task");
@@ -219,7 +219,7 @@ public final class JFluid1Tasks {
                     offset = U.staticFieldOffset(field);
                 }
             } catch (NoSuchFieldException otherJdk) {
-                // Its work will be taken for tasks, which nobody takes up.
+                // Entries of the scheduler are then treated as tasks that no thread starts.
             }
             SCHEDULER_BASE = base;
             SCHEDULER = offset;
@@ -247,8 +247,8 @@ public final class JFluid1Tasks {
         }
 
         /**
-         * Not followed are the JDK's own threads, which serve everybody: carriers, workers of pools, timers.
-         * A class of the application that extends a pool's thread is a worker, too.
+         * Returns false for JDK threads that serve all tasks: carriers, pool workers, timers.
+         * An application's subclass of such a thread is a worker, too.
          */
         static boolean isFollowed(Thread t) {
             Class<?> c = t.getClass();
@@ -270,7 +270,7 @@ public final class JFluid1Tasks {
             return task != null && task.getClass() == WORKER;
         }
 
-        /** Whether it is the pool that virtual threads run on. Does not initialise VirtualThread. */
+        /** Returns whether `pool` is the scheduler of virtual threads. Does not initialise VirtualThread. */
         static boolean isScheduler(Object pool) {
             return SCHEDULER >= 0 && pool == U.getReferenceVolatile(SCHEDULER_BASE, SCHEDULER);
         }
@@ -278,7 +278,7 @@ public final class JFluid1Tasks {
 
     /** One submission of a task. */
     private static final class Ticket {
-        /** 0 if it was handed over by a thread outside the graph. */
+        /** 0 if a thread outside root calls submitted the task. */
         final long token;
         Ticket next;
 
@@ -287,7 +287,7 @@ public final class JFluid1Tasks {
         }
     }
 
-    /** A task that waits, and its submissions, oldest first: a lambda without captures is one object. */
+    /** A task and its submissions, oldest first. A task may be submitted many times: a lambda without captures is a single object. */
     private static final class Waiting extends java.lang.ref.WeakReference<Object> {
         final int hash;
         Ticket first;
@@ -301,17 +301,17 @@ public final class JFluid1Tasks {
     }
 
     /**
-     * Tasks that were handed over and have not been taken up, by identity. They are held weakly, and no
-     * more than {@link #MOST} submissions of them: a further one is not followed, and a gap is counted.
+     * Submitted tasks that have not started, keyed by identity. Tasks are held weakly. At most {@link #MOST} submissions are kept; a further
+     * submission is not followed and counts as a gap.
      *
-     * Striped spin locks: held for a few steps that call nothing which could block or be instrumented, and
-     * waited for a bounded time. An application cannot hold one.
+     * Striped spin locks protect the table. A lock is held for a few steps that call no method which could block or have probes, and the
+     * wait for a lock is bounded. Application code never holds one of these locks.
      */
     static final class HandedOver {
         private static final int MOST = 1 << 16;
         private static final int BUCKETS = 1 << 14;
         private static final int STRIPES = 1 << 8;
-        /** A stripe's lock has a cache line of its own. */
+        /** Ints per cache line. Each stripe's lock has its own cache line. */
         private static final int LINE = 16;
         private static final long SPIN_NANOS = 50_000_000L;
         private static final int SPINS = 200;
@@ -321,7 +321,7 @@ public final class JFluid1Tasks {
         private final int[] locks = new int[STRIPES * LINE];
         private final int[] count = new int[1];
 
-        /** Never 0, never twice in the life of this class. */
+        /** Returns a token: never 0, and unique while this class is loaded. */
         static long nextToken() {
             return (U.getAndAddLong(tokens, LONGS_AT, 1) + 1) & TICK_MASK;
         }
@@ -330,7 +330,7 @@ public final class JFluid1Tasks {
             return U.getIntVolatile(count, INTS_AT) <= 0;
         }
 
-        /** @return the token of the submission, 0 if it cannot be followed */
+        /** @return the token of the submission; 0 if it cannot be followed */
         long put(Object task) {
             if (U.getIntVolatile(count, INTS_AT) >= MOST) {
                 gap();
@@ -344,7 +344,7 @@ public final class JFluid1Tasks {
             return 0;
         }
 
-        /** Somebody outside hands over an object that waits already: they are taken up in this order. */
+        /** Adds a submission by a thread outside root calls of a task that is in the table. Submissions are taken in this order. */
         void putForeign(Object task) {
             try {
                 boolean isKnown = buckets[System.identityHashCode(task) & (BUCKETS - 1)] != null;
@@ -360,7 +360,7 @@ public final class JFluid1Tasks {
         @ReservedStackAccess
         private boolean add(Object task, long token, boolean always) {
             int hash = System.identityHashCode(task);
-            // Made before the lock is held: an allocation may wait for the collector.
+            // Allocated before the lock is taken: an allocation may wait for the garbage collector.
             Ticket ticket = new Ticket(token);
             Waiting made = always ? new Waiting(task, hash) : null;
             if (!lock(hash)) {
@@ -387,10 +387,10 @@ public final class JFluid1Tasks {
         }
 
         /**
-         * Takes out a submission of the task.
+         * Removes a submission of the task.
          *
-         * @param latest the newest instead of the oldest
-         * @return its token, 0 if there is none
+         * @param latest whether to remove the newest submission in place of the oldest
+         * @return its token; 0 if the task has no submission
          */
         @ReservedStackAccess
         long take(Object task, boolean latest) {
@@ -450,7 +450,7 @@ public final class JFluid1Tasks {
             }
         }
 
-        /** Drops tasks that nobody can run any more. Agent's thread only. */
+        /** Drops tasks that have been garbage collected. Called only by the agent's thread. */
         void purge() {
             if (isEmpty()) {
                 return;
@@ -503,7 +503,7 @@ public final class JFluid1Tasks {
         }
     }
 
-    /** From now on, tasks and threads are followed. Between begin() and the code that has the probes. */
+    /** Starts following tasks and threads. Called after begin() and before the probes are installed. */
     public static void follow() {
         U.ensureClassInitialized(Threads.class);
         U.ensureClassInitialized(Points.class);

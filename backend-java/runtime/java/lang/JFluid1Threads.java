@@ -12,8 +12,8 @@ import jdk.internal.vm.annotation.Contended;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * The threads of the session: a record of each, the table that finds it, and what there is to know of threads that differs
- * between JDKs.
+ * The threads of the session: a record per thread, the table of records, and access to JDK internals of threads that differ
+ * between releases.
  */
 public final class JFluid1Threads {
     private JFluid1Threads() {}
@@ -21,116 +21,116 @@ public final class JFluid1Threads {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /**
-     * Buckets of the table of threads. Ids are dense, so up to this many threads at once a look-up is one
-     * step; a million virtual threads make it 16.
+     * Number of buckets of the thread table. Thread ids are dense, so a look-up takes one step up to this number of live threads, and 16 steps
+     * with a million virtual threads.
      */
     private static final int TABLE_SIZE = 1 << 16;
     private static final int MAX_THREADS = (1 << THREAD_NUMBER_BITS) - 1;
     static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
-    /** Threads by id; chains are prepended by their own threads and unlinked by the agent only. */
+    /** Records keyed by thread id. A thread prepends its own record to a chain; only the agent unlinks records. */
     static ThreadInfo[] table = new ThreadInfo[1];
-    /** Between sessions. Made beforehand: a session ends without memory, too. */
+    /** The table between sessions. Allocated beforehand, so that a session can end while the heap is full. */
     private static final ThreadInfo[] NOBODY = table;
     static boolean virtualSeen;
-    /** A ThreadInfo, two cache lines wider than its fields on either side, and its weak reference. */
+    /** Size of a ThreadInfo with two cache lines of padding on either side, and of its weak reference. */
     private static final long THREAD_BYTES = 584;
     private static long threadsKnown;
 
     /**
-     * What we know of one thread. A platform thread is its own writer: it owns a chunk. A virtual
-     * thread writes through the carrier it is mounted on. Contended: `next` is stored at every event
-     * and must not share a cache line with another thread's.
+     * The record of one thread. A platform thread is its own writer and owns a chunk. A virtual thread writes to the chunk of the carrier
+     * it is mounted on. Contended, because `next` is stored at every event and must not share a cache line with the record of
+     * another thread.
      */
     @Contended
     public static final class ThreadInfo {
-        /** Inside the call graph and not inside ourselves. False for virtual threads. */
+        /** Whether the platform thread is inside a root call and outside slow paths of the runtime. False for virtual threads. */
         boolean active;
-        /** The same for a virtual thread. */
+        /** Whether the virtual thread is inside a root call and outside slow paths of the runtime. */
         boolean virtualActive;
-        /** A slow path is running: roots entered by it do not count. */
+        /** Whether a slow path is running. Root calls made by a slow path are ignored. */
         boolean guard;
         int nesting;
-        /** Calls of roots from outside, so far. */
+        /** Number of outermost root calls so far. */
         long rootCalls;
-        /** Activations of roots in a call that is only counted, see {@link JFluid1Roots#oneOf}, and calls until the next that is timed. */
+        /** Root activations of a root call that is only counted, see {@link JFluid1Roots#oneOf}; then: root calls until the next timed one. */
         int untimed;
         int untilTimed;
         int rootChance;
-        /** Where it is in its tree, and the record above its roots, see {@link JFluid1Trees}; 0 for none. */
+        /** Address of the current node in the thread's tree, and of the node above its roots, see {@link JFluid1Trees}; 0 for none. */
         long record;
         long treeTop;
-        /** Room for more records. */
+        /** Free space for more tree nodes: its start and its end. */
         long nextRecord;
         long recordLimit;
-        /** Where the session's blocks are, the first of them, and the number of the thread's latest, from 1; null and 0 before it has one. */
+        /** The session's tree blocks, and the number (from 1) of the thread's latest block; null and 0 before its first block. */
         JFluid1Trees.Area area;
         long blocks;
         int latestBlock;
-        /** What the present call of a root goes by, see {@link JFluid1Modes}, and what it has counted. */
+        /** Modes of methods for the current root call, see {@link JFluid1Modes}, and the calls it has counted per method. */
         byte[] modes = JFluid1Modes.NONE;
         int[] counts = JFluid1Modes.NO_COUNTS;
         int firstCounted;
-        /** Calls of methods that are switched, and were timed when they began. */
+        /** Unfinished calls of switched methods that were timed when they began. */
         int switchedOpen;
-        /** This thread was started inside the graph, and belongs to it as long as it lives. */
+        /** Whether the thread was started inside a root call. It then counts as inside until it ends. */
         boolean started;
-        /** What it was started under, until its first event: BEGIN must come before that. */
+        /** Token of the thread's start, until its first event. BEGIN with this token precedes the first event. */
         long token;
-        /** Inside the graph for a task that a pool's worker has taken up, until it asks for the next. */
+        /** Whether a pool worker is inside a root call because of its current task. Cleared when the worker asks for its next task. */
         boolean working;
         long next;
         long limit;
         long base;
-        /** Bytecodes executed inside the graph, where those are counted; or bytes allocated there. */
+        /** Bytecodes executed, or bytes allocated, inside root calls; depends on the mode. */
         long executed;
-        /** Allocations until the next that is recorded, and the state of what chooses it. */
+        /** Allocations until the next recorded one, and the state of the random generator. */
         long untilSample;
         int chance;
-        /** What the JVM said that the thread had allocated when it entered the graph; -1 if it did not. */
+        /** The JVM's allocated-bytes counter of the thread when it entered the root call; -1 if unknown. */
         long allocatedBefore = -1;
-        /** How often it has been told what it has allocated. */
+        /** Number of reports of allocated bytes. */
         int allocationsTold;
-        /** Where its next event would have gone when it called the latest clone(). */
+        /** Address of the next event at the time of the latest call of clone(). */
         long cloningAt;
-        /** Where the thread is in its own tree; null unless a profiler of the user's has one. */
+        /** Current node of the tree kept for a user's profiler; null without such a profiler. */
         Context context;
         Context contexts;
-        /** Bytecodes until the thread reports. */
+        /** Bytecodes until the thread's next report to the profiler. */
         long due;
         int chunk = -1;
         int sequence;
-        /** Writer: chunks since it last waited for one. */
+        /** Of a writer: chunks taken since it last waited for a free chunk. */
         int taken;
-        /** Writer: the thread its latest events belong to. */
+        /** Of a writer: number of the thread of its latest events. */
         int lastThread;
-        /** Its chunk was left IDLE, and may have gone to somebody else since. */
+        /** Whether the chunk was left IDLE. Another thread may own it since. */
         boolean resting;
-        /** Where regions are timed: the chunk is its own, and stays so. */
+        /** Whether the thread keeps its chunk between executions of regions. */
         boolean keeps;
-        /** Executions of regions before it keeps its chunk. */
+        /** Number of region executions so far, until the thread keeps its chunk. */
         int executions;
-        /** Virtual thread: the writer that has its latest segment. */
+        /** Of a virtual thread: number of the writer of its latest segment. */
         int lastWriter;
         int segment;
-        /** A monitor that it wants and has found taken, and when; null once it has it. */
+        /** A contended monitor that the thread is entering, and the time of its attempt; null once it has entered. */
         Object wanted;
         long lockSince;
-        /** The latest call that may want a monitor: by a hash of its name and type, when, and where events were. */
+        /** The latest call that may wait for a monitor: hash of name and descriptor, time, and address of the next event. */
         int called;
         long calledTicks;
         long calledAt;
-        /** Where the latest call comes from, if that is told, and where events were then. */
+        /** Call site of the latest call (--call-sites), and the address of the next event at that call. */
         int site;
         long siteAt;
-        /** The identity hash of the latest StackOverflowError that has left a method, and how many methods it has left. */
+        /** Identity hash of the latest StackOverflowError that ended a method, and the number of methods it has ended. */
         int overflow;
         int overflowPassed;
-        /** Methods that wait, one in the other. */
+        /** Nesting depth of methods that wait. */
         int waits;
-        /** What the outermost of them waits for. */
+        /** Id of the outermost wait. */
         int waitId;
-        /** Of a thread that samples itself. */
+        /** Stack of a thread that samples itself. */
         JFluid1Samples.Stack stack;
 
         public final int number;
@@ -139,9 +139,9 @@ public final class JFluid1Threads {
         public final boolean virtual;
         final java.lang.ref.WeakReference<Thread> thread;
         ThreadInfo chain;
-        /** Next in the list of threads the agent has not been told of. */
+        /** Next in the list of threads not yet reported to the agent. */
         public ThreadInfo untold;
-        /** Next in the list of threads that the sampler has not been told of. */
+        /** Next in the list of threads not yet reported to the sampler. */
         ThreadInfo comer;
 
         ThreadInfo(Thread t, long tid, int number, boolean virtual) {
@@ -160,7 +160,7 @@ public final class JFluid1Threads {
 
     static void end() {
         table = NOBODY;
-        NOBODY[0] = null; // a thread that came late may have put itself there
+        NOBODY[0] = null; // a thread may have added itself after the end of the session
     }
 
     static ThreadInfo current() {
@@ -174,9 +174,9 @@ public final class JFluid1Threads {
     }
 
     /**
-     * The same where a method ends. Not inlined: C2 looks a thread up once, and would keep it in the frame from the entry of the
-     * method to its exit, which makes it 16 bytes larger. It calls nothing, so C2 gives it no check of the stack: where the
-     * method has begun it can end.
+     * Returns the record of the current thread at the end of a method. Not inlined: C2 would look up the record once, at the entry, and keep it
+     * in the frame until the exit, which makes the frame 16 bytes larger. This method calls no other method, so C2 emits no stack check
+     * for it: a method that could begin can also end.
      */
     @DontInline
     static ThreadInfo leaving() {
@@ -189,17 +189,17 @@ public final class JFluid1Threads {
         return ti;
     }
 
-    /** The record of the platform thread below, null if there is none yet. */
+    /** Returns the record of the current carrier thread, or null if it has none yet. */
     static ThreadInfo knownCarrier() {
         return find(U.getLong(Carrier.thread(), TID));
     }
 
-    /** @return null, and a gap, when the thread numbers of this session are used up: none is used twice */
+    /** @return null when all thread numbers of this session are in use, which is also counted as a gap. No number is used twice. */
     static ThreadInfo register(Thread t) {
         long tid = U.getLong(t, TID);
         boolean virtual = Carrier.isVirtual(t);
         virtualSeen |= virtual;
-        // Two looks: those who come late must not count on until the counter is negative.
+        // Checked before and after the increment: further threads must not increment the counter until it is negative.
         boolean exhausted = counters[COUNTER_THREADS] >= MAX_THREADS;
         int number = exhausted ? 0 : U.getAndAddInt(counters, INTS_AT + COUNTER_THREADS * 4L, 1) + 1;
         if (exhausted || number > MAX_THREADS) {
@@ -221,9 +221,9 @@ public final class JFluid1Threads {
         return ti;
     }
 
-    // ---- virtual threads: they write through their carrier ----
+    // ---- virtual threads write to the chunk of their carrier ----
 
-    /** Finds the platform thread below. Unlike the rest this differs between JDKs. */
+    /** Finds the carrier of a virtual thread. This code depends on the JDK release. */
     static final class Carrier {
         private static final java.lang.invoke.MethodHandle CURRENT = find("currentCarrierThread", true);
         private static final java.lang.invoke.MethodHandle VIRTUAL = find("isVirtual", false);
@@ -248,13 +248,13 @@ public final class JFluid1Threads {
             } catch (ReflectiveOperationException before21) {
                 return null;
             } catch (LinkageError noContinuations) {
-                return null; // -VMContinuations: virtual threads have a platform thread each
+                return null; // with -XX:-VMContinuations each virtual thread has its own platform thread
             }
         }
 
         /**
-         * Keeps a virtual thread on its carrier, until {@link #unpin}. From JDK 24 on it may else leave that where it has to wait for a
-         * monitor (JEP 491), and go on elsewhere: who has looked up the carrier would write into its chunk beside it.
+         * Pins a virtual thread to its carrier until {@link #unpin}. From JDK 24 on a virtual thread may otherwise unmount while it waits for a
+         * monitor (JEP 491) and continue on another carrier: it would then write to the chunk of its former carrier, concurrently with that carrier.
          *
          * @return whether to unpin
          */
@@ -271,7 +271,7 @@ public final class JFluid1Threads {
             }
         }
 
-        /** What the JVM makes of a handle that is called often is made here: in a probe there may be no memory for it. */
+        /** Makes the JVM generate the code of the method handles now: a probe may run while memory is short. */
         static void warmUp() {
             thread();
             isVirtual(Thread.currentThread());
@@ -279,7 +279,7 @@ public final class JFluid1Threads {
                 return;
             }
             try {
-                PIN.invokeExact(); // of no effect on a platform thread
+                PIN.invokeExact(); // has no effect on a platform thread
                 UNPIN.invokeExact();
             } catch (Throwable t) {
                 passOn(t);
@@ -294,14 +294,14 @@ public final class JFluid1Threads {
             }
         }
 
-        /** Not inlined: a caller's frame may move to another carrier, and C2 thinks the carrier is fixed. */
+        /** Not inlined: C2 assumes that the carrier does not change within a frame, but the frame of a caller may move to another carrier. */
         @DontInline
         static Thread thread() {
             if (CURRENT != null) {
                 try {
                     return (Thread) CURRENT.invokeExact();
                 } catch (Throwable t) {
-                    passOn(t); // else: the thread itself is right on every platform thread
+                    passOn(t); // otherwise Thread.currentThread(), which is correct for a platform thread
                 }
             }
             return Thread.currentThread();
@@ -361,10 +361,10 @@ public final class JFluid1Threads {
     }
 
     /**
-     * The calling thread is about to wait in the load hook, and looks into the buffer there. The stack of a virtual one cannot be
-     * looked at, and outside of roots it has no record that would say so: it is counted.
+     * Called before the calling thread waits in the load hook, where it reads the buffer. A virtual thread in the hook is counted, because its
+     * stack cannot be dumped, and outside root calls it has no record.
      *
-     * @return whether it is to call {@link #leaveHook}
+     * @return whether the thread must call {@link #leaveHook}
      */
     public static boolean enterHook() {
         boolean counts = Carrier.isVirtual(Thread.currentThread());
@@ -379,8 +379,8 @@ public final class JFluid1Threads {
     }
 
     /**
-     * Whether a living thread of a session is in a slow path, or a virtual one in the load hook. Platform threads are looked at by
-     * their stacks, too.
+     * Returns whether a live thread of a session is in a slow path, or a virtual thread is in the load hook. The caller also checks the
+     * stacks of platform threads.
      */
     public static boolean anyoneInside(Object threads) {
         if (U.getIntVolatile(counters, INTS_AT + COUNTER_HOOKED * 4L) > 0) {
@@ -397,7 +397,7 @@ public final class JFluid1Threads {
         return false;
     }
 
-    /** Whether virtual threads have written: their stacks cannot be looked at. */
+    /** Whether virtual threads have written events. Their stacks cannot be dumped. */
     public static boolean sawVirtualThreads() {
         return virtualSeen;
     }
@@ -406,18 +406,17 @@ public final class JFluid1Threads {
         return (ThreadInfo) U.getAndSetReference(mailbox, OBJECTS_AT + OBJECT_BYTES, null);
     }
 
-    /** Id of a thread, whatever a subclass makes of getId(). */
+    /** Returns the id of a thread. A subclass may override getId(), so the field is read. */
     public static long idOf(Thread t) {
         return U.getLong(t, TID);
     }
 
     /**
-     * Platform threads and their stacks; a stack is null if its thread has ended. Unlike
-     * Thread.getAllStackTraces() this calls no method of a thread, nor puts one into a map: subclasses
-     * may override hashCode().
+     * Returns platform threads and their stacks; the stack of a thread that has ended is null. Unlike Thread.getAllStackTraces() this calls no
+     * method of a thread and puts no thread into a map, since subclasses may override hashCode().
      *
-     * @param of whose; null for all
-     * @return {Thread[], StackTraceElement[][]}, or null on a JDK that does this otherwise
+     * @param of threads to dump; null for all
+     * @return {Thread[], StackTraceElement[][]}, or null on a JDK without the private natives
      */
     public static Object[] stacks(Thread[] of) {
         return Threads.stacks(of);
@@ -427,7 +426,7 @@ public final class JFluid1Threads {
         return Carrier.isVirtual(t);
     }
 
-    /** Private natives of Thread. */
+    /** Private native methods of Thread. */
     static final class Threads {
         private static final java.lang.invoke.MethodHandle ALL = find("getThreads", Thread[].class);
         private static final java.lang.invoke.MethodHandle DUMP =
@@ -444,7 +443,7 @@ public final class JFluid1Threads {
             }
         }
 
-        /** The native one, for virtual threads: Thread.yield() of JDK 21 and later may unmount them. */
+        /** Returns the native yield0(): on JDK 21 and later Thread.yield() may unmount a virtual thread. */
         private static java.lang.invoke.MethodHandle yield0() {
             java.lang.invoke.MethodHandle found = find("yield0", void.class);
             return found != null ? found : find("yield", void.class);
@@ -459,8 +458,8 @@ public final class JFluid1Threads {
         }
 
         /**
-         * Links the handle. Once only: where no processor is idle, each call takes as long as all others run in turn. What the JDK loads
-         * to spin code for the handle of a static method without arguments, {@link Carrier#warmUp} has it load.
+         * Links the handle with one call. Further calls would be slow: without an idle processor each yield lasts until all other threads have
+         * run. The classes that the JDK loads to generate code for this handle shape are loaded by {@link Carrier#warmUp}.
          */
         static void warmUp() {
             yieldCarrier();
@@ -471,7 +470,7 @@ public final class JFluid1Threads {
                 try {
                     YIELD.invokeExact();
                 } catch (Throwable t) {
-                    passOn(t); // else: not to give way is no failure
+                    passOn(t); // otherwise ignored: a failed yield has no consequence
                 }
             }
         }
@@ -482,7 +481,7 @@ public final class JFluid1Threads {
             }
             try {
                 Thread[] these = of == null ? (Thread[]) ALL.invokeExact() : of;
-                // The JVM does not take none.
+                // dumpThreads throws for an empty array.
                 StackTraceElement[][] traces = these.length == 0 ? new StackTraceElement[0][]
                                                                  : (StackTraceElement[][]) DUMP.invokeExact(these);
                 return new Object[] {these, traces};
@@ -494,14 +493,14 @@ public final class JFluid1Threads {
         }
     }
 
-    /** Drops records of threads that have ended. Agent's thread only. */
+    /** Drops records of threads that have ended. Called only by the agent's thread. */
     static void purge() {
         ThreadInfo[] in = table;
         long known = 0;
         for (int i = 0; i < in.length; i++) {
             long at = OBJECTS_AT + i * OBJECT_BYTES;
             ThreadInfo head = (ThreadInfo) U.getReferenceVolatile(in, at);
-            // A thread may be prepending itself right now: whoever comes second tries again.
+            // A thread may prepend its record concurrently; the compare-and-set that fails is retried.
             while (head != null && isOver(head)) {
                 U.compareAndSetReference(in, at, head, head.chain);
                 head = (ThreadInfo) U.getReferenceVolatile(in, at);
@@ -529,7 +528,7 @@ public final class JFluid1Threads {
 
     private static boolean isOver(ThreadInfo ti) {
         Thread t = ti.thread.get();
-        // A started thread is known before it lives; with its token unspent it may not have begun to.
+        // A started thread has a record before it runs. While its token is unused, it may not have begun to run.
         boolean idle = ti.started ? ti.token == 0 : !ti.virtualActive && !ti.active;
         boolean over = t == null || !t.isAlive() && idle;
         if (over) {
@@ -542,7 +541,7 @@ public final class JFluid1Threads {
             U.getAndAddInt(counters, INTS_AT + COUNTER_KEEPERS * 4L, -1);
         }
         if (over && ti.chunk >= 0) {
-            // A carrier's chunk is BUSY as long as it lives, and that of a root call that failed.
+            // The chunk of a carrier stays BUSY until the carrier ends; so does the chunk of a failed root call.
             int c = ti.chunk;
             ti.chunk = -1;
             if (!ti.resting && isMine(ti, c)) {
