@@ -20,7 +20,7 @@ final class ClassReader {
     /** What no JVM takes for a class. */
     private static final byte[] NO_CLASS = {0};
     private static final boolean LINKS_FIRST = Runtime.version().feature() >= 25;
-    private static final long LOOK_NANOS = 50_000L;
+    private static final long MAX_CHECK_GAP_NANOS = 50_000L;
     /** A thread that waits for so long for one class may do so for ever. */
     private static final long STUCK_NANOS = 200_000_000L;
     /** Of what lies between two looks: the process may have been stopped. */
@@ -108,7 +108,7 @@ final class ClassReader {
             long before = begun;
             long waited = 0;
             for (int seen = 0; done < bytes.length && isAlive();) {
-                Pause.nanos(LOOK_NANOS);
+                Pause.nanos(MAX_CHECK_GAP_NANOS);
                 long now = System.nanoTime();
                 if (done != seen) {
                     seen = done;

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
  * waits until they are there, for as long as whoever defines them is at it, and then has them given their own code.
  */
 final class Comers extends GuestThread {
-    private static final long LOOK_NANOS = 20_000_000L;
+    private static final long MAX_CHECK_GAP_NANOS = 20_000_000L;
     private static final long LONGEST_LOOK_NANOS = 10_000_000_000L;
     /** After its definition has ended, a class is to be found. */
     private static final int LAST_LOOKS = 2;
@@ -64,8 +64,9 @@ final class Comers extends GuestThread {
     @Override
     public void run() {
         int last = 0;
-        for (long pause = LOOK_NANOS; last < LAST_LOOKS; pause = Math.min(pause + pause / 4, LONGEST_LOOK_NANOS)) {
-            Pause.nanos(last > 0 ? LOOK_NANOS : pause);
+        for (long pause = MAX_CHECK_GAP_NANOS; last < LAST_LOOKS;
+                pause = Math.min(pause + pause / 4, LONGEST_LOOK_NANOS)) {
+            Pause.nanos(last > 0 ? MAX_CHECK_GAP_NANOS : pause);
             try {
                 Stacks all = stacks();
                 boolean any = false;

@@ -21,7 +21,7 @@ import jdk.internal.misc.Unsafe;
 final class Feeder extends GuestThread {
     /**
      * As long a client may be silent: a network may be away for a moment, and the client draw a large picture. How long threads wait
-     * for it says {@link JFluid1Client#STARVING_NANOS}.
+     * for it says {@link JFluid1Client#STARVING_CLIENT_TIMEOUT_NANOS}.
      */
     private static final long SILENT_NANOS = 5_000_000_000L;
     /** For what is left, as long as the client goes on asking: over a slow network a full buffer takes its time. */
@@ -85,7 +85,7 @@ final class Feeder extends GuestThread {
     private final class Flush extends GuestThread {
         /** The one that goes on, one that has all, and one more, before which the client does not read all of that. */
         private static final int ROUNDS = 3;
-        private static final long PAUSE_NANOS = 1_000_000L;
+        private static final long MIN_PAUSE_NANOS = 1_000_000L;
 
         Flush() {
             super("jfluid-flush");
@@ -96,7 +96,7 @@ final class Feeder extends GuestThread {
             int until = taken + ROUNDS;
             long latest = System.nanoTime() + FLUSH_NANOS;
             while (Feeder.this.isAlive() && taken - until < 0 && System.nanoTime() - latest < 0) {
-                Pause.nanos(PAUSE_NANOS);
+                Pause.nanos(MIN_PAUSE_NANOS);
             }
         }
     }

@@ -192,7 +192,7 @@ final class HotSwap {
     /** Of giving a class its code back that the JVM refuses to take. */
     private static final int REFUSED_TRIES = 10;
     private static final long REFUSED_NANOS = 10_000_000L;
-    private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
+    private static final long MAX_PAUSE_NANOS = 60_000_000_000L;
 
     private final Instrumentation instrumentation;
     private final ClassTable classes;
@@ -385,7 +385,7 @@ final class HotSwap {
     /** On the thread of a redefinition that came out of it when the session was over. */
     private void restoreAbandoned(List<Class<?>> batch) {
         Map<Class<?>, String> failed = null;
-        for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+        for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, MAX_PAUSE_NANOS)) {
             failed = tryRestore(batch);
             if (failed == null) {
                 Pause.nanos(pause);

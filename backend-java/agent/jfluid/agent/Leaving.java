@@ -7,7 +7,7 @@ final class Leaving extends Topic {
     /** Where the heap is full: 2 s of tries, then one now and then. */
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
-    private static final long LONGEST_PAUSE_NANOS = 60_000_000_000L;
+    private static final long MAX_PAUSE_NANOS = 60_000_000_000L;
 
     private final HotSwap hotSwap;
     private final ClassLoading loading;
@@ -86,7 +86,7 @@ final class Leaving extends Topic {
         } finally {
             released = recording.letGo();
         }
-        for (long pause = RESTORE_NANOS; restored == null; pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+        for (long pause = RESTORE_NANOS; restored == null; pause = Math.min(2 * pause, MAX_PAUSE_NANOS)) {
             Pause.nanos(pause);
             restored = restore();
         }

@@ -15,7 +15,7 @@ import jdk.internal.misc.Unsafe;
 final class Linking {
     /** Mostly it is over by then. */
     private static final long SOON_NANOS = 100_000_000L;
-    private static final long LOOK_NANOS = 200_000L;
+    private static final long MAX_CHECK_GAP_NANOS = 200_000L;
 
     private final Consumer<List<Class<?>>> later;
     private final List<Class<?>> linked = new ArrayList<>();
@@ -111,7 +111,7 @@ final class Linking {
     boolean isSoonOver() {
         long until = System.nanoTime() + SOON_NANOS;
         while (linker != null && linker.isAlive() && System.nanoTime() - until < 0) {
-            Pause.nanos(LOOK_NANOS);
+            Pause.nanos(MAX_CHECK_GAP_NANOS);
         }
         return linker == null || !linker.isAlive();
     }

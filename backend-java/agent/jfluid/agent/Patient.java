@@ -8,7 +8,7 @@ final class Patient {
     private static final long WAITING_NANOS = 1_000_000_000L;
     /** One that works, or wants a processor, may take so long. */
     private static final long ANSWER_TIMEOUT_NANOS = 5_000_000_000L;
-    private static final long LOOK_NANOS = 200_000L;
+    private static final long MAX_CHECK_GAP_NANOS = 200_000L;
     /** Of what lies between two looks: the process may have been stopped. */
     private static final long MOST_NANOS = 50_000_000L;
 
@@ -31,7 +31,7 @@ final class Patient {
         long begun = System.nanoTime();
         long before = begun;
         for (long waited = 0; thread.isAlive();) {
-            Pause.nanos(LOOK_NANOS);
+            Pause.nanos(MAX_CHECK_GAP_NANOS);
             long now = System.nanoTime();
             if (thread.getState() != Thread.State.RUNNABLE) {
                 waited += Math.min(now - before, MOST_NANOS);

@@ -14,7 +14,7 @@ import jdk.internal.misc.Unsafe;
  */
 final class Reader {
     /** An excuse holds as long; one that is about to be over is asked for again. */
-    private static final long EXCUSE_NANOS = 250_000_000L;
+    private static final long EXTENSION_NANOS = 250_000_000L;
     /** Fields of a thread's stat, which are counted from 1. */
     private static final int FLAGS_FIELD = 9;
     private static final int START_FIELD = 22;
@@ -57,7 +57,7 @@ final class Reader {
     }
 
     /**
-     * Answers the doubt of a thread that waits for the client: see {@link JFluid1Client#excuse}. One that has died, or has been stopped
+     * Answers the doubt of a thread that waits for the client: see {@link JFluid1Client#extendWaits}. One that has died, or has been stopped
      * for long enough, will not come back: the session ends here, however few looks a thread has had on a busy machine.
      */
     void listen() {
@@ -74,8 +74,8 @@ final class Reader {
             return;
         }
         boolean starving = mirrored || wantsProcessor(fields);
-        boolean excused = starving && now - silentSince < JFluid1Client.STARVING_NANOS;
-        JFluid1Client.excuse(excused ? now + EXCUSE_NANOS : now);
+        boolean excused = starving && now - silentSince < JFluid1Client.STARVING_CLIENT_TIMEOUT_NANOS;
+        JFluid1Client.extendWaits(excused ? now + EXTENSION_NANOS : now);
     }
 
     /** Whether the client's heart has moved since this was last asked. */

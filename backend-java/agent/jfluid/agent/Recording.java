@@ -133,7 +133,7 @@ final class Recording extends Topic {
 
     /** A thread of the target that waits for the client wonders whether it lives. */
     void hear() {
-        if (ring != null && JFluid1Client.isDoubted() && JFluid1Session.isEnabled()) {
+        if (ring != null && JFluid1Client.isCheckRequested() && JFluid1Session.isEnabled()) {
             ring.reader().listen();
         }
     }

@@ -11,35 +11,35 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
- * Behind the probes of allocations (--mode alloc): sizes, which of them is recorded, and the classes that were met, with
- * their numbers.
+ * Slow paths of the allocation probes (--mode alloc): object sizes, the choice of recorded allocations, and the table of
+ * allocated classes with their numbers.
  */
 public final class JFluid1Allocations {
     private JFluid1Allocations() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** What the JVM knows of sizes. Its methods must not throw, nor allocate but for the first call. */
+    /** Sizes as reported by the JVM. The methods must not throw, and allocate at their first call at most. */
     public abstract static class Gauge {
-        /** Bytes of this object. */
+        /** Returns the size of an object, bytes. */
         public abstract long sizeOf(Object o);
 
-        /** Bytes that the present thread has allocated since it lives; -1 if that cannot be told. */
+        /** Returns the bytes that the current thread has allocated since its start; -1 if unknown. */
         public abstract long allocated();
 
-        /** Collections so far; 0 if that cannot be told. */
+        /** Returns the number of garbage collections so far; 0 if unknown. */
         public abstract int collections();
     }
 
-    /** A class of which something was allocated. It may be unloaded; its number is not given away again. */
+    /** An allocated class. The class may be unloaded; its number is not reused. */
     static final class Allocated extends java.lang.ref.WeakReference<Class<?>> {
         /** 1 to {@link JFluid1Layout#FIRST_METHOD_BESIDE_CLASSES} - 1. */
         final int id;
-        /** Of an instance; of an array, before its elements. */
+        /** Size of an instance; for an array class, size of the header. */
         final long bytes;
-        /** Of an array: by how much its length is shifted. -1 if it is none. */
+        /** For an array class: log2 of the element size; otherwise -1. */
         final int shift;
-        /** Of a lambda: the name that it shares with the others of its class, and their number. Else null. */
+        /** For a lambda class: the name shared by all lambdas of its host class, with their number; otherwise null. */
         final String lambda;
         Allocated chain;
 
@@ -52,22 +52,22 @@ public final class JFluid1Allocations {
         }
     }
 
-    /** A record with its reference, and a word of the table. */
+    /** Size of a record with its weak reference and its table entry, bytes. */
     private static final long ALLOCATED_BYTES = 80;
     private static final int ALLOCATED_TABLE = 1 << 12;
     private static final Allocated[] NOTHING_ALLOCATED = new Allocated[1];
-    /** Classes by identity hash. */
+    /** Allocated classes, keyed by identity hash. */
     private static Allocated[] allocated = NOTHING_ALLOCATED;
     private static long classesKnown;
     private static final int[] allocatedClasses = new int[1];
-    /** Null but for a session that counts allocations. */
+    /** Null unless the session counts allocations. */
     static volatile Gauge gauge;
     static int sampleEvery = 1;
-    /** Whether most concatenations are code of a hidden class (JDK 24 and later), in which the string is made. */
+    /** Whether the string of most concatenations is allocated in a hidden class (JDK 24 and later). */
     static boolean spinsConcatenations;
-    /** Sizes are multiples of this and one more. */
+    /** Object alignment minus one. */
     private static long alignmentMask = 7;
-    /** By the operand of newarray; see {@link #allocations}. */
+    /** Array classes, indexed by the operand of newarray; see {@link #allocations}. */
     static final Class<?>[] PRIMITIVE_ARRAYS = {null, null, null, null, boolean[].class, char[].class, float[].class,
         double[].class, byte[].class, short[].class, int[].class, long[].class};
     private static final long[] ARRAY_BASES = {0, 0, 0, 0, base("ARRAY_BOOLEAN_BASE_OFFSET"),
@@ -76,11 +76,11 @@ public final class JFluid1Allocations {
     private static final int[] ARRAY_SHIFTS = {0, 0, 0, 0, 0, 1, 2, 3, 0, 1, 2, 3};
 
     /**
-     * From now on allocations are counted. Between begin() and the code that has the probes.
+     * Starts counting allocations. Called after begin() and before the probes are installed.
      *
-     * @param alignment sizes of objects are multiples of it
-     * @param every     one of so many allocations is recorded, by chance
-     * @param follow    whether recorded objects are looked after, which of them live
+     * @param alignment object alignment, bytes
+     * @param every     one in `every` allocations is recorded, chosen at random
+     * @param follow    whether the liveness of recorded objects is tracked
      */
     public static void allocations(Gauge by, int alignment, int every, boolean follow) {
         if (follow) {
@@ -106,7 +106,7 @@ public final class JFluid1Allocations {
         }
     }
 
-    /** What the thread has allocated for us is none of the program's. */
+    /** Subtracts an allocation made by jfluid from the thread's allocated bytes. */
     static void notItsOwn(ThreadInfo ti, long bytes) {
         if (ti.allocatedBefore >= 0) {
             ti.allocatedBefore += bytes;
@@ -114,8 +114,8 @@ public final class JFluid1Allocations {
     }
 
     /**
-     * Where the thread's next event goes: another place, if there have been events in between. A carrier that has written none
-     * need not become known for that, which takes memory.
+     * Returns the address of the thread's next event. A changed address means that events were written in between. Registers no carrier
+     * that has written no event, since that needs memory.
      */
     static long placeOf(ThreadInfo ti) {
         ThreadInfo w = ti.virtual ? knownCarrier() : ti;
@@ -132,7 +132,7 @@ public final class JFluid1Allocations {
         }
     }
 
-    /** @param made null if it is not looked after */
+    /** @param made the array; null if its liveness is not tracked */
     static void arrayOf(ThreadInfo ti, Class<?> c, int length, Object made) {
         if (sampleEvery > 1 && isPassedOver(ti)) {
             return;
@@ -155,7 +155,7 @@ public final class JFluid1Allocations {
         if (ti.active) {
             countedEvent(ti, KIND_ENTER | id);
             ti.executed += bytes;
-            if (ti.active) { // else the session is over
+            if (ti.active) { // otherwise the session has ended
                 countedEvent(ti, KIND_EXIT | id);
             }
         } else if (ti.virtualActive) {
@@ -167,7 +167,7 @@ public final class JFluid1Allocations {
         }
     }
 
-    /** -1 if it is no array. */
+    /** Returns the length of an array; -1 for any other object. */
     static int lengthOf(Object o) {
         if (o instanceof Object[]) {
             return ((Object[]) o).length;
@@ -201,8 +201,8 @@ public final class JFluid1Allocations {
     }
 
     /**
-     * Whether this allocation is not the one to record. Distances are 1 to 2 N - 1 by chance, N on average, so that no
-     * loop of the program's keeps step with them; each thread's begin with its number, so they are the same in every run.
+     * Returns whether this allocation is skipped. Distances between recorded allocations are random, 1 to 2 N - 1 and N on average, so that
+     * no loop of the program is in step with them. The seed is the thread's number, so the distances are equal in every run.
      */
     static boolean isPassedOver(ThreadInfo ti) {
         if (ti.untilSample > 0) {
@@ -210,7 +210,7 @@ public final class JFluid1Allocations {
             return true;
         }
         int x = ti.chance == 0 ? ti.number * 0x9e3779b9 | 1 : ti.chance;
-        if (ti.chance == 0) { // the first comes after a part of a distance
+        if (ti.chance == 0) { // the first distance is shortened
             x = nextChance(x);
             ti.chance = x;
             ti.untilSample = (x >>> 1) % sampleEvery;
@@ -225,7 +225,7 @@ public final class JFluid1Allocations {
         return false;
     }
 
-    /** Marsaglia's xorshift: never 0. */
+    /** Returns the next number of Marsaglia's xorshift generator, never 0. */
     private static int nextChance(int chance) {
         int x = chance ^ chance << 13;
         x ^= x >>> 17;
@@ -241,7 +241,7 @@ public final class JFluid1Allocations {
         return a;
     }
 
-    /** A class is met for the first time: measures it, gives it a number, and writes its name into the ring. */
+    /** Registers a class at its first allocation: measures its size, assigns a number and writes its name to the ring. */
     @ReservedStackAccess
     static Allocated learn(ThreadInfo ti, Class<?> c, Object instance) {
         boolean virtual = !ti.active;
@@ -252,7 +252,7 @@ public final class JFluid1Allocations {
         try {
             Gauge by = gauge;
             if (on && by != null) {
-                String name = nameOf(c); // first: without memory for it, the next that comes must try again
+                String name = nameOf(c); // first: if memory is short, the next allocation of the class must try again
                 int before = allocatedClasses[0];
                 learnt = enrol(by, c, name, instance);
                 if (learnt != null && learnt.id > before) {
@@ -272,7 +272,7 @@ public final class JFluid1Allocations {
                 }
             }
         } catch (Throwable t) {
-            gap(); // this one is not recorded; the next of its class is, perhaps
+            gap(); // this allocation is not recorded; a later one of its class may be
             on = enabled;
             ti.guard = false;
             passOn(t);
@@ -326,7 +326,7 @@ public final class JFluid1Allocations {
                 int id = shared > 0 ? shared : U.getAndAddInt(allocatedClasses, INTS_AT, 1) + 1;
                 if (id >= FIRST_METHOD_BESIDE_CLASSES) {
                     U.putInt(allocatedClasses, INTS_AT, FIRST_METHOD_BESIDE_CLASSES - 1);
-                    gap(); // the numbers are used up
+                    gap(); // all class numbers are used
                     return null;
                 }
                 made = new Allocated(c, id, bytes, shift, lambda);
@@ -338,7 +338,7 @@ public final class JFluid1Allocations {
         }
     }
 
-    /** "java.lang.String\nbootstrap", "[I\nbootstrap"; what differs from run to run is left out of the names of lambdas. */
+    /** Returns name and loader, as "java.lang.String\nbootstrap" or "[I\nbootstrap". Names of lambdas omit the part that differs from run to run. */
     static String nameOf(Class<?> c) {
         String name = c.getName();
         if (isLambda(c)) {
@@ -354,7 +354,7 @@ public final class JFluid1Allocations {
         return c.isHidden() && c.getName().contains("$$Lambda");
     }
 
-    /** Of lambdas of this name, which the JVM makes anew when their method is redefined; 0 if there are none. */
+    /** Returns the number of lambda classes with this name, or 0. The JVM creates new lambda classes after a redefinition of their method. */
     private static int numberOf(String lambda) {
         Allocated[] in = allocated;
         for (int i = 0; i < in.length; i++) {
@@ -367,7 +367,7 @@ public final class JFluid1Allocations {
         return 0;
     }
 
-    /** The outermost root ends: what the JVM has seen the thread allocate inside. */
+    /** Writes the JVM's count of bytes that the thread has allocated in the root call. Called at the end of the outermost root call. */
     static void tellAllocated(ThreadInfo ti) {
         Gauge by = gauge;
         long before = ti.allocatedBefore;
@@ -381,8 +381,8 @@ public final class JFluid1Allocations {
             long now = by.allocated();
             long left = Math.max(0, now - before);
             boolean on = true;
-            if (now >= 0) { // or the JVM has been told meanwhile to count no more
-                do { // a server's loop may allocate more than a word holds, which is a terabyte
+            if (now >= 0) { // otherwise the program has switched off the JVM's counter
+                do { // a long root call may allocate more than fits into one word (1 TB)
                     on = room(ti, ti, 2);
                     if (on) {
                         ti.allocationsTold++;
@@ -400,7 +400,7 @@ public final class JFluid1Allocations {
         ti.guard = false;
     }
 
-    /** Drops records of classes that are gone. Agent's thread only. */
+    /** Drops records of unloaded classes. Called only by the agent's thread. */
     static void purge() {
         Allocated[] in = allocated;
         long known = 0;
@@ -433,8 +433,8 @@ public final class JFluid1Allocations {
     }
 
     /**
-     * Threads that are inside the graph now, also those that are busy with us: {id, number, how often ALLOCATED was told, what they had allocated when they
-     * came}, one after the other.
+     * Returns the threads that are inside root calls, also those in a slow path, as consecutive quadruples: id, number, number of ALLOCATED words
+     * written, bytes allocated before the root call.
      */
     public static long[] allocatedBefore() {
         int count = 0;
@@ -455,7 +455,7 @@ public final class JFluid1Allocations {
         return java.util.Arrays.copyOf(found, count);
     }
 
-    /** Fields of boxes and strings, read as such: their methods may be instrumented. */
+    /** Offsets of fields of boxes and strings. The fields are read directly, since the methods may have probes. */
     static final class Values {
         static final long STRING = U.objectFieldOffset(String.class, "value");
         private static final long INTEGER = U.objectFieldOffset(Integer.class, "value");
@@ -464,7 +464,7 @@ public final class JFluid1Allocations {
         private static final long CHARACTER = U.objectFieldOffset(Character.class, "value");
         private static final int HIGHEST_INTEGER = highestInteger();
 
-        /** -XX:AutoBoxCacheMax may have moved it. */
+        /** Returns the upper bound of cached Integers, which -XX:AutoBoxCacheMax may have changed. */
         private static int highestInteger() {
             int high = 127;
             while (high < Integer.MAX_VALUE && Integer.valueOf(high + 1) == Integer.valueOf(high + 1)) {

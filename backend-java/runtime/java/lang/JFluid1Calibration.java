@@ -10,15 +10,15 @@ import static java.lang.JFluid1Waits.*;
 
 import jdk.internal.misc.Unsafe;
 
-/** What a probe costs (report, section 5.3), measured where it runs. */
+/** Measures the cost of a probe in the target JVM (report, section 5.3). */
 public final class JFluid1Calibration {
     private JFluid1Calibration() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /**
-     * Measures what an execution costs: t_I, which falls into its time, and the rest. As {@link #calibrate}, and before
-     * {@link JFluid1Session#open}.
+     * Measures the probe cost of a region's execution: t_I, which is inside its measured time, and the rest. Like {@link #calibrate}; called
+     * before {@link JFluid1Session#open}.
      *
      * @return {inner, outer} in ticks an execution, scaled by 1000
      */
@@ -32,7 +32,7 @@ public final class JFluid1Calibration {
         double bare = Double.MAX_VALUE;
         try {
             long until = System.nanoTime() + budgetNanos;
-            open = true; // no probe is in yet
+            open = true; // no method has probes yet
             for (int round = 0; round < 400 || System.nanoTime() < until; round++) {
                 ti.next = scratch;
                 ti.limit = scratch + bytes;
@@ -46,7 +46,7 @@ public final class JFluid1Calibration {
                 Blocks.bare(block);
                 long t3 = ticks();
                 if (ti.next != scratch + block * EVENT_BYTES) {
-                    continue; // as in calibrate
+                    continue; // see calibrate
                 }
                 long sum = 0;
                 for (long at = scratch; at < ti.next; at += EVENT_BYTES) {
@@ -67,13 +67,12 @@ public final class JFluid1Calibration {
     }
 
     /**
-     * Measures t_I and t_O with the probes as they run in instrumented methods: compiled, with a call
-     * before and a call after an empty body. Blocks of 200 calls are timed; the least block counts, as
-     * in the report.
+     * Measures t_I and t_O with compiled probes before and after an empty body, as in instrumented methods. Times blocks of 200 calls; the
+     * result is the minimum over all blocks, as in the report.
      *
-     * @param budgetNanos how long to keep trying for a smaller block
-     * @return {inner, outer, spread of inner, of outer, a reading of the clock} in ticks per call, scaled by 1000; the
-     *     spread is how far above the least three quarters of the blocks lie
+     * @param budgetNanos time limit, ns
+     * @return {inner, outer, spread of inner, spread of outer, cost of a clock read} in ticks per call, scaled by 1000. A spread is the third
+     *     quartile of the blocks minus their minimum.
      */
     public static long[] calibrate(long budgetNanos) {
         int block = 200;
@@ -125,7 +124,7 @@ public final class JFluid1Calibration {
                 inner = Math.min(inner, (double) sum / block);
                 total = Math.min(total, (double) (t1 - t0) / block);
                 bare = Math.min(bare, (double) (t3 - t2) / block);
-                // The last ones, which are compiled. Their own: what one block was slow in, another may have been, too.
+                // Only the last blocks are kept: these ran compiled.
                 int at = samples++ % SAMPLES;
                 inners[at] = (double) sum / block;
                 outers[at] = (double) (t1 - t0) / block - bare - inners[at];
@@ -144,7 +143,7 @@ public final class JFluid1Calibration {
             Math.round(Math.abs(thirdQuartile(outers, n) - outer) * 1000), Math.round(reading * 1000)};
     }
 
-    /** Of the first n, which it sorts, by insertion: what an application might override is not asked. */
+    /** Returns the third quartile of the first n values, which it sorts. Insertion sort: calls no method that an application might override. */
     private static double thirdQuartile(double[] values, int n) {
         for (int i = 1; i < n; i++) {
             double value = values[i];
@@ -157,10 +156,10 @@ public final class JFluid1Calibration {
         return n == 0 ? 0 : values[(3 * n) / 4];
     }
 
-    /** Blocks that the spread is taken of. */
+    /** Number of blocks for the spread. */
     private static final int SAMPLES = 256;
 
-    /** What is measured: calls of bodies that do next to nothing, with probes and without. */
+    /** Measured code: calls of nearly empty bodies with and without probes. */
     private static final class Blocks {
         static int sink;
         static long read;
@@ -171,7 +170,7 @@ public final class JFluid1Calibration {
             }
         }
 
-        /** As where waits are told. */
+        /** Calls as in a session that records waits. */
         static void announced(int n) {
             for (int i = 0; i < n; i++) {
                 calling(1);
@@ -179,7 +178,7 @@ public final class JFluid1Calibration {
             }
         }
 
-        /** As where call sites are told, and perhaps waits. */
+        /** Calls as in a session that records call sites, with or without waits. */
         static void sited(int n, boolean waits) {
             for (int i = 0; i < n; i++) {
                 if (waits) {

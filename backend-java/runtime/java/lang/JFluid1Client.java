@@ -8,62 +8,62 @@ import static java.lang.JFluid1Threads.*;
 
 import jdk.internal.misc.Unsafe;
 
-/** The client as threads of the target see it: its signs of life, and how long they wait for it. */
+/** The client as seen by threads of the target: its heartbeat, and the limits of waits for it. */
 public final class JFluid1Client {
     private JFluid1Client() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /**
-     * No thread of the target waits longer than this for a client that shows no sign of life; then none does until it shows one, and
-     * what cannot be recorded meanwhile is a gap.
+     * Timeout of a wait for a client without a heartbeat. After it no thread waits until the heartbeat continues; events
+     * that cannot be recorded in that time are counted as gaps.
      */
     public static final long SILENT_CLIENT_TIMEOUT_NANOS = 250_000_000L;
-    /** Unless it wants a processor and gets none: then no longer than this. */
-    public static final long STARVING_NANOS = 2_000_000_000L;
-    /** So long after the last beat of its heart, by the clock, the agent is asked to look at it; then again and again. */
+    /** Timeout of a wait for a client that is runnable but gets no processor. */
+    public static final long STARVING_CLIENT_TIMEOUT_NANOS = 2_000_000_000L;
+    /** Age of the last heartbeat from which on the agent is asked to check the client, and interval of further checks. */
     public static final long CHECK_CLIENT_AFTER_NANOS = 50_000_000L;
     private static final long CHECK_CLIENT_INTERVAL_NANOS = 20_000_000L;
-    /** So long before an excuse is over, too. */
-    private static final long RENEWAL_NANOS = 150_000_000L;
+    /** The agent is also asked this long before its last extension ends, see {@link #extendWaits}. */
+    private static final long RENEW_BEFORE_NANOS = 150_000_000L;
     /**
-     * As much of it passes, at most, between two looks of the waiting thread. Where even that thread gets no
-     * processor for longer, the client may be alive and have got none either: schedulers share processors
-     * between sessions first, and one of few threads may wait several times as long as those of another.
+     * Maximum silence counted between two checks by the waiting thread. If the waiting thread itself gets no processor for longer, the
+     * client may be alive and without a processor, too: schedulers share processors between sessions first, and a session with few
+     * threads may wait several times as long as another session.
      */
-    private static final long LOOK_NANOS = 4_500_000L;
-    /** Nor longer than this for one that lives and works on it, whatever it is doing. */
+    private static final long MAX_CHECK_GAP_NANOS = 4_500_000L;
+    /** Timeout of a wait for a client with a heartbeat. */
     public static final long ANSWER_TIMEOUT_NANOS = 1_000_000_000L;
-    /** Pauses between looks: a sixteenth of the wait so far, within these two. */
-    static final long PAUSE_NANOS = 50_000L;
-    private static final long LONGEST_PAUSE_NANOS = 4_000_000L;
-    /** No shorter than this for each thread that waits, within the second. */
-    private static final long PAUSE_AMONG_NANOS = 32_000L;
-    static final long LONGEST_PAUSE_AMONG_NANOS = 32_000_000L;
-    /** The same while the ring is full; see chunkPause(). */
-    static final long PAUSE_A_WAITER_NANOS = 200_000L;
-    static final long UNLUCKY_NANOS = 100_000_000L;
-    /** A pause that ends no later than this counts as a whole, if it was longer than a look may be. */
-    private static final long LATE_NANOS = 500_000L;
-    /** The redefinition that runs may wait for those who wait for it. */
-    static volatile boolean jammed;
+    /** Bounds of the pause between two checks, which is a sixteenth of the wait so far. */
+    static final long MIN_PAUSE_NANOS = 50_000L;
+    private static final long MAX_PAUSE_NANOS = 4_000_000L;
+    /** Minimum pause per waiting thread, and upper bound of that minimum. */
+    private static final long PAUSE_PER_WAITER_NANOS = 32_000L;
+    static final long MAX_SHARED_PAUSE_NANOS = 32_000_000L;
+    /** Pause per waiting thread while the ring is full, and length of a wait after which pauses are shorter; see chunkPause(). */
+    static final long CHUNK_PAUSE_PER_WAITER_NANOS = 200_000L;
+    static final long LONG_WAIT_NANOS = 100_000_000L;
+    /** A pause longer than MAX_CHECK_GAP_NANOS counts as silence entirely if it overruns by no more than this. */
+    private static final long MAX_OVERRUN_NANOS = 500_000L;
+    /** Whether the running redefinition may be waiting for threads that wait for it. */
+    static volatile boolean mayDeadlock;
     private static Runnable waker;
-    private static volatile long excusedUntil;
-    private static volatile boolean doubted;
-    /** When the agent has last answered a doubt. */
+    private static volatile long extendedUntil;
+    private static volatile boolean checkRequested;
+    /** System.nanoTime() of the agent's last check of the client. */
     private static long answeredAt;
-    /** Where its heart stood when it had been waited for in vain. */
+    /** Heartbeat at which the client was found silent. */
     private static volatile int silentBeat;
     private static volatile boolean silent;
-    /** Waits, one after the other, that the client has let pass without a word: see patienceLeft(). */
-    private static volatile int inVain;
-    private static volatile long inVainSince;
+    /** Consecutive waits that have timed out, see halvedTimeout(). */
+    private static volatile int timeouts;
+    private static volatile long timedOutAt;
 
     static void begin(Runnable wake) {
         waker = wake;
-        inVain = 0;
+        timeouts = 0;
         silent = false;
-        excuse(System.nanoTime());
+        extendWaits(System.nanoTime());
     }
 
     static void end() {
@@ -71,48 +71,47 @@ public final class JFluid1Client {
     }
 
     /**
-     * How long to wait for the client. One whose heart stands still for {@link #SILENT_CLIENT_TIMEOUT_NANOS} is waited for
-     * no longer. While a redefinition runs, the agent may be waiting for a lock that the waiting thread
-     * holds (class initialisation, a class loader): the first thread in a load hook whose patience ends says
-     * so for all of them, until that redefinition is over.
+     * The limits of one wait for the client. The wait ends if the heartbeat stops for {@link #SILENT_CLIENT_TIMEOUT_NANOS}. While a
+     * redefinition runs, the agent may be waiting for a lock that the waiting thread holds (class initialisation, a class loader). So the
+     * first timeout of a thread in a load hook ends the waits of all threads in load hooks until that redefinition has ended.
      */
-    static final class Patience {
+    static final class ClientWait {
         private final long since = System.nanoTime();
         private final long longest;
         private final boolean mayHoldLocks;
-        private long lastLook = since;
+        private long lastCheck = since;
         private long lastBeat = since;
         private long silence;
         private long paused;
         private int beat = heartbeat();
 
-        Patience(long longest, boolean mayHoldLocks) {
-            this.longest = patienceLeft(longest);
+        ClientWait(long longest, boolean mayHoldLocks) {
+            this.longest = halvedTimeout(longest);
             this.mayHoldLocks = mayHoldLocks;
         }
 
         /**
-         * Sleeps until the next look: the longer the wait and the more threads wait, the longer. Hundreds that look up
-         * every few microseconds would take the processors from the client they wait for.
+         * Sleeps until the next check. The pause grows with the wait and with the number of waiting threads: hundreds of threads that check
+         * every few microseconds would take the processors from the client.
          */
         void pause() {
-            long usual = Math.max(PAUSE_NANOS, Math.min(lastLook - since >> 4, LONGEST_PAUSE_NANOS));
-            long shared = Math.min(counters[COUNTER_WAITING] * PAUSE_AMONG_NANOS, LONGEST_PAUSE_AMONG_NANOS);
-            // Few are in load hooks, and what they hold is waited for by others.
+            long usual = Math.max(MIN_PAUSE_NANOS, Math.min(lastCheck - since >> 4, MAX_PAUSE_NANOS));
+            long shared = Math.min(counters[COUNTER_WAITING] * PAUSE_PER_WAITER_NANOS, MAX_SHARED_PAUSE_NANOS);
+            // Few threads are in load hooks, and other threads wait for their locks.
             paused = mayHoldLocks ? usual : Math.max(usual, shared);
             park(paused);
         }
 
         boolean isOver() {
-            if (jammed && mayHoldLocks || isSilent()) {
+            if (mayDeadlock && mayHoldLocks || isSilent()) {
                 return true;
             }
             long now = System.nanoTime();
             int seen = heartbeat();
-            silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(paused)) : 0;
+            silence = seen == beat ? silence + Math.min(now - lastCheck, longestGap(paused)) : 0;
             lastBeat = seen == beat ? lastBeat : now;
             beat = seen;
-            lastLook = now;
+            lastCheck = now;
             if (isLost(silence, lastBeat, now)) {
                 isSilentSince(seen);
                 return true;
@@ -120,52 +119,52 @@ public final class JFluid1Client {
             if (now - since <= longest) {
                 return false;
             }
-            jammed |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
-            // A redefinition takes its time; one that takes so long may wait for what this very thread holds.
+            mayDeadlock |= swapping && mayHoldLocks && Thread.currentThread() != swapper;
+            // A redefinition may be slow. One that lasts this long may be waiting for a lock of this thread.
             if (!swapping || now - since >= ANSWER_TIMEOUT_NANOS / 2) {
-                waitedInVain(since, now);
+                timedOut(since, now);
             }
             return true;
         }
     }
 
     /**
-     * A client whose heart beats while the rest of it hangs (its terminal takes nothing more, say) would let each question
-     * take its second. So every wait in vain halves the next, until the client speaks: two seconds in all.
+     * Returns the timeout of the next wait. A client with a heartbeat may hang otherwise, for example because its terminal is blocked; each
+     * question would then wait for ANSWER_TIMEOUT_NANOS. So each timeout halves the next timeout until the client answers: two seconds in total.
      */
-    private static long patienceLeft(long longest) {
-        return longest >> Math.min(inVain, Long.SIZE - 1);
+    private static long halvedTimeout(long longest) {
+        return longest >> Math.min(timeouts, Long.SIZE - 1);
     }
 
-    /** Those who waited at the same time have waited in vain once. */
-    private static void waitedInVain(long since, long now) {
-        if (inVain == 0 || since - inVainSince >= 0) {
-            inVainSince = now;
-            inVain++;
+    /** Counts a timeout. Concurrent waits that time out count once. */
+    private static void timedOut(long since, long now) {
+        if (timeouts == 0 || since - timedOutAt >= 0) {
+            timedOutAt = now;
+            timeouts++;
         }
     }
 
-    /** The client has said something. */
+    /** Called at each message of the client. */
     public static void heard() {
-        if (inVain != 0) {
-            inVain = 0;
+        if (timeouts != 0) {
+            timeouts = 0;
         }
     }
 
-    /** Whether no thread waits for the client, since its heart stands still. */
+    /** Returns whether no thread waits for the client because its heartbeat has stopped. */
     static boolean isSilent() {
         return silent && heartbeat() == silentBeat;
     }
 
-    /** It has been waited for in vain. */
+    /** Marks the client as silent at heartbeat `beat`. */
     static void isSilentSince(int beat) {
         silentBeat = beat;
         silent = true;
     }
 
-    /** As much silence of the client, at most, is one look after a pause. */
-    static long longestLook(long paused) {
-        return Math.max(LOOK_NANOS, paused + LATE_NANOS);
+    /** Returns the maximum silence counted for one check after a pause. */
+    static long longestGap(long paused) {
+        return Math.max(MAX_CHECK_GAP_NANOS, paused + MAX_OVERRUN_NANOS);
     }
 
     static void waiting(int more) {
@@ -177,74 +176,74 @@ public final class JFluid1Client {
     }
 
     /**
-     * A short sleep without JDK code. park() may eat a permit of the application: see repay(). It does
-     * not sleep in a thread that is interrupted, and leaves it so; such a thread gives way, or many of
-     * them would take the processors from those whom they wait for.
+     * Sleeps briefly without JDK code. park() may consume a permit of the application, see repay(). In an interrupted thread park() returns at
+     * once and keeps the interrupt; such a thread yields, so that many of them do not take the processors from the client.
      */
     static void park(long nanos) {
         long before = System.nanoTime();
         U.park(false, nanos);
         if (System.nanoTime() - before < nanos / 2) {
-            Threads.giveWay();
+            Threads.yieldProcessor();
         }
     }
 
     /**
-     * Gives back the permit that pause() may have taken: without it a LockSupport.unpark() that arrived
-     * while we slept would be lost. One permit too many is a spurious wake-up, which park() allows.
+     * Restores the permit that pause() may have consumed: otherwise a LockSupport.unpark() that arrived during the pause would be lost. A
+     * surplus permit is a spurious wake-up, which park() allows.
      */
     static void repay() {
         U.unpark(Carrier.thread());
     }
 
-    /** The client's sign of life; it moves 500 times a second. Constant when there is no session. */
+    /** Returns the client's heartbeat, which the client increments 500 times a second. 0 without a session. */
     private static int heartbeat() {
         return enabled ? U.getIntVolatile(null, ring + RING_HEARTBEAT) : 0;
     }
 
     /**
-     * Whether a client that has been silent for so long is to be waited for no longer. One that wants a processor and gets none is
-     * excused by the agent, who looks at it in time: on an overloaded machine a scheduler that shares processors
-     * between sessions first lets a thread that seldom runs wait for more than a second. One that has died the agent
-     * does not let us wait for: it ends the session itself.
+     * Returns whether waits for a silent client end. The agent checks the client in time and extends the wait for a client that is runnable
+     * but gets no processor: on an overloaded machine a scheduler that shares processors between sessions first may delay a rarely running
+     * thread for more than a second. If the client has died, the agent ends the session.
      *
-     * @param silence of it, by looks of the waiting thread
-     * @param lastBeat when its heart was last seen to move, or the wait began: a System.nanoTime()
-     * @param now a System.nanoTime()
+     * @param silence of the client, as counted by checks of the waiting thread, ns
+     * @param lastBeat System.nanoTime() of the last change of the heartbeat, or of the start of the wait
+     * @param now System.nanoTime()
      */
     static boolean isLost(long silence, long lastBeat, long now) {
         if (now - lastBeat < CHECK_CLIENT_AFTER_NANOS) {
             return false;
         }
-        if (doubted) {
-            // The agent is busy: a redefinition or a thousand class files may take its time.
-            return silence > STARVING_NANOS;
+        if (checkRequested) {
+            // The agent has not checked yet: it may be busy with a redefinition or many class files.
+            return silence > STARVING_CLIENT_TIMEOUT_NANOS;
         }
-        if (silence > SILENT_CLIENT_TIMEOUT_NANOS && excusedUntil - now < 0) {
+        if (silence > SILENT_CLIENT_TIMEOUT_NANOS && extendedUntil - now < 0) {
             return true;
         }
-        if (excusedUntil - now < RENEWAL_NANOS && now - answeredAt > CHECK_CLIENT_INTERVAL_NANOS) {
-            doubted = true;
+        if (extendedUntil - now < RENEW_BEFORE_NANOS && now - answeredAt > CHECK_CLIENT_INTERVAL_NANOS) {
+            checkRequested = true;
             wakeAgent();
         }
         return false;
     }
 
-    /** Whether a thread wonders about the client's silence since the last {@link #excuse}. */
-    public static boolean isDoubted() {
-        return doubted;
+    /** Returns whether a thread has asked for a check of the client since the last {@link #extendWaits}. */
+    public static boolean isCheckRequested() {
+        return checkRequested;
     }
 
     /**
-     * @param until a System.nanoTime(): the client is waited for until then, however silent it is
+     * Extends waits for a silent client.
+     *
+     * @param until System.nanoTime() until which a wait does not end because of silence
      */
-    public static void excuse(long until) {
+    public static void extendWaits(long until) {
         answeredAt = System.nanoTime();
-        excusedUntil = until;
-        doubted = false;
+        extendedUntil = until;
+        checkRequested = false;
     }
 
-    /** The selector that is woken has monitors, and the caller may be about to write through its carrier. */
+    /** Wakes the agent's selector. Pins the thread, since the selector has monitors and the caller may be about to write to the chunk of its carrier. */
     static void wakeAgent() {
         Runnable w = waker;
         if (w == null) {
@@ -261,7 +260,7 @@ public final class JFluid1Client {
     }
 
     /**
-     * The client will not come back: stops recording. On the agent's thread, which then gives the classes their code.
+     * Stops recording because the client has stopped or is silent. Called by the agent's thread, which then restores the classes.
      *
      * @param why ENDED_STOPPED or ENDED_SILENT
      */

@@ -3,23 +3,23 @@ package java.lang;
 import static java.lang.JFluid1Session.*;
 import static java.lang.JFluid1Threads.*;
 
-/** What a profiler of the user's works with (--profiler): each thread's tree of calling contexts, and when it is handed over. */
+/** Calling context trees of threads for a user's profiler (--profiler), and the reports to it. */
 public final class JFluid1Contexts {
     private JFluid1Contexts() {}
 
-    /** Bytecodes until a thread reports that could not do so for want of stack. */
+    /** Bytecodes until the next attempt of a report that failed because the stack was full. */
     private static final long REPORT_AGAIN = 1 << 20;
-    /** Null but for a session with a profiler of the user's. */
+    /** Null unless the session has a user's profiler. */
     static volatile Reporter reporter;
 
-    /** A calling context of one thread, for a profiler of the user's (jfluid.api.CallingContext). */
+    /** A calling context of one thread, for a user's profiler (jfluid.api.CallingContext). */
     public static final class Context {
         public final int id;
-        /** Null for the thread's tree as a whole. */
+        /** Null for the root node of the thread's tree. */
         public final Context caller;
         public long calls;
         public long executed;
-        /** Latest first. */
+        /** Callees, newest first. */
         public Context callees;
         public Context next;
 
@@ -28,7 +28,7 @@ public final class JFluid1Contexts {
             this.caller = caller;
         }
 
-        /** That of a call from here. */
+        /** Returns the context of a callee, which it adds if necessary. */
         Context callee(int id) {
             for (Context c = callees; c != null; c = c.next) {
                 if (c.id == id) {
@@ -41,7 +41,7 @@ public final class JFluid1Contexts {
             return c;
         }
 
-        /** The nearest of this method, itself or further out; null if there is none. */
+        /** Returns the innermost context of the method among this context and its callers; null if there is none. */
         Context nearest(int id) {
             Context c = this;
             while (c.caller != null && c.id != id) {
@@ -51,7 +51,7 @@ public final class JFluid1Contexts {
         }
     }
 
-    /** A profiler of the user's. Both return after how many bytecodes the thread reports next. */
+    /** A user's profiler. Both methods return the number of bytecodes until the thread's next report. */
     public abstract static class Reporter {
         public abstract int register(Thread thread, Context root);
 
@@ -64,12 +64,12 @@ public final class JFluid1Contexts {
             callee.calls++;
             ti.context = callee;
         } catch (OutOfMemoryError full) {
-            ti.context = null; // the profiler has no more of this thread
+            ti.context = null; // the profiler gets no more reports of this thread
             gap();
         }
     }
 
-    /** What a frame that ended without an exit leaves open ends with the nearest exit outside of it. */
+    /** Leaves the context of a method. Also closes contexts of callees without an exit event. */
     static void leaveContext(ThreadInfo ti, int executed, int id) {
         Context here = ti.context.nearest(id);
         if (here == null) {
@@ -84,13 +84,13 @@ public final class JFluid1Contexts {
     }
 
     /**
-     * Hands the thread to the profiler, outside of the graph meanwhile. What that does may take as long as it likes: the
-     * session may be over when it returns, and another one on.
+     * Calls the profiler for the thread, which is outside during that call. User code may be arbitrarily slow: when it returns, the session
+     * may have ended and another session may have begun.
      */
     static void report(ThreadInfo ti, Context current) {
         Reporter to = reporter;
         if (to == null) {
-            ti.context = ti.contexts = null; // it has failed, and nobody reads the tree
+            ti.context = ti.contexts = null; // the profiler has failed, so the tree is not needed
             return;
         }
         ThreadInfo[] session = table;
@@ -98,11 +98,11 @@ public final class JFluid1Contexts {
         boolean virtualActive = ti.virtualActive;
         ti.active = ti.virtualActive = false;
         ti.guard = true;
-        ti.due = REPORT_AGAIN; // unless it says otherwise
+        ti.due = REPORT_AGAIN; // unless the profiler returns another number
         try {
             ti.due = to.report(ti.contexts, current);
         } catch (Throwable t) {
-            passOn(t); // there was no room on the stack to catch it nearer
+            passOn(t); // the stack was too full for the inner handler
         } finally {
             ti.guard = false;
             if (table == session && enabled) {
@@ -112,7 +112,7 @@ public final class JFluid1Contexts {
         }
     }
 
-    /** A thread's first call of a root. With the guard on. */
+    /** Registers a thread at its first root call. The guard is set. */
     static void register(Reporter to, ThreadInfo ti) {
         ti.contexts = new Context(0, null);
         ti.due = to.register(Thread.currentThread(), ti.contexts);
@@ -123,7 +123,7 @@ public final class JFluid1Contexts {
         reporter = to;
     }
 
-    /** Of no effect if another one's turn has come. */
+    /** Stops reports to a profiler. No effect if another profiler has replaced it. */
     public static void stopReporting(Reporter to) {
         if (reporter == to) {
             reporter = null;

@@ -1,6 +1,6 @@
 package java.lang;
 
-/** A thread of ours. What it calls is nobody's doing, and in no profile. */
+/** A thread of jfluid. Its calls are in no profile. */
 public abstract class JFluid1Guest extends Thread {
     protected JFluid1Guest(String name) {
         super(null, null, name, 0, false);

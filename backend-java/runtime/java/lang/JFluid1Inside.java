@@ -8,17 +8,17 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import jdk.internal.misc.Unsafe;
 
-/** Threads that are inside a root, for a sampler beside them: which they are, and what they are doing. No thread waits for it. */
+/** Threads inside root calls, their stacks and states, for the agent's sampler. No application thread waits for the sampler. */
 public final class JFluid1Inside {
     private JFluid1Inside() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Threads that have entered a root and that the sampler has not taken over, newest first; empty where none samples. */
+    /** List of threads that have entered a root and are not yet known to the sampler, newest first. Empty without a sampler. */
     private static final Object[] comers = new Object[1];
     private static volatile boolean samples;
 
-    /** Of a platform thread, or a virtual one that is mounted (JDK 19 and later): a handshake that stops no other thread. */
+    /** Thread.getStackTrace0 of a platform thread or mounted virtual thread (JDK 19 and later): a handshake with that thread only. */
     private static final MethodHandle OF_ONE = ofThread("getStackTrace0", Object.class);
     private static final MethodHandle STATE = state();
 
@@ -31,9 +31,9 @@ public final class JFluid1Inside {
         }
     }
 
-    /** Not before there is one: their class starts threads of its own when it is initialised. */
+    /** Initialised at the first virtual thread: initialising VirtualThread starts threads of the JDK. */
     private static final class Virtual {
-        /** Of one that is not mounted; null where it is, or is between two states. */
+        /** Returns the stack of an unmounted virtual thread; null if the thread is mounted or changes its state. */
         static final MethodHandle STACK = stackOfVirtual();
 
         private static MethodHandle stackOfVirtual() {
@@ -49,7 +49,7 @@ public final class JFluid1Inside {
         }
     }
 
-    /** Not getState(), which a subclass may override; a virtual thread has its own. */
+    /** Returns a handle of Thread's own state method: a subclass may override getState(). */
     private static MethodHandle state() {
         try {
             return MethodHandles.lookup().findVirtual(
@@ -59,12 +59,12 @@ public final class JFluid1Inside {
         }
     }
 
-    /** Whether the stack of one thread can be had without a safepoint. */
+    /** Returns whether the JVM can dump the stack of one thread without a safepoint. */
     public static boolean stopsOnlyOne() {
         return OF_ONE != null;
     }
 
-    /** From now on {@link #takeComers} tells of threads that enter a root for the first time. */
+    /** Makes {@link #takeComers} return threads that enter a root for the first time. */
     public static void begin() {
         comers[0] = null;
         samples = true;
@@ -84,28 +84,28 @@ public final class JFluid1Inside {
         } while (!U.compareAndSetReference(comers, OBJECTS_AT, ti.comer, ti));
     }
 
-    /** Threads since the last call, linked by {@link ThreadInfo#comer}, newest first. */
+    /** Returns the new threads since the last call, linked by {@link ThreadInfo#comer}, newest first. */
     public static ThreadInfo takeComers() {
         return (ThreadInfo) U.getAndSetReference(comers, OBJECTS_AT, null);
     }
 
-    /** The thread, if it lives. */
+    /** Returns the thread, or null if it has ended. */
     public static Thread thread(ThreadInfo ti) {
         Thread t = ti.thread.get();
         return t == null || !t.isAlive() ? null : t;
     }
 
-    /** Whether it is inside a root now. Read without a fence: a sampler that is a little late is no harm. */
+    /** Returns whether the thread is inside a root call. Read without a fence; the result may be slightly stale. */
     public static boolean isInside(ThreadInfo ti) {
         return ti.active || ti.virtualActive || ti.untimed > 0;
     }
 
-    /** Which of its calls of roots it is in, or was last: another number than that of its call before, or of the thread before. */
+    /** Returns a number that identifies the thread's current or last root call. It differs between consecutive root calls and threads. */
     public static int call(ThreadInfo ti) {
         return ti.number << 8 ^ (int) ti.rootCalls;
     }
 
-    /** The next thread of a chain of {@link #takeComers}, which is undone. */
+    /** Returns the next thread of a list of {@link #takeComers} and unlinks it. */
     public static ThreadInfo next(ThreadInfo ti) {
         ThreadInfo next = ti.comer;
         ti.comer = null;
@@ -113,8 +113,8 @@ public final class JFluid1Inside {
     }
 
     /**
-     * The stack of one thread, its innermost frame first; null where it cannot be had now. Stops that thread alone, only where
-     * {@link #stopsOnlyOne}.
+     * Returns the stack of one thread, innermost frame first; null if it is unavailable now. Stops only that thread if
+     * {@link #stopsOnlyOne} returns true, otherwise all threads.
      */
     public static StackTraceElement[] stack(Thread t) {
         try {
@@ -128,7 +128,7 @@ public final class JFluid1Inside {
         }
     }
 
-    /** As Thread.State has it. */
+    /** Returns the state of a thread as an ordinal of Thread.State. */
     public static int state(Thread t) {
         try {
             return STATE == null ? 0 : ((Thread.State) STATE.invokeExact(t)).ordinal();

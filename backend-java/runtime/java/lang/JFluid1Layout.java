@@ -1,8 +1,8 @@
 package java.lang;
 
 /**
- * The constants that client and target share, drawn in src/events/ring-layout.ts, event-layout.ts and wait-ids.ts; a
- * test compares them. The compiler puts each of them where it is used: at run time nobody needs this class.
+ * Constants shared by client and target. They are documented in src/events/ring-layout.ts, event-layout.ts and wait-ids.ts; a test
+ * compares them. The compiler inlines these constants, so this class is not loaded at run time.
  */
 public final class JFluid1Layout {
     private JFluid1Layout() {}

@@ -2,7 +2,7 @@ package java.lang;
 
 import jdk.internal.misc.Unsafe;
 
-/** Memory as Unsafe sees it: where arrays have their elements, and the way to memory outside of the heap. */
+/** Array base offsets, and copies between the heap and native memory. */
 public final class JFluid1Memory {
     private JFluid1Memory() {}
 
@@ -16,7 +16,7 @@ public final class JFluid1Memory {
     private static final long LOADER_NAME = U.objectFieldOffset(ClassLoader.class, "name");
     private static final long BUFFER_ADDRESS = U.objectFieldOffset(java.nio.Buffer.class, "address");
 
-    /** These constants are int up to JDK 24 and long from 25 on: one class file must do for both. */
+    /** Reads a constant of Unsafe by reflection: it is an int up to JDK 24 and a long from 25 on, and the class file must work with both. */
     static long base(String constant) {
         try {
             return ((Number) Unsafe.class.getField(constant).get(null)).longValue();
@@ -25,17 +25,17 @@ public final class JFluid1Memory {
         }
     }
 
-    /** The name a class loader was given, or null, without calling the loader. */
+    /** Returns the name of a class loader, or null, without calling the loader. */
     public static String nameOf(ClassLoader loader) {
         return (String) U.getReference(loader, LOADER_NAME);
     }
 
-    /** To memory outside of the heap. */
+    /** Copies an array to native memory. */
     public static void copyOut(byte[] from, long to) {
         U.copyMemory(from, BYTES_AT, null, to, from.length);
     }
 
-    /** The other way round. */
+    /** Copies native memory to an array. */
     public static void copyIn(long from, byte[] to) {
         U.copyMemory(null, from, to, BYTES_AT, to.length);
     }

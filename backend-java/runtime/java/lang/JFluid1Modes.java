@@ -3,29 +3,29 @@ package java.lang;
 import static java.lang.JFluid1Threads.*;
 
 /**
- * Which methods below the roots tell that they run. It is switched without a redefinition: each call of a root goes by what was so
- * when it began, but for methods that are switched off, which tell nothing from then on.
+ * Modes of the methods below the roots: off, counted, timed. Modes change without a redefinition. A root call uses the modes of its
+ * begin, except that a method that is switched off stops recording at once.
  */
 public final class JFluid1Modes {
     private JFluid1Modes() {}
 
     public static final byte OFF = 0;
-    /** Calls are counted, by thread and without a time. */
+    /** Calls are counted per thread, without times. */
     public static final byte COUNT = 1;
     public static final byte TIME = 2;
-    /** Switched off since it was timed: what was entered before still tells that it ends. */
+    /** Switched off while timed: calls that have begun still write their exit event. */
     static final byte ENDING = 3;
     static final byte[] NONE = {};
     static final int[] NO_COUNTS = {};
 
-    /** By method id; what is beyond is off. */
+    /** Modes by method id. Ids beyond the end are off. */
     private static volatile byte[] modes = NONE;
-    /** The lowest id of which calls are counted; above all ids where none are. */
+    /** Lowest id of a counted method; above all ids if no method is counted. */
     private static int firstCounted = Integer.MAX_VALUE;
-    /** All that threads may still go by. */
+    /** All arrays of modes that threads may still use. */
     private static byte[][] published = {};
     private static final byte[][] NOTHING = published;
-    /** Of threads that have ended, by method id. */
+    /** Counted calls of threads that have ended, by method id. */
     private static long[] ended = {};
     private static final long[] NO_SUMS = ended;
 
@@ -33,7 +33,7 @@ public final class JFluid1Modes {
         end();
     }
 
-    /** Between sessions all is off. */
+    /** Switches off all methods at the end of a session. */
     static void end() {
         modes = NONE;
         firstCounted = Integer.MAX_VALUE;
@@ -41,7 +41,7 @@ public final class JFluid1Modes {
         ended = NO_SUMS;
     }
 
-    /** From the next call of a root on; what is off here is off at once. Agent's thread only. */
+    /** Sets modes from the next root call on; switching off takes effect at once. Called only by the agent's thread. */
     public static void set(byte[] wanted) {
         byte[][] before = published;
         byte[][] after = new byte[before.length + 1][];
@@ -59,13 +59,13 @@ public final class JFluid1Modes {
         while (first < wanted.length && wanted[first] != COUNT) {
             first++;
         }
-        // What was counted before is of other methods.
+        // Earlier counts belong to other methods.
         firstCounted = first == wanted.length ? Integer.MAX_VALUE : first;
         ended = NO_SUMS;
         modes = wanted;
     }
 
-    /** A thread enters a root from outside. */
+    /** Copies the modes to the thread at the begin of an outermost root call. */
     static void latch(ThreadInfo ti) {
         byte[] now = modes;
         ti.switchedOpen = 0;
@@ -73,7 +73,7 @@ public final class JFluid1Modes {
             return;
         }
         int first = firstCounted;
-        ti.firstCounted = first; // before the modes: a probe that counts finds room
+        ti.firstCounted = first; // before the modes, so that a counting probe finds an array of sufficient length
         ti.counts = first < now.length ? new int[now.length - first] : NO_COUNTS;
         ti.modes = now;
     }
@@ -86,7 +86,7 @@ public final class JFluid1Modes {
         }
     }
 
-    /** Whether the end of a method is told: of one that is timed, or was when it was entered. */
+    /** Returns whether a method writes its exit event: it is timed, or was timed at its entry. */
     static boolean tellsEnd(ThreadInfo ti, int id) {
         byte mode = of(ti, id);
         return mode == TIME || mode == ENDING && ti.switchedOpen > 0;
@@ -97,7 +97,7 @@ public final class JFluid1Modes {
         return id < known.length ? known[id] : OFF;
     }
 
-    /** The thread has ended. Agent's thread only. */
+    /** Adds the counts of a thread that has ended. Called only by the agent's thread. */
     static void forget(ThreadInfo ti) {
         long[] sums = ended;
         if (ti.counts.length > 0 && ti.modes == modes) {
@@ -107,7 +107,7 @@ public final class JFluid1Modes {
             add(sums, ti);
             ended = sums;
         }
-        ti.counts = NO_COUNTS; // it may be looked at once more
+        ti.counts = NO_COUNTS; // the record may be visited again
     }
 
     private static void add(long[] sums, ThreadInfo ti) {
@@ -118,7 +118,7 @@ public final class JFluid1Modes {
         }
     }
 
-    /** Calls that were counted since modes were set, by method id. Read while threads count. Agent's thread only. */
+    /** Returns the calls counted since modes were set, by method id; threads may count concurrently. Called only by the agent's thread. */
     public static long[] counts() {
         byte[] now = modes;
         long[] sums = java.util.Arrays.copyOf(ended, now.length);

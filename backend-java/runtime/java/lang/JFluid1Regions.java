@@ -9,20 +9,20 @@ import static java.lang.JFluid1Threads.*;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** The gross time of regions, where the probes could not tell it (regionEnter to regionExit of {@link JFluid1}). */
+/** Slow paths of the region probes (regionEnter to regionExit of {@link JFluid1}). */
 public final class JFluid1Regions {
     private JFluid1Regions() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Executions after which a thread keeps its chunk, if not too many do. */
+    /** Number of executions after which a thread keeps its chunk, unless too many threads keep one. */
     private static final int KEEPS_AFTER = 32;
-    /** Which session times regions, by its number among those of this JVM; 0 if the present one does not. */
+    /** Number of the current session if it times regions; otherwise 0. */
     static int regionSession;
     private static int regionSessions;
     static long regionsSince;
 
-    /** Where the hot path could not tell: no chunk, a full one, or a very long execution. */
+    /** Writes an execution if the hot path could not: no chunk, a full chunk, or a very long execution. */
     @ReservedStackAccess
     static void regionTold(ThreadInfo known, long since, long took, int id) {
         if (regionSession == 0 || !open || since - regionsSince < 0) {
@@ -32,7 +32,7 @@ public final class JFluid1Regions {
         try {
             Thread t = Carrier.thread();
             if (isOurs(t)) {
-                return; // as in enterGraph
+                return; // a jfluid thread, see enterGraph
             }
             virtualSeen |= t != Thread.currentThread();
             if (w == null) {
@@ -49,7 +49,7 @@ public final class JFluid1Regions {
             }
             boolean told = room(w, w, 4);
             if (told) {
-                long ticks = Math.max(0, took); // clocks of processors may differ a little
+                long ticks = Math.max(0, took); // negative if the clocks of two processors differ
                 long epoch = ticks >>> TICK_BITS;
                 if (epoch != 0) {
                     put(w, CONTROL_EPOCH | epoch);
@@ -71,8 +71,8 @@ public final class JFluid1Regions {
     }
 
     /**
-     * A thread that comes often keeps its chunk, which saves it two atomic operations each time. Half of the chunks are
-     * for those that come seldom, or are one too many: their chunks can be taken back.
+     * Keeps or releases the writer's chunk. A thread with frequent executions keeps its chunk, which saves two atomic operations per execution.
+     * At most half of the chunks are kept; the agent can reclaim the others.
      */
     private static void keepOrRest(ThreadInfo w, boolean kept, boolean told) {
         if (kept) {
@@ -91,9 +91,9 @@ public final class JFluid1Regions {
     }
 
     /**
-     * This session times regions. After begin(), and before the code that has the probes.
+     * Starts timing regions. Called after begin() and before the probes are installed.
      *
-     * @return its number, which the probes carry: what is left of an earlier session's code is not listened to
+     * @return number of the session. The probes contain it, so that probes of earlier sessions are ignored.
      */
     public static int timeRegions() {
         regionsSince = ticks();

@@ -12,24 +12,24 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** What threads of the program ask of the agent, and wait for: above all, that the callees of a method get probes. */
+/** Requests of application threads to the agent, and the waits for its answers: mostly to instrument the callees of a method. */
 public final class JFluid1Requests {
     private JFluid1Requests() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** [0] requests for the agent, newest first. [1] threads it has not been told of. */
+    /** [0] requests for the agent, newest first. [1] threads not yet reported to the agent. */
     static final Object[] mailbox = new Object[2];
 
-    /** Something an application thread asks of the agent. */
+    /** A request of an application thread to the agent. */
     public static final class Request {
         public static final int FIRST_INVOCATION = 0;
         public static final int REFLECTION = 1;
         public static final int CLASS_LOADING = 2;
         public static final int HIDDEN_CLASS = 3;
-        /** No thread waits for an answer: {@code value} is 1 where the class has lost its probes. */
+        /** Without an answer; {@code value} is 1 if the class has lost its probes. */
         public static final int CHANGED_CLASS = 4;
-        /** Nobody waits for an answer: {@code value} is the id of waiting for what `subject`, a Waited, names. */
+        /** Without an answer; {@code value} is the wait id of `subject`, a Waited. */
         public static final int WAITED_CLASS = 5;
 
         public final int kind;
@@ -38,7 +38,7 @@ public final class JFluid1Requests {
         public final Object extra;
         public Request next;
         public volatile boolean done;
-        /** A thread has gone on without an answer: threads that come later do so at once. */
+        /** Whether a thread has stopped waiting for the answer. Later threads then do not wait. */
         public volatile boolean abandoned;
         public volatile byte[] answer;
 
@@ -49,18 +49,18 @@ public final class JFluid1Requests {
             this.extra = extra;
         }
 
-        /** No other thread has to wait for the answer. */
+        /** Returns whether threads need not wait for the answer. */
         boolean isOver() {
             return done || abandoned;
         }
     }
 
-    /** Between sessions nobody asks. */
+    /** Drops all requests at the end of a session. */
     static void forget() {
         mailbox[0] = mailbox[1] = null;
     }
 
-    /** First call of a method whose callees may not be instrumented yet (scheme B, step 3). */
+    /** Handles the first call of a method whose callees may not be instrumented yet (scheme B, step 3). */
     @DontInline
     static boolean firstInvocation(ThreadInfo ti, int id) {
         needsRoom();
@@ -86,33 +86,32 @@ public final class JFluid1Requests {
     }
 
     /**
-     * Waits until the callees of a method are instrumented: the thread that finds it NEW asks, others
-     * find it PENDING and wait as well, or they would enter callees that are not swapped yet. The time
-     * is written as ADJUST and charged to nobody.
+     * Waits until the callees of a method are instrumented. The thread that finds the method NEW sends the request; threads that find it PENDING
+     * wait as well, so that they do not enter callees without probes. The wait is written as ADJUST and charged to no method.
      *
-     * @param w  the writer of the calling thread: itself, or its carrier
+     * @param w  writer of the calling thread: the thread itself or its carrier
      * @param ti the calling thread
-     * @return false if the session is over
+     * @return false if the session has ended
      */
     static boolean awaitReady(ThreadInfo w, ThreadInfo ti, int id) {
         long t0 = ticks();
         long at = BYTES_AT + id;
         if (U.getByteVolatile(state, at) == NEW) {
-            // Made before the state says so: with no memory for it, another thread must be free to ask.
+            // Allocated before the state changes: if the allocation fails, another thread must be able to send the request.
             Request request = new Request(Request.FIRST_INVOCATION, id, null, null);
             if (U.compareAndSetByte(state, at, NEW, PENDING)) {
                 post(request);
             }
         }
-        Patience patience = new Patience(ANSWER_TIMEOUT_NANOS, false);
+        ClientWait wait = new ClientWait(ANSWER_TIMEOUT_NANOS, false);
         waiting(1);
         try {
             while (enabled && U.getByteVolatile(state, at) < READY) {
-                if (patience.isOver()) {
+                if (wait.isOver()) {
                     state[id] = LATE;
                     gap();
                 } else {
-                    patience.pause();
+                    wait.pause();
                 }
             }
         } finally {
@@ -130,16 +129,16 @@ public final class JFluid1Requests {
     }
 
     /**
-     * Waits until the agent has answered, at most {@link JFluid1Client#ANSWER_TIMEOUT_NANOS}, or while a redefinition runs
-     * {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS}. Several threads may wait for one answer: when the first of them gives up, all do.
+     * Waits for the answer. The timeout is {@link JFluid1Client#ANSWER_TIMEOUT_NANOS}, or {@link JFluid1Client#SILENT_CLIENT_TIMEOUT_NANOS} while
+     * a redefinition runs. If several threads wait for one answer, the first timeout ends the waits of all of them.
      */
     public static boolean await(Request request) {
-        // Whoever asks here may hold a lock of class loading that a running redefinition waits for.
-        Patience patience = new Patience(swapping ? SILENT_CLIENT_TIMEOUT_NANOS : ANSWER_TIMEOUT_NANOS, true);
+        // The calling thread may hold a class loading lock that a running redefinition waits for.
+        ClientWait wait = new ClientWait(swapping ? SILENT_CLIENT_TIMEOUT_NANOS : ANSWER_TIMEOUT_NANOS, true);
         waiting(1);
         try {
-            while (enabled && !request.isOver() && !patience.isOver()) {
-                patience.pause();
+            while (enabled && !request.isOver() && !wait.isOver()) {
+                wait.pause();
             }
         } finally {
             waiting(-1);
@@ -162,7 +161,7 @@ public final class JFluid1Requests {
         wakeAgent();
     }
 
-    /** Lets an agent class ask in the name of an application thread, as post() does for the probes. */
+    /** Sends a request of an agent class that runs on an application thread. */
     public static void ask(Request request) {
         post(request);
     }

@@ -273,7 +273,7 @@ public final class JFluid1Ring {
         waiting(1);
         starving(1);
         long since = System.nanoTime();
-        long lastLook = since;
+        long lastCheck = since;
         long lastBeat = since;
         long silence = 0;
         int beat = U.getIntVolatile(null, ring + RING_HEARTBEAT);
@@ -282,15 +282,15 @@ public final class JFluid1Ring {
             // Short-lived threads release chunks faster than a busy client makes the agent collect them.
             reclaim();
             while (enabled && !claimed) {
-                long nanos = chunkPause(lastLook - since);
+                long nanos = chunkPause(lastCheck - since);
                 park(nanos);
                 claimed = claim(w);
                 long now = System.nanoTime();
                 int seen = U.getIntVolatile(null, ring + RING_HEARTBEAT);
-                silence = seen == beat ? silence + Math.min(now - lastLook, longestLook(nanos)) : 0;
+                silence = seen == beat ? silence + Math.min(now - lastCheck, longestGap(nanos)) : 0;
                 lastBeat = seen == beat ? lastBeat : now;
                 beat = seen;
-                lastLook = now;
+                lastCheck = now;
                 if (!claimed && isLost(silence, lastBeat, now)) {
                     isSilentSince(seen);
                 }
@@ -312,12 +312,13 @@ public final class JFluid1Ring {
 
     /**
      * Returns the time to sleep before the next search for a chunk, ns. All waiting threads together search once per
-     * {@link JFluid1Client#PAUSE_A_WAITER_NANOS}, so that dozens of waiting threads do not take the processors from the client. Reading a full
+     * {@link JFluid1Client#CHUNK_PAUSE_PER_WAITER_NANOS}, so that dozens of waiting threads do not take the processors from the client. Reading a full
      * ring takes the client about as long as the longest of these pauses. A thread that has waited for long searches more often.
      */
     private static long chunkPause(long waited) {
-        long all = Math.min(Math.max(1, counters[COUNTER_STARVING]) * PAUSE_A_WAITER_NANOS, LONGEST_PAUSE_AMONG_NANOS);
-        return waited > UNLUCKY_NANOS ? Math.max(PAUSE_NANOS, all >> 2) : all;
+        long all = Math.min(
+                Math.max(1, counters[COUNTER_STARVING]) * CHUNK_PAUSE_PER_WAITER_NANOS, MAX_SHARED_PAUSE_NANOS);
+        return waited > LONG_WAIT_NANOS ? Math.max(MIN_PAUSE_NANOS, all >> 2) : all;
     }
 
     /** Returns whether the client has a chunk to read. It will return that chunk soon. */

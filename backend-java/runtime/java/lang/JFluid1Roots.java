@@ -12,13 +12,13 @@ import static java.lang.JFluid1Threads.*;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** The graph of a thread: how a root opens it, how it ends, and how its clock stands still meanwhile. */
+/** Begin and end of outermost root calls, and suspension of a thread's clock. */
 public final class JFluid1Roots {
     private JFluid1Roots() {}
 
-    /** Of so many calls of roots one is timed, at random; the others are only counted. Scheme adaptive only. */
+    /** One in this many root calls is timed, chosen at random; the others are only counted. 1 except with scheme adaptive. */
     private static int oneOf = 1;
-    /** Of threads that have ended. */
+    /** Root calls of threads that have ended. */
     private static long ended;
 
     static void begin() {
@@ -26,12 +26,12 @@ public final class JFluid1Roots {
         ended = 0;
     }
 
-    /** From the next call of each thread on. A thread that is inside a call that is only counted stays so until that ends. */
+    /** Sets the fraction of timed root calls. Takes effect at the next root call of each thread. */
     public static void timeOneOf(int calls) {
         oneOf = calls;
     }
 
-    /** Calls of roots from outside since the session began. Read while threads count. Agent's thread only. */
+    /** Returns the number of outermost root calls of the session; threads may count concurrently. Called only by the agent's thread. */
     public static long calls() {
         long sum = ended;
         for (ThreadInfo head : table) {
@@ -42,13 +42,13 @@ public final class JFluid1Roots {
         return sum;
     }
 
-    /** The thread has ended. Agent's thread only. */
+    /** Adds the root calls of a thread that has ended. Called only by the agent's thread. */
     static void forget(ThreadInfo ti) {
         ended += ti.rootCalls;
-        ti.rootCalls = 0; // it may be looked at once more
+        ti.rootCalls = 0; // the record may be visited again
     }
 
-    /** Start of a root, from outside or inside a call that is only counted: whether this one is, too. Allocates nothing. */
+    /** Returns whether a root call is only counted. Called at the start of a root outside timed root calls. Allocates nothing. */
     static boolean isUntimed(ThreadInfo ti, int id) {
         if (ti.untimed > 0) {
             ti.untimed++;
@@ -67,14 +67,14 @@ public final class JFluid1Roots {
         return true;
     }
 
-    /** The first call of a thread that has just been registered: of threads with one call each, one of so many is timed, too. */
+    /** Returns whether the first root call of a new thread is only counted: among threads with one call each, the same fraction is timed. */
     private static boolean isUntimedFrom(ThreadInfo ti, int id) {
         int of = oneOf;
         ti.untilTimed = of == 1 ? 0 : callsBetween(ti, of) % of;
         return isUntimed(ti, id);
     }
 
-    /** At random, 0 to twice the mean: what the program does periodically is met as often as anything else. */
+    /** Returns a random distance from 0 to twice the mean, so that periodic behaviour of the program introduces no bias. */
     private static int callsBetween(ThreadInfo ti, int of) {
         int x = ti.rootChance == 0 ? ti.number * 0x9E3779B9 | 1 : ti.rootChance;
         x ^= x << 13; // Marsaglia's xorshift
@@ -84,7 +84,7 @@ public final class JFluid1Roots {
         return (int) ((x & 0xFFFFFFFFL) * (2 * of - 1) >>> 32);
     }
 
-    /** Start of a root, from outside. Without room for it the call fails here, and the thread is not inside. */
+    /** Begins an outermost root call. Throws if the stack has too little space; the thread then stays outside. */
     @DontInline
     static void enterGraph(ThreadInfo known, int id) {
         needsRoom();
@@ -96,7 +96,7 @@ public final class JFluid1Roots {
         ThreadInfo ti = known;
         try {
             if (isOurs(Thread.currentThread())) {
-                return; // it would wait for itself, and is none of the application's
+                return; // a jfluid thread would wait for itself, and does not belong to the application
             }
             if (isOfAnother(id)) {
                 return;
@@ -114,7 +114,7 @@ public final class JFluid1Roots {
             ti.rootCalls++;
             JFluid1Modes.latch(ti);
             ti.waits = 0;
-            ti.token = 0; // its first events were lost: what is left stands for itself
+            ti.token = 0; // the first events were lost: later ones are recorded without the origin
             Reporter to = reporter;
             if (to != null) {
                 ThreadInfo[] session = table;
@@ -122,7 +122,7 @@ public final class JFluid1Roots {
                     register(to, ti);
                 }
                 if (table != session) {
-                    ti.guard = false; // it took its time, and that session is over
+                    ti.guard = false; // that session has ended
                     return;
                 }
                 ti.context = ti.contexts;
@@ -147,19 +147,19 @@ public final class JFluid1Roots {
                     if (state[id] >= READY || awaitReady(ti, ti, id)) {
                         Gauge by = gauge;
                         ti.allocatedBefore = by == null ? -1 : by.allocated();
-                        // What has no room in the trees is not told of, either.
+                        // Without space in the trees, the root call has no event either.
                         if (!JFluid1Trees.on() || JFluid1Trees.enterRoot(ti, id)) {
                             event(ti, ti, KIND_ENTER | (long) id << TICK_BITS);
                             ti.active = enabled;
                         } else {
-                            rest(ti); // others may need the chunk
+                            rest(ti); // other threads may need the chunk
                         }
                     }
                 }
             }
             ti.guard = false;
         } catch (Throwable t) {
-            gap(); // no memory for a ThreadInfo, perhaps: the application must not hear of it
+            gap(); // for example an OutOfMemoryError, which must not reach the application
             if (ti != null) {
                 ti.guard = false;
                 ti.active = ti.virtualActive = false;
@@ -168,7 +168,7 @@ public final class JFluid1Roots {
         }
     }
 
-    /** The thread's outermost activation inside the graph has ended. */
+    /** Ends the outermost root call of the thread. */
     static void leaveGraph(ThreadInfo ti) {
         ti.nesting = 0;
         ti.working = ti.virtualActive = false;
@@ -178,9 +178,9 @@ public final class JFluid1Roots {
     }
 
     /**
-     * Stops the calling thread's clock while the agent works on its behalf (class-load hook).
+     * Stops the calling thread's clock while the thread runs agent code (class-load hook).
      *
-     * @return what resume() must be given; null if the clock did not run
+     * @return the argument for resume(); null if the clock was not running
      */
     @ReservedStackAccess
     public static ThreadInfo suspend() {
@@ -202,13 +202,13 @@ public final class JFluid1Roots {
                 return ti;
             }
         } catch (Throwable t) {
-            gap(); // as in append(): inactive until the next root
+            gap(); // the thread stays inactive until its next root call
         }
         ti.guard = false;
         return null;
     }
 
-    /** @param ti what suspend() has answered, perhaps in a session that is over */
+    /** @param ti result of suspend(), possibly of an earlier session */
     @ReservedStackAccess
     public static void resume(ThreadInfo ti) {
         if (ti != current()) {
@@ -231,7 +231,7 @@ public final class JFluid1Roots {
                 }
             }
         } catch (Throwable t) {
-            gap(); // as in append()
+            gap(); // see suspend()
         }
         ti.guard = false;
     }

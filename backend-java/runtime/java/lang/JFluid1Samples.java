@@ -4,39 +4,39 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
- * The probes of mode `sample`, with the rules of {@link JFluid1}, beside which they live.
+ * The probes of mode `sample`. The rules of {@link JFluid1} apply.
  *
- * As in Komorium: a thread keeps its stack of methods as an array, counts down by what it executes, and looks at itself whenever the
- * count is over. A sample says what has changed since the thread's last: UNWIND, ENTER for what is new, SAMPLE.
+ * As in Komorium, a thread keeps its stack of methods as an array, decrements a counter by the bytecodes it executes, and takes a sample
+ * when the counter reaches zero. A sample has the changes since the thread's previous sample: UNWIND, ENTER for each new frame, SAMPLE.
  */
 public final class JFluid1Samples {
     private JFluid1Samples() {}
 
     private static final int FIRST_FRAMES = 64;
     private static final int SEED = 0x2545f491;
-    /** Words that are written at once, with those of a new chunk. */
+    /** Maximum number of words written in one step, including the words that begin a new chunk. */
     private static final int WORDS = 8;
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** One thread's stack, and how far it is from its next sample. */
+    /** The stack of one thread, and its distance to the next sample. */
     public static final class Stack {
         final JFluid1Threads.ThreadInfo thread;
-        /** Ids, outermost first; negative once a sample has told of them, and until something else is there. */
+        /** Method ids, outermost first. An id is negative once a sample has reported its frame. */
         int[] frames = new int[FIRST_FRAMES];
         /**
-         * By depth, where the frame there was called from: written by its caller, before. Null unless that is told. As long
-         * as `frames`.
+         * Call site of each frame, written by the caller before the call. Null unless the session records call sites. Same length as
+         * `frames`.
          */
         int[] sites = tellsSites ? new int[FIRST_FRAMES] : null;
         int depth;
-        /** Frames that the last sample showed, -1 if the client need not know them all. */
+        /** Number of frames in the previous sample; -1 if the client does not need all of them. */
         int sampled;
         /** Bytecodes until the next sample. */
         int left;
-        /** What it was after the last. */
+        /** Value of `left` after the previous sample. */
         int granularity;
         private int random = SEED;
-        /** By depth, of the frames that were told of: where a profiler of the user's has them. Null if there is none. */
+        /** Tree node of each reported frame, for a user's profiler. Null without such a profiler. */
         JFluid1Contexts.Context[] contexts;
 
         Stack(JFluid1Threads.ThreadInfo thread) {
@@ -44,7 +44,7 @@ public final class JFluid1Samples {
             next(every);
         }
 
-        /** Marsaglia's xorshift: the same numbers in every thread of every run. */
+        /** Sets the distance to the next sample by Marsaglia's xorshift: the same numbers in every thread of every run. */
         void next(int every) {
             int r = 0;
             if (spread > 0) {
@@ -59,38 +59,38 @@ public final class JFluid1Samples {
         }
     }
 
-    // ---- the session, written by the agent's thread ----
+    // ---- settings of the session, written by the agent's thread ----
 
-    /** Bytecodes. */
+    /** Bytecodes between samples. */
     private static int every = Integer.MAX_VALUE;
     private static int spread;
-    /** Until the next session begins. */
+    /** Whether frames have call sites. Reset when the next session begins. */
     static boolean tellsSites;
 
-    /** Frames say where they were called from, as long as the session lasts. */
+    /** Makes frames of this session have call sites. */
     static void tellSites() {
         tellsSites = true;
     }
 
-    /** @param random upper bound of what is added each time, itself excluded; 0 for nothing */
+    /** @param random exclusive upper bound of the random number added to each distance; 0 for none */
     public static void everyBytecodes(int bytecodes, int random) {
         every = bytecodes;
         spread = random;
         prepare();
     }
 
-    /** Of a thread that has been inside; stacks deeper than FIRST_FRAMES take more. */
+    /** Returns the heap bytes per thread that has made a root call; stacks deeper than FIRST_FRAMES need more. */
     static long bytesOfThread() {
         return every == Integer.MAX_VALUE ? 0 : 328 + (tellsSites ? 16 + 4 * FIRST_FRAMES : 0);
     }
 
-    /** As in JFluid1Session.begin: what is first used on an application's thread is initialised before. */
+    /** Initialises classes before an application thread uses them, as JFluid1Session.begin does. */
     private static void prepare() {
         U.ensureClassInitialized(Stack.class);
         new Stack(null).next(1);
     }
 
-    /** The session is over. */
+    /** Ends sampling of this session. */
     public static void end() {
         every = Integer.MAX_VALUE;
         tellsSites = false;
@@ -99,9 +99,9 @@ public final class JFluid1Samples {
     // ---- hot path ----
 
     /**
-     * Start of every instrumented method that calls others.
+     * Called at the start of every instrumented method that calls methods.
      *
-     * @return the thread's stack; null if the thread is outside the graph
+     * @return the thread's stack; null if the thread is outside root calls
      */
     public static Stack methodEntry(int id) {
         JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
@@ -125,7 +125,7 @@ public final class JFluid1Samples {
         return s;
     }
 
-    /** End of such a method, and of what it has called that could not say so, as a constructor whose super() has thrown. */
+    /** Called at the end of such a method. Also removes frames of callees without an exit probe, as a constructor whose super() has thrown. */
     public static void methodExit(Stack s, int id) {
         if (s == null) {
             return;
@@ -142,7 +142,7 @@ public final class JFluid1Samples {
         }
     }
 
-    /** Start of a handler: what was called above it is over, also what could not say so. */
+    /** Called at the start of an exception handler. Removes the frames of all callees. */
     public static void methodResume(Stack s, int id) {
         if (s == null) {
             return;
@@ -156,14 +156,14 @@ public final class JFluid1Samples {
         }
     }
 
-    /** Start of a block of so many bytecodes from where no sample is taken. */
+    /** Called at the start of a basic block of `bytecodes` bytecodes at which no sample is taken. */
     public static void count(Stack s, int bytecodes) {
         if (s != null) {
             s.left -= bytecodes;
         }
     }
 
-    /** Before a call: what is called will lie above what is on the stack. */
+    /** Called before a call. Stores the call site for the next frame. */
     public static void site(Stack s, int site) {
         if (s != null) {
             int[] sites = s.sites;
@@ -174,7 +174,7 @@ public final class JFluid1Samples {
         }
     }
 
-    /** The same where one is, if it is due. */
+    /** Called at the start of a basic block at which a sample is taken if it is due. */
     public static void check(Stack s, int bytecodes) {
         if (s != null && (s.left -= bytecodes) <= 0) {
             due(s);
@@ -182,7 +182,8 @@ public final class JFluid1Samples {
     }
 
     /**
-     * Start of a method that calls nothing and has no loop: it is not on the stack, but where it is seen (5.1).
+     * Called at the start of a method that calls no method and has no loop. Such a method is pushed on the stack only while a sample is taken in
+     * it (section 5.1).
      *
      * @return as {@link #methodEntry}
      */
@@ -200,7 +201,7 @@ public final class JFluid1Samples {
         }
     }
 
-    /** The same where the method runs no initialiser of a class either: there is nothing to reveal. */
+    /** Like {@link #leafEntry}, for a method that cannot run a class initialiser: it reveals no method. */
     public static Stack quietEntry() {
         JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         return ti != null && (ti.active || ti.virtualActive) ? ti.stack : null;
@@ -210,12 +211,12 @@ public final class JFluid1Samples {
         leafCheck(quietEntry(), bytecodes, id);
     }
 
-    /** A leaf of one block, as a whole. */
+    /** Called in a leaf method that consists of one basic block. */
     public static void leaf(int bytecodes, int id) {
         leafCheck(leafEntry(id), bytecodes, id);
     }
 
-    /** Start of a root, see JFluid1.rootEntry. */
+    /** Called at the start of a root, see JFluid1.rootEntry. */
     public static Stack rootEntry(int id) {
         JFluid1Threads.ThreadInfo ti = JFluid1Threads.current();
         if (ti != null && (ti.active || ti.virtualActive)) {
@@ -238,7 +239,7 @@ public final class JFluid1Samples {
 
     // ---- slow paths ----
 
-    /** The outermost root ends; or an inner one. */
+    /** Called at the end of a root. The end of the outermost root call stops sampling of the thread. */
     private static void leave(JFluid1Threads.ThreadInfo ti) {
         int left = ti.nesting - 1;
         ti.nesting = left;
@@ -278,7 +279,7 @@ public final class JFluid1Samples {
             }
             if (on) {
                 if (s.left > s.granularity) {
-                    s.next(every); // it was put off while nothing was recorded
+                    s.next(every); // the distance was infinite while the thread was not recorded
                 }
                 s.frames[0] = id;
                 s.depth = 1;
@@ -298,21 +299,21 @@ public final class JFluid1Samples {
         }
     }
 
-    /** @return false if the session is over */
+    /** @return false if the session has ended */
     private static boolean startReporting(JFluid1Threads.ThreadInfo ti, Stack s) {
         JFluid1Contexts.Reporter to = JFluid1Contexts.reporter();
         if (to == null) {
             return true;
         }
         Object session = JFluid1Session.session();
-        JFluid1Contexts.register(to, ti); // may take its time
+        JFluid1Contexts.register(to, ti); // calls user code, which may be slow
         s.contexts = new JFluid1Contexts.Context[s.frames.length + 1];
         s.contexts[0] = ti.contexts;
         s.left = s.granularity = (int) ti.due;
         return JFluid1Session.session() == session;
     }
 
-    /** The frames from `from` on have just been told of. */
+    /** Updates the tree nodes of the frames from `from` on, which have just been reported. */
     private static void follow(Stack s, int from) {
         JFluid1Contexts.Context[] contexts = s.contexts;
         if (contexts.length <= s.depth) {
@@ -356,7 +357,7 @@ public final class JFluid1Samples {
         return on;
     }
 
-    /** @return null, and a gap, when there is no memory for it: the thread is outside until its next root */
+    /** @return null if memory is short: counted as a gap, and the thread is outside until its next root call */
     private static int[] deeper(Stack s) {
         JFluid1Threads.ThreadInfo ti = s.thread;
         boolean virtual = ti.virtualActive;
@@ -396,7 +397,7 @@ public final class JFluid1Samples {
     private static void due(Stack s) {
         JFluid1Threads.ThreadInfo ti = s.thread;
         if (!(ti.active || ti.virtualActive)) {
-            s.left = Integer.MAX_VALUE; // the session is over, or this root call is no longer recorded
+            s.left = Integer.MAX_VALUE; // the session has ended, or the rest of this root call is not recorded
             return;
         }
         long executed = (long) s.granularity - s.left;
@@ -426,11 +427,11 @@ public final class JFluid1Samples {
         ti.guard = false;
     }
 
-    /** Hands the sample to the profiler, which says when the thread's next is due. */
+    /** Passes the sample to the user's profiler, which returns the distance to the thread's next sample. */
     private static void report(JFluid1Threads.ThreadInfo ti, Stack s, long executed) {
         JFluid1Contexts.Reporter to = JFluid1Contexts.reporter();
         if (to == null) {
-            s.contexts = null; // it has failed, and nobody reads the tree
+            s.contexts = null; // the profiler has failed, so the tree is not needed
             return;
         }
         JFluid1Contexts.Context current = s.contexts[s.depth];
@@ -439,10 +440,10 @@ public final class JFluid1Samples {
     }
 
     /**
-     * What has changed since the thread's last sample. The innermost frame that has been told of is where that ends: all below
-     * it is as it was (6.2).
+     * Writes the changes since the thread's previous sample. The search ends at the innermost reported frame, since all frames below it are
+     * unchanged (section 6.2).
      *
-     * @return false if the session is over
+     * @return false if the session has ended
      */
     private static boolean write(JFluid1Threads.ThreadInfo w, JFluid1Threads.ThreadInfo ti, Stack s, long weight) {
         int depth = s.depth;

@@ -236,7 +236,7 @@ public final class JFluid1Session {
         JFluid1Client.begin(wake);
         counting = counts;
         start = counts ? 0 : ticks();
-        swapping = jammed = false;
+        swapping = mayDeadlock = false;
         swapper = null;
         tellsSites = false;
         JFluid1Samples.tellsSites = false;
@@ -253,7 +253,7 @@ public final class JFluid1Session {
         U.ensureClassInitialized(ThreadInfo.class);
         U.ensureClassInitialized(Request.class);
         U.ensureClassInitialized(Reflected.class);
-        U.ensureClassInitialized(Patience.class);
+        U.ensureClassInitialized(ClientWait.class);
         return table;
     }
 
@@ -311,7 +311,7 @@ public final class JFluid1Session {
         }
         swapping = on;
         swapper = on ? Thread.currentThread() : null;
-        jammed = false;
+        mayDeadlock = false;
     }
 
     /** Makes space for method ids up to `highest`. Must precede the code that contains these ids. */

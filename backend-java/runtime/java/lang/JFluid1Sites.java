@@ -8,11 +8,11 @@ import static java.lang.JFluid1Threads.*;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** Behind the probes of call sites (--call-sites). */
+/** Slow path of the call site probes (--call-sites). */
 public final class JFluid1Sites {
     private JFluid1Sites() {}
 
-    /** Sites are told: calibration goes with their probes. */
+    /** Whether the session records call sites. Calibration then includes their probes. */
     static boolean tellsSites;
 
     @DontInline
@@ -41,7 +41,7 @@ public final class JFluid1Sites {
         goOn(ti, virtual, on);
     }
 
-    /** From now on, call sites are told. Between begin() and calibration. */
+    /** Starts recording call sites. Called after begin() and before calibration. */
     public static void tellSites() {
         tellsSites = true;
         JFluid1Samples.tellSites();

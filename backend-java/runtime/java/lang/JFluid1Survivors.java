@@ -6,11 +6,11 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
- * Which of the recorded objects are still alive (--liveness), with the rules of {@link JFluid1}, beside which it lives.
+ * Liveness of recorded objects (--liveness). The rules of {@link JFluid1} apply.
  *
- * An object that is followed has a place in a table, where a weak reference knows it, and the ring says by TRACK in what
- * context it was made. The agent's thread looks at the table now and then, and tells what has come and what has gone. It
- * asks whether a reference is empty and never for what is in it: nothing is kept alive by being looked at.
+ * A tracked object has a slot in a table with a weak reference to it. A TRACK word in the ring has the context of its allocation. The
+ * agent's thread scans the table periodically and reports new and dead objects. It only checks whether a reference is
+ * cleared and never gets the referent, so that the scan keeps no object alive.
  */
 public final class JFluid1Survivors {
     private JFluid1Survivors() {}
@@ -19,16 +19,16 @@ public final class JFluid1Survivors {
     static final int SLOTS = 1 << SLOT_BITS;
     private static final int GENERATIONS = 1 << 9;
     private static final int CLASS_SHIFT = 25;
-    /** A reference with its fields; 48 where references are compressed. */
+    /** Size of a Survivor, bytes; 48 with compressed references. */
     private static final long SURVIVOR_BYTES = 72;
     private static final long TABLE_BYTES = SLOTS * 12L;
     private static final Unsafe U = Unsafe.getUnsafe();
 
     private static final class Survivor extends WeakReference<Object> {
-        /** Its place, and how many were there before it. */
+        /** Slot, and number of earlier objects in that slot. */
         int token;
         final long bytes;
-        /** How many collections there had been. */
+        /** Number of garbage collections before the allocation. */
         final int born;
         boolean told;
 
@@ -39,19 +39,19 @@ public final class JFluid1Survivors {
         }
     }
 
-    /** Places are taken by whoever allocates, and given back by the agent's thread only. */
+    /** Allocating threads take slots; only the agent's thread returns them. */
     private static final class Table {
         static final long TAKEN = U.objectFieldOffset(Table.class, "taken");
         static final long UNTRACKED = U.objectFieldOffset(Table.class, "untracked");
         final Survivor[] slots = new Survivor[SLOTS];
         final short[] generations = new short[SLOTS];
-        /** A ring of free places: from `taken` up to `given`. */
+        /** Ring of free slots, from index `taken` up to `given`. */
         final int[] free = new int[SLOTS];
         volatile long taken;
         volatile long given = SLOTS;
-        /** Objects for which there was no place. */
+        /** Number of objects that found no free slot. */
         volatile long untracked;
-        /** Survivors there were at the last look. */
+        /** Number of survivors at the last scan. */
         volatile long known;
 
         Table() {
@@ -60,12 +60,12 @@ public final class JFluid1Survivors {
             }
         }
 
-        /** So that no reference is made for nothing: most often there is none while there is none. */
+        /** Returns whether no slot is free. Checked before a reference is allocated. */
         boolean isFull() {
             return taken == given;
         }
 
-        /** -1 if all are taken. */
+        /** Takes a free slot; -1 if none is free. */
         int take() {
             while (true) {
                 long at = taken;
@@ -81,25 +81,26 @@ public final class JFluid1Survivors {
 
         void give(int slot) {
             free[(int) given & SLOTS - 1] = slot;
-            given++; // one thread does
+            given++; // only the agent's thread writes it
         }
     }
 
-    /** Of one reference, as the JVM lays it out: what a thread allocates for us. */
+    /** Size of one Survivor in this JVM, bytes: subtracted from the thread's allocated bytes. */
     private static long survivorBytes;
-    /** Null but for a session that looks who survives. */
+    /** Null unless the session tracks liveness. */
     private static volatile Table table;
 
-    /** Between begin() and the code that has the probes. */
+    /** Starts tracking. Called after the session's begin() and before the probes are installed. */
     static void begin(JFluid1Allocations.Gauge by) {
         U.ensureClassInitialized(Survivor.class);
-        Survivor first = new Survivor(JFluid1Survivors.class, 0, 0); // linked before a thread of the application comes
+        Survivor first =
+                new Survivor(JFluid1Survivors.class, 0, 0); // links the class before an application thread uses it
         first.clear();
         survivorBytes = by.sizeOf(first);
         table = new Table();
     }
 
-    /** The references are garbage from here on. */
+    /** Ends tracking and drops all references. */
     static void end() {
         table = null;
     }
@@ -113,7 +114,7 @@ public final class JFluid1Survivors {
         return in == null ? 0 : TABLE_BYTES + in.known * SURVIVOR_BYTES;
     }
 
-    /** The thread is where it has allocated this. Slow: allocates a reference, which nobody counts. */
+    /** Tracks an object that the thread has just allocated. Slow: allocates a reference, which is not counted. */
     @ReservedStackAccess
     static void follow(JFluid1Threads.ThreadInfo ti, int classId, Object o, long bytes) {
         Table in = table;
@@ -159,7 +160,7 @@ public final class JFluid1Survivors {
         }
     }
 
-    /** What was not told of is found dead at the next look, and its place is free again. */
+    /** Puts a Survivor into its slot. If its TRACK word was not written, the next scan finds it dead and frees the slot. */
     private static void give(Table in, int slot, Survivor made, boolean told) {
         if (slot < 0) {
             return;
@@ -171,10 +172,10 @@ public final class JFluid1Survivors {
     }
 
     /**
-     * What has changed since the last look; the agent's thread only.
+     * Scans the table for changes since the last scan. Called only by the agent's thread.
      *
-     * @return {collections so far, objects that were not followed for want of a place, since the session began,
-     *         [token, born, bytes] one after the other, tokens of those that have died}; null if nobody follows
+     * @return {number of collections, number of objects not tracked because no slot was free, [token, born, bytes] of each new object, tokens of
+     *         dead objects}; null unless the session tracks liveness
      */
     public static Object[] look() {
         Table in = table;
@@ -186,7 +187,7 @@ public final class JFluid1Survivors {
         long[] went = new long[16];
         int wentCount = 0;
         long known = 0;
-        int end = (int) Math.min(SLOTS, in.taken); // at first they are taken in their order
+        int end = (int) Math.min(SLOTS, in.taken); // initially slots are taken in ascending order
         for (int slot = 0; slot < end; slot++) {
             long at = JFluid1Memory.OBJECTS_AT + slot * JFluid1Memory.OBJECT_BYTES;
             Survivor it = (Survivor) U.getReferenceAcquire(in.slots, at);

@@ -493,7 +493,7 @@ public final class JFluid1Tasks {
                 if (System.nanoTime() - since > SPIN_NANOS) {
                     return false;
                 }
-                Threads.giveWay();
+                Threads.yieldProcessor();
             }
             return true;
         }

@@ -449,7 +449,7 @@ public final class JFluid1Threads {
             return found != null ? found : find("yield", void.class);
         }
 
-        static void giveWay() {
+        static void yieldProcessor() {
             if (!Carrier.isVirtual(Thread.currentThread())) {
                 Thread.yield();
             } else {

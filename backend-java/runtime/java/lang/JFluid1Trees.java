@@ -12,36 +12,36 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
- * Calling context trees of threads, in the session's buffer: where calls or bytecodes are counted, a call adds to a record, and nothing is
- * told of it (tree-layout.ts). Events tell of roots that begin and end outside of others. A record is written by one thread; the client
- * reads it at any time. Who needs a block when there is none waits until the client has made more.
+ * Calling context trees of threads in the session's buffer. Where calls or bytecodes are counted, a call increments the record of its tree
+ * node and writes no event (tree-layout.ts); only outermost root calls write events. One thread writes a record; the client
+ * reads it at any time. A thread that needs a block when none is free waits until the client has added blocks.
  *
- * A record is found by its index, counted from the first block in records. Index 0 is the head of the first block, which no
- * record has: it stands for none, and what a method's id would be there is 0.
+ * A record is identified by its index, counted in records from the first block. Index 0 is the header of the first block and means no
+ * record; the method id at that address is 0.
  */
 public final class JFluid1Trees {
     private JFluid1Trees() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
-    /** Room in the buffer for all blocks that there may be. */
+    /** Size of the buffer for the maximum number of blocks, bytes. */
     public static final long BYTES = MOST_BLOCKS * 4L + MOST_BLOCKS * (long) BLOCK_BYTES;
-    /** The id of the record that a thread's roots are below. */
+    /** Method id of the record above a thread's roots. */
     private static final int TOP = -1;
 
-    /** While there will be no more blocks, threads do not look for one again before so much time has passed. */
+    /** Time after which a thread may search for a block again once the client adds no more, ns. */
     private static final long FULL_NANOS = 1_000_000;
 
     /**
-     * Where a session's blocks are. A thread keeps what it has found in its ThreadInfo: one that stays in a probe when its session
-     * ends goes on in the buffer of that one, which is kept for it, whatever the next session has.
+     * The blocks of one session. A thread keeps its Area in its ThreadInfo. A thread that is still in a probe when its session ends continues to
+     * use the buffer of that session, which stays mapped for it.
      */
     static final class Area {
         final long blocks;
         final long states;
-        /** Where it is said how many there are: an int, which grows, and is negative once there will be no more. */
+        /** Address of the number of blocks: an int that grows, negative once the client adds no more. */
         final long count;
         int claimHint;
-        /** A System.nanoTime(). */
+        /** System.nanoTime() until which no thread searches for a block. */
         long fullUntil = System.nanoTime();
 
         Area(long states, long count) {
@@ -55,14 +55,14 @@ public final class JFluid1Trees {
     private static Area area;
 
     /**
-     * @param at where the states of blocks are; 0 for a session without trees
-     * @param countAt where it is said how many blocks there are
+     * @param at address of the states of blocks; 0 for a session without trees
+     * @param countAt address of the number of blocks
      */
     static void begin(long at, long countAt) {
         area = at == 0 ? null : new Area(at, countAt);
     }
 
-    /** No thread is in a probe. */
+    /** Ends the session. Called when no thread is in a probe. */
     static void end() {
         area = null;
     }
@@ -72,10 +72,10 @@ public final class JFluid1Trees {
     }
 
     /**
-     * A method is called. It mostly is the one that was called last from there, or the one that was called after that before: callees
-     * stand in a ring, in the order in which they came.
+     * Moves the thread to the record of a callee. The callee is mostly the previous callee of the caller or the one after that: records
+     * of callees form a ring in order of their first call.
      *
-     * @param record where the thread is
+     * @param record current record of the thread
      */
     static void enter(ThreadInfo ti, long record, int id) {
         long blocks = ti.blocks;
@@ -98,8 +98,8 @@ public final class JFluid1Trees {
     }
 
     /**
-     * Records the whole call of a method in which no other one begins. As {@link #enter}, but the thread stays where it is. That the code is
-     * here once more keeps the stack of {@link #enter} as it is: what {@link #leave} needs is compared with that.
+     * Records the whole call of a method that calls no method. Like {@link #enter}, but the thread keeps its current record. The code is a copy,
+     * so that {@link #enter} keeps its stack size, with which that of {@link #leave} is compared.
      */
     static void leaf(ThreadInfo ti, long record, int executed, int id) {
         long blocks = ti.blocks;
@@ -125,12 +125,12 @@ public final class JFluid1Trees {
     }
 
     /**
-     * A method ends. One that was entered when nothing was recorded has no record.
+     * Moves the thread to the record of the caller. A method that was entered without recording has no record.
      *
-     * @param executed by this activation since it last said so, without its callees
+     * @param executed bytecodes of this activation since it last reported its count, without its callees
      */
     static void leave(ThreadInfo ti, long here, int executed, int id) {
-        // What has not told its end is left, too. No method of ours is called, as at the start of a method: see JFluid1Stack.
+        // Also leaves callees without an exit probe. Like enter, this calls no method, see JFluid1Stack.
         long blocks = ti.blocks;
         while (U.getInt(null, here + RECORD_METHOD) != id) {
             int outer = U.getInt(null, here + RECORD_PARENT);
@@ -150,7 +150,7 @@ public final class JFluid1Trees {
         U.putLong(null, record + RECORD_EXECUTED, U.getLong(null, record + RECORD_EXECUTED) + executed);
     }
 
-    /** The thread is in a handler of a method: what that has called has ended. */
+    /** Moves the thread to the record of a method at the start of its exception handler. All callees have ended. */
     static void resume(ThreadInfo ti, long here, int id) {
         while (U.getInt(null, here + RECORD_METHOD) != id) {
             int outer = U.getInt(null, here + RECORD_PARENT);
@@ -163,20 +163,20 @@ public final class JFluid1Trees {
     }
 
     /**
-     * A root is called from outside. There is room on the stack: the caller has made sure of it.
+     * Begins an outermost root call. The caller has checked that the stack has enough space.
      *
-     * @return whether the thread is inside now: there was room in the buffer
+     * @return whether the buffer had space, so that the thread is inside now
      */
     static boolean enterRoot(ThreadInfo ti, int id) {
         if (ti.area == null) {
             Area in = area;
             if (in == null || current() != ti) {
-                return ti.active = false; // its session has ended while it waited for an answer
+                return ti.active = false; // the session has ended while the thread waited
             }
             ti.area = in;
             ti.blocks = in.blocks;
         }
-        ti.active = true; // until there is no block for it
+        ti.active = true; // until no block is free
         long top = ti.treeTop;
         if (top == 0) {
             top = ti.treeTop = add(ti, 0, TOP);
@@ -202,9 +202,9 @@ public final class JFluid1Trees {
     }
 
     /**
-     * The record of any other method. Without room for it the rest of the root call goes unrecorded.
+     * Returns the record of a callee, which it adds if necessary. Without space the rest of the root call is not recorded.
      *
-     * @return 0 without room
+     * @return 0 without space
      */
     @DontInline
     private static long childOf(ThreadInfo ti, long record, int id) {
@@ -216,7 +216,7 @@ public final class JFluid1Trees {
         return addCallee(ti, record, id);
     }
 
-    /** @return the record of a callee that has one, which is then the one that was called last; else 0 */
+    /** @return the existing record of a callee, which becomes the previous callee; otherwise 0 */
     private static long find(ThreadInfo ti, long record, int id) {
         int latest = U.getInt(null, record + RECORD_CHILD);
         int next = latest;
@@ -264,12 +264,12 @@ public final class JFluid1Trees {
     }
 
     /**
-     * The client looks at {@link JFluid1Layout#RING_STARVING} every few milliseconds. Without a block the thread is outside, and that is
-     * a gap.
+     * Waits for a free block. The client reads {@link JFluid1Layout#RING_STARVING} every few milliseconds. Without a block the thread becomes
+     * outside, and a gap is counted.
      */
     @ReservedStackAccess
     private static boolean awaitBlock(ThreadInfo ti) {
-        // A caller may have set the guard and go on without it: it is what keeps an error in here from being told by probes.
+        // The caller may have cleared the guard. Without it, probes would record an error thrown in here.
         ti.active = false;
         ti.guard = true;
         boolean on = false;
@@ -277,11 +277,11 @@ public final class JFluid1Trees {
             Area in = ti.area;
             if (in != null && U.getIntVolatile(null, in.count) >= 0) {
                 U.getAndAddInt(null, ring + RING_STARVING, 1);
-                Patience patience = new Patience(ANSWER_TIMEOUT_NANOS, false);
+                ClientWait wait = new ClientWait(ANSWER_TIMEOUT_NANOS, false);
                 waiting(1);
                 try {
-                    while (enabled && !on && U.getIntVolatile(null, in.count) >= 0 && !patience.isOver()) {
-                        patience.pause();
+                    while (enabled && !on && U.getIntVolatile(null, in.count) >= 0 && !wait.isOver()) {
+                        wait.pause();
                         on = claim(ti);
                     }
                 } finally {
@@ -339,12 +339,12 @@ public final class JFluid1Trees {
         U.putIntRelease(null, block + BLOCK_THREAD, ti.number);
     }
 
-    /** The thread has ended: the client may give its blocks to others. Agent's thread only. */
+    /** Releases the blocks of a thread that has ended. Called only by the agent's thread. */
     static void forget(ThreadInfo ti) {
         int b = ti.latestBlock;
         ti.latestBlock = 0; // purge() may meet the same thread again
         while (b != 0) {
-            // Once the block is over, the client may clear it.
+            // Once the state is BLOCK_OVER, the client may clear the block.
             int before = U.getInt(null, ti.blocks + (b - 1L) * BLOCK_BYTES + BLOCK_BEFORE);
             U.putIntRelease(null, ti.area.states + (b - 1L) * 4L, BLOCK_OVER);
             b = before;

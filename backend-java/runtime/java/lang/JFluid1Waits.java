@@ -12,22 +12,22 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ReservedStackAccess;
 
-/** Behind the probes where threads wait (--mode locks): what is written of a wait, and the classes waited for. */
+/** Slow paths of the probes for waits (--mode locks): events of waits, and the table of classes waited for. */
 public final class JFluid1Waits {
     private JFluid1Waits() {}
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** A monitor that was taken in less was not waited for, as far as can be told. */
+    /** Minimum time of a recorded wait for a monitor, ns. Entering an uncontended monitor may take as long. */
     private static final long SHORTEST_WAIT_NANOS = 1_000;
-    /** What threads wait for, by class: a hash table. Null unless waits are told apart. */
+    /** Hash table of classes waited for. Null unless the session records waits. */
     static Waited[] waited;
-    /** [0] classes waited for, [1] classes blocked on. */
+    /** [0] number of classes waited for, [1] number of classes blocked on. */
     private static final int[] waitedCount = new int[2];
-    /** Ticks that a thread must have waited for a monitor: the JVM takes one that is free in less. */
+    /** SHORTEST_WAIT_NANOS in ticks. */
     private static long shortestWait;
 
-    /** Bits of an object's header; 001 is a monitor that is free and that nobody has waited for lately. */
+    /** Bits of an object's header. 001 is a free monitor without recent contention. */
     static final long LOCK_BITS = 7;
     static final long UNLOCKED = 1;
     static final long MONITOR_BITS = 3;
@@ -37,12 +37,12 @@ public final class JFluid1Waits {
         long now = ticks();
         Object lock = ti.wanted;
         ti.wanted = null;
-        // Left by a monitorenter whose second probe could not run, it would be held by others, or nobody.
+        // After a monitorenter whose second probe could not run, `wanted` is stale: then this thread does not hold the lock.
         if (now - ti.lockSince >= shortestWait && Thread.holdsLock(lock)) {
             try {
                 lockAwaited(ti, lock, ti.lockSince, now);
             } catch (StackOverflowError full) {
-                // The monitor is held, perhaps without a handler to leave it: better untold.
+                // Not rethrown: the monitor is held, possibly without a handler that would exit it. The wait is not recorded.
             }
         }
     }
@@ -69,16 +69,16 @@ public final class JFluid1Waits {
                 eventAt(w, KIND_EXIT | id, now);
                 switchBack(w);
                 if (calling) {
-                    ti.siteAt = ti.next; // it is the callee that has waited
+                    ti.siteAt = ti.next; // the wait belongs to the callee, so its call site stays valid
                 }
             }
         } catch (Throwable t) {
-            gap(); // a Thread.stop() is not passed on from here: the monitor is held, perhaps without a handler to leave it
+            gap(); // a ThreadDeath is not rethrown here: the monitor is held, possibly without a handler that would exit it
         }
         goOn(ti, virtual, on);
     }
 
-    /** Called by the call that said so last: no event came in between. */
+    /** Records the wait of a synchronized callee if calling() was the thread's previous probe. */
     static void monitorTaken(Object lock, int target) {
         ThreadInfo ti = current();
         if (ti == null || ti.called != target || ti.calledAt != ti.next) {
@@ -123,13 +123,13 @@ public final class JFluid1Waits {
         goOn(ti, virtual, isOn);
     }
 
-    /** A class that is waited for: of a monitor, or of what a thread is parked for. The client is told its name once. */
+    /** A class waited for: of a monitor, or of the blocker of a parked thread. Its name is reported to the client once. */
     public static final class Waited extends java.lang.ref.WeakReference<Class<?>> {
         public final int kind;
-        /** It is the class itself that is waited for, not an instance. */
+        /** Whether threads wait for the monitor of the Class object, not of an instance. */
         public final boolean itself;
         public final int id;
-        /** Until it has been told. */
+        /** The class, until its name has been reported. */
         public Class<?> named;
         Waited chain;
 
@@ -142,7 +142,7 @@ public final class JFluid1Waits {
         }
     }
 
-    /** The id of waiting for this. Calls nothing of the object. With the guard on. */
+    /** Returns the wait id for an object. Calls no method of the object. The guard is set. */
     static int waitId(int kind, Object on) {
         if (kind == KIND_SLEEPING) {
             return WAIT_SLEEPING;
@@ -176,13 +176,14 @@ public final class JFluid1Waits {
             if (first + known >= end) {
                 return blocked ? BLOCKED_OTHER : WAIT_OTHER;
             }
-            // Made before it is taken: with no memory for it, nobody gets this id.
+            // Allocated before the id is taken: if the allocation fails, the id stays unused.
             Waited made = new Waited(c, kind, itself, first + known);
             Request request = new Request(Request.WAITED_CLASS, made.id, made, null);
             made.chain = head;
             if (U.compareAndSetInt(waitedCount, count, known, known + 1)) {
                 while (!U.compareAndSetReference(table, at, made.chain, made)) {
-                    made.chain = (Waited) U.getReferenceVolatile(table, at); // the same class twice at once has two ids
+                    made.chain = (Waited) U.getReferenceVolatile(
+                            table, at); // a class that two threads add concurrently has two ids
                 }
                 post(request);
                 return made.id;
@@ -190,7 +191,7 @@ public final class JFluid1Waits {
         }
     }
 
-    /** From now on, waits are told. Between begin() and the code that has the probes. */
+    /** Starts recording waits. Called after begin() and before the probes are installed. */
     public static void tellWaits() {
         U.ensureClassInitialized(Points.class);
         U.ensureClassInitialized(Waited.class);

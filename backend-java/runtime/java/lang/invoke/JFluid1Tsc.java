@@ -8,21 +8,20 @@ import java.lang.reflect.Method;
 import jdk.internal.misc.Unsafe;
 
 /**
- * The processor's time stamp counter, read by an instruction of our own in a page of executable memory. The call is the one that
- * HotSpot makes of a critical downcall (JEP 454), without what {@code java.lang.foreign} has above it: a stub that shuffles registers
- * (downcallLinker_x86_64.cpp), called by {@code MethodHandle.linkToNative}, which is why this class is in this package. So a reading runs no code
- * of the JDK, also in the interpreter.
+ * Reads the processor's time stamp counter by machine code in a page of executable memory. The call is a critical downcall of HotSpot
+ * (JEP 454) without {@code java.lang.foreign}: a stub that shuffles registers (downcallLinker_x86_64.cpp), called by
+ * {@code MethodHandle.linkToNative}, which requires this package. So reading the counter runs no JDK code, not even in the interpreter.
  *
- * On x86-64 under Linux. Whether the counter can be trusted is for others to say.
+ * For Linux on x86-64. The caller decides whether the counter can be trusted.
  */
 public final class JFluid1Tsc {
     private JFluid1Tsc() {}
 
-    /** The first and the last with which this was tried. */
+    /** Range of tested JDK releases. */
     private static final int FIRST_JDK = 21;
     private static final int LAST_JDK = 25;
     private static final String FOREIGN = "jdk.internal.foreign.abi.";
-    /** In the order of the System V ABI. */
+    /** Integer argument registers in the order of the System V ABI. */
     private static final String[] REGISTERS = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
     /** endbr64; rdtsc; shl rdx, 32; or rax, rdx; ret */
     private static final byte[] CODE =
@@ -33,11 +32,11 @@ public final class JFluid1Tsc {
     private static final long MAP_PRIVATE_ANONYMOUS = 0x02 | 0x20;
     private static final long MAP_FAILED = -1;
 
-    /** A jdk.internal.foreign.abi.NativeEntryPoint: how it is called. */
+    /** The jdk.internal.foreign.abi.NativeEntryPoint for CODE. */
     private static final Object ENTRY;
-    /** Where the code is. */
+    /** Address of the code. */
     private static final long ADDRESS;
-    /** Why there is none; null if it can be read. */
+    /** Why the counter cannot be read; null if it can. */
     private static final String PROBLEM;
 
     static {
@@ -49,7 +48,7 @@ public final class JFluid1Tsc {
             address = codePage();
             entry = entryPoint(0, false);
             read(address,
-                    entry); // the JVM makes code for calls of this form, for which the code cache may have no room
+                    entry); // the JVM generates a stub, for which the code cache may have no space
         } catch (InvocationTargetException inIt) {
             problem = String.valueOf(inIt.getCause());
         } catch (Throwable unlike) {
@@ -60,12 +59,12 @@ public final class JFluid1Tsc {
         PROBLEM = problem;
     }
 
-    /** @return why it cannot be read; null if it can */
+    /** @return why the counter cannot be read; null if it can */
     public static String problem() {
         return PROBLEM;
     }
 
-    /** Only where there is no {@link #problem}. */
+    /** Reads the counter. Must be called only if {@link #problem} returns null. */
     public static long read() {
         return read(ADDRESS, ENTRY);
     }
@@ -80,8 +79,8 @@ public final class JFluid1Tsc {
     }
 
     /**
-     * Of other versions it is not known what the JDK's classes mean by what they are given, and what is wrong there ends the JVM.
-     * Where the linker is for another ABI, or there is none (HotSpot's Zero), there are no such stubs.
+     * Throws unless release and ABI are supported. In other releases the parameters of the JDK's internal classes may have another meaning,
+     * and a wrong argument crashes the JVM. A linker for another ABI, or no linker (HotSpot's Zero), has no such stubs.
      */
     private static void requireVersionAndAbi() throws ReflectiveOperationException {
         int version = Runtime.version().feature();
@@ -96,9 +95,9 @@ public final class JFluid1Tsc {
     }
 
     /**
-     * How a function is called that takes so many longs and returns one.
+     * Creates the entry point of a function with `longs` long parameters and a long result.
      *
-     * @param waits whether it may take long: a safepoint does not wait for it then
+     * @param waits whether the function may be slow: safepoints then do not wait for it
      */
     private static Object entryPoint(int longs, boolean waits) throws Exception {
         Class<?> entryPoint = Class.forName(FOREIGN + "NativeEntryPoint", true, null);
@@ -137,14 +136,14 @@ public final class JFluid1Tsc {
         return all;
     }
 
-    /** @param of null for a static one */
+    /** @param of the object; null for a static field */
     private static Object field(Class<?> in, Object of, String name) throws ReflectiveOperationException {
         Field field = in.getDeclaredField(name);
         field.setAccessible(true);
         return field.get(of);
     }
 
-    /** Of a function of libc, as dlsym(RTLD_DEFAULT) finds it. */
+    /** Returns the address of a libc function, by dlsym(RTLD_DEFAULT). */
     private static long address(String name) throws ReflectiveOperationException {
         Class<?> library = Class.forName("jdk.internal.loader.NativeLibrary", true, null);
         Method find = library.getDeclaredMethod("findEntry0", long.class, String.class);
@@ -156,7 +155,7 @@ public final class JFluid1Tsc {
         return found;
     }
 
-    /** It is written to before it can be executed, and never after. It stays for the life of the JVM. */
+    /** Maps the page with the code. The page is written before it becomes executable, and never afterwards. It is never unmapped. */
     private static long codePage() throws Throwable {
         Object six = entryPoint(6, true);
         long mmap = address("mmap");

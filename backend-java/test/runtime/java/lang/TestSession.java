@@ -56,10 +56,10 @@ final class TestSession implements AutoCloseable {
     }
 
     private synchronized void woken() {
-        if (JFluid1Client.isDoubted()) {
+        if (JFluid1Client.isCheckRequested()) {
             // A client whose thread gets no processor for its heartbeat is excused, as by the agent; a silent one is not.
             long excused = living == null ? 0 : 500_000_000L;
-            JFluid1Client.excuse(System.nanoTime() + excused);
+            JFluid1Client.extendWaits(System.nanoTime() + excused);
         }
         if (!answers) {
             return;
