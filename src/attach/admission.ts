@@ -41,9 +41,18 @@ export abstract class AttachError extends JfluidError {
 
 /** There is no such process, or it has ended. */
 export class NoSuchProcess extends AttachError {
+  static sample = () => [
+    new NoSuchProcess(4711, 'never was', false),
+    new NoSuchProcess(4711, 'has ended'),
+    new NoSuchProcess(4712, { threadOf: 4711 }),
+  ]
   readonly exitCode = EX_NOHOST
   readonly hint: string
-  constructor(pid: number, what: 'never was' | 'has ended' | { threadOf: number } = 'never was') {
+  constructor(
+    pid: number,
+    what: 'never was' | 'has ended' | { threadOf: number } = 'never was',
+    isInContainer = isContained(),
+  ) {
     if (typeof what === 'object') {
       super(pid, 'is a thread', `cannot attach to ${pid}: it is a thread of process ${what.threadOf}`)
       this.hint = `Attach to the process: jfluid attach ${what.threadOf}`
@@ -51,7 +60,7 @@ export class NoSuchProcess extends AttachError {
       const reason = what === 'has ended' ? 'has ended' : 'no such process'
       super(pid, reason, `cannot attach to ${pid}: ${what === 'has ended' ? 'it has ended' : reason}`)
       this.hint =
-        what === 'never was' && isContained()
+        what === 'never was' && isInContainer
           ? 'jfluid is in a container and sees the processes of that only: run it on the machine itself, or with docker run --pid=host --cap-add=SYS_PTRACE'
           : 'List the JVMs that run: jfluid ps'
     }
@@ -69,6 +78,7 @@ function isContained(): boolean {
 
 /** The process runs something else than Java. */
 export class NotJvm extends AttachError {
+  static sample = () => new NotJvm(4711, 'bash')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'List the JVMs that run: jfluid ps'
   constructor(pid: number, program: string) {
@@ -78,6 +88,7 @@ export class NotJvm extends AttachError {
 
 /** A Java virtual machine of another make, which does not speak HotSpot's attach protocol. */
 export class NotHotSpot extends AttachError {
+  static sample = () => new NotHotSpot(4711, 'Eclipse OpenJ9 VM')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program on a HotSpot JVM (OpenJDK 17 or newer).'
   constructor(pid: number, vm: string) {
@@ -87,6 +98,7 @@ export class NotHotSpot extends AttachError {
 
 /** Its JVM could not load the agent, and its classes are not those that jfluid knows. */
 export class JdkTooOld extends AttachError {
+  static sample = () => new JdkTooOld(4711, '11.0.24')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = `Run the program on OpenJDK ${OLDEST_JDK} or newer.`
   constructor(pid: number, version: string) {
@@ -100,6 +112,7 @@ export class JdkTooOld extends AttachError {
 
 /** HotSpot accepts an attach only from the user and group that its process runs as, or from root. */
 export class NotOwner extends AttachError {
+  static sample = () => new NotOwner(4711, { uid: 1001, gid: 1001 }, { uid: 1000, gid: 1000 })
   readonly exitCode = EX_NOPERM
   readonly hint: string
   constructor(pid: number, owner: Client, self: Client, ownUsers = false) {
@@ -120,6 +133,7 @@ export class NotOwner extends AttachError {
 
 /** The JVM was started with -XX:+DisableAttachMechanism: a signal would only print its threads. */
 export class AttachDisabled extends AttachError {
+  static sample = () => new AttachDisabled(4711)
   readonly exitCode = EX_CONFIG
   readonly hint =
     'Restart the program without -XX:+DisableAttachMechanism; if it takes a debugger, that port is a way in: --jdwp <host:port>'
@@ -134,6 +148,7 @@ export class AttachDisabled extends AttachError {
 
 /** The files of its runtime are not those it was started from; see `hasLostRuntime`. */
 export class RuntimeReplaced extends AttachError {
+  static sample = () => new RuntimeReplaced(4711, '/usr/lib/jvm/java-21-openjdk/lib/server/libjvm.so')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Restart the program: an attach would have it load libraries that are not its own, and a JVM may end by that.'
@@ -148,6 +163,7 @@ export class RuntimeReplaced extends AttachError {
 
 /** A JVM that finds no place for its attach socket says nothing, and would be waited for in vain. */
 export class NoSocketPlace extends AttachError {
+  static sample = () => [new NoSocketPlace(4711, 'read-only'), new NoSocketPlace(4711, 'a link')]
   readonly exitCode = EX_CONFIG
   readonly hint: string
   constructor(pid: number, tmp: 'missing' | 'a link' | 'read-only') {
@@ -170,6 +186,7 @@ export class NoSocketPlace extends AttachError {
 
 /** It is in another root, and we may not enter that. */
 export class RootHidden extends AttachError {
+  static sample = () => new RootHidden(4711)
   readonly exitCode = EX_NOPERM
   readonly hint =
     'Run jfluid as root of the machine; in a container of its own: docker run --pid=host --cap-add=SYS_PTRACE.'
@@ -184,6 +201,7 @@ export class RootHidden extends AttachError {
 
 /** Stopped by a signal, held by a debugger, or paused with its container: it could not answer. */
 export class TargetStopped extends AttachError {
+  static sample = () => [new TargetStopped(4711, 'T'), new TargetStopped(4711, 'F')]
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   /** As in: it is … */
@@ -215,6 +233,7 @@ export function isStopped(state: string | undefined): state is StoppedState {
 
 /** No attach socket, and SIGQUIT, which would ask for one, would kill the process. */
 export class SigquitNotCaught extends AttachError {
+  static sample = () => new SigquitNotCaught(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Restart the program without -Xrs, or keep /tmp/.java_pid* from being cleaned up while it runs.'
@@ -229,6 +248,7 @@ export class SigquitNotCaught extends AttachError {
 
 /** HotSpot ends a process that gets no thread for its attach listener, as if it could not start up. */
 export class NoThreadsLeft extends AttachError {
+  static sample = () => new NoThreadsLeft(4711, 2)
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
     'Raise the limit (ulimit -u of its user, pids.max of its control group), or wait until threads have ended.'
@@ -243,6 +263,7 @@ export class NoThreadsLeft extends AttachError {
 
 /** HotSpot's attach listener ends for good when it gets no descriptor for a connection. */
 export class NoDescriptorsLeft extends AttachError {
+  static sample = () => new NoDescriptorsLeft(4711, 3)
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   constructor(pid: number, left: number) {

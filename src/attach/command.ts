@@ -38,6 +38,7 @@ const REPLY_BYTES = 64 << 20
 
 /** An argument that the attach protocol cannot carry. */
 export class ArgumentRefused extends UsageError {
+  static sample = () => new ArgumentRefused('load', 'argument 3 has 1201 bytes, the limit is 1024')
   readonly hint = 'Install jfluid where the path of its agent is short and plain.'
   constructor(operation: string, problem: string) {
     super(`attach command ${operation}: ${problem}`)
@@ -46,6 +47,7 @@ export class ArgumentRefused extends UsageError {
 
 /** The JVM took the connection but did not answer the command in time. */
 export class CommandTimeout extends JfluidError {
+  static sample = () => new CommandTimeout('load', 10_000)
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Try again when the JVM is less busy; it may still carry the command out.'
   constructor(operation: string, waitedMs: number) {
@@ -55,6 +57,7 @@ export class CommandTimeout extends JfluidError {
 
 /** The connection failed, or what came back is not an attach reply. */
 export class AttachProtocolError extends JfluidError {
+  static sample = () => new AttachProtocolError('load', 'the JVM closed the connection')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'Run jfluid as the user and the group of the JVM, and check that the JVM is alive.'
   constructor(operation: string, problem: string, options?: ErrorOptions) {
@@ -218,6 +221,7 @@ export abstract class AgentLoadError extends JfluidError {
 
 /** -XX:-EnableDynamicAgentLoading, from JDK 21 on also a possible default. */
 export class DynamicLoadingDisabled extends AgentLoadError {
+  static sample = () => new DynamicLoadingDisabled(4711)
   readonly exitCode = EX_CONFIG
   readonly hint =
     'Restart the program with -XX:+EnableDynamicAgentLoading, or with what jfluid agent-path prints, or under jfluid: jfluid run -- java …'
@@ -228,6 +232,7 @@ export class DynamicLoadingDisabled extends AgentLoadError {
 
 /** The runtime image has no java.instrument. */
 export class InstrumentModuleMissing extends AgentLoadError {
+  static sample = () => new InstrumentModuleMissing(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program on a runtime with the module java.instrument (jlink --add-modules …).'
   constructor(pid: number) {
@@ -237,6 +242,7 @@ export class InstrumentModuleMissing extends AgentLoadError {
 
 /** 100: the JVM cannot read the jar, or the jar names no Agent-Class. */
 export class AgentJarRefused extends AgentLoadError {
+  static sample = () => new AgentJarRefused(4711, '/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Check that the JVM can read that file; build it again if it is damaged: npm run build:agent'
@@ -247,6 +253,7 @@ export class AgentJarRefused extends AgentLoadError {
 
 /** 101: the system class loader does not take a jar. */
 export class AgentNotOnClassPath extends AgentLoadError {
+  static sample = () => new AgentNotOnClassPath(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Start the program under jfluid (jfluid run -- java …), or without its own system class loader.'
@@ -257,6 +264,7 @@ export class AgentNotOnClassPath extends AgentLoadError {
 
 /** 102: agentmain threw. */
 export class AgentStartFailed extends AgentLoadError {
+  static sample = () => new AgentStartFailed(4711)
   readonly exitCode = EX_SOFTWARE
   readonly hint = "Look for the exception in the program's own error output, and report it."
   constructor(pid: number) {
@@ -266,6 +274,7 @@ export class AgentStartFailed extends AgentLoadError {
 
 /** Any other answer, in the words of the JVM. */
 export class AgentNotLoaded extends AgentLoadError {
+  static sample = () => new AgentNotLoaded(4711, 'it returned code 7')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = "Look at the program's own error output for more."
 }

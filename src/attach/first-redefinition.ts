@@ -49,6 +49,7 @@ export function isShort(shortfalls: readonly number[]): boolean | null {
 }
 
 export class BusyBeforeFlush extends NeedsConsent {
+  static sample = () => new BusyBeforeFlush(4711, { used: 1.4, most: 4, idle: 0.6, ours: 0 }, 12_345, 21)
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
     'To only look, without it: --mode sample. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'

@@ -10,6 +10,7 @@ import type { AttachConnection } from './handshake.ts'
 
 /** There is a flight recorder in this JVM only if its runtime has the module, and nobody has switched it off. */
 export class NoFlightRecorder extends JfluidError {
+  static sample = () => new NoFlightRecorder(4711, 'Module jdk.jfr not found')
   readonly exitCode = EX_CONFIG
   readonly hint =
     'Run the program with the module jdk.jfr and without -XX:-FlightRecorder, or leave --sampler out.'
@@ -20,6 +21,7 @@ export class NoFlightRecorder extends JfluidError {
 
 /** It has one, which did not begin to record, in its own words. */
 export class RecordingRefused extends JfluidError {
+  static sample = () => new RecordingRefused(4711, 'Could not start recording')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = "Look at the program's own output for more."
   constructor(pid: number, reason: string) {

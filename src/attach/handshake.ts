@@ -48,6 +48,7 @@ import { actingAs, userToBe } from './target-user.ts'
 
 /** The JVM was asked and did not open its socket in time. */
 export class NotAnswering extends AttachError {
+  static sample = () => new NotAnswering(4711, 10_000, true)
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   /** @param closed  what may have kept it from making its socket */
@@ -63,6 +64,7 @@ export class NotAnswering extends AttachError {
 
 /** The trigger file can be put neither into the target's working directory nor into its /tmp. */
 export class CannotTrigger extends AttachError {
+  static sample = () => new CannotTrigger(4711, ['/tmp: EACCES', '/proc/4711/cwd: EROFS'])
   readonly exitCode = EX_CANTCREAT
   readonly hint = 'Make the /tmp of the JVM writable, or start it with -XX:+StartAttachListener.'
   constructor(pid: number, problems: readonly string[], options?: ErrorOptions) {
@@ -77,6 +79,7 @@ export class CannotTrigger extends AttachError {
 
 /** Somebody else's socket lies where the JVM would bind its own. */
 export class ForeignSocket extends AttachError {
+  static sample = () => new ForeignSocket(4711, '/tmp/.java_pid4711', 1001, 1000)
   readonly exitCode = EX_NOPERM
   readonly hint: string
   constructor(pid: number, path: string, owner: number, expected: number) {
@@ -91,6 +94,7 @@ export class ForeignSocket extends AttachError {
 
 /** This machine has no /proc as Linux has it. */
 export class NoProcFileSystem extends AttachError {
+  static sample = () => new NoProcFileSystem(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run jfluid on Linux, with /proc mounted.'
   constructor(pid: number) {

@@ -57,6 +57,7 @@ export const MAXIMUM_BYTES = 16 << 20
 
 /** The file is not performance data, or is damaged. */
 export class BadPerfData extends JfluidError {
+  static sample = () => new BadPerfData('12 bytes are no prologue')
   readonly exitCode = EX_DATAERR
   readonly hint = 'Remove the file if no JVM of that process id runs.'
   constructor(problem: string) {

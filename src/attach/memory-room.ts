@@ -16,6 +16,7 @@ export const METASPACE_NEEDED = 6 << 20
 const CLASS_SPACE_NEEDED = 1 << 20
 
 export class NoMetaspaceLeft extends AttachError {
+  static sample = () => new NoMetaspaceLeft(4711, 1_500_000)
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Restart the program with a larger -XX:MaxMetaspaceSize.'
   constructor(pid: number, left: number) {
@@ -100,6 +101,7 @@ const HEAP_ROOM_TIMEOUT_MS = 2000
 const PAUSE_MS = 50
 
 export class NoHeapLeft extends AttachError {
+  static sample = () => new NoHeapLeft(4711, 400_000)
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Try again when the program needs less, or restart it with a larger -Xmx.'
   constructor(pid: number, free: number) {

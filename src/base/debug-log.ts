@@ -21,6 +21,7 @@ const TOPIC_WIDTH = maxOf(Object.keys(TOPICS).map((it) => it.length))
 const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND
 
 export class UnknownDebugTopic extends UsageError {
+  static sample = () => new UnknownDebugTopic('wires')
   readonly hint = `Give some of ${Object.keys(TOPICS).join(', ')}, with commas between them; or all.`
   constructor(topic: string) {
     super(`JFLUID_DEBUG has no topic '${topic}'`)
@@ -28,6 +29,10 @@ export class UnknownDebugTopic extends UsageError {
 }
 
 export class NoDebugLog extends JfluidError {
+  static sample = () => [
+    new NoDebugLog('/srv/jfluid-debug-4712.log', 'EACCES'),
+    new NoDebugLog('/srv/jfluid-debug-4712.log', 'EEXIST'),
+  ]
   readonly exitCode = EX_CANTCREAT
   readonly hint: string
   constructor(path: string, code: string) {

@@ -5,6 +5,7 @@ import { METHOD_MASK } from '../events/event-halves.ts'
 
 /** The event buffer tells of a method, or a call site, that cannot be. */
 export class ImpossibleCall extends JfluidError {
+  static sample = () => new ImpossibleCall(8191)
   readonly exitCode = EX_SOFTWARE
   readonly hint = 'Detach, attach again, and please report this: the event buffer was overwritten.'
   constructor(method: number, site?: number) {

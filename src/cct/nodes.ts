@@ -51,6 +51,7 @@ const COPIED_INTS = 1 << 20
 
 /** More contexts than we are willing to hold. What was built before stays as it is. */
 export class TreeTooLarge extends JfluidError {
+  static sample = () => new TreeTooLarge(4_000_000)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Choose a root that does less, or exclude what recurses.'
   constructor(contexts: number) {

@@ -13,6 +13,7 @@ import { say } from './say.ts'
 
 /** The JVM takes what is behind the first `=` for options of the agent, and does not start. */
 export class AgentPathUnusable extends JfluidError {
+  static sample = () => new AgentPathUnusable('/opt/a=b/jfluid-agent.jar')
   readonly exitCode = EX_CONFIG
   readonly hint = 'Install jfluid in a directory that has no = in its name.'
   constructor(path: string) {

@@ -12,6 +12,7 @@ import { checkHere, jvmsNamed, lookInside } from './target.ts'
 const MOST_JVMS = 16
 
 export class PidWithAll extends UsageError {
+  static sample = () => new PidWithAll('4711')
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--all does not go with '${pid}': both say which JVM is meant`)
@@ -19,6 +20,7 @@ export class PidWithAll extends UsageError {
 }
 
 export class NoJvmNamed extends JfluidError {
+  static sample = () => new NoJvmNamed('com.acme.*')
   readonly exitCode = EX_NOHOST
   readonly hint = 'See what JVMs are called: jfluid ps'
   constructor(pattern: string) {
@@ -27,8 +29,10 @@ export class NoJvmNamed extends JfluidError {
 }
 
 export class TooManyJvms extends UsageError {
+  static sample = () =>
+    new TooManyJvms('com.acme', Array(17).fill({ mainClass: 'com.acme.shop.OrderServer' }))
   readonly hint: string
-  constructor(pattern: string, jvms: readonly Jvm[]) {
+  constructor(pattern: string, jvms: readonly Pick<Jvm, 'mainClass'>[]) {
     super(
       isContainerName(pattern)
         ? `'${pattern}' has ${jvms.length} JVMs, and --all takes ${MOST_JVMS} at most`

@@ -10,6 +10,8 @@ import type { BlockAnalysis } from '../instrument/blocks.ts'
 import { NotInstrumentable } from '../instrument/problem.ts'
 
 export class BadAnalysis extends JfluidError {
+  static sample = () =>
+    new BadAnalysis('the block analysis /srv/blocks.js has no function as its default export', EX_DATAERR)
   readonly hint =
     'It is default, precise, or a module: export default ({ opcode, bci, bytecode, pool }) => boolean'
   constructor(

@@ -10,7 +10,8 @@ import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
 import type { RecordedSource } from './source.ts'
 
-class CannotStart extends JfluidError {
+export class CannotStart extends JfluidError {
+  static sample = () => new CannotStart('java', 'no such file')
   readonly exitCode = EX_NOINPUT
   readonly hint = 'Check the command after --, for example: jfluid run --root Foo.main -- java -jar app.jar'
   constructor(command: string, reason: string) {
@@ -19,7 +20,8 @@ class CannotStart extends JfluidError {
 }
 
 /** What the program writes while the live view has the screen can be put nowhere. */
-class CannotWriteOutput extends JfluidError {
+export class CannotWriteOutput extends JfluidError {
+  static sample = () => new CannotWriteOutput('jfluid-run-4711.log', 'EACCES')
   readonly exitCode = EX_CANTCREAT
   readonly hint = 'Start it in a directory that you may write to.'
   constructor(file: string, code: string) {
@@ -29,6 +31,7 @@ class CannotWriteOutput extends JfluidError {
 
 /** The program ended, or started no JVM, before an agent connected. */
 export class NoJvmStarted extends JfluidError {
+  static sample = () => new NoJvmStarted('./start.sh')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
   constructor(command: string, hint: string | null = null) {

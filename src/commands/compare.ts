@@ -8,12 +8,12 @@ import { pagePieces } from '../export/html/page.ts'
 import { html } from '../export/html/profile-page.ts'
 import { METRICS } from '../measures/columns.ts'
 import type { Flags } from '../options/table.ts'
-import { type Changes, changesOf } from '../profile/changes.ts'
+import { changesOf } from '../profile/changes.ts'
 import { changesJsonPieces } from '../profile/changes-json.ts'
 import { type Compared, changesPieces, verdictText } from '../profile/changes-text.ts'
 import { measureText } from '../profile/comparable.ts'
 import { rootCalls } from '../profile/compare.ts'
-import { judge, parseCondition, type Verdict } from '../profile/condition.ts'
+import { judge, parseCondition } from '../profile/condition.ts'
 import { closeMethods } from '../profile/find-method.ts'
 import { type Profile, rootTotal } from '../profile/profile.ts'
 import { terminalOptions } from '../profile/report/page.ts'
@@ -24,21 +24,20 @@ import { readWithProgress } from './read.ts'
 
 /** Two profiles that have no number in common. */
 export class DifferentMetrics extends JfluidError {
+  static sample = () => new DifferentMetrics('before.jfluid holds time', 'after.jfluid holds bytecodes')
   readonly exitCode = EX_DATAERR
   readonly hint = 'Compare two profiles of one --mode.'
-  constructor(before: Compared, after: Compared) {
-    super(
-      `${before.path} holds ${measureText(before.profile)} and ${after.path} ${measureText(after.profile)}: their costs cannot be compared`,
-    )
+  constructor(before: string, after: string) {
+    super(`${before} and ${after}: their costs cannot be compared`)
   }
 }
 
 /** A profile without a call of a root, or without a tree. */
 export class NothingInProfile extends JfluidError {
+  static sample = () => [new NothingInProfile('app.jfluid', false), new NothingInProfile('app.jfluid', true)]
   readonly exitCode = EX_DATAERR
   readonly hint: string
-  constructor(path: string, profile: Profile) {
-    const isRegions = profile.regions !== undefined
+  constructor(path: string, isRegions: boolean) {
     super(
       isRegions
         ? `there is nothing to compare in ${path}: it holds the times of regions and no tree`
@@ -52,17 +51,16 @@ export class NothingInProfile extends JfluidError {
 
 /** A `--fail-if` has come true. */
 export class ChangedTooMuch extends JfluidError {
+  static sample = () => new ChangedTooMuch('root total > 5ms', 'root total 4.1 ms → 6.2 ms', 0)
   readonly exitCode = EX_REGRESSION
   readonly hint =
     'If that is meant, compare with the new profile from now on; else look at the contexts above.'
-  constructor(failed: readonly Verdict[], changes: Changes) {
-    const [first] = failed
-    const more = failed.length > 1 ? `, and ${plural(failed.length - 1, 'more condition')}` : ''
-    super(
-      `'${first?.condition.text}' holds: ${first === undefined ? '' : verdictText(first, changes)}${more}`,
-    )
+  constructor(condition: string, verdict: string, others: number) {
+    super(`'${condition}' holds: ${verdict}${others > 0 ? `, and ${plural(others, 'more condition')}` : ''}`)
   }
 }
+
+const holds = ({ path, profile }: Compared): string => `${path} holds ${measureText(profile)}`
 
 /** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
 export async function compare(beforePath: string, afterPath: string, flags: Flags<'compare'>): Promise<void> {
@@ -70,7 +68,7 @@ export async function compare(beforePath: string, afterPath: string, flags: Flag
   const after = { path: afterPath, profile: await readComparable(afterPath) }
   const options = { callSites: flags.callSites !== false }
   const metric = metricOf(before.profile.merged)
-  if (metric !== metricOf(after.profile.merged)) throw new DifferentMetrics(before, after)
+  if (metric !== metricOf(after.profile.merged)) throw new DifferentMetrics(holds(before), holds(after))
   const conditions = (flags.failIf ?? []).map((text) => parseCondition(text, metric))
   const changes = changesOf(before.profile, after.profile, options)
   const names = [...before.profile.methodNames, ...after.profile.methodNames]
@@ -90,13 +88,15 @@ export async function compare(beforePath: string, afterPath: string, flags: Flag
           top: flags.top,
         })
   await writePieces(process.stdout, pieces)
-  if (failed.length > 0) throw new ChangedTooMuch(failed, changes)
+  const [first, ...others] = failed
+  if (first !== undefined)
+    throw new ChangedTooMuch(first.condition.text, verdictText(first, changes), others.length)
 }
 
 async function readComparable(path: string): Promise<Profile> {
   const profile = await readWithProgress(path)
   const { isSampled } = METRICS[profile.mode]
   if (isSampled ? rootTotal(profile.merged) <= 0 : rootCalls(profile) <= 0)
-    throw new NothingInProfile(path, profile)
+    throw new NothingInProfile(path, profile.regions !== undefined)
   return profile
 }

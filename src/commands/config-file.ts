@@ -39,6 +39,7 @@ const MOST_BYTES = 65_536
 
 /** It cannot be read as options. */
 export class BadConfigFile extends JfluidError {
+  static sample = () => new BadConfigFile('there is no option "rot"')
   readonly exitCode = EX_CONFIG
   readonly hint: string
   constructor(problem: string, hint = 'Correct it, or leave it out with --no-config.') {
@@ -49,6 +50,7 @@ export class BadConfigFile extends JfluidError {
 
 /** Its owner, or another user who can write it, would set our options. */
 export class ConfigFileOfOthers extends JfluidError {
+  static sample = () => new ConfigFileOfOthers('belongs to user 0')
   readonly exitCode = EX_NOPERM
   readonly hint = 'Make a copy of your own that only you can write, or leave it out with --no-config.'
   constructor(why: string) {

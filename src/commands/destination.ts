@@ -9,7 +9,9 @@ import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
 import { CannotWriteProfile, errorCode } from '../profile/errors.ts'
 import type { Profile } from '../profile/profile.ts'
+import { PushHostUnknown } from '../push/errors.ts'
 import type { Push, push } from '../push/push.ts'
+import { parseStore } from '../push/store.ts'
 import { nameNow } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
 import { pushTo, tellOfStore } from './push-options.ts'
@@ -17,6 +19,7 @@ import type { StopSignal } from './signals.ts'
 
 /** What is recorded would be lost. */
 export class NowhereToPut extends UsageError {
+  static sample = () => new NowhereToPut()
   readonly hint = 'Add --out <file>, or --push <url> for a store of profiles; both is fine, too.'
   constructor() {
     super('neither --out nor --push says where the profile is to go')
@@ -25,9 +28,14 @@ export class NowhereToPut extends UsageError {
 
 /** The store did not get it; it is not lost. */
 export class ProfileNotPushed extends JfluidError {
+  static sample = () =>
+    new ProfileNotPushed(PushHostUnknown.sample(), '/tmp/app.jfluid', {
+      store: parseStore('http://pyroscope:4040'),
+      labels: new Map(),
+    })
   readonly exitCode: number
   readonly hint: string
-  constructor(problem: JfluidError, path: string, to: Push) {
+  constructor(problem: JfluidError, path: string, to: Pick<Push, 'store' | 'labels'>) {
     super(`${problem.message}; the profile is in ${path}`)
     this.exitCode = problem.exitCode
     // A query may be a secret.
@@ -38,7 +46,7 @@ export class ProfileNotPushed extends JfluidError {
 }
 
 /** What pushes the file as it was to be pushed: a file does not know its labels. */
-function commandOf(path: string, { store, labels }: Push): string {
+function commandOf(path: string, { store, labels }: Pick<Push, 'store' | 'labels'>): string {
   const words = ['jfluid', 'push', path, '--to', store.shown]
   for (const [name, value] of labels) words.push('--label', `${name}=${value}`)
   return words.map(shellWord).join(' ')

@@ -4,6 +4,7 @@ import { UsageError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
 
 export class BadInterval extends UsageError {
+  static sample = () => new BadInterval('10')
   readonly hint =
     'Write 1ms to 10s (10ms, 1s; from 0.1ms on with --sampler cpu), or 1bc to 2147483647bc (10000bc).'
   constructor(text: string) {
@@ -13,6 +14,7 @@ export class BadInterval extends UsageError {
 
 /** Where sessions are not of one JVM that a command of this machine samples from outside. */
 export class TimedSamplesElsewhere extends UsageError {
+  static sample = () => new TimedSamplesElsewhere()
   readonly hint =
     'Sample by bytecodes (--every 10000bc), or leave --mode sample out: scheme adaptive has samples below its roots, too.'
   constructor() {

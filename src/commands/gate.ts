@@ -20,10 +20,11 @@ const NAMED = 10
 
 /** The task executes more than it may. */
 export class Regression extends JfluidError {
+  static sample = () => new Regression({ growth: 0.07, unit: 'bytecodes' }, 0.02)
   readonly exitCode = EX_REGRESSION
   readonly hint =
     'If that is meant, take the new profile as the baseline; else look at the methods above, and at: jfluid report'
-  constructor({ growth, unit }: Comparison, tolerance: number) {
+  constructor({ growth, unit }: Pick<Comparison, 'growth' | 'unit'>, tolerance: number) {
     super(
       `one call of the root costs ${percentText(growth)} more ${unit}, ${percentText(tolerance)} are allowed`,
     )
@@ -31,6 +32,11 @@ export class Regression extends JfluidError {
 }
 
 export class NotComparable extends JfluidError {
+  static sample = () =>
+    new NotComparable(
+      'baseline.jfluid holds times, and these depend on the machine and its load',
+      'Record the baseline with --mode bytecodes, or --mode count.',
+    )
   readonly exitCode = EX_DATAERR
   constructor(
     message: string,
@@ -41,6 +47,7 @@ export class NotComparable extends JfluidError {
 }
 
 export class NothingToCompare extends UsageError {
+  static sample = () => new NothingToCompare()
   readonly hint =
     'Give a second profile, or the command to profile: jfluid gate baseline.jfluid -- java -jar app.jar'
   constructor() {
@@ -50,6 +57,7 @@ export class NothingToCompare extends UsageError {
 
 /** The program that was to be measured failed by itself. */
 export class ProgramFailed extends JfluidError {
+  static sample = () => new ProgramFailed('java', 1)
   readonly exitCode: number
   readonly hint = 'Make it end with 0; what it did until then is no measure.'
   constructor(command: string, status: number) {

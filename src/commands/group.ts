@@ -12,7 +12,7 @@ import type { Session } from '../session/session.ts'
 import { asksFirst, type SessionRequest } from '../session/session-options.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
 import { describeMatches } from './matches.ts'
-import { EndedBySignal, type Kept, outcome } from './outcome.ts'
+import { EndedBySignal, JvmEnded, type Kept, outcome } from './outcome.ts'
 import { type PlaceFlags, ProfilePlace } from './place.ts'
 import type { StopSignal } from './signals.ts'
 import { startUnless } from './start.ts'
@@ -21,9 +21,11 @@ import { startUnless } from './start.ts'
 const AT_A_TIME = 4
 
 export class NotAllRecorded extends JfluidError {
+  static sample = () =>
+    new NotAllRecorded([{ jvm: { pid: 4711, mainClass: 'OrderServer' }, error: new JvmEnded(4711, null) }], 3)
   readonly exitCode: number
   readonly hint: string
-  constructor(problems: readonly Problem[], all: number) {
+  constructor(problems: readonly { jvm: Named; error: JfluidError }[], all: number) {
     const [{ jvm, error }] = problems as readonly [Problem]
     const others = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
     super(`${problems.length} of ${all} JVMs not recorded as asked: ${told(jvm, error.message)}${others}`)
@@ -31,6 +33,8 @@ export class NotAllRecorded extends JfluidError {
     this.hint = error.hint
   }
 }
+
+type Named = Pick<Jvm, 'pid' | 'mainClass'>
 
 interface Problem {
   readonly jvm: Jvm
@@ -250,11 +254,11 @@ export class Group {
 const byPid = (a: { readonly jvm: Jvm }, b: { readonly jvm: Jvm }): number => a.jvm.pid - b.jvm.pid
 
 /** "JVM 4711 (shop.Orders)". */
-export function nameOf({ pid, mainClass }: Jvm): string {
+export function nameOf({ pid, mainClass }: Named): string {
   return `JVM ${pid} (${mainClass ?? '?'})`
 }
 
 /** With the JVM, unless the text says which it is. */
-function told(jvm: Jvm, text: string): string {
+function told(jvm: Named, text: string): string {
   return new RegExp(`\\bJVM ${jvm.pid}\\b`).test(text) ? text : `${nameOf(jvm)}: ${text}`
 }

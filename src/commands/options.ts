@@ -19,6 +19,7 @@ import { analysisName, loadAnalysis } from './block-analysis.ts'
 import { parseEvery, TimedSamplesElsewhere } from './every.ts'
 
 export class BadPid extends UsageError {
+  static sample = () => new BadPid('shop')
   readonly hint = 'Give the number that `jfluid ps` shows in its first column.'
   constructor(text: string) {
     super(`'${text}' is not a process id`)
@@ -26,6 +27,7 @@ export class BadPid extends UsageError {
 }
 
 export class NoRoot extends UsageError {
+  static sample = () => new NoRoot()
   readonly hint =
     'Name the method where the task starts: --root com.foo.Service.process (jfluid roots <pid> lists some); or time one stretch of code: --region'
   constructor() {
@@ -34,6 +36,7 @@ export class NoRoot extends UsageError {
 }
 
 export class NotAdaptive extends UsageError {
+  static sample = () => new NotAdaptive('--call-sites')
   readonly hint = 'Leave it out, or take --scheme b.'
   constructor(option: string) {
     super(`${option} needs the calls of all methods, and --scheme adaptive does not instrument them`)

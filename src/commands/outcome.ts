@@ -1,10 +1,18 @@
 // What a recording that is over tells the shell. The profile has been kept by then; an error here says
 // that it is not all that was asked for, and why, by a code of its own.
 
-import { EX_IOERR, EX_NOMATCH, EX_NOROOT, EX_NOTCALLED, EX_NOTRESTORED, JfluidError } from '../base/errors.ts'
+import {
+  EX_IOERR,
+  EX_NOMATCH,
+  EX_NOROOT,
+  EX_NOTCALLED,
+  EX_NOTRESTORED,
+  EX_TEMPFAIL,
+  JfluidError,
+} from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { keptProbes } from '../profile/detach-facts.ts'
-import type { Profile } from '../profile/profile.ts'
+import type { Profile, Sampling } from '../profile/profile.ts'
 import type { FilterReport } from '../reveal/filters.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { Ending } from '../session/ending.ts'
@@ -25,6 +33,7 @@ function read(kept: Kept): string {
 
 /** Its process exited, or was killed, while we recorded. */
 export class JvmEnded extends JfluidError {
+  static sample = () => new JvmEnded(4711, '/tmp/app.jfluid')
   readonly exitCode = EX_IOERR
   readonly hint: string
   constructor(pid: number, kept: Kept) {
@@ -35,6 +44,11 @@ export class JvmEnded extends JfluidError {
 
 /** The target left us (we were silent), or the recorder failed. The target goes on. */
 export class SessionCutShort extends JfluidError {
+  static sample = () =>
+    new SessionCutShort(
+      { how: 'by itself', reason: 'the client was stopped or killed', exitCode: EX_TEMPFAIL },
+      null,
+    )
   readonly exitCode: number
   readonly hint: string
   constructor({ reason, exitCode }: Extract<Ending, { how: 'by itself' }>, kept: Kept) {
@@ -46,6 +60,7 @@ export class SessionCutShort extends JfluidError {
 
 /** SIGTERM, SIGHUP or SIGQUIT. Ctrl-C is how a user ends a recording, and no error. */
 export class EndedBySignal extends JfluidError {
+  static sample = () => new EndedBySignal('SIGTERM', '/tmp/app.jfluid')
   readonly exitCode: number
   readonly hint: string
   constructor(signal: NodeJS.Signals, kept: Kept) {
@@ -57,6 +72,7 @@ export class EndedBySignal extends JfluidError {
 
 /** It did not answer when we left, or has classes that did not get their code back. */
 export class NotRestored extends JfluidError {
+  static sample = () => [NotRestored.unanswered(4711), NotRestored.kept(4711, 2)]
   readonly exitCode = EX_NOTRESTORED
   readonly hint: string
   private constructor(problem: string, hint: string) {
@@ -82,9 +98,15 @@ export class NotRestored extends JfluidError {
 
 /** A root was waited for until the end. */
 export class RootNeverLoaded extends JfluidError {
+  static sample = () =>
+    new RootNeverLoaded({
+      text: 'OrderServise.place',
+      option: 'root',
+      near: ['com.acme.shop.OrderService.place'],
+    })
   readonly exitCode = EX_NOROOT
   readonly hint: string
-  constructor({ text, option, near }: RootReport) {
+  constructor({ text, option, near }: Pick<RootReport, 'text' | 'option' | 'near'>) {
     super(`${option} '${text}' was waited for in vain: no class that was loaded has it`)
     this.hint =
       near.length > 0
@@ -95,6 +117,10 @@ export class RootNeverLoaded extends JfluidError {
 
 /** They are there, and the program did not call them. */
 export class RootNeverCalled extends JfluidError {
+  static sample = () => [
+    new RootNeverCalled(4711, ['com.acme.shop.OrderService.place']),
+    new RootNeverCalled(4711, ['com.acme.shop.OrderService.place'], 3),
+  ]
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
   /** @param gaps  first calls that went on before there was an answer: one of a root may be among them */
@@ -111,10 +137,25 @@ export class RootNeverCalled extends JfluidError {
 }
 
 /** A JVM that was sampled had no thread to show, or none inside the roots. */
+/** The part of a profile that the message needs. */
+interface SampledFacts {
+  readonly roots: readonly string[]
+  readonly sampling?: Partial<Pick<Sampling, 'outside' | 'dumps'>> | undefined
+  readonly target: Pick<Profile['target'], 'jdk'>
+}
+
 export class NothingSampled extends JfluidError {
+  static sample = () => [
+    new NothingSampled(4711, {
+      roots: ['OrderService.place'],
+      sampling: { outside: 9, dumps: 12 },
+      target: { jdk: '21.0.4' },
+    }),
+    new NothingSampled(4711, { roots: [], target: { jdk: '21.0.4' } }),
+  ]
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  constructor(pid: number, { roots, sampling, target }: Pick<Profile, 'roots' | 'sampling' | 'target'>) {
+  constructor(pid: number, { roots, sampling, target }: SampledFacts) {
     const { outside = 0, dumps } = sampling ?? {}
     const looks =
       dumps === undefined ? '' : dumps === 1 ? ' in 1 dump of threads' : ` in ${dumps} dumps of threads`
@@ -135,6 +176,7 @@ export class NothingSampled extends JfluidError {
 
 /** A filter that was without any effect. */
 export class NoClassMatched extends JfluidError {
+  static sample = () => new NoClassMatched([{ option: 'include', text: 'com.acne.*', classes: 0 }])
   readonly exitCode = EX_NOMATCH
   readonly hint =
     'Check its spelling: com.foo.* is a package, com.foo.** all below it; classes of the JDK count with --jdk.'

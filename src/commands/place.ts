@@ -19,6 +19,8 @@ import { Autosave, type Saved } from './autosave.ts'
 
 /** The profile could not be put where it should be, and is somewhere else. */
 export class ProfilePutElsewhere extends JfluidError {
+  static sample = () =>
+    new ProfilePutElsewhere(new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'), '/tmp/app.jfluid')
   readonly exitCode = EX_CANTCREAT
   readonly hint: string
   /** Where it is. */
@@ -32,6 +34,8 @@ export class ProfilePutElsewhere extends JfluidError {
 
 /** It could not be made, or be put anywhere, and what was saved before is all there is. */
 export class ProfileOnlyAutosaved extends JfluidError {
+  static sample = () =>
+    new ProfileOnlyAutosaved(new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'), '/srv/app.jfluid.autosave')
   readonly exitCode: number
   readonly hint: string
   constructor(problem: JfluidError, autosaved: string) {

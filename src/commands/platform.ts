@@ -5,6 +5,7 @@ import type { CommandName } from '../options/option.ts'
 import { isRemote } from '../remote/address.ts'
 
 export class NotLinux extends JfluidError {
+  static sample = () => new NotLinux('darwin')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Run it on the machine of the JVM, or reach it from here: jfluid attach ssh://host/<pid>; profiles can be read here: jfluid report <file>'

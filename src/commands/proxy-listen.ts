@@ -17,6 +17,7 @@ const MOST_CONNECTIONS = 128
 const HANDSHAKE_MS = 10_000
 
 export class BadListenAddress extends UsageError {
+  static sample = () => new BadListenAddress('localhost:port')
   readonly hint = 'Give a port, for this machine alone; or address:port, as 10.0.0.7:7071 or [::]:7071.'
   constructor(text: string) {
     super(`--listen does not take '${text}'`)

@@ -11,6 +11,7 @@ import { HostedSession } from './hosted-session.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 export class ProxyNeedsWay extends UsageError {
+  static sample = () => new ProxyNeedsWay()
   readonly hint =
     'Give --listen [address:]port; --stdio is for ssh, which a client on another machine starts by itself: jfluid attach ssh://host/<pid>'
   constructor() {

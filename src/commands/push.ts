@@ -11,6 +11,7 @@ import { stopSignal } from './signals.ts'
 
 /** A store would show nothing. */
 export class NothingToPush extends JfluidError {
+  static sample = () => new NothingToPush('/tmp/app.jfluid')
   readonly exitCode = EX_DATAERR
   readonly hint = 'See why with jfluid report: its warnings say whether the root was called.'
   constructor(file: string) {

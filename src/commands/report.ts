@@ -12,6 +12,10 @@ import { readWithProgress } from './read.ts'
 
 /** `report --trace` of a call that the profile does not have. */
 export class NoSuchTracedCall extends UsageError {
+  static sample = () => [
+    new NoSuchTracedCall('/tmp/app.jfluid', 4, 3),
+    new NoSuchTracedCall('/tmp/app.jfluid', 1, 0),
+  ]
   readonly hint: string
   constructor(path: string, call: number, traced: number) {
     super(

@@ -33,10 +33,12 @@ const ENDING_MS = 1000
 
 /** Its JVM ended, or its agent left, while the session began. */
 export class EndedBeforeRecording extends JfluidError {
+  static sample = () =>
+    new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })
   readonly exitCode: number
   readonly hint =
     'No profile was written. Where the machine is slow, main() does not wait for longer than 10 s: a smaller root is sooner ready.'
-  constructor(command: string, status: number, { message }: JfluidError) {
+  constructor(command: string, status: number, { message }: Pick<Error, 'message'>) {
     super(`${command} ended with ${status} before anything was recorded: ${message}`)
     this.exitCode = status === 0 ? EX_IOERR : status
   }

@@ -12,6 +12,7 @@ import { BadPid, parsePid } from './options.ts'
 
 /** Where there is no terminal to ask on. */
 export class NoPid extends UsageError {
+  static sample = () => new NoPid([])
   readonly hint: string
   constructor(jvms: readonly Jvm[]) {
     super('no process id was given')
@@ -22,9 +23,16 @@ export class NoPid extends UsageError {
 }
 
 /** Several JVMs have that main class. */
+type Named = Pick<Jvm, 'pid' | 'mainClass'>
+
 export class AmbiguousName extends UsageError {
+  static sample = () =>
+    new AmbiguousName('acme', [
+      { pid: 4711, mainClass: 'com.acme.A' },
+      { pid: 4712, mainClass: 'com.acme.B' },
+    ])
   readonly hint: string
-  constructor(name: string, jvms: readonly Jvm[]) {
+  constructor(name: string, jvms: readonly Named[]) {
     super(`'${name}' may be any of ${jvms.length} JVMs`)
     this.hint = `Give the process id: ${described(jvms)}`
   }
@@ -32,6 +40,7 @@ export class AmbiguousName extends UsageError {
 
 /** A client on another machine sees no list of our JVMs. */
 export class NoJvmThere extends UsageError {
+  static sample = () => new NoJvmThere('acme', [])
   readonly hint: string
   constructor(text: string, jvms: readonly Jvm[]) {
     super(text === '' ? 'the address names no JVM' : `'${text}' is no JVM of that machine`)
@@ -45,19 +54,20 @@ export class NoJvmThere extends UsageError {
 
 /** There may be some that we do not see. */
 export class NoJvmInside extends JfluidError {
+  static sample = () => new NoJvmInside('container:shop', true)
   readonly exitCode = EX_NOHOST
   readonly hint: string
-  constructor(name: string) {
+  constructor(name: string, isRoot = process.geteuid?.() === 0) {
     super(`no JVM is seen in ${name}`)
-    this.hint =
-      process.geteuid?.() === 0
-        ? 'It may be yet to start, or the container runs no Java: jfluid ps lists the JVMs that run.'
-        : 'JVMs of other users are seen by root only: sudo jfluid ps lists those that run.'
+    this.hint = isRoot
+      ? 'It may be yet to start, or the container runs no Java: jfluid ps lists the JVMs that run.'
+      : 'JVMs of other users are seen by root only: sudo jfluid ps lists those that run.'
   }
 }
 
 /** The picker was left. */
 export class NothingPicked extends JfluidError {
+  static sample = () => new NothingPicked()
   readonly exitCode = EX_NOHOST
   readonly hint = 'Give a process id, or start the command again.'
   constructor() {
@@ -68,7 +78,7 @@ export class NothingPicked extends JfluidError {
 /** A hint is a line. */
 const NAMED = 5
 
-function described(jvms: readonly Jvm[]): string {
+function described(jvms: readonly Named[]): string {
   const more = jvms.length > NAMED ? ', …' : ''
   return (
     jvms

@@ -14,6 +14,7 @@ import { AmbiguousName, checkHere, jvmsNamed, targetOf } from './target.ts'
 export type WaitFlags = Pick<Flags<'attach'>, 'waitFor' | 'waitTimeout'>
 
 export class WaitForWithPid extends UsageError {
+  static sample = () => new WaitForWithPid('4711')
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--wait-for says which JVM is meant, and so does '${pid}'`)
@@ -21,6 +22,7 @@ export class WaitForWithPid extends UsageError {
 }
 
 export class NoJvmAppeared extends JfluidError {
+  static sample = () => new NoJvmAppeared('OrderServer', '2m')
   readonly exitCode = EX_NOHOST
   readonly hint = 'See what JVMs are called: jfluid ps'
   constructor(pattern: string, time: string) {
@@ -30,6 +32,7 @@ export class NoJvmAppeared extends JfluidError {
 
 /** By a signal; nothing has been touched. */
 export class WaitInterrupted extends JfluidError {
+  static sample = () => new WaitInterrupted('OrderServer', 'SIGINT')
   readonly exitCode: number
   readonly hint = 'Nothing has been touched: start the command again.'
   constructor(pattern: string, signal: NodeJS.Signals) {

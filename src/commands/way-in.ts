@@ -9,6 +9,7 @@ import { jvmFor } from './wait-for.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 export class JdwpOrPid extends UsageError {
+  static sample = () => new JdwpOrPid('4711')
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
     super(`--jdwp says which JVM it is, and so does ${pid}`)
@@ -17,6 +18,7 @@ export class JdwpOrPid extends UsageError {
 
 /** All else goes by attach. */
 export class JdwpNeedsRoot extends UsageError {
+  static sample = () => new JdwpNeedsRoot('choosing a root on the screen')
   readonly hint = 'Name a root (--root) or a region (--region); --mode sample goes with --every 10000bc.'
   constructor(what: string) {
     super(`--jdwp brings in the agent, which has probes below a root: ${what} goes by the attach mechanism`)

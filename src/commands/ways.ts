@@ -11,6 +11,7 @@ import { isSampledByJvm } from './whole-jvm-options.ts'
 
 /** A JVM is sampled without a session, whose snapshots a stream is made of. */
 export class StreamNeedsCalls extends UsageError {
+  static sample = () => new StreamNeedsCalls()
   readonly hint = 'Leave one of the two out.'
   constructor() {
     super('--stream tells of calls, and samples by time record none')

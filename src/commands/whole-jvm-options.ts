@@ -11,12 +11,13 @@ import { parseEvery } from './every.ts'
 
 /** Shorter than this sampler can, or in a unit that it does not have. */
 export class IntervalNotTaken extends UsageError {
+  static sample = () => [new IntervalNotTaken('0.1ms', 'jfr'), new IntervalNotTaken('10000bc', 'jfr')]
   readonly hint: string
   constructor(every: string, sampler: SamplerName) {
     super(`--sampler ${sampler} cannot sample every ${every}`)
     this.hint = every.endsWith('bc')
       ? 'Bytecodes are counted below a root: name one with --root, and leave --sampler out.'
-      : 'jfr takes whole milliseconds from 1ms on, cpu 0.1ms or more.'
+      : 'Give --sampler jfr whole milliseconds from 1ms on, and --sampler cpu 0.1ms or more.'
   }
 }
 

@@ -114,6 +114,7 @@ export interface ThreadGate {
 
 /** A word in the buffer that no version of the target's runtime writes. */
 export class UnknownEvent extends JfluidError {
+  static sample = () => new UnknownEvent(3, 17, 64, 0xdead, 0xbeef)
   readonly exitCode = EX_SOFTWARE
   readonly hint = 'Detach, attach again, and please report this: the event buffer was overwritten.'
   constructor(writer: number, sequence: number, offset: number, high: number, low: number) {

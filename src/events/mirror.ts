@@ -22,6 +22,7 @@ const ENTRY_BYTES = 32
 
 /** It is not our agent that speaks, or it is damaged. */
 export class MalformedRound extends JfluidError {
+  static sample = () => new MalformedRound('an entry without an end')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'Attach again; if it happens again, report it with the version of the JVM.'
   constructor(problem: string) {

@@ -24,6 +24,7 @@ import { SetAside } from './set-aside.ts'
 
 /** A chunk whose header contradicts what was read before. */
 export class BrokenChunk extends JfluidError {
+  static sample = () => new BrokenChunk(12, 3, 'its epoch is beyond 2^58 ticks')
   readonly exitCode = EX_SOFTWARE
   readonly hint = 'Detach, attach again, and please report this: the event buffer was overwritten.'
   constructor(chunk: number, writer: number, problem: string) {

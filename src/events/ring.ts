@@ -15,6 +15,10 @@ import { bufferBytes, treesBytes } from './tree-layout.ts'
 
 /** The buffer cannot be made: no room for it, or no right to put it there. */
 export class CannotCreateRing extends JfluidError {
+  static sample = () =>
+    new CannotCreateRing('/dev/shm/jfluid-1000-4711/ring', 16 << 20, {
+      cause: Object.assign(new Error(), { code: 'ENOSPC' }),
+    })
   readonly exitCode = EX_CANTCREAT
   readonly hint: string
   constructor(path: string, bytes: number, options: ErrorOptions) {
@@ -34,6 +38,7 @@ export class CannotCreateRing extends JfluidError {
 
 /** The file is no event buffer of this version. */
 export class ForeignRing extends JfluidError {
+  static sample = () => new ForeignRing('/dev/shm/jfluid-1000-4711/ring', 'no JFR1 header')
   readonly exitCode = EX_DATAERR
   readonly hint = 'Start the session again; the client makes this file by itself.'
   constructor(path: string, problem: string) {

@@ -6,6 +6,7 @@ import { reasonOf } from '../profile/errors.ts'
 
 /** `--format` with a name nobody knows. */
 export class UnknownFormat extends UsageError {
+  static sample = () => new UnknownFormat('svg', ['json', 'csv'])
   readonly hint: string
   constructor(name: string, known: readonly string[]) {
     super(`unknown export format ${JSON.stringify(name)}`)
@@ -15,6 +16,7 @@ export class UnknownFormat extends UsageError {
 
 /** Neither `--format` nor the name of the file says which one. */
 export class NoFormat extends UsageError {
+  static sample = () => new NoFormat('app.svg', ['json', 'csv'])
   readonly hint: string
   constructor(path: string | undefined, known: readonly string[]) {
     const why = path === undefined ? 'there is no --format' : `${JSON.stringify(path)} ends like none of them`
@@ -25,6 +27,7 @@ export class NoFormat extends UsageError {
 
 /** The format has no way to say what the profile holds. */
 export class DoesNotFit extends UsageError {
+  static sample = () => new DoesNotFit('nps', 'more than 65535 methods')
   readonly hint = 'Take another format: json, csv and pprof hold every tree and cost.'
   constructor(format: string, what: string) {
     super(`format ${format} cannot hold ${what}`)
@@ -33,6 +36,7 @@ export class DoesNotFit extends UsageError {
 
 /** Bytes that are no text, on their way to a terminal. */
 export class BinaryOnTerminal extends UsageError {
+  static sample = () => new BinaryOnTerminal('pprof', '.pb.gz')
   readonly hint: string
   constructor(format: string, extension: string) {
     super(`format ${format} is binary, and the output is a terminal`)
@@ -42,6 +46,7 @@ export class BinaryOnTerminal extends UsageError {
 
 /** The export could not be written where it should be. */
 export class CannotWriteExport extends JfluidError {
+  static sample = () => new CannotWriteExport('/srv/app.html', 'EACCES')
   readonly exitCode = EX_CANTCREAT
   readonly hint =
     'Choose a place that you can write to and that has room, by --out or --html. What was there before is still there.'
@@ -52,6 +57,7 @@ export class CannotWriteExport extends JfluidError {
 
 /** A profile without traced calls, for a format of these. */
 export class NoTraceInProfile extends UsageError {
+  static sample = () => new NoTraceInProfile('/tmp/app.jfluid', 'trace-events')
   readonly hint =
     'Record with --trace 3 to keep the first three calls of the root event by event, or take another format.'
   constructor(path: string, format: string) {
@@ -61,6 +67,7 @@ export class NoTraceInProfile extends UsageError {
 
 /** A profile of regions, for a format of trees. */
 export class NoTreeInProfile extends UsageError {
+  static sample = () => new NoTreeInProfile('/tmp/app.jfluid', 'csv')
   readonly hint: string
   constructor(path: string, format: string) {
     super(`${path} holds the times of regions and no tree: there is nothing to write as ${format}`)

@@ -42,6 +42,7 @@ export function granted<T>(result: Result<T>, what: string): T {
 
 /** The JVM has said no, to something that was needed. */
 export class JdwpRefused extends JfluidError {
+  static sample = () => new JdwpRefused('EventRequest.Set', { ok: false, error: 'NOT_IMPLEMENTED', code: 99 })
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Look the error up in the JDWP specification: the JVM was asked for what it has not or cannot do.'
@@ -54,6 +55,7 @@ export class JdwpRefused extends JfluidError {
 
 /** Nobody answers at the address, or it answers with something else than the handshake. */
 export class NoDebuggerPort extends JfluidError {
+  static sample = () => new NoDebuggerPort('10.0.0.7', 5005, 'connect ECONNREFUSED')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Start the JVM with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n and let no other debugger connect.'
@@ -64,6 +66,7 @@ export class NoDebuggerPort extends JfluidError {
 
 /** The port to wait at is taken, or is not ours to take. */
 export class CannotListen extends JfluidError {
+  static sample = () => new CannotListen('10.0.0.7', 5005, 'listen EADDRINUSE')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Choose another port, or none to be given a free one.'
   constructor(host: string, port: number, problem: string) {
@@ -73,6 +76,7 @@ export class CannotListen extends JfluidError {
 
 /** No JVM has connected to us. */
 export class NoJvmCame extends JfluidError {
+  static sample = () => new NoJvmCame('10.0.0.7', 5005, 'none came, in 30000 ms')
   readonly exitCode = EX_NOHOST
   readonly hint: string
   constructor(host: string, port: number, problem: string) {
@@ -83,6 +87,7 @@ export class NoJvmCame extends JfluidError {
 
 /** The connection ended while something was still expected of it. */
 export class JdwpLost extends JfluidError {
+  static sample = () => new JdwpLost('the JVM closed it')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'The JVM has probably ended.'
   constructor(problem: string) {
@@ -95,6 +100,7 @@ export class JdwpLost extends JfluidError {
  * ends, for a method that returns later suspends threads; HotSpot lets go of it, and of all threads, when its debugger has gone.
  */
 export class JdwpSilent extends JfluidError {
+  static sample = () => new JdwpSilent('VirtualMachine.AllClasses', 30_000)
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'See whether the JVM is stopped, or so busy that its debugger thread does not run.'
   constructor(what: string, waitedMs: number) {
@@ -104,6 +110,7 @@ export class JdwpSilent extends JfluidError {
 
 /** The peer's bytes are no JDWP. */
 export class MalformedJdwp extends JfluidError {
+  static sample = () => new MalformedJdwp('a packet of 3 bytes')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'Check that the address is that of a JVM started with -agentlib:jdwp.'
   constructor(problem: string) {
@@ -113,6 +120,7 @@ export class MalformedJdwp extends JfluidError {
 
 /** More events came than are held for those who ask later. The connection ends, for the JVM resumes its threads then. */
 export class EventsNotTaken extends JfluidError {
+  static sample = () => new EventsNotTaken(100_000, 4_200_000)
   readonly exitCode = EX_SOFTWARE
   readonly hint = 'Listen to the events that are requested, or request fewer.'
   constructor(held: number, bytes: number) {

@@ -8,6 +8,11 @@ import { optionsOf, type SessionFlags } from './table.ts'
 
 /** Options that exclude each other, or need one that is not there. */
 export class OptionRefused extends UsageError {
+  static sample = () =>
+    new OptionRefused({
+      says: '--all does not go with --jdwp: a debugger port belongs to one JVM',
+      hint: 'Leave one of the two out.',
+    })
   readonly hint: string
   constructor({ says, hint }: Refusal) {
     super(says)

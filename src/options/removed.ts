@@ -82,6 +82,7 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
 const FIRST_GROUP = `${GROUPS[0]}:`
 
 export class OptionRemoved extends UsageError {
+  static sample = () => new OptionRemoved(REMOVED_OPTIONS[0]!)
   readonly hint: string
   constructor({ option, value, why, instead }: RemovedOption) {
     super(`${value === undefined ? option : `${option} ${value}`} was removed: ${why}`)

@@ -56,6 +56,7 @@ export interface Verdict extends Pair {
 
 /** A `--fail-if` that cannot be read. */
 export class BadCondition extends UsageError {
+  static sample = () => new BadCondition('root total 5ms', 11, '> or < is expected')
   readonly hint =
     "Write what is not to happen, as 'Foo.bar self > +10%', 'root total > 5ms' or 'Foo.bar calls < -1%'."
   /** @param at  where in the text */

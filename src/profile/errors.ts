@@ -6,6 +6,10 @@ import { autosavedBeside } from './autosaved.ts'
 
 /** The file is missing, or may not be read. */
 export class CannotReadProfile extends JfluidError {
+  static sample = () => [
+    new CannotReadProfile('/srv/app.jfluid', 'ENOENT'),
+    new CannotReadProfile('/srv/app.jfluid', 'EACCES'),
+  ]
   readonly exitCode = EX_NOINPUT
   readonly hint: string
   constructor(path: string, code: string) {
@@ -24,6 +28,7 @@ export class CannotReadProfile extends JfluidError {
 
 /** Something else than a `.jfluid` file. */
 export class NotAProfile extends JfluidError {
+  static sample = () => new NotAProfile('app.json')
   readonly exitCode = EX_DATAERR
   readonly hint = 'Give a file that jfluid wrote: jfluid record <pid> --root <method> --out <file>'
   constructor(path: string) {
@@ -33,6 +38,7 @@ export class NotAProfile extends JfluidError {
 
 /** A `.jfluid` file that was cut short or changed. */
 export class CorruptProfile extends JfluidError {
+  static sample = () => new CorruptProfile('/tmp/app.jfluid', 'it ends too early')
   readonly exitCode = EX_DATAERR
   readonly hint = 'Copy the file again from where it was recorded, or record anew.'
   constructor(path: string, problem: string) {
@@ -42,6 +48,7 @@ export class CorruptProfile extends JfluidError {
 
 /** Written by a jfluid that knows more than this one. */
 export class NewerProfile extends JfluidError {
+  static sample = () => new NewerProfile('/tmp/app.jfluid', 9, 8)
   readonly exitCode = EX_DATAERR
   readonly hint = 'Open it with the jfluid that wrote it, or update this one.'
   constructor(path: string, version: number, known: number) {
@@ -51,6 +58,10 @@ export class NewerProfile extends JfluidError {
 
 /** The profile cannot be put where the user wants it. */
 export class CannotWriteProfile extends JfluidError {
+  static sample = () => [
+    new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'),
+    new CannotWriteProfile('/srv/app.jfluid', 'EACCES'),
+  ]
   readonly exitCode = EX_CANTCREAT
   readonly hint: string
   constructor(path: string, code: string) {

@@ -8,6 +8,7 @@ import { isWait, signature } from './text.ts'
 
 /** A method that is in no tree: to a condition it would hold for ever. */
 export class NoSuchMethod extends UsageError {
+  static sample = () => new NoSuchMethod('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly hint: string
   constructor(method: string, close: readonly string[]) {
     super(`no method of the profile is '${method}'`)

@@ -13,6 +13,7 @@ import {
 
 /** Not an address of a store. */
 export class BadPushUrl extends UsageError {
+  static sample = () => new BadPushUrl('it has no host')
   constructor(
     why: string,
     readonly hint = 'Give the address of a store: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
@@ -23,6 +24,7 @@ export class BadPushUrl extends UsageError {
 
 /** A label that a store would refuse, or take for something else. */
 export class BadLabel extends UsageError {
+  static sample = () => new BadLabel('region=eu,west', 'its value has a comma')
   readonly hint =
     'Give a name of letters, digits and _, and a value without , { and }: --label region=eu-west'
   constructor(label: string, why: string) {
@@ -32,6 +34,7 @@ export class BadLabel extends UsageError {
 
 /** What the environment says for the store cannot be the value of an HTTP header. */
 export class BadPushCredentials extends UsageError {
+  static sample = () => new BadPushCredentials('JFLUID_PUSH_TOKEN')
   readonly hint =
     'Set it to what the store has given you, without a line end and other control characters, or unset it.'
   constructor(variable: string) {
@@ -43,6 +46,7 @@ export class BadPushCredentials extends UsageError {
 
 /** 401, 403, 407. */
 export class PushNotAllowed extends JfluidError {
+  static sample = () => new PushNotAllowed('http://pyroscope:4040', 401, '', false)
   readonly exitCode = EX_NOPERM
   readonly hint: string
   constructor(store: string, status: number, said: string, isTokenSet: boolean) {
@@ -55,6 +59,7 @@ export class PushNotAllowed extends JfluidError {
 
 /** The name of the host means nothing. */
 export class PushHostUnknown extends JfluidError {
+  static sample = () => new PushHostUnknown('pyroscope', 'ENOTFOUND')
   readonly exitCode = EX_NOHOST
   readonly hint = 'Check the name of the host, and whether this machine can look it up.'
   constructor(host: string, code: string) {
@@ -64,6 +69,7 @@ export class PushHostUnknown extends JfluidError {
 
 /** Not now: nobody listens, nobody answers, or the store is in trouble. */
 export class PushUnavailable extends JfluidError {
+  static sample = () => new PushUnavailable('http://pyroscope:4040', 'HTTP 503', true)
   readonly exitCode = EX_TEMPFAIL
   /**
    * @param retry    whether the same may go through in a moment
@@ -82,6 +88,7 @@ export class PushUnavailable extends JfluidError {
 
 /** The store does not want this profile, or has no such address. */
 export class PushRefused extends JfluidError {
+  static sample = () => new PushRefused('http://pyroscope:4040', 'HTTP 422: exceeds the size limit')
   readonly exitCode = EX_UNAVAILABLE
   constructor(
     store: string,
@@ -94,6 +101,7 @@ export class PushRefused extends JfluidError {
 
 /** What answered is not a store, or not one that we understand. */
 export class PushNotUnderstood extends JfluidError {
+  static sample = () => new PushNotUnderstood('http://pyroscope:4040', 'it answered with a web page')
   readonly exitCode = EX_PROTOCOL
   constructor(
     store: string,

@@ -16,6 +16,7 @@ import {
 export type ErrorFrame = readonly [name: string, message: string, hint: string, exitCode: number]
 
 export class BadAddress extends UsageError {
+  static sample = () => new BadAddress('ssh://', 'it has no host')
   readonly hint = 'Give ssh://[user@]host[:port]/<pid or main class>, or tcp://host:port/<pid or main class>.'
   constructor(text: string, problem: string) {
     super(`'${text}' is no address of a JVM: ${problem}`)
@@ -24,6 +25,7 @@ export class BadAddress extends UsageError {
 
 /** Most commands look at JVMs of their own machine. */
 export class JvmElsewhere extends UsageError {
+  static sample = () => new JvmElsewhere('ssh://shop-7/4711', 'doctor', 'ssh shop-7')
   readonly hint: string
   /**
    * @param what   the command or the option
@@ -38,6 +40,7 @@ export class JvmElsewhere extends UsageError {
 
 /** What needs files of this machine, or its processes, cannot be asked of another. */
 export class NotFromAfar extends UsageError {
+  static sample = () => new NotFromAfar('--profiler')
   readonly hint = 'Leave it out, or run jfluid on the machine of the JVM.'
   constructor(option: string) {
     super(`${option} is not for a JVM on another machine`)
@@ -46,6 +49,7 @@ export class NotFromAfar extends UsageError {
 
 /** There is nobody, or nobody who lets us in, before a word has been said. */
 export class CannotReach extends JfluidError {
+  static sample = () => new CannotReach('ssh shop-7', 'ssh ended with 127', 'Install jfluid there.')
   readonly exitCode = EX_NOHOST
   readonly hint: string
   readonly reason: string
@@ -58,6 +62,7 @@ export class CannotReach extends JfluidError {
 
 /** The two ends of a TLS connection have different keys, or the other end has none. */
 export class WrongProxyKey extends JfluidError {
+  static sample = () => new WrongProxyKey('tcp://shop-7:7071')
   readonly exitCode = EX_NOPERM
   readonly hint =
     'Give the key that `jfluid proxy --listen` has shown there, by JFLUID_PROXY_KEY or JFLUID_PROXY_KEY_FILE.'
@@ -67,6 +72,7 @@ export class WrongProxyKey extends JfluidError {
 }
 
 export class NoProxyKey extends UsageError {
+  static sample = () => new NoProxyKey('/home/ann/key can be read by others: chmod 600')
   readonly hint =
     'Set JFLUID_PROXY_KEY to what `jfluid proxy --listen` has shown, or JFLUID_PROXY_KEY_FILE to a file with it.'
   constructor(problem: string) {
@@ -76,6 +82,7 @@ export class NoProxyKey extends UsageError {
 
 /** Whoever answers speaks otherwise. */
 export class NotAProxy extends JfluidError {
+  static sample = () => new NotAProxy('ssh shop-7', 'it says "Welcome to shop-7"')
   readonly exitCode = EX_PROTOCOL
   readonly hint =
     'Check that what is started there is `jfluid proxy`, and that nothing else writes to its output, as a login script might.'
@@ -85,6 +92,7 @@ export class NotAProxy extends JfluidError {
 }
 
 export class OtherProxyVersion extends JfluidError {
+  static sample = () => new OtherProxyVersion('0.2.0', '0.1.0')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'Install the same jfluid on both machines.'
   constructor(there: string, here: string) {
@@ -94,6 +102,7 @@ export class OtherProxyVersion extends JfluidError {
 
 /** The session that was asked for again is over: the proxy has ended, or has waited long enough. */
 export class SessionGone extends JfluidError {
+  static sample = () => new SessionGone()
   readonly exitCode = EX_IOERR
   readonly hint = 'Attach again. The JVM has its own code back: a session ends with its proxy.'
   constructor() {
@@ -103,6 +112,7 @@ export class SessionGone extends JfluidError {
 
 /** It has as many sessions as it takes, or is on its way out. */
 export class ProxyTakesNoMore extends JfluidError {
+  static sample = () => new ProxyTakesNoMore('it has 64')
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Try again in a minute, or end a session there.'
   constructor(why: string) {
@@ -112,6 +122,7 @@ export class ProxyTakesNoMore extends JfluidError {
 
 /** The connection has gone, and does not come back. */
 export class ProxyLost extends JfluidError {
+  static sample = () => new ProxyLost('ssh shop-7', 'it has been closed')
   readonly exitCode = EX_IOERR
   readonly hint =
     'Attach again when the machine can be reached. A proxy that is not reached leaves its JVM by itself after some time.'
@@ -144,6 +155,7 @@ export class ProxySays extends JfluidError {
 
 /** A proxy that cannot listen, or keep what it needs. */
 export class ProxyCannotListen extends JfluidError {
+  static sample = () => new ProxyCannotListen('127.0.0.1:7071', 'EADDRINUSE', 'Choose another port.')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
   constructor(

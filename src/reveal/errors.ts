@@ -6,6 +6,7 @@ import type { RootOption } from './patterns.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
 export class BadPattern extends UsageError {
+  static sample = () => new BadPattern('--root', 'place', 'it has no class', "Write it as 'Class.method'.")
   readonly hint: string
   constructor(option: string, text: string, reason: string, hint: string) {
     super(`cannot read ${option} '${text}': ${reason}`)
@@ -15,6 +16,12 @@ export class BadPattern extends UsageError {
 
 /** The root's class is loaded, but none of the classes it names has such a method. */
 export class RootNotFound extends JfluidError {
+  static sample = () =>
+    new RootNotFound(
+      'OrderService.plaze',
+      ['com.acme.shop.OrderService'],
+      ['com.acme.shop.OrderService.place'],
+    )
   readonly exitCode = EX_NOROOT
   readonly hint: string
   /** The message without the root. */
@@ -47,6 +54,10 @@ export function inOneLine({ message, hint }: RootProblem): string {
 
 /** Every method the root names is abstract or native: there is no bytecode to instrument. */
 export class AbstractOrNativeRoot extends JfluidError {
+  static sample = () => [
+    new AbstractOrNativeRoot('Store.put', 'abstract', ['com.acme.shop.DiskStore.put']),
+    new AbstractOrNativeRoot('Store.sync', 'native', []),
+  ]
   readonly exitCode = EX_NOCODE
   readonly hint: string
   readonly reason: string
@@ -70,6 +81,7 @@ export class AbstractOrNativeRoot extends JfluidError {
 
 /** Every method the root names is one that is left as it is: an intrinsic, or what the probes run on. */
 export class RootNeverInstrumented extends JfluidError {
+  static sample = () => new RootNeverInstrumented('java.lang.Math.max')
   readonly exitCode = EX_NOCODE
   readonly hint = 'Name a method that calls it.'
   readonly reason = 'it is never instrumented'
@@ -80,6 +92,11 @@ export class RootNeverInstrumented extends JfluidError {
 
 /** The root was to have probes, and has none: the JVM does not take them, or nothing can be made of its code. */
 export class RootRefused extends JfluidError {
+  static sample = () =>
+    new RootRefused(
+      'OrderService.place',
+      new Map([['com.acme.shop.OrderService.place', 'the method is too long']]),
+    )
   readonly exitCode: number
   readonly hint: string
   readonly reason: string
@@ -102,6 +119,7 @@ export class RootRefused extends JfluidError {
 
 /** Roots are changed while a session runs, and no loaded class has such a name: there is nothing to change to. */
 export class RootNotLoaded extends JfluidError {
+  static sample = () => new RootNotLoaded('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly exitCode = EX_NOROOT
   readonly hint: string
   constructor(root: string, near: readonly string[]) {

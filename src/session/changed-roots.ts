@@ -19,6 +19,7 @@ import type { SessionRequest } from './session-options.ts'
 import { rootNames } from './session-profile.ts'
 
 export class CannotChangeRoots extends JfluidError {
+  static sample = () => new CannotChangeRoots('the session has ended')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Begin a session with the other roots.'
   constructor(reason: string) {
@@ -28,6 +29,7 @@ export class CannotChangeRoots extends JfluidError {
 
 /** The new roots are there, and could not be recorded: the old ones are again, from zero. */
 export class OldRootsAgain extends JfluidError {
+  static sample = () => new OldRootsAgain(new Error('the JVM did not answer'), '/tmp/app.jfluid.1')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
   /** For the profile that follows. */

@@ -16,6 +16,7 @@ export const MOST_METHODS = 2_000
 
 /** Schemes a and b are asked for, or implied, where they would change much of the program. */
 export class TooManyMethods extends NeedsConsent {
+  static sample = () => [new TooManyMethods('b', 2000, null), new TooManyMethods('b', 2000, '--call-sites')]
   readonly exitCode = EX_USAGE
   readonly hint: string
   /**

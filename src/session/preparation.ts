@@ -48,6 +48,7 @@ export const NO_CALIBRATION: MeasuredCalibration = {
 
 /** A profiler of the user's that the target could not start. */
 export class BadProfiler extends JfluidError {
+  static sample = () => new BadProfiler('its manifest names no Jfluid-Profiler')
   readonly exitCode = EX_DATAERR
   readonly hint =
     'It is a jar that the JVM can read (of a path that its locale can spell), with a jfluid.api.Profiler that its manifest names: see docs/measuring.md.'

@@ -20,6 +20,7 @@ import { whileRunning, whyLinkWasLost } from './target-waits.ts'
 
 /** The target ended the session before there was anything to keep, and lives on. */
 export class LeftBeforeRecording extends JfluidError {
+  static sample = () => new LeftBeforeRecording(4711, 'the client did not answer for 10 s')
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Try again: the program goes on with its own code.'
   constructor(pid: number, reason: string) {

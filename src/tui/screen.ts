@@ -57,6 +57,7 @@ const INSTEAD = 'record without one: jfluid record <pid> --root <method> --durat
 
 /** Input or output is not a terminal. */
 export class NoTerminal extends JfluidError {
+  static sample = () => new NoTerminal('output', 'use jfluid record.')
   readonly exitCode = EX_NOTERMINAL
   readonly hint: string
   constructor(which: 'input' | 'output', instead: string) {
@@ -67,6 +68,7 @@ export class NoTerminal extends JfluidError {
 
 /** A terminal that cannot move its cursor. */
 export class DumbTerminal extends JfluidError {
+  static sample = () => new DumbTerminal('dumb', 'use jfluid record.')
   readonly exitCode = EX_SMALLTERM
   readonly hint: string
   constructor(type: string, instead: string) {
@@ -77,6 +79,7 @@ export class DumbTerminal extends JfluidError {
 
 /** A terminal with fewer cells than the live view needs. One that shrinks later is told so on the screen. */
 export class SmallTerminal extends JfluidError {
+  static sample = () => new SmallTerminal(60, 20, 'use jfluid record.')
   readonly exitCode = EX_SMALLTERM
   readonly hint: string
   constructor(columns: number, rows: number, instead: string) {

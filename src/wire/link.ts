@@ -18,6 +18,10 @@ export const CLOSED_BY_US = 'closed'
 
 /** The agent was loaded but did not connect back. */
 export class AgentDidNotConnect extends JfluidError {
+  static sample = () => [
+    new AgentDidNotConnect(4711, 10_000, null),
+    new AgentDidNotConnect(4711, 10_000, 'java.lang.OutOfMemoryError'),
+  ]
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
   /** @param pid  of the JVM, or the port of its debugger */
@@ -36,6 +40,7 @@ export class AgentDidNotConnect extends JfluidError {
 
 /** The connection ended while something was still expected from the agent. */
 export class LinkLost extends JfluidError {
+  static sample = () => new LinkLost('closed by the JVM')
   readonly exitCode = EX_IOERR
   readonly hint = 'The JVM has probably ended; attach to the new one.'
   constructor(readonly reason: string) {
@@ -45,6 +50,7 @@ export class LinkLost extends JfluidError {
 
 /** The agent answered a command with an error. */
 export class AgentRefused extends JfluidError {
+  static sample = () => new AgentRefused('redefine', 'java.lang.InternalError')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'This is a defect of jfluid or of this JVM; the target runs on. Please report it.'
   constructor(
@@ -57,6 +63,7 @@ export class AgentRefused extends JfluidError {
 
 /** Between the look for it and its use somebody else has taken the last of something. */
 export class TargetRanOut extends JfluidError {
+  static sample = () => new TargetRanOut('threads', 'unable to create native thread')
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
     'The program goes on as it was. Raise its limit (ulimit -u and pids.max for threads, ulimit -n for files), or try again when it needs less.'
@@ -85,6 +92,7 @@ function refusal(op: string, reason: string): JfluidError {
 
 /** What came over the link means nothing: it is not our agent that speaks, or it is damaged. */
 export class AgentNotUnderstood extends JfluidError {
+  static sample = () => new AgentNotUnderstood('a text where a number was expected')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'Attach again; if it happens again, report it with the version of the JVM.'
   constructor(what: string) {

@@ -160,7 +160,7 @@ describe('samples that found nothing are told', () => {
     [['a.B.c'], 0, undefined, 'no thread was found running Java code'],
   ])('with roots %j and %i samples elsewhere', (roots, outside, dumps, message) => {
     const problem = new NothingSampled(42, {
-      target: { pid: 42, jdk: '25.0.3', vm: '', mainClass: '' },
+      target: { jdk: '25.0.3' },
       roots,
       sampling: { ...sampling, outside, ...(dumps !== undefined && { dumps }) },
     })
@@ -178,7 +178,7 @@ describe('samples that found nothing are told', () => {
     ['24.0.1', 3, false],
   ])('of JDK %s with %s dumps: that virtual threads are in none, %s', (jdk, dumps, isTold) => {
     const problem = new NothingSampled(42, {
-      target: { pid: 42, jdk, vm: '', mainClass: '' },
+      target: { jdk },
       roots: ['a.B.c'],
       sampling: { ...sampling, outside: 9, ...(dumps !== undefined && { dumps }) },
     })

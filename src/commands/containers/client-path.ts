@@ -7,6 +7,7 @@ import { EX_NOPERM, JfluidError } from '../../base/errors.ts'
 
 /** Root would run what another user has put there, or may change. */
 export class ClientOfAnotherUser extends JfluidError {
+  static sample = () => new ClientOfAnotherUser('/home/ann/bin/docker', '/home/ann/bin')
   readonly exitCode = EX_NOPERM
   readonly hint =
     'Have root own it and the directory it is in, and nobody else write there; or take that directory out of the PATH of root.'

@@ -15,6 +15,7 @@ const LAST_WORDS_MS = 300
 
 /** None of those that could tell is on the PATH. */
 export class NoContainerClient extends JfluidError {
+  static sample = () => new NoContainerClient('container shop', ['docker', 'podman', 'nerdctl'])
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Give a process id: jfluid ps lists the JVMs of containers as well, if it may see them.'
   constructor(what: string, clients: readonly string[]) {
@@ -24,6 +25,7 @@ export class NoContainerClient extends JfluidError {
 
 /** One that hangs, as for a server that is away. */
 export class ContainerClientSilent extends JfluidError {
+  static sample = () => new ContainerClientSilent('docker inspect shop', 10_000)
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   constructor(command: string, ms: number) {
@@ -34,6 +36,8 @@ export class ContainerClientSilent extends JfluidError {
 
 /** It answered, and what it said is not what such a client says. */
 export class ContainerClientNotUnderstood extends JfluidError {
+  static sample = () =>
+    new ContainerClientNotUnderstood('docker inspect shop', 'there is no id, state or process in it')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Give a process id, which jfluid ps lists, and report the version of that client.'
   constructor(command: string, problem: string) {

@@ -20,6 +20,7 @@ import { anyOf, type IsInside, insideNamed, insideOf, isHere, isId } from './ins
 
 /** Who was asked does not know it, or does not tell. */
 export class ContainerUnknown extends JfluidError {
+  static sample = () => new ContainerUnknown('container shop', ['docker says: No such object: shop'])
   readonly exitCode = EX_NOHOST
   readonly hint =
     'Mind that clients look where the settings of their user say (sudo has others), or give a process id: jfluid ps lists the JVMs of containers as well.'
@@ -30,6 +31,7 @@ export class ContainerUnknown extends JfluidError {
 }
 
 export class ContainerNotRunning extends JfluidError {
+  static sample = () => new ContainerNotRunning('container shop', 'paused')
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Start it, or let it go on, and try again.'
   constructor(what: string, state: string) {
@@ -39,6 +41,7 @@ export class ContainerNotRunning extends JfluidError {
 
 /** Its engine has said where it runs, and that is not here. */
 export class ContainerElsewhere extends JfluidError {
+  static sample = () => new ContainerElsewhere('container shop', 'docker', 4711)
   readonly exitCode = EX_NOHOST
   readonly hint =
     'Run jfluid on the machine of the engine (DOCKER_HOST and Docker Desktop have another); in a container: docker run --pid=host --cap-add=SYS_PTRACE.'

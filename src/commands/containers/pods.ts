@@ -16,10 +16,12 @@ import type { PodName } from './name.ts'
 
 /** It is to be profiled where it runs. */
 export class PodElsewhere extends JfluidError {
+  static sample = () =>
+    new PodElsewhere('pod shop/orders', 'worker-3', [{ id: '0123456789ab', name: 'app' }], 'worker-1')
   readonly exitCode = EX_NOHOST
   readonly hint: string
-  constructor(what: string, node: string, containers: readonly ContainerOfPod[]) {
-    super(`${what} runs on the node ${node}, and jfluid on ${hostname()}`)
+  constructor(what: string, node: string, containers: readonly ContainerOfPod[], here = hostname()) {
+    super(`${what} runs on the node ${node}, and jfluid on ${here}`)
     const each = containers.map(({ id, name }) => `container:${id.slice(0, 12)} (${name})`)
     this.hint = `Run jfluid there, as root: jfluid attach ${each.join(', or ')}`
   }

@@ -54,6 +54,7 @@ const STACK_DEPTH = 400
 
 /** Exact times that a user has asked for while a session runs are not to be had. */
 export class CannotTime extends JfluidError {
+  static sample = () => new CannotTime('java.util.HashMap.get is of the JDK', 'Begin a session with --jdk.')
   readonly exitCode = EX_UNAVAILABLE
   constructor(
     reason: string,

@@ -32,6 +32,10 @@ export interface ByHandEntry {
 
 /** Nothing that has probes is named so. */
 export class NothingToLeaveOut extends JfluidError {
+  static sample = () => [
+    new NothingToLeaveOut('com.acne.*', false),
+    new NothingToLeaveOut('com.acme.shop.OrderService.place', true),
+  ]
   readonly exitCode = EX_NOMATCH
   readonly hint: string
   constructor(text: string, isRoot: boolean) {
@@ -44,6 +48,7 @@ export class NothingToLeaveOut extends JfluidError {
 
 /** It was neither left out nor added by hand. */
 export class NotByHand extends UsageError {
+  static sample = () => new NotByHand('com.acme.shop.Cart')
   readonly hint = 'Write it as it was left out, or added.'
   constructor(text: string) {
     super(`nothing to take back: ${text} was neither left out nor added by hand`)
@@ -52,6 +57,7 @@ export class NotByHand extends UsageError {
 
 /** Nothing that is named so is left out, or could have probes. */
 export class NothingToAdd extends JfluidError {
+  static sample = () => new NothingToAdd('com.acme.shop.Cart', 'is not left out')
   readonly exitCode = EX_NOMATCH
   readonly hint =
     "Write 'pkg.Class.method(int)', 'pkg.Class', or 'pkg.*' and 'pkg.**' for packages; these may be loaded later."
@@ -61,6 +67,7 @@ export class NothingToAdd extends JfluidError {
 }
 
 export class CannotAdd extends JfluidError {
+  static sample = () => new CannotAdd('the session has ended')
   readonly exitCode = EX_UNAVAILABLE
   constructor(
     reason: string,
@@ -71,6 +78,7 @@ export class CannotAdd extends JfluidError {
 }
 
 export class CannotLeaveOut extends JfluidError {
+  static sample = () => new CannotLeaveOut('the session has ended')
   readonly exitCode = EX_UNAVAILABLE
   constructor(
     reason: string,

@@ -19,22 +19,28 @@ import type { RegionPattern } from '../../reveal/region-pattern.ts'
 
 /** The method has no code on the lines of a region. */
 export class RegionNotFound extends JfluidError {
+  static sample = () =>
+    new RegionNotFound({ text: 'OrderService.place:90-95', lines: { from: 90, to: 95 } }, [
+      { method: 'com.acme.shop.OrderService.place', from: 40, to: 61 },
+    ])
   readonly exitCode = EX_NOROOT
   readonly hint: string
-  constructor(region: RegionPattern, methods: readonly MethodLines[]) {
+  constructor(region: Pick<RegionPattern, 'text' | 'lines'>, methods: readonly MethodLines[]) {
     const [first] = methods
     const where = methods.length === 1 ? first!.method : `any of ${methods.length} methods of that name`
     super(`region '${region.text}' not found: no code on ${linesText(region)} in ${where}`)
     const have = methods.map(({ method, from, to }) => `${method} has lines ${from} to ${to}`)
-    this.hint = `${have.slice(0, 3).join('; ')}. Code in a lambda is in a method of its own.`
+    this.hint = `Give lines that have code: ${have.slice(0, 3).join('; ')}. The compiler puts the code of a lambda into a separate method.`
   }
 }
 
 /** Lines of a class that was compiled without. */
 export class RegionWithoutLines extends JfluidError {
+  static sample = () =>
+    new RegionWithoutLines({ text: 'OrderService.place:90-95' }, 'com.acme.shop.OrderService.place')
   readonly exitCode = EX_NOCODE
   readonly hint = 'Leave the lines out to time the whole method, or compile the class with -g:lines.'
-  constructor(region: RegionPattern, method: string) {
+  constructor(region: Pick<RegionPattern, 'text'>, method: string) {
     super(`region '${region.text}' names lines, and ${method} was compiled without line numbers`)
   }
 }
@@ -54,7 +60,7 @@ interface Known {
   readonly methodId: number
 }
 
-function linesText({ lines }: RegionPattern): string {
+function linesText({ lines }: Pick<RegionPattern, 'lines'>): string {
   if (lines === null) return 'any line'
   return lines.from === lines.to ? `line ${lines.from}` : `lines ${lines.from} to ${lines.to}`
 }

@@ -8,6 +8,7 @@ import { builtFile } from '../../base/package-root.ts'
 
 /** The package was used before `npm run build` had built the Java part. */
 export class AgentNotBuilt extends JfluidError {
+  static sample = () => new AgentNotBuilt()
   readonly exitCode = EX_OSFILE
   readonly hint = 'Run npm run build; it needs a JDK 17 or newer once.'
   constructor() {
@@ -17,6 +18,7 @@ export class AgentNotBuilt extends JfluidError {
 
 /** Of an installation that was damaged, or replaced in part. */
 export class AgentDamaged extends JfluidError {
+  static sample = () => new AgentDamaged('/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_DATAERR
   readonly hint = 'Install jfluid anew, or build it: npm run build'
   constructor(path: string) {

@@ -16,6 +16,8 @@ const ALONE = { singleThreaded: true, timeoutMs: CALL_MS }
 
 /** A method that was run for us has thrown. */
 export class ThrownInTarget extends JfluidError {
+  static sample = () =>
+    new ThrownInTarget('Thread.start()', 'java.lang.OutOfMemoryError: unable to create native thread')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'The program goes on as it was. See to what it lacks, then try again.'
   constructor(

@@ -11,6 +11,7 @@ import { type DebuggedJvm, type DebuggerAddress, textOf } from './debugger-port.
 
 /** Its runtime image lacks what defines agents. */
 export class NoInstrumentThere extends JfluidError {
+  static sample = () => new NoInstrumentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program on a runtime with the module java.instrument (jlink --add-modules …).'
   constructor(address: DebuggerAddress) {
@@ -20,6 +21,7 @@ export class NoInstrumentThere extends JfluidError {
 
 /** An earlier jfluid has put its own there, for the life of the JVM. */
 export class AnotherAgentThere extends JfluidError {
+  static sample = () => new AnotherAgentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Use that jfluid, or restart the JVM.'
   constructor(address: DebuggerAddress) {

@@ -30,6 +30,7 @@ const OLDEST_JDK = 17
 
 /** The machine is not there, or nothing listens at its port. */
 export class NobodyAtPort extends JfluidError {
+  static sample = () => new NobodyAtPort({ host: '10.0.0.7', port: 5005 }, 'connect ECONNREFUSED')
   readonly exitCode = EX_NOHOST
   readonly hint =
     'Look where the JVM says "Listening for transport dt_socket at address"; while a debugger is connected it listens to nobody.'
@@ -40,6 +41,7 @@ export class NobodyAtPort extends JfluidError {
 
 /** Something else has the port, or a JVM that does not listen now. */
 export class NotDebuggerPort extends JfluidError {
+  static sample = () => new NotDebuggerPort({ host: '10.0.0.7', port: 5005 }, 'it does not speak JDWP')
   readonly exitCode = EX_PROTOCOL
   readonly hint =
     'Give the address from the option -agentlib:jdwp=… of the JVM. Another debugger may be connected to it, or its allow=… leave this machine out.'
@@ -50,6 +52,7 @@ export class NotDebuggerPort extends JfluidError {
 
 /** A JVM has one at a time. */
 export class DebuggerConnected extends JfluidError {
+  static sample = () => new DebuggerConnected({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Disconnect the debugger, then try again: a JVM takes one at a time.'
   constructor(address: DebuggerAddress) {
@@ -59,9 +62,11 @@ export class DebuggerConnected extends JfluidError {
 
 /** The agent is made for another kind. */
 export class UnfitJvm extends JfluidError {
+  static sample = () =>
+    new UnfitJvm({ host: '10.0.0.7', port: 5005 }, { vmName: 'Eclipse OpenJ9 VM', vmVersion: '17.0.4' })
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = `Run the program on HotSpot ${OLDEST_JDK} or newer to profile it.`
-  constructor(address: DebuggerAddress, { vmName, vmVersion }: Version) {
+  constructor(address: DebuggerAddress, { vmName, vmVersion }: Pick<Version, 'vmName' | 'vmVersion'>) {
     super(`the JVM at ${textOf(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
   }
 }

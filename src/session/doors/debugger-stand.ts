@@ -20,6 +20,10 @@ const QUIETLY_MS = 500
 const ANYWHERE_MS = 1500
 
 export class JvmIdle extends JfluidError {
+  static sample = () => [
+    new JvmIdle({ host: '10.0.0.7', port: 5005 }, 10_000),
+    new JvmIdle({ host: '10.0.0.7', port: 5005 }, 10_000, true),
+  ]
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Give it something to do, then try again.'
   /** @param ownersOnly  threads came by that own monitors, for which others would have to wait */

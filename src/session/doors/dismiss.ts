@@ -24,6 +24,7 @@ import { removeLeftovers, removeLeftoversIn, removeTriggers } from './session-di
 
 /** Whoever profiles there has not asked for it. */
 export class ClientLives extends JfluidError {
+  static sample = () => new ClientLives(4711, 4712)
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   constructor(pid: number, client: number) {
@@ -34,6 +35,7 @@ export class ClientLives extends JfluidError {
 
 /** It understands other words. */
 export class AgentOfAnotherBuild extends JfluidError {
+  static sample = () => new AgentOfAnotherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Take the jfluid that has attached to it, or end that by kill -9: an agent that has lost its client leaves by itself.'
@@ -44,6 +46,7 @@ export class AgentOfAnotherBuild extends JfluidError {
 
 /** The line that tells the agent finds no place. */
 export class CannotTell extends JfluidError {
+  static sample = () => new CannotTell(4711)
   readonly exitCode = EX_CANTCREAT
   readonly hint =
     "Make the JVM's /tmp one that can be trusted (the JVM's user's or root's, and sticky if others may write there), and take another user's .jfluid_pid file away."
@@ -54,6 +57,7 @@ export class CannotTell extends JfluidError {
 
 /** Told to leave, and not gone, or not without a trace. */
 export class NotGone extends JfluidError {
+  static sample = () => new NotGone(4711, ['thread jfluid-agent'])
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Look again when the JVM is less busy: jfluid detach says what is there.'
   constructor(pid: number, left: readonly string[]) {

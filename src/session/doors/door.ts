@@ -64,6 +64,7 @@ const MOST_SAID_BYTES = 64 << 10
 
 /** One session at a time: two would splice over each other. */
 export class AlreadyAttached extends JfluidError {
+  static sample = () => new AlreadyAttached(4711)
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   constructor(pid: number) {
@@ -77,6 +78,7 @@ export class AlreadyAttached extends JfluidError {
  * itself, and be asked again, for ever. The JDK's own grants an agent nothing.
  */
 export class SecurityManagerPresent extends JfluidError {
+  static sample = () => new SecurityManagerPresent(4711, 'com.acme.Guard')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program without a security manager to profile it.'
   /** @param who  its process id, or what it is called where that is not known */
@@ -88,6 +90,7 @@ export class SecurityManagerPresent extends JfluidError {
 
 /** The agent of an earlier session reads a file of ours there, and it cannot be written. */
 export class CannotWake extends JfluidError {
+  static sample = () => new CannotWake(4711, '/tmp/.jfluid_pid4711', 'ENOSPC')
   readonly exitCode = EX_CANTCREAT
   readonly hint = "Make the JVM's /tmp writable, with a few free KiB."
   constructor(pid: number, file: string, code: string) {
@@ -97,6 +100,7 @@ export class CannotWake extends JfluidError {
 
 /** That of another version, whose probes are not ours: they stay for the life of the JVM. */
 export class OtherBuild extends JfluidError {
+  static sample = () => new OtherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Use the jfluid that it was started with or that was in it before, or restart the program, with what jfluid agent-path prints now or without it.'

@@ -47,6 +47,7 @@ const LOADING_MS = 30_000
 
 /** While a thread of the JVM stood for it. */
 export class StoodTooLong extends JfluidError {
+  static sample = () => new StoodTooLong({ host: '10.0.0.7', port: 5005 }, 'no answer within 5000 ms')
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
     'Its thread runs again as soon as the JVM hears that the debugger has gone. If the network is away that may take until it is back: see to it, or end that connection at the JVM (ss -K).'
@@ -57,6 +58,7 @@ export class StoodTooLong extends JfluidError {
 
 /** In a thread of ours: no other waits for it. */
 export class LoadedTooSlowly extends JfluidError {
+  static sample = () => new LoadedTooSlowly({ host: '10.0.0.7', port: 5005 }, 'nothing came for 10 s')
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
     'The program goes on as it was. See whether the network is slow or away, or the machine busy, then try again.'
@@ -67,6 +69,8 @@ export class LoadedTooSlowly extends JfluidError {
 
 /** Nothing is shared with the JVM, and it cannot connect to us either. */
 export class CannotCallBack extends JfluidError {
+  static sample = () =>
+    new CannotCallBack({ host: '10.0.0.7', port: 5005 }, '10.0.0.9:41234', 'no route to host')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Run jfluid on the machine of the JVM, or where the JVM reaches it: not behind a port forward or a firewall.'

@@ -76,6 +76,7 @@ export function ownerFor(target: TargetProcess): Owner | undefined {
 
 /** No place takes the directory. */
 export class NoMeetingPlace extends JfluidError {
+  static sample = () => new NoMeetingPlace(['/dev/shm: ENOSPC', '/tmp: EROFS'], {})
   readonly exitCode = EX_CANTCREAT
   readonly hint =
     'Make one of them writable for the user jfluid runs as, with room for 17 MiB; in a container: docker run --shm-size 128m, or --tmpfs /tmp.'

@@ -14,6 +14,7 @@ const LOOKS = 15
 
 /** The agent owes an answer, and the socket says nothing: a network that is away does not tell. */
 export class NothingComes extends JfluidError {
+  static sample = () => new NothingComes(10_000)
   readonly exitCode = EX_IOERR
   readonly hint =
     'See whether the network is away, or the JVM stopped. Its agent gives the JVM its code back by itself.'

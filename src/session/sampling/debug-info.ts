@@ -23,6 +23,7 @@ export const DEBUG_INFO_STAYS =
 
 /** In the JVM's own words: one without C2, or of another make. */
 export class DebugInfoRefused extends JfluidError {
+  static sample = () => new DebugInfoRefused(4711, 'could not add the compiler directive')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
     'Leave --debug-info out, or start the JVM with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints.'

@@ -56,6 +56,7 @@ const OWNER_ONLY = 0o700
 
 /** By a JFR.stop of somebody else's; or we did not run ourselves, for longer than it had left. */
 export class RecordingStopped extends JfluidError {
+  static sample = () => new RecordingStopped()
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Record again, and leave recordings named jfluid-… to jfluid.'
   constructor() {

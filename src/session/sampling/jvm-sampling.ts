@@ -39,6 +39,7 @@ const UNKNOWN = '?'
 
 /** JDK 25 and newer have it, on Linux. */
 export class NoCpuTimeSamples extends JfluidError {
+  static sample = () => new NoCpuTimeSamples(4711, '21.0.4')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Sample with --sampler jfr.'
   constructor(pid: number, version: string) {

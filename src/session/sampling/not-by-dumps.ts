@@ -5,6 +5,7 @@ import type { RootPattern } from '../../reveal/patterns.ts'
 
 /** Dumps are of safepoints, where there is debug info anyway; and probes know where they are. */
 export class DebugInfoUnused extends UsageError {
+  static sample = () => new DebugInfoUnused('probes take samples by bytecodes')
   readonly hint = 'Sample by time with --sampler jfr, or leave --debug-info out.'
   /** @param instead  what is done, to follow "and" */
   constructor(instead: string) {
@@ -13,7 +14,8 @@ export class DebugInfoUnused extends UsageError {
 }
 
 /** A dump of threads has names of methods, and no descriptors. */
-class StacksHaveNoParameters extends UsageError {
+export class StacksHaveNoParameters extends UsageError {
+  static sample = () => new StacksHaveNoParameters('OrderService.place(int)', 'stacks are taken')
   readonly hint = "Leave the root's parameters out, or sample with --sampler jfr."
   /** @param instead  what is done, as a sentence */
   constructor(root: string, instead: string) {

@@ -15,6 +15,7 @@ export const ROOM_TO_GO_ON = 32 * MIB
 
 /** Going on would put the target at risk. */
 export class NoRoomForRecording extends JfluidError {
+  static sample = () => new NoRoomForRecording('/tmp', 20 * MIB)
   readonly exitCode = EX_CANTCREAT
   readonly hint = 'Make room there.'
   constructor(directory: string, free: number) {

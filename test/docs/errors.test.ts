@@ -1,0 +1,50 @@
+// Messages and hints of all error classes, by their samples; docs/errors.md lists them.
+
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { errorClasses, errorsPage } from './error-samples.ts'
+
+const classes = await errorClasses()
+const codes = [...readFileSync('docs/exit-codes.md', 'utf8').matchAll(/^\| (\d+) \|/gm)].map(([, it]) =>
+  Number(it),
+)
+/** Four lines of a terminal of 80 columns. */
+const MAX_LENGTH = 320
+/** Exit codes of the program that jfluid has started. */
+const FOREIGN = ['ProgramFailed', 'EndedBeforeRecording']
+
+it('finds the error classes', () => {
+  expect(classes.length).toBeGreaterThan(190)
+})
+
+it('every error class is exported and has a sample', () => {
+  expect(classes.filter(({ samples }) => samples === undefined).map(({ name }) => name)).toEqual([])
+})
+
+describe.each(classes.map(({ name, samples = [] }) => ({ name, samples })))('$name', ({ name, samples }) => {
+  it.each(samples.map(({ message, hint, exitCode }) => ({ message, hint, exitCode })))(
+    '$message',
+    ({ message, hint, exitCode }) => {
+      for (const text of [message, hint]) {
+        expect(text).not.toMatch(/undefined|NaN|null|\[object|^\s*$|\s$/m)
+        expect(text.length, text).toBeLessThanOrEqual(MAX_LENGTH)
+      }
+      // The command line puts "jfluid: " before a message.
+      expect(message).not.toMatch(/^[A-Z][a-z]|[.;,:]$/)
+      expect(hint).toMatch(/^[A-Z]/)
+      if (!FOREIGN.includes(name))
+        expect(exitCode > 128 || codes.includes(exitCode), `${exitCode}`).toBe(true)
+    },
+  )
+})
+
+it('no two classes have the same message', () => {
+  const all = classes.flatMap(({ name, samples = [] }) => samples.map(({ message }) => ({ name, message })))
+  expect(
+    all.filter((it) => all.some(({ name, message }) => name !== it.name && message === it.message)),
+  ).toEqual([])
+})
+
+it('docs/errors.md lists all samples', async () => {
+  await expect(errorsPage(classes)).toMatchFileSnapshot('../../docs/errors.md')
+})
