@@ -1,5 +1,5 @@
-// At the end of a recording with scheme b in which calls are dense, what the roots call gets its own code back before they do, and some calls
-// of the roots go by without a probe below them. So the report can say how much its times are overstated.
+// Scheme b with many short calls: at the end of a recording, the methods below the roots get their original code back before the roots do.
+// Some root calls then run without probes below them, and the report can estimate how much its times are overstated.
 
 import { setTimeout as later } from 'node:timers/promises'
 import { debug } from '../base/debug.ts'
@@ -9,30 +9,31 @@ import type { Engine } from './engine.ts'
 import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
 
-/** The calls before the end that are compared began within that time. In a shorter session code was still being compiled. */
+/** Calls with probes are compared only if they began in the last 2 s. In a session shorter than 3 s, the JIT may still be compiling. */
 const CHARGED_MS = 2_000
 const LEAST_SESSION_MS = 3_000
-/** Code that has been redefined is interpreted until it is compiled again, in steps: between two looks there is time for one. */
+/** A redefined method runs in the interpreter until the JIT compiles it again, in tiers. One tier fits between two samples. */
 const MOST_MS = 1_500
 const LOOK_MS = 150
 /**
- * Two looks agree where their medians differ by less, calls without probes are alike, and the JVM has compiled no more between them: slow
- * code may be steady, too. How alike calls with probes are does not matter.
+ * The calls are steady if two consecutive medians differ by less than 5 %, the spread of the calls without probes is small, and the JVM
+ * compiled at most 2 methods between the two samples. Slow code alone may be steady too. The spread of the calls with probes does not
+ * matter.
  */
 const STEADY = 0.05
 const MOST_COMPILED = 2
-/** One more redefinition may stop the JVM as long as the longest so far, and take as long as all so far. */
+/** One more redefinition may pause the JVM as long as the longest one so far, and may take as long as all of them together. */
 const LONGEST_PAUSE_MS = 125
 const LONGEST_REDEFINITION_MS = 500
 
-/** Nothing is known then: code that was still being compiled would make the times of the recording seem too short. */
+/** Calls without probes were still being compiled. A comparison with them would make the recorded times look too short. */
 export class NotSteady extends Error {
   constructor() {
     super(`after ${MOST_MS / 1000} s calls without probes below the root were still being compiled`)
   }
 }
 
-/** Whether all that there is below the roots is probes of calls, and client and target are on one machine. */
+/** Whether the methods below the roots have only call probes, and the client runs on the target's machine. */
 function isPlain({ door, instrumenter, options, revealer }: Engine): boolean {
   const { callSites, followThreads, scheme, trace } = options
   const roots = [...revealer.methods].filter((it) => it.root)
@@ -43,7 +44,7 @@ function isPlain({ door, instrumenter, options, revealer }: Engine): boolean {
     door.elsewhere === undefined &&
     instrumenter.leftOutMethods.size === 0 &&
     [callSites, followThreads, trace].every((it) => it === undefined || it === false) &&
-    roots.length === 1 && // of several, calls of the one may be faster without probes, and so more than of the other
+    roots.length === 1 && // with several roots, one root may be faster without probes and thus have a larger share of the calls
     roots[0]!.name !== '<init>'
   )
 }
@@ -58,16 +59,16 @@ export function mayCompare(engine: Engine, span: Span): boolean {
 }
 
 /**
- * Called after the end of recording, while the target still has its probes, and only if `mayCompare` returns true. The calls without probes
- * go to a builder of their own (`endRows`), so that they are in no row.
+ * Compares calls with and without probes. Call it after the end of recording, while the target still has its probes, and only if
+ * `mayCompare` returns true. The calls without probes go to a separate builder (`endRows`), so they appear in no row.
  *
- * @returns null if it is not worth it, or the calls cannot be compared
+ * @returns null if the comparison is not worthwhile or not possible
  * @throws NotSteady
  */
 export async function callsWithoutProbes(engine: Engine, span: Span): Promise<BareCalls | null> {
   const { calibration, clock, installation, recorder, turns } = engine
   const before: { charged?: LatestCalls | null } = {}
-  // In its turn: what was revealed before is in, and its pauses are in the rows.
+  // Run as a task in the queue: earlier revelations are installed by now, and the rows include their pauses.
   await turns.request(async () => {
     installation.settle()
     before.charged = await leaveRootsAlone(engine, span)
@@ -103,7 +104,7 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
   return found
 }
 
-/** @returns the calls before that; null if the roots are not alone, or need not be */
+/** @returns the earlier calls of the roots; null if a method below the roots keeps its probes, or a comparison is not worthwhile */
 async function leaveRootsAlone(engine: Engine, span: Span): Promise<LatestCalls | null> {
   const { clock, installation, recorder, revealer, targetState } = engine
   const from = span.latestTicks - (CHARGED_MS * 1e6) / clock.nsPerTick

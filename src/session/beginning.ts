@@ -1,5 +1,5 @@
-// How a session begins: what there is to instrument is found, and put in, and threads are let into the roots. In a server
-// this is by far its largest step.
+// Begins a session: finds the classes to instrument, instruments them, and lets threads enter the roots. On a server, instrumenting takes
+// by far the longest.
 
 import { debug, some } from '../base/debug.ts'
 import { RootRefused } from '../reveal/errors.ts'
@@ -15,10 +15,10 @@ import { eventsOf, looksAhead, modeOf } from './session-options.ts'
 import { compiledPast } from './target-past.ts'
 
 /**
- * Of schemes a and b.
+ * Begins a recording with scheme a or b.
  *
- * @param onPhase    told what is being done, for progress
- * @param recording  called when the target has been told to record
+ * @param onPhase    receives the name of each phase, for progress
+ * @param recording  called when the target has been asked to record
  * @throws RootNotFound and other errors of the revealer, RegionProblem: before anything is changed. RootRefused
  */
 export async function beginBelowRoots(
@@ -30,7 +30,7 @@ export async function beginBelowRoots(
   const { agent, byHand, classLoads, installation, options, recorder, revealer, turns } = engine
   engine.timeRoots()
   onPhase('reading classes')
-  // Before the first redefinition, which may discard what has been compiled.
+  // This runs before the first redefinition, which may discard all compiled code.
   const past = looksAhead(options) ? compiledPast(await engine.door.executed()) : NO_PAST
   await agent.enable()
   await agent.watch(byHand.watchesJdk)
@@ -41,7 +41,7 @@ export async function beginBelowRoots(
     debug.reveal?.(foundText(engine))
     await checkRegions(engine, roots)
     await classLoads.beforeRecording(async () => {
-      // A redefinition is timed in ticks of which the length must be known.
+      // Redefinitions are timed in ticks, so the length of a tick must be known first.
       await pulse.readStatus()
       await hideHandleMembers(engine)
       if (options.followThreads) await installHandOvers(engine)
@@ -56,7 +56,7 @@ export async function beginBelowRoots(
   })
 }
 
-/** @throws RootRefused, RegionProblem: nothing would be recorded of that root */
+/** @throws RootRefused, RegionProblem: the root cannot be recorded */
 export async function checkRefused({ regionTable, revealer, turns }: Engine): Promise<void> {
   if (!revealer.roots.progress().some((it) => it.failed)) return
   const reports = await turns.ask(() => revealer.roots.report())
@@ -64,7 +64,7 @@ export async function checkRefused({ regionTable, revealer, turns }: Engine): Pr
   if (refused !== undefined) throw regionTable?.problems()[0] ?? refused.problem
 }
 
-/** A user deserves to be told before it happens. */
+/** Returns the phase name. The first redefinition may be expensive, so the user sees a note before it begins. */
 export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'options'>): string {
   const { feature } = engine.facts
   switch (firstRedefinition(engine)) {
@@ -77,7 +77,7 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
   }
 }
 
-/** Else calls through method handles would run code without probes. */
+/** Hides the members of method handle classes. Otherwise calls through method handles would run code without probes. */
 export async function hideHandleMembers(engine: Engine): Promise<void> {
   const { classes, facts, installation, instrumenter, warnings } = engine
   const { tasks, isComplete } = await handleTasks(classes.bootClasses, (ids) => instrumenter.classBytes(ids))
@@ -106,8 +106,8 @@ async function checkRegions(
 }
 
 /**
- * Scheme B: what the roots call, and what is known to run behind it, goes in with the roots,
- * while nobody waits for it.
+ * Scheme b: instruments methods that the roots call, and methods below them that are known to run, together with the roots. No thread is
+ * blocked by that redefinition.
  */
 async function aheadOfRoots({ options, revealer, turns }: Engine, past: Past): Promise<Revelation[]> {
   const revelations: Revelation[] = []
@@ -120,7 +120,7 @@ async function aheadOfRoots({ options, revealer, turns }: Engine, past: Past): P
   }
 }
 
-/** Before the roots: whatever they hand over is seen. */
+/** Runs before the roots get probes, so that every task that a root submits is seen. */
 async function installHandOvers({
   classes,
   facts,

@@ -1,9 +1,8 @@
-// Other roots for a session that runs: a recording after the one before, on the same agent.
-//
-// The old recording ends as any does: the target gets its code back, threads leave the runtime, the ring is unmapped. Then the
-// sleeping agent is woken. What can be known is looked at before, so that a root that does not exist, or has code that cannot bear
-// probes, costs nothing. If the new recording cannot begin all the same, the old roots are recorded again, and what they had given
-// before is kept apart; if not even that is possible, it is what the session ends with.
+// Changes the roots of a running session: a second recording with the same agent.  The old recording ends like any other: the target gets
+// its original code back, threads leave the runtime, the ring is unmapped. Then the sleeping agent is woken. The new roots are checked
+// before that, so a root that does not exist or cannot be instrumented changes nothing. If the new recording still cannot begin, the old
+// roots are recorded again, and their earlier results are kept as a separate profile. If even that fails, the session ends with the earlier
+// results.
 
 import { openAttachSocket } from '../attach/handshake.ts'
 import { readTargetProcess, stillRuns } from '../attach/target-process.ts'
@@ -27,14 +26,14 @@ export class CannotChangeRoots extends JfluidError {
   }
 }
 
-/** The new roots are there, and could not be recorded: the old ones are again, from zero. */
+/** The new roots exist but could not be recorded. The old roots are recorded again, from zero. */
 export class OldRootsAgain extends JfluidError {
   static sample = () => new OldRootsAgain(new Error('the JVM did not answer'), '/tmp/app.jfluid.1')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
-  /** For the profile that follows. */
+  /** Warning for the next profile. */
   readonly warning: string
-  /** @param where  what they had given before is; null if nobody has kept it */
+  /** @param where  location of the earlier profile; null if it was not kept */
   constructor(problem: unknown, where: string | null) {
     const reason = messageOf(problem)
     super(`the old roots again, from zero (before: ${where ?? 'lost'}): ${reason}`)
@@ -44,13 +43,13 @@ export class OldRootsAgain extends JfluidError {
   }
 }
 
-/** Keeps a profile. @returns where it is */
+/** Saves a profile. @returns its location */
 export type KeepProfile = (profile: Profile) => Promise<string>
 
 /**
- * Whether these can be roots of the target now. Changes nothing.
+ * Checks whether these patterns can be roots of the target now. Changes nothing.
  *
- * @throws RootNotFound and other errors of the revealer, CannotChangeRoots, and those of attaching
+ * @throws RootNotFound and other errors of the revealer, CannotChangeRoots, and errors of attaching
  */
 export async function checkRoots(engine: Engine, roots: readonly RootPattern[]): Promise<void> {
   const { arming, installation, instrumenter, pid, revealer, turns } = engine
@@ -62,22 +61,22 @@ export async function checkRoots(engine: Engine, roots: readonly RootPattern[]):
     if (refusals[0] !== undefined && refusals.length === methods.length)
       throw new CannotChangeRoots(refusals[0].reason)
   })
-  // The agent is woken through it.
+  // The attach socket is needed to wake the agent.
   const { again } = engine.door
   await (again === undefined ? openAttachSocket(pid) : again.look())
 }
 
-/** The recording that goes on, and why it is not the one that was asked for; null if it is. */
+/** The recording that now runs. `problem` is the reason why the requested one could not begin; null if the requested one runs. */
 export interface Begun {
   readonly recording: Recording
   readonly problem: unknown
 }
 
 /**
- * Ends a recording and begins another with other roots. If that cannot begin, one with the old roots does.
+ * Ends a recording and begins another with other roots. If that fails, begins one with the old roots.
  *
- * @throws CannotChangeRoots if the target has ended meanwhile; else what kept the new roots from being recorded, where the old
- *   ones could not be either. The recording before is then the last
+ * @throws CannotChangeRoots if the target has ended; otherwise the error of the new roots, if the old roots cannot be recorded again
+ * either. `before` is then the last recording
  */
 export async function beginAnew(
   before: Recording,
@@ -96,13 +95,13 @@ export async function beginAnew(
       engine.byHand.takeOver(byHand, rootNames(request)),
     )
   try {
-    // What was seen before was below other roots.
+    // `seen` refers to the old roots.
     return { recording: await start({ ...request, roots, seen: [] }), problem: null }
   } catch (problem) {
     try {
       return { recording: await start(request), problem }
     } catch {
-      // The first tells more.
+      // The first error is more useful than the second.
       const lives = target !== undefined && stillRuns(target)
       const { exitCode } = problem instanceof JfluidError ? problem : { exitCode: undefined }
       before.end.nothingFollows(

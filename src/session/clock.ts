@@ -1,22 +1,23 @@
-// The target's clock: session ticks and how long one is.
-//
-// The tick clock's nominal frequency drifts against the monotonic clock by several ppm, so ticks are
-// converted by pairs taken during the session, not by a constant. A pair is taken by two readings of the one clock
-// around a reading of the other: a thread that loses its processor in between gives a wide pair, which is used only where
-// it tells more than those before it.
+// The target's clock: session ticks and the length of a tick.  The nominal tick frequency drifts against the monotonic clock by several
+// ppm. So the rate is computed from pairs of readings taken during the session, not from a constant. A pair consists of two readings of one
+// clock around a reading of the other. A thread that is descheduled between the readings yields a wide pair. Such a pair is used only if it
+// improves the rate.
 
 import type { ClockName, ClockPair } from '../wire/messages.ts'
 
-/** Below this the error of a pair outweighs what it could correct. Between the agent's first two pairs there is more (RATE_NANOS of its Calibration). */
+/**
+ * Shorter spans yield no usable rate: the error of a pair is larger than the correction. The agent's first two pairs are farther apart
+ * (RATE_NANOS in its Calibration).
+ */
 const LEAST_NANOS = 2_000_000
-/** No frequency changes by as much: the kernel slews its clock by 500 ppm at most (adjtimex(2)). */
+/** Maximum relative change of a clock frequency. The kernel slews its clock by at most 500 ppm (adjtimex(2)). */
 const JUMP = 1e-3
 
 export class TargetClock {
-  /** The two pairs that the rate is taken from. */
+  /** The two pairs that define the rate. */
   private first: ClockPair
   private last: ClockPair
-  /** Before the clock jumped. */
+  /** Ticks and nanoseconds before the last clock jump. */
   private earlierTicks = 0
   private earlierNanos = 0
   private latestTicks: number
@@ -32,7 +33,7 @@ export class TargetClock {
     this.seenAt = performance.now()
   }
 
-  /** Takes a newer pair. */
+  /** Adds a newer pair. */
   update(pair: ClockPair): void {
     this.latestTicks = pair.ticks
     this.seenAt = performance.now()
@@ -62,12 +63,12 @@ export class TargetClock {
     return ticks * this.nsPerTick
   }
 
-  /** Session ticks now, by our own clock since the last pair: good to a millisecond, for open frames. */
+  /** Session ticks now, extrapolated from the last pair by the client's clock. Accurate to about 1 ms; used for open frames. */
   get nowTicks(): number {
     return this.latestTicks + ((performance.now() - this.seenAt) * 1e6) / this.nsPerTick
   }
 
-  /** Whether one of the clocks was set since the last pair: the machine slept, or was moved while it ran. */
+  /** Whether a clock was set since the last pair: the machine slept, or was migrated while running. */
   private hasJumped(pair: ClockPair): boolean {
     if (this.earlierNanos + this.last.nanos - this.first.nanos < LEAST_NANOS) return false
     const nanos = pair.nanos - this.last.nanos
@@ -77,7 +78,7 @@ export class TargetClock {
   }
 }
 
-/** Of a rate taken from two pairs: the share of it that may be wrong. */
+/** Relative error bound of a rate computed from two pairs. */
 function doubt(from: ClockPair, to: ClockPair): number {
   const ticks = to.ticks - from.ticks
   return ticks <= 0 ? Number.POSITIVE_INFINITY : (from.width + to.width) / ticks

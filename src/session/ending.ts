@@ -1,4 +1,4 @@
-// How a session ends: we leave, or the target leaves us, or goes.
+// Ends a session: the client detaches, the target ends the session, or the target's process ends.
 
 import { readTargetProcess, stillRuns, type TargetProcess } from '../attach/target-process.ts'
 import { debug, msText, some } from '../base/debug.ts'
@@ -16,58 +16,58 @@ import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
 import { answerInTime, FAR_DETACH_MS, TargetSilent, whyLinkWasLost } from './target-waits.ts'
 
-/** Why the target ends a session, see lookAtClient() of its agent and Reader.listen(). It says the same, if it can. */
+/** Reasons why the target ends a session: see lookAtClient() of the agent and Reader.listen(). The agent sends the same text if it can. */
 const WHY_ENDED = new Map([
   [ENDED_STOPPED, 'the client was stopped or killed'],
   [ENDED_SILENT, 'the client did not answer for 10 s'],
   [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
 ])
 
-/** One redefinition, and 1.5 s of calls. */
+/** Covers one redefinition and 1.5 s of calls. */
 const COMPARE_MS = 3_000
 
 const SILENT_ELSEWHERE = 'nothing came from the client for some seconds'
 
 /**
- * How a session ended, and its target.
+ * How a session ended, and the state of its target.
  *
- * - `detached`: we left, and the target has its code back;
- * - `target silent`: we left without an answer; it leaves us as soon as it runs again;
- * - `by itself`: the target goes on, and what comes after is not in the profile;
- * - `target ended`: its process has gone, or is about to.
+ * - `detached`: the client detached, and the target has its original code back;
+ * - `target silent`: the client left without an answer; the target detaches as soon as it runs again;
+ * - `by itself`: the target continues; its later execution is not in the profile;
+ * - `target ended`: its process has ended, or is about to end.
  */
 export type Ending =
   | { readonly how: 'detached' | 'target silent' | 'target ended' }
   | { readonly how: 'by itself'; readonly reason: string; readonly exitCode: number }
 
 export class SessionEnd {
-  /** Null while it has not ended. */
+  /** How the session ended; null while it runs. */
   ending: Ending | null = null
-  /** What was recorded is not all. */
+  /** The recording is incomplete. */
   isTruncated = false
-  /** We are leaving, or have left. */
+  /** The client is detaching, or has detached. */
   isStopping = false
-  /** Nothing more is recorded. */
+  /** Recording has stopped. */
   isOver = false
   #report: DetachReport | null = null
-  /** What was seen after we had left; null if nobody looked, or could. */
+  /** Observations of the target after the detach; null if there was no check, or none was possible. */
   facts: DetachFacts | null = null
-  /** Calls of roots at the end without probes below them; null if there was no reason for that. */
+  /** Root calls without probes below them, measured at the end; null if they were not measured. */
   bareCalls: BareCalls | null = null
-  /** What the agent has said last, if it has left us. */
+  /** Last message of the agent, if it has ended the session. */
   #farewell: string | undefined
-  /** As it was when recording began; undefined if it cannot be seen. */
+  /** The target's process when recording began; undefined if the process is not visible. */
   readonly #target: TargetProcess | undefined
   #endWith: (reason: string) => void = () => {}
-  /** Resolves with the reason when the session ends otherwise than by `detach`. */
+  /** Resolves with the reason when the session ends other than by `detach`. */
   readonly ended: Promise<string>
-  /** Null until reading what is left has begun. */
+  /** Null until reading of the remaining events has begun. */
   #rest: Promise<void> | null = null
   #hasRead: () => void = () => {}
-  /** Resolves when all that was recorded has been read, or cannot be: `detach` may go on for longer. */
+  /** Resolves when all recorded events have been read, or cannot be read. `detach` may still be running. */
   readonly recorded: Promise<void>
   #hasLeft: () => void = () => {}
-  /** Resolves when `detach` has ended, or failed. */
+  /** Resolves when `detach` has ended or failed. */
   readonly left: Promise<void>
 
   constructor(
@@ -88,16 +88,16 @@ export class SessionEnd {
   }
 
   /**
-   * Why the target has ended the session, where the link is lost.
+   * Returns why the target ended the session after its link was lost.
    *
-   * @param lost  why it is, as it tells
-   * @returns null if the target has ended itself
+   * @param lost  the reason that the link gives
+   * @returns null if the target's process has ended
    */
   async whyLeft(lost: string): Promise<string | null> {
     return this.ending?.how === 'by itself' ? this.ending.reason : await this.#whyItEnded(lost)
   }
 
-  /** Hears of a target that ends the session, or itself. What its agent says of it goes to `byTarget`. */
+  /** Watches for a target that ends the session or exits. `byTarget` receives the agent's reason. */
   listen(): void {
     const { agent, recorder } = this.engine
     recorder.onEnded = (why) => this.byTarget(this.#reasonOf(why) ?? `code ${why}`)
@@ -107,13 +107,13 @@ export class SessionEnd {
     void agent.closed.then((reason) => this.#linkClosed(reason))
   }
 
-  /** The agent ends the session, and has said why. */
+  /** The agent ends the session and gave this reason. */
   byAgent(reason: string): void {
     this.#farewell ??= reason
     this.byTarget(reason)
   }
 
-  /** The target goes on without us. */
+  /** The target has ended the session and continues to run. */
   byTarget(reason: string, exitCode?: number): void {
     if (this.isStopping || this.ending !== null) return
     debug.end?.(`the target ends the session: ${reason}`)
@@ -121,14 +121,14 @@ export class SessionEnd {
     this.#lost(reason)
   }
 
-  /** The program under `run` did not end by itself. */
+  /** The program started by `run` was ended by a signal. */
   bySignal(signal: string): void {
     this.isTruncated = true
     this.engine.warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
   }
 
   /**
-   * After `detach`, where another recording was to follow and could not begin: what the target does from now on is in none.
+   * Called after `detach` if the next recording could not begin: the target's later execution is in no recording.
    *
    * @param reason  null if the target has ended
    */
@@ -145,10 +145,10 @@ export class SessionEnd {
   }
 
   /**
-   * We end it: the target gets its code back and the recorder reads what is left.
+   * Ends the session: the target gets its original code back, and the recorder reads the remaining events.
    *
-   * @param isLast  nothing of ours follows: what is left of us is looked at
-   * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
+   * @param isLast  no recording follows: the target is then checked for remains of jfluid
+   * @returns the agent's report of the restoration; null if the agent could not report: see `ending`
    */
   async detach(isLast = true): Promise<DetachReport | null> {
     if (this.isStopping) return this.#report
@@ -156,7 +156,7 @@ export class SessionEnd {
     try {
       await this.#detach(isLast)
     } finally {
-      await this.#rest?.catch(() => {}) // where that has failed, so has the detach, with the same error
+      await this.#rest?.catch(() => {}) // a failure here makes the detach fail with the same error
       this.#hasRead()
       this.#hasLeft()
     }
@@ -177,12 +177,12 @@ export class SessionEnd {
       if (this.#report !== null) this.facts = (await proof?.left(this.#report)) ?? null
       if (this.facts !== null) debug.end?.(factsText(this.facts))
     } finally {
-      agent.close() // whatever has gone wrong: the agent leaves once it sees us gone
+      agent.close() // after any error: the agent detaches once it sees that the client is gone
     }
     await this.#readTheRest()
   }
 
-  /** Without it the detach goes on, and meets what has gone wrong with the target. */
+  /** Compares calls with and without probes. An error here does not stop the detach, which will meet the same problem. */
   async #compare(): Promise<void> {
     if (!mayCompare(this.engine, this.span)) return
     try {
@@ -198,7 +198,7 @@ export class SessionEnd {
     }
   }
 
-  /** Once the target writes nothing any more. */
+  /** Reads the remaining events. Call it when the target no longer writes. */
   #readTheRest(): Promise<void> {
     this.#rest ??= this.#readAll()
     return this.#rest
@@ -226,11 +226,12 @@ export class SessionEnd {
       debug.end?.(restored === null ? 'code is restored with the detach' : reportText('restored', restored))
       await proof?.restored()
       const going = answerInTime(agent.detach(), pid, patienceMs)
-      // The trees are made while the agent's thread ends, not while the target gets its code back: the application, which waits for
-      // that, would wait longer. A failure is thrown at the end of the detach. Over a network the last events arrive later.
+      // The trees are built while the agent's thread ends, not while the target's code is restored: application threads may wait for the
+      // restoration, and building trees would delay them. A failure is thrown at the end of the detach. Over a network, the last events
+      // arrive later.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       this.#report = await going.catch((error: unknown) => {
-        // An agent that waits in vain for us to look (we may have been stopped) goes by itself: it has given all back.
+        // If this client was stopped (SIGSTOP), the agent times out and detaches. It has restored all code before.
         if (
           restored !== null &&
           error instanceof LinkLost &&
@@ -247,7 +248,7 @@ export class SessionEnd {
     } catch (error) {
       debug.end?.(`detach has failed: ${String(error)}`)
       if (error instanceof TargetSilent) {
-        // What was recorded is worth more than the answer; the agent leaves once it sees us gone.
+        // The recorded data matter more than the answer. The agent detaches once it sees that the client is gone.
         warnings.add(error.message)
         this.ending = { how: 'target silent' }
       } else if (error instanceof LinkLost) {
@@ -255,7 +256,7 @@ export class SessionEnd {
         if (why !== null) this.#noteEndedByItself(why)
         else this.#noteTargetEnded()
       } else if (error instanceof JfluidError) {
-        // It has answered, and nothing of use. What was recorded is ours by now.
+        // The agent has answered with an error. The recorded data are complete by now.
         this.#noteEndedByItself(error.message, error.exitCode)
       } else {
         throw error
@@ -263,7 +264,7 @@ export class SessionEnd {
     }
   }
 
-  /** Of a buffer that comes over a network. What the JVM's end cuts off is told as that. */
+  /** Handles a buffer sent over a network that is incomplete. If the JVM has ended, that is reported instead. */
   #noteMissing(): void {
     if (this.ending?.how === 'target ended') return
     this.isTruncated = true
@@ -271,7 +272,7 @@ export class SessionEnd {
   }
 
   async #linkClosed(reason: string): Promise<void> {
-    // As it should, or during a detach, which sees it, too: nobody is to wait for what the process does.
+    // The close was expected, or `detach` is running and handles it. No caller waits for the fate of the process.
     if (reason === CLOSED_BY_US || this.isStopping || this.ending !== null) return
     const why = await this.#whyItEnded(reason)
     debug.end?.(`the link was closed (${reason}): ${why ?? 'the JVM has ended'}`)
@@ -282,12 +283,15 @@ export class SessionEnd {
     this.#lost(reason === LINK_CLOSED ? what : `${what} (${reason})`)
   }
 
-  /** @param why  as the target has written it into the buffer. A client elsewhere is given up sooner (Feeder.SILENT_NANOS) */
+  /** @param why  code that the target has written into the buffer. The agent gives up a remote client sooner (Feeder.SILENT_NANOS) */
   #reasonOf(why: number): string | undefined {
     return why === ENDED_SILENT && this.#isElsewhere ? SILENT_ELSEWHERE : WHY_ENDED.get(why)
   }
 
-  /** Null if the JVM has ended. The agent's farewell is lost if we were just writing to it: the buffer may tell, too. */
+  /**
+   * Returns null if the JVM has ended. If the client was just writing to the socket, the agent's last message is lost, but the buffer may
+   * have the reason too.
+   */
   async #whyItEnded(lost: string): Promise<string | null> {
     const told = await this.engine.recorder.stats().then(
       (stats) => this.#reasonOf(stats.ended),
@@ -318,7 +322,7 @@ export class SessionEnd {
     )
   }
 
-  /** Nothing is known of the JVM but what its agent says. */
+  /** The target is on another machine: only the agent can report its state. */
   get #isElsewhere(): boolean {
     return this.engine.door.elsewhere !== undefined
   }

@@ -1,5 +1,4 @@
-// All that a session is made of, joined once. What is done with it, and when, is in `beginning.ts`, `questions.ts`,
-// `pulse.ts` and `ending.ts`.
+// Creates and connects the parts of a session. `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts` use them.
 
 import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import { mainOf } from '../attach/java-command.ts'
@@ -36,12 +35,15 @@ import { sourceName, TargetClasses } from './target-classes.ts'
 import { TargetState } from './target-state.ts'
 import { Turns } from './turns.ts'
 
-/** Calls that are timed take 2 µs and more, of which some nanoseconds are nothing; a user waits for the first one. */
+/**
+ * Methods timed by scheme adaptive take at least 2 µs per call, so an error of some nanoseconds is negligible. A user waits for the first
+ * timed method.
+ */
 const SHORT_CALIBRATION_MS = 40
 
 const NO_MORE_METHODS = `${thousands(MOST_METHODS)} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
 
-/** Frames of a stack on which a root is looked for. */
+/** Maximum number of frames of a stack that are searched for a root. */
 const STACK_DEPTH = 400
 
 export class Engine {
@@ -52,11 +54,11 @@ export class Engine {
   readonly recorder: Recorder
   readonly clock: TargetClock
   #calibration: MeasuredCalibration | null
-  /** Whether the comparison of code has seen probes while they were there; null before that was looked at. */
+  /** Whether the code comparison has detected the probes while they were installed; null before the check. */
   seesProbes: boolean | null = null
   /** Null unless regions are timed. */
   readonly regionTable: RegionTable | null
-  /** Numbers of call sites; null unless these are told. */
+  /** Numbers of call sites; null unless call sites are recorded. */
   readonly sites: SiteNumbers | null
   readonly classes = new TargetClasses()
   readonly turns: Turns
@@ -66,7 +68,7 @@ export class Engine {
   readonly classLoads: ClassLoads
   readonly rootWatch: RootWatch
   readonly byHand: ByHand
-  /** Null but with scheme adaptive. */
+  /** Null unless the scheme is adaptive. */
   readonly inside: Inside | null
   readonly arming: Arming | null
   readonly names: Names
@@ -76,12 +78,12 @@ export class Engine {
   /** What the JVM runs: a main class, or the path of a jar. */
   readonly main: string
   #code: Promise<CodeAccess | null> | undefined
-  /** Of the JVM, when it was last asked for its size before the first redefinition. */
+  /** Number of compilations of the JVM when its size was last read, before the first redefinition. */
   #compilationsBefore: number | null = null
-  /** What there is to warn of, but for what the parts know themselves: see `allWarnings`. */
+  /** Warnings except those that the parts hold themselves: see `allWarnings`. */
   readonly warnings = new Set<string>()
 
-  /** @param unanswered  told of errors for which a question of the target has no answer */
+  /** @param unanswered  receives errors that left a question of the target without an answer */
   constructor(prepared: Prepared, unanswered: (error: unknown) => void) {
     const { options, agent, facts, recorder, clock, calibration, regionTable } = prepared
     this.door = prepared.door
@@ -99,7 +101,7 @@ export class Engine {
     this.sites = options.callSites === true ? new SiteNumbers(options.jdk) : null
     this.turns = new Turns(unanswered)
     const isAdaptive = options.scheme === 'adaptive'
-    // HotSpot verifies redefined classes of every loader but the bootstrap one.
+    // HotSpot verifies redefined classes of every loader except the bootstrap loader.
     this.instrumenter = new Instrumenter(agent, {
       unverified: (classId) => this.classes.loaderOf(classId) === 0,
       recipe: regionTable ?? this.#recipe(),
@@ -137,26 +139,26 @@ export class Engine {
     this.names = new Names(this)
   }
 
-  /** What probes cost. Before a session of scheme adaptive has begun to record, nothing. */
+  /** Cost of the probes. Zero before a session with scheme adaptive begins to record. */
   get calibration(): MeasuredCalibration {
     return this.#calibration ?? NO_CALIBRATION
   }
 
-  /** Where that has not been done. The agent does it before what it is asked from now on. */
+  /** Calibrates unless that is done already. The agent handles later requests after the calibration. */
   async calibrate(): Promise<void> {
     this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_MS)
   }
 
-  /** Where the JVM has the code of methods, for the proof at the end. Asked before the end, that has less to wait for. */
+  /** Locates the code of methods in the JVM, for the proof at the end. Doing this early shortens the detach. */
   openCode(): Promise<CodeAccess | null> {
     if (this.#code === undefined) {
       this.#code = openCode(this.agent)
-      this.#code.catch(() => {}) // the proof tells
+      this.#code.catch(() => {}) // the proof reports the error
     }
     return this.#code
   }
 
-  /** Looks whether the proof at the end will be one. */
+  /** Checks whether the proof at the end can detect probes. */
   async rehearseProof(): Promise<void> {
     this.seesProbes = await seesProbes(this.openCode(), this.instrumenter.classesBefore())
   }
@@ -172,22 +174,22 @@ export class Engine {
     return { compiledMethods, loadedClasses: facts.loadedClasses }
   }
 
-  /** As the door knows it, or the JVM. */
+  /** Process id as the door knows it, or as the JVM reports it. */
   get pid(): number {
     return this.door.pid ?? this.facts.pid
   }
 
-  /** The JVM's process, to be looked at; null if it is none of this machine. */
+  /** Process id of the JVM for /proc; null if the JVM is on another machine. */
   get process(): number | null {
     return this.door.elsewhere === undefined ? this.pid : null
   }
 
-  /** Threads keep trees of their own in the buffer. */
+  /** Whether threads keep their own trees in the buffer. */
   get hasTrees(): boolean {
     return this.door.elsewhere === undefined && keepsTrees(this.options)
   }
 
-  /** How long calls of roots take is asked where events tell times, or what was executed. */
+  /** Measures the duration of root calls, if the events contain times or executed code. */
   timeRoots(): void {
     const { options, recorder } = this
     if (eventsOf(options).rootCallsIn === null) return
@@ -195,7 +197,7 @@ export class Engine {
     if (options.slow !== undefined) this.keepSlow(options.slow)
   }
 
-  /** Trees of slow calls are kept from now on. */
+  /** Keeps the trees of slow calls from now on. */
   keepSlow(threshold: 'p99' | number): void {
     const ticks = threshold === 'p99' ? threshold : threshold / this.clock.nsPerTick
     if (eventsOf(this.options).rootCallsIn !== null) this.recorder.keepSlow(ticks)
@@ -213,7 +215,7 @@ export class Engine {
     ]
   }
 
-  /** The target has dropped classes and loaders. What was recorded of them keeps its names. */
+  /** Handles classes and loaders that the target has unloaded. Recorded calls keep their names. */
   async unloaded({ classes, loaders }: AgentStatus['unloaded']): Promise<void> {
     await this.turns.ask(() => this.revealer.unloaded(classes, loaders))
     const gone = new Set(classes)
@@ -223,13 +225,13 @@ export class Engine {
     this.classes.unloaded(gone, loaders, (id) => this.revealer.methods.hasMethodsOf(id))
   }
 
-  /** What the probes tell. */
+  /** The recipe for the probes of this mode. */
   #recipe(): Recipe {
     const recipe = PROBES[modeOf(this.options)].recipe(this.options, this.facts.feature)
     return this.sites === null ? recipe : { ...recipe, sites: this.sites }
   }
 
-  /** Before these go in: a profiler of the user's asks what methods are called. */
+  /** Sends method names to the target before the methods get probes: a user's profiler may ask for them. */
   #nameInTarget(tasks: readonly Task[]): void {
     if (this.options.profiler === undefined) return
     this.agent.names(tasks.filter(isTimed).map((it) => ({ ...it, className: sourceName(it.className) })))
@@ -248,14 +250,14 @@ export class Engine {
         const problem = revealer.roots.report().find((it) => it.text === root)?.problem ?? null
         return problem && inOneLine(problem)
       },
-      // With scheme adaptive it is not known of all classes where they come from.
+      // With scheme adaptive, the origin of some classes is unknown.
       isJdk: (name) => classes.isJdk(name) || (this.arming !== null && isJdkName(name)),
       nowMs: () => performance.now(),
       areRegions: regionTable !== null,
     })
   }
 
-  /** Of methods with regions: those of which one has been executed. */
+  /** Returns the methods with regions of which at least one region has been executed. */
   async #called(ids: readonly number[]): Promise<number[]> {
     const table = this.regionTable
     if (table === null) return await this.recorder.called(ids)

@@ -1,10 +1,10 @@
-// Whether a JVM whose first redefinition discards all compiled code has had it.
+// Whether the JVM has had its first redefinition, which may discard all compiled code.
 
 import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import type { Engine } from './engine.ts'
 import type { SessionRequest } from './session-options.ts'
 
-/** Of the JVM as it was when the session began. One that the session has started is new, and has little compiled code. */
+/** Refers to the JVM when the session began. A JVM that the session has started is new and has little compiled code. */
 export function firstRedefinition({
   door,
   facts,
@@ -14,6 +14,6 @@ export function firstRedefinition({
   | 'may be over'
   | 'is over' {
   if (facts.feature >= INVALIDATES_LITTLE || facts.keepsCode || options.untilExit === true) return 'is over'
-  // An agent of ours, which may only have looked so far, has said so.
+  // Here an agent of jfluid was loaded before. It may have redefined classes, or only read them.
   return door.hadAgent === true && !door.woken ? 'may be over' : 'is to come'
 }

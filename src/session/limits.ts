@@ -1,20 +1,23 @@
-// What may be done to a JVM without asking.
+// Limits of the changes to a JVM that need no consent.
 
 import { EX_USAGE, NeedsConsent } from '../base/errors.ts'
 import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
 
-/** For a redefinition, in ms: scheme b does none that is expected to take longer, adaptive only if the roots' takes long (`batchPauseMs`). */
+/**
+ * Maximum expected pause of a redefinition, ms. Scheme b never exceeds it. Scheme adaptive exceeds it only if the redefinition of the roots
+ * takes longer (`batchPauseMs`).
+ */
 export const LONGEST_PAUSE_MS = 125
-/** What a redefined class takes of metaspace, for each byte of its class file; and how much all may take in a session, in bytes. */
+/** Metaspace that a redefined class uses, per byte of its class file; and the limit for all redefinitions of a session, in bytes. */
 export const METASPACE_A_BYTE = 4
 export const MOST_METASPACE = 8 << 20
-/** Of metaspace that must stay free. */
+/** Bytes of metaspace that must stay free. */
 export const FREE_METASPACE = 16 << 20
-/** Methods that schemes a and b give probes. */
+/** Maximum number of methods that schemes a and b instrument. */
 export const MOST_METHODS = 2_000
 
-/** Schemes a and b are asked for, or implied, where they would change much of the program. */
+/** Scheme a or b was requested, or is implied by an option, but would change much of the program. */
 export class TooManyMethods extends NeedsConsent {
   static sample = () => [new TooManyMethods('b', 2000, null), new TooManyMethods('b', 2000, '--call-sites')]
   readonly exitCode = EX_USAGE

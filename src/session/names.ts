@@ -1,4 +1,4 @@
-// What ids of events and of nodes stand for, in words: for views and profiles.
+// Names for the ids in events and nodes, for views and profiles.
 
 import { allocationName, isClassId } from '../cct/allocation.ts'
 import type { CallTable } from '../cct/call-ids.ts'
@@ -14,16 +14,16 @@ type NameSources = Pick<Engine, 'options' | 'revealer' | 'classes' | 'recorder' 
 
 export class Names {
   readonly #firstMethod: number
-  /** What ids of waiting stand for. */
+  /** Classes waited for, keyed by id. */
   readonly #waited = new Map<number, WaitedClass>()
-  /** What ids of nodes stand for, of the latest picture; null where that is methods. */
+  /** Methods and call sites of the node ids of the latest picture; null if node ids are method ids. */
   #calls: CallTable | null = null
 
   constructor(private readonly from: NameSources) {
     this.#firstMethod = firstMethodOf(from.options)
   }
 
-  /** From now on, ids are those of this picture. */
+  /** From now on, node ids are those of this picture. */
   show({ calls }: Snapshot): void {
     this.#calls = calls ?? null
   }
@@ -32,22 +32,22 @@ export class Names {
     this.#waited.set(id, waited)
   }
 
-  /** The method of a node's id, or what it stands for itself. */
+  /** Returns the method of a node id. Returns the id itself if node ids are method ids. */
   methodOf(id: number): number {
     return this.#calls === null ? id : (this.#calls.method[id] ?? 0)
   }
 
-  /** Of a node's id: a method, with the place it was called from, or a class of which something was allocated. */
+  /** Name of a node id: a method with its call site, or the class of an allocated object. */
   of(id: number): MethodName {
     if (this.#calls === null) return this.#ownName(id)
     const name = this.#ownName(this.#calls.method[id] ?? 0)
     const site = this.from.sites?.site(this.#calls.site[id] ?? 0)
-    // The JVM calls these by itself, where a class is first used.
+    // The JVM calls class initializers itself, when a class is first used.
     if (site === undefined || name.method === '<clinit>') return name
     return { ...name, bci: site.bci, ...(site.line !== undefined && { line: site.line }) }
   }
 
-  /** All that there are, by id. */
+  /** All names, indexed by id. */
   all(): MethodName[] {
     const names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
     for (let id = 1; id < this.#firstMethod; id++) names[id] = this.of(id)
@@ -70,7 +70,7 @@ export class Names {
     return this.ofMethod(id)
   }
 
-  /** Of a method's own id. */
+  /** Name of a method id. */
   ofMethod(id: number): MethodName {
     const { revealer, classes, inside } = this.from
     if (!revealer.methods.has(id)) return inside?.name(id) ?? madeUp(id)
@@ -84,12 +84,12 @@ export class Names {
   }
 }
 
-/** Of an id that was never given: the target has written over its event buffer. */
+/** Name of an id that was never assigned: the target has overwritten its event buffer. */
 function madeUp(id: number): MethodName {
   return { class: '?', method: `#${id}`, descriptor: '', loader: '' }
 }
 
-/** The same names, with one for each id that is in a tree. */
+/** Returns the names, extended by a name for each unknown id in a tree. */
 export function withMadeUp(names: MethodName[], trees: readonly Tree[]): MethodName[] {
   const known = names.length
   for (const { method } of trees) {

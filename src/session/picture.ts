@@ -1,4 +1,4 @@
-// What has been recorded at one moment, as trees.
+// Snapshots of the recorded data, as trees.
 
 import type { SlowWant } from '../cct/slow-times.ts'
 import type { Snapshot, Tree } from '../cct/tree.ts'
@@ -6,7 +6,7 @@ import type { Engine } from './engine.ts'
 import { eventsOf, firstMethodOf, modeOf } from './session-options.ts'
 import type { Span } from './span.ts'
 
-/** With the rows that are only sampled, where there are any. */
+/** Returns a snapshot. With scheme adaptive, it includes rows that are only sampled. */
 export async function pictureOf(
   engine: Engine,
   span: Span,
@@ -17,13 +17,13 @@ export async function pictureOf(
   return engine.inside === null ? snapshot : engine.inside.picture(snapshot)
 }
 
-/** With all rows that any sample has seen, all threads together. */
+/** Returns a tree with all sampled rows, merged over all threads. */
 export async function allRows(engine: Engine, span: Span): Promise<Tree> {
   const snapshot = await recordedBy(engine, span, false)
   return (engine.inside?.picture(snapshot, 1) ?? snapshot).merged
 }
 
-/** Only what has calls, all threads together. */
+/** Returns a tree with only the rows that have calls, merged over all threads. */
 export async function timedRows(engine: Engine, span: Span): Promise<Tree> {
   return (await recordedBy(engine, span, false)).merged
 }
@@ -38,7 +38,7 @@ async function recordedBy(
     mode: modeOf(options),
     calibration,
     nsPerTick: clock.nsPerTick,
-    // What an open frame has executed since its last event is not known.
+    // The execution of an open frame since its last event is unknown.
     ...(eventsOf(options).tellsTime && { nowTicks: span.latestTicks }),
     threads: targetState.threads,
     perThread,

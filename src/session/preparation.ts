@@ -1,5 +1,4 @@
-// What there is before a session looks at a class: an agent that is configured and calibrated, and a recorder that reads
-// what its runtime writes.
+// Prepares a session before it reads any class: the agent is configured and calibrated, and a recorder reads the events of the runtime.
 
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +36,7 @@ import {
 import { answerInTime, TargetSilent } from './target-waits.ts'
 
 const CALIBRATION_MS = 80
-/** By then it is seen that a link is closed that is. */
+/** Maximum time until a closed link is seen as closed. */
 const CLOSED_MS = 1000
 
 export const NO_CALIBRATION: MeasuredCalibration = {
@@ -46,7 +45,7 @@ export const NO_CALIBRATION: MeasuredCalibration = {
   readTicks: 0,
 }
 
-/** A profiler of the user's that the target could not start. */
+/** The target could not start the user's profiler. */
 export class BadProfiler extends JfluidError {
   static sample = () => new BadProfiler('its manifest names no Jfluid-Profiler')
   readonly exitCode = EX_DATAERR
@@ -73,27 +72,27 @@ export interface Prepared {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  /** Null where scheme adaptive is taken at once: its beginning calibrates. */
+  /** Null if scheme adaptive is chosen at once. That scheme calibrates when it begins. */
   readonly calibration: MeasuredCalibration | null
   /** Null unless regions are timed. */
   readonly regionTable: RegionTable | null
-  /** Whether the JVM tells how long it stands still for a redefinition. */
+  /** Whether the JVM reports the pause of a redefinition. */
   readonly pausesKnown: boolean
-  /** Why this scheme was taken, for the user. */
+  /** Why this scheme was chosen, for the user. */
   readonly why: string | null
-  /** The classes that have been asked for. */
+  /** Loaded classes, if they have been requested already. */
   readonly listed: LoadedClasses | null
 }
 
-/** The problem is why the buffer could not be made. */
+/** `problem` is the reason why the buffer could not be created. */
 type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem: unknown }
 
-/** The agent, too, waits no longer for us (Session.NO_MESSAGE_TIMEOUT_NANOS). */
+/** The agent waits equally long for the client (Session.NO_MESSAGE_TIMEOUT_NANOS). */
 const FIRST_ANSWERS_MS = 10_000
 
 export class Preparation {
   readonly #agent: Agent
-  /** Events tell something else than when it was. */
+  /** Whether the events contain counts instead of times. */
   readonly #counts: boolean
   #starting: Promise<Recorder> | undefined
 
@@ -106,7 +105,9 @@ export class Preparation {
   }
 
   /**
-   * @param onPhase  told what is being done, for progress
+   * Prepares the session.
+   *
+   * @param onPhase  receives the name of each phase, for progress
    * @throws TooManyMethods, RootNotFound and other errors of the revealer
    */
   async prepare(onPhase: (phase: string) => void): Promise<Prepared> {
@@ -115,10 +116,10 @@ export class Preparation {
     const agent = this.#agent
     const { elsewhere } = door
     const greeted = this.#heard(agent.hello())
-    // While the agent answers, the buffer is made, and the recorder opens it.
+    // The buffer is created and opened by the recorder while the agent answers.
     const opening = elsewhere === undefined ? this.#openRing(join(door.inside, RING)) : null
     const facts = await greeted
-    // Not its command: arguments may be secrets.
+    // The command line is not printed: arguments may contain secrets.
     debug.attach?.(
       `agent ${facts.build.slice(0, 12)} in process ${facts.pid}: ${facts.vm} ${facts.version}, clock ${facts.clock}`,
     )
@@ -158,22 +159,22 @@ export class Preparation {
   }
 
   /**
-   * After an error: the target is as it was, and nothing of ours is left.
+   * Undoes the preparation after an error. The target is then as before, and nothing of jfluid is left.
    *
-   * @param answers  else the target has to see by itself that we have gone
+   * @param answers  false if the target does not answer: it then detaches once it sees that the client is gone
    */
   async abandon(answers = true): Promise<void> {
-    // The first error is the one to tell, and a silent target must not keep it from being told.
+    // The first error is the one to report. A silent target must not delay that report.
     if (answers) await answerInTime(this.#agent.detach(), this.door.pid ?? 0).catch(() => {})
     this.#agent.close()
     this.door.leave()
     await this.#starting?.then(
       (recorder) => recorder.stop(),
-      () => {}, // it is the first error, or came after it
+      () => {}, // the same error, or a later one
     )
   }
 
-  /** Before events come, what a network that is away would never tell. */
+  /** Waits for an answer. With a remote target, uses a timeout, since no event arrives yet that would show a broken network. */
   async #heard<T>(answer: Promise<T>): Promise<T> {
     if (this.door.elsewhere === undefined) return await answer
     try {
@@ -183,7 +184,7 @@ export class Preparation {
     }
   }
 
-  /** Makes the buffer, and a recorder that opens it. Nothing is written into it before `go`. */
+  /** Creates the buffer, and a recorder that opens it. Nothing is written into the buffer before `go`. */
   #openRing(ring: string): OpeningRing {
     const { acting, dir, owner } = this.door
     try {
@@ -193,30 +194,30 @@ export class Preparation {
       return { problem }
     }
     const recorder = this.#startRecorder(ring).catch((error: unknown) => this.#whyNoRing(error, ring))
-    recorder.catch(() => {}) // it is waited for once the agent has answered
+    recorder.catch(() => {}) // it is awaited after the agent has answered
     return { recorder }
   }
 
-  /** Once its recorder is there, too, both sides have it open. */
+  /** Waits until both the agent and the recorder have opened the buffer. */
   async #shareRing(facts: AgentFacts, ring: OpeningRing) {
     const door = this.door
     if ('problem' in ring) return await this.#whyNoRing(ring.problem, join(door.inside, RING))
     const { recorder: opened } = ring
     const configured = this.#configure(join(door.dir, RING), door.perf(door.pid ?? facts.pid))
     const recorder = Promise.all([opened, configured]).then(([it]) => {
-      // However we end, no file stays.
+      // From here on, no file is left behind, however the session ends.
       rmSync(join(door.inside, RING), { force: true })
       door.leave()
       return it
     })
-    recorder.catch(() => {}) // it is waited for once the target has been asked all
+    recorder.catch(() => {}) // it is awaited after all requests to the target have been sent
     return { recorder, configured: await Promise.race([configured, recorder.then(() => configured)]) }
   }
 
-  /** The agent has a buffer of its own, and sends it to the recorder. */
+  /** The agent has its own buffer and sends its content to the recorder. */
   async #mirrorRing(at: Meeting) {
     const token = newToken()
-    const recorder = await this.#startRecorder({ at, token }) // whose port the agent is told
+    const recorder = await this.#startRecorder({ at, token }) // the agent receives the recorder's port
     const peer = `${at.host.includes(':') ? `[${at.host}]` : at.host}:${recorder.port}`
     const configured = await this.#heard(
       this.#configure(`peer=${peer};token=${token}`, { file: '', offset: 0 }),
@@ -240,7 +241,7 @@ export class Preparation {
     return this.#starting
   }
 
-  /** Of the buffer. One that is sent has no trees. */
+  /** Sizes of the buffer. A buffer that is sent over a network has no trees. */
   get #sizes(): { readonly chunkCount: number; readonly blockCount: number } {
     const hasTrees = this.door.elsewhere === undefined && keepsTrees(this.options)
     return hasTrees
@@ -266,8 +267,8 @@ export class Preparation {
   }
 
   /**
-   * An agent that leaves closes its link and then removes the buffer, which the recorder may not have opened yet, and the directory, in
-   * which it may not have been made yet.
+   * An agent that detaches closes its link, then removes the buffer and the directory. The recorder may not have opened the buffer yet, or
+   * the client may not have created it yet.
    */
   async #whyNoRing(error: unknown, ring: string): Promise<never> {
     const reason = existsSync(ring) ? null : await Promise.race([this.#agent.closed, sleep(CLOSED_MS, null)])

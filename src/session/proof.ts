@@ -1,10 +1,8 @@
-// Proof of detach: what jfluid promises of a target that it has left is looked at, not assumed.
-//
-// - The code of every method that had probes is read where the JVM keeps it and compared with the bytes from before
-//   (vmstructs/original-code.ts), while the agent is still there to read it. No redefinition, no pause. The other methods of its class
-//   never had other code: a class of 1,000 methods would take a tenth of a second.
-// - Then the agent goes, and Linux is asked what of ours is left (remains.ts): threads, mappings, descriptors, files. That its
-//   end of the socket has closed says our own end.
+// Proof of detach: verifies that nothing of jfluid is left in the target.  - The code of every method that had probes is read from the
+// JVM's memory and compared with the original bytecode (vmstructs/original-code.ts). This happens while the agent is still there to read
+// memory. It needs no redefinition and no pause. The other methods of the class are not compared, since their code never changed: a class
+// of 1,000 methods would take 0.1 s. - Then the agent detaches, and Linux shows whether threads, mappings, descriptors or files of jfluid
+// are left (remains.ts). The client sees on its own socket whether the agent's end is closed.
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'
@@ -23,10 +21,10 @@ import type { Engine } from './engine.ts'
 import { GONE_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
-/** Code is compared for so long; what is left then is said to be unchecked. */
+/** Time limit of the code comparison. The report lists the rest as unchecked. */
 const CODE_MS = 500
 const CLASSES_AT_ONCE = 200
-/** An answer of the agent may be late where there is no processor to be had. */
+/** An answer of the agent may be late if all processors are busy. */
 const ANSWER_MS = 3_000
 
 const NOTHING: CodeFacts = {
@@ -34,13 +32,13 @@ const NOTHING: CodeFacts = {
   ...{ different: [], unchecked: '' },
 }
 
-/** Where a JVM has its methods and their code: that stays where it is. */
+/** Addresses of a JVM's methods and their code. They do not change. */
 export interface CodeAccess {
   readonly methods: MethodPlaces
   readonly codes: HeldCodes
 }
 
-/** Finds out where the code is, which takes most of the time of a comparison. @returns null if the JVM does not show it */
+/** Locates the code, which takes most of the time of a comparison. @returns null if the JVM does not expose the code */
 export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
   const library = await port.vmLibrary()
   const memory = new Memory(port)
@@ -51,9 +49,9 @@ export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
 }
 
 /**
- * Compares the code that the JVM holds with what it was. Not for a target that has gone.
+ * Compares the code in the JVM with the original code. Requires a live target.
  *
- * @param ownOf  the methods that had probes, as the class file has them
+ * @param ownOf  returns the methods that had probes, as in the class file
  */
 export async function compareCode(
   opened: Promise<CodeAccess | null>,
@@ -103,10 +101,10 @@ export async function compareCode(
   return facts
 }
 
-/** A class of which some code seems to be another. */
+/** A class in which some code seems to differ. */
 interface Suspect {
   readonly id: number
-  /** Internal. */
+  /** Internal name. */
   readonly name: string
   readonly own: readonly OwnMethod[]
 }
@@ -116,19 +114,20 @@ export interface OwnMethod {
   readonly code: Code
 }
 
-/** Of which the bytes from before are known. */
+/** A class whose original bytes are known. */
 type KnownClass = ClassBefore & { readonly bytes: Uint8Array }
 
 /**
- * Compares while there are probes, which it has to see. Code that has run once runs faster at the end, when the user waits.
+ * Runs the comparison while probes are installed: it must detect them. The rehearsal also warms up the code, so the comparison at the end,
+ * when the user waits, is faster.
  *
- * @returns false if it sees none: then it proves nothing on this JVM. Null where it could not look
+ * @returns false if no probe was detected: a comparison then proves nothing on this JVM. Null if the check was not possible
  */
 export async function seesProbes(
   opened: Promise<CodeAccess | null>,
   classes: readonly ClassBefore[],
 ): Promise<boolean | null> {
-  const facts = await compareCode(opened, classes.slice(0, CLASSES_AT_ONCE)).catch(() => null) // met again, and told, at the end
+  const facts = await compareCode(opened, classes.slice(0, CLASSES_AT_ONCE)).catch(() => null) // the same error occurs again at the end, and is reported there
   if (facts === null || facts.checkedClasses === 0) return null
   return facts.originalClasses < facts.checkedClasses
 }
@@ -146,8 +145,8 @@ function probedMethods({ bytes, probed }: KnownClass): OwnMethod[] {
 }
 
 /**
- * Whether all code is what it was, where methods are told apart by where the pool has their names: it keeps the order of the class
- * file unless somebody else has redefined the class, and names cost three times as many reads.
+ * Whether all code is unchanged. Methods are identified by the constant pool indices of their names. The pool keeps the order of the class
+ * file unless another agent has redefined the class. Reading names would take three times as many reads.
  */
 export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<number, HeldCode>): boolean {
   return own.every(({ method, code }) =>
@@ -156,8 +155,10 @@ export function isSameByIndex(own: readonly OwnMethod[], held: ReadonlyMap<numbe
 }
 
 /**
- * @param until  no method is read once more after that
- * @returns which methods differ, by name
+ * Reads each differing method again to confirm the difference.
+ *
+ * @param until  no method is read again after this time
+ * @returns names of the methods that differ
  */
 async function differences(
   { codes, methods }: CodeAccess,
@@ -176,7 +177,7 @@ async function differences(
   const different: string[][] = suspects.map(() => [])
   for (const [i, { suspect, selector, code, address }] of all.entries()) {
     if (isSame(held[i] ?? null, code)) continue
-    // What was read together with more is cut off where memory ends.
+    // A read of several methods is truncated where mapped memory ends.
     if (performance.now() < until && isSame(await codes.alone(address), code)) continue
     different[suspect]!.push(selector)
   }
@@ -187,29 +188,29 @@ function isSame(held: HeldCode | null, code: Code): boolean {
   return held !== null && isOriginal(held, code)
 }
 
-/** One detach, looked at from its begin to its end. */
+/** Proof of one detach, from its beginning to its end. */
 export class Proof {
   readonly #begun = performance.now()
-  /** While the agent was there, and so no other client's: before and after it gave classes their code. */
+  /** Remains seen while this session's agent was there, before and after the restoration. No other client can have an agent then. */
   readonly #before: (Remains | null)[] = []
   #code: CodeFacts = NOTHING
-  /** By class. */
+  /** Methods keyed by class id. */
   readonly #own = new Map<number, readonly OwnMethod[]>()
 
   constructor(private readonly engine: Engine) {}
 
-  /** Parses what the code will be compared with: beside the restoration it would make that longer (decision 111). */
+  /** Parses the original code in advance. Parsing during the restoration would make the restoration longer (decision 111). */
   willRestore(): void {
     this.#before.push(remainsOf(this.engine.process))
     try {
       for (const it of known(this.engine.instrumenter.classesBefore()).slice(0, CLASSES_AT_ONCE))
         this.#own.set(it.id, probedMethods(it))
     } catch {
-      // Met again, and told, when it is compared.
+      // The same error occurs again in the comparison, and is reported there.
     }
   }
 
-  /** The target has its code back, and the agent is still there. */
+  /** Compares the code after the target has restored it, while the agent is still there. */
   async restored(): Promise<void> {
     const { instrumenter } = this.engine
     try {
@@ -223,20 +224,20 @@ export class Proof {
         ),
         late,
       )
-      await turnOfTheLoop() // the agent is asked first
+      await turnOfTheLoop() // this sends the agent's request first
       this.#lookAtThreads()
       this.#code = await comparing
       if (this.engine.seesProbes === false && this.#code.different.length === 0)
         this.#code = { ...NOTHING, unchecked: 'the comparison saw none of the probes while they were there' }
     } catch (error) {
-      // The detach goes on: what could not be looked at is said.
+      // The detach continues. The report states why the code is unchecked.
       const said = messageOf(error)
       const problem = error instanceof ClassFormatProblem ? `unreadable: ${said}` : said
       this.#code = { ...NOTHING, unchecked: problem }
     }
   }
 
-  /** It may have begun some to give classes their code. */
+  /** Samples the threads again: the agent may have started threads for the restoration. */
   #lookAtThreads(): void {
     const { process } = this.engine
     const [first] = this.#before
@@ -244,7 +245,7 @@ export class Proof {
     this.#before.push({ ...first, threads: [...(ourThreads(process)?.keys() ?? [])] })
   }
 
-  /** The agent has been told to go. @returns null if the target has gone itself */
+  /** Called after the agent was asked to detach. @returns null if the target has ended */
   async left(report: DetachReport): Promise<DetachFacts | null> {
     const { agent, door, pausesKnown, process } = this.engine
     const isClosed = await within(
@@ -259,7 +260,7 @@ export class Proof {
     const left = leftOf(this.#before, door.dir, after)
     if (!isClosed) left.push('socket')
     if (!report.transformerGone) left.push('transformer')
-    // Of those that were open one was ours, if the JVM shows its counters.
+    // If the JVM exposes its counters, jfluid had opened one counter file.
     const [before] = this.#before
     if (before && after.counterFiles > Math.max(0, before.counterFiles - (pausesKnown ? 1 : 0)))
       left.push("descriptor of the JVM's counters")
@@ -278,7 +279,7 @@ export class Proof {
   }
 }
 
-/** What comes of the work; `late` if it takes longer. It may go on then. */
+/** Returns the result of the work, or `late` after a timeout. The work may then continue. */
 async function within<T>(ms: number, work: Promise<T>, late: T): Promise<T> {
   const over = new AbortController()
   const timeout = sleep(ms, late, { signal: over.signal }).catch(() => late)

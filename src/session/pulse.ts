@@ -1,4 +1,4 @@
-// What is done twice a second while a session records: the target's status is read, and roots are looked at.
+// Runs twice a second while a session records: reads the target's status and checks the roots.
 
 import { LinkLost } from '../wire/link.ts'
 import type { Controller } from './adaptive/controller.ts'
@@ -8,31 +8,31 @@ import { treesFullWarning } from './session-profile.ts'
 import { stopOf } from './target-waits.ts'
 
 const STATUS_MS = 500
-/** A target that says nothing for so long may be stopped. */
+/** After this time without an answer, the target may be stopped. */
 const SILENT_MS = 900
-/** The first call has been shown by then, and no batch of methods has been chosen. */
+/** By this tick, the first call has been shown, and no batch of methods has been chosen yet. */
 const REHEARSAL_TICK = 4
-/** Every so many statuses, classes of roots are looked for that have not been loaded. */
+/** Number of statuses between two searches for classes of roots that are not loaded yet. */
 const ROOT_TICKS = 2
-/** And others, once each root has one. */
+/** The same once each root has a class. */
 const MORE_ROOTS_TICKS = 20
 
 export class Pulse {
   #timer: NodeJS.Timeout | undefined
   #stopped = false
   #ticks = 0
-  /** The roots are being looked at, which waits for the target and the revealer. */
+  /** A check of the roots is running. It waits for the target and the revealer. */
   #looking = false
-  /** Whether it has seen that something was recorded, even if that has been forgotten. */
+  /** Whether anything was ever recorded, even if a reset has discarded it. */
   hasRecorded = false
-  /** When a status was asked for that has not come; null if none is due. */
+  /** Time when the pending status was requested; null if none is pending. */
   #askedAt: number | null = null
-  /** Why the target says nothing; null while it does. */
+  /** Why the target does not answer; null while it answers. */
   note: string | null = null
-  /** The process was seen to be stopped since it last gave its status. */
+  /** Whether the process was seen stopped since its last status. */
   #wasStopped = false
 
-  /** @param controller  goes on and ends with it */
+  /** @param controller  starts and stops together with this object */
   constructor(
     private readonly engine: Engine,
     private readonly controller: Controller | null,
@@ -68,7 +68,7 @@ export class Pulse {
     if (this.#stopped) return
     const { options, recorder, rootWatch, turns, warnings } = this.engine
     if (this.#askedAt !== null) {
-      // One question at a time: a target that is stopped would have hundreds to answer when it goes on.
+      // At most one request is pending: a stopped target would otherwise have hundreds to answer when it continues.
       const silence = this.#silence()
       if (silence !== null) this.#wasStopped = true
       this.note = performance.now() - this.#askedAt < SILENT_MS ? null : silence
@@ -81,7 +81,7 @@ export class Pulse {
         this.note = null
       })
       if (++this.#ticks === 1) void this.engine.openCode()
-      // In a turn: a redefinition, or the end, waits for it.
+      // As a task in the queue: a redefinition, or the end of the session, waits for the task.
       if (this.#ticks === REHEARSAL_TICK && this.controller !== null)
         void turns.enqueue(() => this.engine.rehearseProof())
       if (this.#ticks % ROOT_TICKS === 0) this.#findRoots()
@@ -102,11 +102,11 @@ export class Pulse {
     }
   }
 
-  /** Where no class that is loaded is heard of, those of roots that are not there yet are looked for. */
+  /** Looks for classes of roots that are not loaded yet. Needed only if the target does not report class loads. */
   #findRoots(): void {
     const { arming, inside, installation, revealer, turns } = this.engine
     if (arming === null) return
-    // Another loader may have a class of that name later, or a wildcard match another class.
+    // Later, another loader may define a class of that name, or a wildcard may match another class.
     const areThere = revealer.roots.progress().every((it) => it.ids.size > 0 || it.failed)
     if (areThere && this.#ticks % MORE_ROOTS_TICKS !== 0) return
     void turns.enqueue(async () => {

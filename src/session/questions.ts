@@ -1,6 +1,5 @@
-// What the target asks and tells while a session runs. Its questions are answered one after the other (report,
-// section 6.1), but for classes that a redefinition may be waiting for, and the answer to a first invocation leaves only after
-// the redefinition.
+// Handles questions and notifications of the target while a session runs. Questions are answered one after the other (report, section 6.1),
+// except for class loads that a redefinition may be waiting for. The answer to a first invocation is sent only after the redefinition.
 
 import { span as spanText } from '../profile/text.ts'
 import type { Revelation } from '../reveal/revealer.ts'
@@ -12,7 +11,7 @@ import { sourceName } from './target-classes.ts'
 export class Questions {
   readonly #firsts = new Set<number>()
   readonly #changed = new Set<number>()
-  /** Classes that have lost their probes, and when, in ms from the start of recording. */
+  /** Classes that have lost their probes, with the time of the loss, in ms from the start of recording. */
   readonly #lost = new Map<number, number>()
 
   constructor(
@@ -20,7 +19,7 @@ export class Questions {
     private readonly span: Span,
   ) {}
 
-  /** @param ended  told why the target has ended the session */
+  /** @param ended  receives the reason why the target has ended the session */
   listen(ended: (reason: string) => void): void {
     const { agent, classLoads, names, revealer } = this.engine
     agent.listen({
@@ -37,7 +36,7 @@ export class Questions {
     })
   }
 
-  /** First invocations that arrive while a redefinition runs are answered together by the next. */
+  /** First invocations that arrive during a redefinition are answered together by the next redefinition. */
   #firstInvocation(id: number): void {
     this.#firsts.add(id)
     if (this.#firsts.size > 1) return
@@ -52,7 +51,10 @@ export class Questions {
     })
   }
 
-  /** A thread is about to call what no bytecode names, and waits. */
+  /**
+   * Handles a thread that is about to make a call that no bytecode names, for example by reflection. The thread is blocked until the
+   * answer.
+   */
   #namelessCall(request: number, reveal: () => Revelation | Promise<Revelation>): void {
     const { agent, installation, turns } = this.engine
     void turns.enqueue(async () => {
@@ -65,7 +67,7 @@ export class Questions {
     })
   }
 
-  /** Another agent has redefined the class: our probes go into what it is now, and what that calls is found. */
+  /** Handles a class that another agent has redefined: adds probes to its new code, and reveals the methods that the new code calls. */
   #redefined(classId: number, unprobed: boolean): void {
     if (unprobed && !this.#lost.has(classId)) this.#lost.set(classId, this.span.durationMs)
     this.#changed.add(classId)
@@ -82,7 +84,7 @@ export class Questions {
     })
   }
 
-  /** With scheme adaptive, where else all calls of a timed row are in it. */
+  /** Warns about missing calls. Only with scheme adaptive: there, a timed row otherwise contains all calls. */
   #tellLost(tasks: readonly Task[]): void {
     const { options, warnings } = this.engine
     const again = spanText(this.span.durationMs)

@@ -1,5 +1,5 @@
-// One recording of a session: the roots it was begun with, and all that is joined for them. A session has one after the other
-// when its roots are changed while it runs (`Session.changeRoots`).
+// One recording of a session: its roots, and the parts connected for them. Each change of the roots of a running session begins another
+// recording (`Session.changeRoots`).
 
 import { TargetStopped } from '../attach/admission.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
@@ -18,7 +18,7 @@ import { eventsOf, type SessionRequest } from './session-options.ts'
 import { Span } from './span.ts'
 import { whileRunning, whyLinkWasLost } from './target-waits.ts'
 
-/** The target ended the session before there was anything to keep, and lives on. */
+/** The target ended the session before anything was recorded, and continues to run. */
 export class LeftBeforeRecording extends JfluidError {
   static sample = () => new LeftBeforeRecording(4711, 'the client did not answer for 10 s')
   readonly exitCode = EX_TEMPFAIL
@@ -28,7 +28,7 @@ export class LeftBeforeRecording extends JfluidError {
   }
 }
 
-/** Told before the target's classes are looked at: what a recording takes over from the one before. */
+/** Receives the engine before the target's classes are read, and copies data from the previous recording. */
 export type TakeOver = (engine: Engine) => void
 
 export class Recording {
@@ -36,12 +36,12 @@ export class Recording {
   readonly span: Span
   readonly pulse: Pulse
   readonly end: SessionEnd
-  /** Null but with scheme adaptive. */
+  /** Null unless the scheme is adaptive. */
   readonly controller: Controller | null
 
   private constructor(
     prepared: Prepared,
-    /** What was asked for. */
+    /** The request of the user. */
     readonly request: SessionRequest,
   ) {
     this.engine = new Engine(prepared, (error) => this.#noteUnanswered(error))
@@ -60,9 +60,9 @@ export class Recording {
   /**
    * Configures the agent behind an open door and begins to record.
    *
-   * @param onPhase  told what is being done, for progress
-   * @throws RootNotFound and other errors of the revealer; the target is then as it was
-   * @throws TargetStopped if it is stopped meanwhile; it will be as it was once it goes on
+   * @param onPhase  receives the name of each phase, for progress
+   * @throws RootNotFound and other errors of the revealer; the target is then as before
+   * @throws TargetStopped if the target is stopped during the start; the target is restored once it runs again
    */
   static async start(
     door: OpenDoor,

@@ -1,5 +1,5 @@
-// What of ours is in and around a target, as Linux shows it. What stays for ever (docs/target.md)
-// is not named: the agent's jar, the attach socket, classes.
+// Finds remains of jfluid in and around a target, by means of Linux. Remains that stay until the JVM ends (docs/target.md) are not listed:
+// the agent's jar, the attach socket, classes.
 
 import { existsSync, lstatSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,28 +8,28 @@ import { readTargetProcess } from '../attach/target-process.ts'
 import { ifVisible, linkOf, namesIn, textOf } from '../base/visible.ts'
 import { believedBy, isLaunchFileInUse } from './doors/session-directory.ts'
 
-/** One thing of ours. */
+/** One remaining thing of jfluid. */
 interface Trace {
-  /** "thread jfluid-agent", "mapping /dev/shm/jfluid-…/ring": as a user reads it. */
+  /** Text for the user, such as "thread jfluid-agent" or "mapping /dev/shm/jfluid-…/ring". */
   readonly what: string
-  /** A thread's kernel id, or the name of its session's directory; null where neither is known. */
+  /** A thread's kernel id, or the name of its session's directory; null if both are unknown. */
   readonly of: number | string | null
 }
 
-/** What can be seen in /proc/<pid>. */
+/** Remains of jfluid visible in /proc/<pid>. */
 export interface Remains {
   readonly traces: readonly Trace[]
-  /** Kernel ids. */
+  /** Kernel ids of threads of jfluid. */
   readonly threads: number[]
-  /** Names of the directories of sessions, of which something is mapped or open. */
+  /** Names of the session directories that contain a mapped or open file. */
   readonly sessions: string[]
-  /** Open files of the JVM's own counters. It may have some itself. */
+  /** Number of open counter files. The JVM may have opened some itself. */
   readonly counterFiles: number
-  /** What we may not look at. */
+  /** Names of the parts that could not be read for lack of permission. */
   readonly unseen: string[]
 }
 
-/** In a session directory, linked or not; but for a copy of the agent's jar. */
+/** A file in a session directory, deleted or not, except a copy of the agent's jar. */
 const OURS = /\/(jfluid-\d+-\d+-\w{6})(?:\/(?!jfluid-agent\.jar)|$| )/
 const COUNTERS = /\/hsperfdata_[^/]+\/\d+$/
 const OWN_MEMORY = /^\/proc\/\d+\/mem$/
@@ -40,8 +40,10 @@ const ELSEWHERE: Remains = {
 }
 
 /**
- * @param pid  null if it is no process of this machine
- * @returns null if the process has gone
+ * Lists the remains in a process.
+ *
+ * @param pid  null if the process is on another machine
+ * @returns null if the process has ended
  */
 export function remainsOf(pid: number | null): Remains | null {
   if (pid === null) return ELSEWHERE
@@ -64,7 +66,7 @@ export function remainsOf(pid: number | null): Remains | null {
   if (open === undefined) unseen.push('descriptors')
   let counterFiles = 0
   for (const descriptor of open ?? []) {
-    const path = linkOf(`/proc/${pid}/fd/${descriptor}`) // undefined: closed while we looked
+    const path = linkOf(`/proc/${pid}/fd/${descriptor}`) // undefined: the descriptor was closed during the check
     if (path === undefined) continue
     const session = OURS.exec(path)?.[1]
     if (session !== undefined || OWN_MEMORY.test(path))
@@ -74,7 +76,7 @@ export function remainsOf(pid: number | null): Remains | null {
   const launch = `/tmp/.jfluid_pid${target.nsPid}`
   const owner = ifVisible(() => lstatSync(`${target.root}${launch}`).uid)
   const believed = believedBy(target)
-  // Anybody can put one there, which no agent believes; and another client may be about to begin.
+  // Any user can create such a file, but agents ignore files of unexpected owners. Another client may be using the file.
   if (
     owner !== undefined &&
     believed.includes(owner) &&
@@ -85,7 +87,7 @@ export function remainsOf(pid: number | null): Remains | null {
   return { traces, threads, sessions: [...new Set(sessions)], counterFiles, unseen }
 }
 
-/** @returns names by kernel id; null if they may not be looked at, or the process has gone */
+/** @returns thread names keyed by kernel id; null if they cannot be read, or the process has ended */
 export function ourThreads(pid: number): Map<number, string> | null {
   const tasks = namesIn(`/proc/${pid}/task`)
   if (tasks === undefined) return null
@@ -97,16 +99,16 @@ export function ourThreads(pid: number): Map<number, string> | null {
   return ours
 }
 
-/** As a user reads them, each once. */
+/** Returns the texts for the user, without duplicates. */
 export function named(traces: readonly Trace[]): string[] {
   return [...new Set(traces.map((it) => it.what))]
 }
 
 /**
- * What is there of a session that is over, and not of one that another client has begun since.
+ * Returns the remains of a finished session, without those of a session that another client has begun since.
  *
- * @param before     while it went on, at several times; null: nothing is known, and everything counts
- * @param directory  its own
+ * @param before     snapshots taken while the session ran; with a null among them, all remains count
+ * @param directory  the session's directory
  */
 export function leftOf(before: readonly (Remains | null)[], directory: string, after: Remains): string[] {
   const known = new Set<number | string>([basename(directory)])
@@ -117,11 +119,11 @@ export function leftOf(before: readonly (Remains | null)[], directory: string, a
   return named(after.traces.filter(({ of }) => of === null || known.has(of)))
 }
 
-/** The agent's thread ends a few steps after its last answer; where it gets no processor, that takes its time. */
+/** The agent's thread ends shortly after its last answer. That takes longer if all processors are busy. */
 export const GONE_MS = 5_000
 const LOOK_MS = 5
 
-/** Waits until these threads have gone, for `GONE_MS` at most. */
+/** Waits until these threads have ended, for at most `GONE_MS`. */
 export async function threadsGone(pid: number, threads: readonly number[]): Promise<void> {
   const until = performance.now() + GONE_MS
   const anyRuns = (): boolean => threads.some((id) => existsSync(`/proc/${pid}/task/${id}`))

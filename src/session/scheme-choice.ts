@@ -1,6 +1,6 @@
-// Which scheme a session takes. Schemes a and b give probes to all that can be reached: exact and harmless in a small program. In a server
-// they are tens of thousands of methods, in redefinitions that stop its threads for seconds, and metaspace that is not given back. So what is reached
-// is looked at first, and nothing is changed by that.
+// Chooses the scheme of a session. Schemes a and b instrument all reachable methods. In a small program that is exact and harmless. In a
+// server, these are tens of thousands of methods, redefinitions that pause its threads for seconds, and metaspace that is not freed. So the
+// reachable methods are counted first, which changes nothing in the target.
 
 import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
@@ -20,34 +20,34 @@ import {
 } from './limits.ts'
 import { asksForAdaptive, firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
 
-/** Where more are loaded, even their list takes longer than a user waits. */
+/** With more loaded classes, even listing them takes too long for an interactive user. */
 const MOST_LOADED = 5_000
 
 export interface Choice {
   readonly scheme: Scheme
-  /** For the user, where another scheme would have been expected. */
+  /** Explanation for the user, if another scheme could have been expected. */
   readonly why: string | null
-  /** What the look has asked the agent for, which tells each class once. */
+  /** Loaded classes that the agent listed for the choice. The agent sends each class only once. */
   readonly listed: LoadedClasses | null
 }
 
-/** What scheme b would do. */
+/** Cost of scheme b. */
 export interface Reached {
-  /** More methods than it may take, of which the others are not counted. */
+  /** More methods are reachable than scheme b may instrument. The count has stopped at the limit. */
   readonly isTooMuch: boolean
   readonly methods: number
   readonly classes: number
-  /** Of their class files. */
+  /** Total size of their class files. */
   readonly classBytes: number
-  /** Of one redefinition of all of them, in ms; null where that cannot be told. */
+  /** Pause of one redefinition of all these classes, in ms; null if unknown. */
   readonly pauseMs: number | null
-  /** Bytes that the JVM's metaspace has room for; Infinity where it has no limit, or that is not known. */
+  /** Free bytes of the JVM's metaspace; Infinity if it is unlimited or the limit is unknown. */
   readonly metaspaceLeft: number
 }
 
 const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
-/** @returns why scheme b would not be harmless; null if it is */
+/** @returns why scheme b would be harmful; null if it would be harmless */
 export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reached): string | null {
   if (isTooMuch) return `b may give probes to more than ${thousands(MOST_METHODS)} methods`
   const metaspace = classBytes * METASPACE_A_BYTE
@@ -59,7 +59,7 @@ export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reach
   return null
 }
 
-/** What is behind the door, before anything in it has been changed. */
+/** The agent and the JVM, before anything is changed. */
 export interface Behind {
   readonly agent: Agent
   readonly door: OpenDoor
@@ -67,6 +67,8 @@ export interface Behind {
 }
 
 /**
+ * Chooses the scheme.
+ *
  * @throws TooManyMethods
  * @throws RootNotFound and other errors of the revealer
  */
@@ -90,7 +92,7 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
   return { scheme: 'adaptive', why: reasonText(why), listed }
 }
 
-/** @returns null if the program is to be looked at first, or another scheme is asked for */
+/** @returns scheme adaptive; null if the reachable methods must be counted first, or another scheme was requested */
 export function adaptiveAtOnce(request: SessionRequest, loadedClasses: number): Choice | null {
   if (asksForAdaptive(request)) return { scheme: 'adaptive', why: null, listed: null }
   if (request.scheme !== 'auto' || needsAllCalls(request) !== null) return null
@@ -100,12 +102,12 @@ export function adaptiveAtOnce(request: SessionRequest, loadedClasses: number): 
 
 const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b insists)`
 
-/** @returns why a program is too large to look at what its roots reach; null if it is not */
+/** @returns why the program is too large to count the methods below its roots; null if it is not */
 export function whyLarge(loadedClasses: number): string | null {
   return loadedClasses > MOST_LOADED ? `${thousands(loadedClasses)} classes are loaded` : null
 }
 
-/** All that is reachable from the roots now, which is as much as scheme b takes at most. */
+/** Counts all methods that are reachable from the roots now. That is an upper bound of what scheme b instruments. */
 async function reachedFrom(
   request: SessionRequest,
   { classes }: LoadedClasses,

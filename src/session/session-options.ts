@@ -1,4 +1,4 @@
-// What a session is asked for, and what that means for the engine.
+// The request for a session, and its consequences for the engine.
 
 import type { Scheme, SchemeChoice } from '../base/scheme.ts'
 import { FIRST_METHOD, FIRST_METHOD_BESIDE_WAITS } from '../events/wait-ids.ts'
@@ -11,52 +11,55 @@ import type { ClassPattern, RootPattern } from '../reveal/patterns.ts'
 import type { RegionPattern } from '../reveal/region-pattern.ts'
 import type { Seen } from './adaptive/choose.ts'
 
-/** Threads take a sample of themselves after so many bytecodes, and a random number from 0 to below `random` more. */
+/** A thread samples itself after `every` bytecodes plus a random number below `random`. */
 export interface SelfSampling {
   readonly unit: 'bytecodes'
   readonly every: number
   readonly random: number
 }
 
-/** What is asked for: what `options/` says of a session goes in as it is, and the rest. */
+/** Request for a session: the values that `options/` passes unchanged, and further ones. */
 export interface SessionRequest extends Passed {
-  /** Of mode `bytecodes`, where basic blocks end, and what that is called. Default: default. */
+  /** Mode `bytecodes`: the rule for the ends of basic blocks, and its name. Default: default. */
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
-  /** Of mode `sample`: when one is due. */
+  /** Mode `sample`: the distance between samples. */
   readonly sampling?: SelfSampling
   /** Path of a jar with a jfluid.api.Profiler, for mode `bytecodes`. */
   readonly profiler?: string
   readonly scheme: SchemeChoice
   /**
-   * Methods that schemes a and b may give probes. Roots from which more are reached are refused before anything is changed; of what is loaded
-   * later, no more get some. Default: any number.
+   * Maximum number of methods that schemes a and b instrument. Roots that reach more are refused before anything is changed. Classes loaded
+   * later get no probes beyond the limit. Default: no limit.
    */
   readonly mostMethods?: number
-  /** A busy JVM of which the first redefinition discards all compiled code is not refused. */
+  /** Whether a busy JVM is accepted whose first redefinition discards all compiled code. */
   readonly mayFlush?: boolean
   readonly roots: readonly RootPattern[]
-  /** Of scheme adaptive: methods below the roots that have exact times from the start. */
+  /** Scheme adaptive: methods below the roots that have exact times from the start. */
   readonly timed?: readonly RootPattern[]
-  /** Of scheme adaptive: methods below the roots by samples from before, of which the first batch is chosen. It goes in with the roots. */
+  /**
+   * Scheme adaptive: methods seen below the roots in earlier samples. The first batch is chosen from them and is instrumented together with
+   * the roots.
+   */
   readonly seen?: readonly Seen[]
-  /** Times these and records no calls; the roots are then their methods, the scheme b. */
+  /** Times these regions and records no calls. The roots are then the methods of the regions, and the scheme is b. */
   readonly regions?: readonly RegionPattern[]
   readonly include: readonly ClassPattern[]
   readonly exclude: readonly ClassPattern[]
   readonly jdk: boolean
-  /** The target's end is the expected end of the session, as with `run`. */
+  /** The end of the target is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
 }
 
-/** The same, once it is known which scheme is taken. */
+/** A session request whose scheme has been chosen. */
 export interface SessionOptions extends SessionRequest {
   readonly scheme: Scheme
 }
 
 /**
- * What needs the calls of all methods below the roots, which scheme adaptive does not record.
+ * Returns the option that needs the calls of all methods below the roots. Scheme adaptive does not record all calls.
  *
- * @returns the option, as it is typed; null if nothing does
+ * @returns the option, as the user types it; null if there is none
  */
 export function needsAllCalls(request: SessionRequest): string | null {
   const mode = modeOf(request)
@@ -65,12 +68,12 @@ export function needsAllCalls(request: SessionRequest): string | null {
   return allCallsNeeded(request)
 }
 
-/** Whether scheme adaptive is taken by its name, or in place of auto, for an option that is for no other one. */
+/** Whether the user requests scheme adaptive, by its name or by an option that only this scheme supports. */
 export function asksForAdaptive({ maxOverhead, scheme, timed }: SessionRequest): boolean {
   return scheme === 'adaptive' || (scheme === 'auto' && (maxOverhead !== undefined || timed !== undefined))
 }
 
-/** Whether the user is to be asked before a busy JVM throws its compiled code away. Schemes a and b by their names are for other programs. */
+/** Whether the user must consent before a busy JVM discards its compiled code. Users who name scheme a or b accept that. */
 export function asksFirst({ mayFlush, scheme }: SessionRequest): boolean {
   return mayFlush !== true && scheme !== 'a' && scheme !== 'b'
 }
@@ -79,12 +82,12 @@ export function modeOf({ mode }: SessionRequest): Mode {
   return mode ?? 'exact'
 }
 
-/** What its events tell (`measures/`). */
+/** Content of the events in this mode (`measures/`). */
 export function eventsOf(request: SessionRequest): Events {
   return EVENTS[request.regions === undefined ? modeOf(request) : 'regions']
 }
 
-/** Whether threads count in trees of their own, where the buffer is a file: no option needs an event for each call. */
+/** Whether threads count in their own trees. This requires a buffer in a file, and no option that needs an event per call. */
 export function keepsTrees(request: SessionRequest): boolean {
   const { callSites, followThreads, profiler, slow, trace } = request
   if (!eventsOf(request).keepsTrees) return false
@@ -92,12 +95,12 @@ export function keepsTrees(request: SessionRequest): boolean {
   return !needed && callSites !== true && followThreads !== true
 }
 
-/** Ids below stand for waiting. */
+/** First id of a method. Lower ids represent waiting. */
 export function firstMethodOf(options: SessionRequest): number {
   return eventsOf(options).tellsWaits ? FIRST_METHOD_BESIDE_WAITS : FIRST_METHOD
 }
 
-/** Ids below have no place where they were called: of waiting, and of classes that are allocated. */
+/** First id that has a call site. Lower ids represent waiting and allocated classes. */
 export function firstPlacedOf(options: SessionRequest): number {
   return eventsOf(options).firstMethod ?? firstMethodOf(options)
 }

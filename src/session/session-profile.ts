@@ -1,4 +1,4 @@
-// What a session has recorded, and what there is to know of it, as a profile.
+// Builds a profile from the recorded data and the facts of a session.
 
 import { dirname } from 'node:path'
 import { withDenseIds } from '../cct/allocation.ts'
@@ -34,7 +34,7 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
   const { hasClasses } = METRICS[mode]
   const openCalls = openCallsOf(options, stats)
   const { merged } = snapshot
-  // What they did lately is for who looks meanwhile.
+  // The recent activity of threads is only for live views.
   const threads = snapshot.threads.map(({ id, name, tree }) => ({ id, name, tree }))
   const methodNames = withMadeUp(names.all(), [merged, ...threads.map((it) => it.tree)])
   return withSoundTrace({
@@ -96,12 +96,12 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
   })
 }
 
-/** Where nothing of a call is owed to its end, none is open. */
+/** Number of open calls. Zero if this mode records nothing at the end of a call. */
 function openCallsOf(options: SessionOptions, { openCalls }: RecorderStats): number {
   return eventsOf(options).recordsCalls ? openCalls : 0
 }
 
-/** Regions stand for roots where they are timed. */
+/** Names of the roots, or of the regions if regions are timed. */
 export function rootNames({ regions, roots }: SessionRequest): string[] {
   return (regions ?? roots).map((it) => it.text)
 }
@@ -110,12 +110,12 @@ export function skippedMethods({ installation }: Engine): SkippedMethod[] {
   return [...installation.skipped].map(([method, reason]) => ({ method, reason }))
 }
 
-/** Null unless threads have gone without room for their trees. */
+/** Null unless threads have recorded gaps because their trees had no more room. */
 export function treesFullWarning(
   { door, targetState }: Engine,
   { treesFull, gaps }: RecorderStats,
 ): string | null {
-  // The last block may have been taken by the last call that needed one.
+  // Without gaps, the last block may have gone to the last call that needed one.
   if (treesFull === null || Math.max(targetState.gaps, gaps) === 0) return null
   return treeRoomWarning(treesFull.contexts, treesFull.code, dirname(door.dir))
 }
@@ -123,7 +123,7 @@ export function treesFullWarning(
 const NOTHING_FOLLOWED =
   'no task was followed: the roots handed none to an executor of the JDK, and started no thread'
 
-/** What only the end shows. */
+/** Warnings that can be given only at the end. */
 export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   const { options, regionTable } = engine
   const regions = (regionTable?.problems() ?? []).map(({ message, hint }) => `${message}. ${hint}`)
@@ -162,7 +162,7 @@ function calibrationFacts({ calibration, clock, options }: Engine): Profile['cal
       outerSpreadNs: clock.toNs(spread.outerTicks),
     }),
     clock: clock.name,
-    // Of System.nanoTime() it is known, and of the other in a very short session not yet.
+    // The rate of System.nanoTime() is 1. The rate of the other clock is not yet known in a very short session.
     ...(clock.nsPerTick !== 1 && { clockMHz: 1000 / clock.nsPerTick }),
     ...(readTicks > 0 && { readNs: clock.toNs(readTicks) }),
   }
@@ -187,7 +187,7 @@ function instrumentationFacts(engine: Engine, stats: RecorderStats): Profile['in
   }
 }
 
-/** StackOverflowErrors that have left methods with probes. */
+/** Number of StackOverflowErrors thrown out of instrumented methods, per method. */
 function overflowsOf({ names }: Engine, { overflows }: RecorderStats): Overflow[] {
   return [...overflows]
     .sort(([, a], [, b]) => b - a)

@@ -1,8 +1,6 @@
-// One session with one target: attach → calibrate → reveal → instrument → profile → detach.
-//
-// This is what commands see of it. It draws nothing and does little: the parts are joined in `recording.ts` and `engine.ts`; when
-// what is done with them stands in `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`; what comes of it is
-// in `session-profile.ts`. Roots that are changed while it runs are a recording after another: `changed-roots.ts`.
+// One session with one target: attach → calibrate → reveal → instrument → profile → detach.  This is the interface for commands. It prints
+// nothing. `recording.ts` and `engine.ts` create the parts. `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`
+// control them. `session-profile.ts` builds the profile. A change of the roots begins another recording: `changed-roots.ts`.
 
 import { pairTicks } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
@@ -32,7 +30,7 @@ import { Recording } from './recording.ts'
 import { eventsOf, firstMethodOf, modeOf, type SessionRequest } from './session-options.ts'
 import { type Recorded, rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
-/** One when it begins, one when it ends. */
+/** An entry event and an exit event. */
 const EVENTS_A_CALL = 2
 
 export interface SessionStatus {
@@ -43,36 +41,36 @@ export interface SessionStatus {
   readonly waitMs: number
   readonly elapsedMs: number
   /**
-   * With scheme adaptive: stacks of threads inside roots, how late the sampler woke at most, and how long stacks and
-   * probes have taken in the target.
+   * Scheme adaptive: number of stacks sampled inside roots, maximum delay of the sampler, and total time that stacks and probes have cost
+   * in the target.
    */
   readonly stacks?: { readonly samples: number; readonly longestStallMs: number; readonly costMs: number }
-  /** What there is to say while nothing has been recorded. */
+  /** Message for the user while nothing has been recorded. */
   readonly message: string | null
-  /** What there is to say of each root that has not been called. */
+  /** Notes on each root that has not been called. */
   readonly notes: readonly string[]
   readonly warnings: readonly string[]
   readonly skipped: readonly SkippedMethod[]
 }
 
 export class Session {
-  /** Another recording is about to take the place of this one. */
+  /** The roots are being changed. */
   #isChanging = false
-  /** Asked for while it records. */
+  /** Threshold that was set while the session records. */
   #slow: 'p99' | number | undefined
   /** `detach` has been called. */
   #isLeaving = false
-  /** Settles when what is being changed has been. */
+  /** Settles when the current change of roots has ended. */
   #changed: Promise<void> = Promise.resolve()
-  /** How often the roots have been changed. Method ids and nodes are those of one generation. */
+  /** Number of changes of the roots. Method ids and nodes are valid for one generation only. */
   generation = 0
-  /** Once there is a profile of calls: all roots, if no call of any began. */
+  /** Set when a profile of calls exists: all roots, if no call of any root began. */
   rootsInVain: readonly string[] = []
-  /** Once there is a profile: calls that may have been missed. */
+  /** Set when a profile exists: number of calls that may be missing. */
   gaps = 0
   #wasReset = false
   #endWith: (reason: string) => void = () => {}
-  /** Resolves with the reason when the session ends otherwise than by `detach`. */
+  /** Resolves with the reason when the session ends other than by `detach`. */
   readonly ended: Promise<string>
 
   private constructor(private recording: Recording) {
@@ -85,8 +83,8 @@ export class Session {
   /**
    * Configures the agent behind an open door and begins to record.
    *
-   * @param onPhase  told what is being done, for progress
-   * @throws RootNotFound and other errors of the revealer; the target is then as it was
+   * @param onPhase  receives the name of each phase, for progress
+   * @throws RootNotFound and other errors of the revealer; the target is then as before
    */
   static async start(
     door: OpenDoor,
@@ -100,20 +98,21 @@ export class Session {
     void recording.end.ended.then((reason) => this.#endWith(reason))
   }
 
-  /** Its parts: benchmarks look at them, and turn them by hand. */
+  /** The parts of the session. Benchmarks inspect and control them. */
   get engine(): Engine {
     return this.recording.engine
   }
 
   /**
-   * Records other roots from now on: the target gets its code back, and what the new roots reach is instrumented. Counts and
-   * times begin at zero, and what was recorded before is forgotten.
+   * Records other roots from now on. The target gets its original code back, and the methods below the new roots are instrumented. Counts
+   * and times begin at zero, and earlier results are discarded.
    *
-   * @param onPhase  told what is being done, for progress
-   * @param keep     what was recorded before, if it would be lost though the new roots are not recorded; where that is
-   * @throws OldRootsAgain: the new roots were found but could not be recorded, `generation` is another one, and a warning says so
+   * @param onPhase  receives the name of each phase, for progress
+   * @param keep     saves the earlier results if the new roots cannot be recorded and the earlier results would be lost. Returns their
+   * location
+   * @throws OldRootsAgain: the new roots were found but could not be recorded, `generation` has changed, and a warning states it
    * @throws RootNotFound, AbstractOrNativeRoot, RootNeverInstrumented, RootNotLoaded, CannotChangeRoots, or an error of attaching: the
-   *   session goes on as it was, unless `ended` resolves; then what was recorded before is what it ends with
+   * session continues as before, unless `ended` resolves; the session then ends with the earlier results
    */
   async changeRoots(
     roots: readonly RootPattern[],
@@ -128,7 +127,7 @@ export class Session {
     const change = this.#change(roots, onPhase, keep).finally(() => {
       this.#isChanging = false
     })
-    this.#changed = change.catch(() => {}) // whoever asked is told
+    this.#changed = change.catch(() => {}) // the caller receives the error
     await change
   }
 
@@ -156,7 +155,7 @@ export class Session {
     }
   }
 
-  /** What had been recorded is kept before its recorder goes. */
+  /** Saves the earlier results before their recorder is stopped. */
   async #oldRootsAgain(
     before: Recording,
     problem: unknown,
@@ -166,16 +165,16 @@ export class Session {
     try {
       return new OldRootsAgain(problem, await keep(await this.#profileOf(before)))
     } catch (error) {
-      // Nowhere is room for it; that is the worse news.
+      // The earlier results could not be saved. That error matters more than `problem`.
       return new OldRootsAgain(error, null)
     }
   }
 
   /**
-   * Leaves a method out, all methods of a class, or of packages: their probes go out, and those of what only they were seen to
-   * call. Their time is their callers' from then on; their rows keep what they had.
+   * Removes the probes of a method, of all methods of a class, or of packages, and of the methods that only they were seen to call. Their
+   * time counts for their callers from then on. Their rows keep the earlier values.
    *
-   * @param text  as --root has methods, and --exclude classes
+   * @param text  a method as for --root, or classes as for --exclude
    * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut: nothing has changed then
    */
   async exclude(text: string): Promise<ByHandEntry> {
@@ -188,8 +187,8 @@ export class Session {
   }
 
   /**
-   * Adds what the filters leave out, classes of the JDK among it: methods of it that are reached get probes, by the scheme of the
-   * session, as if it had never been left out.
+   * Adds methods that the filters exclude, including those of the JDK. Reachable methods among them get probes according to the scheme of
+   * the session, as if they had never been excluded.
    *
    * @param text  as for `exclude`
    * @throws BadPattern, NothingToAdd, CannotAdd: nothing has changed then
@@ -201,9 +200,9 @@ export class Session {
   }
 
   /**
-   * Takes back what `exclude` has left out, or `add` has added.
+   * Reverts an earlier `exclude` or `add`.
    *
-   * @returns how many methods have probes because of that, or have none any more
+   * @returns number of methods that got or lost probes by that
    * @throws NotByHand
    */
   async takeBack(text: string): Promise<number> {
@@ -213,8 +212,8 @@ export class Session {
   }
 
   /**
-   * How long the JVM will stand still so that a method has exact times, in ms: 0 if that needs no redefinition, null if it cannot be
-   * told.
+   * Returns the expected pause of the JVM, in ms, if a method gets exact times. 0 if no redefinition is needed, null if the pause is
+   * unknown.
    *
    * @throws BadPattern, CannotTime
    */
@@ -223,10 +222,10 @@ export class Session {
   }
 
   /**
-   * With scheme adaptive: gives a method below the roots exact times. Rows begin at zero; times of the roots go on.
+   * Scheme adaptive: gives a method below the roots exact times. Rows begin at zero; times of the roots continue.
    *
-   * @param text  as --time has it, with the class in full
-   * @returns how many methods that are
+   * @param text  as for --time, with the full class name
+   * @returns number of matching methods
    * @throws BadPattern, CannotTime: nothing has changed then
    */
   async time(text: string): Promise<number> {
@@ -257,18 +256,18 @@ export class Session {
     if (this.recording.end.isStopping || this.recording.end.isOver) throw new Problem('the session has ended')
   }
 
-  /** What is left out and added by hand, newest last. */
+  /** Methods excluded and added by hand, newest last. */
   get byHand(): readonly ByHandEntry[] {
     return this.engine.byHand.entries
   }
 
-  /** Whether the method of a node's id has no probes because of that. */
+  /** Whether the method of a node id was excluded by hand and has no probes. */
   isLeftOut(id: number): boolean {
     const { byHand, names } = this.engine
     return byHand.ids.has(names.methodOf(id))
   }
 
-  /** What has been done to the target's code. */
+  /** Facts about the instrumentation of the target. */
   instrumentation(): InstrumentationFacts {
     return instrumentationOf(this.engine, this.recording.span)
   }
@@ -293,41 +292,41 @@ export class Session {
     return rootNames(this.engine.options)
   }
 
-  /** What each --root matched, for the user. */
+  /** Methods that each --root matched, for the user. */
   rootReport(): RootReport[] {
     return this.engine.revealer.roots.report()
   }
 
-  /** What each --include and --exclude matched so far. */
+  /** Classes that each --include and --exclude matched so far. */
   filterReport(): FilterReport[] {
-    // Of all other classes nothing has been heard.
+    // With scheme adaptive, only some classes are reported to the client.
     if (this.scheme === 'adaptive') return []
     return this.engine.revealer.classes.filters.report()
   }
 
-  /** Roots of which no method has been called, though there is one. */
+  /** Roots that exist but have no method that was called. */
   uncalledRoots(): Promise<string[]> {
     return this.engine.rootWatch.uncalled()
   }
 
-  /** Whether regions are timed, and no calls recorded. */
+  /** Whether regions are timed. Calls are then not recorded. */
   get timesRegions(): boolean {
     return this.engine.regionTable !== null
   }
 
-  /** What is known of the regions so far. */
+  /** Times of the regions so far. */
   async regions(): Promise<RegionTimes[]> {
     const { calibration, clock, recorder, regionTable } = this.engine
     const scale = { calibration, nsPerTick: clock.nsPerTick }
     return regionTable?.times(await recorder.regions(), scale) ?? []
   }
 
-  /** Of regions whose methods are there, and the lines are not. */
+  /** Regions whose methods exist but whose lines do not. */
   regionProblems(): RegionProblem[] {
     return this.engine.regionTable?.problems() ?? []
   }
 
-  /** What the probes cost a call, or an execution of a region. */
+  /** Cost of the probes per call, or per execution of a region. */
   get overheadNs(): number {
     const { calibration, clock } = this.engine
     return clock.toNs(pairTicks(1, calibration))
@@ -363,7 +362,7 @@ export class Session {
       }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,
-      // A root among others that is not called must not stand in the way of what the others give.
+      // If one of several roots is not called, the results of the others are still shown.
       warnings: [...engine.allWarnings(), ...(waits ? [] : notes)],
       skipped: skippedMethods(engine),
     }
@@ -379,13 +378,13 @@ export class Session {
     return snapshot
   }
 
-  /** Trees of slow calls are kept from now on, where it is known how long calls of roots take; anew, if they were. */
+  /** Keeps the trees of slow calls from now on, if the mode measures the duration of root calls. Discards the trees kept before. */
   keepSlow(threshold: 'p99' | number = 'p99'): void {
     this.#slow = threshold
     this.engine.keepSlow(threshold)
   }
 
-  /** Where threads keep trees of their own, no event tells what a slow call has called. */
+  /** Whether slow calls can be kept. If threads keep their own trees, no event shows the calls inside a slow call. */
   get mayKeepSlow(): boolean {
     return !this.engine.hasTrees
   }
@@ -394,14 +393,14 @@ export class Session {
     return this.#slow !== undefined || this.engine.options.slow !== undefined
   }
 
-  /** Of a node's id: a method, with the place it was called from, or a class of which something was allocated. */
+  /** Name of a node id: a method with its call site, or the class of an allocated object. */
   methodName(id: number): MethodName {
     return this.engine.names.of(id)
   }
 
   /**
-   * Forgets the counts so far; once the session is over, they stay, as none follow. What the target does while the recorder has not heard of
-   * it yet may be forgotten, too: the next answer (`status`, say) comes after that.
+   * Resets the counts. After the end of the session, this does nothing, since no new counts follow. Events that the recorder has not read
+   * yet may be discarded too. The next answer of the recorder (for example `status`) arrives after the reset.
    */
   reset(): void {
     const { end } = this.recording
@@ -416,25 +415,25 @@ export class Session {
     this.#wasReset = true
   }
 
-  /** How the session ended; null while it has not. */
+  /** How the session ended; null while it runs. */
   get ending(): Ending | null {
     return this.recording.end.ending
   }
 
-  /** The program under `run` did not end by itself: what was recorded is not all. */
+  /** The program started by `run` was ended by a signal: the recording is incomplete. */
   endedBy(signal: string): void {
     this.recording.end.bySignal(signal)
   }
 
-  /** What was seen of the target after `detach`; null where there was nothing to be seen any more. */
+  /** Observations of the target after `detach`; null if no observation was possible. */
   get detachFacts(): DetachFacts | null {
     return this.recording.end.facts
   }
 
   /**
-   * Ends the session: the target gets its code back and the recorder reads what is left.
+   * Ends the session: the target gets its original code back, and the recorder reads the remaining events.
    *
-   * @returns what the agent says of the restoration, null if it could say nothing: see `ending`
+   * @returns the agent's report of the restoration; null if the agent could not report: see `ending`
    */
   async detach(): Promise<DetachReport | null> {
     this.#isLeaving = true
@@ -442,13 +441,13 @@ export class Session {
     return await this.recording.end.detach()
   }
 
-  /** The finished profile, once `detach` has been called: much of it is made while the target is looked at. */
+  /** The finished profile, after `detach` has been called. Much of it is built while the target is being checked. */
   async profile(): Promise<Profile> {
     await this.#changed
     return await this.#profileOf(this.recording, this.#isLeaving)
   }
 
-  /** Of a recording that has ended, or is about to. */
+  /** Profile of a recording that has ended, or is about to end. */
   async #profileOf(recording: Recording, isEnding = recording.end.isStopping): Promise<Profile> {
     const { end, engine } = recording
     if (isEnding) await end.recorded
@@ -457,7 +456,7 @@ export class Session {
     debug.end?.(`the trees have been made: ${snapshot.merged.count} rows, ${snapshot.threads.length} threads`)
     if (isEnding) await end.left
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
-    // What came before a reset is not known any more.
+    // After a reset it is unknown whether a root was called earlier.
     if (stats.events === 0 && !this.#wasReset && eventsOf(engine.options).recordsCalls)
       this.rootsInVain = rootNames(engine.options)
     const { facts } = end
@@ -487,9 +486,9 @@ export class Session {
   }
 
   /**
-   * What has been recorded so far, as a profile; recording goes on.
+   * Returns a profile of the data recorded so far. The recording continues.
    *
-   * @param why  what the profile says of its being cut short
+   * @param why  text for the profile that explains why it is incomplete
    */
   async profileSoFar(why: string): Promise<Profile> {
     const { recording } = this
@@ -497,7 +496,7 @@ export class Session {
     return recording.end.isOver ? profile : { ...profile, truncated: why }
   }
 
-  /** Lets go of the recorder. */
+  /** Stops the recorder. */
   async close(): Promise<void> {
     forgetRecent()
     await this.engine.recorder.stop()

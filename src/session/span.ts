@@ -1,35 +1,35 @@
-// From when to when a session has recorded.
+// Start and end time of a recording.
 
 import type { TargetClock } from './clock.ts'
 
 export class Span {
   startedAt = new Date()
-  /** As `performance.now()` has it. */
+  /** Start time on the `performance.now()` scale. */
   begun = performance.now()
   #durationMs: number | undefined
-  /** Ticks of the target at its end; undefined while it goes on. */
+  /** Ticks of the target at the end; undefined while the recording runs. */
   endTicks: number | undefined
 
   constructor(private readonly clock: TargetClock) {}
 
-  /** It begins now: what was before is forgotten, or was preparation. */
+  /** Begins the span now. Earlier time was preparation, or is discarded. */
   begin(): void {
     this.startedAt = new Date()
     this.begun = performance.now()
   }
 
-  /** It ends now, unless it has ended. */
+  /** Ends the span now, unless it has ended. */
   end(): void {
     this.#durationMs ??= performance.now() - this.begun
     this.endTicks ??= this.clock.nowTicks
   }
 
-  /** Up to its end, or so far. */
+  /** Duration until the end, or until now. */
   get durationMs(): number {
     return this.#durationMs ?? performance.now() - this.begun
   }
 
-  /** Ticks of the target at its end, or now. */
+  /** Ticks of the target at the end, or now. */
   get latestTicks(): number {
     return this.endTicks ?? this.clock.nowTicks
   }

@@ -1,9 +1,9 @@
-// What a session knows of the target's classes besides their code: names, loaders, what is still to be defined.
+// Facts about the target's classes other than their code: names, loaders, and classes that are being defined.
 
 import { CLASS_JDK, CLASS_OURS, type ClassInfo } from '../base/class-info.ts'
 import type { LoadedClasses } from '../wire/messages.ts'
 
-/** `a/B$C` as `Class.getName()` gives it. */
+/** Converts an internal name `a/B$C` to the form of `Class.getName()`. */
 export function sourceName(internal: string): string {
   return internal.replaceAll('/', '.')
 }
@@ -11,14 +11,14 @@ export function sourceName(internal: string): string {
 export class TargetClasses {
   readonly #loaders = new Map<number, string>([[0, 'bootstrap']])
   readonly #jdkClasses = new Set<string>()
-  /** Ids of classes of the bootstrap loader, by internal name. */
+  /** Ids of classes of the bootstrap loader, keyed by internal name. */
   readonly bootClasses = new Map<string, number>()
-  /** Loader of a class, by ids. */
+  /** Loader ids keyed by class id. */
   readonly #loaderOf = new Map<number, number>()
-  /** Classes that passed the load hook and have not been seen among the loaded ones. */
+  /** Classes that passed the load hook and have not been listed as loaded yet. */
   readonly #coming = new Set<number>()
 
-  /** The class is in the load hook. */
+  /** Registers a class that is in the load hook. */
   comes(id: number, loader: number): void {
     this.#loaderOf.set(id, loader)
     this.#coming.add(id)
@@ -28,7 +28,7 @@ export class TargetClasses {
     return this.#coming.has(id)
   }
 
-  /** These have been defined. */
+  /** Registers classes that have been defined. */
   add(loaders: LoadedClasses['loaders'], classes: readonly ClassInfo[]): void {
     for (const loader of loaders) this.#loaders.set(loader.id, loader.name)
     for (const c of classes) {
@@ -39,7 +39,7 @@ export class TargetClasses {
     }
   }
 
-  /** @param isNamed  whether a profile may name the class */
+  /** @param isNamed  whether a profile may contain the name of the class */
   unloaded(classes: Iterable<number>, loaders: readonly number[], isNamed: (id: number) => boolean): void {
     for (const id of classes) {
       this.#coming.delete(id)
@@ -50,7 +50,7 @@ export class TargetClasses {
     for (const id of loaders) if (!named.has(id)) this.#loaders.delete(id)
   }
 
-  /** The id of its loader, 0 for the bootstrap one. */
+  /** Loader id of the class, 0 for the bootstrap loader. */
   loaderOf(classId: number): number {
     return this.#loaderOf.get(classId) ?? 0
   }
@@ -59,7 +59,7 @@ export class TargetClasses {
     return this.#loaders.get(this.loaderOf(classId)) ?? 'bootstrap'
   }
 
-  /** @param name  with dots */
+  /** @param name  class name with dots */
   isJdk(name: string): boolean {
     return this.#jdkClasses.has(name)
   }

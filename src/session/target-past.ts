@@ -1,9 +1,9 @@
-// What the target's methods have done before we came.
+// Execution history of the target's methods before the session.
 
 import type { Past } from '../reveal/lazy.ts'
 import type { MethodTarget } from '../reveal/method-ids.ts'
 
-/** @param compiled  `package.Class.method(descriptor)` of what the JVM has compiled */
+/** @param compiled  methods that the JVM has compiled, as `package.Class.method(descriptor)` */
 export function compiledPast(compiled: ReadonlySet<string>): Past {
   return {
     isKnown: compiled.size > 0,
@@ -11,7 +11,7 @@ export function compiledPast(compiled: ReadonlySet<string>): Past {
   }
 }
 
-/** As HotSpot prints it. */
+/** Method name in the format that HotSpot prints. */
 function javaName({ className, name, descriptor }: MethodTarget): string {
   return `${className.replaceAll('/', '.')}.${name}${descriptor}`
 }

@@ -1,4 +1,4 @@
-// What the target tells of itself with each status, as far as views and profiles show it.
+// Facts from each status of the target that views and profiles show.
 
 import type { AllocationFacts } from '../profile/profile.ts'
 import type { AgentStatus } from '../wire/messages.ts'
@@ -6,17 +6,17 @@ import type { RecorderStats } from './recorder/recorder.ts'
 import type { SessionOptions } from './session-options.ts'
 
 export class TargetState {
-  /** By their numbers in events; without virtual threads. */
+  /** Threads keyed by their number in events, without virtual threads. */
   readonly threads = new Map<number, AgentStatus['threads'][number]>()
-  /** Waits of threads that were given up. */
+  /** Number of events that the target could not record. */
   gaps = 0
   #rowsHaveEnded = false
-  /** The most that the session has kept in the target. */
+  /** Maximum memory that the session has used in the target. */
   kept = { heapBytes: 0, outsideBytes: 0 }
-  /** Of roots that have not ended; and what of it was before a reset. */
+  /** Bytes allocated in root calls that have not ended; and the bytes of them that were allocated before a reset. */
   #openAllocations: AgentStatus['openAllocations'] = null
   #forgottenBytes = 0
-  /** With --liveness: collections so far, and how many objects are not tracked. Else null. */
+  /** With --liveness: number of collections so far, and number of untracked objects. Otherwise null. */
   #liveness: NonNullable<AllocationFacts['liveness']> | null = null
 
   take(status: AgentStatus): void {
@@ -30,16 +30,16 @@ export class TargetState {
       heapBytes: Math.max(this.kept.heapBytes, status.kept.heap),
       outsideBytes: Math.max(this.kept.outsideBytes, status.kept.outside),
     }
-    // Virtual threads share one tree: to name each would be a leak in a target that makes one a request.
+    // Virtual threads share one tree. Naming each one would be a leak, since a target may create one per request.
     for (const thread of status.threads) if (!thread.virtual) this.threads.set(thread.number, thread)
   }
 
-  /** What was allocated so far is no part of what is recorded from now on. */
+  /** Excludes earlier allocations from the results. */
   reset(): void {
     this.#forgottenBytes = this.#openAllocations?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0
   }
 
-  /** What is not recorded from now on is in no row. */
+  /** Freezes the counts: events after this call belong to no row. */
   endRows(): void {
     this.#rowsHaveEnded = true
   }
@@ -56,7 +56,7 @@ export class TargetState {
   allocationFacts(options: SessionOptions, stats: RecorderStats): AllocationFacts {
     const { sampleEvery = 1, followThreads } = options
     const facts = { sampleEvery, ...(this.#liveness !== null && { liveness: this.#liveness }) }
-    // Of work that was handed over, and of virtual threads, nothing is known.
+    // The allocations of submitted tasks and virtual threads are unknown.
     if (this.#openAllocations === null || stats.virtualRoots > 0 || followThreads) return facts
     let bytes = stats.allocatedBytes - this.#forgottenBytes
     for (const open of this.#openAllocations)

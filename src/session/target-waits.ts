@@ -1,22 +1,22 @@
-// How long a session waits for its target: for one that is to let it go, whose link is lost, or that is stopped.
+// Timeouts for the target: for a detach, after a lost link, and while the process is stopped.
 
 import { isStopped, TargetStopped } from '../attach/admission.ts'
 import { endsNow, readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 
-/** How long a detach may take before we leave without an answer. */
+/** Timeout of a detach. After it, the client leaves without an answer. */
 const DETACH_MS = 10_000
-/** The same where what is left of its buffer has to come over a network first. */
+/** Timeout of a detach over a network, where the rest of the buffer must be transferred first. */
 export const FAR_DETACH_MS = 60_000
 
-/** A target that is stopped (SIGSTOP), or so busy that it does not answer. */
+/** The target is stopped (SIGSTOP), or too busy to answer. */
 export class TargetSilent extends Error {
   constructor(pid: number, ms: number) {
     super(`JVM ${pid} did not answer for ${ms / 1000} s; its agent detaches as soon as it runs again`)
   }
 }
 
-/** @throws TargetSilent if the work takes too long; it may go on then */
+/** @throws TargetSilent after the timeout; the work may then continue */
 export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH_MS): Promise<T> {
   let answered = (): void => {}
   const late = new Promise<never>((_, reject) => {
@@ -29,17 +29,17 @@ export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH
   }
 }
 
-// A link that is lost: has its JVM ended, or has only the agent left?
+// A lost link: either the JVM has ended, or only the agent has left.
 
-/** What a socket says where not the JVM has gone, but the way to it. */
+/** Socket errors caused by the network and not by the JVM's end. */
 const NETWORK = /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN)\b/
 
 /**
- * Why a session has ended whose link is lost.
+ * Returns why a session with a lost link has ended.
  *
- * @param target  as it was while the link was there; undefined if nothing is known of it
- * @param reason  why the link was lost, as it tells
- * @returns null if the JVM has ended, as far as can be seen
+ * @param target  the process while the link existed; undefined if unknown
+ * @param reason  the reason that the link gives
+ * @returns null if the JVM has ended, as far as visible
  */
 export async function whyLinkWasLost(
   target: TargetProcess | undefined,
@@ -49,24 +49,24 @@ export async function whyLinkWasLost(
   return `the connection to its agent was lost (${reason})`
 }
 
-// A target that is stopped (SIGSTOP, a debugger, a container that is paused) while something of it is waited for: it answers nothing, however long one waits.
+// A stopped target (SIGSTOP, a debugger, a paused container) never answers, however long the client waits.
 
 const LOOK_MS = 250
-/** How long a stopped target is waited for before the session has begun. */
+/** Maximum wait for a stopped target before the session has begun. */
 const STOPPED_MS = 10_000
 
-/** Why a process does not answer, null if it is not because it is stopped. */
+/** Returns the error for a stopped process; null if the process is not stopped. */
 export function stopOf(pid: number): TargetStopped | null {
   const state = readTargetProcess(pid)?.state
   return isStopped(state) ? new TargetStopped(pid, state) : null
 }
 
 /**
- * Does work for which the target must run.
+ * Runs work for which the target must run.
  *
- * @param pid      null where it is not known: it is then not looked at
- * @param onPhase  told that the target is stopped, and what was told before when it goes on
- * @throws TargetStopped if it does not go on; the work may, later
+ * @param pid      null if unknown: the process is then not checked
+ * @param onPhase  receives a note when the target is stopped, and the previous phase when it continues
+ * @throws TargetStopped if the target does not continue; the work may continue later
  */
 export async function whileRunning<T>(
   pid: number | null,
@@ -76,7 +76,7 @@ export async function whileRunning<T>(
 ): Promise<T> {
   if (pid === null) return await work(onPhase)
   let phase: string | null = null
-  // Of looks, not of time: in which we may have been stopped ourselves.
+  // Counts checks instead of time: this client may have been stopped as well.
   let looks = 0
   let timer: NodeJS.Timeout | undefined
   const stopped = new Promise<never>((_, reject) => {
@@ -98,7 +98,7 @@ export async function whileRunning<T>(
   try {
     return await Promise.race([working, stopped])
   } catch (problem) {
-    working.catch(() => {}) // it ends with the link, and why is told
+    working.catch(() => {}) // it ends with the link, and the reason is reported there
     throw problem
   } finally {
     clearInterval(timer)

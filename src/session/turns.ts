@@ -1,4 +1,4 @@
-// What is done with a target, one thing after the other; and what the revealer is asked, one thing at a time.
+// Runs tasks on a target one after the other, and questions to the revealer one at a time.
 
 export class Turns {
   #queue: Promise<void> = Promise.resolve()
@@ -6,25 +6,25 @@ export class Turns {
   #asking: Promise<void> | undefined
   closed = false
 
-  /** @param failed  told of errors of tasks, before whoever waits for the task */
+  /** @param failed  receives errors of tasks, before the caller that awaits the task */
   constructor(private readonly failed: (error: unknown) => void) {}
 
-  /** Nothing more is begun: what is written to an agent that has gone would cost us its last answer. */
+  /** Starts no further task. Writing to an agent that has left would lose its last answer. */
   close(): void {
     this.closed = true
   }
 
-  /** Runs tasks one after the other. */
+  /** Runs tasks one after the other. Errors also go to `failed`. */
   enqueue(task: () => Promise<void>): Promise<void> {
     const run = this.#begin(task)
     this.#queue = run.catch(this.failed)
     return run
   }
 
-  /** The same for somebody who waits for the task and says what went wrong: nobody else is told of its errors. */
+  /** Like `enqueue`, for a caller that awaits the task and reports its error itself. */
   request(task: () => Promise<void>): Promise<void> {
     const run = this.#begin(task)
-    this.#queue = run.catch(() => {}) // whoever asked is told
+    this.#queue = run.catch(() => {}) // the caller receives the error
     return run
   }
 
@@ -33,9 +33,9 @@ export class Turns {
   }
 
   /**
-   * One question after the other: a class may come out of turn while the answer to another is looked for.
+   * Runs one question after the other. An urgent class load may arrive while another question is being answered.
    *
-   * @param urgent  before those that wait
+   * @param urgent  runs before the waiting questions
    */
   ask<T>(question: () => T | Promise<T>, urgent = false): Promise<T> {
     const answer = new Promise<T>((resolve, reject) => {
@@ -53,7 +53,7 @@ export class Turns {
     return answer
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no task and no question is running. */
   async idle(): Promise<void> {
     await this.#queue
     while (this.#asking !== undefined) await this.#asking
