@@ -106,8 +106,8 @@ async function checkRegions(
 }
 
 /**
- * Scheme b: instruments methods that the roots call, and methods below them that are known to run, together with the roots. No thread is
- * blocked by that redefinition.
+ * Scheme b: instruments methods that the roots call, and methods below them that are known to run, together with the roots. No
+ * thread waits for this redefinition.
  */
 async function aheadOfRoots({ options, revealer, turns }: Engine, past: Past): Promise<Revelation[]> {
   const revelations: Revelation[] = []

@@ -1,8 +1,9 @@
-// Changes the roots of a running session: a second recording with the same agent.  The old recording ends like any other: the target gets
-// its original code back, threads leave the runtime, the ring is unmapped. Then the sleeping agent is woken. The new roots are checked
-// before that, so a root that does not exist or cannot be instrumented changes nothing. If the new recording still cannot begin, the old
-// roots are recorded again, and their earlier results are kept as a separate profile. If even that fails, the session ends with the earlier
-// results.
+// Changes the roots of a running session: a second recording with the same agent.
+//
+// The old recording ends like any other: the target gets its original code back, threads leave the runtime, the ring is unmapped. Then the
+// sleeping agent is woken. The new roots are checked before that, so a root that does not exist or cannot be instrumented changes nothing.
+// If the new recording still cannot begin, the old roots are recorded again, and their earlier results are kept as a separate profile. If
+// even that fails, the session ends with the earlier results.
 
 import { openAttachSocket } from '../attach/handshake.ts'
 import { readTargetProcess, stillRuns } from '../attach/target-process.ts'

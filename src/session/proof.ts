@@ -1,8 +1,10 @@
-// Proof of detach: verifies that nothing of jfluid is left in the target.  - The code of every method that had probes is read from the
-// JVM's memory and compared with the original bytecode (vmstructs/original-code.ts). This happens while the agent is still there to read
-// memory. It needs no redefinition and no pause. The other methods of the class are not compared, since their code never changed: a class
-// of 1,000 methods would take 0.1 s. - Then the agent detaches, and Linux shows whether threads, mappings, descriptors or files of jfluid
-// are left (remains.ts). The client sees on its own socket whether the agent's end is closed.
+// Proof of detach: verifies that nothing of jfluid is left in the target.
+//
+// - The code of every method that had probes is read from the JVM's memory and compared with the original bytecode
+//   (vmstructs/original-code.ts). This happens while the agent is still there to read memory. It needs no redefinition and no pause. The
+//   other methods of the class are not compared, since their code never changed: a class of 1,000 methods would take 0.1 s.
+// - Then the agent detaches, and Linux shows whether threads, mappings, descriptors or files of jfluid are left (remains.ts). The client
+//   sees on its own socket whether the agent's end is closed.
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep, setImmediate as turnOfTheLoop } from 'node:timers/promises'

@@ -1,6 +1,8 @@
-// One session with one target: attach → calibrate → reveal → instrument → profile → detach.  This is the interface for commands. It prints
-// nothing. `recording.ts` and `engine.ts` create the parts. `preparation.ts`, `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts`
-// control them. `session-profile.ts` builds the profile. A change of the roots begins another recording: `changed-roots.ts`.
+// One session with one target: attach → calibrate → reveal → instrument → profile → detach.
+//
+// This is the interface for commands. It prints nothing. `recording.ts` and `engine.ts` create the parts. `preparation.ts`, `beginning.ts`,
+// `questions.ts`, `pulse.ts` and `ending.ts` control them. `session-profile.ts` builds the profile. A change of the roots begins another
+// recording: `changed-roots.ts`.
 
 import { pairTicks } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'

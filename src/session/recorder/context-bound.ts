@@ -1,20 +1,20 @@
-// How many contexts a tree of calls may have: what memory allows, unless the user says.
+// Maximum number of contexts in a call tree: limited by memory, or set by the user.
 
 import { totalmem } from 'node:os'
 import type { SessionRequest } from '../session-options.ts'
 
-/** Of a context, with its part of what finds it, of the arrays of a picture while one is made, and of the picture: about. */
+/** Approximate bytes per context. Includes its share of the lookup table, of the arrays for building a picture, and of the picture. */
 const CONTEXT_BYTES = 256
-/** The part of memory that they may take. */
+/** Contexts may use 1/8 of the memory. */
 const PART = 8
-/** A picture of more is no use to a live view: it takes seconds. */
+/** Default limit. A live view of a larger tree is too slow: one picture takes seconds. */
 const MOST_UNASKED = 2 ** 20
 const LEAST = 2 ** 16
 
 /**
- * A power of two, so that a machine has the same from day to day.
+ * Returns a power of two, so that the limit of a machine does not vary from day to day.
  *
- * @param memoryBytes  that there are for this process
+ * @param memoryBytes  memory available to this process
  */
 export function contextsFor(memoryBytes: number): number {
   const room = 2 ** Math.floor(Math.log2(memoryBytes / PART / CONTEXT_BYTES))
@@ -22,7 +22,7 @@ export function contextsFor(memoryBytes: number): number {
 }
 
 export function mostContexts({ maxContexts }: SessionRequest): number {
-  const limit = process.constrainedMemory() // of a control group; 0, or more than there is, without one
+  const limit = process.constrainedMemory() // limit of the control group; without a control group 0, or more than the machine's memory
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
   return maxContexts ?? contextsFor(memory)
 }

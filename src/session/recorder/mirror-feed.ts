@@ -1,5 +1,5 @@
-// The connection over which a buffer of another machine comes: this end asks, round by round, and hands each whole one to the mirror.
-// It lives in the recording thread, so that each question is a sign of that thread's life.
+// Receives the event buffer of a target on another machine. The client requests one round after the other and passes each complete round to
+// the mirror. This runs in the recording thread, so each request proves that the recording thread is alive.
 
 import type { Socket } from 'node:net'
 import { EX_IOERR, JfluidError } from '../../base/errors.ts'
@@ -7,12 +7,12 @@ import { ANSWER_HEAD_BYTES, LAST, MalformedRound, MirrorRing, MORE } from '../..
 import { LinkServer, type Meeting } from '../../wire/link.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 
-/** The agent has given us up by then, as it hears nothing either (Feeder.SILENT_NANOS). */
+/** By then, the agent has detached, since it receives nothing either (Feeder.SILENT_NANOS). */
 const SILENT_MS = 15_000
-/** So often it is looked whether something has come. A process that is stopped meanwhile does not count that. */
+/** Number of checks for received data within the timeout. Time during which this process is stopped does not count. */
 const LOOKS = 15
 
-/** The agent owes an answer, and the socket says nothing: a network that is away does not tell. */
+/** The agent must answer, but the socket is silent. A broken network gives no error. */
 export class NothingComes extends JfluidError {
   static sample = () => new NothingComes(10_000)
   readonly exitCode = EX_IOERR
@@ -23,13 +23,13 @@ export class NothingComes extends JfluidError {
   }
 }
 
-/** Between two rounds, unless there is much. */
+/** Pause between two rounds, unless more than MUCH_BYTES were received. */
 const REST_MS = 2
 const MUCH_BYTES = 64 << 10
-/** What an agent has room for (Feeder.java). */
+/** Size of the agent's buffer (Feeder.java). */
 const MOST_BYTES = 1 << 20
 
-/** Where the recording thread waits for the agent, and what that has to show. */
+/** Address where the recording thread waits for the agent, and the token that the agent must present. */
 export interface MirrorOffer {
   readonly at: Meeting
   readonly token: string
@@ -43,7 +43,7 @@ export class MirrorFeed {
   #timer: NodeJS.Timeout | undefined
   #heard: Buffer[] = []
   #heardBytes = 0
-  /** Of the round that goes on. */
+  /** Data of the current round. */
   #answers: Buffer[] = []
   #roundBytes = 0
   #looks = 0
@@ -54,7 +54,7 @@ export class MirrorFeed {
     this.#onProblem = onProblem
   }
 
-  /** @param onProblem  told of an agent that cannot be understood; the connection is closed then */
+  /** @param onProblem  receives the error if an agent sends malformed data; the connection is closed then */
   static async listen(
     { at, token }: MirrorOffer,
     onProblem: (problem: unknown) => void,
@@ -140,7 +140,7 @@ export class MirrorFeed {
     this.ring.take(this.#answers)
     this.#answers = []
     this.#roundBytes = 0
-    // The last one is confirmed, too: then the agent goes.
+    // The last round is confirmed too. The agent then disconnects.
     if (kind === LAST || much) this.#ask(true)
     else this.#timer = setTimeout(() => this.#ask(true), REST_MS)
   }

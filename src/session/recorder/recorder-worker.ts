@@ -1,10 +1,9 @@
-// The recording thread: reads the event buffer, builds the tree, answers the main thread.
-//
-// A round reads a bounded number of chunks, so an answer never waits long; events are read while one is made, too.
-// As long as chunks fill fast or few are free the next round follows at once; otherwise in 2 ms: 500 wake-ups a
-// second. With scheme adaptive, in which no thread of the target waits for a free chunk, in 10 ms: each wake-up takes 40 µs of a
-// processor. Every round and every chunk moves the heartbeat on: a target that waits for us and sees it stand still for
-// 250 ms waits no longer, unless this thread wants a processor and gets none. So after an error it stands.
+// The recording thread: reads the event buffer, builds the tree, answers the main thread. A round reads a bounded number of chunks, so an
+// answer is never late. Events are also read while an answer is built. If chunks fill fast or few are free, the next round follows at once;
+// otherwise after 2 ms, which is 500 wake-ups per second. With scheme adaptive, no thread of the target waits for a free chunk, and the
+// next round follows after 10 ms: a wake-up costs 40 µs of processor time. Every round and every chunk advances the heartbeat. If the
+// heartbeat stands still for 250 ms, a waiting thread of the target gives up, unless the recording thread is runnable but gets no
+// processor. After an error, the heartbeat stays still.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -43,50 +42,55 @@ import {
   type RecorderStats,
 } from './recorder.ts'
 
-/** 65,000 events: one or two ms of work, a few times that where a dozen threads want the same processor. */
+/** 65,000 events: 1 to 2 ms of work, several times longer if a dozen threads compete for the processor. */
 const CHUNKS_A_ROUND = 16
-/** So many, at most, every few milliseconds while a picture is made, which must get on as well. */
+/** Maximum number of chunks read every few milliseconds while a picture is built. The picture must make progress too. */
 const CHUNKS_BETWEEN = 64
 const REST_MS = 2
-/** With scheme adaptive, while half of the chunks are free: the other half of the default buffer has room for 100 million events a second. */
+/** Scheme adaptive, while half of the chunks are free. The other half of the default buffer holds 100 million events per second. */
 const LONG_REST_MS = 10
 const SCARCE_EVERY_MS = 50
-/** The debug log has each round and answer that takes longer. */
+/** The debug log lists each round and answer that takes longer. */
 const LONG_MS = 5
-/** Without a beat for so long, threads of the target no longer wait for this one (JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS). */
+/**
+ * After this time without a heartbeat, threads of the target no longer wait for this thread (JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS).
+ */
 const LONG_SILENCE_MS = 250
-/** Between two lines of rates in the debug log. */
+/** Interval of the rates in the debug log. */
 const RATES_EVERY_MS = 1000
-/** Between two looks at the trees of threads. */
+/** Minimum interval between two reads of the trees of threads. */
 const TREES_EVERY_MS = 200
-/** And so many times as long as the latest look took: one at two million records takes 0.2 s. */
+/** Minimum pause between two reads, as a multiple of the duration of the latest read. A read of two million records takes 0.2 s. */
 const TREES_PAUSE = 4
-/** Between two looks while threads wait: for a block, or for a chunk, of which the same counter tells. A look may read 64 MiB. */
+/** Interval between two reads while threads wait for a block or a chunk (both use the same counter). One read may cover 64 MiB. */
 const SCARCE_TREES_EVERY_MS = 20
-/** Of the course, what a live view may show. */
+/** Length of the course that a live view shows. */
 const LIVE_SECONDS = 1200
 
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
 
-/** They need no look at the trees: `finish` has one after the last events, and `stats`, asked several times a second, are of the latest. */
+/**
+ * Requests that need no fresh read of the trees. `finish` reads the trees after the last events. `stats` is requested several times a
+ * second and uses the latest read.
+ */
 const WITHOUT_LOOK: ReadonlySet<keyof RecorderRequests> = new Set(['stop', 'finish', 'stats'])
 const NO_CALLS: LatestCalls = { times: [], probes: [] }
 
 class RecordingThread {
   readonly #alive = () => this.#atWork()
   readonly #builder: CctBuilder
-  /** In place of it, where regions are timed. */
+  /** Replaces the builder if regions are timed. */
   readonly #regions: RegionBuilder | undefined
-  /** Before it, where calls are traced. */
+  /** Processes events before the builder if calls are traced. */
   readonly #tracer: Tracer | undefined
   readonly #reader: RingReader
   readonly #roots: RootsApart | null
   #treesAt = 0
-  /** How long the latest look took. */
+  /** Duration of the latest read of the trees. */
   #treesMs = 0
   #starving = 0
-  /** Once the trees have all that they will have: what has events instead, and how many there were. */
+  /** Set when the rows are complete: receives the later events, and holds the number of events until then. */
   #after:
     | {
         readonly builder: CctBuilder
@@ -106,11 +110,11 @@ class RecordingThread {
   #ended = 0
   #scarceAt = Number.NEGATIVE_INFINITY
   #eventsBeforeReset = 0
-  /** When the debug log last got rates, and how many events there were. */
+  /** Time and event count of the latest rates in the debug log. */
   #rates = { at: performance.now(), events: 0 }
-  /** Commands that came while a picture was made. */
+  /** Commands that arrived while a picture was built. */
   readonly #aside: RecorderCommand[] = []
-  /** Memory that goes with the answer that is made. */
+  /** Buffers to transfer with the current answer. */
   readonly #transfer = new Set<ArrayBuffer>()
 
   readonly #commands: RecorderCommands = {
@@ -148,9 +152,9 @@ class RecordingThread {
   constructor(
     data: RecorderData,
     private readonly ring: Ring,
-    /** Null where the buffer is a file. */
+    /** Null if the buffer is a file. */
     private readonly feed: MirrorFeed | null,
-    /** Null where all calls are events; else those of roots are, for a reader of their own. */
+    /** Null if all calls are recorded as events. Otherwise only root calls are, for a separate reader. */
     private readonly trees: TreeBlocks | null,
   ) {
     const { executed = false, regions, trace = 0 } = data
@@ -198,7 +202,7 @@ class RecordingThread {
     }
   }
 
-  /** @returns whether there may be more rounds */
+  /** @returns whether another round may follow */
   #poll(maxChunks: number): boolean {
     if (!this.#running) return false
     this.#beat()
@@ -218,7 +222,10 @@ class RecordingThread {
     this.#roots?.timeRoots(calls)
   }
 
-  /** Sooner where threads wait. None waits for a block once there will be no more, but each still counts. */
+  /**
+   * Reads the trees at intervals, which are shorter while threads wait. Once no block can be added, no thread waits for one, but each
+   * request still increments the counter.
+   */
   #lookAtTrees(): void {
     const starving = this.ring.starving()
     const isScarce = starving !== this.#starving && this.trees?.full === null
@@ -228,7 +235,7 @@ class RecordingThread {
     this.#readTrees()
   }
 
-  /** An error ends the recording, and not whatever wants to know what the trees hold. */
+  /** Reads the trees. An error ends the recording, but does not fail the request that needs the trees. */
   #readTrees(): void {
     if (!this.#running || this.trees === null) return
     const begun = performance.now()
@@ -242,8 +249,8 @@ class RecordingThread {
   }
 
   /**
-   * A picture of a million contexts takes longer than the buffer has room for: threads would wait for it. Of a pause the
-   * builder must know before it has read too far beyond it.
+   * Reads events while a picture is built. A picture of a million contexts takes so long that the buffer would become full, and threads
+   * would wait. The builder must receive a pause before it has read too many events after it.
    */
   #keepUp(): void {
     while (this.#aside.length === 0) {
@@ -255,7 +262,7 @@ class RecordingThread {
     this.#poll(CHUNKS_BETWEEN)
   }
 
-  /** Something has gone wrong that nobody else has caught. What was built stays, and can be asked for. */
+  /** Handles an uncaught error. The data built so far remain available. */
   fail(error: unknown): void {
     this.#break(error)
   }
@@ -321,7 +328,7 @@ class RecordingThread {
     const slow = this.#slowState(wanted, options)
     const trees = [snapshot.merged, ...snapshot.threads.map((it) => it.tree), ...(slow ? treesOf(slow) : [])]
     for (const tree of trees) this.#takeAlong(tree)
-    // After all trees: events are read while they are made.
+    // After the trees: events are read while the trees are built.
     const names = this.#builder.takeClassNames()
     const firstCalls = this.#builder.takeFirstCalls()
     const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
@@ -446,7 +453,7 @@ class RecordingThread {
     return this.#allEvents - this.#eventsBeforeReset
   }
 
-  /** A call that is counted in a tree would be two. */
+  /** Number of entry and exit events, where each call counted in a tree counts as two. */
   get #allEvents(): number {
     return this.#reader.events - this.#builder.siteWords + 2 * (this.trees?.calls ?? 0)
   }
@@ -455,7 +462,7 @@ class RecordingThread {
     return this.#builder.waitTicks + (this.#regions?.waitTicks ?? 0)
   }
 
-  /** What has been read up to now is of the second that goes on. */
+  /** Assigns the events read so far to the current second. */
   #tick(): void {
     if (this.#after !== undefined) return
     const now = performance.now()
@@ -488,7 +495,7 @@ class RecordingThread {
     send({ kind: 'scarce' })
   }
 
-  /** While the tree is worked on for long, and no events can be read. */
+  /** Called during long work on the tree, when events cannot be processed. */
   #atWork(): void {
     this.#beat()
     if (this.#running) this.#reader.setAside()
@@ -519,13 +526,13 @@ function send(message: RecorderMessage, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer)
 }
 
-/** What a message of this kind is for. */
+/** Calls the member that the message names. */
 function called<T>(members: T, { kind, args }: CallOf<T>): unknown {
   return Reflect.apply(members[kind] as () => unknown, members, args)
 }
 
 try {
-  // It comes once there is a buffer. Until then the thread has been started, and no more.
+  // The message arrives when there is a buffer. Until then, the thread is only preloaded.
   const [data]: [RecorderData] = (await once(port, 'message')) as [RecorderData]
   if (data.debugLog !== undefined) joinDebugLog(data.debugLog)
   let recording: RecordingThread
@@ -539,7 +546,7 @@ try {
     mirrorPort = feed.port
   }
   port.on('message', (command: RecorderCommand) => recording.command(command))
-  // Of this thread alone. Without it the thread would end, and the tree with it.
+  // Covers errors of this thread only. Without the handler, the thread would end and the tree would be lost.
   process.on('uncaughtException', (error) => recording.fail(error))
   send({ kind: 'ready', port: mirrorPort })
   recording.round()

@@ -1,6 +1,5 @@
-// The recording end of a session, seen from the main thread: a worker that reads the event buffer
-// and builds the tree. Only what is asked for crosses between the two, and nothing here ever waits
-// for the worker except through a promise.
+// The recorder of a session, as seen from the main thread. A worker reads the event buffer and builds the tree. Only requested data cross
+// between the two threads. The main thread waits for the worker only through promises.
 
 import type { Worker } from 'node:worker_threads'
 import type { Calibration } from '../../base/compensation.ts'
@@ -38,45 +37,45 @@ export interface RecordedThread {
   readonly virtual: boolean
 }
 
-/** What a picture is asked for; its sink is that of the mode. */
+/** Options of a snapshot. The mode determines the sink. */
 export interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
   readonly mode: Mode
 }
 
 export interface RecorderSnapshotOptions extends AskedSnapshot {
-  /** By jfluid thread number. May go on growing: `unknownThreads` compares with it. */
+  /** Threads keyed by jfluid thread number. The map may grow later: `unknownThreads` compares with it. */
   readonly threads: ReadonlyMap<number, RecordedThread>
-  /** What is wanted of slow calls; nothing, unless given. */
+  /** Which data about slow calls to include. Default: none. */
   readonly slow?: SlowWant
 }
 
 export interface RecorderStats {
-  /** Enter and exit events decoded since the start, or since `reset`. */
+  /** Entry and exit events decoded since the start, or since `reset`. */
   readonly events: number
-  /** Ticks that target threads waited for us. */
+  /** Ticks that target threads waited for the client. */
   readonly waitTicks: number
   readonly healed: number
-  /** StackOverflowErrors, by the id of the method that they left first. */
+  /** Number of StackOverflowErrors, keyed by the id of the method that they left first. */
   readonly overflows: ReadonlyMap<number, number>
-  /** Tasks and threads taken up below the context they come from, and those where that was lost. */
+  /** Number of tasks and threads attached below the context that submitted them; number of tasks and threads with a lost context. */
   readonly followed: number
   readonly orphans: number
-  /** Calls that had not ended at the end, where what they have executed is told when they end. */
+  /** Calls that had not ended at the end, in modes where a call reports its own execution when it ends. */
   readonly openCalls: number
-  /** Contexts of samples that have become part of their callers. */
+  /** Contexts of samples that were merged into their callers. */
   readonly purged: number
-  /** Contexts of calls that have become rows of collapsed contexts. */
+  /** Contexts of calls that were merged into rows of collapsed contexts. */
   readonly collapsed: number
-  /** How many samples, and what their threads had executed in all (event-layout.ts). */
+  /** Number of samples, and the total execution of their threads (event-layout.ts). */
   readonly samples: { readonly count: number; readonly sum: number }
-  /** What the JVM says that calls of roots have allocated, those that have ended; and calls of which it does not say. */
+  /** Bytes that ended root calls have allocated, as reported by the JVM. */
   readonly allocatedBytes: number
-  /** By thread number: how many of them. */
+  /** Number of these root calls, keyed by thread number. */
   readonly allocatedTold: ReadonlyMap<number, number>
   readonly virtualRoots: number
-  /** What the target could not record. */
+  /** Number of events that the target could not record. */
   readonly gaps: number
-  /** Threads have found no room for their trees, and there will be no more. */
+  /** Set when threads have found no room for their trees and the buffer cannot grow. */
   readonly treesFull: TreesFull | null
   /** Contexts, over all threads. */
   readonly nodes: number
@@ -87,25 +86,25 @@ export interface RecorderStats {
   readonly freeChunks: number
   /** Switches of virtual threads that were lost. */
   readonly disordered: number
-  /** Whether the buffer is mapped, or read as a file. */
+  /** Whether the buffer is mapped. Otherwise it is read as a file. */
   readonly mapped: boolean
-  /** 0, or why the target has stopped recording by itself: ENDED_STOPPED and its like. */
+  /** 0, or why the target has stopped recording on its own: ENDED_STOPPED or a similar code. */
   readonly ended: number
-  /** How long it has read nothing, in all, of times of 250 ms and more. */
+  /** Total time in which the recorder read nothing, of periods of at least 250 ms. */
   readonly silentMs: number
 }
 
-/** What the worker is started with. */
+/** Start parameters of the worker. */
 export interface RecorderData extends Omit<BuilderOptions, 'alive' | 'maxNodes' | 'mostSampled'> {
-  /** A path; or what comes over a connection, where the target sees no file of ours. */
+  /** Path of the buffer; or the connection that sends it, if the target cannot access files of the client. */
   readonly ring: string | MirrorOffer
-  /** Events tell durations of regions, and there are no trees. */
+  /** Events contain durations of regions, and there are no trees. */
   readonly regions?: boolean
-  /** So many calls of roots are kept event by event. */
+  /** Number of root calls whose events are all kept. */
   readonly trace?: number
-  /** Calls are counted in the trees of threads, which lie in the buffer, too. */
+  /** Whether threads count calls in their trees, which are part of the buffer. */
   readonly trees?: boolean
-  /** Undefined: there is no debug log. */
+  /** Undefined if there is no debug log. */
   readonly debugLog: DebugLogShare | undefined
 }
 
@@ -113,10 +112,10 @@ export interface RecorderOptions extends Omit<RecorderData, 'debugLog'> {
   readonly workerUrl?: URL
 }
 
-/** A picture, before its threads have names. */
+/** A picture whose threads are numbered and not yet named. */
 export interface NumberedPicture {
   readonly snapshot: NumberedSnapshot
-  /** By thread of the snapshot. */
+  /** Indexed like the threads of the snapshot. */
   readonly activities: readonly Activity[]
   readonly events: number
   readonly names: readonly (readonly [id: number, name: string])[]
@@ -127,7 +126,7 @@ export interface NumberedPicture {
   readonly slow: SlowState | null
 }
 
-/** What the worker is asked, by the name in its message. */
+/** Requests to the worker, keyed by the name in the message. */
 export interface RecorderRequests {
   snapshot(options: AskedSnapshot, slow: SlowWant | undefined): NumberedPicture
   regions(): RegionState[]
@@ -141,7 +140,7 @@ export interface RecorderRequests {
   stop(): void
 }
 
-/** What it is told. */
+/** Commands to the worker, which have no answer. */
 export interface RecorderCommands {
   pause(startTicks: number, endTicks: number): void
   markWarmup(): void
@@ -154,7 +153,7 @@ export interface RecorderCommands {
   newRows(nowTicks: number): void
 }
 
-/** A call of one of these, as it goes from thread to thread. */
+/** A call of one of the members, as a message between threads. */
 export interface CallOf<T> {
   readonly kind: keyof T
   readonly args: readonly unknown[]
@@ -164,7 +163,7 @@ export type RecorderCommand =
   | CallOf<RecorderCommands>
   | { readonly kind: 'request'; readonly id: number; readonly request: CallOf<RecorderRequests> }
 
-/** An error on its way between threads: classes do not survive that. */
+/** An error as a message between threads. Error classes are lost in the transfer. */
 export interface ErrorFacts {
   readonly message: string
   readonly exitCode: number
@@ -172,7 +171,7 @@ export interface ErrorFacts {
 }
 
 export type RecorderMessage =
-  /** With the port where the agent is waited for; 0: there is a file. */
+  /** `port` is where the worker waits for the agent; 0 if the buffer is a file. */
   | { readonly kind: 'ready'; readonly port: number }
   | { readonly kind: 'scarce' }
   | { readonly kind: 'ended'; readonly why: number }
@@ -180,7 +179,7 @@ export type RecorderMessage =
   | { readonly kind: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'refused'; readonly id: number; readonly error: ErrorFacts }
 
-/** Something went wrong in the recording thread. What it had built can still be asked for. */
+/** An error in the recording thread. The data built before it remain available. */
 export class RecorderFailed extends JfluidError {
   readonly exitCode: number
   readonly hint: string
@@ -197,32 +196,32 @@ interface Waiting {
 }
 
 export class Recorder {
-  /** Few chunks are free and some are idle: the agent could take those back. At most 20 times a second. */
+  /** Called if few chunks are free and some are idle: the agent could reclaim idle chunks. At most 20 times a second. */
   onScarce: () => void = () => {}
-  /** The target has stopped recording by itself: ENDED_STOPPED and its like. */
+  /** Called if the target has stopped recording on its own: ENDED_STOPPED or a similar code. */
   onEnded: (why: number) => void = () => {}
-  /** Recording has ended with an error; snapshots of what came before can still be taken. */
+  /** Called if recording has ended with an error. Snapshots of the earlier data are still possible. */
   onError: (error: Error) => void = () => {}
 
   readonly #waiting = new Map<number, Waiting>()
   #requests = 0
   #threads: ReadonlyMap<number, RecordedThread> = new Map()
-  /** By id: classes of which something was allocated, as of the latest `snapshot`. */
+  /** Names of allocated classes, keyed by id, as of the latest `snapshot`. */
   readonly classNames = new Map<number, string>()
-  /** By method, as of the latest `snapshot`: when it was called for the first time, to some ms, in ms since the epoch. */
+  /** Time of the first call, keyed by method, as of the latest `snapshot`. In ms since the epoch, accurate to some ms. */
   readonly firstCalls = new Map<number, number>()
   #port = 0
   #gone: Error | undefined
 
   private constructor(private readonly worker: Worker) {}
 
-  /** Where the agent is waited for that sends its buffer. */
+  /** Port where the worker waits for an agent that sends its buffer. */
   get port(): number {
     return this.#port
   }
 
   /**
-   * Starts the worker. Once this resolves it holds the buffer, so the file may be unlinked.
+   * Starts the worker. Once the promise resolves, the worker has opened the buffer, so the file may be unlinked.
    *
    * @throws RecorderFailed if the buffer cannot be opened
    */
@@ -316,9 +315,9 @@ export class Recorder {
   }
 
   /**
-   * The calls that are kept event by event, so far; undefined unless that was asked for.
+   * Returns the traced calls so far; undefined unless calls are traced.
    *
-   * @param threads by jfluid thread number
+   * @param threads  keyed by jfluid thread number
    */
   async trace(
     options: TraceOptions,
@@ -341,17 +340,17 @@ export class Recorder {
   }
 
   /**
-   * The trees have all that they will have: events that come from now on are read, and are in no row. Where calls of roots are timed.
+   * Freezes the rows: later events are read, but belong to no row. Requires timed root calls.
    *
-   * @param endTicks   until then calls that have not ended are charged
-   * @param fromTicks  a moment shortly before
-   * @returns the calls of roots that began after that
+   * @param endTicks   unfinished calls are charged until this time
+   * @param fromTicks  a time shortly before the end
+   * @returns the root calls that began after `fromTicks`
    */
   endRows(endTicks: number, fromTicks: number): Promise<LatestCalls> {
     return this.#ask('endRows', endTicks, fromTicks)
   }
 
-  /** After `endRows`: the calls of roots that began at `fromTicks` or later. */
+  /** Returns the root calls that began at `fromTicks` or later. Call it after `endRows`. */
   bareCalls(fromTicks: number): Promise<LatestCalls> {
     return this.#ask('bareCalls', fromTicks)
   }
@@ -360,84 +359,84 @@ export class Recorder {
     return this.#ask('stats')
   }
 
-  /** Calls of roots are timed: before anything is recorded. */
+  /** Times root calls. Call it before anything is recorded. */
   timeRoots(calibration: Calibration): void {
     this.#tell('timeRoots', calibration)
   }
 
-  /** Keeps trees of slow calls from now on, where calls of roots are timed; anew, if some were kept. */
+  /** Keeps the trees of slow calls from now on, if root calls are timed. Discards the trees kept before. */
   keepSlow(threshold: SlowThreshold): void {
     this.#tell('keepSlow', threshold)
   }
 
-  /** What was before is preparation. */
+  /** Starts the course. Earlier time was preparation. */
   courseBegins(): void {
     this.#tell('courseBegins')
   }
 
-  /** Those of the methods that have been called, before a `reset` included. */
+  /** Filters the methods: returns the ids of methods that were ever called, also before a `reset`. */
   called(methods: readonly number[]): Promise<number[]> {
     return this.#ask('called', methods)
   }
 
   /**
-   * Numbers of platform threads in the data that the map of the latest `snapshot` does not name.
-   * Virtual threads share one tree, and need no names.
+   * Returns the numbers of platform threads in the data that the map of the latest `snapshot` does not contain. Virtual threads share one
+   * tree and need no names.
    */
   async unknownThreads(): Promise<number[]> {
     const seen = await this.#ask('threads')
     return seen.filter((number) => !this.#threads.has(number))
   }
 
-  /** Takes a stop-the-world pause out of every active thread's time; may be told late. */
+  /** Excludes a stop-the-world pause from the time of every active thread. The call may come late. */
   pause(startTicks: number, endTicks: number): void {
     this.#tell('pause', startTicks, endTicks)
   }
 
-  /** Which tracked objects are new, and which have gone. */
+  /** Passes the changes of the set of tracked objects. */
   survivors(news: SurvivorNews): void {
     this.#tell('survivors', news)
   }
 
-  /** In this session no thread of the target waits for a free chunk (`neverWait` of the agent): the buffer is polled less often. */
+  /** In this session, no thread of the target waits for a free chunk (`neverWait` of the agent). The buffer is then polled less often. */
   nobodyWaits(): void {
     this.#tell('nobodyWaits')
   }
 
-  /** What was measured so far becomes the warm-up share. */
+  /** Everything measured so far becomes the warm-up share. */
   markWarmup(): void {
     this.#tell('markWarmup')
   }
 
-  /** The trees start at zero; how long calls of roots took, and what was when, is of all that was recorded. */
+  /** Resets the trees to zero. The durations of root calls and the course still cover the whole recording. */
   newRows(nowTicks: number): void {
     this.#tell('newRows', nowTicks)
   }
 
   /**
-   * Starts counting anew; threads stay where they are.
+   * Resets the counts. Threads keep their current position in the tree.
    *
-   * @param nowTicks if given, what open frames have spent until now is forgotten as well
+   * @param nowTicks  if given, the time of open frames until now is discarded as well
    */
   reset(nowTicks?: number): void {
     this.#tell('reset', nowTicks)
   }
 
   /**
-   * Reads all that is there and closes open frames; the target must not be writing any more.
+   * Reads all remaining events and closes open frames. The target must have stopped writing.
    *
-   * @param endTicks up to where open frames are charged; default: the latest event's time
-   * @returns whether that was all; a buffer elsewhere may have been cut off
+   * @param endTicks  open frames are charged until this time; default: time of the latest event
+   * @returns whether all events were read; a buffer sent over a network may be truncated
    */
   async finish(endTicks?: number): Promise<boolean> {
     return await this.#ask('finish', endTicks)
   }
 
-  /** Lets go of the buffer and ends the worker. Does nothing when that has happened already. */
+  /** Closes the buffer and ends the worker. Idempotent. */
   async stop(): Promise<void> {
     if (this.#gone !== undefined) return
     const exit = new Promise<void>((resolve) => this.worker.once('exit', () => resolve()))
-    await this.#ask('stop').catch(() => {}) // it is gone, which is what we want
+    await this.#ask('stop').catch(() => {}) // the worker has ended already
     await exit
   }
 
@@ -501,12 +500,12 @@ export class Recorder {
   }
 }
 
-/** What is left of an error when it has crossed to another thread. */
+/** Returns the properties of an error that survive the transfer to another thread. */
 export function factsOf(error: unknown): ErrorFacts {
   if (error instanceof JfluidError) {
     return { message: error.message, exitCode: error.exitCode, hint: error.hint }
   }
-  // Node.js ends a thread that has come to the limit of its heap, and what it held goes with it.
+  // Node.js terminates a thread that reaches its heap limit. The data of the thread are lost.
   if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return {
       message: 'the recording thread ran out of memory',

@@ -1,13 +1,14 @@
-// The thread that records, started before it is needed.
+// Preloads the recording thread.
 
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { builtFile } from '../../base/package-root.ts'
 
 /**
- * What a worker gets in place of what this process was started with, where it must.
+ * Options of a worker that replace those of this process, if necessary.
  *
- * A worker inherits all that, such as limits of memory; passed on by name, what concerns the whole process (`--expose-gc`,
- * `--max-old-space-size`) is refused. But with `--input-type`, which goes with `--eval` only, it refuses to be a file.
+ * A worker inherits the options of the process, such as memory limits. An explicit list may not contain options for the whole process
+ * (`--expose-gc`, `--max-old-space-size`). With `--input-type`, which is valid with `--eval` only, Node.js refuses to run a worker from a
+ * file.
  */
 function ownOptions(): Pick<WorkerOptions, 'execArgv' | 'env'> {
   const { env, execArgv } = process
@@ -17,13 +18,13 @@ function ownOptions(): Pick<WorkerOptions, 'execArgv' | 'env'> {
     : {}
 }
 
-/** In the build, which is what a recording in tests runs, too. */
+/** URL of the worker in the build. Recordings in tests use the build too. */
 export const recorderWorker = (): URL => builtFile('session/recorder/recorder-worker.js')
 
-/** Started, and not yet told what to record. */
+/** A started worker that has not received its recording parameters yet. */
 let spare: { readonly worker: Worker; readonly url: string } | undefined
 
-/** Starts the thread of the next recorder while something else is waited for. A process that has no other work ends all the same. */
+/** Starts the thread of the next recorder in advance. The spare thread does not keep the process alive. */
 export function preloadRecorder(): void {
   if (spare !== undefined) return
   const url = recorderWorker()
@@ -35,7 +36,7 @@ export function preloadRecorder(): void {
   spare = { worker, url: url.href }
 }
 
-/** The one that was preloaded, or a new one. */
+/** Returns the preloaded worker, or a new one. */
 export function takeWorker(url: URL): Worker {
   const worker = spare?.url === url.href ? spare.worker : startWorker(url)
   spare = undefined

@@ -1,7 +1,7 @@
-// Names that a user may mean by --root, for completion: without an agent, by two attach commands.
+// Completion of names for --root: without an agent, by two attach commands.
 //
-// Classes are those that are loaded. Of their methods the JVM tells those that it has compiled (attach/loaded-code.ts), which are the
-// ones that have run a few hundred times; a root is mostly among them, and any other can be typed.
+// Lists all loaded classes. Lists only methods that the JVM has compiled (attach/loaded-code.ts): these have run at least some hundred
+// times. A root is usually one of them, and the user can type any other.
 
 import type { AttachConnection } from '../../attach/handshake.ts'
 import { compiledMethods, loadedClassNames } from '../../attach/loaded-code.ts'
@@ -9,16 +9,16 @@ import { isJdkName } from '../../base/jdk-names.ts'
 import { rootText } from './root-names.ts'
 
 export interface CandidateNames {
-  /** `com.shop.Order`, without the JDK's. */
+  /** For example `com.shop.Order`. Excludes classes of the JDK. */
   readonly classes: readonly string[]
-  /** `com.shop.Order.total`, as --root takes it. */
+  /** For example `com.shop.Order.total`, in the syntax of --root. */
   readonly methods: readonly string[]
 }
 
 /**
- * Stops the JVM's threads for some milliseconds.
+ * Lists the names. Pauses the JVM's threads for some milliseconds.
  *
- * @param signal  once it is aborted, what is known will do
+ * @param signal  when it is aborted, the names known so far are returned
  */
 export async function namesIn(connection: AttachConnection, signal?: AbortSignal): Promise<CandidateNames> {
   const classes = (await loadedClassNames(connection, signal)).filter(isOwn).sort()

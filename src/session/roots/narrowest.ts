@@ -1,38 +1,40 @@
-// Which root to recommend: the narrowest method that holds the time of requests. Pure.
+// Recommends a root: the narrowest method that contains the time of requests. Pure.
 //
-// The tree is entered at the candidate with the most samples, the whole of what one kind of task does: in a server that is
-// mostly code of the framework, such as SocketProcessorBase.run of Tomcat. Below it, the deepest method is taken that
-//   - holds most samples of the entry, and of those with the application on their stack nearly all, as what calls all controllers
-//     does (of all, if the application is in none): what a container does before and after is no part of the request,
-//   - begins about as often as the entry: what a request calls in a loop is no request,
-//   - has methods below it: of one that itself waits, or computes, there is nothing to see.
+// The search begins at the candidate with the most samples, the entry, which contains all that one kind of task does. In a server the entry
+// is usually framework code, such as SocketProcessorBase.run of Tomcat. The result is the deepest method below it that
+// - has most of the entry's samples, and nearly all samples with application code on the stack, like a method that calls all controllers.
+//   If no sample contains application code, it has nearly all samples. What a container does before and after is not part of the request;
+// - begins about as often as the entry: a method called in a loop is not a request;
+// - has methods below it: a method that only waits or computes itself gives no further detail.
 
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
 import type { RootCandidate } from './root-candidates.ts'
 import { isOfApplication, isOfJdk, rootText } from './root-names.ts'
 
-/** Of the entry's samples with the application on their stack. */
+/** Minimum share of the entry's samples that have application code on the stack. */
 const NEARLY_ALL = 0.9
-/** Of the entry's samples; of a method's samples, that are in another method below it. */
+/** Minimum share of the entry's samples; and of a method's samples that are in a method below it. */
 const MOST = 0.5
-/** Times that a method was seen to begin for each time that the entry was. */
+/** Maximum number of observed begins of a method per observed begin of the entry. */
 const ONCE = 1.5
 
-/** Samples below the entry of one method, by its outermost activations there. */
+/** Samples of one method below the entry. Recursive calls count once, at the outermost. */
 interface Inside {
   samples: number
   seen: number
-  /** Sum over samples of how deep it is. */
+  /** Sum of the method's depth over its samples. */
   depths: number
-  /** Of its samples, those with a method of the application at or below it; with any but the JDK's below it. */
+  /** Number of samples with application code at or below the method; and with any non-JDK method below it. */
   inApplication: number
   inMethods: number
 }
 
 /**
- * @param candidates  methods that were seen to come and go
- * @returns the root text of one of them; null if there are none
+ * Returns the recommended root.
+ *
+ * @param candidates  methods that were seen to begin or end
+ * @returns the root text of a candidate or of a method below it; null if there are no candidates
  */
 export function narrowestRoot(
   snapshot: Snapshot,
@@ -89,7 +91,7 @@ function addInside(
   const { count, method, parent, size } = tree
   const { total } = costsOf(tree)
   const calls = tree.metrics.calls ?? new Float64Array(count)
-  // Of a node's samples, those with a method below it: of the application, and of anything but the JDK.
+  // For each node, number of samples with a method below it: of the application, and of any non-JDK class.
   const ownBelow = new Float64Array(count)
   const methodsBelow = new Float64Array(count)
   for (let node = count - 1; node >= 0; node--) {

@@ -1,9 +1,9 @@
-// Which methods of a JVM that was sampled would do as roots, best first.
+// Ranks methods of a sampled JVM as candidates for roots, best first.
 //
-// A root is profiled from its next call on, so a method that never returns (an event loop, the body of a worker) is no
-// use, however much of the time it explains. Samples tell such methods by what they do not show: a method that has come or
-// gone between two looks at a thread is called again; one that was on the thread's stack every time may never return.
-// Dumps of all threads also show a worker that waits, outside of its task.
+// A root is profiled from its next call on. So a method that never returns (an event loop, the body of a worker) is not useful, even if
+// most of the time is spent in it. Samples show which methods return: a method that appears or disappears between two samples of a thread
+// is called again. A method in every sample of its thread may never return. Dumps of all threads also show a worker that waits outside of
+// its task.
 
 import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { costsOf } from '../../cct/metric.ts'
@@ -12,34 +12,34 @@ import { narrowestRoot } from './narrowest.ts'
 import { isOfJdk, isUsableRoot, rootText } from './root-names.ts'
 
 export interface RootCandidate {
-  /** As `--root` takes it, without quotes: every overload of the method. */
+  /** In the syntax of `--root`, without quotes: every overload of the method. */
   readonly root: string
-  /** Of all samples, 0 to 1: recursive calls count once. */
+  /** Share of all samples, 0 to 1. Recursive calls count once. */
   readonly share: number
   readonly samples: number
-  /** How often it was seen to begin: a lower bound of its calls. */
+  /** Number of observed begins: a lower bound of the number of calls. */
   readonly seen: number
   /** Names of its threads, the one with the most samples first. */
   readonly threads: readonly string[]
-  /** Frames between the thread's start and it, where it has the most samples. */
+  /** Number of frames above the method on the thread's stack, in the context with the most samples. */
   readonly depth: number
-  /** Candidates among these frames. */
+  /** Number of candidates among these frames. */
   readonly below: number
 }
 
 export interface Candidates {
-  /** The narrowest that holds the time of requests, and then the best first. */
+  /** The narrowest root for requests, followed by the others, best first. */
   readonly roots: readonly RootCandidate[]
-  /** Methods that explain much, and were on the stack of their threads every time. Largest share first. */
+  /** Methods with a large share that were on the stack in every sample of their threads. Largest share first. */
   readonly stays: readonly RootCandidate[]
-  /** All that were taken. */
+  /** Total number of samples. */
   readonly samples: number
 }
 
-/** A share below, of the samples of threads that were not all the time in one place, is not worth a root. */
+/** Minimum share of a root in the samples of threads that did not stay in one place. */
 const LEAST_SHARE = 0.01
 const LEAST_SAMPLES = 2
-/** What each candidate above a method takes from its worth: whoever looks for a task wants the whole of it. */
+/** Factor on the score for each candidate above a method. A user usually wants the whole task. */
 const NESTED = 0.8
 
 interface Found {
@@ -48,14 +48,16 @@ interface Found {
   seen: number
   readonly threads: Map<string, number>
   depth: number
-  /** Samples of the largest context so far, to which `depth` and `node` belong. */
+  /** Number of samples of the largest context so far. `depth` and `node` refer to this context. */
   largest: number
   above: readonly string[]
   comesAndGoes: boolean
 }
 
 /**
- * @param looks  at all threads at some moments while it was sampled; the last at the end
+ * Ranks the methods.
+ *
+ * @param looks  dumps of all threads, taken during the sampling; the last one at its end
  */
 export function rootCandidates(
   snapshot: Snapshot,
@@ -113,7 +115,7 @@ export function rootCandidates(
   }
 }
 
-/** A candidate: a method of the application. */
+/** Whether a method can be a candidate: it may be a root and is not of the JDK. */
 function isUsable(name: MethodName): boolean {
   return !isOfJdk(name) && isUsableRoot(name)
 }
@@ -126,7 +128,7 @@ function newFound(name: MethodName): Found {
   }
 }
 
-/** Sums of one thread, by root text. A method that is called by itself counts where it is outermost. */
+/** Sums the samples of one thread per root text. A recursive method counts at its outermost call. */
 function sumsOf(
   tree: Tree,
   nameOf: (id: number) => MethodName,
@@ -135,9 +137,9 @@ function sumsOf(
   const calls = tree.metrics.calls ?? new Float64Array(tree.count)
   const texts = new Map<number, string>()
   const methods = new Map<string, Found>()
-  /** By root text, where the subtree ends of the outermost call that is open. */
+  /** End of the subtree of the outermost open call, keyed by root text. */
   const openUntil = new Map<string, number>()
-  /** By root text, the node that has its largest context. */
+  /** Node of the largest context, keyed by root text. */
   const largest = new Map<string, number>()
   const depth = new Int32Array(tree.count)
   let samples = 0
@@ -166,10 +168,10 @@ function sumsOf(
   return { samples, methods }
 }
 
-/** Further up is of no interest: a stack may be as deep as the JVM allows. */
+/** Limit of the search upwards. A stack may be as deep as the JVM allows. */
 const MOST_ABOVE = 512
 
-/** Root texts of what a node's callers are, each once. */
+/** Returns the distinct root texts of a node's callers. */
 function waysAbove(tree: Tree, node: number, texts: ReadonlyMap<number, string>): string[] {
   const above = new Set<string>()
   const own = texts.get(tree.method[node] ?? -1)
@@ -180,9 +182,9 @@ function waysAbove(tree: Tree, node: number, texts: ReadonlyMap<number, string>)
   return [...above]
 }
 
-/** Looks at all threads, asked for one thing: was a thread without a method? */
+/** Collects dumps of all threads to find out whether a thread was ever seen without a given method. */
 export class Looks {
-  /** By thread: the outermost frames that it had each time, outermost first. */
+  /** Frames that were on the thread's stack in each dump, outermost first, keyed by thread. */
   readonly #always = new Map<number, readonly string[]>()
   #last: ReadonlySet<number> | undefined
   count = 0
@@ -199,7 +201,7 @@ export class Looks {
     this.#last = new Set(dump.map(({ id }) => id))
   }
 
-  /** Also true of a thread that has ended: what was on its stack has returned. Of virtual threads dumps say nothing. */
+  /** Whether a dump shows the thread without the method. Also true for a thread that has ended. Dumps do not contain virtual threads. */
   without(thread: number, root: string): boolean {
     if (thread <= 0) return false
     if (this.#last?.has(thread) === false) return true

@@ -1,29 +1,29 @@
-// What names of methods tell: what --root takes, what may be a root, whose code it is.
+// Derives facts from method names: the --root syntax, whether a method can be a root, and whose code it is.
 
 import { isJdkName } from '../../base/jdk-names.ts'
 import type { MethodName } from '../../cct/tree.ts'
 
-/** What `--root` takes. */
+/** Returns the method in the syntax of `--root`. */
 export function rootText({ class: className, method }: Pick<MethodName, 'class' | 'method'>): string {
   return `${className}.${method === '<init>' ? 'new' : method}`
 }
 
-/** Whether a class belongs to the JDK, as far as its name and its loader tell. */
+/** Whether a class belongs to the JDK, judged by its name and its loader. */
 export function isOfJdk({ class: className, loader }: MethodName): boolean {
   if (loader === 'bootstrap' || loader === 'platform') return true
   return isJdkName(className)
 }
 
-/** Whether a method has code of its own, in a class that can be changed, as far as names tell. */
+/** Whether a method has its own code, in a class that can be redefined, judged by its name. */
 export function isUsableRoot(name: MethodName): boolean {
   if (name.class === '' || name.method === '<clinit>') return false
-  // Hidden classes (lambdas, proxies of the JVM), those of reflection, proxies that a framework makes, and what is ours.
+  // Excludes hidden classes (lambdas, proxies of the JVM), classes of reflection, proxies of frameworks, and classes of jfluid.
   return !/\$\$Lambda|\/0x|\+0x|\$Proxy\d+$|\$\$(?:FastClass|Enhancer|SpringCGLIB)|\$quarkusrestinvoker\$|_(?:ClientProxy|Subclass)$|^jfluid\./.test(
     name.class,
   )
 }
 
-/** Code that calls the application's or is called by it, as far as the names of packages tell. */
+/** Packages of known frameworks and libraries. */
 const FRAMEWORKS = new RegExp(
   `^(?:${[
     'jakarta|reactor|kotlinx?|scala|akka|groovy|clojure|play|zio|cats|oracle|feign|okhttp3|okio|retrofit2|javassist|ognl|freemarker',
@@ -38,7 +38,7 @@ const FRAMEWORKS = new RegExp(
   ].join('|')})\\.`,
 )
 
-/** Whether a method is the application's own: not the JDK's, and not that of a known framework or library. */
+/** Whether a method belongs to the application: not to the JDK, and not to a known framework or library. */
 export function isOfApplication(name: MethodName): boolean {
   return name.class !== '' && !isOfJdk(name) && !FRAMEWORKS.test(name.class)
 }

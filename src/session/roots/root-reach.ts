@@ -1,8 +1,8 @@
-// How many methods a root would lead to, before anything is instrumented: the agent is loaded, classes are read and thought
-// about, and we leave. `jfluid doctor --root`.
+// Counts the methods that a root would reach, before anything is instrumented: loads the agent, reads and analyzes classes, detaches. For
+// `jfluid doctor --root`.
 //
-// Reading a class redefines nothing (see classBytes in the agent), so what has been compiled stays compiled. Methods that the
-// rewriter or the JVM would refuse are counted as reached: that is known only once they are rewritten.
+// Reading a class redefines nothing (see classBytes in the agent), so compiled code stays compiled. Methods that the rewriter or the JVM
+// would refuse are counted as reached: a refusal is known only after rewriting.
 
 import type { ClassInfo } from '../../base/class-info.ts'
 import type { SkippedMethod } from '../../profile/profile.ts'
@@ -22,16 +22,16 @@ import { answerInTime } from '../target-waits.ts'
 export interface SchemeReach {
   /** Methods that get probes. */
   readonly methods: number
-  /** Classes they are in. */
+  /** Classes of these methods. */
   readonly classes: number
 }
 
-/** What `--scheme auto` would take. */
+/** The scheme that `--scheme auto` would choose. */
 export interface AutoScheme {
   readonly scheme: 'b' | 'adaptive'
-  /** Why not b. */
+  /** Reason against scheme b. */
   readonly why: string | null
-  /** Of the redefinition that gives the roots their probes, or with b all methods; null where that cannot be told. In ms. */
+  /** Expected pause in ms of the redefinition of the roots, or with scheme b of all methods; null if unknown. */
   readonly pauseMs: number | null
 }
 
@@ -39,37 +39,37 @@ export interface RootReach {
   readonly auto: AutoScheme
   readonly roots: readonly RootReport[]
   readonly loadedClasses: number
-  /** All that is reachable: scheme A at once, scheme B at most. Of the classes that are loaded now. */
+  /** All reachable methods of the classes loaded now: instrumented at once by scheme a, and an upper bound for scheme b. */
   readonly schemeA: SchemeReach
-  /** What scheme B begins with. */
+  /** Methods that scheme b instruments at the start. */
   readonly schemeB: SchemeReach
-  /** Methods on the way that get no probes, of scheme A. */
+  /** Reachable methods that get no probes with scheme a. */
   readonly skipped: readonly SkippedMethod[]
-  /** Methods that the roots call themselves, as `package.Class.method`; a hundred or so at most. */
+  /** Methods that the roots call directly, as `package.Class.method`; about 100 at most. */
   readonly callees: readonly string[]
 }
 
 const CALLEES = 100
 
-/** What is asked: all of a session's choices but the scheme. */
+/** All options of a session except the scheme. */
 export type ReachOptions = Omit<RevealOptions, 'scheme'>
 
-/** Where classes are read. */
+/** Source of the classes to read. */
 export interface ClassSource extends RevealPort {
   readonly classes: readonly ClassInfo[]
-  /** Methods that are known to run, as `OpenDoor.executed` tells them. */
+  /** Methods that are known to run, as returned by `OpenDoor.executed`. */
   readonly executed: ReadonlySet<string>
-  /** Null where that is not known. */
+  /** Null if unknown. */
   readonly compiledMethods: number | null
-  /** Bytes that its metaspace has room for; Infinity where it has no limit, or that is not known. */
+  /** Free bytes of the JVM's metaspace; Infinity if it is unlimited or the limit is unknown. */
   readonly metaspaceLeft: number
 }
 
 /**
- * Leaves the target as a session's end does.
+ * Counts the reachable methods. Detaches from the target at the end, as a session does.
  *
- * @param door     is closed, whatever happens
- * @param onPhase  told what is being done
+ * @param door     is always closed
+ * @param onPhase  receives the name of each phase
  * @throws RootNotFound and other errors of the revealer
  */
 export async function reachOfRoots(
@@ -164,7 +164,7 @@ function reached(revealer: Revealer): SchemeReach {
   return { methods: methods.length, classes: new Set(methods.map((it) => it.classId)).size }
 }
 
-/** Two revealers read much the same: the target is asked once for what has been read lately. */
+/** Cache of class files. Two revealers read nearly the same classes, and the target is asked only once. */
 class Files {
   readonly #known = new Map<number, Uint8Array | null>()
   readonly #sizes = new Map<number, number>()
@@ -191,11 +191,11 @@ class Files {
     return found
   }
 
-  /** Bytes of a class file that has been read. */
+  /** Size in bytes of a class file that has been read. */
   sizeOf(id: number): number {
     return this.#sizes.get(id) ?? 0
   }
 }
 
-/** Of what two revealers read. */
+/** Maximum size of the cache of class files. */
 const KEPT_BYTES = 64 << 20

@@ -1,5 +1,5 @@
-// A few seconds of looking at a whole JVM, to find where a task begins: by dumps of its threads, which see those that wait inside
-// a task and those that wait for one; or by its flight recorder, with some dumps beside it. No agent, and nothing is instrumented.
+// Samples a whole JVM for a few seconds, to find methods where tasks begin. Uses thread dumps, which include threads that wait inside a
+// task and threads that wait for one; or the flight recorder plus some thread dumps. Needs no agent and instruments nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
@@ -10,30 +10,32 @@ import { JvmSampling } from '../sampling/jvm-sampling.ts'
 import { type CandidateNames, namesIn } from './candidate-names.ts'
 import { type Candidates, Looks, rootCandidates } from './root-candidates.ts'
 
-/** Beside samples of the flight recorder. */
+/** Number of dumps taken in addition to the samples of the flight recorder. */
 const DUMPS = 4
-/** A share of a tenth is right to within a half with so many. */
+/** With this number of samples, a share of 10 % has an error of at most half its value. */
 export const FEW_SAMPLES = 40
 const LOOK_MS = 100
 const GOES_ON_MS = 60_000
 
 export interface RootSearchOptions {
   readonly durationMs: number
-  /** Dumps go on for so long while there are few samples; no longer than `durationMs` unless given. */
+  /** Maximum duration of sampling while there are few samples. Default: `durationMs`. */
   readonly atMostMs?: number
-  /** Dumps of threads unless it is another. */
+  /** Default: thread dumps. */
   readonly sampler?: Exclude<Sampling['by'], 'probes'> | undefined
-  /** Told before something is done to the target that its users will notice. */
+  /** Called before an action in the target that its users may notice. */
   readonly onCost?: (text: string) => void
-  /** Told what is being done. */
+  /** Receives the name of each phase. */
   readonly onPhase?: (phase: string) => void
-  /** Told how far it is. */
+  /** Receives the progress. */
   readonly onProgress?: (text: string) => void
-  /** Ends it early, at whatever step it is. */
+  /** Ends the search early, in any phase. */
   readonly stop?: Promise<unknown>
-  /** Whether names of classes and methods are wanted, too. */
+  /** Whether names of classes and methods are collected too. */
   readonly withNames?: boolean
-  /** Whether dumps of threads go on, for a minute, until `finish`: what is below a root is seen better the longer its user looks. */
+  /**
+   * Whether thread dumps continue for up to a minute, until `finish`. While the user chooses a root, more samples below it are collected.
+   */
   readonly goesOn?: boolean
 }
 
@@ -44,35 +46,37 @@ export interface FoundRoots {
   readonly durationMs: number
   readonly snapshot: Snapshot
   readonly candidates: Candidates
-  /** Empty unless they were asked for. */
+  /** Empty unless requested. */
   readonly names: CandidateNames
   readonly warnings: readonly string[]
-  /** The JVM has gone meanwhile. */
+  /** The JVM has ended. */
   readonly hasEnded: boolean
   methodName(id: number): MethodName
-  /** Sampling goes on. */
+  /** Whether sampling continues. */
   readonly goesOn: boolean
-  /** Resolves with the reason when that ends otherwise than by `finish`. */
+  /** Resolves with the reason when sampling ends other than by `finish`. */
   readonly ended: Promise<string>
-  /** So far. */
+  /** Number of samples so far. */
   samplesNow(): number
-  /** Ends what goes on. @returns all that has been sampled */
+  /** Ends the sampling. @returns all samples */
   finish(): Promise<AllSamples>
 }
 
-/** Also of what was sampled later. */
+/** All samples, including those taken after the search. */
 export type AllSamples = Pick<FoundRoots, 'snapshot' | 'durationMs' | 'hasEnded'>
 
 /**
- * @returns null if it was ended before it had begun to sample; the JVM is as it was
- * @throws what `JvmSampling.start` throws, and CommandTimeout, AttachProtocolError
+ * Searches for roots.
+ *
+ * @returns null if the search was ended before it had begun to sample; the JVM is unchanged then
+ * @throws errors of `JvmSampling.start`, and CommandTimeout, AttachProtocolError
  */
 export async function searchRoots(pid: number, options: RootSearchOptions): Promise<FoundRoots | null> {
   const { durationMs, atMostMs = durationMs, onPhase = () => {}, onProgress = () => {} } = options
   const stopping = new AbortController()
   const { signal } = stopping
   void options.stop?.then(() => {
-    // What the JVM has been asked to begin is to end again: that may take it a moment.
+    // The JVM may have begun a recording, which takes a moment to stop.
     onPhase(`leaving ${pid}`)
     stopping.abort()
   })
@@ -100,7 +104,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     )
   }, PROGRESS_MS)
   try {
-    // The session keeps us alive meanwhile; once it is over, this must not.
+    // The session keeps the process alive. After the session, this timer must not.
     const until = (ms: number): Promise<unknown> =>
       Promise.race([sleep(startedAt + ms - performance.now(), undefined, { ref: false }), over])
     if (session.sampling.by === 'stacks') {
@@ -116,7 +120,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
       }
     }
   } catch (error) {
-    // It has ended, perhaps, which the session knows better; without looks, samples alone must do.
+    // If the JVM has ended, the session reports it. Without any dump, the samples alone are not enough.
     if (!isOver && session.status().phase !== 'ended' && looks.count === 0) {
       await session.leave()
       throw error
@@ -130,7 +134,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   if (!goesOn) await session.leave()
   const { sampling } = session
   const hasEnded = session.ending?.how === 'target ended'
-  // Once it has been sampled: a JVM that has just begun has compiled more of its methods by then.
+  // Asks for names after sampling: by then, a JVM that has just started has compiled more methods.
   const wantsNames = options.withNames === true && !signal.aborted && !hasEnded
   const snapshot = session.snapshot()
   const finish = async (): Promise<AllSamples> => {
@@ -165,7 +169,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
 const PROGRESS_MS = 200
 const NO_NAMES: CandidateNames = { classes: [], methods: [] }
 
-/** @returns null if it has been aborted: whatever else went wrong is of no interest then */
+/** @returns null if the search has been aborted; later errors are then ignored */
 async function beginUnless(
   signal: AbortSignal,
   pid: number,

@@ -1,5 +1,5 @@
-// Watches for roots that nobody calls, each by itself: what one of several roots gives says nothing
-// about the others.
+// Watches for roots that are not called. Each root is checked separately, since results of one root do not show whether another root is
+// called.
 
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Callee } from '../../reveal/revealer.ts'
@@ -7,30 +7,30 @@ import type { RootProgress } from '../../reveal/roots.ts'
 import type { StackRow } from '../../wire/messages.ts'
 import { CALLEES, describeIdleRoot, describeRootOnStack, rootsOnStacks, type StackMethod } from './stacks.ts'
 
-/** A root that is not called for so long deserves an explanation. */
+/** After this time without a call, the root gets an explanation. */
 const NOT_CALLED_TIMEOUT_MS = 5000
-/** A root that is on a stack sooner may just have been called: its thread waits for an answer up to 1 s. */
+/** A root found on a stack earlier may just have been called: its thread waits up to 1 s for an answer. */
 const SEEK_MS = 1100
 
-/** What the watch asks of the session. */
+/** Access to the session. */
 export interface RootPort {
   progress(): readonly RootProgress[]
   method(id: number): MethodTarget
-  /** Those of the methods that have been called. */
+  /** Filters the methods: returns the ids of called methods. */
   called(ids: readonly number[]): Promise<readonly number[]>
   stacks(): Promise<readonly StackRow[]>
-  /** The first few of what the methods call. */
+  /** Returns up to `enough` callees of the methods. */
   callees(ids: Iterable<number>, enough: number): Promise<readonly Callee[]>
-  /** Why no class that the root names will do, and what to try. */
+  /** Returns why no class that the root names can be used, and a suggestion. */
   problemOf(root: string): string | null
   isJdk(className: string): boolean
   nowMs(): number
-  /** Roots are regions: nothing would do in their place. */
+  /** Roots are regions: no replacement is suggested for a region. */
   readonly areRegions?: boolean
 }
 
 interface Watched {
-  /** When it is looked at more closely: on the stacks at first, in the end for good. */
+  /** Time of the next check: first of the stacks, finally for the last explanation. */
   dueMs: number
   readonly lastMs: number
   note: string | null
@@ -38,31 +38,31 @@ interface Watched {
 
 export class RootWatch {
   readonly #watched = new Map<string, Watched>()
-  /** What is wrong with roots that have no method. */
+  /** Problems of roots that have no method. */
   readonly #failed = new Map<string, string>()
   readonly #called = new Set<string>()
 
   constructor(private readonly port: RootPort) {}
 
-  /** One line for each root that deserves one. */
+  /** One line for each root with a problem or an explanation. */
   get notes(): string[] {
     const notes = [...this.#watched.values()].map((it) => it.note).filter((it) => it !== null)
     return [...this.#failed.values(), ...notes]
   }
 
-  /** No root has a method yet, and none has been looked at in vain. */
+  /** Whether no root has a method yet, and no root has failed. */
   get armed(): boolean {
     return this.port.progress().every((it) => it.ids.size === 0 && !it.failed)
   }
 
-  /** Roots with methods of which none has been called. */
+  /** Returns the roots that have methods but no called method. */
   async uncalled(): Promise<string[]> {
     const roots = this.port.progress().filter((it) => it.ids.size > 0)
     const called = await this.#calledOf(roots)
     return roots.filter((it) => !called.has(it.text)).map((it) => it.text)
   }
 
-  /** Looks at the roots that have not been called. Costs next to nothing once all have. */
+  /** Checks the roots that have not been called. Nearly free once all have been called. */
   async look(): Promise<void> {
     const now = this.port.nowMs()
     const waiting: RootProgress[] = []
@@ -90,7 +90,7 @@ export class RootWatch {
 
   async #explain(due: readonly RootProgress[], now: number): Promise<void> {
     const stacks = await this.port.stacks()
-    // One that was called in the meantime may well be on a stack.
+    // A root that has been called in the meantime may be on a stack too.
     await this.#forgetCalled(due)
     for (const root of due) {
       const watched = this.#watched.get(root.text)
@@ -100,7 +100,7 @@ export class RootWatch {
       const methods = [...root.ids].map((id) => stackMethod(this.port.method(id)))
       const found = rootsOnStacks(stacks, methods, (name) => this.port.isJdk(name))
       if (found.length === 0 && !isLast) continue
-      if (found.length > 0 && watched.note !== null) continue // it has been said
+      if (found.length > 0 && watched.note !== null) continue // this root has its explanation already
       const calls = (await this.port.callees(root.ids, CALLEES)).map(stackMethod)
       const isRegion = this.port.areRegions === true
       watched.note =

@@ -1,5 +1,5 @@
-// What the samples that a root was chosen by tell of the methods below it: where they are enough, the root and the methods that are
-// timed below it go into the JVM with one redefinition. Pure.
+// Uses the samples of the root search to choose methods below the root. If there are enough samples, one redefinition instruments the root
+// and the timed methods below it. Pure.
 
 import { inPreorder } from '../../cct/lay-out.ts'
 import { SAMPLED, TIMED } from '../../cct/picture.ts'
@@ -9,13 +9,15 @@ import { ownerBy, type Seen, seenMethods } from '../adaptive/choose.ts'
 import { samplesNeeded } from '../adaptive/decide.ts'
 import { isRoot } from '../sampling/sampled-tree.ts'
 
-/** Times that the root was seen to begin: samples of one call are one observation. */
+/** Minimum number of observed begins of the root: all samples of one call are a single observation. */
 const LEAST_CALLS = 10
 
 /**
- * @param snapshot    of samples of all threads, by wall clock
- * @param durationMs  of sampling
- * @returns methods below the root, the largest share first; empty where samples are too few to choose by
+ * Returns the methods seen below the root.
+ *
+ * @param snapshot    samples of all threads, by wall clock
+ * @param durationMs  duration of the sampling
+ * @returns methods below the root, the largest share first; empty if there are too few samples
  */
 export function seenBelow(
   { merged }: Snapshot,
@@ -47,7 +49,10 @@ export function seenBelow(
   return seenMethods(below, nameOf, ownerBy([...classes]))
 }
 
-/** The picture that scheme adaptive would have, if each sample were a nanosecond: samples are taken of threads that compute, and of others. */
+/**
+ * Builds a picture in the format of scheme adaptive, where each sample counts as a nanosecond. Samples include computing and waiting
+ * threads.
+ */
 function pictureBelow(
   { method, parent, size, metrics }: Tree,
   roots: readonly number[],
@@ -64,7 +69,7 @@ function pictureBelow(
     totalNs: total,
     selfNs: nodes.map((node) => metrics.selfSamples?.[node] ?? 0),
     sdNs: total.map((it) => Math.sqrt((it * (whole - it)) / calls)),
-    // A class that waits in native code of its own counts as one that computes: it is left alone.
+    // A class that waits in its own native code counts as computing, and is not instrumented.
     cpuNs: total,
     samples: total,
     known: ids.map((id) => (isTimed(id) ? TIMED : SAMPLED)),

@@ -1,21 +1,21 @@
-// What is said of a root that is not called: it may be running already (our probes only see its next
-// call), or sit on a stack below methods that would do as roots.
+// Explains why a root is not called. It may be running already: probes see only its next call. Or it may be on a stack below methods that
+// could be roots.
 
 import type { MethodName } from '../../cct/tree.ts'
 import type { StackRow } from '../../wire/messages.ts'
 import { rootText } from './root-names.ts'
 
-/** So many callees are named. */
+/** Maximum number of callees in the text. */
 export const CALLEES = 3
 
-/** A method as a stack names it, with dots in its class: no overload. */
+/** A method as named in a stack trace: with dots in the class name, without the overload. */
 export type StackMethod = Pick<MethodName, 'class' | 'method'>
 
 export interface RootOnStack {
   /** `fix.Blocker.serve` */
   readonly root: string
   readonly thread: string
-  /** What it is calling right now, nearest first, without JDK frames: candidates for a root. */
+  /** Current callees without JDK frames, nearest first: candidates for a root. */
   readonly callees: readonly string[]
 }
 
@@ -50,9 +50,9 @@ export function rootsOnStacks(
 }
 
 /**
- * One sentence for the status line.
+ * Returns one sentence for the status line.
  *
- * @param calls  what the code of the root calls: it may be inside the JDK right now, or in another callee
+ * @param calls  methods that the root's code calls: the root may be inside the JDK now, or inside another callee
  */
 export function describeRootOnStack(
   found: readonly RootOnStack[],
@@ -69,7 +69,7 @@ export function describeRootOnStack(
   return `${root} is running in thread "${thread}"${more} since before the attach: its next call is profiled${advice}`
 }
 
-/** One sentence about a root that is on no stack either; what it calls may have other callers. */
+/** Returns one sentence about a root that is on no stack. Its callees may have other callers. */
 export function describeIdleRoot(root: string, calls: readonly StackMethod[], isRegion = false): string {
   if (isRegion) return `region ${root} has not been executed yet`
   const advice =
