@@ -141,28 +141,8 @@ it('the table of debug topics is that of the program', () => {
   )
 })
 
-describe('errors', () => {
+describe('exit codes', () => {
   const codeOf = new Map(Object.entries(codes).filter(([name]) => name.startsWith('EX_')))
-  const classes = sources
-    .filter(({ path }) => path.endsWith('.ts'))
-    .flatMap(({ path, text }) =>
-      [
-        ...text.matchAll(
-          /^(?:export )?class (\w+) extends ((?:Jfluid|Attach|AgentLoad|Usage)Error|NeedsConsent) \{[\s\S]*?^\}/gm,
-        ),
-      ].map(([body, name, parent]) => ({
-        name: name!,
-        file: text,
-        path,
-        code: parent === 'UsageError' ? 'EX_USAGE' : /exitCode = (EX_\w+)/.exec(body)?.[1],
-      })),
-    )
-    .filter(({ name }) => !['RecorderFailed', 'ProxySays'].includes(name)) // carries the message, hint and code of another
-  const sections = trouble
-    .split(/^(?=##+ )/m)
-    .map((text) => ({ text, heading: /^### `(.+)`$/m.exec(text)?.[1] ?? '' }))
-    .filter(({ heading }) => heading !== '')
-
   it('the table of exit codes is that of the classes', () => {
     const used = new Set([codes.EX_SOFTWARE]) // internal errors, cli.ts
     for (const { path, text } of sources) {
@@ -177,26 +157,31 @@ describe('errors', () => {
     expect(documented).toEqual([0, ...[...used].sort((a, b) => a - b)])
     expect(new Set(codeOf.values()).size).toBe(codeOf.size)
   })
+})
 
-  it.each(sections.map(({ heading, text }) => [heading, text]))('%s', (heading, text) => {
-    if (text.includes('\nNot ours:')) return
-    const pieces = heading.split(/<[^>]*>|: /).filter((piece) => piece.length > 2)
-    const origin = sources.find((source) => pieces.every((piece) => source.text.includes(piece)))
+describe('TROUBLESHOOTING.md', () => {
+  const quoted = [
+    ...[...trouble.matchAll(/^> (.+)$/gm)].map(([, line]) => line!),
+    ...['| message |', '| warning |', '| reason |'].flatMap((head) =>
+      rows(trouble, head).map(([cell]) => cell!),
+    ),
+  ].flatMap((text) => [...text.matchAll(/`([^`]+)`/g)].map(([, quote]) => quote!))
+
+  it.each(quoted)('quotes a text of a source: %s', (quote) => {
+    const pieces = quote.split(/<[^>]*>/).filter((piece) => piece.trim().length > 2)
+    const origin = sources.find(({ text }) => pieces.every((piece) => text.includes(piece)))
     expect(origin, `no source has ${JSON.stringify(pieces)}`).toBeDefined()
-    const [, names = ''] = /^<!-- (.+) -->$/m.exec(text) ?? []
-    for (const name of names.split(' ').filter(Boolean)) {
-      const known = classes.find((it) => it.name === name)
-      expect(known, name).toBeDefined()
-      for (const piece of pieces) expect(known!.file, name).toContain(piece)
-      if (known!.code === undefined) continue
-      expect(text).toContain(`Exit code ${codeOf.get(known!.code)}.`)
-    }
   })
 
-  it('each has a section', () => {
-    const documented = new Set([...trouble.matchAll(/^<!-- (.+) -->$/gm)].flatMap((m) => m[1]!.split(' ')))
-    expect(classes.map((it) => it.name).filter((name) => !documented.has(name))).toEqual([])
-    expect(classes.length).toBeGreaterThan(30)
+  it('has a command or a table for each symptom', () => {
+    const sections = trouble.split(/^(?=##+ )/m).filter((text) => text.startsWith('### '))
+    expect(sections.length).toBeGreaterThan(25)
+    expect(sections.filter((text) => !/^(```|\|)/m.test(text)).map((text) => text.split('\n')[0])).toEqual([])
+  })
+
+  it('names only exit codes that there are', () => {
+    const documented = rows(read('docs/exit-codes.md'), '| code | meaning |').map(([code]) => code)
+    for (const [, code] of trouble.matchAll(/exit code (\d+)/gi)) expect(documented).toContain(code)
   })
 })
 
