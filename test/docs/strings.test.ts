@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { userStrings } from './strings.mjs'
+
+const groups = userStrings()
+
+function of(command: string) {
+  return groups.filter(({ commands }) => commands.includes(command)).flatMap(({ texts }) => texts)
+}
+
+test('lists texts of doctor with their file', () => {
+  expect(of('doctor').filter(({ file }) => file === 'src/commands/doctor.ts').length).toBeGreaterThan(5)
+})
+
+test('lists texts of the report for each command that prints it', () => {
+  for (const command of ['record', 'report']) {
+    expect(of(command).map(({ file }) => file)).toContain('src/profile/report/facts.ts')
+  }
+})
+
+test('lists no texts of the debug log', () => {
+  const calls = readFileSync('src/session/recorder/recorder-worker.ts', 'utf8').match(
+    /debug\.\w+\(`[^`]* took/g,
+  )
+  expect(calls).not.toBeNull()
+  const texts = of('record').filter(({ file }) => file === 'src/session/recorder/recorder-worker.ts')
+  expect(texts.filter(({ text }) => text.includes(' took '))).toEqual([])
+})
+
+test('lists a module once, with all commands that reach it', () => {
+  const files = groups.map(({ texts }) => new Set(texts.map(({ file }) => file)))
+  for (const [i, some] of files.entries()) {
+    for (const others of files.slice(i + 1)) expect([...some].filter((file) => others.has(file))).toEqual([])
+  }
+})
