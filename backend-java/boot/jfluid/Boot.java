@@ -9,35 +9,33 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarInputStream;
 
 /**
- * What {@code Agent-Class} and {@code Premain-Class} name: the only class of ours that the application
- * loader ever defines. It stays there for the life of the JVM, so it does next to nothing and must not
- * change its contract: it reads the jar named in its options, defines the agent in a loader of its own,
- * and calls {@code jfluid.agent.Main.launch(options, instrumentation)}.
+ * The {@code Agent-Class} and {@code Premain-Class}: the only jfluid class that the application loader defines. It stays loaded until the JVM ends,
+ * so it is minimal, and its contract must not change: it reads the jar named in its options, defines the agent in a loader of its own, and
+ * calls {@code jfluid.agent.Main.launch(options, instrumentation)}.
  *
  * Options: {@code jar=<agent jar>;dir=<session directory>;…}. Failures are written to
  * {@code <dir>/error}, never to the target's output.
  *
- * Without a directory, as {@code jfluid agent-path} has it, the agent is only put to sleep at the start of a JVM, until a
- * client wakes it. That must not hinder a program, whatever it meets: one line on the error output at most. The option may
- * stand in {@code JAVA_TOOL_OPTIONS}, for all JVMs of a machine, and what a premain throws ends one: so this class is of
- * the format of JDK 8, and the first to ask for the version.
+ * Without a directory ({@code jfluid agent-path}) the agent only sleeps from the start of the JVM until a client wakes it. Failures then must not
+ * affect the program: at most one line on standard error. The option may be in {@code JAVA_TOOL_OPTIONS} for all JVMs of a machine,
+ * and an exception of a premain ends the JVM. So this class has the class file format of JDK 8 and checks the JDK release first.
  */
 public final class Boot {
-    /** As {@code admission.ts} has it. */
+    /** Oldest supported release, as in {@code admission.ts}. */
     private static final int OLDEST_JDK = 17;
 
-    /** For 2 s. */
+    /** Attempts to write a failure, and delay between attempts: 2 s in total. */
     private static final int REPORT_TRIES = 40;
     private static final long REPORT_NANOS = 50_000_000L;
 
-    /** What the JVM has given without options, until {@link #launched}. */
+    /** Instrumentation of an agent loaded without options, until {@link #launched}. */
     private static Instrumentation given;
 
     private Boot() {}
 
     public static void agentmain(String options, Instrumentation instrumentation) {
         if (options == null || options.isEmpty()) {
-            given = instrumentation; // as a launcher loads an agent, or a debugger in its place
+            given = instrumentation; // loaded by the launcher or by a debugger
         } else {
             start(options, instrumentation, "launch");
             keepOpen(options);
@@ -45,9 +43,8 @@ public final class Boot {
     }
 
     /**
-     * The JVM has put the jar on the class path. If it goes, as a copy for a container does at once, whoever reads all manifests
-     * of the class path meets one that is not there, unless the JDK has it open: then that is what is read. The file is the one that the
-     * class path has open anyway.
+     * Keeps the jar open. The JVM has added the jar to the class path. If the file is deleted, as a copy for a container is, application code that
+     * reads all manifests of the class path fails, unless the JDK has the file open. The class path has this file open anyway.
      */
     private static void keepOpen(String options) {
         try {
@@ -59,14 +56,14 @@ public final class Boot {
                 manifest.connect();
             }
         } catch (Throwable none) {
-            // A program has its own ideas of URLs, or there is no memory: it is as without this.
+            // The program has its own URL handlers, or memory is short. Best effort.
         }
     }
 
     /**
-     * Called by a debugger, in a thread of its own, which has the JVM load the agent as its launcher would: without options.
+     * Called by a debugger on a thread of its own, after the JVM has loaded the agent without options, as the launcher does.
      *
-     * @return why the agent could not start; null if it has
+     * @return why the agent could not start; null on success
      */
     public static String launched(String options) {
         Instrumentation instrumentation = given;
@@ -79,7 +76,8 @@ public final class Boot {
         } finally {
             keepOpen(options);
             if (options.contains(";peer=")) {
-                new java.io.File(option(options, "jar")).delete(); // a copy for us: the client may have gone by now
+                new java.io.File(option(options, "jar"))
+                        .delete(); // a copy made for the agent; the client may have ended
             }
         }
     }
@@ -113,7 +111,7 @@ public final class Boot {
         try {
             System.err.println("jfluid: " + line.replace('\n', ' '));
         } catch (Throwable unsaid) {
-            // No memory for a line, say: not a program's to end for.
+            // For example no memory for the line. Must not end the program.
         }
     }
 
@@ -140,10 +138,10 @@ public final class Boot {
                 write(options, t);
                 return;
             } catch (java.io.IOException | RuntimeException nowhere) {
-                return; // the client sees that nobody connects and says so
+                return; // the client reports that the agent did not connect
             } catch (OutOfMemoryError full) {
-                // Perhaps what has failed; thrown, the JVM would print it. The heap may have room again shortly; for
-                // metaspace it is collected each time one asks.
+                // Not rethrown: the JVM would print it. The heap may have free space soon. A retry for
+                // metaspace would cost a garbage collection each time.
                 if (!"Java heap space".equals(full.getMessage())) {
                     return;
                 }
@@ -158,7 +156,7 @@ public final class Boot {
         try (java.io.FileWriter out = new java.io.FileWriter(part)) {
             out.write(causeOf(t).toString());
         }
-        part.renameTo(whole); // the client may be watching
+        part.renameTo(whole); // atomic: the client may be watching the file
     }
 
     private static Throwable causeOf(Throwable t) {
@@ -178,7 +176,7 @@ public final class Boot {
         throw new IllegalArgumentException("no " + name + " in agent options");
     }
 
-    /** Defines the agent's classes from the jar, which it closes again. */
+    /** Defines the agent's classes from the jar and closes the jar. */
     private static final class Loader extends ClassLoader {
         final Map<String, byte[]> runtime = new HashMap<>();
         private final Map<String, byte[]> classes = new HashMap<>();

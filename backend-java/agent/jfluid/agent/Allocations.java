@@ -3,13 +3,13 @@ package jfluid.agent;
 import java.lang.instrument.Instrumentation;
 
 /**
- * What the JVM knows of allocation: sizes of objects, and how much each thread has allocated. The latter only where the
- * target has the module jdk.management.
+ * Object sizes and per-thread allocated bytes as reported by the JVM. Allocated bytes are available only if the target has the module
+ * jdk.management.
  */
 final class Allocations extends JFluid1Allocations.Gauge {
     private final Instrumentation instrumentation;
     private final Meter meter;
-    /** Empty where the target does not have the module java.management. */
+    /** Garbage collector beans; empty if the target does not have the module java.management. */
     private final Object[] collectors;
 
     Allocations(Instrumentation instrumentation) {
@@ -18,15 +18,15 @@ final class Allocations extends JFluid1Allocations.Gauge {
         try {
             found = new Meter();
             if (found.allocated() < 0) {
-                found = null; // it counts and has been told not to (setThreadAllocatedMemoryEnabled)
+                found = null; // counting is switched off (setThreadAllocatedMemoryEnabled)
             }
         } catch (LinkageError | RuntimeException notThere) {
-            found = null; // no such module, or a JVM that does not count
+            found = null; // the module is missing, or the JVM does not count
         }
         meter = found;
         collectors = collectors();
         collections();
-        sizeOf(this); // linked before a thread of the application comes
+        sizeOf(this); // links the method before an application thread uses it
     }
 
     @Override
@@ -48,7 +48,7 @@ final class Allocations extends JFluid1Allocations.Gauge {
         return (int) all;
     }
 
-    /** A collector of ZGC's or Shenandoah's has a bean for its pauses, too, of which a collection has several. */
+    /** Returns the beans that count collections. ZGC and Shenandoah have further beans that count pauses, several per collection. */
     private static Object[] collectors() {
         try {
             java.util.List<Object> found = new java.util.ArrayList<>();
@@ -64,10 +64,10 @@ final class Allocations extends JFluid1Allocations.Gauge {
         }
     }
 
-    /** Of threads that are inside the graph: [number, how often they have told, bytes since]; null if the JVM does not tell. */
+    /** Returns [number, number of ALLOCATED words written, bytes since the begin of the root call] of each thread inside; null if the JVM does not count. */
     Object open() {
         if (meter == null || meter.allocated() < 0) {
-            return null; // or no longer
+            return null; // not counted, or no longer counted
         }
         long[] inside = JFluid1Allocations.allocatedBefore();
         Object[] rows = new Object[inside.length / 4];
@@ -79,7 +79,7 @@ final class Allocations extends JFluid1Allocations.Gauge {
         return rows;
     }
 
-    /** The distance of two sizes that follow each other; a power of two from 8 to 256. */
+    /** Returns the object alignment: the difference of two consecutive sizes, a power of two from 8 to 256. */
     int alignment() {
         long first = sizeOf(new byte[0]);
         for (int length = 1; length < 1024; length++) {
@@ -92,7 +92,7 @@ final class Allocations extends JFluid1Allocations.Gauge {
         return 8;
     }
 
-    /** A class of its own, since its types may be missing. */
+    /** A separate class, since its types may be missing in the target. */
     private static final class Meter {
         private final com.sun.management.ThreadMXBean threads =
                 (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();

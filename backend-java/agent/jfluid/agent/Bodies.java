@@ -6,9 +6,9 @@ import java.util.TreeMap;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Bodies of methods by number, kept outside of the application's heap: {@code int number, int length, bytes}, one after
- * the other. Every retransformation starts from the class's base bytes, so what is installed must be at hand as long
- * as it is, and may be megabytes. Not for several threads at once.
+ * Method bodies by number, in native memory: a sequence of {@code int number, int length, bytes}. Each retransformation starts from the
+ * class's base bytes, so installed bodies must be kept, and may be megabytes. They are not on the application's heap. Not
+ * thread-safe.
  */
 final class Bodies {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -21,12 +21,12 @@ final class Bodies {
         return size == 0;
     }
 
-    /** Bytes taken outside of the heap. */
+    /** Returns the size in native memory, bytes. */
     int bytes() {
         return size;
     }
 
-    /** Takes more, which replace those of the same number. */
+    /** Adds bodies. A body replaces an earlier body with the same number. */
     void putAll(SortedMap<Integer, byte[]> more) {
         if (more.isEmpty()) {
             return;
@@ -52,7 +52,7 @@ final class Bodies {
         size = fresh;
     }
 
-    /** A copy, in the heap. */
+    /** Returns a copy on the heap. */
     TreeMap<Integer, byte[]> read() {
         TreeMap<Integer, byte[]> all = new TreeMap<>();
         for (long at = address; at < address + size;) {
@@ -68,6 +68,6 @@ final class Bodies {
         long old = address;
         address = 0;
         size = 0;
-        U.freeMemory(old); // 0 is nothing
+        U.freeMemory(old); // 0 is ignored
     }
 }

@@ -5,16 +5,16 @@ import java.io.RandomAccessFile;
 import java.nio.ByteOrder;
 
 /**
- * What the client needs to make times of what it reads: how fast the session's clock counts, what a probe costs, and how long the JVM has
- * stood still at safepoints.
+ * Data that the client needs to compute times from events: the rate of the session's clock, the cost of a probe, and the time that the JVM
+ * has spent at safepoints.
  */
 final class Calibration extends Topic implements AutoCloseable {
-    /** Between two pairs of readings by which the client knows how fast the clock counts: LEAST_NANOS of its clock.ts, and more. */
+    /** Minimum time between the two pairs of readings from which the client computes the clock's rate: exceeds the minimum of its clock.ts. */
     private static final long RATE_NANOS = 3_000_000L;
 
-    /** The session's clock and System.nanoTime() when the client said hello. */
+    /** Readings of the session's clock and System.nanoTime() at the client's hello. */
     private long[] greeted;
-    /** Null where the JVM's own counters cannot be read. */
+    /** The JVM's performance counters; null if they cannot be read. */
     private RandomAccessFile perfData;
     private long safepointTimeAt;
 
@@ -35,13 +35,13 @@ final class Calibration extends Topic implements AutoCloseable {
         }
     }
 
-    /** The client says hello: the first pair. */
+    /** Takes the first pair of readings at the client's hello. */
     void greet() {
         JFluid1Session.chooseClock(TimeStampCounter.isTrusted());
         greeted = readClocks();
     }
 
-    /** The session has begun, from where its ticks count. @return the first pair, and one that is far enough from it */
+    /** Called after the begin of the session, from which its ticks count. @return the first pair, and a second pair at sufficient distance */
     Object[] firstPairs() {
         while (System.nanoTime() - greeted[1] < RATE_NANOS) {
             Pause.nanos(RATE_NANOS / 10);
@@ -50,8 +50,8 @@ final class Calibration extends Topic implements AutoCloseable {
     }
 
     /**
-     * {@code [ticks, nanos, width]}: session ticks and System.nanoTime() of the same moment, as near as a few tries
-     * can get. How near says the width: ticks between the two readings around that of the other clock.
+     * Returns {@code [ticks, nanos, width]}: simultaneous readings of session ticks and System.nanoTime(), the best of a few attempts. The width
+     * is their uncertainty: ticks between the readings before and after the reading of nanoTime().
      */
     static Object clockPair() {
         return pairOf(readClocks());
@@ -79,8 +79,8 @@ final class Calibration extends Topic implements AutoCloseable {
     }
 
     /**
-     * @param perfPath of the JVM's own counters; empty if the client knows of none
-     * @param safepointAt where the time at safepoints lies in them
+     * @param perfPath file of the JVM's performance counters; empty if there is none
+     * @param safepointAt offset of the safepoint time in that file
      */
     void openPauses(String perfPath, long safepointAt) {
         if (perfPath.isEmpty()) {
@@ -90,7 +90,7 @@ final class Calibration extends Topic implements AutoCloseable {
             perfData = new RandomAccessFile(perfPath, "r");
             safepointTimeAt = safepointAt;
         } catch (IOException none) {
-            perfData = null; // pauses are then not taken out; the client says so
+            perfData = null; // pauses are then not subtracted, which the client reports
         }
     }
 
@@ -98,14 +98,14 @@ final class Calibration extends Topic implements AutoCloseable {
         return perfData != null;
     }
 
-    /** Total time at safepoints so far in nanoseconds, from the JVM's own counters; -1 if unknown. Also on {@link Swapping}. */
+    /** Returns the total safepoint time so far, ns, by the JVM's counters; -1 if unknown. Also called on {@link Swapping}. */
     long safepointNanos() {
         if (perfData == null) {
             return -1;
         }
         try {
             long v;
-            synchronized (perfData) { // a redefinition reads it, too, on a thread of its own
+            synchronized (perfData) { // the thread of a redefinition reads it, too
                 perfData.seek(safepointTimeAt);
                 v = perfData.readLong();
             }

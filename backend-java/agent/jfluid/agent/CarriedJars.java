@@ -8,14 +8,14 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /**
- * Copies of the agent's jar in the JVM's temporary directory that a client elsewhere has brought, and did not live to use: the next
- * session with such a client removes them. {@code src/session/doors/carried-jar.ts} names them.
+ * Removes stale copies of the agent's jar from the JVM's temporary directory. A client on another machine has created them there and was killed
+ * before their use; the next session with such a client removes them. {@code src/session/doors/carried-jar.ts} defines their names.
  */
 final class CarriedJars {
     private CarriedJars() {}
 
     private static final String NAMES = "jfluid-carried-[0-9]*.jar";
-    /** A younger one may be on its way into another JVM: its client has a minute at most. */
+    /** Minimum age of a stale copy. A younger copy may still be loaded by another JVM; its client uses it within a minute. */
     private static final long LEFT_MILLIS = 600_000;
 
     static void sweep() {
@@ -30,7 +30,7 @@ final class CarriedJars {
                 }
             }
         } catch (IOException | RuntimeException notOurs) {
-            // Not to be looked into, or gone: it is a courtesy.
+            // The directory is unreadable or gone. Removal is best effort.
         }
     }
 }

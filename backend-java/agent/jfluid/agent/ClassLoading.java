@@ -8,16 +8,16 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The load hook (report, sections 6.1 step 3 and 6.2 step 5): a class is about to be loaded, or another agent redefines one, and the client
- * is asked. {@link #loading} and {@link #changed} run on the thread that does that, all else on the session's.
+ * The load hook (report, sections 6.1 step 3 and 6.2 step 5): asks the client about a class that is about to be loaded, or that another agent
+ * redefines. {@link #loading} and {@link #changed} run on the loading or redefining thread, all other methods on the session's thread.
  */
 final class ClassLoading extends Topic implements HotSwap.LoadHook {
-    /** What a thread inside the hook is about to load. */
+    /** A class that a thread inside the hook is about to load. */
     private static final class Loading {
         final ClassLoader loader;
         final String name;
         final byte[] bytes;
-        /** On the thread of a redefinition. */
+        /** Whether the loading thread is that of a redefinition. */
         final boolean urgent;
 
         Loading(ClassLoader loader, String name, byte[] bytes, boolean urgent) {
@@ -31,15 +31,15 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
     private final Link link;
     private final ClassTable classes;
     private final RuntimeLink runtime;
-    /** Written before `watching` is, and read by threads of the program after that. */
+    /** Written before `watching`; application threads read it after `watching`. */
     private HotSwap hotSwap;
     private volatile boolean watching;
     private volatile boolean watchJdk;
-    /** Of classes that have probes, though no class is watched for as it is loaded. */
+    /** Whether changes of classes with probes are reported. Independent of `watching`. */
     private volatile boolean hearsChanges;
-    /** What threads inside the load hook ask, by thread id. */
+    /** Requests of threads inside the load hook, by thread id. */
     private final Map<Long, JFluid1Requests.Request> hooked = new ConcurrentHashMap<>();
-    /** The same, by the number that the client answers to. */
+    /** The same requests, by the number in the client's answer. */
     private final Map<Integer, JFluid1Requests.Request> openHooks = new HashMap<>();
 
     ClassLoading(Link link, ClassTable classes, RuntimeLink runtime) {
@@ -48,7 +48,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         this.runtime = runtime;
     }
 
-    /** @param hotSwap which calls us */
+    /** @param hotSwap caller of this hook */
     void begin(HotSwap hotSwap) {
         this.hotSwap = hotSwap;
     }
@@ -66,23 +66,23 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
     }
 
-    /** Also if no class is watched for: of classes that change. */
+    /** Starts reporting changes of classes with probes, also if loaded classes are not watched. */
     void hearChanges() {
         hearsChanges = true;
     }
 
-    /** The session ends: no more questions are sent to the client. */
+    /** Ends the session: sends no more questions to the client. */
     void end() {
         watching = hearsChanges = false;
     }
 
-    /** Runs on the loading thread: asks the client, for a bounded time, what to do with the class. */
+    /** Runs on the loading thread: asks the client what to do with the class, and waits for a bounded time. */
     @Override
     public byte[] loading(ClassLoader loader, String given, ProtectionDomain domain, byte[] bytes) {
         if (!watching) {
             return null;
         }
-        // First of all: what follows may be instrumented itself, and is not the application's doing.
+        // First: the following calls may be instrumented, and do not belong to the application.
         JFluid1Threads.ThreadInfo suspended = JFluid1Roots.suspend();
         boolean isCounted = JFluid1Threads.enterHook();
         try {
@@ -90,7 +90,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
             boolean isPassedOver = name == null || !watchJdk && isRuntimeImage(loader, domain) || isGenerated(name);
             return isPassedOver ? null : ask(loader, name, bytes);
         } catch (VirtualMachineError noMemoryNorStack) {
-            JFluid1Session.gap(); // the class is defined as it is
+            JFluid1Session.gap(); // the class is defined unchanged
             return null;
         } finally {
             try {
@@ -108,8 +108,8 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
     private byte[] ask(ClassLoader loader, String name, byte[] bytes) {
         JFluid1Requests.Request request = new JFluid1Requests.Request(JFluid1Requests.Request.CLASS_LOADING, 0,
                 new Loading(loader, name, bytes, Thread.currentThread() instanceof Swapping), null);
-        // Asking loads classes itself, and those are hooked as well when JDK code is watched. A request that
-        // is over and still there was left by a thread without stack to remove it.
+        // This code may load classes itself, which enter the hook as well if JDK code is watched. A completed
+        // request that is still in the map was left by a thread with too little stack to remove it.
         Long thread = JFluid1Threads.idOf(Thread.currentThread());
         JFluid1Requests.Request open = hooked.putIfAbsent(thread, request);
         if (open != null) {
@@ -120,7 +120,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
         try {
             JFluid1Requests.ask(request);
-            // A wait that was too long is counted as a gap; the class is then defined as it is.
+            // A timeout counts as a gap; the class is then defined unchanged.
             if (!JFluid1Requests.await(request)) {
                 return null;
             }
@@ -133,13 +133,13 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
         if (!runtime.whileLoading(loader)) {
             hotSwap.dropLoading(loader, name);
-            JFluid1Session.gap(); // its probes would not be found: it is defined as it is
+            JFluid1Session.gap(); // the class could not resolve its probes: it is defined unchanged
             return null;
         }
         return hotSwap.isComing(loader, name) ? request.answer : null;
     }
 
-    /** Proxies and accessors are transparent and never instrumented. */
+    /** Returns whether a class is a proxy or accessor. These are transparent and never instrumented. */
     private static boolean isGenerated(String name) {
         if (name.startsWith("jdk/internal/reflect/Generated")) {
             return true;
@@ -158,7 +158,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         return "jrt".equals(domain.getCodeSource().getLocation().getProtocol());
     }
 
-    /** Passes on what {@link #ask} asks. @param number by which the client answers */
+    /** Forwards the request of {@link #ask} to the client. @param number number in the client's answer */
     void tell(int number, JFluid1Requests.Request r) throws IOException {
         Loading loading = (Loading) r.subject;
         openHooks.put(number, r);
@@ -166,7 +166,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
             classes.loaderId(loading.loader), loading.name, loading.bytes, loading.urgent});
     }
 
-    /** The client's answer: {@code [0, "loadHook", hook, poolEntries, pool, [[method, code], …], ready, highest]}. */
+    /** Handles the client's answer: {@code [0, "loadHook", hook, poolEntries, pool, [[method, code], …], ready, highest]}. */
     private void loaded(Object[] m) throws IOException {
         JFluid1Requests.Request request = openHooks.remove(MessagePack.asInt(m[2]));
         if (request == null) {
@@ -174,7 +174,7 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
         }
         Object[] bodies = (Object[]) m[5];
         if (bodies.length > 0 && request.abandoned) {
-            // The class is defined as it was: the client redefines it once it is there.
+            // The class is defined unchanged; the client redefines it after its definition.
             link.send(new Object[] {0, "lateLoad", m[2]});
         } else if (bodies.length > 0) {
             Loading loading = (Loading) request.subject;
@@ -188,16 +188,16 @@ final class ClassLoading extends Topic implements HotSwap.LoadHook {
                 request.answer = hotSwap.defineWith(
                         loading.loader, loading.name, loading.bytes, MessagePack.asInt(m[3]), (byte[]) m[4], codes);
             } finally {
-                request.done = true; // the thread that loads the class waits for it
+                request.done = true; // the loading thread waits for it
             }
         }
         request.done = true;
         if (bodies.length > 0 && request.abandoned && request.answer != null) {
-            link.send(new Object[] {0, "lateLoad", m[2]}); // it gave up in this very moment
+            link.send(new Object[] {0, "lateLoad", m[2]}); // the loading thread has just timed out
         }
     }
 
-    /** Another agent is at work: its thread does not wait, so until the client has answered calls may be missed. */
+    /** Reports a redefinition by another agent. Its thread does not wait, so calls before the client's answer may be missed. */
     @Override
     public void changed(Class<?> redefined, boolean unprobed) {
         if (!watching && !hearsChanges) {

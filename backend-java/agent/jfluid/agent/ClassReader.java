@@ -8,39 +8,38 @@ import java.util.List;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Bytes of classes as a retransformation sees them.
+ * Reads the bytes of classes as a retransformation sees them.
  *
- * Each is retransformed alone, and what it is retransformed to is refused by the JVM's parser: nothing is
- * redefined, and, other than after a good answer, JDK 17 does not link and verify the class either
- * (VM_RedefineClasses::load_new_class_versions), which would load others. JDK 25 links it before it shows its bytes
- * (JvmtiEnv::RetransformClasses), and so may wait for its class loader: classes that are not linked are read by a thread of
- * their own, which is waited for as long as it gets on.
+ * Each class is retransformed alone, to bytes that the JVM's parser refuses. So nothing is redefined, and JDK 17 does not link or verify the
+ * class (VM_RedefineClasses::load_new_class_versions), which would load further classes. JDK 25 links a class before it shows the bytes
+ * (JvmtiEnv::RetransformClasses), and so may wait for the class loader. Unlinked classes are therefore read by a separate
+ * thread; the agent waits for it while it makes progress.
  */
 final class ClassReader {
-    /** What no JVM takes for a class. */
+    /** Bytes that every JVM refuses as a class file. */
     private static final byte[] NO_CLASS = {0};
     private static final boolean LINKS_FIRST = Runtime.version().feature() >= 25;
-    private static final long MAX_CHECK_GAP_NANOS = 50_000L;
-    /** A thread that waits for so long for one class may do so for ever. */
+    private static final long CHECK_INTERVAL_NANOS = 50_000L;
+    /** Timeout of the reading thread for one class while that thread is blocked. */
     private static final long STUCK_NANOS = 200_000_000L;
-    /** Of what lies between two looks: the process may have been stopped. */
+    /** Maximum time counted between two checks: the process may have been stopped. */
     private static final long MOST_NANOS = 50_000_000L;
-    /** One that works, or wants a processor, may take so long. */
+    /** Timeout of the reading thread for one class while that thread is runnable. */
     private static final long ANSWER_TIMEOUT_NANOS = 2_000_000_000L;
 
     private final Instrumentation instrumentation;
     private final RuntimeLink runtime;
     private final Reading own = new Reading();
 
-    /** Loaders for which a thread of ours waits, in whatever session: no other is sent after it. Null if there was none. */
+    /** Loaders that a reading thread of any session waits for; no second thread is started for these. Null before the first. */
     private static PerLoader<Stuck> stuck;
 
-    /** A thread that nobody waits for any more; it does not lead to what it reads. */
+    /** An abandoned reading thread. Does not refer to its classes. */
     private static final class Stuck {
         volatile boolean isOver;
     }
 
-    /** What a thread reads at the moment; only that thread's. */
+    /** The class that a thread reads now. Confined to that thread. */
     private final class Reading {
         private Class<?> of;
         private byte[] bytes;
@@ -54,7 +53,7 @@ final class ClassReader {
                 instrumentation.retransformClasses(c);
                 redefined = true;
             } catch (UnmodifiableClassException | LinkageError | InternalError expected) {
-                // ClassFormatError, or another one if the class is erroneous: then it was not shown.
+                // ClassFormatError as intended; another error if the class is erroneous and so was not shown.
             } finally {
                 of = null;
             }
@@ -70,9 +69,9 @@ final class ClassReader {
         private final List<Class<?>> classes;
         private final byte[][] bytes;
         private final boolean[] redefined;
-        /** How many have been read. */
+        /** Number of classes read. */
         private volatile int done;
-        /** Nobody waits any more. */
+        /** Set after a timeout. */
         private volatile boolean abandoned;
         private volatile OutOfMemoryError full;
         private final Stuck stuck = new Stuck();
@@ -102,13 +101,13 @@ final class ClassReader {
             }
         }
 
-        /** @return whether it gets on */
+        /** Waits for this thread. @return false on timeout */
         boolean await() {
             long begun = System.nanoTime();
             long before = begun;
             long waited = 0;
             for (int seen = 0; done < bytes.length && isAlive();) {
-                Pause.nanos(MAX_CHECK_GAP_NANOS);
+                Pause.nanos(CHECK_INTERVAL_NANOS);
                 long now = System.nanoTime();
                 if (done != seen) {
                     seen = done;
@@ -135,7 +134,7 @@ final class ClassReader {
         this.runtime = runtime;
     }
 
-    /** By the transformer: whether the present thread reads this class, and has now got it. */
+    /** Called by the transformer. Takes the bytes and returns true if the current thread is reading this class. */
     boolean takes(Class<?> shown, byte[] bytes, boolean isAgent) {
         Thread thread = Thread.currentThread();
         Reading reading = isAgent ? own : thread instanceof Aside ? ((Aside) thread).reading : null;
@@ -150,12 +149,12 @@ final class ClassReader {
         return NO_CLASS;
     }
 
-    /** Whether the present thread reads classes, and is not the agent's. */
+    /** Returns whether the current thread is a separate reading thread. */
     static boolean isReading() {
         return Thread.currentThread() instanceof Aside;
     }
 
-    /** @param hook told of each class that a transformer behind ours has made something of, without our bodies */
+    /** @param hook notified of each class whose bytes a later transformer has changed */
     List<byte[]> read(List<Class<?>> classes, HotSwap.LoadHook hook) {
         byte[][] result = new byte[classes.size()][];
         List<Integer> unlinked = new ArrayList<>();
@@ -177,7 +176,7 @@ final class ClassReader {
         return java.util.Arrays.asList(result);
     }
 
-    /** @param which by number: of those whose loader is stuck there are no bytes */
+    /** @param which indices of classes; classes of a blocked loader get no bytes */
     private void readAside(List<Class<?>> classes, List<Integer> which, byte[][] result, HotSwap.LoadHook hook) {
         List<Integer> left = new ArrayList<>();
         for (int i : which) {
@@ -195,7 +194,7 @@ final class ClassReader {
             try {
                 aside.start();
             } catch (OutOfMemoryError noThread) {
-                return; // they have no bytes
+                return; // the remaining classes get no bytes
             }
             boolean getsOn = aside.await();
             int done = aside.done;

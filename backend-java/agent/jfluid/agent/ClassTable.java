@@ -17,11 +17,11 @@ import java.util.WeakHashMap;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Gives numbers to classes and loaders, holding both weakly: a class unloads when its loader goes.
- * Used by the agent's thread only. The rows are src/base/class-info.ts.
+ * Numbers classes and loaders. Both are held weakly, so that classes can be unloaded. Used only by the agent's thread. src/base/class-info.ts
+ * documents the rows.
  */
 final class ClassTable {
-    /** Up to JDK 21, one class for each method that reflection has called often, of the application's loader. */
+    /** Prefix of accessor classes: up to JDK 21, reflection generates one class per frequently called method, in the application's loader. */
     static final String ACCESSOR = "jdk.internal.reflect.Generated";
 
     private static final int JDK = 1;
@@ -31,13 +31,13 @@ final class ClassTable {
     private static final int UNINITIALISED = 16;
 
     /**
-     * A class and its number. Numbers are never given twice in a session. The hash is the name's, which the class
-     * and the string keep; identity hash codes are the JVM's to choose, and all the same with -XX:hashCode=2.
+     * A class and its number. A number is not reused within a session. The hash is that of the name, which String caches; identity hash
+     * codes are all equal with -XX:hashCode=2.
      */
     private static final class Ref extends WeakReference<Class<?>> {
         final int id;
         private final int hash;
-        /** Next of the same bucket of either table. */
+        /** Next entries of the bucket in byClass and in byId. */
         Ref chain;
         Ref idChain;
 
@@ -52,7 +52,7 @@ final class ClassTable {
 
     private static final class Loader {
         final int id;
-        /** Numbers of classes that the load hook has announced and the JVM has not defined yet, by name. */
+        /** Numbers, by name, of classes that the load hook has announced and the JVM has not defined yet. */
         final Map<String, Integer> coming = new HashMap<>();
 
         Loader(int id) {
@@ -62,8 +62,8 @@ final class ClassTable {
 
     private final Instrumentation instrumentation;
     /**
-     * Chains by hash and by number, two tables of one size. One row for each loaded class: a map of each kind would take
-     * three times as much.
+     * Hash chains by name hash and by number, in two tables of equal size. One row per loaded class; two maps would need three
+     * times the memory.
      */
     private Ref[] byClass = new Ref[1 << 10];
     private Ref[] byId = new Ref[1 << 10];
@@ -73,7 +73,7 @@ final class ClassTable {
     private final Set<Integer> coming = new HashSet<>();
     private final WeakHashMap<Module, Boolean> jdkModules = new WeakHashMap<>();
     private List<Object> newLoaders = new ArrayList<>();
-    /** Rows that the client has not been sent, by number. */
+    /** Rows not yet sent to the client, by number. */
     private Map<Integer, Object> newClasses = new LinkedHashMap<>();
     private int lastId;
     private int lastLoader;
@@ -82,13 +82,13 @@ final class ClassTable {
         this.instrumentation = instrumentation;
     }
 
-    /** In a JVM that is ending there are none. */
+    /** Returns the loaded classes; none in a JVM that is ending. */
     static Class<?>[] loaded(Instrumentation instrumentation) {
         Class<?>[] all = instrumentation.getAllLoadedClasses();
         return all == null ? new Class<?>[0] : all;
     }
 
-    /** {@code [new loaders, new classes]} since the last call. */
+    /** Returns {@code [new loaders, new classes]} since the last call. */
     Object[] refresh() throws IOException {
         Class<?>[] all = loaded(instrumentation);
         if (all.length == 0) {
@@ -110,9 +110,9 @@ final class ClassTable {
     }
 
     /**
-     * The same of the loaded classes of these names, and of all above them.
+     * Like {@link #refresh}, for the loaded classes with these names and all their supertypes.
      *
-     * @param names the last parts of class names; between parts, any of {@code . / $}
+     * @param names last parts of class names; parts are separated by any of {@code . / $}
      */
     Object[] find(Object[] names) throws IOException {
         Class<?>[] all = loaded(instrumentation);
@@ -136,7 +136,7 @@ final class ClassTable {
         return false;
     }
 
-    /** Of thousands of classes, so nothing is allocated. */
+    /** Returns whether a name ends with these parts. Called for thousands of classes, so it allocates nothing. */
     private static boolean endsWith(String name, String end) {
         int at = name.length() - end.length();
         if (at < 0 || at > 0 && !isSeparator(name.charAt(at - 1))) {
@@ -157,8 +157,8 @@ final class ClassTable {
     }
 
     /**
-     * {@code [classes, loaders]}: numbers of classes that have been unloaded since the last call, or will
-     * never be defined since their loader is gone, and of such loaders. No row of theirs follows.
+     * Returns {@code [classes, loaders]}: numbers of classes that have been unloaded since the last call, or will never be defined because
+     * their loader has been collected, and numbers of collected loaders. No row with these numbers follows.
      */
     Object[] takeGone() {
         List<Object> gone = new ArrayList<>();
@@ -178,7 +178,7 @@ final class ClassTable {
         return new Object[] {gone, goneLoaders};
     }
 
-    /** The class, or null if it has been unloaded or was never defined. */
+    /** Returns the class, or null if it has been unloaded or was never defined. */
     Class<?> byId(int id) {
         Ref ref = byId[id & byId.length - 1];
         while (ref != null && ref.id != id) {
@@ -187,7 +187,7 @@ final class ClassTable {
         return ref == null ? null : ref.get();
     }
 
-    /** Bytes of the heap that the rows take. */
+    /** Returns the heap bytes of the rows. */
     long heapBytes() {
         return known * REF_BYTES + (long) (byClass.length + byId.length) * Integer.BYTES;
     }
@@ -246,7 +246,7 @@ final class ClassTable {
         }
     }
 
-    /** The same after looking through the loaded classes once, for one that was announced. */
+    /** Like {@link #byId}, but searches the loaded classes for a class that was only announced so far. */
     Class<?> find(int id) {
         if (coming.contains(id)) {
             for (Class<?> loaded : loaded(instrumentation)) {
@@ -289,8 +289,8 @@ final class ClassTable {
         for (int i = 0; i < interfaces.length; i++) {
             interfaceIds[i] = id(interfaces[i]);
         }
-        // A dynamic proxy is the JDK's doing wherever it lies: transparent, not application code.
-        // So is what reflection spins to call a method.
+        // Dynamic proxies and accessors of reflection are generated by the JDK in any loader: they count as
+        // JDK code, not as application code.
         boolean generated = java.lang.reflect.Proxy.isProxyClass(c) || name.startsWith(ACCESSOR);
         int flags = isJdk(c.getModule()) || generated ? JDK : 0;
         int host = 0;
@@ -328,8 +328,8 @@ final class ClassTable {
     }
 
     /**
-     * No lambda, and no text put together by the JVM: all that {@link #id} calls is compiled into it, and where call sites of theirs
-     * come with code of the JDK that has probes, C2 of JDK 17 may break (with {@code --jdk --mode alloc}).
+     * Returns the row of a loader. Uses no lambda and no string concatenation by invokedynamic: C2 inlines this code into {@link #id}, and if such
+     * call sites inline JDK code with probes, C2 of JDK 17 may crash (with {@code --jdk --mode alloc}).
      */
     private Loader loader(ClassLoader loader) {
         Loader known = loaders.get(loader);
@@ -347,7 +347,7 @@ final class ClassTable {
         } else if (loader == ClassLoader.getPlatformClassLoader()) {
             name = "platform";
         } else {
-            // Neither toString() nor getName(): they may be the application's code.
+            // Does not call toString() or getName(), which may be application code.
             String given = JFluid1Memory.nameOf(loader);
             name = loader.getClass().getName() + (given == null ? "" : " '" + given + "'") + "@" + fresh.id;
         }
@@ -355,7 +355,7 @@ final class ClassTable {
         return fresh;
     }
 
-    /** "JDK class" is a matter of location (jrt:), not of loader: jdk.compiler is on the app loader. */
+    /** Returns whether a module is of the JDK. Decided by location (jrt:), not by loader: jdk.compiler is in the application loader. */
     boolean isJdk(Module module) {
         if (!module.isNamed()) {
             return false;

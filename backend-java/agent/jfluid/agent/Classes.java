@@ -2,7 +2,7 @@ package jfluid.agent;
 
 import java.io.IOException;
 
-/** Classes of the target, their bytes, and what the JVM itself has of them. Here all is only read. */
+/** Read-only commands: loaded classes, their bytes, and the JVM's own data of them. */
 final class Classes extends Topic implements AutoCloseable {
     private final ClassTable classes;
     private final HotSwap hotSwap;

@@ -8,17 +8,17 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Classes that have left the load hook with probes and are not there yet when the session ends. The JVM asks for the superclass in
- * between, and a loader of the program may take its time to give it: nobody can redefine the class before. A thread of ours
- * waits until they are there, for as long as whoever defines them is at it, and then has them given their own code.
+ * Classes that have left the load hook with probes but are not defined yet when the session ends. In between, the JVM loads the superclass,
+ * which a loader of the program may delay; until the class is defined it cannot be redefined. This thread waits while the defining
+ * threads are in progress, and then restores the classes.
  */
 final class Comers extends GuestThread {
-    private static final long MAX_CHECK_GAP_NANOS = 20_000_000L;
+    private static final long CHECK_INTERVAL_NANOS = 20_000_000L;
     private static final long LONGEST_LOOK_NANOS = 10_000_000_000L;
-    /** After its definition has ended, a class is to be found. */
+    /** Number of further searches for a class after its definition has ended. */
     private static final int LAST_LOOKS = 2;
 
-    /** One of them, and who has come through the load hook with it. */
+    /** A class and the thread that defines it. */
     private static final class Comer {
         private final WeakReference<ClassLoader> loader;
         private final String name;
@@ -39,7 +39,7 @@ final class Comers extends GuestThread {
     private final Instrumentation instrumentation;
     private final Consumer<List<Class<?>>> restorer;
 
-    /** @param restorer gives classes their own code, on our thread */
+    /** @param restorer restores classes; called on this thread */
     Comers(Instrumentation instrumentation, Consumer<List<Class<?>>> restorer) {
         super("jfluid-swap");
         this.instrumentation = instrumentation;
@@ -50,7 +50,7 @@ final class Comers extends GuestThread {
         comers.add(new Comer(loader, name, by));
     }
 
-    /** Forgets those whose definition has failed: nobody is at it. @return how many are left */
+    /** Drops classes whose definition has failed, since no thread defines them. @return number of remaining classes */
     int stillCome() {
         Stacks all = stacks();
         for (int i = comers.size() - 1; i >= 0; i--) {
@@ -64,9 +64,9 @@ final class Comers extends GuestThread {
     @Override
     public void run() {
         int last = 0;
-        for (long pause = MAX_CHECK_GAP_NANOS; last < LAST_LOOKS;
+        for (long pause = CHECK_INTERVAL_NANOS; last < LAST_LOOKS;
                 pause = Math.min(pause + pause / 4, LONGEST_LOOK_NANOS)) {
-            Pause.nanos(last > 0 ? MAX_CHECK_GAP_NANOS : pause);
+            Pause.nanos(last > 0 ? CHECK_INTERVAL_NANOS : pause);
             try {
                 Stacks all = stacks();
                 boolean any = false;
@@ -76,16 +76,16 @@ final class Comers extends GuestThread {
                 List<Class<?>> here = loaded();
                 if (!here.isEmpty()) {
                     restorer.accept(here);
-                    forget(here); // not before: where memory ran out it is done again
+                    forget(here); // last, since an OutOfMemoryError causes a retry
                 }
                 last = comers.isEmpty() ? LAST_LOOKS : any ? 0 : last + 1;
             } catch (OutOfMemoryError full) {
-                // It is looked again.
+                // Retried at the next check.
             }
         }
     }
 
-    /** Of whoever is at it. Not of all: there may be ten thousand others. */
+    /** Dumps the stacks of the defining threads only: there may be ten thousand other threads. */
     private Stacks stacks() {
         Thread[] at = new Thread[comers.size()];
         int count = 0;
@@ -122,7 +122,7 @@ final class Comers extends GuestThread {
         }
     }
 
-    /** Calls nothing that a subclass of Thread may override. */
+    /** Returns whether a thread is defining a class. Calls no method that a subclass of Thread may override. */
     private static boolean isDefining(Thread thread, Stacks all) {
         if (thread == null || !thread.isAlive()) {
             return false;

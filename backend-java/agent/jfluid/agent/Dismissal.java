@@ -3,17 +3,17 @@ package jfluid.agent;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Somebody else than the client wants the session to end (jfluid detach). What is neither final nor volatile is the session's thread's. */
+/** A request of another client to end the session (jfluid detach). Fields that are neither final nor volatile are confined to the session's thread. */
 final class Dismissal {
-    /** So often both sides look, as long as there is one. */
+    /** Interval of checks on both sides while a request is open. */
     static final long LOOK_MILLIS = 20;
-    /** A client whose heart has stood still for so long, and that has said nothing, may be dismissed. */
+    /** Minimum time without a message and without a heartbeat after which the session of a client may be ended. */
     private static final long SILENT_NANOS = 1_000_000_000L;
 
-    /** Also if the client lives. */
+    /** Whether to end the session also if its client is alive. */
     private final boolean force;
     private final CountDownLatch known = new CountDownLatch(1);
-    /** The client's process, which lives; 0 if it has given no sign of it. */
+    /** Process id of the client if it is known to be alive; otherwise 0. */
     private volatile int living;
     private boolean isRefuted;
     private boolean begun;
@@ -25,11 +25,11 @@ final class Dismissal {
     }
 
     /**
-     * On the session's thread.
+     * Called on the session's thread.
      *
-     * @param reader the client's, null before there is a buffer
-     * @param heard whether the client has just said something
-     * @return whether the session may be ended: its client has given no sign of life since, for a second
+     * @param reader the client's reader; null before the buffer exists
+     * @param heard whether the client has just sent a message
+     * @return whether the session may be ended: its client has been silent for a second since the request
      */
     boolean isDue(Reader reader, boolean heard) {
         if (force) {
@@ -51,22 +51,22 @@ final class Dismissal {
         return now - since > SILENT_NANOS;
     }
 
-    /** On the session's thread: whether the client has given a sign of life. */
+    /** Returns whether the client is alive. Called on the session's thread. */
     boolean isRefuted() {
         return isRefuted;
     }
 
-    /** On the session's thread: ends the wait of the thread that asked. */
+    /** Ends the wait of the requesting thread. Called on the session's thread. */
     void tell() {
         known.countDown();
     }
 
-    /** On the thread that asked. @return false if the timeout was over first */
+    /** Called on the requesting thread. @return false on timeout */
     boolean awaitKnown() throws InterruptedException {
         return known.await(LOOK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
-    /** The client's process, as far as it is known to live; else 0. */
+    /** Returns the process id of the client if it is known to be alive; otherwise 0. */
     int living() {
         return living;
     }

@@ -12,22 +12,22 @@ import java.nio.charset.StandardCharsets;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Sends what is new in a ring to a client that does not see its memory, and frees the chunks that the client has read. It answers
- * only: the client asks as often as it likes, and each question is a beat of its heart. The packets are drawn in src/events/mirror.ts.
+ * Sends new words of a ring to a client on another machine, and frees the chunks that the client has read. It only answers requests; each
+ * request of the client counts as a heartbeat. src/events/mirror.ts documents the packets.
  *
- * <p>One round first looks which chunks there are, then sends what is in them. So the words of a chunk that has a later one of the
- * same writer are all there when the later one is told. All that a word of this round can depend on is in the next, at the latest.
+ * <p>A round first lists the chunks, then sends their contents. So a chunk is complete in a round that lists a later chunk of the same writer.
+ * All words that a word of this round depends on are sent in the next round at the latest.
  */
 final class Feeder extends GuestThread {
     /**
-     * As long a client may be silent: a network may be away for a moment, and the client draw a large picture. How long threads wait
-     * for it says {@link JFluid1Client#STARVING_CLIENT_TIMEOUT_NANOS}.
+     * Timeout for a silent client: the network may fail briefly, and the client may be busy with a large picture. The timeout of waiting threads
+     * is {@link JFluid1Client#STARVING_CLIENT_TIMEOUT_NANOS}.
      */
     private static final long SILENT_NANOS = 5_000_000_000L;
-    /** For what is left, as long as the client goes on asking: over a slow network a full buffer takes its time. */
+    /** Timeout for sending the rest while the client keeps requesting: a full buffer over a slow network. */
     private static final long FINISHING_NANOS = 60_000_000_000L;
     private static final long FINISHING_LOOK_MILLIS = 100;
-    /** The same where the JVM ends, which is not held up for longer. */
+    /** Timeout for sending the rest when the JVM ends: the maximum delay of its exit. */
     private static final long FLUSH_NANOS = 2_000_000_000L;
     static final int CONNECT_MILLIS = 3000;
 
@@ -48,17 +48,17 @@ final class Feeder extends GuestThread {
     private final int chunksAt;
     private final ByteBuffer in;
     private final ByteBuffer out = ByteBuffer.allocateDirect(PART_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    /** By chunk: offset behind the last word that was sent, the state that was told (-1: none), and whether it is of this round. */
+    /** Per chunk: end offset of the sent words, state sent last (-1 for none), and whether it is in this round. */
     private final int[] sent;
     private final int[] told;
     private final boolean[] present;
     /** The next chunk of this round. */
     private int at;
-    /** Whether the round was begun when nobody wrote any more. */
+    /** Whether the round began after the last write. */
     private boolean lastRound;
     private volatile long heardAt = System.nanoTime();
     private volatile boolean finishing;
-    /** Whole rounds that the client has taken. Written by this thread only. */
+    /** Number of complete rounds sent. Written only by this thread. */
     private volatile int taken;
     private final Flush flush = new Flush();
 
@@ -81,9 +81,9 @@ final class Feeder extends GuestThread {
         Runtime.getRuntime().addShutdownHook(flush);
     }
 
-    /** Where the JVM ends its memory ends with it: what is in there is sent before. */
+    /** Shutdown hook that sends the contents of the ring before the JVM ends. */
     private final class Flush extends GuestThread {
-        /** The one that goes on, one that has all, and one more, before which the client does not read all of that. */
+        /** Rounds to send: the current round, a round with all words, and a further round, without which the client does not read all words. */
         private static final int ROUNDS = 3;
         private static final long MIN_PAUSE_NANOS = 1_000_000L;
 
@@ -101,7 +101,7 @@ final class Feeder extends GuestThread {
         }
     }
 
-    /** A connection to the client, which has been shown the token. */
+    /** Connects to the client and sends the token. */
     static SocketChannel open(InetSocketAddress client, String token) throws IOException {
         SocketChannel opened = SocketChannel.open();
         boolean shown = false;
@@ -122,14 +122,14 @@ final class Feeder extends GuestThread {
         }
     }
 
-    /** As jdk.net.ExtendedSocketOptions has them, in seconds; by name, as a runtime image may be without the module. */
+    /** Sets an option of jdk.net.ExtendedSocketOptions, in seconds. Found by name, since a runtime image may lack the module. */
     @SuppressWarnings("unchecked")
     private static void keepAlive(SocketChannel opened, SocketOption<?> option) throws IOException {
         switch (option.name()) {
             case "TCP_KEEPIDLE": opened.setOption((SocketOption<Integer>) option, 10); break;
             case "TCP_KEEPINTERVAL": opened.setOption((SocketOption<Integer>) option, 5); break;
             case "TCP_KEEPCOUNT": opened.setOption((SocketOption<Integer>) option, 3); break;
-            default: // keeps its value
+            default: // keeps its default value
         }
     }
 
@@ -137,18 +137,18 @@ final class Feeder extends GuestThread {
         return in.capacity() + out.capacity();
     }
 
-    /** Whether nothing has come from the client for so long that it has gone. */
+    /** Returns whether the client has been silent for longer than the timeout. */
     boolean isSilent() {
         return !finishing && System.nanoTime() - heardAt > SILENT_NANOS;
     }
 
-    /** Nobody writes any more: sends what is left, if the client lives. From then on nothing touches the ring. */
+    /** Sends the rest if the client is alive. Called after the last write; afterwards this thread does not access the ring. */
     void finish() {
         finishing = true;
         try {
             Runtime.getRuntime().removeShutdownHook(flush);
         } catch (IllegalStateException ending) {
-            // The JVM ends, and it runs.
+            // The JVM is ending, and the hook is running.
         }
         try {
             long until = System.nanoTime() + FINISHING_NANOS;
@@ -170,12 +170,12 @@ final class Feeder extends GuestThread {
             for (int kind = WHOLE;;) {
                 hear();
                 if (kind == LAST) {
-                    return; // the client has it
+                    return; // the client has all words
                 }
                 kind = answer();
             }
         } catch (IOException | RuntimeException gone) {
-            // The link ends with it, or the client falls silent.
+            // The link ends as well, or the client times out.
         } finally {
             close();
             JFluid1Memory.unmap(in);
@@ -187,7 +187,7 @@ final class Feeder extends GuestThread {
         try {
             channel.close();
         } catch (IOException closed) {
-            // Nothing is left to be done with it.
+            // Nothing more can be done.
         }
     }
 
@@ -268,7 +268,7 @@ final class Feeder extends GuestThread {
     }
 
     private void tell(int c) {
-        int state = U.getIntVolatile(null, state(c)); // first: of a full chunk all words are there
+        int state = U.getIntVolatile(null, state(c)); // read first: a full chunk has all its words
         long chunk = chunk(c);
         int from = sent[c];
         int end = from;

@@ -1,13 +1,13 @@
 package jfluid.agent;
 
-/** A thread of ours among the application's. */
+/** A thread of the agent in the application's JVM. */
 abstract class GuestThread extends JFluid1Guest {
     GuestThread(String name) {
         super(name);
         setDaemon(true);
-        // The application's context loader must not be kept alive by us.
+        // Does not keep the application's context loader alive.
         setContextClassLoader(null);
-        // Nor must its default handler hear of us.
+        // Keeps exceptions from the application's default handler.
         setUncaughtExceptionHandler(new Deaf());
     }
 
@@ -17,8 +17,8 @@ abstract class GuestThread extends JFluid1Guest {
     }
 
     /**
-     * Of no effect. Code that interrupts every thread it finds does not mean us; interrupted, the
-     * selector would not wait any more, and channels would close.
+     * Has no effect. Applications may interrupt all threads they find; an interrupt would make the selector return at once and
+     * close channels.
      */
     @Override
     public final void interrupt() {}

@@ -21,59 +21,58 @@ import jdk.internal.misc.Unsafe;
  * Reads class bytes and swaps method bodies: RedefineMethods and ExtendConstantPool of the report's
  * section 4.1 on top of {@code Instrumentation.retransformClasses}.
  *
- * HotSpot starts every retransformation from the class's base bytes, so all bodies installed in a class
- * so far are spliced in again each time, whoever asked for it. A body is tied to the base it was
- * rewritten from by a CRC-32; on any other base it is refused rather than guessed at.
+ * HotSpot starts each retransformation from the class's base bytes, so the transformer splices in all installed bodies again each time, also
+ * when another agent retransforms the class. A CRC-32 ties a body to the base it was rewritten from; on any other base the body is refused.
  *
- * All but {@link #transform}, {@link #isComing} and {@link #swap} runs on the agent's thread. A redefinition links its
- * classes and so may load others, and may have to wait for a thread that is loading them and waits for us
- * in the load hook: it has a thread of its own, for as long as it runs.
+ * All methods except {@link #transform}, {@link #isComing} and {@link #swap} run on the agent's thread. A redefinition links its classes and so
+ * may load further classes. It may wait for a thread that loads one of these and waits for the agent in the load hook. So each
+ * redefinition runs on a thread of its own.
  */
 final class HotSwap {
-    /** Whether a session in this JVM, this one or an earlier one, has had a class redefined. */
+    /** Whether this or an earlier session in this JVM has redefined a class. */
     static volatile boolean hasRedefined;
 
-    /** Decides about a class that is being loaded. Runs on the loading thread. */
+    /** Hook for classes that are being loaded or redefined. Runs on the loading thread. */
     interface LoadHook {
         /**
-         * @param name null where whoever defines the class has given none
-         * @return the bytes to define instead, or null
+         * @param name null if the class is defined without a name
+         * @return the bytes to define in place of `bytes`, or null
          */
         byte[] loading(ClassLoader loader, String name, ProtectionDomain domain, byte[] bytes);
 
         /**
-         * Another agent redefines a class, perhaps with other bytes than it had as far as we know.
+         * Called when another agent redefines a class, possibly with changed bytes.
          *
-         * @param unprobed whether it is left without the bodies that were installed in it
+         * @param unprobed whether the class loses its installed bodies
          */
         void changed(Class<?> redefined, boolean unprobed);
     }
 
-    /** What is, or is about to be, installed in one class. Appended pool entries count as body {@link #POOL}. */
+    /** The bodies that are or will be installed in one class. Appended pool entries count as body {@link #POOL}. */
     private static final class Target {
         private static final int POOL = -1;
         private static final TreeMap<Integer, byte[]> NOTHING = new TreeMap<>();
-        /** Until the JVM has: where memory is short it does not say so. */
+        /** Initial problem, until the JVM shows the class. The JVM reports no error if memory is short. */
         private static final String NOT_SHOWN = "there was no memory for the JVM to show it to the agent";
         final int crc;
         final int poolEntries;
         private final Bodies kept = new Bodies();
         private boolean installed;
-        /** Bodies of ours may be in, whether they count as installed or not: it is to get its own code in the end. */
+        /** Whether the class may contain installed bodies and so must be restored at the end. */
         private boolean touched;
-        /** The same before the redefinition that runs. */
+        /** Value of `touched` before the running redefinition. */
         private boolean touchedBefore;
-        /** Only the thread that redefines puts these in: another agent's redefinition must not fail for them. */
+        /** Bodies of the running redefinition. Only its thread splices them in, so that they cannot fail a redefinition by another agent. */
         private TreeMap<Integer, byte[]> pending = NOTHING;
-        /** Another agent has redefined it meanwhile, perhaps after us. */
+        /** Whether another agent has redefined the class during the running redefinition, possibly after it. */
         private boolean overtaken;
-        /** When a thread last was in the load hook with its bodies; 0 if it was redefined. */
+        /** System.nanoTime() at which the class last left the load hook with bodies; 0 if it was redefined. */
         volatile long hookedAt;
-        /** Which it was. */
+        /** The loading thread at that time. */
         volatile WeakReference<Thread> hookedBy;
-        /** The class has its own code, as it should have at the moment. */
+        /** Whether the class has its own code again, as intended. */
         private boolean ownCode;
-        /** Why the thread that redefines could not put the bodies on the bytes it was shown. */
+        /** Why the redefining thread could not splice the bodies into the bytes it was shown. */
         volatile String problem;
 
         Target(int crc, int poolEntries, byte[] pool) {
@@ -94,7 +93,7 @@ final class HotSwap {
             return overtaken;
         }
 
-        /** The class had another before. */
+        /** Takes over the state of the class's previous target. */
         synchronized void follow(Target old) {
             touched |= old.isTouched();
         }
@@ -107,7 +106,7 @@ final class HotSwap {
             return ownCode;
         }
 
-        /** It is about to be redefined. */
+        /** Prepares a redefinition of the class. */
         synchronized void prepare(TreeMap<Integer, byte[]> bodies) {
             pending = bodies;
             problem = NOT_SHOWN;
@@ -121,7 +120,7 @@ final class HotSwap {
             touched |= installed;
         }
 
-        /** @param asWell whether what was pending is installed now */
+        /** @param asWell whether the pending bodies are installed now */
         synchronized void conclude(boolean asWell) {
             if (asWell) {
                 install(pending);
@@ -129,19 +128,19 @@ final class HotSwap {
             pending = NOTHING;
         }
 
-        /** The JVM has refused the redefinition: the class is what it was. */
+        /** Called when the JVM has refused the redefinition. The class is unchanged. */
         synchronized void refuse() {
             touched = touchedBefore;
             pending = NOTHING;
         }
 
-        /** What was pending may be in, and need not be kept: it will be taken back. Needs no memory. */
+        /** Called when the session ends during the redefinition. Pending bodies may be installed and will be removed. Allocates nothing. */
         synchronized void leave() {
             installed = touched = true;
             pending = NOTHING;
         }
 
-        /** Of no use any more; who comes late finds nothing to apply. */
+        /** Drops all bodies. A later transform() applies nothing. */
         synchronized void forget() {
             installed = touched = false;
             pending = NOTHING;
@@ -152,10 +151,10 @@ final class HotSwap {
             return kept.bytes();
         }
 
-        /** @param swaps on the thread that redefines */
+        /** @param swaps whether the calling thread is the redefining thread */
         synchronized byte[] apply(byte[] base, boolean swaps) {
-            overtaken |=
-                    !swaps && !pending.isEmpty() && problem != NOT_SHOWN; // before it was shown, ours is still to come
+            overtaken |= !swaps && !pending.isEmpty()
+                    && problem != NOT_SHOWN; // before the class was shown, our redefinition is still to come
             if (!installed && !(swaps && !pending.isEmpty())) {
                 return null;
             }
@@ -170,7 +169,7 @@ final class HotSwap {
             }
             byte[] pool = all.remove(POOL);
             for (Iterator<byte[]> it = all.values().iterator(); it.hasNext();) {
-                if (it.next().length == 0) { // a method that has its own code for now
+                if (it.next().length == 0) { // the method has its own code
                     it.remove();
                 }
             }
@@ -184,12 +183,12 @@ final class HotSwap {
     }
 
     static final String NO_METASPACE = "no metaspace was left in the target";
-    /** How long a class may take from its load hook to its definition before it counts as not coming: its superclass is loaded. */
+    /** Timeout from a class's load hook to its definition, ns: the JVM loads the superclass in between. */
     private static final long DEFINED_NANOS = 1_000_000_000L;
     private static final int DEFINED_TRIES = 220;
-    /** Of memory for words, where the JVM does not say which it is that is full. */
+    /** Size of a trial allocation that finds out whether the heap is full, bytes. The JVM's error may not say which memory is full. */
     private static final int SOME_BYTES = 256 << 10;
-    /** Of giving a class its code back that the JVM refuses to take. */
+    /** Attempts to restore a class that the JVM refuses, and delay between attempts. */
     private static final int REFUSED_TRIES = 10;
     private static final long REFUSED_NANOS = 10_000_000L;
     private static final long MAX_PAUSE_NANOS = 60_000_000_000L;
@@ -199,35 +198,35 @@ final class HotSwap {
     private final RuntimeLink runtime;
     private final LoadHook loadHook;
     private final Thread agent = Thread.currentThread();
-    /** The one that is in {@link #swap}. */
+    /** The thread in {@link #swap}. */
     private volatile Thread swapper;
-    /** With more culprits in a batch, halving needs less work of the JVM than one after the other. */
+    /** Number of refused classes per batch that are searched one by one. With more of them, halving the batch is cheaper. */
     private static final int SUSPECTS = 8;
-    /** A Target, its Bodies and its place in a map. */
+    /** Size of a Target with its Bodies and its map entry, bytes. */
     private static final long TARGET_BYTES = 120;
 
-    /** By the class's name, which the class itself has. Gone with the loader: nothing here leads to a class. */
+    /** Targets by class name, per loader. No entry refers to a class, so classes can be unloaded. */
     private final PerLoader<Map<String, Target>> targets = new PerLoader<>();
     private final ClassReader reader;
-    /** Made here: at the end there may be no metaspace for its class. */
+    /** Created early: at the end of the session there may be no metaspace for its class. */
     private final Consumer<List<Class<?>>> later = new Consumer<>() {
         @Override
         public void accept(List<Class<?>> classes) {
             restoreAbandoned(classes);
         }
     };
-    /** Of a redefinition that would not end: its own thread gives these their code back. */
+    /** A redefinition that did not end. Its own thread restores its classes. */
     private Swap stuck;
-    /** By the end of the session, in all of its tries. */
+    /** Classes restored and classes refused at the end of the session, over all attempts. */
     private int restoredClasses;
     private int keptClasses;
     private volatile boolean restoring;
-    /** Their count is in `keptClasses`, and a thread waits for them. */
+    /** Whether a thread waits for classes that are still to come. They are counted in `keptClasses`. */
     private boolean comersAwaited;
     private boolean removed;
-    /** The last class that the JVM has shown to the thread which redefines; only that thread's. */
+    /** Last class that the JVM has shown to the redefining thread. Used only by that thread. */
     private Class<?> shown;
-    /** The JVM has loaded classes on our own threads, to verify others. */
+    /** Whether the JVM has loaded classes on jfluid threads, for verification. */
     private final AtomicBoolean loadedMeanwhile = new AtomicBoolean();
     private final ClassFileTransformer transformer = new ClassFileTransformer() {
         @Override
@@ -245,7 +244,7 @@ final class HotSwap {
         reader = new ClassReader(instrumentation, runtime);
     }
 
-    /** From now on the JVM shows each class that it loads, until {@link #close}. */
+    /** Registers the transformer: the JVM shows it each loaded class until {@link #close}. */
     void open() {
         instrumentation.addTransformer(transformer, true);
     }
@@ -256,11 +255,11 @@ final class HotSwap {
         return (int) crc.getValue();
     }
 
-    /** Null means "unchanged"; an exception here would be swallowed by the JVM and hide a defect. */
+    /** Returns null for "unchanged". Catches exceptions, since the JVM would swallow them silently. */
     private byte[] transform(
             ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
         if (redefined == null && loader == HotSwap.class.getClassLoader()) {
-            return null; // classes of ours may be loaded whenever they are needed first, and nobody is asked for them
+            return null; // jfluid's own classes load at their first use, without a hook
         }
         boolean swaps = Thread.currentThread() == swapper;
         boolean ours = swaps || Thread.currentThread() == agent;
@@ -287,7 +286,7 @@ final class HotSwap {
         try {
             spliced = target == null ? null : target.apply(bytes, swaps);
         } catch (Throwable e) {
-            // The JVM would swallow it, and the class would count as rewritten. Without memory for words, either.
+            // Recorded here: the JVM would swallow the exception, and the class would count as rewritten. Must work without free memory.
             String why = e instanceof VirtualMachineError ? "no memory or stack for its bodies" : e.toString();
             target.problem = swaps ? why : target.problem;
         }
@@ -298,17 +297,17 @@ final class HotSwap {
         return spliced;
     }
 
-    /** Bytes of the given classes as a retransformation would see them; null where there are none. */
+    /** Returns the bytes of classes as a retransformation would see them; null for a class without bytes. */
     List<Object> read(int[] ids) {
         List<Class<?>> wanted = new ArrayList<>(ids.length);
         for (int id : ids) {
             wanted.add(classes.find(id));
         }
-        // What a transformer behind ours has made a class of has not our bodies in it.
+        // The result of a later transformer does not contain our bodies.
         return new ArrayList<>(reader.read(wanted, loadHook));
     }
 
-    /** ExtendConstantPool: has no effect until bodies that use the entries are installed. */
+    /** ExtendConstantPool: stores entries. They are installed together with bodies that use them. */
     void extendPool(int classId, int crc, int poolEntries, byte[] pool) {
         Class<?> c = classes.find(classId);
         if (c == null) {
@@ -316,7 +315,7 @@ final class HotSwap {
         }
         Target old = target(c);
         if (old == null || old.crc != crc || !old.hasPool(poolEntries, pool)) {
-            // Another base: bodies made for the old one no longer fit and are dropped.
+            // The base has changed: bodies for the old base no longer fit and are dropped.
             put(c.getClassLoader(), c.getName(), new Target(crc, poolEntries, pool));
         }
     }
@@ -334,8 +333,8 @@ final class HotSwap {
     }
 
     /**
-     * RedefineMethods: installs bodies in many classes at once. One class that the JVM rejects does not
-     * sink the others.
+     * RedefineMethods: prepares the installation of bodies in many classes at once. A class that the JVM rejects does not fail the other
+     * classes.
      *
      * @param bodies class id → method index → contents of the Code attribute
      */
@@ -357,7 +356,7 @@ final class HotSwap {
         return swap;
     }
 
-    /** The redefinition itself, on whatever thread; the agent's does not touch the swap meanwhile. */
+    /** Runs the redefinition on the calling thread. The agent's thread does not use the swap until it has ended. */
     void swap(Swap swap) {
         swapper = Thread.currentThread();
         try {
@@ -373,7 +372,8 @@ final class HotSwap {
             swap.calls = retransformLinked(ready, swap);
             swap.isOutOfMetaspace = swap.failed.containsValue(NO_METASPACE);
         } finally {
-            swap.loadedMeanwhile = loadedMeanwhile.getAndSet(false); // by this one, or to read classes for it
+            swap.loadedMeanwhile =
+                    loadedMeanwhile.getAndSet(false); // by this redefinition, or by reading classes for it
             swapper = null;
             Class<?>[] held = swap.end();
             if (held != null) {
@@ -382,7 +382,7 @@ final class HotSwap {
         }
     }
 
-    /** On the thread of a redefinition that came out of it when the session was over. */
+    /** Restores classes on the thread of a redefinition that ended after the session. */
     private void restoreAbandoned(List<Class<?>> batch) {
         Map<Class<?>, String> failed = null;
         for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, MAX_PAUSE_NANOS)) {
@@ -393,7 +393,7 @@ final class HotSwap {
         }
     }
 
-    /** @return what the JVM has refused, with the reason; null where there was no memory */
+    /** @return refused classes with reasons; null if memory was short */
     private Map<Class<?>, String> tryRestore(List<Class<?>> batch) {
         try {
             Map<Class<?>, String> failed = new IdentityHashMap<>();
@@ -406,11 +406,11 @@ final class HotSwap {
     }
 
     /**
-     * The session ends in the middle of this redefinition, which does not: it may wait for a class loader that is locked. What it
-     * comes to from now on gets no probes. The JVM lets nobody else redefine the classes that it has from it at the moment: once
-     * it gives them back, the redefinition's thread gives them their own code. Needs no memory.
+     * Ends the session during a redefinition that does not end, for example because it waits for a locked class loader. Classes that it reaches
+     * later get no probes. The JVM lets no other thread redefine the classes that it is redefining; the redefinition's thread restores
+     * them afterwards. Allocates nothing.
      *
-     * @return false if it has just ended
+     * @return false if the redefinition has just ended
      */
     boolean abandon(Swap swap) {
         restoring = true;
@@ -450,7 +450,7 @@ final class HotSwap {
         return known == null ? null : known.get(c.getName());
     }
 
-    /** Forgets what was installed in classes that have gone. */
+    /** Drops the targets of unloaded classes. */
     void dropGone() {
         for (Map<String, Target> gone : targets.takeGone()) {
             for (Target target : gone.values()) {
@@ -459,7 +459,7 @@ final class HotSwap {
         }
     }
 
-    /** {@code [in the heap, outside of it]}: bytes that are kept for the classes that have probes. */
+    /** Returns {@code [heap bytes, native bytes]} kept for classes with probes. */
     long[] bytes() {
         long inside = 0;
         long outside = 0;
@@ -472,7 +472,7 @@ final class HotSwap {
         return new long[] {inside, outside};
     }
 
-    /** No stream: where there is no metaspace, the JDK's classes of these would be lost to the program, if nobody has had one yet. */
+    /** Returns all targets. Uses no stream: without metaspace, first use would break the JDK's stream classes for the program. */
     private List<Target> allTargets() {
         dropGone();
         List<Target> all = new ArrayList<>();
@@ -483,9 +483,9 @@ final class HotSwap {
     }
 
     /**
-     * A redefinition links its classes, and ends at the first that cannot be linked because of a class that is
-     * missing: in a server there are always some. They are told apart before, or halving would find each of them by
-     * a dozen redefinitions of all the others.
+     * Retransforms the classes of a batch that can be linked. A redefinition links its classes and fails at the first class that cannot be linked
+     * because of a missing class; most servers have such classes. They are removed beforehand, because halving would need about ten
+     * redefinitions of all other classes to find each of them.
      */
     private int retransformLinked(List<Class<?>> batch, Swap swap) {
         List<Class<?>> sound = new ArrayList<>();
@@ -497,19 +497,19 @@ final class HotSwap {
         return retransform(sound, swap.failed, swap, SUSPECTS) + retransform(doubtful, swap.failed, swap, SUSPECTS);
     }
 
-    /** To give classes their own code. */
+    /** Retransforms classes to restore their own code. */
     private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed) {
         return retransform(batch, failed, null, SUSPECTS);
     }
 
     /**
-     * Retransforms all or, where the JVM objects, all that can be. It looks at one class after the other, and at none
-     * after one that it refuses, so the last that it has shown us is the first suspect. If that is innocent (JDK 25 may
-     * refuse a class before it shows it), or if there are many culprits: halves until they are alone.
+     * Retransforms all classes of a batch or, if the JVM refuses, all classes that it accepts. The JVM processes classes in order and stops at a
+     * refused class, so the last class that it has shown is tried first as the refused class. If that fails (JDK 25 may refuse a class
+     * before showing it), or if many classes are refused, the batch is halved until the refused classes are isolated.
      *
-     * @param swap     that is to know what the JVM has, and can be abandoned; or null
-     * @param suspects how many are tried
-     * @return how many calls of the JVM it took
+     * @param swap     updated with the batch that the JVM has, so that it can be abandoned; or null
+     * @param suspects maximum number of classes tried one by one
+     * @return number of calls of the JVM
      */
     private int retransform(List<Class<?>> batch, Map<Class<?>, String> failed, Swap swap, int suspects) {
         if (batch.isEmpty()) {
@@ -536,7 +536,7 @@ final class HotSwap {
                 throw (OutOfMemoryError) t;
             }
             if (restoring && t instanceof InternalError && t.getMessage() == null && !hasRoom()) {
-                throw new OutOfMemoryError(); // the JVM has had no memory to say so
+                throw new OutOfMemoryError(); // the JVM had no memory for its error
             }
             if (swap != null && t instanceof VirtualMachineError) {
                 swap.unsure.addAll(batch);
@@ -563,18 +563,18 @@ final class HotSwap {
             }
             return 1 + halves(batch, failed, swap);
         } finally {
-            shown = null; // or it could not be unloaded
+            shown = null; // otherwise the class could not be unloaded
         }
         return 1;
     }
 
-    /** Out of a redefinition it comes without a word (JPLISAgent, createThrowableFromJVMTIErrorCode): then it is what is not the heap. */
+    /** Returns whether an OutOfMemoryError of a redefinition is of the metaspace: such an error has no message (JPLISAgent, createThrowableFromJVMTIErrorCode). */
     static boolean isMetaspace(OutOfMemoryError full) {
         String which = full.getMessage();
         return which == null ? hasRoom() : which.equals("Metaspace") || which.equals("Compressed class space");
     }
 
-    /** Of the heap. */
+    /** Returns whether the heap has free space. */
     private static boolean hasRoom() {
         try {
             return new byte[SOME_BYTES].length > 0;
@@ -589,7 +589,7 @@ final class HotSwap {
                 + retransform(batch.subList(half, batch.size()), failed, swap, SUSPECTS);
     }
 
-    /** For the load hook: the bodies for a class that is about to be defined, as if redefined. */
+    /** Called in the load hook: returns the bytes of a class that is about to be defined, with its bodies. */
     byte[] defineWith(ClassLoader loader, String name, byte[] base, int poolEntries, byte[] pool,
             TreeMap<Integer, byte[]> bodies) {
         Target target = new Target(crc(base), poolEntries, pool);
@@ -609,9 +609,9 @@ final class HotSwap {
     }
 
     /**
-     * On the thread that loads a class with bodies, as it leaves the load hook.
+     * Called by the loading thread when it leaves the load hook with bodies for a class.
      *
-     * @return false if the session has ended meanwhile: then it is to be defined as it is
+     * @return false if the session has ended: the class must then be defined without bodies
      */
     boolean isComing(ClassLoader loader, String name) {
         Map<String, Target> known = targets.get(loader);
@@ -621,14 +621,14 @@ final class HotSwap {
         }
         target.hookedBy = new WeakReference<>(Thread.currentThread());
         target.hookedAt = System.nanoTime();
-        if (restoring) { // restore() says so first, and then looks who was here
+        if (restoring) { // restore() sets it first, and then reads hookedAt
             target.hookedBy = null;
             return false;
         }
         return true;
     }
 
-    /** A class that was to be defined with bodies is defined without. */
+    /** Called when a class is defined without its prepared bodies. */
     void dropLoading(ClassLoader loader, String name) {
         Map<String, Target> known = targets.get(loader);
         Target target = known == null ? null : known.remove(name.replace('/', '.'));
@@ -637,7 +637,7 @@ final class HotSwap {
         }
     }
 
-    /** The session ends in the middle of this redefinition, which is over. Needs no memory. */
+    /** Called when the session ends and this redefinition has ended. Allocates nothing. */
     void drop(Swap swap) {
         restoring = true;
         for (Class<?> c : swap.batch) {
@@ -649,10 +649,9 @@ final class HotSwap {
     }
 
     /**
-     * Gives every class its own code back, in one batch where the JVM lets us. To be called again when
-     * memory ran out.
+     * Restores the own code of every class, in one batch if possible. Must be called again after an OutOfMemoryError.
      *
-     * @return {classes restored, classes the JVM refused, lambda classes of both, which it never unloads from now on}
+     * @return {restored classes, refused classes, lambda classes of both, which the JVM can no longer unload}
      */
     int[] restore() {
         restoring = true;
@@ -661,7 +660,7 @@ final class HotSwap {
         for (Target target : allTargets()) {
             any |= target.isTouched();
         }
-        // A class whose hook has been answered may not be defined yet: it is waited for, shortly.
+        // A class may have left the load hook without being defined yet. Waits briefly for its definition.
         for (int tries = 0; any && tries < DEFINED_TRIES; tries++) {
             List<Class<?>> found = new ArrayList<>();
             List<Class<?>> unlinked = new ArrayList<>();
@@ -683,9 +682,9 @@ final class HotSwap {
                 List<Class<?>> linked = List.of();
                 try {
                     giveBack(found);
-                } finally { // where memory ran out we are called again, and must not have it linked twice
+                } finally { // called again after an OutOfMemoryError, and must not link twice
                     linked = linking.finish();
-                    unlinked.removeAll(linked); // these are left to threads that wait
+                    unlinked.removeAll(linked); // waiting threads restore these
                     for (Class<?> c : unlinked) {
                         target(c).forget();
                     }
@@ -702,7 +701,7 @@ final class HotSwap {
                 Pause.nanos(5_000_000L);
             }
         }
-        if (!comersAwaited) { // where memory runs out later we are called again
+        if (!comersAwaited) { // called again after an OutOfMemoryError
             keptClasses += awaitComers();
             comersAwaited = true;
         }
@@ -713,7 +712,7 @@ final class HotSwap {
         return new int[] {restoredClasses, keptClasses + (stuck == null ? 0 : stuck.heldCount()), lambdas};
     }
 
-    /** What has not come by now may come yet, with probes. @return how many, which are left to a thread that waits for them */
+    /** Starts a thread that waits for classes that may still be defined with probes. @return number of such classes */
     private int awaitComers() {
         Comers comers = new Comers(instrumentation, later);
         for (ClassLoader loader : targets.loaders()) {
@@ -729,25 +728,25 @@ final class HotSwap {
             try {
                 comers.start();
             } catch (OutOfMemoryError noThread) {
-                return coming; // they keep probes that do nothing, and the client is told
+                return coming; // these classes keep inactive probes, which the client reports
             }
         }
         return coming;
     }
 
-    /** Their own code, in one batch where the JVM lets us. */
+    /** Restores classes, in one batch if possible. */
     private void giveBack(List<Class<?>> classes) {
         Map<Class<?>, String> failed = new IdentityHashMap<>();
         retransform(classes, failed);
         retryRefused(failed);
         for (Class<?> c : classes) {
-            target(c).forget(); // not before: where memory ran out we are called again
+            target(c).forget(); // last, since an OutOfMemoryError causes another call
         }
         restoredClasses += classes.size() - failed.size();
         keptClasses += failed.size();
     }
 
-    /** Another agent may have made something of a class that the JVM does not take, and the next time it does not. */
+    /** Retries refused classes: another agent may produce invalid bytes for a class at one attempt and valid bytes at the next. */
     private void retryRefused(Map<Class<?>, String> failed) {
         for (int tries = 0; tries < REFUSED_TRIES && !failed.isEmpty(); tries++) {
             Pause.nanos(REFUSED_NANOS);
@@ -757,7 +756,7 @@ final class HotSwap {
         }
     }
 
-    /** Its call sites are linked anew, to other classes, once the host has its own code back. */
+    /** Returns whether a hidden class is a lambda of a target. The call sites of a restored host are linked again, to new lambda classes. */
     private boolean isLambdaOfTarget(Class<?> hidden) {
         if (!hidden.getName().contains("$$Lambda")) {
             return false;
@@ -767,7 +766,7 @@ final class HotSwap {
         return target != null && target.isTouched() && !isStuck(host);
     }
 
-    /** @return whether the JVM has let go of the transformer */
+    /** @return whether the JVM has removed the transformer */
     boolean close() {
         removed |= instrumentation.removeTransformer(transformer);
         return removed;

@@ -10,43 +10,43 @@ import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Takes stacks of threads that are inside a root, at random moments, and hands them to the client when it asks. No thread of the
- * program waits for that, but for the moment in which its stack is taken.
+ * Takes stacks of threads inside root calls at random times, and passes them to the client on request. An application thread is stopped only
+ * while its stack is taken.
  *
- * A tick comes by an exponential clock that does not depend on who is inside. Of N threads inside it takes m at random, if a throw of
- * the dice allows it, so that all stacks together cost no more than {@link #SHARE} of a processor. A sample then stands for the mean
- * interval, times N / m, divided by the probability. How late ticks come says how long the program's threads may have stood still.
- * At the start, when methods are chosen by what has been sampled, there are twice as many ticks, and stacks may cost twice as much.
+ * Ticks have exponentially distributed distances, independent of the threads inside. A tick takes stacks of m of the N threads inside, chosen
+ * at random, with a probability that keeps the cost of all stacks below {@link #SHARE} of a processor. The weight of a sample is the
+ * mean interval times N / m, divided by that probability. The delay of ticks is an estimate of how long application threads were stopped.
+ * At the start, when samples choose the methods to time, the tick rate and the cost limit are doubled.
  */
 final class InsideSampler extends GuestThread {
     private static final long TICK_NANOS = 5_000_000;
-    /** Where a stack stops all threads it costs them that, at least: so not more than ten a second are taken. */
+    /** Minimum cost of a stack that needs a safepoint, ns. It limits such stacks to ten a second. */
     private static final long SAFEPOINT_NANOS = 1_000_000;
-    /** Until so many samples have been taken, and for no longer than that. */
+    /** The rate is doubled until this number of samples, and no longer than this time. */
     private static final int EARLY_SAMPLES = 200;
     private static final long EARLY_NANOS = 15_000_000_000L;
     private static final int EARLY = 2;
     private static final int STACKS_A_TICK = 4;
     private static final int STACKS_A_SAFEPOINT = 8;
-    /** Of one processor, for stacks. */
+    /** Share of one processor that stacks may cost. */
     private static final double SHARE = 0.01;
-    /** A slow stack counts for no more than what a second may cost. */
+    /** Upper bound of the cost counted for a tick: the cost limit per second. */
     private static final double DEAREST_NANOS = SHARE * 1e9;
-    /** What a tick costs that takes stacks, until the first has. */
+    /** Assumed cost of a tick with stacks, before the first measurement. */
     private static final double FIRST_NANOS = 500_000;
     private static final double WEIGHT_OF_LAST = 0.05;
-    /** In place of the numbers of virtual threads, which share one tree. */
+    /** Thread number of all virtual threads, which share one tree. */
     private static final int VIRTUAL = 0;
     private static final int MOST_THREADS = 1 << 16;
     static final int MOST_FRAMES = 1 << 16;
     static final int MOST_STACKS = 1 << 18;
-    /** Samples that the client has not asked for. */
+    /** Maximum number of samples kept for the client. */
     static final int MOST_SAMPLES = 1 << 14;
-    /** Of a row in the maps: an entry, its key and its number. */
+    /** Heap bytes of a map row: entry, key and number. */
     private static final long FRAME_BYTES = 32 + 24 + 16 + 8;
     private static final long STACK_BYTES = 32 + 24 + 16 + 8;
     private static final int SAMPLE_BYTES = 4 + 4 + 4 + 4 + 8 + 8;
-    /** Less room than that in the heap: an allocation of ours could end a JVM with -XX:+ExitOnOutOfMemoryError. */
+    /** With less free heap than this no stacks are taken: an allocation could end a JVM with -XX:+ExitOnOutOfMemoryError. */
     private static final long LEAST_HEAP_BYTES = 2 << 20;
     private static final double LEAST_HEAP_SHARE = 0.02;
 
@@ -73,16 +73,16 @@ final class InsideSampler extends GuestThread {
 
     private final SplittableRandom random = new SplittableRandom();
     private final boolean stopsOnlyOne = JFluid1Inside.stopsOnlyOne();
-    /** By root, its class and its method. */
+    /** Class and method of each root, alternating. */
     private volatile String[] roots;
-    /** All that have been inside and live. */
+    /** Live threads that have been inside a root call. */
     final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
     private final List<JFluid1Threads.ThreadInfo> inside = new ArrayList<>();
-    /** What a tick would cost, on average, if each took stacks; those without a thread inside cost nothing. */
+    /** Average cost of a tick with stacks, ns. Ticks without a thread inside cost nothing. */
     private double tickNanos = FIRST_NANOS;
     private volatile boolean over;
 
-    // What the client has not been told. The agent's thread takes it, and neither holds the lock for longer than a copy.
+    // Data not yet sent to the client. The agent's thread takes it; both threads hold the lock only for a copy.
     private final Map<Frame, Integer> frames = new HashMap<>();
     private final Map<Long, Integer> stacks = new HashMap<>();
     private List<Object> newFrames = new ArrayList<>();
@@ -96,12 +96,12 @@ final class InsideSampler extends GuestThread {
     private long costNanos;
     private long longestLateNanos;
     private long longestLateAt;
-    /** Stacks were taken meanwhile; else it woke so late. */
+    /** Whether the longest delay was for taking stacks; otherwise the thread woke late. */
     private boolean longestTaking;
-    /** Why no more stacks are taken; null while they are. */
+    /** Why sampling has stopped; null while it runs. */
     private String failure;
 
-    /** @param roots by root, its class as {@code Class.getName()} gives it, and its method */
+    /** @param roots class, as returned by {@code Class.getName()}, and method of each root, alternating */
     InsideSampler(String[] roots) {
         super("jfluid-sampler");
         this.roots = roots;
@@ -113,7 +113,7 @@ final class InsideSampler extends GuestThread {
         while (!over) {
             int times = timesAt(taken, System.nanoTime() - begun);
             long mean = TICK_NANOS / times;
-            // At most ten means: the longest of millions would look like a thread that hangs.
+            // At most ten times the mean: a longer distance would look like a hanging thread.
             long nanos = (long) Math.min(-Math.log(1 - random.nextDouble()) * mean, 10.0 * mean);
             long due = System.nanoTime() + nanos;
             for (long now = System.nanoTime(); !over && due - now > 0; now = System.nanoTime()) {
@@ -123,7 +123,7 @@ final class InsideSampler extends GuestThread {
                 break;
             }
             try {
-                boolean room = hasRoom(); // it waits for the lock of the heap, which a collection holds
+                boolean room = hasRoom(); // waits for the heap lock, which a garbage collection holds
                 late(System.nanoTime() - due, false);
                 if (room) {
                     tick(mean, SHARE * times);
@@ -135,20 +135,20 @@ final class InsideSampler extends GuestThread {
                 break;
             }
         }
-        JFluid1Inside.end(); // threads are no longer taken over
+        JFluid1Inside.end(); // stops the list of new threads
     }
 
-    /** @return how many times as many ticks there are, and what stacks may cost */
+    /** @return factor of the tick rate and of the cost limit */
     static int timesAt(long taken, long nanos) {
         return taken < EARLY_SAMPLES && nanos < EARLY_NANOS ? EARLY : 1;
     }
 
-    /** What is kept may be in part by now: no more is. */
+    /** Stops sampling after a failure: the kept data may be inconsistent. */
     private synchronized void fail(Throwable failed) {
         failure = failed.getClass().getName();
     }
 
-    /** @param taking stacks */
+    /** @param taking whether stacks were being taken */
     private synchronized void late(long nanos, boolean taking) {
         if (!taking) {
             ticks++;
@@ -164,7 +164,7 @@ final class InsideSampler extends GuestThread {
         dropped++;
     }
 
-    /** Others that have been found since. */
+    /** Replaces the roots. */
     void roots(String[] wanted) {
         roots = wanted;
     }
@@ -202,9 +202,9 @@ final class InsideSampler extends GuestThread {
         costs(nanos, Math.min(charged, Math.max(1, most) * DEAREST_NANOS), probability);
     }
 
-    /** Brings so many at random to the front. */
+    /** Moves `most` randomly chosen threads to the front. */
     private void choose(int most) {
-        for (int i = 0; i < most; i++) { // the first of a shuffle
+        for (int i = 0; i < most; i++) { // first steps of a Fisher-Yates shuffle
             int other = i + random.nextInt(inside.size() - i);
             JFluid1Threads.ThreadInfo it = inside.get(other);
             inside.set(other, inside.get(i));
@@ -222,13 +222,13 @@ final class InsideSampler extends GuestThread {
         }
     }
 
-    /** A tick that was rare counts for those that took none. */
+    /** Adds the cost of a tick, weighted by the inverse of its probability. */
     private synchronized void costs(long nanos, double charged, double probability) {
         costNanos += nanos;
         tickNanos += Math.min(1, WEIGHT_OF_LAST / probability) * (charged - tickNanos);
     }
 
-    /** In one safepoint. */
+    /** Takes the stacks of several threads in one safepoint. */
     private void takeTogether(int most, double weight) {
         List<Thread> these = new ArrayList<>(most);
         List<JFluid1Threads.ThreadInfo> infos = new ArrayList<>(most);
@@ -248,7 +248,7 @@ final class InsideSampler extends GuestThread {
         }
     }
 
-    /** Which threads are inside now. */
+    /** Finds the threads that are inside root calls now. */
     void lookRound() {
         for (JFluid1Threads.ThreadInfo ti = JFluid1Inside.takeComers(); ti != null;) {
             JFluid1Threads.ThreadInfo next = JFluid1Inside.next(ti);
@@ -277,7 +277,7 @@ final class InsideSampler extends GuestThread {
     synchronized void take(JFluid1Threads.ThreadInfo ti, StackTraceElement[] trace, int state, double weight) {
         int root = trace == null ? -1 : outermostRoot(trace);
         if (root < 0) {
-            missed++; // it has left meanwhile, or cannot be looked at
+            missed++; // the thread has left the root call, or its stack is unavailable
             return;
         }
         int stack = 0;
@@ -312,7 +312,7 @@ final class InsideSampler extends GuestThread {
         return -1;
     }
 
-    /** @return -1 if there are too many */
+    /** @return number of the frame; -1 if there are too many frames */
     private int frameOf(StackTraceElement e) {
         Frame frame = new Frame(e.getClassName(), e.getMethodName());
         Integer known = frames.get(frame);
@@ -328,7 +328,7 @@ final class InsideSampler extends GuestThread {
         return id;
     }
 
-    /** A stack is the one above it, 0 for none, and a frame. @return -1 if there are too many */
+    /** A stack is its caller's stack (0 for none) and a frame. @return number of the stack; -1 if there are too many stacks */
     private int stackOf(int parent, int frame) {
         if (parent < 0 || frame < 0) {
             return -1;
@@ -370,16 +370,14 @@ final class InsideSampler extends GuestThread {
     }
 
     /**
-     * {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, nanoseconds that it took, longest
-     * delay of a tick or time for its stacks in nanoseconds, when that was in session ticks, time at safepoints, why no more are taken |
-     * null, calls of roots, session ticks now, whether the longest was for stacks]}, the first three
-     * and the delay since the last call. A stack is
-     * the number of the one above, 0 for none, and that of its frame, which count from 1 and 0. A sample is its thread (0: a virtual one),
-     * its stack, its state as Thread.State has it, the number of the thread's call of a root (four bytes each), session ticks and its
-     * weight in nanoseconds (eight bytes each).
+     * Returns {@code [new frames as [class, method], new stacks, samples, ticks, taken, missed, dropped, cost in ns, longest delay of a tick or
+     * time for its stacks in ns, session ticks of that delay, safepoint time, reason for the end of sampling | null, root calls, session
+     * ticks now, whether the longest delay was for stacks]}. The first three and the longest delay are since the last call. A stack is the number of
+     * its caller's stack (from 1; 0 for none) and the number of its frame (from 0). A sample is its thread (0 for a virtual thread), its stack, its
+     * Thread.State ordinal, the number of the thread's root call (four bytes each), session ticks and weight in ns (eight bytes each).
      *
-     * @param safepointNanos time at safepoints so far; -1 if unknown
-     * @param rootCalls calls of roots so far
+     * @param safepointNanos safepoint time so far; -1 if unknown
+     * @param rootCalls number of root calls so far
      */
     synchronized Object takeAll(long safepointNanos, long rootCalls) {
         Object[] all = {newFrames, contentOf(newStacks), contentOf(samples), ticks, taken, missed, dropped, costNanos,
@@ -391,19 +389,19 @@ final class InsideSampler extends GuestThread {
         return all;
     }
 
-    /** Bytes of the heap that frames and stacks take, about. */
+    /** Returns the approximate heap bytes of frames and stacks. */
     synchronized long heapBytes() {
         return frames.size() * FRAME_BYTES + stacks.size() * STACK_BYTES + newStacks.capacity() + samples.capacity();
     }
 
-    /** Returns once it has ended, if it had begun. */
+    /** Ends sampling and waits for the end of the thread if it has begun. */
     void end() {
         over = true;
         LockSupport.unpark(this);
         try {
             join();
         } catch (InterruptedException never) {
-            // A guest thread is not interrupted.
+            // Nothing interrupts a guest thread.
         }
         JFluid1Inside.end();
     }

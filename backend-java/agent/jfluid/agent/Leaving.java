@@ -2,9 +2,9 @@ package jfluid.agent;
 
 import java.io.IOException;
 
-/** The end of a session: nothing is recorded any more, and the application has its own code. */
+/** The end of a session: stops recording and restores the application's code. */
 final class Leaving extends Topic {
-    /** Where the heap is full: 2 s of tries, then one now and then. */
+    /** Attempts to restore while the heap is full, and delay between attempts: 2 s, then at longer intervals. */
     private static final int RESTORE_TRIES = 20;
     private static final long RESTORE_NANOS = 100_000_000L;
     private static final long MAX_PAUSE_NANOS = 60_000_000_000L;
@@ -15,13 +15,13 @@ final class Leaving extends Topic {
     private final Redefinition redefinition;
     private final Recording recording;
     private final Calibration calibration;
-    /** The client has said "detach". */
+    /** Whether the client has sent "detach". */
     private boolean detached;
-    /** {@link #leave} has begun: nothing is recorded any more. */
+    /** Whether {@link #leave} has begun. */
     private volatile boolean left;
-    /** What {@link #leave} has answered. */
+    /** Result of {@link #leave}. */
     private volatile Object[] answer;
-    /** Each try to restore costs the application a collection of all its heap. */
+    /** Whether metaspace is full: each attempt to restore then costs the application a full garbage collection. */
     private boolean noMetaspace;
 
     Leaving(HotSwap hotSwap, ClassLoading loading, Sampling sampling, Redefinition redefinition, Recording recording,
@@ -43,28 +43,28 @@ final class Leaving extends Topic {
         }
     }
 
-    /** Whether the client is done: the session ends as soon as it has its answer. */
+    /** Returns whether the client has detached. The session then ends after the answer. */
     boolean isDetached() {
         return detached;
     }
 
-    /** On any thread. */
+    /** Returns whether leave() has begun. Thread-safe. */
     boolean hasBegun() {
         return left;
     }
 
-    /** On any thread: what {@link #leave} has said; null until it has. */
+    /** Returns the result of {@link #leave}, or null before. Thread-safe. */
     Object[] answer() {
         return answer;
     }
 
     /**
-     * Detach: stop recording, give every method its code back, wait until no thread is in a probe, and
-     * only then let go of the mapping. Does not end before the application has its code: where the heap is
-     * full, it tries again until there is room. A second call does nothing, and returns the same.
+     * Detaches: stops recording, restores every method, waits until no thread is in a probe, and then unmaps the buffer. Does not return before
+     * the application has its own code: while the heap is full it retries. A second call has no effect and returns the
+     * same result.
      *
-     * @return {classes restored, classes refused, milliseconds it took, whether the mapping could be released, what a
-     *     profiler has thrown, lambda classes that stay, whether the transformer has gone}
+     * @return {restored classes, refused classes, duration in ms, whether the mapping was released, exception of a profiler, remaining lambda
+     *     classes, whether the transformer was removed}
      */
     Object[] leave() {
         if (left) {
@@ -73,7 +73,7 @@ final class Leaving extends Topic {
         left = true;
         long begun = System.nanoTime();
         loading.end();
-        JFluid1Session.disable(); // a thread that waits for an answer goes on, and lets a redefinition end
+        JFluid1Session.disable(); // ends waits for answers, so that a redefinition can end
         sampling.end();
         redefinition.leave();
         int[] restored = null;
@@ -100,7 +100,7 @@ final class Leaving extends Topic {
         return answer;
     }
 
-    /** @return as {@link HotSwap#restore}, or null if there was no memory for it */
+    /** @return result of {@link HotSwap#restore}, or null if memory was short */
     private int[] restore() {
         try {
             redefinition.drop();

@@ -15,20 +15,20 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 
 /**
- * The connection to the client: a UNIX socket in the client's 0700 directory, to which the agent
- * connects, so nothing in the target listens; a TCP connection where the two share nothing. Frames are a 32-bit little-endian length and one
- * MessagePack array. Used by the agent's thread only; other threads may call {@link #wakeup}.
+ * The connection to the client: a UNIX socket in the client's 0700 directory, or a TCP connection to a client on another machine. The agent
+ * connects, so nothing in the target listens. A frame is a 32-bit little-endian length and one MessagePack array. Used only by the agent's
+ * thread; other threads may call {@link #wakeup}.
  *
- * Writes never block: a client that has stopped reading must not hold up the agent.
+ * Writes never block: a client that stops reading must not block the agent.
  */
 final class Link implements AutoCloseable {
-    /** Larger than any batch of class bytes that the client asks for. */
+    /** Maximum frame length: more than any batch of class bytes that the client requests. */
     private static final int MAX_FRAME = 256 << 20;
-    /** What may wait for a client that does not read before it counts as gone. */
+    /** Maximum of unsent bytes. A client that lets more accumulate counts as gone. */
     private static final long MAX_UNSENT = 64L << 20;
 
     private static final int NO_MEMORY_TRIES = 50;
-    /** What is kept for the next message; a larger one has its buffer for itself. */
+    /** Size of the reused buffer. A larger message gets a buffer of its own. */
     private static final int USUAL = 64 << 10;
 
     private final SocketChannel channel;
@@ -37,15 +37,15 @@ final class Link implements AutoCloseable {
     private final ArrayDeque<ByteBuffer> unsent = new ArrayDeque<>();
     private long unsentBytes;
     private ByteBuffer in = ByteBuffer.allocate(USUAL).order(ByteOrder.LITTLE_ENDIAN);
-    /** Made beforehand: when it is needed, nothing can be made any more. */
+    /** Allocated beforehand, since it is sent when the heap is full. */
     private final ByteBuffer noMemory = frame(new Object[] {0, "ended", "no memory was left in the target"});
 
-    /** @param token shown to the client before anything is said, so that it knows whom it has called */
+    /** @param token sent to the client before any message; it authenticates the agent */
     Link(Path socket, String token) throws IOException {
         this(toSocket(socket, token));
     }
 
-    /** To a client that shares no directory with us. */
+    /** Connects to a client on another machine. */
     Link(InetSocketAddress client, String token) throws IOException {
         this(Feeder.open(client, token));
     }
@@ -62,7 +62,7 @@ final class Link implements AutoCloseable {
             isShown = true;
             return opened;
         } finally {
-            if (!isShown) { // nobody listens
+            if (!isShown) { // the client does not listen
                 opened.close();
             }
         }
@@ -76,7 +76,7 @@ final class Link implements AutoCloseable {
             waiting = Selector.open();
             registered = opened.register(waiting, SelectionKey.OP_READ);
         } finally {
-            if (registered == null) { // there was no descriptor or memory to be had
+            if (registered == null) { // no file descriptor or memory was available
                 try (opened) {
                     if (waiting != null) {
                         waiting.close();
@@ -93,7 +93,7 @@ final class Link implements AutoCloseable {
         selector.wakeup();
     }
 
-    /** Calls {@link #wakeup}: for the ring, which has no link. */
+    /** Calls {@link #wakeup}; for the ring, which has no reference to this link. */
     final Runnable waker = new Runnable() {
         @Override
         public void run() {
@@ -101,7 +101,7 @@ final class Link implements AutoCloseable {
         }
     };
 
-    /** Waits for something to read, for room to write, for wakeup(), or until the time is over. */
+    /** Waits until the socket is readable or writable, for wakeup(), or for the timeout. */
     void await(long millis) throws IOException {
         selector.select(millis);
         selector.selectedKeys().clear();
@@ -126,7 +126,7 @@ final class Link implements AutoCloseable {
         return frame.putInt(body.length).put(body).flip();
     }
 
-    /** Tells the client, if there is a way, that the session ends because the heap is full. */
+    /** Notifies the client, best effort, that the session ends because the heap is full. */
     void sayNoMemory() {
         for (int tries = 0; tries < NO_MEMORY_TRIES && noMemory.hasRemaining(); tries++) {
             try {
@@ -137,7 +137,7 @@ final class Link implements AutoCloseable {
             } catch (IOException nobodyListens) {
                 return;
             } catch (OutOfMemoryError full) {
-                // Writing may want a buffer for a moment.
+                // A write may need a temporary buffer. Retried.
             }
             Pause.nanos(10_000_000L);
         }
@@ -165,7 +165,7 @@ final class Link implements AutoCloseable {
     }
 
     /**
-     * The next message, or null if none is complete yet.
+     * Returns the next message, or null if none is complete yet.
      *
      * @throws EOFException when the client has closed its end
      */
@@ -190,7 +190,7 @@ final class Link implements AutoCloseable {
                     throw new MessagePack.Malformed("array expected");
                 }
                 if (!in.hasRemaining()) {
-                    // As it comes: a length that is only claimed takes nothing of the application's heap.
+                    // Grows with the received bytes: a false length does not allocate the application's heap.
                     int room = (int) Math.min(4L + length, 2L * in.capacity());
                     ByteBuffer larger = ByteBuffer.allocate(room).order(ByteOrder.LITTLE_ENDIAN);
                     in = larger.put(in.flip());

@@ -8,21 +8,21 @@ import java.util.function.Consumer;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Links classes, since a redefinition does, and would meanwhile keep everybody from redefining any class of its batch. To
- * link a class may take its loader, which a thread of the application may hold for ever: so a thread of our own links, and
- * is left to it where it does not get on.
+ * Links classes before a redefinition. A redefinition links its classes and keeps all other threads from redefining them until it ends. Linking
+ * may need the lock of a class loader, which an application thread may hold forever. So separate threads link the classes,
+ * and are abandoned if they make no progress.
  */
 final class Linking {
-    /** Mostly it is over by then. */
+    /** Time within which linking usually ends. */
     private static final long SOON_NANOS = 100_000_000L;
-    private static final long MAX_CHECK_GAP_NANOS = 200_000L;
+    private static final long CHECK_INTERVAL_NANOS = 200_000L;
 
     private final Consumer<List<Class<?>>> later;
     private final List<Class<?>> linked = new ArrayList<>();
     private Linker linker;
 
     private static final class Linker extends GuestThread {
-        /** Those of a loader behind one another. */
+        /** The classes, grouped by loader. */
         private final List<Class<?>> classes;
         private final Consumer<List<Class<?>>> later;
         private int done;
@@ -57,7 +57,7 @@ final class Linking {
             return done;
         }
 
-        /** @return the classes that it does not get on with, which are its own from now on: of one loader */
+        /** Abandons this thread. @return the unlinked classes of the current loader, which this thread keeps */
         synchronized List<Class<?>> abandon() {
             int end = done;
             while (end < classes.size() && classes.get(end).getClassLoader() == classes.get(done).getClassLoader()) {
@@ -69,7 +69,7 @@ final class Linking {
         }
     }
 
-    /** @param later on the thread that has linked classes when nobody waited any more: what is to be done with them */
+    /** @param later called by an abandoned thread with the classes that it has linked */
     Linking(List<Class<?>> classes, Consumer<List<Class<?>>> later) {
         this.later = later;
         Map<ClassLoader, List<Class<?>>> byLoader = new IdentityHashMap<>();
@@ -98,31 +98,31 @@ final class Linking {
             next.start();
             linker = next;
         } catch (OutOfMemoryError noThread) {
-            linked.addAll(classes); // whoever redefines them links them
+            linked.addAll(classes); // the redefinition links them
         }
     }
 
-    /** Where it is needed there may be no memory to load it. */
+    /** Loads the classes now: memory may be short when they are needed. */
     static void prepare() {
         new Linker(List.of(), null);
     }
 
-    /** @return whether it is over, after a moment: {@link #finish} does not wait then */
+    /** Waits briefly. @return whether linking has ended, so that {@link #finish} does not wait */
     boolean isSoonOver() {
         long until = System.nanoTime() + SOON_NANOS;
         while (linker != null && linker.isAlive() && System.nanoTime() - until < 0) {
-            Pause.nanos(MAX_CHECK_GAP_NANOS);
+            Pause.nanos(CHECK_INTERVAL_NANOS);
         }
         return linker == null || !linker.isAlive();
     }
 
-    /** @return those that are linked, or cannot be; the others are left to threads of their own */
+    /** @return classes that are linked or cannot be linked; the others are left to abandoned threads */
     List<Class<?>> finish() {
         boolean isLate = false;
         while (linker != null) {
             Linker it = linker;
             int before = it.done();
-            // Whoever holds one loader for ever may hold others: all of them together are not to take long.
+            // A thread that holds one loader forever may hold others, too: the total wait is bounded.
             boolean hasEnded = isLate ? Patient.awaitShortly(it) : Patient.await(it);
             if (!hasEnded && it.done() > before) {
                 continue;
@@ -132,7 +132,7 @@ final class Linking {
             linked.addAll(it.classes.subList(0, done));
             List<Class<?>> rest = it.classes.subList(done + own, it.classes.size());
             if (hasEnded) {
-                linked.addAll(rest); // there was no memory for it: whoever redefines them links them
+                linked.addAll(rest); // memory was short: the redefinition links them
                 linker = null;
             } else {
                 isLate = true;
@@ -142,7 +142,7 @@ final class Linking {
         return linked;
     }
 
-    /** Whether to link it may ask a loader for other classes, and so wait for the application: not those that the JDK starts programs with. */
+    /** Returns whether linking a class may call a class loader of the application and wait for it. */
     static boolean mayWait(Class<?> c) {
         ClassLoader loader = c.getClassLoader();
         return loader != null && !loader.getClass().getName().startsWith("jdk.internal.loader.ClassLoaders$")
@@ -150,10 +150,10 @@ final class Linking {
     }
 
     /**
-     * Who links a class has its initialisation lock, and waits for its loader: a thread that holds the loader and uses the class then would
-     * wait for us in turn, and nobody goes on. So the loader is waited for before, while nothing is held. It is not held while
-     * the class is linked: threads of the application take the two the other way round. The JVM takes only loaders that do not
-     * load in parallel (is_parallelCapable in systemDictionary.cpp); others are not waited for.
+     * Waits until the loader of a class is unlocked. A linking thread holds the class's initialisation lock and waits for the loader; an
+     * application thread that holds the loader and uses the class would wait for the linking thread: a deadlock. So this thread waits for the
+     * loader first, while it holds no lock. It does not hold the loader while it links: application threads take these locks in the
+     * opposite order. The JVM locks only loaders that are not parallel capable (is_parallelCapable in systemDictionary.cpp).
      */
     static void awaitLoader(Class<?> c) {
         ClassLoader loader = c.getClassLoader();
@@ -165,10 +165,10 @@ final class Linking {
     }
 
     /**
-     * To list constructors links the class, or methods for an interface, which has no constructors (jvm.cpp,
-     * get_class_declared_methods_helper). It also looks up the classes that those name, so a failure may mean them.
+     * Links a class by listing its constructors, or the methods of an interface (jvm.cpp, get_class_declared_methods_helper). This also resolves
+     * the parameter classes, so a failure may be theirs.
      *
-     * @return whether it can be linked
+     * @return whether the class can be linked
      */
     static boolean link(Class<?> c) {
         if (!Unsafe.getUnsafe().shouldBeInitialized(c)) {
@@ -184,7 +184,7 @@ final class Linking {
                 c.getDeclaredConstructors();
             }
             return true;
-        } catch (Throwable e) { // whatever a class loader of the application throws; of ours is nothing there
+        } catch (Throwable e) { // a class loader of the application may throw anything
             return false;
         }
     }

@@ -14,20 +14,19 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /**
- * The agent's start: defines the runtime in the bootstrap loader, once per JVM, and runs one session at
- * a time. Between sessions there is no thread of ours, only this class, asleep behind
- * {@code JFluid1.Wake}.
+ * Entry point of the agent: defines the runtime in the bootstrap loader, once per JVM, and runs one session at a time. Between sessions jfluid
+ * has no thread in the target; {@code JFluid1.Wake} calls this class at the next attach.
  */
 public final class Main {
-    /** Whether this agent was there before main(): then the compilers have noted down from the start what depends on what. */
+    /** Whether this agent was loaded before main(). The JIT compilers then record dependencies for redefinition from the start. */
     static volatile boolean atStart;
 
     private Main() {}
 
-    /** Longer than a detach takes that waits for threads inside probes. */
+    /** Maximum duration of a detach that waits for threads inside probes. */
     private static final long LEAVING_MILLIS = 5000;
 
-    /** The same with a look at the client before; whoever asked waits for 10 s. */
+    /** Like LEAVING_MILLIS, with a check of the client before. The requesting client waits for 10 s. */
     private static final long DISMISSAL_MILLIS = 8000;
 
     private static final AtomicReference<Session> running = new AtomicReference<>();
@@ -38,7 +37,7 @@ public final class Main {
         java.util.function.Function<String, String> before =
                 runtimeInThisJvm() == null ? null : Installer.agentOf(option(options, "build"));
         if (before != null) {
-            // Another client was faster, or this one could not write what wakes: one agent in a JVM is enough.
+            // Another client has loaded the agent, or this client could not write the launch file. A JVM needs one agent only.
             String error = before.apply(options);
             if (error != null) {
                 throw new IOException(error);
@@ -49,21 +48,21 @@ public final class Main {
         begin(options);
     }
 
-    /** Called by {@code jfluid.Boot} before main(): waits until the client has given the word. */
+    /** Called by {@code jfluid.Boot} before main(). Waits until the client allows main() to start. */
     public static void launchAtStart(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
         atStart = true;
         prepare(options, instrumentation, runtime);
         Session session = begin(options);
         if (!session.awaitGo(10, TimeUnit.SECONDS)) {
-            // Roots are recorded from now on. What is not in yet is waited for at its first call, or a gap.
+            // Starts recording. The first call of a method that is not instrumented yet waits for the client, or is a gap.
             JFluid1Session.open();
         }
     }
 
     /**
-     * Called by {@code jfluid.Boot} before main() of a JVM that is started with our option and no client ({@code jfluid
-     * agent-path}): as if a session had been there. One that the command line names before this one stays, of whichever build: its session may have begun.
+     * Called by {@code jfluid.Boot} before main() of a JVM that is started with the agent option and without a client ({@code jfluid
+     * agent-path}). The agent sleeps, as after a session. An earlier agent on the command line stays in place, of any build: its session may have begun.
      */
     public static void sleep(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
@@ -75,7 +74,7 @@ public final class Main {
 
     private static void prepare(String options, Instrumentation instrumentation, Map<String, byte[]> runtime)
             throws Exception {
-        refuseSecurityManager(); // before anything is changed
+        refuseSecurityManager(); // before any change
         String id = text(runtime, "id");
         String known = runtimeInThisJvm();
         if (known != null && !known.equals(id)) {
@@ -91,7 +90,7 @@ public final class Main {
         Installer.sleepAs(build, instrumentation, new Sleeper(build));
     }
 
-    /** Reads what a launch line says; tells null, or what went wrong. */
+    /** Executes a launch line; returns null or an error. */
     private static final class Sleeper implements Function<String, String> {
         private final String build;
 
@@ -120,7 +119,7 @@ public final class Main {
         return new String(runtime.get(name), java.nio.charset.StandardCharsets.US_ASCII).strip();
     }
 
-    /** Identity of the runtime that an earlier attach left in this JVM, or null. */
+    /** Returns the identity of the runtime that an earlier attach left in this JVM, or null. */
     private static String runtimeInThisJvm() {
         try {
             Class.forName("java.lang.JFluid1$Setup", false, null);
@@ -130,7 +129,7 @@ public final class Main {
         return Installer.runtimeId();
     }
 
-    /** Lets java.base read jdk.jfr's clock, an intrinsic. False if the runtime image has no jdk.jfr. */
+    /** Lets java.base read jdk.jfr's clock, an intrinsic. Returns false if the runtime image has no jdk.jfr. */
     private static boolean openFastClock(Instrumentation instrumentation) {
         Module base = Object.class.getModule();
         Module jfr = ModuleLayer.boot().findModule("jdk.jfr").orElse(null);
@@ -151,7 +150,7 @@ public final class Main {
     private static synchronized Session begin(String options) throws IOException {
         Session before = running.get();
         if (before != null && before.isLeaving()) {
-            awaitEnd(before); // its client has the answer to detach, and the thread a few steps to go
+            awaitEnd(before); // its client has the answer to detach, and its thread is about to end
         }
         if (before != null && !before.isOver()) {
             throw new IOException("another jfluid is attached to this JVM");
@@ -169,7 +168,7 @@ public final class Main {
         Installer.begun(session);
         boolean started = false;
         try {
-            session.start(); // there may be no thread to be had
+            session.start(); // fails if no thread can be created
             started = true;
         } finally {
             if (!started) {
@@ -183,11 +182,11 @@ public final class Main {
     }
 
     /**
-     * Ends the session that runs, for somebody else than its client: that hangs, say.
+     * Ends the running session on request of another client, for example because its own client hangs.
      *
-     * @param force also if the client lives
-     * @param meant names of the directories of sessions, between commas; empty: whichever runs
-     * @return none, leaving, {@code alive <process of the client>}, or {@code ended} and what {@link Leaving#leave} has said
+     * @param force whether to end it also if its client is alive
+     * @param meant comma-separated names of session directories; empty for any
+     * @return none, leaving, {@code alive <process of the client>}, or {@code ended} and the result of {@link Leaving#leave}
      */
     private static String dismiss(boolean force, String meant) {
         Session session = running.get();
@@ -204,8 +203,8 @@ public final class Main {
     }
 
     /**
-     * The JVM asks a security manager before it links a probe. One of the application's may have probes itself, or
-     * call what has, and would be asked again, for ever.
+     * Throws if the application has a security manager. The JVM calls it before it links a probe; if the security manager or a callee of it has
+     * probes, that recursion is infinite.
      */
     @SuppressWarnings("removal")
     private static void refuseSecurityManager() throws IOException {
@@ -215,13 +214,13 @@ public final class Main {
         }
     }
 
-    /** What comes over the attach socket has it. A command line is for all to read: then it lies where only we may look. */
+    /** Returns the session's token: from the options of an attach, or from a file of the owner, since every user can read a command line. */
     private static String token(String options, Path dir) throws IOException {
         String told = option(options, "token");
         return told.isEmpty() ? Files.readString(dir.resolve("token")) : told;
     }
 
-    /** Where a client listens that shares no directory with us: {@code peer=<numeric address>:<port>}. */
+    /** Returns the address of a client on another machine: {@code peer=<numeric address>:<port>}. */
     static InetSocketAddress peer(String options) throws IOException {
         String told = option(options, "peer");
         int colon = told.lastIndexOf(':');
@@ -237,7 +236,7 @@ public final class Main {
         }
     }
 
-    /** Nothing of a session outlives it: its tables know the application's classes. */
+    /** Drops an ended session: its tables refer to classes of the application. */
     static void forget(Session over) {
         running.compareAndSet(over, null);
         Installer.forget(over);
@@ -252,9 +251,9 @@ public final class Main {
         return "";
     }
 
-    /** Everything that links against the runtime, kept apart so that it links after its definition. */
+    /** Code that links against the runtime, in a class of its own so that it links after the runtime has been defined. */
     private static final class Installer {
-        /** Where this agent could not be woken it was loaded once more: the other one's classes are not these. */
+        /** Returns whether an agent loaded earlier, with classes of its own, runs a session: an agent that could not be woken is loaded again. */
         static boolean sessionOfAnother() {
             Thread other = JFluid1.Setup.session;
             return other != null && !(other instanceof Session) && other.isAlive();
@@ -270,7 +269,7 @@ public final class Main {
             }
         }
 
-        /** The one that was loaded before; null if there is none of this build. */
+        /** Returns the sleeping agent that was loaded earlier; null if there is none of this build. */
         static java.util.function.Function<String, String> agentOf(String build) {
             return build.equals(JFluid1.Setup.agentBuild) ? JFluid1.Setup.agent : null;
         }
@@ -294,11 +293,11 @@ public final class Main {
         }
     }
 
-    /** Needs the export of jdk.internal.misc that Boot has made. */
+    /** Defines the runtime classes. Needs the export of jdk.internal.misc by Boot. */
     private static final class Definer {
         static void defineAll(Map<String, byte[]> runtime) {
             jdk.internal.misc.Unsafe unsafe = jdk.internal.misc.Unsafe.getUnsafe();
-            // In any order: nothing is initialised yet, and none of them is the superclass of another.
+            // Any order is possible: no class is initialised yet, and none is the superclass of another.
             for (var entry : new TreeMap<>(runtime).descendingMap().entrySet()) {
                 String name = entry.getKey();
                 if (name.endsWith(".class")) {
@@ -313,7 +312,7 @@ public final class Main {
         try {
             Files.deleteIfExists(path);
         } catch (IOException gone) {
-            // The client's own clean-up got there first, or the file system went away with it.
+            // The client has removed the file, or the file system is gone.
         }
     }
 }

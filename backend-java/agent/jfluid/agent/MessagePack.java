@@ -30,8 +30,8 @@ final class MessagePack {
     }
 
     /**
-     * A lone surrogate, which a name in a class file may have, takes three bytes as other characters of its size do: {@code getBytes}
-     * makes a question mark of it, and two names could become one.
+     * Encodes a string. A lone surrogate, which a name in a class file may contain, becomes three bytes: {@code getBytes} would replace it by a
+     * question mark, which could make two names equal.
      */
     private static byte[] utf8(String s) {
         byte[] utf8 = s.getBytes(StandardCharsets.UTF_8);
@@ -125,7 +125,7 @@ final class MessagePack {
         }
     }
 
-    /** The 8-bit form is left out where there is none (code 0). */
+    /** Writes a header. Code 0 means that the type has no 8-bit form. */
     private static void header(ByteArrayOutputStream out, int length, int code8, int code16, int code32) {
         if (length < 256 && code8 != 0) {
             out.write(code8);
@@ -174,7 +174,7 @@ final class MessagePack {
         return result;
     }
 
-    /** Eight bytes for each, the lowest first. */
+    /** Returns eight little-endian bytes per number. */
     static byte[] packed(long[] numbers) {
         ByteBuffer out = ByteBuffer.allocate(numbers.length * 8).order(ByteOrder.LITTLE_ENDIAN);
         for (long number : numbers) {

@@ -1,28 +1,28 @@
 package jfluid.agent;
 
-/** Waits for a thread of ours that may itself have to wait for the application, without end. */
+/** Waits for an agent thread that may itself be blocked by the application forever. */
 final class Patient {
     private Patient() {}
 
-    /** One that waits for so long in all may do so for ever. */
+    /** Timeout for a blocked thread: total time in which the thread was not runnable. */
     private static final long WAITING_NANOS = 1_000_000_000L;
-    /** One that works, or wants a processor, may take so long. */
+    /** Timeout for a runnable thread. */
     private static final long ANSWER_TIMEOUT_NANOS = 5_000_000_000L;
-    private static final long MAX_CHECK_GAP_NANOS = 200_000L;
-    /** Of what lies between two looks: the process may have been stopped. */
+    private static final long CHECK_INTERVAL_NANOS = 200_000L;
+    /** Maximum time counted between two checks: the process may have been stopped. */
     private static final long MOST_NANOS = 50_000_000L;
 
-    /** Where it is needed there may be no memory to load it. */
+    /** Loads this class now: memory may be short when it is needed. */
     static void prepare() {
         await(Thread.currentThread(), 0, 0);
     }
 
-    /** @return whether it has ended */
+    /** @return whether the thread has ended */
     static boolean await(Thread thread) {
         return await(thread, WAITING_NANOS, ANSWER_TIMEOUT_NANOS);
     }
 
-    /** The same, a tenth as patient. */
+    /** Like {@link #await}, with a tenth of the timeouts. */
     static boolean awaitShortly(Thread thread) {
         return await(thread, WAITING_NANOS / 10, ANSWER_TIMEOUT_NANOS / 10);
     }
@@ -31,7 +31,7 @@ final class Patient {
         long begun = System.nanoTime();
         long before = begun;
         for (long waited = 0; thread.isAlive();) {
-            Pause.nanos(MAX_CHECK_GAP_NANOS);
+            Pause.nanos(CHECK_INTERVAL_NANOS);
             long now = System.nanoTime();
             if (thread.getState() != Thread.State.RUNNABLE) {
                 waited += Math.min(now - before, MOST_NANOS);

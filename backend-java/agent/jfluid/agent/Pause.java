@@ -1,6 +1,6 @@
 package jfluid.agent;
 
-/** Waits a little, also where there is no memory: nothing is loaded or linked for it after {@link #prepare}. */
+/** Sleeps briefly, also while memory is short: after {@link #prepare} it loads and links no class. */
 final class Pause {
     private Pause() {}
 

@@ -8,9 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One value for each class loader, for as long as the loader lives. Loaders are compared by identity:
- * equals() and hashCode() of a loader are the application's code and not called. A value must not lead
- * to its loader.
+ * One value per class loader, until the loader is collected. Loaders are compared by identity, since equals() and hashCode() of a loader may
+ * be application code. A value must not refer to its loader.
  */
 final class PerLoader<V> {
     private static final class Key extends WeakReference<ClassLoader> {
@@ -24,7 +23,7 @@ final class PerLoader<V> {
         @Override
         public boolean equals(Object o) {
             if (this == o) {
-                return true; // all that is left of a loader that has gone
+                return true; // the key of a collected loader
             }
             ClassLoader loader = get();
             return loader != null && o instanceof Key && ((Key) o).refersTo(loader);
@@ -40,12 +39,12 @@ final class PerLoader<V> {
     private final ReferenceQueue<ClassLoader> gone = new ReferenceQueue<>();
     private V ofBootstrap;
 
-    /** The loader's value, or null. */
+    /** Returns the loader's value, or null. */
     synchronized V get(ClassLoader loader) {
         return loader == null ? ofBootstrap : values.get(new Key(loader, null));
     }
 
-    /** The loader's value, which is this one unless it has one. */
+    /** Returns the loader's value, which becomes `value` if it has none. */
     synchronized V putIfAbsent(ClassLoader loader, V value) {
         V known = get(loader);
         if (known != null) {
@@ -63,7 +62,7 @@ final class PerLoader<V> {
         }
     }
 
-    /** Of the loaders that live, but for the bootstrap loader. A copy. */
+    /** Returns a copy of the list of live loaders, without the bootstrap loader. */
     synchronized List<ClassLoader> loaders() {
         List<ClassLoader> all = new ArrayList<>(values.size());
         for (Key key : values.keySet()) {
@@ -75,7 +74,7 @@ final class PerLoader<V> {
         return all;
     }
 
-    /** A copy. */
+    /** Returns a copy of the list of values. */
     synchronized List<V> values() {
         List<V> all = new ArrayList<>(values.values());
         if (ofBootstrap != null) {
@@ -84,7 +83,7 @@ final class PerLoader<V> {
         return all;
     }
 
-    /** Forgets the loaders that have gone since the last call. */
+    /** Removes and returns the values of loaders collected since the last call. */
     synchronized List<V> takeGone() {
         List<V> taken = new ArrayList<>();
         for (Object key = gone.poll(); key != null; key = gone.poll()) {

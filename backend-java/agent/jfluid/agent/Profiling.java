@@ -11,17 +11,17 @@ import java.util.jar.JarFile;
 import jfluid.api.CallingContext;
 import jfluid.api.Profiler;
 
-/** A profiler of the user's: its loader, and the names of methods. The runtime keeps the trees. */
+/** A user's profiler: its loader, and the names of methods. The runtime keeps the trees. */
 final class Profiling extends JFluid1Contexts.Reporter {
     private static final String ATTRIBUTE = "Jfluid-Profiler";
-    /** Bytecodes. */
+    /** Bytecodes until the next attempt of a failed report. */
     private static final int SOON = 1 << 20;
-    /** Less than a client waits for a detach. */
+    /** Timeout for the profiler's end. Less than the client's timeout of a detach. */
     private static final long END_MILLIS = 5000;
 
     private final URLClassLoader loader;
     private final Profiler profiler;
-    /** By method id: class, method, descriptor. Replaced when it grows; written by the agent's thread only. */
+    /** Class, method and descriptor by method id. Replaced when it grows; written only by the agent's thread. */
     private volatile String[][] names = new String[1024][];
     private volatile Throwable failure;
     private boolean ended;
@@ -32,7 +32,7 @@ final class Profiling extends JFluid1Contexts.Reporter {
         }
     };
 
-    /** @throws IOException with what the client tells its user */
+    /** @throws IOException with a message for the user */
     Profiling(Path jar) throws IOException {
         if (!Files.isReadable(jar)) {
             throw new IOException("the JVM cannot read " + jar);
@@ -64,7 +64,7 @@ final class Profiling extends JFluid1Contexts.Reporter {
         names = known;
     }
 
-    /** What the profiler has thrown first, null if nothing. */
+    /** Returns the first exception of the profiler, or null. */
     String failure() {
         return failure == null ? null : failure.toString();
     }
@@ -87,7 +87,7 @@ final class Profiling extends JFluid1Contexts.Reporter {
         }
     }
 
-    /** A thread short of stack or memory tries again later; a Thread.stop() was meant for the application. */
+    /** Handles an exception. A thread short of stack or memory retries later; a ThreadDeath is rethrown to the application. */
     @SuppressWarnings("removal")
     private int failed(Throwable t) {
         if (t instanceof ThreadDeath) {
@@ -100,25 +100,25 @@ final class Profiling extends JFluid1Contexts.Reporter {
             failure = t;
         }
         JFluid1Contexts.stopReporting(this);
-        return 1; // the next time there is nobody to report to
+        return 1; // reporting has stopped by the next call
     }
 
-    /** Also when the JVM ends while the session is on, in a hook of its own. */
+    /** Registers a shutdown hook, so that the profiler ends also if the JVM ends during the session. */
     void endWithJvm() {
         Runtime.getRuntime().addShutdownHook(atExit);
     }
 
     /**
-     * The session is over. The profiler has a few seconds for its end, on a thread of its own: it may wait for what one
-     * of the application's holds.
+     * Ends the profiler at the end of the session, on a thread of its own and with a timeout: it may wait for a lock of an
+     * application thread.
      *
-     * @param released whether no thread is in the runtime any more, and so none in a report
+     * @param released whether no thread is in the runtime any more, and so no thread is in a report
      */
     void end(boolean released) {
         try {
             Runtime.getRuntime().removeShutdownHook(atExit);
         } catch (IllegalStateException itRuns) {
-            return; // the JVM is ending, and has the profiler end in the hook
+            return; // the JVM is ending, and the shutdown hook ends the profiler
         }
         if (!released) {
             failure = failure == null ? new IllegalStateException("a report has not returned, so end() was not called")
@@ -135,7 +135,7 @@ final class Profiling extends JFluid1Contexts.Reporter {
         try {
             ending.join(END_MILLIS);
         } catch (InterruptedException never) {
-            // A guest thread is not interrupted.
+            // Nothing interrupts a guest thread.
         }
         if (ending.isAlive() && failure == null) {
             failure = new IllegalStateException("end() has not returned after " + END_MILLIS + " ms");
@@ -157,7 +157,7 @@ final class Profiling extends JFluid1Contexts.Reporter {
         try {
             loader.close();
         } catch (IOException e) {
-            // Its file stays open until the loader is collected, which nothing keeps.
+            // The file stays open until the loader is garbage collected.
         }
     }
 

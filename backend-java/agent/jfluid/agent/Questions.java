@@ -5,14 +5,14 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What threads of the program ask, the load hook's questions among it: passed on to the client in their order. Its answer ends the wait of those
- * that wait for a call by reflection, or for a hidden class.
+ * Forwards requests of application threads, including those of the load hook, to the client in their order. The client's answer ends the
+ * waits of threads before a reflective call or before the definition of a hidden class.
  */
 final class Questions extends Topic {
     private final Link link;
     private final ClassTable classes;
     private final ClassLoading loading;
-    /** Of a question that is answered by number; those of the load hook are counted with the others. */
+    /** Last number of a request that is answered by number, including requests of the load hook. */
     private int lastNumber;
     private final Map<Integer, JFluid1Requests.Request> openReflections = new HashMap<>();
 
@@ -30,9 +30,9 @@ final class Questions extends Topic {
         }
     }
 
-    /** Passes on what there is. */
+    /** Forwards all pending requests. */
     void ask() throws IOException {
-        // Newest first on the stack: turn it round, so that questions reach the client in their order.
+        // The stack is newest first; reversed, so that requests reach the client in their order.
         JFluid1Requests.Request inOrder = null;
         for (JFluid1Requests.Request r = JFluid1Requests.takeRequests(); r != null;) {
             JFluid1Requests.Request next = r.next;
@@ -66,7 +66,7 @@ final class Questions extends Topic {
         }
     }
 
-    /** The client has seen to what was about to be called. */
+    /** Handles the client's answer: the callee is instrumented. */
     private void reflected(int number) {
         JFluid1Requests.Request request = openReflections.remove(number);
         if (request != null) {

@@ -7,29 +7,29 @@ import java.nio.charset.StandardCharsets;
 import jdk.internal.misc.Unsafe;
 
 /**
- * The client's thread that reads the ring, as far as the target can tell: its heartbeat, and what the kernel says of it
- * when that stands still. One that wants a processor is not one that hangs.
+ * The client's reader thread as seen by the target: its heartbeat, and its state in /proc when the heartbeat stops. A runnable thread without a
+ * processor does not count as hanging.
  *
- * <p>A client in a process namespace that we do not see is never excused: its thread's start does not fit.
+ * <p>For a client in an invisible process namespace waits are never extended: the start time of its thread does not match.
  */
 final class Reader {
-    /** An excuse holds as long; one that is about to be over is asked for again. */
+    /** Time by which waits for a runnable client are extended. Requested again before it ends. */
     private static final long EXTENSION_NANOS = 250_000_000L;
-    /** Fields of a thread's stat, which are counted from 1. */
+    /** Numbers of fields in /proc/<pid>/task/<tid>/stat, from 1. */
     private static final int FLAGS_FIELD = 9;
     private static final int START_FIELD = 22;
     private static final int PENDING_FIELD = 31;
     /**
-     * It is on its way out: PF_EXITING of its flags, PF_SIGNALED (a signal ends it, perhaps with a core dump first, which takes its
-     * time), SIGKILL of its pending signals, which each thread gets when any of them ends the process.
+     * Masks that mark an ending thread: PF_EXITING and PF_SIGNALED of the flags (a signal ends the thread, possibly after a slow core dump),
+     * and SIGKILL among the pending signals, which each thread gets when one thread ends the process.
      */
     private static final long ENDING = 0x4 | 0x400;
     private static final long KILLED = 1L << 9 - 1;
-    /** One that is stopped is waited for as long in all as any that is silent: the first look comes that much later. */
+    /** Timeout for a stopped client, from the first check: with the delay of that check, equal to that for a silent client. */
     private static final long STOPPED_NANOS =
             JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS - JFluid1Client.CHECK_CLIENT_AFTER_NANOS;
 
-    /** A session without a word of the client, and without a beat of its heart, ends after so long. */
+    /** Timeout after which a session without message and heartbeat ends, s. */
     static final int SILENT_SECONDS = 10;
 
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -39,26 +39,26 @@ final class Reader {
     private int seenBeat;
     private long silentBeat = -1;
     private long silentSince;
-    /** We have seen the client's thread: where it is not any more, it has ended. */
+    /** Whether the client's thread has been visible. If it is not visible any more, it has ended. */
     private boolean isKnown;
 
     /**
-     * @param ring     address of its first byte
-     * @param mirrored the client is elsewhere, and the beats of its heart come over a network
+     * @param ring     address of the ring
+     * @param mirrored whether the client is on another machine and its heartbeats arrive over a network
      */
     Reader(long ring, boolean mirrored) {
         this.mirrored = mirrored;
         this.ring = ring;
     }
 
-    /** To be asked while the client lives: whether we see it decides what it means that we do not. */
+    /** Checks whether the client's thread is visible. Called while the client is alive. */
     void meet() {
         fields();
     }
 
     /**
-     * Answers the doubt of a thread that waits for the client: see {@link JFluid1Client#extendWaits}. One that has died, or has been stopped
-     * for long enough, will not come back: the session ends here, however few looks a thread has had on a busy machine.
+     * Checks the client on request of a waiting thread, see {@link JFluid1Client#extendWaits}. Ends the session if the client has died or has been
+     * stopped for the timeout, also if the waiting thread has had few checks on a busy machine.
      */
     void listen() {
         long now = System.nanoTime();
@@ -78,7 +78,7 @@ final class Reader {
         JFluid1Client.extendWaits(excused ? now + EXTENSION_NANOS : now);
     }
 
-    /** Whether the client's heart has moved since this was last asked. */
+    /** Returns whether the heartbeat has changed since the last call. */
     boolean beats() {
         int beat = beat();
         boolean moved = beat != seenBeat;
@@ -86,7 +86,7 @@ final class Reader {
         return moved;
     }
 
-    /** Whether the client is stopped (SIGSTOP, a debugger). */
+    /** Returns whether the client is stopped (SIGSTOP, a debugger). */
     boolean isStopped() {
         if (process() == 0) {
             return false;
@@ -103,17 +103,17 @@ final class Reader {
         return header(JFluid1Layout.RING_HEARTBEAT);
     }
 
-    /** Of the client, as it sees itself. */
+    /** Returns the process id of the client in its own namespace. */
     int process() {
         return header(JFluid1Layout.RING_READER_PROCESS);
     }
 
-    /** For a client that does not hear what we say, as it is writing itself. */
+    /** Marks the session as ended by another client, in the ring: the client may be unable to read messages while it writes. */
     void tellDismissed() {
         U.putIntVolatile(null, ring + JFluid1Layout.RING_ENDED, JFluid1Layout.ENDED_DISMISSED);
     }
 
-    /** Why the target has stopped recording by itself. */
+    /** Returns why the target has stopped recording. */
     String whyEnded() {
         if (mirrored) {
             return "nothing came from the client for some seconds";
@@ -127,7 +127,7 @@ final class Reader {
         return wantsProcessor(fields());
     }
 
-    /** One that has been killed wants a processor, too: to end. On a machine without a free one that takes its time. */
+    /** Returns whether a thread is runnable. A killed thread is runnable, too, until it has ended, and does not count. */
     private static boolean wantsProcessor(String[] fields) {
         return fields != null && fields[0].equals("R") && !isDying(fields);
     }
@@ -140,7 +140,7 @@ final class Reader {
         return (number(fields, FLAGS_FIELD) & ENDING) != 0 || (number(fields, PENDING_FIELD) & KILLED) != 0;
     }
 
-    /** Whether it was there, and is not. That there is no descriptor to read about it says nothing. */
+    /** Returns whether the client's thread has ended. A missing file descriptor for reading its state is no evidence. */
     private boolean hasVanished() {
         return isKnown && !new File(directory()).exists();
     }
@@ -149,7 +149,7 @@ final class Reader {
         return "/proc/" + process() + "/task/" + header(JFluid1Layout.RING_READER_THREAD);
     }
 
-    /** Of the client's thread, as Linux has it (proc(5), stat), from the third on; null if it is not to be seen. */
+    /** Returns the fields of the client thread's stat (proc(5)), from the third on; null if the thread is not visible. */
     private String[] fields() {
         String stat;
         try (FileInputStream file = new FileInputStream(directory() + "/stat")) {
@@ -157,7 +157,7 @@ final class Reader {
         } catch (IOException gone) {
             return null;
         }
-        // The name in parentheses may hold blanks and parentheses: fields are counted from behind it, as number 3.
+        // The name in parentheses may contain blanks and parentheses. The field after the last parenthesis is number 3.
         String[] fields = stat.substring(stat.lastIndexOf(')') + 1).trim().split(" ");
         boolean isIt = fields.length > PENDING_FIELD - 3
                 && (int) number(fields, START_FIELD) == header(JFluid1Layout.RING_READER_SINCE);

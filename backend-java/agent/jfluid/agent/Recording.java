@@ -5,23 +5,23 @@ import java.lang.instrument.Instrumentation;
 import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 
-/** What is recorded, and into which buffer: from "configure" by way of "enable" to "go". */
+/** Commands of recording: "configure", "enable", "go". Owns the buffer. */
 final class Recording extends Topic {
     private final Instrumentation instrumentation;
     private final Link link;
     private final ClassLoading loading;
     private final Calibration calibration;
     private final Sampling sampling;
-    /** The client is, and nothing is shared with it. */
+    /** Whether the client is on another machine, so that no memory is shared. */
     private final boolean elsewhere;
-    /** Holds back main() in a JVM that was started under jfluid. */
+    /** Delays main() in a JVM started by jfluid. */
     private final CountDownLatch go;
-    /** Whether there is one is for any thread to ask. */
+    /** Read by all threads. */
     private volatile Ring ring;
     private boolean enabled;
-    /** Of the user's; null mostly. */
+    /** The user's profiler, or null. */
     private Profiling profiling;
-    /** Null but where allocations are counted. */
+    /** Null unless the session counts allocations. */
     private Allocations allocations;
 
     Recording(Instrumentation instrumentation, Link link, ClassLoading loading, Calibration calibration,
@@ -72,7 +72,7 @@ final class Recording extends Topic {
                 enabled = true;
                 return null;
             case "go":
-                sampling.begin(); // first: there may be no thread to be had
+                sampling.begin(); // first, since creating a thread may fail
                 JFluid1Session.open();
                 go.countDown();
                 return null;
@@ -98,47 +98,47 @@ final class Recording extends Topic {
         return new Object[] {pairs[0], pairs[1], calibration.knowsPauses()};
     }
 
-    /** Makes sure that the JDK's classes where work changes hands are loaded, so that they can have probes. */
+    /** Loads the JDK classes that submit and run tasks, so that they can have probes. */
     private static void follow(Object[] classNames) {
         for (Object name : classNames) {
             try {
                 Class.forName((String) name, false, null);
             } catch (ClassNotFoundException otherJdk) {
-                // The client knows the names of several JDKs, and does without.
+                // The client lists names of several JDK releases; a missing class is expected.
             }
         }
         JFluid1Tasks.follow();
     }
 
-    /** On any thread. */
+    /** Returns whether the buffer exists. Thread-safe. */
     boolean hasBuffer() {
         return ring != null;
     }
 
-    /** The client's, as far as the buffer shows it; null if there is none. */
+    /** Returns the client's reader; null before the buffer exists. */
     Reader reader() {
         Ring it = ring;
         return it == null ? null : it.reader();
     }
 
-    /** From "enable" on: who waits for the client may. */
+    /** Returns whether "enable" was executed, so that threads may wait for the client. */
     boolean isEnabled() {
         return enabled;
     }
 
-    /** Whether the buffer is sent to a client of which nothing has come for too long. */
+    /** Returns whether the buffer is sent to a client that has timed out. */
     boolean isUnheard() {
         return ring != null && ring.isUnheard();
     }
 
-    /** A thread of the target that waits for the client wonders whether it lives. */
+    /** Checks the client if a waiting application thread has requested it. */
     void hear() {
         if (ring != null && JFluid1Client.isCheckRequested() && JFluid1Session.isEnabled()) {
             ring.reader().listen();
         }
     }
 
-    /** Lets go of the buffer, once nothing is recorded any more. @return as {@link Ring#letGo}; true if there was none */
+    /** Releases the buffer after the end of recording. @return result of {@link Ring#letGo}; true without a buffer */
     boolean letGo() {
         boolean released = ring == null || ring.letGo();
         ring = null;
@@ -146,8 +146,8 @@ final class Recording extends Topic {
     }
 
     /**
-     * @param released what {@link #letGo} has said
-     * @return what a profiler of the user's has thrown, or null
+     * @param released result of {@link #letGo}
+     * @return exception of the user's profiler, or null
      */
     String endProfiler(boolean released) {
         if (profiling == null) {
@@ -157,12 +157,12 @@ final class Recording extends Topic {
         return profiling.failure();
     }
 
-    /** What threads inside roots have allocated so far: {@link Allocations#open}, or null. */
+    /** Returns {@link Allocations#open}: bytes allocated by threads inside root calls; or null. */
     Object openAllocations() {
         return allocations == null ? null : allocations.open();
     }
 
-    /** Of the buffer, where it is the JVM's own memory. */
+    /** Returns the size of a buffer in the JVM's own memory, bytes; otherwise 0. */
     long ownBytes() {
         return ring == null ? 0 : ring.ownBytes();
     }

@@ -7,18 +7,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Classes get other code: one redefinition at a time, on {@link Swapping}, while this thread serves those who wait in the load hook. */
+/** Redefinitions, one at a time, on a {@link Swapping} thread. Meanwhile this thread serves threads that wait in the load hook. */
 final class Redefinition extends Topic {
-    /** While a redefinition runs that something has to wait for. */
+    /** Interval of checks for the end of a redefinition. */
     private static final long LOOK_MILLIS = 10;
 
     private final Link link;
     private final HotSwap hotSwap;
     private final Calibration calibration;
     private final Recording recording;
-    /** The redefinition that runs; until it has ended, only load hooks and the like are answered. */
+    /** The running redefinition. Until it has ended, only some commands are executed. */
     private Swapping swapping;
-    /** Why the session is to end; null while it goes on. */
+    /** Reason to end the session, or null. */
     private String problem;
 
     Redefinition(Link link, HotSwap hotSwap, Calibration calibration, Recording recording) {
@@ -44,9 +44,9 @@ final class Redefinition extends Topic {
     }
 
     /**
-     * Probes of these methods ask nothing.
+     * Marks methods as ready: their probes send no request.
      *
-     * @param highest of all methods that there are now
+     * @param highest highest method id so far
      */
     static void ready(int highest, int[] methods) {
         JFluid1Session.methods(highest);
@@ -81,19 +81,19 @@ final class Redefinition extends Topic {
         }
     }
 
-    /** Why the session is to end; null while it goes on. */
+    /** Returns the reason to end the session, or null. */
     String problem() {
         return problem;
     }
 
-    /** If one has ended the client is told. */
+    /** Sends the result of a redefinition that has ended. */
     void look() throws IOException {
         if (swapping != null && !swapping.isRunning()) {
             conclude();
         }
     }
 
-    /** If there is one, waits until it has ended, and tells the client. */
+    /** Waits for the end of a running redefinition and sends its result. */
     void finish() throws IOException {
         if (swapping != null) {
             await();
@@ -105,7 +105,7 @@ final class Redefinition extends Topic {
         while (swapping != null && swapping.isRunning()) {
             try {
                 swapping.join(LOOK_MILLIS);
-                // Who waits for this redefinition may wonder whether there is a client for whom to do so.
+                // Threads that wait for this redefinition may request a check of the client.
                 recording.hear();
             } catch (InterruptedException notPossible) {
                 // GuestThread.interrupt() does nothing.
@@ -113,10 +113,10 @@ final class Redefinition extends Topic {
         }
     }
 
-    /** Tells the client how the redefinition went. It has ended. */
+    /** Sends the result of the redefinition, which has ended, to the client. */
     private void conclude() throws IOException {
         Swapping it = swapping;
-        Map<Integer, String> refused = hotSwap.conclude(it.swap); // with no memory for it: drop() does that
+        Map<Integer, String> refused = hotSwap.conclude(it.swap); // on an OutOfMemoryError drop() does it
         swapping = null;
         if (it.failure() instanceof Error) {
             throw (Error) it.failure();
@@ -130,7 +130,7 @@ final class Redefinition extends Topic {
             link.send(new Object[] {it.command, false, String.valueOf(it.failure())});
             return;
         }
-        // Else the client has to look at these classes before the threads that wait may go on.
+        // Otherwise the client must inspect the loaded classes before waiting threads may continue.
         if (!it.swap.loadedMeanwhile) {
             for (int id : it.readyIds) {
                 JFluid1Session.ready(id);
@@ -143,7 +143,7 @@ final class Redefinition extends Topic {
         link.send(new Object[] {it.command, true, it.result(errors)});
     }
 
-    /** The session ends: waits for the one that runs, but leaves one behind that waits itself. */
+    /** Ends the session: waits for a running redefinition, and abandons it if it is blocked. */
     void leave() {
         if (swapping != null && !swapping.ends() && hotSwap.abandon(swapping.swap)) {
             swapping = null;
@@ -152,7 +152,7 @@ final class Redefinition extends Topic {
         }
     }
 
-    /** The session ends in the middle of one, which is over: its classes are to get their code back. Needs no memory. */
+    /** Drops a redefinition that has ended together with the session. Its classes will be restored. Allocates nothing. */
     void drop() {
         if (swapping != null) {
             hotSwap.drop(swapping.swap);

@@ -11,38 +11,37 @@ import java.util.List;
 import jdk.internal.misc.Unsafe;
 
 /**
- * The mapped event buffer of one session, drawn in src/events/ring-layout.ts: who may unmap it, and when.
- * A store into memory that is not mapped any more ends the JVM, so a ring is held from here for as long as
- * it is mapped (the collector would unmap it), and stays mapped while a thread may be on its way through a
- * probe. The next session lets go of those that were kept.
+ * The mapped event buffer of one session (src/events/ring-layout.ts), and its unmapping. A store to unmapped memory crashes the JVM. So
+ * a ring is strongly referenced while it is mapped (the garbage collector would unmap it), and stays mapped while any thread may be in a
+ * probe. The next session releases rings that were kept.
  */
 final class Ring {
-    /** How long threads get to leave the runtime. */
+    /** Timeout for threads to leave the runtime. */
     private static final long LEAVING_NANOS = 2_000_000_000L;
-    /** How long to look whether those of an earlier session have left. */
+    /** Timeout for threads of earlier sessions to leave the runtime. */
     private static final long INSIDE_TIMEOUT_NANOS = 20_000_000L;
-    /** A probe is never deeper in a stack: a few frames of ours, and those of a wake-up. */
+    /** Maximum depth of a probe's frame from the top of the stack: a few runtime frames and the frames of a wake-up. */
     private static final int DEEPEST_FRAME = 12;
     private static final int TRIES = 20;
 
     private static final List<Ring> mapped = new ArrayList<>();
 
     /**
-     * Above DEFAULT_MMAP_THRESHOLD_MAX of glibc, 32 MiB: memory of that size is mapped, and given back to the system when it is freed. A
-     * smaller one an arena keeps, another one for each session's thread. What is not touched is not there.
+     * Size of an allocation that glibc maps and unmaps: above its DEFAULT_MMAP_THRESHOLD_MAX of 32 MiB. A smaller allocation would stay in an
+     * arena after its release, one arena per session's thread. Untouched pages use no memory.
      */
     private static final long MAPPED_BYTES = (32L << 20) + (64 << 10);
     private static final Unsafe U = Unsafe.getUnsafe();
 
     private final long address;
-    /** Null where it is the JVM's own memory, which does not count as the application's direct memory. */
+    /** The client's file; null if the buffer is native memory, which does not count as the application's direct memory. */
     private final MappedByteBuffer mapping;
-    /** Of the JVM's own memory. */
+    /** Size of native memory, bytes. */
     private final long ownBytes;
     private final Reader reader;
-    /** Null where the client sees the same memory. */
+    /** Sends the buffer to a client on another machine; otherwise null. */
     private Feeder feeder;
-    /** The session's table of threads: which of them are in a slow path. */
+    /** The session's table of threads. */
     private Object threads;
 
     private Ring(MappedByteBuffer mapping) {
@@ -70,7 +69,7 @@ final class Ring {
         }
     }
 
-    /** One in the JVM's own memory, which is sent to the client at that address. */
+    /** Creates a ring in native memory that is sent to the client at that address. */
     static Ring mirrored(InetSocketAddress client, String token, int chunkBytes, int chunkCount, int chunksAt)
             throws IOException {
         releaseKept();
@@ -78,10 +77,10 @@ final class Ring {
         boolean fed = false;
         try {
             ring.feeder = new Feeder(client, token, ring.address, chunkBytes, chunkCount, chunksAt);
-            ring.feeder.start(); // there may be no thread to be had
+            ring.feeder.start(); // fails if no thread can be created
             fed = true;
             return ring;
-        } catch (OutOfMemoryError none) { // of the application's direct memory, say, which it needs a little of
+        } catch (OutOfMemoryError none) { // for example of direct memory, of which it needs a little
             throw noMemory(ring.ownBytes, none);
         } finally {
             if (!fed) {
@@ -115,17 +114,17 @@ final class Ring {
         return ring;
     }
 
-    /** What it takes of the JVM's memory; 0 where it is the client's file. */
+    /** Returns the native memory of the ring, bytes; 0 if it is the client's file. */
     long ownBytes() {
         return feeder == null ? 0 : ownBytes + feeder.ownBytes();
     }
 
-    /** Whether it is sent to a client of which nothing has come for too long. */
+    /** Returns whether the ring is sent to a client that has timed out. */
     boolean isUnheard() {
         return feeder != null && feeder.isSilent();
     }
 
-    /** @param treesAt 0 where there are no trees */
+    /** @param treesAt address of the trees; 0 for none */
     void begin(int chunkBytes, int chunkCount, int chunksAt, Runnable wake, boolean counts, long treesAt) {
         threads = JFluid1Session.begin(address, chunkBytes, chunkCount, chunksAt, wake, counts, treesAt);
     }
@@ -133,8 +132,8 @@ final class Ring {
     /**
      * Ends the use of the ring after {@link JFluid1Session#disable}.
      *
-     * @return false if a thread would not leave the runtime, or there was no memory to see that: then the
-     *     mapping stays for now
+     * @return false if a thread did not leave the runtime, or if memory was too short to find out: the ring then stays mapped
+     *     for now
      */
     boolean letGo() {
         for (int tries = 1; tries <= TRIES; tries++) {
@@ -157,10 +156,10 @@ final class Ring {
         return false;
     }
 
-    /** Lets go of what earlier sessions had to keep. While nothing is recorded, or nobody is in a probe. */
+    /** Releases rings kept by earlier sessions. Called while no session records, or while no thread is in a probe. */
     private static void releaseKept() {
         synchronized (mapped) {
-            // One whose threads are still there keeps the others, too: stacks do not tell them apart.
+            // One ring with threads keeps all rings, since stacks do not show which ring a thread uses.
             if (mapped.isEmpty() || !nobodyInside(mapped, INSIDE_TIMEOUT_NANOS)) {
                 return;
             }
@@ -182,11 +181,11 @@ final class Ring {
         }
     }
 
-    /** Whether no thread writes events, and none will. */
+    /** Returns whether no thread writes events, now or later. */
     private boolean everybodyLeaves() {
-        // A thread that read `enabled` just before may have become active again just after disable():
-        // once it is out, nobody can, and the second look is final. The stack of a virtual thread cannot
-        // be looked at, so between the two it gets time to take the few steps to its guard.
+        // A thread that read `enabled` before disable() may have become active after it. Once it is outside, no thread
+        // can become active, so the second check is final. The stack of a virtual thread cannot be dumped; the time
+        // between both checks suffices for the few steps to its guard.
         if (!nobodyInside(List.of(this), LEAVING_NANOS)) {
             return false;
         }
@@ -197,7 +196,7 @@ final class Ring {
         return nobodyInside(List.of(this), LEAVING_NANOS);
     }
 
-    /** Waits until no platform thread's stack shows a probe and no virtual one is in a slow path. */
+    /** Waits until no stack of a platform thread contains a probe and no virtual thread is in a slow path. */
     private static boolean nobodyInside(List<Ring> rings, long nanos) {
         long until = System.nanoTime() + nanos;
         do {
@@ -207,7 +206,7 @@ final class Ring {
             }
             Stacks all = Stacks.take();
             for (int t = 0; t < all.threads.length; t++) {
-                // One of ours that the session has left behind may yet write; the present one does not.
+                // An abandoned agent thread may still write; the current thread does not.
                 boolean isOther = all.threads[t] != Thread.currentThread();
                 inside |= isOther && all.traces[t] != null && isInside(all.traces[t]);
             }
@@ -222,7 +221,7 @@ final class Ring {
     private static boolean isInside(StackTraceElement[] trace) {
         for (int i = 0; i < trace.length && i < DEEPEST_FRAME; i++) {
             String name = trace[i].getClassName();
-            // The Attach Listener's thread in Wake writes no events. It may be waiting for this very session.
+            // The Attach Listener in Wake writes no events. It may be waiting for this session.
             if (name.startsWith("java.lang.JFluid1") && !name.equals("java.lang.JFluid1$Wake")) {
                 return true;
             }

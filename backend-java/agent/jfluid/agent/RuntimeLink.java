@@ -1,38 +1,36 @@
 package jfluid.agent;
 
 /**
- * Has the JVM note, for each loader of instrumented classes, which classes those are that probes name. Else
- * the first probe in a class of that loader would make the JVM ask the loader, which allocates, and with a
- * full heap the application's method would end with an OutOfMemoryError out of a call that it does not
- * have. It would also wait for whatever lock the loader takes, or the JVM for it: who holds that may be waiting for
- * the very thread that has come to a probe. Once a loader has answered it is never asked again (JVMS 5.3:
- * initiating loader), for whatever class; before it has, its classes get no probes.
+ * Resolves the probe classes once per loader of instrumented classes. Otherwise the first probe in a class of a loader would call the
+ * loader, which allocates: with a full heap the application's method would end with an OutOfMemoryError from a call that it does not contain.
+ * The call could also wait for a lock of the loader, whose holder may be waiting for the thread in the probe. A loader that has
+ * resolved the class once is never called again (JVMS 5.3: initiating loader). Before that, its classes get no probes.
  */
 final class RuntimeLink {
     private static final String[] PROBES = {"java.lang.JFluid1"};
     private static final String[] PROBES_OF_SAMPLING = {"java.lang.JFluid1", "java.lang.JFluid1Samples"};
-    /** So long a loader that is busy is waited for, once. */
+    /** Timeout for a locked loader; used once per loader. */
     private static final long BUSY_NANOS = 200_000_000L;
     private static final String BUSY = "its class loader is locked by a thread that does something else";
 
-    /** Where memory or stack was short it is asked again, but not for each of its classes. */
+    /** Minimum time before a loader is asked again after a shortage of memory or stack. */
     private static final long AGAIN_NANOS = 1_000_000_000L;
-    /** Memory or stack is short now. */
+    /** Problem of a temporary shortage of memory or stack. */
     private static final String NOT_NOW = "there was no memory or stack to ask its class loader";
-    /** Of loaders that did not answer in time, in whatever session: one thread waits for each. Null if all have answered. */
+    /** Loaders of any session that have not answered in time; one thread waits for each. Null before the first. */
     private static PerLoader<Answer> late;
 
     private volatile String[] classes = PROBES;
     private final PerLoader<Answer> answers = new PerLoader<>();
 
-    /** Of a loader. */
+    /** State of a loader. */
     private static final class Answer {
-        /** Why its classes cannot have probes; null if they can. */
+        /** Why classes of the loader cannot have probes; null if they can. */
         volatile String problem = BUSY;
         private final long since = System.nanoTime();
     }
 
-    /** Asks a loader, and waits for its lock as long as it takes. */
+    /** Thread that asks a loader, and waits for its lock without a timeout. */
     private static final class Question extends GuestThread {
         private final ClassLoader loader;
         private final String[] classes;
@@ -51,7 +49,7 @@ final class RuntimeLink {
         }
     }
 
-    /** @return why it does not find them; null if it does */
+    /** @return why the loader does not find the classes; null if it does */
     private static String ask(ClassLoader loader, String[] classes) {
         try {
             for (String name : classes) {
@@ -66,10 +64,10 @@ final class RuntimeLink {
     }
 
     /**
-     * Before a class of `loader` is redefined. On a thread of ours, which waits for a moment, but for no lock: that of a loader
-     * may be held by a thread that waits for us.
+     * Called on an agent thread before a class of `loader` is redefined. Waits briefly, but for no lock: a thread that waits for the agent may
+     * hold the lock of a loader.
      *
-     * @return why its classes cannot have probes, or null
+     * @return why classes of the loader cannot have probes, or null
      */
     String problemOf(ClassLoader loader) {
         if (loader == null) {
@@ -101,14 +99,14 @@ final class RuntimeLink {
         return known.problem;
     }
 
-    /** Whether the present thread asks a loader: what is loaded by the way is nobody's call. */
+    /** Returns whether the current thread asks a loader. Classes loaded by such a thread are not the application's. */
     static boolean isAsking() {
         return Thread.currentThread() instanceof Question;
     }
 
     /**
-     * On a thread that loads a class, in the load hook: it has what locks the loader wants already, as for
-     * the superclass that the JVM asks for next.
+     * Called on a loading thread in the load hook. That thread holds all locks that the loader needs, since the JVM loads the superclass
+     * next in the same way.
      *
      * @return whether the class can have probes
      */
@@ -130,7 +128,7 @@ final class RuntimeLink {
         return problem == null;
     }
 
-    /** The session samples: its probes are in a class of their own. */
+    /** Makes this session resolve the probes of mode sample, which are in another class. */
     void sampling() {
         classes = PROBES_OF_SAMPLING;
         answers.clear();

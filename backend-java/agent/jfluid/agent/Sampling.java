@@ -3,15 +3,15 @@ package jfluid.agent;
 import java.io.IOException;
 
 /**
- * Who takes samples, and what the client says of methods that are not timed at each call: threads that sample themselves (mode sample),
- * the sampler beside them, and modes of methods (scheme adaptive).
+ * Commands of sampling: threads that sample themselves (mode sample), the agent's sampler, and modes of methods
+ * (scheme adaptive).
  */
 final class Sampling extends Topic {
     private final RuntimeLink runtime;
     private final Calibration calibration;
-    /** Null unless threads inside roots are sampled from beside them. */
+    /** The agent's sampler of threads inside root calls; null without it. */
     private InsideSampler sampler;
-    /** Threads sample themselves. */
+    /** Whether threads sample themselves. */
     private boolean sampling;
 
     Sampling(RuntimeLink runtime, Calibration calibration) {
@@ -50,7 +50,7 @@ final class Sampling extends Topic {
         sampler = new InsideSampler(names);
     }
 
-    /** Recording begins. There may be no thread to be had for it. */
+    /** Starts sampling at the begin of recording. Throws if no thread can be created. */
     void begin() {
         if (sampler != null) {
             sampler.start();

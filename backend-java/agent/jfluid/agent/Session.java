@@ -14,60 +14,60 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One attach, from connect to detach: the daemon thread of the back end, which has a second one beside it
- * only while a redefinition runs. It executes the client's commands, passes on what the probes and the load hook ask, and guards the target: when the
- * client is gone, is stopped, or says nothing for long, the session ends as if it had detached.
+ * One session, from connect to detach: the agent's daemon thread. A redefinition runs on a second thread. This thread executes the client's
+ * commands, forwards requests of probes and of the load hook to the client, and protects the target: if the client has ended, is stopped or
+ * sends nothing for long, the session ends as after a detach.
  *
- * The messages are drawn in src/wire/messages.ts.
+ * src/wire/messages.ts documents the messages.
  */
 final class Session extends GuestThread {
     private static final long IDLE_MILLIS = 1000;
-    /** So often it is looked whether the client lives. */
+    /** Interval of checks whether the client is alive. */
     private static final long CLIENT_LOOK_MILLIS = 500;
-    /** By looks, not by the clock: time in which the machine sleeps, or the JVM is stopped, does not count. */
+    /** Timeout for a silent client, in checks: time in which the machine sleeps or the JVM is stopped does not count. */
     private static final int SILENT_LOOKS = (int) (Reader.SILENT_SECONDS * 1000 / CLIENT_LOOK_MILLIS);
-    /** A client that has its answer to "restore" may look at what the JVM has now: so long between two things it says. */
+    /** Timeout between messages of a client after its "restore", while it inspects the JVM. */
     private static final long LOOKING_NANOS = 10_000_000_000L;
     /**
-     * A client elsewhere that has said nothing for so long has gone, before there is a buffer that it would ask for: where the network is
-     * away nobody tells, and nobody else may attach as long as we wait.
+     * Timeout for a client on another machine that sends no message before the buffer exists. A lost network is not reported, and no other
+     * client can attach until the session ends.
      */
     private static final long NO_MESSAGE_TIMEOUT_NANOS = 10_000_000_000L;
-    /** Where the heap is full. */
+    /** Attempts to close the link while the heap is full, and delay between attempts. */
     private static final int CLOSE_TRIES = 20;
     private static final long CLOSE_NANOS = 100_000_000L;
     /**
-     * What may be done while a redefinition runs. Class bytes: of others, else the JVM lets us wait. Answers to a load hook come behind
+     * Commands that are executed while a redefinition runs. classBytes blocks only for classes of that redefinition. Answers to a load hook follow
      * names and frames, and the redefinition may wait for that hook.
      */
     private static final Set<String> WHILE_SWAPPING =
             Set.of("loadHook", "reflected", "names", "classBytes", "reclaim", "restore", "detach");
-    /** What may still be asked once nothing is recorded any more. */
+    /** Commands that are executed after the end of recording. */
     private static final Set<String> WHILE_LEAVING = Set.of("restore", "detach", "status", "loadedClasses", "vmLibrary",
             "mirrorWords", "peek", "loadHook", "reflected", "names");
 
-    /** Null where the client is elsewhere, and nothing is shared with it. */
+    /** The session's directory; null if the client is on another machine and shares no files. */
     private final Path dir;
     private final String build;
-    /** Holds back main() in a JVM that was started under jfluid. */
+    /** Delays main() in a JVM started by jfluid. */
     private final CountDownLatch go = new CountDownLatch(1);
     private final Instrumentation instrumentation = (Instrumentation) JFluid1.Setup.instrumentation;
     private Link link;
-    /** By command. */
+    /** Topics by command. */
     private final Map<String, Topic> topics = new HashMap<>();
-    // What the loop itself needs of them. Null until the thread runs, and its own but for two.
+    // Topics that the loop uses. Null until the thread runs. Other threads read only recording and leaving.
     private Questions questions;
     private Classes classes;
     private Calibration calibration;
     private Redefinition redefinition;
-    /** Other threads ask whether it has a buffer. */
+    /** Read by other threads. */
     private volatile Recording recording;
-    /** Other threads ask whether it has begun, and what it has answered. */
+    /** Read by other threads. */
     private volatile Leaving leaving;
     private volatile boolean over;
     private volatile Dismissal dismissal;
     private long lookedAt = System.nanoTime();
-    /** So many looks in a row have found neither a word of the client nor a beat of its heart. */
+    /** Number of consecutive checks without a message and without a heartbeat of the client. */
     private int silentLooks;
 
     Session(Path dir, String build, String token) throws IOException {
@@ -77,7 +77,7 @@ final class Session extends GuestThread {
         try {
             link = new Link(dir.resolve("link"), token);
         } catch (ConnectException nobodyListens) {
-            // The client was killed between its command and now: what it left on disk is ours to remove.
+            // The client has been killed since its command: removes its files.
             Main.deleteQuietly(dir.resolve("link"));
             Main.deleteQuietly(dir.resolve("token"));
             Main.deleteQuietly(dir.resolve("jfluid-agent.jar"));
@@ -86,7 +86,7 @@ final class Session extends GuestThread {
         }
     }
 
-    /** With a client that is elsewhere. */
+    /** Creates a session with a client on another machine. */
     Session(InetSocketAddress client, String build, String token) throws IOException {
         super("jfluid-agent");
         this.dir = null;
@@ -98,21 +98,21 @@ final class Session extends GuestThread {
         return over;
     }
 
-    /** @param names of directories of sessions, between commas; empty: any */
+    /** @param names comma-separated names of session directories; empty for any */
     boolean isOneOf(String names) {
         Recording it = recording;
-        // As long as it has no buffer nobody could know its name.
+        // Without a buffer the session is not known by name yet.
         return names.isEmpty() || it == null || !it.hasBuffer()
                 || dir != null && Arrays.asList(names.split(",")).contains(dir.getFileName().toString());
     }
 
-    /** On another thread. @return as {@link Main} says it */
+    /** Ends the session; called by another thread. @return the answer described at {@link Main#dismiss} */
     String dismiss(Dismissal wanted, long millis) throws InterruptedException {
         long until = System.nanoTime() + millis * 1_000_000L;
         dismissal = wanted;
         link.wakeup();
         while (isAlive() && System.nanoTime() < until && !wanted.awaitKnown()) {
-            // It may have ended just before it was told.
+            // The session may just have ended by itself.
         }
         int living = wanted.living();
         if (living != 0) {
@@ -127,9 +127,9 @@ final class Session extends GuestThread {
     }
 
     /**
-     * Whether somebody has dismissed the session, and may.
+     * Returns whether another client has ended this session and is allowed to.
      *
-     * @param heard whether the client has just said something
+     * @param heard whether the client has just sent a message
      */
     private boolean isDismissed(boolean heard) {
         Dismissal it = dismissal;
@@ -138,19 +138,19 @@ final class Session extends GuestThread {
         }
         boolean isDue = it.isDue(recording.reader(), heard);
         if (it.isRefuted()) {
-            dismissal = null; // first: who is told may want it once more
+            dismissal = null; // first: the other client may request it again after the answer
             it.tell();
         }
         return isDue;
     }
 
-    /** Whether the classes are being given their code: it will be over soon, by itself. */
+    /** Returns whether classes are being restored. The session then ends soon. */
     boolean isLeaving() {
         Leaving it = leaving;
         return it != null && it.hasBegun();
     }
 
-    /** For one whose thread could not be started: the next attach finds nothing of it. */
+    /** Ends a session whose thread could not be started, so that another attach is possible. */
     void abandon() {
         over = true;
         go.countDown();
@@ -158,7 +158,7 @@ final class Session extends GuestThread {
         closeQuietly();
     }
 
-    /** @return false if the time was over first */
+    /** @return false on timeout */
     boolean awaitGo(long time, TimeUnit unit) throws InterruptedException {
         return go.await(time, unit);
     }
@@ -186,7 +186,7 @@ final class Session extends GuestThread {
                 if (heard) {
                     heardAt = System.nanoTime();
                 } else if (leaving.hasBegun() && System.nanoTime() - heardAt > LOOKING_NANOS) {
-                    break; // the methods have their own code: the client is not needed for the rest
+                    break; // the classes are restored: the client is not needed any more
                 }
                 if (dir == null && !recording.hasBuffer() && !leaving.hasBegun()
                         && System.nanoTime() - heardAt > NO_MESSAGE_TIMEOUT_NANOS) {
@@ -219,7 +219,7 @@ final class Session extends GuestThread {
                 }
             }
         } catch (EOFException clientGone) {
-            // The usual end of a client that was killed: leave as if it had detached.
+            // The client has been killed: ends like after a detach.
         } catch (IOException | RuntimeException e) {
             sendQuietly(new Object[] {0, "ended", e.toString()});
         } catch (OutOfMemoryError full) {
@@ -252,10 +252,10 @@ final class Session extends GuestThread {
     }
 
     /**
-     * Ends the session of a client that is stopped, or has hung for long: nothing of the target may have to wait for it, and its
-     * probes would stay as long as nothing has. Looks now and then only, as the loop turns with each message.
+     * Ends the session if the client is stopped or has hung for long: without a waiting thread in the target, its probes would stay
+     * installed. The check has an interval of its own, since the loop turns at each message.
      *
-     * @param heard whether the client has just said something
+     * @param heard whether the client has just sent a message
      */
     private void lookAtClient(boolean heard) {
         if (heard) {
@@ -283,7 +283,7 @@ final class Session extends GuestThread {
                 link.await(20);
             }
         } catch (IOException | RuntimeException | OutOfMemoryError nobodyListens) {
-            // The message is a courtesy; leaving is what matters.
+            // The message is optional; the session ends in any case.
         }
     }
 
@@ -296,7 +296,7 @@ final class Session extends GuestThread {
         Object reply;
         try {
             if (!WHILE_SWAPPING.contains(op)) {
-                redefinition.finish(); // the client knows to wait before it asks
+                redefinition.finish(); // the client waits for the redefinition before it sends such a command
             }
             if (leaving.hasBegun() && !WHILE_LEAVING.contains(op)) {
                 throw new IOException("the session is over");
@@ -320,7 +320,7 @@ final class Session extends GuestThread {
         }
     }
 
-    /** What the client can ask for, and whose it is. */
+    /** Creates the topics and registers their commands. */
     private void makeTopics() {
         ClassTable table = new ClassTable(instrumentation);
         RuntimeLink runtime = new RuntimeLink();
@@ -348,7 +348,7 @@ final class Session extends GuestThread {
         table(sampling, "sampling", "sampleInside", "insideSamples", "modes", "modeCounts", "timeOneOf");
         table(end, "restore", "detach");
 
-        // Last: from here on there is something to be undone.
+        // Last: from here on the end of the session has to undo changes.
         leaving = end;
         hotSwap.open();
     }
@@ -369,7 +369,7 @@ final class Session extends GuestThread {
 
     // ---- the end ----
 
-    /** Closes the link: only now the client sees us gone. What it cannot remove itself any more, we do. */
+    /** Closes the link, which shows the client that the session has ended. Removes files that the client can no longer remove. */
     private void close() {
         for (int tries = 0; tries < CLOSE_TRIES; tries++) {
             try {
@@ -391,9 +391,9 @@ final class Session extends GuestThread {
 
     private void closeQuietly() {
         try (Link l = link; Calibration c = calibration; Classes m = classes) {
-            // All three, whatever becomes of the others.
+            // Closes all three even if one of them fails.
         } catch (IOException closed) {
-            // Nothing is left to be done with either.
+            // Nothing more can be done.
         }
     }
 }

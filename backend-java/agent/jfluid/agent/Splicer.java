@@ -6,9 +6,8 @@ import java.io.IOException;
 import java.util.SortedMap;
 
 /**
- * Puts new method bodies and appended constant-pool entries into a class file: the only thing the back
- * end knows about class files (report, section 4.1; JVMS 4.1). Everything else is copied as it is.
- * The reference in TypeScript is {@code spliceClass} in src/classfile.
+ * Splices new method bodies and appended constant pool entries into a class file (report, section 4.1; JVMS 4.1). Copies everything else
+ * unchanged. This is the only class file code of the agent. The reference in TypeScript is {@code spliceClass} in src/classfile.
  */
 final class Splicer {
     private Splicer() {}
@@ -16,12 +15,12 @@ final class Splicer {
     private static final int UTF8 = 1;
     private static final int LONG = 5;
     private static final int DOUBLE = 6;
-    /** Bytes of a constant by its tag (JVMS 4.4), the tag included; of a text without its characters. 0: there is no such tag. */
+    /** Size of a constant by its tag (JVMS 4.4), including the tag; for Utf8 without the characters. 0 for an unknown tag. */
     private static final byte[] SIZES = {0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3};
 
     /**
      * @param base        the class file
-     * @param poolEntries constant-pool slots that `pool` takes
+     * @param poolEntries number of constant pool slots of `pool`
      * @param pool        raw entries to append
      * @param bodies      contents of the Code attribute by method index
      */
@@ -34,7 +33,7 @@ final class Splicer {
             isCode[i] = tag == UTF8 && u2(base, poolEnd + 1) == 4 && base[poolEnd + 3] == 'C'
                     && base[poolEnd + 4] == 'o' && base[poolEnd + 5] == 'd' && base[poolEnd + 6] == 'e';
             poolEnd = afterConstant(base, poolEnd);
-            i += tag == LONG || tag == DOUBLE ? 1 : 0; // these take two places
+            i += tag == LONG || tag == DOUBLE ? 1 : 0; // long and double take two slots
         }
         if (count + poolEntries > 65535) {
             throw new IllegalArgumentException("constant pool would pass 65535 entries");
@@ -82,7 +81,7 @@ final class Splicer {
         return out.done();
     }
 
-    /** Of the class in a class file, with slashes; null if it has none: the JVM says so. */
+    /** Returns the class name in a class file, with slashes; null if the class file is malformed, which the JVM reports. */
     static String nameIn(byte[] classFile) {
         try {
             int[] offsets = new int[u2(classFile, 8)];

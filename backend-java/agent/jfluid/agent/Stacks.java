@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The stacks of platform threads at one moment. */
+/** A dump of the stacks of platform threads. */
 final class Stacks {
     final Thread[] threads;
-    /** In the order of `threads`; null where the thread has ended. */
+    /** Stacks in the order of `threads`; null for a thread that has ended. */
     final StackTraceElement[][] traces;
 
     private Stacks(Thread[] threads, StackTraceElement[][] traces) {
@@ -15,12 +15,12 @@ final class Stacks {
         this.traces = traces;
     }
 
-    /** Of all. */
+    /** Dumps all threads. */
     static Stacks take() {
         return of(null);
     }
 
-    /** @param these null for all; on a JDK that does this otherwise all in any case */
+    /** @param these threads to dump; null for all. A JDK without the private native method dumps all. */
     static Stacks of(Thread[] these) {
         Object[] found = JFluid1Threads.stacks(these);
         if (found != null) {
@@ -30,7 +30,7 @@ final class Stacks {
         return new Stacks(all.keySet().toArray(new Thread[0]), all.values().toArray(new StackTraceElement[0][]));
     }
 
-    /** {@code [[tid, name, [[class, method], …]], …]}, at most `depth` frames each. */
+    /** Returns {@code [[tid, name, [[class, method], …]], …]}, with at most `depth` frames per thread. */
     static List<Object> rows(int depth) {
         Stacks all = take();
         List<Object> rows = new ArrayList<>();
@@ -40,7 +40,7 @@ final class Stacks {
             for (int i = 0; trace != null && i < trace.length && i < depth; i++) {
                 frames.add(new Object[] {trace[i].getClassName(), trace[i].getMethodName()});
             }
-            // getName() is final; getId() and getState() are not.
+            // getName() is final; subclasses may override getId() and getState().
             rows.add(new Object[] {JFluid1Threads.idOf(all.threads[t]), all.threads[t].getName(), frames});
         }
         return rows;

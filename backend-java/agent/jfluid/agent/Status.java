@@ -5,7 +5,7 @@ import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the client is told of the JVM and of the session: at first, now and then, and on a look at all stacks. */
+/** Commands that report on the JVM and on the session, once and periodically, and thread dumps. */
 final class Status extends Topic {
     private final Instrumentation instrumentation;
     private final String build;
@@ -60,7 +60,7 @@ final class Status extends Topic {
         List<Object> threads = new ArrayList<>();
         for (JFluid1Threads.ThreadInfo ti = JFluid1Threads.takeThreads(); ti != null;) {
             threads.add(new Object[] {ti.number, ti.tid, ti.name, ti.virtual});
-            // Once told, a living thread must not keep the records of those that ended before it.
+            // Unlinked after the report, so that a live thread does not keep records of ended threads.
             JFluid1Threads.ThreadInfo next = ti.untold;
             ti.untold = null;
             ti = next;
@@ -73,7 +73,7 @@ final class Status extends Topic {
             survivors()};
     }
 
-    /** {@code [collections, not followed, [token, born, bytes] each, tokens of the dead]}, numbers as eight bytes. */
+    /** Returns {@code [collections, untracked objects, [token, born, bytes] of each new object, tokens of dead objects]}, numbers as eight bytes. */
     private static Object survivors() {
         Object[] seen = JFluid1Survivors.look();
         return seen == null ? null
@@ -81,7 +81,7 @@ final class Status extends Topic {
                                   MessagePack.packed((long[]) seen[3])};
     }
 
-    /** {@code [heap bytes, bytes outside of it]} of what this session keeps, by what it counts. */
+    /** Returns an estimate of {@code [heap bytes, native bytes]} used by this session. */
     private Object held() {
         long[] targets = hotSwap.bytes();
         return new Object[] {

@@ -14,20 +14,20 @@ final class Swap {
     final Map<Class<?>, Integer> idOf = new IdentityHashMap<>();
     final List<Class<?>> batch = new ArrayList<>();
     final Map<Class<?>, String> failed = new IdentityHashMap<>();
-    /** A redefinition of them has ended in want of memory, or so: what it has done is not known. */
+    /** Classes of a failed redefinition whose effect is unknown, for example after an OutOfMemoryError. */
     final Set<Class<?>> unsure = Collections.newSetFromMap(new IdentityHashMap<>());
-    /** Of the JVM. */
+    /** Number of redefinition calls of the JVM. */
     int calls;
-    /** The JVM has loaded classes that the others need. */
+    /** Whether the JVM has loaded further classes during the redefinition. */
     boolean loadedMeanwhile;
-    /** No metaspace was left: to ask again costs the application a collection of all its heap. */
+    /** Whether metaspace was full. A retry would cost the application a full garbage collection. */
     boolean isOutOfMetaspace;
-    /** What the JVM redefines at the moment, and lets nobody else redefine. */
+    /** Classes that the JVM is redefining now. No other thread can redefine them. */
     private Class<?>[] inJvm;
     private boolean isOver;
     private boolean isAbandoned;
 
-    /** Whether the class is what it was before: the JVM redefines all that it is given, or nothing. */
+    /** Returns whether the class is unchanged. The JVM redefines all classes of a call or none. */
     boolean isRefused(Class<?> c) {
         return failed.containsKey(c) && !unsure.contains(c);
     }
@@ -36,7 +36,7 @@ final class Swap {
         return batch.isEmpty();
     }
 
-    /** @return false if nobody waits for it any more: then the JVM is not to be asked */
+    /** Called before each redefinition call. @return false if this swap was abandoned: the JVM must then not be called */
     synchronized boolean enter(Class<?>[] classes) {
         if (isAbandoned) {
             return false;
@@ -51,19 +51,19 @@ final class Swap {
         }
     }
 
-    /** @return what is to get its own code on this thread, as it was in the JVM when nobody waited any more; null as a rule */
+    /** @return classes that this thread must restore, since the swap was abandoned during their redefinition; usually null */
     synchronized Class<?>[] end() {
         isOver = true;
         return isAbandoned ? inJvm : null;
     }
 
-    /** Needs no memory. @return whether it still runs */
+    /** Abandons this swap. Allocates nothing. @return whether it was still running */
     synchronized boolean abandon() {
         isAbandoned = !isOver;
         return isAbandoned;
     }
 
-    /** Of one that was abandoned: whether the JVM has it. */
+    /** Returns whether the JVM is redefining the class for this abandoned swap. */
     synchronized boolean holds(Class<?> c) {
         if (inJvm == null || !idOf.containsKey(c)) {
             return false;

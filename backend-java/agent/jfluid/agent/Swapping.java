@@ -1,8 +1,8 @@
 package jfluid.agent;
 
-/** A redefinition on a thread of its own. It may need a class that another thread is about to load. */
+/** Thread of one redefinition. A separate thread, since the redefinition may need a class that another thread is loading. */
 final class Swapping extends GuestThread {
-    /** What the client is answered under. */
+    /** Number of the client's command, for the answer. */
     final int command;
     final int[] readyIds;
     final Swap swap;
@@ -29,7 +29,7 @@ final class Swapping extends GuestThread {
         return !done && isAlive();
     }
 
-    /** Waits until it has, but not for one that waits itself. */
+    /** Waits for the end. @return false if this thread is blocked and has timed out */
     boolean ends() {
         try {
             return !isAlive() || Patient.await(this);
@@ -59,9 +59,9 @@ final class Swapping extends GuestThread {
         }
     }
 
-    // Of one that has ended, for the session's thread.
+    // Results after the end, read by the session's thread.
 
-    /** Null if it came to its end. */
+    /** Returns the exception of the redefinition, or null. */
     Throwable failure() {
         return failure;
     }
@@ -70,7 +70,7 @@ final class Swapping extends GuestThread {
         return done;
     }
 
-    /** {@code [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls, whether classes were loaded]} */
+    /** Returns {@code [[[class, why], …], t0, t1, safepoint ns | -1, redefinition calls, whether classes were loaded]}. */
     Object[] result(Object errors) {
         long start = JFluid1Session.startTicks();
         return new Object[] {

@@ -7,8 +7,8 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Whether the processor's time stamp counter tells the time: it counts at one rate, whatever the processor does, and the kernel
- * takes its own time from it, which it does only while all processors have the same (arch/x86/kernel/tsc.c of Linux).
+ * Checks whether the processor's time stamp counter is usable as a clock: it has a constant rate in all processor states, and the kernel
+ * uses it as its clock source, which requires that the counters of all processors agree (arch/x86/kernel/tsc.c of Linux).
  */
 final class TimeStampCounter {
     private static final String CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -26,7 +26,7 @@ final class TimeStampCounter {
             if (!"tsc".equals(source.readLine())) {
                 return false;
             }
-            // All processors are alike, or the kernel would not take it.
+            // The flags of one processor suffice: the kernel uses the counter only if all processors agree.
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 if (line.startsWith("flags")) {
                     String flags = line.replace('\t', ' ') + " ";
@@ -35,7 +35,7 @@ final class TimeStampCounter {
             }
             return false;
         } catch (IOException | SecurityException hidden) {
-            return false; // in a container, say
+            return false; // for example in a container
         }
     }
 

@@ -11,9 +11,8 @@ import java.nio.file.StandardOpenOption;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Lets the client look at the JVM's own data, of which it knows the layout (src/vmstructs). Never by address in this
- * process, where a wrong one would end it: by way of /proc/self/mem, where it is an error of a read, and answered with zeros.
- * Nothing is ever written.
+ * Lets the client read the JVM's own data, whose layout src/vmstructs knows. Reads /proc/self/mem in place of dereferencing addresses: a wrong
+ * address is a read error, answered with zeros, and does not crash the process. Never writes.
  */
 final class VmMemory implements AutoCloseable {
     private static final Path MEMORY = Path.of("/proc/self/mem");
@@ -21,20 +20,20 @@ final class VmMemory implements AutoCloseable {
     private static final String LIBRARY = "/libjvm.so";
 
     private FileChannel memory;
-    /** Read at once, since places that are asked for together lie near each other, in order: a read costs 1 µs. */
+    /** Bytes per read. A read costs 1 µs, and addresses of one request are ascending and close together. */
     private static final int WINDOW = 16 << 10;
 
     private static final long PAGE = 4 << 10;
 
-    /** One for all reads: only a garbage collection gives such memory back. */
+    /** One buffer for all reads, since only a garbage collection frees direct memory. */
     private ByteBuffer window;
 
-    /** Where the JVM's library begins; 0 if it cannot be told, or this process must not read its own memory. */
+    /** Returns the load address of libjvm; 0 if it is unknown or if the process may not read its own memory. */
     long library() {
         try (BufferedReader lines = Files.newBufferedReader(MAPS)) {
             open();
             // 7f04f8600000-7f04f9839000 r-xp 00000000 fe:00 1234   /usr/lib/.../libjvm.so
-            // With " (deleted)" behind it where the JDK has been replaced.
+            // The path ends with " (deleted)" if the JDK has been replaced.
             for (String line; (line = lines.readLine()) != null;) {
                 if (line.contains(LIBRARY) && line.split(" ", 4)[2].matches("0+")) {
                     return Long.parseUnsignedLong(line.substring(0, line.indexOf('-')), 16);
@@ -46,7 +45,7 @@ final class VmMemory implements AutoCloseable {
         }
     }
 
-    /** What a field of a class's mirror holds, eight bytes for each; zero if the class has gone. */
+    /** Returns a field of each class's mirror, eight bytes per class; zero for an unloaded class. */
     static byte[] mirrorWords(ClassTable classes, int offset, int[] ids) {
         if (offset < 8 || offset > 256) {
             throw new IllegalArgumentException("no field of a mirror lies at " + offset);
@@ -60,8 +59,8 @@ final class VmMemory implements AutoCloseable {
     }
 
     /**
-     * @param addresses eight bytes for each place; quick if they ascend
-     * @return `length` bytes of each place; zeros where there is nothing to read
+     * @param addresses eight bytes per address; ascending order is fastest
+     * @return `length` bytes per address; zeros for unreadable memory
      */
     byte[] peek(int length, byte[] addresses) throws IOException {
         open();
@@ -78,11 +77,11 @@ final class VmMemory implements AutoCloseable {
             if (address <= 0) {
                 continue;
             }
-            if (address < begin || end - address < length) { // their sum might be too large
+            if (address < begin || end - address < length) { // avoids an overflow of the sum
                 begin = address & -PAGE;
                 end = begin + readWindow(begin, (int) Math.max(WINDOW, address - begin + length));
             }
-            // Less than that where the memory ends.
+            // Fewer bytes at the end of the mapping.
             int there = (int) Math.min(length, end - address);
             if (there > 0) {
                 window.get((int) (address - begin), all, i * length, there);
@@ -91,7 +90,7 @@ final class VmMemory implements AutoCloseable {
         return all;
     }
 
-    /** Fills the window from there on, as far as there is memory: it may have been given back a moment ago. */
+    /** Fills the window from `address` on, up to the first unreadable byte: the memory may just have been unmapped. */
     private int readWindow(long address, int most) {
         window.clear().limit(Math.min(most, window.capacity()));
         try {
@@ -101,7 +100,7 @@ final class VmMemory implements AutoCloseable {
                 }
             }
         } catch (IOException nothingThere) {
-            // What was looked for has been unloaded, and zeros say so; or the memory ends here.
+            // The data has been unloaded, or the mapping ends here: answered with zeros.
         }
         return window.position();
     }
