@@ -1,7 +1,7 @@
-// jfluid agent-path: the option that has a JVM start with the agent asleep in it, for command lines and environments.
+// jfluid agent-path: prints the JVM option that loads the agent asleep, for command lines and environments.
 //
-// The option stays where it was written down, and a JVM that finds no jar there, or may not read it, does not start. So whatever
-// may come to that is told.
+// The option stays where the user writes it. A JVM does not start if the jar is missing or unreadable. So the command warns about
+// everything that may cause this.
 
 import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { shellWord } from '../base/shell-word.ts'
 import { agentJar } from '../session/doors/agent-jar.ts'
 import { say } from './say.ts'
 
-/** The JVM takes what is behind the first `=` for options of the agent, and does not start. */
+/** The JVM treats text after the first `=` as options of the agent, and does not start. */
 export class AgentPathUnusable extends JfluidError {
   static sample = () => new AgentPathUnusable('/opt/a=b/jfluid-agent.jar')
   readonly exitCode = EX_CONFIG
@@ -21,7 +21,7 @@ export class AgentPathUnusable extends JfluidError {
   }
 }
 
-/** @param out  takes the option, and nothing else */
+/** @param out  receives the option and nothing else */
 export function agentPath(out: (text: string) => void): void {
   const { path } = agentJar()
   const option = agentOption(path)
@@ -38,7 +38,7 @@ export function agentOption(path: string): string {
   return `-javaagent:${path}`
 }
 
-/** How the option is given, one a line. */
+/** Lists the ways to pass the option, one per line. */
 export function waysToGive(option: string): string[] {
   const value = `JAVA_TOOL_OPTIONS=${variableWord(option)}`
   return [
@@ -49,7 +49,7 @@ export function waysToGive(option: string): string[] {
   ]
 }
 
-/** As one word of JAVA_TOOL_OPTIONS: the JVM splits that at blanks, but between quotes, which it takes away wherever they stand. */
+/** Quotes the option for JAVA_TOOL_OPTIONS. The JVM splits that variable at blanks outside of quotes, and removes all quotes. */
 function variableWord(option: string): string {
   if (!/[\s"']/.test(option)) return option
   return option
@@ -59,14 +59,14 @@ function variableWord(option: string): string {
     .join('')
 }
 
-/** As systemd reads it: with escapes, and `%` for what it fills in. */
+/** Quotes the text for a systemd unit: with escapes, and `%%` for `%`, which begins a specifier. */
 function unitWord(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`
 }
 
 const TEMPORARY = ['/tmp', '/var/tmp', '/dev/shm', '/run']
 
-/** Why JVMs that are started with it might not start, or not for long. */
+/** Returns reasons why a JVM with this option may fail to start, now or later. */
 export function doubtsAbout(path: string, temporary: readonly string[] = [...TEMPORARY, tmpdir()]): string[] {
   const doubts: string[] = []
   if (path.includes('/_npx/') || temporary.some((place) => path.startsWith(`${place}/`))) {
@@ -94,7 +94,10 @@ export function doubtsAbout(path: string, temporary: readonly string[] = [...TEM
 const READ_BY_OTHERS = 0o4
 const ENTERED_BY_OTHERS = 0o1
 
-/** @returns the file, or the nearest directory above it, that users may not use who are neither its owner nor of its group */
+/**
+ * @returns the file, or the nearest directory above it, that is not accessible to users other than its owner and group; null if there is
+ * none
+ */
 function closedToOthers(path: string): string | null {
   if ((statSync(path).mode & READ_BY_OTHERS) === 0) return path
   for (let directory = dirname(path); ; directory = dirname(directory)) {

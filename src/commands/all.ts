@@ -1,4 +1,4 @@
-// --all: which JVMs a command is for if it is for several at once, and what does not go with that.
+// --all: selects the JVMs for a command that handles several at once, and rejects conflicting arguments.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { EX_NOHOST, JfluidError, UsageError } from '../base/errors.ts'
@@ -8,7 +8,7 @@ import { BadPattern } from '../reveal/errors.ts'
 import { isContainerName } from './containers/name.ts'
 import { checkHere, jvmsNamed, lookInside } from './target.ts'
 
-/** Each has a buffer for events, and a thread of ours that reads them. */
+/** Maximum number of JVMs. Each one needs an event buffer and a recording thread in this process. */
 const MOST_JVMS = 16
 
 export class PidWithAll extends UsageError {
@@ -43,7 +43,7 @@ export class TooManyJvms extends UsageError {
 }
 
 /**
- * To be asked before anything is looked at.
+ * Checks the arguments. Call it before any JVM is examined.
  *
  * @throws PidWithAll, OptionRefused, BadPattern
  */
@@ -62,9 +62,9 @@ export function checkAll(
 }
 
 /**
- * Those that are there now, by a container as well.
+ * Returns the matching JVMs that run now. The text may also name a container.
  *
- * @throws NoJvmNamed, TooManyJvms, and what `lookInside` does
+ * @throws NoJvmNamed, TooManyJvms, and errors of `lookInside`
  */
 export async function allMeant(text: string, all?: readonly Jvm[]): Promise<readonly Jvm[]> {
   const jvms = isContainerName(text) ? (await lookInside(text)).jvms : jvmsNamed(text, all ?? listJvms())

@@ -14,25 +14,25 @@ import type { RecordedSource, Way } from './source.ts'
 import { wayIn } from './way-in.ts'
 import { wayOf } from './ways.ts'
 
-/** In place of one that is yet to be chosen. */
+/** Placeholder for a root that is chosen later. */
 const ANY_ROOT = 'any.Class.method'
 
 function lacksRoot({ root, region }: Flags<'attach'>): boolean {
   return (root === undefined || root.length === 0) && region === undefined
 }
 
-/** Where a root is looked for, that is all a sampler is for. */
+/** Removes --sampler. While the user chooses a root, that option applies only to the root search. */
 function withoutSampler({ sampler: _, ...rest }: Flags<'attach'>): Flags<'attach'> {
   return rest
 }
 
 export async function attach(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
-  /** What is recorded of calls; with a root, once one has been chosen. */
+  /** Options for recording calls. With a root once the user has chosen one. */
   let asked = withoutSampler(flags)
   const calls = async (): Promise<Way> => {
     const isScreenThere = terminalProblem(process.stdin, process.stdout, process.env) === null
     const chooses = lacksRoot(flags) && isScreenThere
-    // What does not go together is told before anybody looks for a root.
+    // Conflicting options are reported before the root search.
     let options = await commandOptions(chooses ? { ...asked, root: [ANY_ROOT] } : flags)
     return async ({ progress, found }) => {
       const { name, number, open } = await wayIn(pidText, flags)
@@ -52,7 +52,7 @@ export async function attach(pidText: string | undefined, flags: Flags<'attach'>
       return await withConsent(
         options,
         async (request) => {
-          // The JVM loads its agent while what is needed behind the door is read.
+          // These modules are loaded while the JVM loads the agent.
           const [door, { Session }, { sessionSource }] = await Promise.all([
             open(onPhase, request),
             import('../session/session.ts'),
@@ -77,14 +77,14 @@ export async function attach(pidText: string | undefined, flags: Flags<'attach'>
   }
 }
 
-/** The way to a view, and back from it. */
+/** Starts the recording and shows it until the user leaves. */
 async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
-  /** Once there is a view, what there is to say comes after it. */
+  /** Messages to print after the view is closed. */
   const later: string[] = []
   const tell = (line: string): void => void later.push(line)
   const { out, all } = flags
   const placeOf = async () => (out === undefined ? null : await ProfilePlace.at(out, flags, tell))
-  // Those of several JVMs come first.
+  // With several JVMs, their own files are checked first.
   let place = all === undefined ? await placeOf() : null
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem
@@ -103,7 +103,7 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
       stop: () => (stop ??= stopSignal()),
     })
   } finally {
-    stop?.dispose() // the screen listens itself, and asks who does
+    stop?.dispose() // the screen has its own signal handlers, and checks for others
     progress.close()
   }
   if (source === null) return

@@ -1,8 +1,7 @@
-// What a crash of ours must not take along: while a recording goes on, what there is so far is written beside the file that it
-// is for, again and again. Where the recording ends as it should, nothing of that is left.
+// Protects a recording against a crash of jfluid: while it records, saves the current profile repeatedly in a file beside the output file.
+// After a normal end, that file is removed.
 //
-// The target does not wait for it: the recorder's worker goes on reading events while it copies its trees, and the main thread
-// writes in pieces.
+// The target does not wait for a save: the recorder's worker reads events while it copies its trees, and the main thread writes in pieces.
 
 import { lstatSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
@@ -11,9 +10,9 @@ import { CannotWriteProfile } from '../profile/errors.ts'
 import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 
-/** At most one part in so many of the time goes into saving. */
+/** Saving takes at most 1/20 of the time. */
 const SHARE_OF_TIME = 20
-/** What the file says of itself. */
+/** Note in the saved profile. */
 export const AUTOSAVED =
   'autosaved while it was recorded, and jfluid did not end as it should: what came later is missing'
 
@@ -29,10 +28,10 @@ export class Autosave {
   #saving: Promise<void> = Promise.resolve()
 
   /**
-   * Begins at once.
+   * Starts the autosaves at once.
    *
-   * @param beside   the file that the profile is for
-   * @param everyMs  from one to the next; longer where they take long
+   * @param beside   the output file of the profile
+   * @param everyMs  interval between saves; longer if a save takes long
    */
   constructor(
     private readonly session: Saved,
@@ -43,7 +42,7 @@ export class Autosave {
     this.#arm(everyMs)
   }
 
-  /** The file, once there is one. */
+  /** Path of the saved file; undefined before the first save. */
   get path(): string | undefined {
     return this.#path
   }
@@ -67,32 +66,32 @@ export class Autosave {
       await writeProfile(profile, path)
       this.#path = path
     } catch (error) {
-      // Any other is of a session that is ending, which says itself what is wrong.
+      // Other errors come from a session that is ending, which reports them itself.
       if (error instanceof CannotWriteProfile) this.#complain(error)
     }
   }
 
-  /** Once: the next time there may be room again. */
+  /** Reports the error once. A later save may succeed, if there is room again. */
   #complain({ message }: CannotWriteProfile): void {
     if (!this.#hasTold) this.tell(`cannot autosave, and recording goes on: ${message}`)
     this.#hasTold = true
   }
 
-  /** No more of them; what is being written is finished. */
+  /** Starts no further save, and waits for the current one. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
     await this.#saving
   }
 
-  /** Removes what there is of it: all has been kept. After `stop`. */
+  /** Removes the saved file after the profile has been written. Call it after `stop`. */
   async discard(): Promise<void> {
     if (this.#path !== undefined) await unlink(this.#path).catch(() => {})
     this.#path = undefined
   }
 }
 
-/** What another jfluid has left is not lost by us, and a link that leads nowhere is there, too. */
+/** Returns an unused name. Never overwrites the file of another jfluid process. A dangling link counts as used. */
 function freeName(beside: string): string {
   const first = `${beside}${AUTOSAVE_ENDING}`
   for (let number = 2; ; number++) {
@@ -100,7 +99,7 @@ function freeName(beside: string): string {
     try {
       if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name
     } catch {
-      return name // it cannot be looked at, as one that is too long; who writes there says why
+      return name // the file cannot be checked, for example because the name is too long; the later write reports the reason
     }
   }
 }

@@ -1,5 +1,5 @@
-// A user's own basic-block analysis: a module whose default export says of an instruction whether a block ends with
-// it (JP, section 4). docs/measuring.md shows one.
+// A user-defined basic-block analysis: a module whose default export decides for an instruction whether it ends a block (JP, section 4).
+// docs/measuring.md contains an example.
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -22,9 +22,9 @@ export class BadAnalysis extends JfluidError {
   }
 }
 
-/** What profiles call it: two of one name need not be the same. */
+/** Name of the analysis in profiles. It includes a hash, since two analyses may have the same file name. */
 export async function analysisName(path: string): Promise<string> {
-  const content = await readFile(path).catch(() => Buffer.alloc(0)) // loading it says why
+  const content = await readFile(path).catch(() => Buffer.alloc(0)) // loading the file reports the error
   return `${basename(path)}:${createHash('sha256').update(content).digest('hex').slice(0, 8)}`
 }
 

@@ -1,4 +1,4 @@
-// A program that jfluid starts: its command line, where its output goes, how it ends. `run` records calls in it, or samples it.
+// A program that jfluid starts: its command line, its output, its exit status. `run` records calls in it, or samples it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, lstatSync, openSync } from 'node:fs'
@@ -19,7 +19,7 @@ export class CannotStart extends JfluidError {
   }
 }
 
-/** What the program writes while the live view has the screen can be put nowhere. */
+/** No file can be created for the program's output while the live view uses the screen. */
 export class CannotWriteOutput extends JfluidError {
   static sample = () => new CannotWriteOutput('jfluid-run-4711.log', 'EACCES')
   readonly exitCode = EX_CANTCREAT
@@ -41,15 +41,15 @@ export class NoJvmStarted extends JfluidError {
 }
 
 export interface RunFlags extends Flags<'run'> {
-  /** What the program prints is not what is asked for. */
+  /** Sends the program's output to stderr, since stdout contains the result. */
   readonly outputToStderr?: boolean
 }
 
-/** What a program is started with so that it can be recorded from its first moment on. */
+/** How to start a program so that it is recorded from its first moment. */
 export interface ProgramDoor {
-  /** For its JVM. */
+  /** Options for its JVM. */
   readonly options: readonly string[]
-  /** @returns what to say if the program ends, with that status, before it is recorded */
+  /** @returns the recording; or a function that creates the error for the exit status, if the program ends before it is recorded */
   begin(
     child: ChildProcess,
     exit: Promise<number>,
@@ -63,7 +63,7 @@ interface ProgramRecording {
   readonly session: Pick<Session, 'pid' | 'ending' | 'endedBy'>
 }
 
-/** Where the program's output goes while the live view has the screen: a name that does not exist yet. */
+/** File for the program's output while the live view uses the screen: a name that does not exist yet. */
 export function outputFile(): string {
   const first = `jfluid-run-${process.pid}`
   for (let number = 1; ; number++) {
@@ -76,10 +76,10 @@ export function outputFile(): string {
   }
 }
 
-/** Where a program is to write, a file as its descriptor. */
+/** Destination of the program's output; a number is a file descriptor. */
 type Output = 'inherit' | 'stderr' | number
 
-/** @param file  is created exclusively (no link is followed); null: it has the terminal, and there is no live view */
+/** @param file  is created exclusively (no link is followed); null if the program keeps the terminal because there is no live view */
 export function outputOf(file: string | null, { outputToStderr }: Pick<RunFlags, 'outputToStderr'>): Output {
   if (file === null) return outputToStderr === true ? 'stderr' : 'inherit'
   try {
@@ -90,10 +90,10 @@ export function outputOf(file: string | null, { outputToStderr }: Pick<RunFlags,
 }
 
 /**
- * `java` gets the options itself; any other command finds them in JAVA_TOOL_OPTIONS, which every JVM below
- * it reads. Only the first of them is profiled.
+ * Starts the program. `java` receives the options as arguments. Any other command receives them in JAVA_TOOL_OPTIONS, which every JVM
+ * started below it reads. Only the first of these JVMs is profiled.
  *
- * @param output  a descriptor is closed
+ * @param output  if it is a descriptor, it is closed
  */
 export function start(command: readonly string[], options: readonly string[], output: Output): ChildProcess {
   const [program, ...args] = command
@@ -113,11 +113,11 @@ export function start(command: readonly string[], options: readonly string[], ou
 export function exitOf(child: ChildProcess, program: string): Promise<number> {
   return new Promise((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
-      if (child.pid !== undefined) return // a signal that may not be sent: the program goes on
+      if (child.pid !== undefined) return // a signal could not be sent for lack of permission: the program continues
       reject(new CannotStart(program, error.code === 'ENOENT' ? 'there is no such program' : error.message))
     })
     child.once('exit', (code, signal) => {
-      resolve(code ?? signalStatus(signal!)) // one of them is always there
+      resolve(code ?? signalStatus(signal!)) // either `code` or `signal` is set
     })
   })
 }

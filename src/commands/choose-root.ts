@@ -1,4 +1,4 @@
-// attach without --root: some seconds of sampling, and then the user chooses.
+// attach without --root: samples for some seconds, then lets the user choose.
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { JfluidError } from '../base/errors.ts'
@@ -17,21 +17,21 @@ import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { onScreen } from './view.ts'
 
-/** Methods that may never return, at the end of the list. */
+/** Number of methods at the end of the list that may never return. */
 const STAYS = 10
 
 export interface RootFound {
-  /** For --root. */
+  /** Value for --root. */
   readonly root: string
-  /** Methods below it by the samples that it was chosen by; empty where they are too few. */
+  /** Methods seen below the root in the samples of the search; empty if there are too few samples. */
   readonly seen: readonly Seen[]
 }
 
 /**
- * Nothing has been changed in the JVM when this resolves.
+ * Lets the user choose a root. Nothing in the JVM has changed when the promise resolves.
  *
- * @param isAdaptive  the session may be of scheme adaptive, for which sampling goes on
- * @returns null if the user left without one; the exit status is set then
+ * @param isAdaptive  the session may use scheme adaptive: sampling then continues while the user chooses
+ * @returns null if the user left without a choice; the exit status is set then
  */
 export async function findRoot(
   pid: number,
@@ -51,7 +51,7 @@ export async function findRoot(
   }
 }
 
-/** @returns how the user left, or what was found, of which sampling goes on */
+/** @returns how the user left, or the result of the search, whose sampling continues */
 async function searched(
   pid: number,
   sampler: SamplerName | undefined,
@@ -89,7 +89,7 @@ function seenAt(
   { methodName, sampling }: FoundRoots,
   { snapshot, durationMs }: AllSamples,
 ): readonly Seen[] {
-  // The flight recorder's samples are of processor time, and tell no share of the time of calls.
+  // The flight recorder samples processor time. These samples do not show shares of the duration of calls.
   return sampling.by === 'stacks' ? seenBelow(snapshot, methodName, parseRoot(root), durationMs) : []
 }
 

@@ -1,4 +1,4 @@
-// jfluid compare: what has changed between two profiles, per root call; in a build, whether that is too much.
+// jfluid compare: shows changes between two profiles, per root call. In a build, it can fail if a change is too large.
 
 import { EX_DATAERR, EX_REGRESSION, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
@@ -22,7 +22,7 @@ import { writePieces } from '../profile/write.ts'
 import { exportUnlessStopped } from './export.ts'
 import { readWithProgress } from './read.ts'
 
-/** Two profiles that have no number in common. */
+/** The two profiles have no common metric. */
 export class DifferentMetrics extends JfluidError {
   static sample = () => new DifferentMetrics('before.jfluid holds time', 'after.jfluid holds bytecodes')
   readonly exitCode = EX_DATAERR
@@ -32,7 +32,7 @@ export class DifferentMetrics extends JfluidError {
   }
 }
 
-/** A profile without a call of a root, or without a tree. */
+/** A profile without a root call, or without a tree. */
 export class NothingInProfile extends JfluidError {
   static sample = () => [new NothingInProfile('app.jfluid', false), new NothingInProfile('app.jfluid', true)]
   readonly exitCode = EX_DATAERR
@@ -49,7 +49,7 @@ export class NothingInProfile extends JfluidError {
   }
 }
 
-/** A `--fail-if` has come true. */
+/** A `--fail-if` condition is true. */
 export class ChangedTooMuch extends JfluidError {
   static sample = () => new ChangedTooMuch('root total > 5ms', 'root total 4.1 ms → 6.2 ms', 0)
   readonly exitCode = EX_REGRESSION
@@ -62,7 +62,10 @@ export class ChangedTooMuch extends JfluidError {
 
 const holds = ({ path, profile }: Compared): string => `${path} holds ${measureText(profile)}`
 
-/** @throws CannotReadProfile and its like, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport, ChangedTooMuch */
+/**
+ * @throws CannotReadProfile and similar errors, DifferentMetrics, NothingInProfile, BadCondition, NoSuchMethod, CannotWriteExport,
+ * ChangedTooMuch
+ */
 export async function compare(beforePath: string, afterPath: string, flags: Flags<'compare'>): Promise<void> {
   const before = { path: beforePath, profile: await readComparable(beforePath) }
   const after = { path: afterPath, profile: await readComparable(afterPath) }
@@ -74,7 +77,7 @@ export async function compare(beforePath: string, afterPath: string, flags: Flag
   const names = [...before.profile.methodNames, ...after.profile.methodNames]
   const verdicts = conditions.flatMap((it) => judge(it, changes, (subject) => closeMethods(subject, names)))
   const failed = verdicts.filter((it) => it.failed)
-  // Before anything is written: a reader that has seen enough ends the process with this status.
+  // The status is set before the output: if the reader closes the pipe early, the process ends with this status.
   if (failed.length > 0) process.exitCode = EX_REGRESSION
   if (flags.html !== undefined) {
     const pieces = () => pagePieces(comparePage(before, after, changes, verdicts))

@@ -1,6 +1,7 @@
-// jfluid.config.json: options of the commands that are run in its directory, by name. The command line wins.
+// jfluid.config.json: options for commands that are run in its directory. The command line has precedence.
 //
-// The directory may have come from anywhere, so nothing in the file runs code, writes a file, sends data, names a key or gives consent.
+// The directory may come from an untrusted source. So nothing in the file can run code, write a file, send data, name a key or give
+// consent.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +38,7 @@ import { isSampledByJvm } from './whole-jvm-options.ts'
 
 const MOST_BYTES = 65_536
 
-/** It cannot be read as options. */
+/** The file does not contain valid options. */
 export class BadConfigFile extends JfluidError {
   static sample = () => new BadConfigFile('there is no option "rot"')
   readonly exitCode = EX_CONFIG
@@ -48,7 +49,7 @@ export class BadConfigFile extends JfluidError {
   }
 }
 
-/** Its owner, or another user who can write it, would set our options. */
+/** The file's owner, or another user with write permission, would control the options of this user. */
 export class ConfigFileOfOthers extends JfluidError {
   static sample = () => new ConfigFileOfOthers('belongs to user 0')
   readonly exitCode = EX_NOPERM
@@ -59,15 +60,15 @@ export class ConfigFileOfOthers extends JfluidError {
 }
 
 interface LeftOut {
-  /** As it would be typed. */
+  /** The option as typed on a command line. */
   readonly option: string
   readonly why: string
-  /** Whether the user is to know without asking. */
+  /** Whether to report the ignored option without --show-config. */
   readonly isTold: boolean
 }
 
 export interface Configured {
-  /** By option, as it would be typed: its value, as it is written. */
+  /** Values as written in the file, keyed by option as typed on a command line. */
   readonly taken: ReadonlyMap<string, string>
   readonly leftOut: readonly LeftOut[]
 }
@@ -75,7 +76,7 @@ export interface Configured {
 export const NOTHING: Configured = { taken: new Map(), leftOut: [] }
 
 /**
- * Gives a command what the file says and the command line does not. What does not go with the rest is left out.
+ * Adds the options of the file that are missing on the command line. Options that conflict with others are ignored.
  *
  * @throws BadConfigFile, ConfigFileOfOthers
  */
@@ -114,7 +115,10 @@ export function configured(command: Command, name: CommandName): Configured {
   return { taken: new Map(taken), leftOut }
 }
 
-/** What is in the way of an option of the file: which JVM it is, was typed; or it does not go with an option, or needs one. */
+/**
+ * Returns why an option of the file is ignored: the JVM was named on the command line, or the option conflicts with or requires another
+ * option.
+ */
 function refusalIn(command: Command, row: Row): Omit<LeftOut, 'option'> | null {
   const { args } = command
   const given: Given = command.opts()
@@ -141,7 +145,7 @@ function refusalOf(row: Row, given: Given): Refusal | null {
   return rule(row, given) ?? byExclusion(row, given)
 }
 
-/** Another option excludes this one, and was typed. */
+/** Returns the refusal if a typed option excludes this option. */
 function exclusionByTyped(command: Command, row: Row): Refusal | null {
   const alone: Given = { [attributeOf(row)]: command.getOptionValue(attributeOf(row)) }
   const refusals = typedRows(command).map((other) => byExclusion(other, alone))
@@ -173,7 +177,7 @@ function checkKey(key: string, value: unknown): void {
       `"${key}" is only taken from the command line`,
       'Take it out of the file, or leave that out with --no-config.',
     )
-  // Another command may have it otherwise.
+  // The option of this name may be allowed in the file for another command.
   if (rows.some((it) => !isOnlyTyped(it, value))) return
   throw new BadConfigFile(
     `"${key}" ${rows[0]!.notInFile}, and is only taken from the command line`,
@@ -230,7 +234,7 @@ function contents(): object {
   throw new BadConfigFile('it is not an object', 'Write options by name: { "max-overhead": "5%" }')
 }
 
-/** A link must be the user's as well: it says what is read. */
+/** Reads the file. A symbolic link must belong to the user too, since it determines which file is read. */
 function textOfFile(): string {
   mustBeOurs(lstatSync(CONFIG_FILE).uid)
   const file = openSync(CONFIG_FILE, constants.O_RDONLY | constants.O_NONBLOCK) // a pipe may have no writer
@@ -251,7 +255,7 @@ function mustBeOurs(uid: number): void {
   if (uid !== process.geteuid?.()) throw new ConfigFileOfOthers(`belongs to user ${uid}`)
 }
 
-/** What --show-config prints. */
+/** Returns the text that --show-config prints. */
 export function inForce(
   command: Command,
   name: CommandName,

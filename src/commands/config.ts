@@ -1,4 +1,4 @@
-// Whether a command has options from a configuration file, before that is read: most directories have none.
+// Checks whether a configuration file exists before its reader is loaded: most directories have none.
 
 import { lstatSync, type Stats } from 'node:fs'
 import { type Command, CommanderError } from 'commander'
@@ -7,17 +7,17 @@ import type { CommandName } from '../options/option.ts'
 import { optionsOf } from '../options/table.ts'
 import { errorCode } from '../profile/errors.ts'
 
-/** Options that the command has from the file, as they would be typed. */
+/** Options of the command that came from the file, as typed on a command line. */
 let fromFile: readonly string[] = []
 
-/** What is told with an error of the command line, as what is wrong may be in the file; null if nothing is from there. */
+/** Returns a note for errors of the command line, since the wrong option may come from the file; null if no option does. */
 export function saidOfFile(): string | null {
   return fromFile.length === 0
     ? null
     : `From ${CONFIG_FILE}: ${fromFile.join(', ')}. --no-config leaves the file out.`
 }
 
-/** --show-config is answered whatever else is missing. To be asked once a command has its arguments and options. */
+/** Lets --show-config work without the required arguments. Call it after the arguments and options of a command have been declared. */
 export function withShowConfig(command: Command): Command {
   return command.on('option:show-config', () => {
     for (const argument of command.registeredArguments) argument.required = false
@@ -26,11 +26,11 @@ export function withShowConfig(command: Command): Command {
 }
 
 /**
- * Gives a command its options from the file.
+ * Adds the options of the file to a command.
  *
- * @param print  the answer to --show-config
- * @param tell   a line for the user
- * @throws BadConfigFile, ConfigFileOfOthers; CommanderError with status 0 once --show-config has been answered
+ * @param print  prints the answer to --show-config
+ * @param tell   receives a line for the user
+ * @throws BadConfigFile, ConfigFileOfOthers; CommanderError with status 0 after the answer to --show-config
  */
 export async function withConfigFile(
   command: Command,
@@ -54,7 +54,9 @@ export async function withConfigFile(
   if (told.length > 0) tell(`of ${CONFIG_FILE}, left out: ${told.join(', ')} (add --show-config to see why)`)
 }
 
-/** Where the directory cannot be looked at, or is gone, there is none that could be read. On Windows it is not known whose a file is. */
+/**
+ * Returns false if the directory is not readable or has been deleted. On Windows, the owner of a file is unknown, so no file is read there.
+ */
 function isThere(): boolean {
   let stats: Stats | undefined
   try {

@@ -1,4 +1,4 @@
-// Before a program is harmed, its user is asked.
+// Asks the user before an action that harms the program.
 
 import { createInterface } from 'node:readline/promises'
 import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
@@ -6,11 +6,11 @@ import { NeedsConsent } from '../base/errors.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 
 /**
- * Starts a session, and asks on a terminal whether to start it all the same where that would harm the program.
+ * Starts a session. If that would harm the program, asks on a terminal whether to start it anyway.
  *
- * @param before    what is on the terminal's last line goes
- * @param orStacks  in place of a session that has a busy JVM flushed, stacks will do: it is not asked about
- * @throws TooManyMethods, BusyBeforeFlush without a terminal, or where the answer is no
+ * @param before    clears the last line of the terminal before the question
+ * @param orStacks  stacks are an acceptable replacement: the user is then not asked whether a busy JVM may discard its compiled code
+ * @throws TooManyMethods, BusyBeforeFlush without a terminal, or if the user declines
  */
 export async function withConsent<T>(
   request: SessionRequest,
@@ -29,7 +29,7 @@ export async function withConsent<T>(
   }
 }
 
-/** What else there may be to ask about still is. */
+/** Grants only this consent. Other problems are still asked about. */
 function consented(request: SessionRequest, problem: NeedsConsent): SessionRequest {
   if (problem instanceof BusyBeforeFlush) return { ...request, mayFlush: true }
   const { mostMethods: _, ...unlimited } = request

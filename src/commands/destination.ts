@@ -1,5 +1,5 @@
-// Where `record` puts a profile: into a file, into a store, or both. It is in a file before it is on its way to a store, and only
-// one that no file was named for goes from there once the store has it.
+// Where `record` puts a profile: into a file, a store, or both. The profile is always written to a file first. If the user named no file,
+// it is removed after the store has received the profile.
 
 import { rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewher
 import { pushTo, tellOfStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
 
-/** What is recorded would be lost. */
+/** The recorded data would be lost. */
 export class NowhereToPut extends UsageError {
   static sample = () => new NowhereToPut()
   readonly hint = 'Add --out <file>, or --push <url> for a store of profiles; both is fine, too.'
@@ -26,7 +26,7 @@ export class NowhereToPut extends UsageError {
   }
 }
 
-/** The store did not get it; it is not lost. */
+/** The store did not receive the profile. The profile is kept in a file. */
 export class ProfileNotPushed extends JfluidError {
   static sample = () =>
     new ProfileNotPushed(PushHostUnknown.sample(), '/tmp/app.jfluid', {
@@ -38,29 +38,29 @@ export class ProfileNotPushed extends JfluidError {
   constructor(problem: JfluidError, path: string, to: Pick<Push, 'store' | 'labels'>) {
     super(`${problem.message}; the profile is in ${path}`)
     this.exitCode = problem.exitCode
-    // A query may be a secret.
+    // A query may contain a secret.
     const then =
       to.store.url.search === '' ? 'Then' : 'Then, with the query of the address, which is left out here'
     this.hint = `${problem.hint} ${then}: ${commandOf(path, to)}`
   }
 }
 
-/** What pushes the file as it was to be pushed: a file does not know its labels. */
+/** Returns the command that repeats the push. It includes the labels, since the file does not contain them. */
 function commandOf(path: string, { store, labels }: Pick<Push, 'store' | 'labels'>): string {
   const words = ['jfluid', 'push', path, '--to', store.shown]
   for (const [name, value] of labels) words.push('--label', `${name}=${value}`)
   return words.map(shellWord).join(' ')
 }
 
-/** What has become of a profile. */
+/** Result of putting a profile somewhere. */
 export interface Put {
-  /** The file that it is in; null if in none. */
+  /** Path of the profile; null if it is in no file. */
   readonly path: string | null
-  /** The store that has it; null if none has. */
+  /** The store that received the profile; null if there is none. */
   readonly store: string | null
-  /** What went wrong, to be thrown once all else has been said; null if nothing. */
+  /** Error to throw after all messages have been printed; null if there is none. */
   readonly problem: JfluidError | null
-  /** What to tell if nothing did. */
+  /** Messages to print if there is no error. */
   readonly lines: readonly string[]
 }
 
@@ -68,17 +68,17 @@ export type DestinationFlags = PlaceFlags & Pick<Flags<'record'>, 'out' | 'push'
 
 export class Destination {
   private constructor(
-    /** It is in a file before it is in a store. */
+    /** The profile is written to this file before it is pushed. */
     readonly place: ProfilePlace,
-    /** Whether somebody has asked for the file. */
+    /** Whether the user named the file. */
     readonly isFileAsked: boolean,
-    /** Read before anything is recorded: what is on the disk may be another version at the end. */
+    /** Loaded before the recording: the installed version on disk may have changed at its end. */
     readonly store: { readonly to: Push; readonly send: typeof push } | null,
     readonly tell: (line: string) => void,
   ) {}
 
   /**
-   * What can be known to be wrong without the target, and before it is asked which that is.
+   * Checks the options that need no target. Call it before the target is determined.
    *
    * @throws NowhereToPut, BadPushUrl, BadLabel, BadPushCredentials
    */
@@ -88,8 +88,10 @@ export class Destination {
   }
 
   /**
-   * @param to    what `check` returned
-   * @param tell  what there is to say, now and later
+   * Creates the destination.
+   *
+   * @param to    result of `check`
+   * @param tell  receives messages for the user, now and later
    * @throws BadDuration, CannotWriteProfile
    */
   static async of(
@@ -104,12 +106,12 @@ export class Destination {
   }
 
   /**
-   * Keeps the profile, and pushes it. A store gets it, too, where no file could be written. What comes before a problem is told at once,
-   * for a problem is all that is told afterwards.
+   * Writes the profile to its file and pushes it. The push is tried even if no file could be written. Other messages are printed before an
+   * error is thrown, since nothing can be printed after it.
    *
-   * @param phase  told what goes on
-   * @param stop   the next signal ends the push, and not us
-   * @param called  what it is
+   * @param phase   receives the name of each phase
+   * @param stop    the next signal ends the push, and not the process
+   * @param called  name of the profile in messages
    * @throws ProfilePutElsewhere, ProfileOnlyAutosaved, CannotWriteProfile, ProfileNotPushed
    */
   async put(
@@ -137,7 +139,7 @@ export class Destination {
       pushed = `pushed to ${store} as ${await send(profile, to, this.tell, ended.signal)}`
     } catch (error) {
       if (!(error instanceof JfluidError)) throw error
-      // That it is not where it should be comes first, and says where it is as well.
+      // The error of the file has priority, since it also contains the actual path.
       if (problem !== null) this.tell(error.message)
       if (path === null) throw problem ?? error
       return { ...onlyKept, problem: problem ?? new ProfileNotPushed(error, path, to), lines: [] }
@@ -153,7 +155,7 @@ export class Destination {
     return { path: left === null ? null : path, store, problem: null, lines: [pushed, ...(left ?? [])] }
   }
 
-  /** @returns where it is, null if nowhere, and why it is not where it should be */
+  /** @returns the path of the profile, null if there is none; and the reason if it is not the requested path */
   async #keep(profile: Profile): Promise<Pick<Put, 'path' | 'problem'>> {
     try {
       await this.place.keep(profile)
@@ -167,7 +169,7 @@ export class Destination {
   }
 }
 
-/** @returns what to tell if it cannot be removed: the store has it, so nothing is wrong with that */
+/** @returns a message if the file cannot be removed. This is no error, since the store has the profile */
 async function removed(path: string | null, problem: JfluidError | null): Promise<string[] | null> {
   if (path === null) return null
   try {
@@ -179,7 +181,7 @@ async function removed(path: string | null, problem: JfluidError | null): Promis
   }
 }
 
-/** For `outcome`. */
+/** Location of the profile, in the form that `outcome` needs. */
 export function keptIn({ path, store }: Put): string | { readonly store: string } | null {
   return path ?? (store === null ? null : { store })
 }
@@ -188,7 +190,7 @@ function written(called: string, path: string): string {
   return `${called} written to ${path}; read it with: jfluid report ${shellWord(path)}`
 }
 
-/** Without --out, a file of this directory, or of one for what is temporary. */
+/** Without --out, uses a file in the current directory, or in a temporary directory. */
 async function placeOf(
   flags: DestinationFlags,
   pid: number,

@@ -1,4 +1,4 @@
-// jfluid detach: ends a session whose client hangs or is stopped, and removes what dead clients have left.
+// jfluid detach: ends a session whose client hangs or is stopped, and removes files left by dead clients.
 
 import type { Flags } from '../options/table.ts'
 import { remainsText } from '../profile/detach-facts.ts'
@@ -7,7 +7,7 @@ import { count } from '../profile/text.ts'
 import { type Dismissal, dismiss, NotGone } from '../session/doors/dismiss.ts'
 import { targetOf } from './target.ts'
 
-/** @throws NotGone once all is said, if something of ours is still there */
+/** @throws NotGone after all output, if something of jfluid is still there */
 export async function detach(
   pidText: string | undefined,
   flags: Flags<'detach'>,
@@ -19,13 +19,13 @@ export async function detach(
   if (done.left.length > 0) throw new NotGone(pid, done.left)
 }
 
-/** Classes that have kept them are something that is left. */
+/** Adds classes that have kept their probes to the list of remains. */
 function withProbes(done: Dismissal): Dismissal {
   const kept = done.ended?.refusedClasses ?? 0
   return kept === 0 ? done : { ...done, left: [...done.left, `probes in ${classes(kept)}, which do nothing`] }
 }
 
-/** Lines for people. */
+/** Returns lines for human readers. */
 export function dismissalText({ pid, ended, removed, left, unseen }: Dismissal): string {
   const remains = remainsText({ left, unseen }, (ended?.refusedClasses ?? 0) === 0)
   const lines = [

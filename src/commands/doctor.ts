@@ -1,4 +1,4 @@
-// jfluid doctor: what an attach would meet. Without a root, nothing of it reaches the JVM.
+// jfluid doctor: predicts the result of an attach. Without a root, it does not touch the JVM.
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { readProcessors } from '../attach/processors.ts'
@@ -17,16 +17,16 @@ import { sessionOptions } from './options.ts'
 import { targetOf } from './target.ts'
 import { JdwpOrPid } from './way-in.ts'
 
-/** Reasons for skipping that the text names. */
+/** Number of reasons for skipping in the text. */
 const REASONS = 5
 const COLUMNS = 100
-/** At how many processors the JVM uses. */
+/** Duration of the measurement of the JVM's processor use. */
 const LOOK_MS = 500
-/** Packages, and methods that roots call, that the text names. */
+/** Number of packages, and of methods that roots call, in the text. */
 const PACKAGES = 8
 const CALLEES = 12
 
-/** @returns the exit status that an attach would have; 0 if nothing known forbids it */
+/** @returns the exit status that an attach would have; 0 if no obstacle is known */
 export async function doctor(
   pidText: string | undefined,
   flags: Flags<'doctor'>,
@@ -34,7 +34,7 @@ export async function doctor(
 ): Promise<number> {
   if (flags.jdwp !== undefined && pidText !== undefined) throw new JdwpOrPid(pidText)
   const hasRoot = flags.root !== undefined && flags.root.length > 0
-  const options = hasRoot ? sessionOptions({ ...flags, scheme: 'b', yes: true }) : undefined // a root that cannot be read is told before anything is looked at
+  const options = hasRoot ? sessionOptions({ ...flags, scheme: 'b', yes: true }) : undefined // an invalid root is reported before the JVM is examined
   if (flags.jdwp !== undefined) return await doctorOverPort(flags.jdwp, options, flags.json === true, print)
   const pid = await targetOf(pidText)
   const examination = examine(pid, undefined, await readProcessors(pid, LOOK_MS))
@@ -62,7 +62,7 @@ export async function doctor(
   return status
 }
 
-/** Nothing is loaded: what of the program is there, and where roots lead, is read over the debugger's port. */
+/** Examines the program over the debugger's port, without loading an agent: its classes, and the methods that roots reach. */
 async function doctorOverPort(
   address: DebuggerAddress,
   options: ReachOptions | undefined,
@@ -91,7 +91,7 @@ async function doctorOverPort(
   return status
 }
 
-/** Packages with the most classes of the program first. */
+/** Lists the packages with the most classes of the program first. */
 function classesText({ classes, loadedClasses }: DebuggedExamination): string {
   const all = counted(classes.map((it) => it.slice(0, Math.max(0, it.lastIndexOf('.')))))
   const named = all.slice(0, PACKAGES).map(([name, n]) => `${clean(name) || '(unnamed)'} ${count(n)}`)
@@ -123,7 +123,7 @@ function findingsText(head: string, findings: readonly Finding[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Text behind a head, broken at blanks, with further lines under the first. */
+/** Wraps text at blanks. Further lines are indented by the width of the head. */
 function wrapped(head: string, text: string, columns: number): string[] {
   const room = Math.max(30, columns - width(head))
   const lines: string[] = []
@@ -157,7 +157,7 @@ function reachText(reach: RootReach): string {
   return `\n${lines.join('\n')}\n`
 }
 
-/** Reasons with the most methods first; the rest together. */
+/** Lists the reasons with the most methods first, and the sum of the others. */
 function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[] {
   const all = counted(skipped.map((it) => it.reason)).map(([reason, methods]) => ({ reason, methods }))
   const rest = all.slice(REASONS)
@@ -166,17 +166,17 @@ function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[
   return [...all.slice(0, REASONS), { reason: plural(rest.length, 'other reason'), methods }]
 }
 
-/** How often each occurs, the most frequent first. */
+/** Counts equal texts, the most frequent first. */
 function counted(texts: readonly string[]): [text: string, times: number][] {
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
   return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
 }
 
-/** What the program may notice. */
+/** Findings with effects that the program may notice. */
 const COSTS: ReadonlySet<Finding['check']> = new Set(['redefinition', 'classes', 'metaspace', 'processors'])
 
-/** @param name  as it is typed */
+/** @param name  the JVM as the user typed it */
 export function verdict(
   name: string,
   findings: readonly Finding[],

@@ -1,4 +1,4 @@
-// --every: when a sample is due, as people type it. 10000bc, 0.5ms, 10ms, 1s.
+// --every: the distance between samples, in the user's syntax: 10000bc, 0.5ms, 10ms, 1s.
 
 import { UsageError } from '../base/errors.ts'
 import type { Sampling } from '../profile/profile.ts'
@@ -12,7 +12,7 @@ export class BadInterval extends UsageError {
   }
 }
 
-/** Where sessions are not of one JVM that a command of this machine samples from outside. */
+/** Samples by time require a single local JVM and a command that samples it from outside. */
 export class TimedSamplesElsewhere extends UsageError {
   static sample = () => new TimedSamplesElsewhere()
   readonly hint =
@@ -33,6 +33,8 @@ export interface Interval {
 }
 
 /**
+ * Parses the value of --every.
+ *
  * @returns whole bytecodes, 1 to 2^31 - 1, or whole nanoseconds, 0.1 ms to 10 s
  * @throws BadInterval
  */

@@ -1,14 +1,14 @@
-// What `--help`, the manual page and the README show of each command: lines that a reader can paste. A test parses each.
+// Examples for each command in `--help`, the manual page and the README: lines that a reader can paste. A test parses each line.
 
 import { maxOf } from '../base/arrays.ts'
 
 export interface Example {
-  /** Without "jfluid". */
+  /** Command line without "jfluid". */
   readonly line: string
   readonly says: string
 }
 
-/** By command. */
+/** Examples keyed by command. */
 export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   ps: [
     { line: 'ps', says: 'which JVMs are there?' },
@@ -104,18 +104,18 @@ export const EXAMPLES: { readonly [command: string]: readonly Example[] } = {
   man: [{ line: 'man | man -l -', says: 'read the manual' }],
 }
 
-/** Commands of which the first example is shown for all of jfluid. */
+/** Commands whose first example is shown in the general help. */
 const FIRST = ['ps', 'attach', 'record', 'run', 'open', 'report']
 
 export function firstExamples(): readonly Example[] {
   return FIRST.flatMap((command) => EXAMPLES[command]?.slice(0, 1) ?? [])
 }
 
-/** As help has them, below each other. */
+/** Formats the examples for the help text. */
 export function exampleText(examples: readonly Example[]): string {
   if (examples.length === 0) return ''
   const longest = maxOf(examples.map(({ line }) => line.length))
-  // Beside each other where that leaves lines of 80 characters, else below.
+  // Comments stand beside the commands if all lines fit into 80 characters, otherwise above them.
   const isNarrow = examples.every(({ says }) => longest + says.length + 13 <= 80)
   const rows = examples.map(({ line, says }) =>
     isNarrow ? `  jfluid ${line.padEnd(longest)}  # ${says}` : `  # ${says}\n  jfluid ${line}`,

@@ -1,4 +1,4 @@
-// jfluid export: a recorded profile for other tools.
+// jfluid export: converts a recorded profile for other tools.
 
 import { fstatSync } from 'node:fs'
 import { BinaryOnTerminal, NoTraceInProfile, NoTreeInProfile } from '../export/errors.ts'
@@ -17,11 +17,11 @@ import { readWithProgress } from './read.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
-/** Until then, nobody wonders. */
+/** Time before the first progress message. */
 const QUIET_MS = 1000
-/** Between two lines of progress. */
+/** Interval between two progress messages. */
 const STEP_MS = 200
-/** Contexts from which on they are told of at once: some formats have nothing to write before they have seen all. */
+/** With this number of contexts, a progress message is printed at once: some formats write nothing before they have read all contexts. */
 const MANY = 100_000
 
 export async function exportCommand(file: string, flags: Flags<'export'>): Promise<void> {
@@ -44,7 +44,7 @@ export async function exportCommand(file: string, flags: Flags<'export'>): Promi
     next = now + STEP_MS
     progress.update(`${what}: ${(bytes / 1e6).toFixed(0)} MB`)
   }
-  // A pager or another program may have the same terminal.
+  // If stdout is not a file, a pager or another program may use the same terminal.
   const isFile = out !== undefined || fstatSync(process.stdout.fd).isFile()
   if (isFile && count >= MANY) progress.update(`${what}: ${count} contexts`)
   try {
@@ -56,15 +56,15 @@ export async function exportCommand(file: string, flags: Flags<'export'>): Promi
   }
 }
 
-/** A signal has asked for it: what was written so far is taken back. */
+/** A signal has stopped the export. The partial output is discarded. */
 class Stopped extends Error {}
 
 /**
- * Where a signal asks to stop, the file is as it was, which is said, and the exit status is that of the signal.
+ * Exports to a file. After a signal, the previous file is kept, a message is printed, and the exit status is that of the signal.
  *
- * @param tell  told how many bytes there are
- * @param quiet  called before something is said
- * @returns whether it has been written
+ * @param tell   receives the number of bytes written so far
+ * @param quiet  called before a message is printed
+ * @returns whether the file has been written
  */
 export async function exportUnlessStopped(
   profile: Profile,

@@ -1,4 +1,4 @@
-// What a user reads, and what a script sees, of a command that has failed.
+// Error text and exit code of a failed command.
 
 import { CommanderError } from 'commander'
 import { EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
@@ -6,14 +6,14 @@ import { cleanLines } from '../profile/text.ts'
 import { saidOfFile } from './config.ts'
 
 export interface Failure {
-  /** For the standard error; empty if it has been printed already. */
+  /** Text for stderr; empty if it has been printed already. */
   readonly text: string
-  /** For the debug log; empty if it is not a failure of a command. */
+  /** Text for the debug log; empty if the command has not failed. */
   readonly log: string
   readonly exitCode: number
 }
 
-/** @param error  what a command has thrown: a help text is one, too, for commander */
+/** @param error  thrown by a command; commander also throws for a help text */
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) {
     return { text: '', log: '', exitCode: error.exitCode === 0 ? 0 : EX_USAGE }

@@ -1,11 +1,11 @@
-// What files are called that their users have given no name.
+// Default names of files.
 
-/** Of a session. */
+/** File name for a session. */
 export function nameNow(pid: number, extension: string): string {
   return `jfluid-${pid}-${clockTime(new Date())}${extension}`
 }
 
-/** "20261123-042310", by the user's clock. */
+/** Local time, such as "20261123-042310". */
 function clockTime(time: Date): string {
   const two = (number: number): string => `${number}`.padStart(2, '0')
   const day = `${time.getFullYear()}${two(time.getMonth() + 1)}${two(time.getDate())}`

@@ -1,4 +1,4 @@
-// The end that attach, record and run share: detach, keep the profile, say how the target was left.
+// End of attach, record and run: detaches, keeps the profile, and reports the state of the target.
 
 import { restoredText } from '../profile/detach-facts.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -11,7 +11,7 @@ import { filterText } from './outcome.ts'
 export interface Finished {
   readonly profile: Profile
   readonly report: DetachReport | null
-  /** Resolves when the recorder has been let go of, as it is in any case. */
+  /** Resolves when the recorder has been stopped. It is stopped in any case. */
   readonly closed: Promise<void>
 }
 
@@ -32,11 +32,11 @@ export async function finish(session: Session): Promise<Finished> {
   return { ...made, closed: session.close() }
 }
 
-/** A profile without a call deserves a reason, and a root without a class or a method too. */
+/** Explains a profile without calls, and a root without a class or a method. */
 async function silence(session: Session, profile: Profile): Promise<string[]> {
   const armed = session.rootReport().filter((it) => it.armed)
   const absent = armed.filter((it) => it.problem === null).map((it) => it.text)
-  // Whether one that has no probes was called is not known.
+  // It is unknown whether a root without probes was called.
   const isKnown = !armed.some((it) => it.problem instanceof RootRefused)
   const said = [
     ...(profile.events.count > 0 || !isKnown
@@ -44,7 +44,7 @@ async function silence(session: Session, profile: Profile): Promise<string[]> {
       : [nothingText(session.timesRegions ? 'region' : 'root', profile.instrumentation.gaps)]),
     ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
   ]
-  // What is wrong with lines of a region is told by itself.
+  // Problems with the lines of a region are reported separately.
   const isTold = (it: RootProblem): boolean =>
     it instanceof RootRefused && session.regionProblems().length > 0
   const problems = armed.flatMap(({ problem: it }) => (it === null || isTold(it) ? [] : [it]))
@@ -55,7 +55,7 @@ async function silence(session: Session, profile: Profile): Promise<string[]> {
   return [...(said.length === 0 ? [] : [said.join('; ')]), ...idle, ...problems.map(inOneLine)]
 }
 
-/** Filters that silently match nothing are a trap. */
+/** Warns about filters that match nothing. Otherwise the user would not notice. */
 function idleFilters(session: Session): string[] {
   return session
     .filterReport()
@@ -63,12 +63,12 @@ function idleFilters(session: Session): string[] {
     .map((it) => `no class matched ${filterText(it)}`)
 }
 
-/** Tells each thing the session has to say (a root that is not called, say) once. Stop it with the result. */
+/** Reports each message of the session once, for example that a root is not called. Call the result to stop. */
 export function tellMessages(session: Pick<Session, 'status'>, tell: (line: string) => void): () => void {
   const told = new Set<string>()
   let isAsking = false
   const timer = setInterval(async () => {
-    // One that is away for a minute is asked once.
+    // Only one request is pending at a time: the session may not answer for a minute.
     if (isAsking) return
     isAsking = true
     const status = await session.status().catch(() => null)
@@ -86,7 +86,7 @@ export function tellMessages(session: Pick<Session, 'status'>, tell: (line: stri
 
 const MESSAGES_MS = 250
 
-/** One line about the target after we have left it. */
+/** Returns one line about the target after the detach. */
 export function describeDetach(
   { pid, ending, detachFacts }: Pick<Session, 'pid' | 'ending' | 'detachFacts'>,
   report: DetachReport | null,

@@ -1,5 +1,5 @@
-// jfluid gate: fails a build when a task executes more than its baseline did. What is counted does not depend on the
-// machine or its load, so the tolerance may be small.
+// jfluid gate: fails a build if a task executes more than its baseline did. The counts do not depend on the machine or its load, so the
+// tolerance may be small.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,10 +15,10 @@ import type { Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
 import { run } from './run.ts'
 
-/** How many methods the text names. */
+/** Number of methods in the text. */
 const NAMED = 10
 
-/** The task executes more than it may. */
+/** The task executes more than the tolerance allows. */
 export class Regression extends JfluidError {
   static sample = () => new Regression({ growth: 0.07, unit: 'bytecodes' }, 0.02)
   readonly exitCode = EX_REGRESSION
@@ -55,7 +55,7 @@ export class NothingToCompare extends UsageError {
   }
 }
 
-/** The program that was to be measured failed by itself. */
+/** The measured program failed. */
 export class ProgramFailed extends JfluidError {
   static sample = () => new ProgramFailed('java', 1)
   readonly exitCode: number
@@ -66,7 +66,7 @@ export class ProgramFailed extends JfluidError {
   }
 }
 
-/** @param rest one more profile, or what to run */
+/** @param rest  another profile, or a command to run */
 export async function gate(
   baseline: string,
   rest: readonly string[],
@@ -85,7 +85,7 @@ export async function gate(
   if (!passed) throw new Regression(comparison, flags.tolerance)
 }
 
-/** Runs the command as the baseline was run. */
+/** Runs the command in the same mode as the baseline. */
 async function profileOf(command: readonly string[], baseline: Profile): Promise<Profile> {
   const directory = mkdtempSync(join(tmpdir(), 'jfluid-gate-'))
   try {

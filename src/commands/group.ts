@@ -1,4 +1,4 @@
-// Sessions with several JVMs at once. What happens to one of them does not end the others: it is told, and is the exit status in the end.
+// Sessions with several JVMs at once. A failure of one session does not end the others. It is reported and determines the exit status.
 
 import { statSync } from 'node:fs'
 import { extname } from 'node:path'
@@ -17,7 +17,7 @@ import { type PlaceFlags, ProfilePlace } from './place.ts'
 import type { StopSignal } from './signals.ts'
 import { startUnless } from './start.ts'
 
-/** As many are attached to at a time: a JVM does some work for it, and so do we. */
+/** Number of concurrent attaches. Each attach costs work in the JVM and in this process. */
 const AT_A_TIME = 4
 
 export class NotAllRecorded extends JfluidError {
@@ -48,10 +48,10 @@ export interface Member {
 }
 
 /**
- * Where the profile of each JVM goes, by its process id: beside that of all.
+ * Returns the file of each JVM's own profile, keyed by process id. The files are beside the file of the merged profile.
  *
- * @param out  of that; nothing is kept without one
- * @throws BadDuration, CannotWriteProfile: now, and not after a recording
+ * @param out  file of the merged profile; without it, nothing is kept
+ * @throws BadDuration, CannotWriteProfile: before the recording
  */
 export async function ownPlaces(
   out: string | undefined,
@@ -60,13 +60,13 @@ export async function ownPlaces(
   tell: (line: string) => void,
 ): Promise<ReadonlyMap<number, ProfilePlace>> {
   const own = new Map<number, ProfilePlace>()
-  // Beside a device or a pipe there is no place.
+  // No files can be created beside a device or a pipe.
   if (out === undefined || statSync(out, { throwIfNoEntry: false })?.isFile() === false) return own
   for (const { pid } of jvms) own.set(pid, await ProfilePlace.at(ownPath(out, pid), flags, tell))
   return own
 }
 
-/** "p.jfluid" of all is "p.4711.jfluid" of one. */
+/** The merged profile "p.jfluid" yields "p.4711.jfluid" for one JVM. */
 export function ownPath(out: string, pid: number): string {
   const ending = extname(out)
   return `${out.slice(0, out.length - ending.length)}.${pid}${ending}`
@@ -74,7 +74,7 @@ export function ownPath(out: string, pid: number): string {
 
 export class Group {
   readonly #kept: { readonly jvm: Jvm; readonly path: string }[] = []
-  /** Those that had ended when all was set to zero. */
+  /** Members that had ended when the counts were reset. */
   readonly #leftOut = new Set<Member>()
 
   private constructor(
@@ -84,12 +84,12 @@ export class Group {
   ) {}
 
   /**
-   * Attaches to all that let us in, and has them begin to count at the same time.
+   * Attaches to all JVMs that accept it, and starts their counts at the same time.
    *
    * @param stop  ends the attaching
-   * @param tell  what there is to say of single JVMs, now and later
-   * @returns null if `stop` has come first: all have been left then
-   * @throws what is in the way of the only one, NotAllRecorded if something is in that of each
+   * @param tell  receives messages about single JVMs, now and later
+   * @returns null if `stop` fired first: all JVMs have been left then
+   * @throws the error of the only JVM; NotAllRecorded if every JVM failed
    */
   static async start(
     jvms: readonly Jvm[],
@@ -121,7 +121,7 @@ export class Group {
     }
     const settled = await Promise.allSettled(Array.from({ length: AT_A_TIME }, attach))
     members.sort(byPid)
-    problems.sort(byPid) // whichever came first in time: the first of them is told
+    problems.sort(byPid) // sorted by process id instead of by time: the first one determines the error
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined || stop.signal !== null) {
       await Promise.all(members.map(({ session }) => finish(session)))
@@ -140,7 +140,7 @@ export class Group {
     return group
   }
 
-  /** Those that were ready first have counted longer. */
+  /** Resets all counts. Otherwise members that were ready earlier would have counted longer. */
   #begin(): void {
     for (const { jvm, session, place } of this.members) {
       session.reset()
@@ -149,7 +149,7 @@ export class Group {
     }
   }
 
-  /** Tells what sessions have to say, and when one is over before the others. Stop it with the result. */
+  /** Reports messages of the sessions, and sessions that end before the others. Call the result to stop. */
   tellMessages(): () => void {
     let isOver = false
     const quiet = this.members.map(({ jvm, session }) => {
@@ -164,24 +164,24 @@ export class Group {
     }
   }
 
-  /** What is in the way of those that are not among the members. */
+  /** Reasons why JVMs could not be attached to. */
   get refusals(): string[] {
     return this.problems.map(({ jvm, error }) => told(jvm, error.message))
   }
 
-  /** After `finish`: where the profile of each JVM is. */
+  /** Lines with the path of each JVM's profile. Call it after `finish`. */
   get keptLines(): string[] {
     return this.#kept.map(({ jvm, path }) => `${nameOf(jvm)} by itself is in ${path}`)
   }
 
-  /** Settles when no session is left. */
+  /** Resolves when all sessions have ended. */
   get ended(): Promise<string> {
     return Promise.all(this.members.map(({ session }) => session.ended)).then((reasons) =>
       reasons.length === 1 ? reasons[0]! : 'all of the JVMs, or their sessions, have ended',
     )
   }
 
-  /** All counts of a member begin at zero; one that has ended has no part any more in what comes. Its own profile stays. */
+  /** Resets a member to zero. A member that has ended is excluded from the later merged profile. Its own profile is kept. */
   reset(member: Member): void {
     if (member.session.ending !== null) this.#leftOut.add(member)
     member.session.reset()
@@ -190,17 +190,17 @@ export class Group {
   readonly #isIn = (member: Member): boolean =>
     this.#leftOut.size === this.members.length || !this.#leftOut.has(member)
 
-  /** What has been recorded so far; recording goes on. */
+  /** Returns the merged profile of the data recorded so far. The recording continues. */
   async profileSoFar(why: string): Promise<Profile> {
     const members = this.members.filter(this.#isIn)
     return together(await Promise.all(members.map(({ session }) => session.profileSoFar(why))))
   }
 
   /**
-   * Leaves all JVMs, and keeps the profile of each where it has a place.
+   * Detaches from all JVMs, and writes the profile of each JVM that has a file.
    *
-   * @returns all profiles as one
-   * @throws what was in the way of the only one
+   * @returns the merged profile
+   * @throws the error of the only JVM
    */
   async finish(): Promise<Profile> {
     const refusals = this.problems.length
@@ -215,7 +215,7 @@ export class Group {
     return together(profiles)
   }
 
-  /** Null if there is none to be had. */
+  /** Returns null if there is no profile. */
   async #finished({ jvm, session, place }: Member): Promise<Profile | null> {
     let profile: Profile | null = null
     try {
@@ -239,10 +239,10 @@ export class Group {
   }
 
   /**
-   * The one thing to tell of it all.
+   * Returns the error to report for the whole group.
    *
-   * @param signal  what ended the recording, null if no signal did
-   * @param kept    where all profiles are as one
+   * @param signal  signal that ended the recording, null if no signal did
+   * @param kept    location of the merged profile
    */
   outcome(signal: NodeJS.Signals | null, kept: Kept): JfluidError | null {
     if (signal !== null && signal !== 'SIGINT') return new EndedBySignal(signal, kept)
@@ -253,12 +253,12 @@ export class Group {
 
 const byPid = (a: { readonly jvm: Jvm }, b: { readonly jvm: Jvm }): number => a.jvm.pid - b.jvm.pid
 
-/** "JVM 4711 (shop.Orders)". */
+/** Returns a name such as "JVM 4711 (shop.Orders)". */
 export function nameOf({ pid, mainClass }: Named): string {
   return `JVM ${pid} (${mainClass ?? '?'})`
 }
 
-/** With the JVM, unless the text says which it is. */
+/** Prefixes the text with the JVM's name, unless the text contains it. */
 function told(jvm: Named, text: string): string {
   return new RegExp(`\\bJVM ${jvm.pid}\\b`).test(text) ? text : `${nameOf(jvm)}: ${text}`
 }

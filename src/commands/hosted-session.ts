@@ -1,4 +1,4 @@
-// A session in a proxy: what its client asks for, done with the session's own commands.
+// A session in a proxy: executes the requests of its client with the commands of the session.
 
 import { JfluidError } from '../base/errors.ts'
 import type { SessionFlags } from '../options/table.ts'
@@ -23,26 +23,26 @@ import { checkRemoteFlags, flagsFromAfar } from './remote-flags.ts'
 import { sessionSteering } from './steering.ts'
 import { targetFromAfar } from './target.ts'
 
-/** What the client is told once it records. */
+/** Answer to the client after the session has started to record. */
 export interface Started {
   readonly pid: number
   readonly timesRegions: boolean
-  /** What the patterns matched. */
+  /** Matches of the patterns. */
   readonly matches: readonly string[]
 }
 
 export interface Left {
-  /** How the target was left. */
+  /** Text that describes how the session left the target. */
   readonly described: string
-  /** Of the profile. */
+  /** Length of the profile. */
   readonly bytes: number
 }
 
-/** Changes of what is recorded, as `Steering` calls them; the roots are changed otherwise. */
+/** Members of `Steering` that change the recorded methods. A change of the roots is a separate request. */
 const STEERED = ['leaveOut', 'add', 'costToTime', 'time', 'takeBack'] as const
 export type Steered = (typeof STEERED)[number]
 
-/** Profiles so far that can be had at a time: one is autosaved, and the view looks at one. */
+/** Maximum number of kept snapshots: one for autosave, one for the view, and one spare. */
 const MOST_SO_FAR = 3
 
 export class HostedSession implements Hosted {
@@ -52,13 +52,13 @@ export class HostedSession implements Hosted {
   #finishing: Promise<Finished> | undefined
   #view: HostedView | undefined
   #finished: Buffer | undefined
-  /** By number, the oldest first. */
+  /** Snapshots keyed by number, the oldest first. */
   readonly #soFar = new Map<number, Buffer>()
   #nextSoFar = 1
-  /** What the last change of the roots would have lost; undefined if it has lost nothing. */
+  /** Profile before the last change of the roots, if it would otherwise be lost; else undefined. */
   #before: Buffer | undefined
   #tell: (reason: string) => void = () => {}
-  /** Why the proxy ends it. */
+  /** Reason why the proxy ends the session. */
   readonly #told = new Promise<string>((resolve) => {
     this.#tell = resolve
   })
@@ -111,7 +111,7 @@ export class HostedSession implements Hosted {
       const { of, at } = args as { of: number; at: number }
       const file = of === FINISHED ? this.#finished : of === BEFORE ? this.#before : this.#soFar.get(of)
       const piece = file?.subarray(at, at + PIECE_BYTES) ?? Buffer.alloc(0)
-      // What is looked at meanwhile comes first.
+      // The live view has priority over other transfers.
       if (of !== FINISHED) {
         await this.#pace.wait()
         this.#pace.spend(piece.length)
@@ -126,8 +126,10 @@ export class HostedSession implements Hosted {
   }
 
   /**
-   * @param place  where the client puts what was recorded before, if that would be lost: what follows says so
-   * @returns what to tell the user
+   * Executes a steering request.
+   *
+   * @param place  path where the client puts the earlier profile if it would be lost; the next profile mentions this path
+   * @returns message for the user
    */
   async #steer(session: Session, what: string, text: string, place: string): Promise<string> {
     const steering = sessionSteering(session, async (profile) => {
@@ -160,7 +162,10 @@ export class HostedSession implements Hosted {
     return this.#view
   }
 
-  /** @returns its number and its length in bytes: pieces of two are asked for in turn where one is autosaved as the user asks for one */
+  /**
+   * @returns number of the snapshot and its length in bytes. Two snapshots may be transferred alternately: one for autosave, one for the
+   * user
+   */
   #keep(file: Buffer): Value {
     const number = this.#nextSoFar++
     this.#soFar.set(number, file)
@@ -180,12 +185,12 @@ export class HostedSession implements Hosted {
   }
 
   async close(): Promise<void> {
-    // Whoever asked for one that did not start has been told.
+    // The client has received the error of a session that did not start.
     const session = await this.#starting?.catch(() => null)
     try {
       if (session) await this.#finish(session)
     } catch (error) {
-      // Whoever would be told has gone, and the agent leaves by itself what could not be left.
+      // The client has disconnected. If the detach failed, the agent detaches on its own.
       if (!(error instanceof JfluidError)) throw error
     }
   }

@@ -1,17 +1,17 @@
-// What a proxy's client sees of a session: pictures, as differences from the picture before (remote/tree-writer.ts).
+// Pictures of a session for a proxy's client, encoded as differences from the previous picture (remote/tree-writer.ts).
 //
 // A picture is an array:
 //
-//     generation   of the session: with another one, all below begins anew
+//     generation   of the session: a new value means that everything below starts from scratch
 //     status       as JSON, `LiveStatus`
 //     facts        as JSON, `PictureFacts`
-//     names        as JSON, `NameEntry` of methods that had not been sent
+//     names        as JSON, `NameEntry` of methods that have not been sent before
 //     merged       a tree
 //     collapsed    its collapsed methods as a tree of single nodes, or null
-//     threads      ids of those that are no more, and of each that there is something new of, and whose turn it is, id, name, activity as
-//                  JSON and tree, the first two null if they are as told before; or null if nobody looks at them
+//     threads      ids of ended threads; for each changed thread that is due: id, name, activity as JSON, and tree
+//                  (name and activity are null if unchanged); or null if the client shows no threads
 //
-// where a tree is its columns, null if they are those of the picture before, and the bytes of the update.
+// where a tree consists of its columns (null if unchanged) and the bytes of the update.
 
 import type { Activity } from '../cct/activity.ts'
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
@@ -27,16 +27,16 @@ export interface PictureFacts {
   readonly events: number
   readonly waitNs: number
   readonly healed: number
-  /** Absent where they are those of the picture before; null where there are none. */
+  /** Absent if unchanged since the previous picture; null if there are none. */
   readonly rootCalls?: RootCallTimes | null
   readonly course?: CourseTail
-  /** Absent where it is that of the picture before. */
+  /** Absent if unchanged since the previous picture. */
   readonly byHand?: ByHandFacts
-  /** Contexts that are not, or not as they are, in the trees. */
+  /** Number of contexts that are missing or outdated in the trees. */
   readonly pending: number
 }
 
-/** Seconds that are new, or may have changed, from second `from` of the recording on. */
+/** Seconds that are new or may have changed, from second `from` of the recording on. */
 export interface CourseTail {
   readonly first: number
   readonly from: number
@@ -44,31 +44,31 @@ export interface CourseTail {
   readonly others: Readonly<Record<string, readonly number[]>>
 }
 
-/** What is left out and added by hand. */
+/** Methods excluded and added by hand. */
 export interface ByHandFacts {
   readonly rows: readonly ByHandRow[]
-  /** Ids of methods that are left out, of those that have been sent. */
+  /** Ids of excluded methods among those sent so far. */
   readonly leftOut: readonly number[]
 }
 
 export interface NameEntry {
   readonly id: number
   readonly name: MethodName
-  /** Where call sites are told: the id that stands for the method. */
+  /** If call sites are recorded: the id that represents the method. */
   readonly methodOf?: number
 }
 
-/** Seconds that are not settled yet. */
+/** Number of seconds that may still change. */
 const OPEN_SECONDS = 3
-/** How long calls of roots took is asked for no more often. */
+/** Minimum interval between two requests for the durations of root calls. */
 const ROOT_CALLS_MS = 1000
-/** Which methods are left out is looked for no more often, while nobody changes it: classes that are loaded may have more. */
+/** Minimum interval between two checks for excluded methods without user changes: newly loaded classes may contain more. */
 const BY_HAND_MS = 1000
-/** Of what there is room for, where trees of threads are wanted, too. */
+/** Share of the budget for the merged tree, if the client shows threads too. */
 const PART_MERGED = 0.5
-/** Of a thread whose turn it is. */
+/** Minimum budget of a thread that is due. */
 const LEAST_OF_THREAD = 256
-/** Of what MessagePack puts before a text, bytes or a list, and of a number. */
+/** Maximum bytes that MessagePack needs for the head of a text, byte string or list; and for a number. */
 const HEAD_BYTES = 5
 const NUMBER_BYTES = 9
 
@@ -78,10 +78,10 @@ interface ToldThread {
   activity: string | null
 }
 
-/** What has been told of one generation of the session. */
+/** State sent to the client for one generation of the session. */
 class Told {
   readonly sent = new Set<number>()
-  /** Methods of nodes that are sent with this picture. */
+  /** Methods of nodes that this picture sends for the first time. */
   readonly fresh: number[] = []
   readonly merged = this.writer()
   readonly collapsed = this.writer()
@@ -89,7 +89,7 @@ class Told {
   courseEnd = 0
   rootCallsAt = Number.NEGATIVE_INFINITY
   byHandAt = Number.NEGATIVE_INFINITY
-  /** As JSON. */
+  /** Last sent `byHand` facts, as JSON. */
   byHandRows = '[]'
   leftOut = '[]'
 
@@ -105,7 +105,7 @@ class Told {
 export class HostedView {
   #generation = -1
   #told = new Told()
-  /** Whose turn it is, by its place among the threads. */
+  /** Index of the next thread to send. */
   #turn = 0
   #rootCalls = -1
 
@@ -145,7 +145,7 @@ export class HostedView {
     return picture
   }
 
-  /** By turns, where there is no room for all. */
+  /** Sends threads in turn if there is no room for all. */
   #ofThreads(
     threads: readonly ThreadTree[],
     room: number,
@@ -175,7 +175,7 @@ export class HostedView {
     return { told: [gone, entries], pending }
   }
 
-  /** Null if nothing is new. */
+  /** `entry` is null if nothing has changed. */
   #ofThread({ id, name, tree, activity }: ThreadTree, budget: number): { entry: Value; pending: number } {
     const told = this.#told.threads.get(id) ?? { writer: this.#told.writer(), name: null, activity: null }
     this.#told.threads.set(id, told)
@@ -204,7 +204,7 @@ export class HostedView {
   #newRootCalls(times: RootCallTimes | undefined): RootCallTimes | null | undefined {
     if (times === undefined) return null
     const now = performance.now()
-    // Fewer than before: all has begun at zero.
+    // A smaller count means that the counts were reset.
     const isDue = now - this.#told.rootCallsAt >= ROOT_CALLS_MS || times.count < this.#rootCalls
     if (!isDue || times.count === this.#rootCalls) return undefined
     this.#told.rootCallsAt = now
@@ -247,7 +247,7 @@ export class HostedView {
       const stands = methodOf?.[id]
       if (stands !== undefined && !this.#told.sent.has(stands)) {
         this.#told.sent.add(stands)
-        this.#told.fresh.push(stands) // heard by this very loop
+        this.#told.fresh.push(stands) // this loop visits the new element as well
       }
       const name = this.source.methodName(id)
       entries.push({ id, name, ...(stands !== undefined && { methodOf: stands }) })
@@ -256,7 +256,7 @@ export class HostedView {
   }
 }
 
-/** In bytes on the wire, at most. */
+/** Maximum encoded size in bytes. */
 function sizeOf(value: Value): number {
   if (value instanceof Uint8Array) return HEAD_BYTES + value.length
   if (typeof value === 'string') return HEAD_BYTES + Buffer.byteLength(value)
@@ -270,7 +270,7 @@ function activityText(activity: Activity | undefined): string | null {
   return jsonText({ perSecond: [...perSecond], ...(inside !== undefined && { inside }) })
 }
 
-/** As a tree of single nodes. Its columns are no metric's: nothing is summed. */
+/** Returns a tree of single nodes. Its columns belong to no metric, so nothing is summed. */
 function flat({ method, calls, self, total }: CollapsedMethods): Tree {
   const count = method.length
   return {

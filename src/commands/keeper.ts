@@ -1,4 +1,4 @@
-// What `s` and `e` of the live views write, and how.
+// Writes the files for the keys `s` and `e` of the live views.
 
 import { existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
@@ -11,10 +11,10 @@ import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
 import type { Saved } from './autosave.ts'
 import { nameNow } from './file-name.ts'
 
-/** What a snapshot says of itself: it is not all of a recording. */
+/** Note in a snapshot: it does not contain the whole recording. */
 export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'
 
-/** What both kinds of session are asked. */
+/** Common part of both kinds of session. */
 interface Recording extends Saved {
   readonly pid: number
   readonly timesRegions?: boolean
@@ -29,7 +29,7 @@ export function sessionKeeper(session: Recording): Keeper {
   )
 }
 
-/** @param path  where the profile was read from */
+/** @param path  file that the profile was read from */
 export function fileKeeper(profile: Profile, path: string): Keeper {
   const name = basename(path).replace(/\.jfluid$/, '')
   return keeper(
@@ -62,7 +62,7 @@ function keeper(
   }
 }
 
-/** Shells are not here to say what ~ is. Without a home, it is a name like any other, as for them. */
+/** Expands `~` as a shell does. Without a home directory, `~` is an ordinary name, as in shells. */
 function absolute(path: string): string {
   const home = path === '~' || path.startsWith('~/') ? homeDirectory() : null
   return home === null ? resolve(path) : join(home, path.slice(1))

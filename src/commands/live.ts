@@ -1,4 +1,4 @@
-// The live view of a session: from the session's port to the view's.
+// The live view of a session: adapts the session's interface to the interface of the view.
 
 import { dirname } from 'node:path'
 import { skippedWarnings } from '../profile/skipped.ts'
@@ -8,13 +8,13 @@ import type { RegionSource } from '../tui/region-app.ts'
 import { sessionKeeper } from './keeper.ts'
 import { keptBeside, sessionSteering } from './steering.ts'
 
-/** What is known before the first look. */
+/** Status before the first request. */
 const NOTHING_YET = {
   ...{ instrumentedMethods: 0, calledMethods: 0, events: 0, eventsPerSecond: 0, waitPercent: 0 },
   ...{ elapsedMs: 0, phase: 'starting', warnings: [] },
 } as const satisfies Partial<LiveStatus>
 
-/** The same for the view of regions. */
+/** Source for the view of regions. */
 export function regionSource(session: Session, out: string | null): RegionSource {
   const { snapshot, ...source } = liveSource(session, out)
   return {
@@ -28,12 +28,12 @@ export function regionSource(session: Session, out: string | null): RegionSource
 }
 
 /**
- * What the view reads. Rates are over the time between two status calls.
+ * Source for the view of calls. Rates cover the time between two status calls.
  *
- * @param out  where the profile goes; null for nowhere
+ * @param out  file for the profile; null if there is none
  */
 export function liveSource(session: Session, out: string | null = null): LiveSource {
-  /** At the last look from which rates were taken. */
+  /** Values at the previous computation of the rates. */
   let last = { events: 0, waitMs: 0, costMs: 0, elapsedMs: 0 }
   let rates = { eventsPerSecond: 0, waitPercent: 0 }
   let costPercent = 0
@@ -47,7 +47,7 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
   const poll = async (): Promise<void> => {
     const s = await session.status()
     const { events, waitMs, elapsedMs, instrumentedMethods, calledMethods, phase } = s
-    if (elapsedMs < last.elapsedMs) last = { events: 0, waitMs: 0, costMs: 0, elapsedMs: 0 } // all was set to zero
+    if (elapsedMs < last.elapsedMs) last = { events: 0, waitMs: 0, costMs: 0, elapsedMs: 0 } // the counts were reset
     const spentMs = elapsedMs - last.elapsedMs
     if (spentMs > 500) {
       const costMs = s.stacks?.costMs ?? 0
@@ -69,7 +69,7 @@ export function liveSource(session: Session, out: string | null = null): LiveSou
   }
   return {
     async snapshot(perThread, slow) {
-      // Ids are those of one generation: what was on its way meanwhile is of no use.
+      // Ids are valid for one generation. An answer of an older generation is discarded.
       for (;;) {
         const { generation } = session
         const [snapshot] = await Promise.all([session.snapshot(perThread, slow), poll()]).catch(

@@ -1,6 +1,6 @@
-// A terminal that has gone (a connection that was cut, a window that was closed) fails whatever is asked of it. Node.js puts the modes of
-// its terminals back when it ends, and where one fails it aborts: with a core dump, and another status than ours. What is
-// closed it leaves alone.
+// Every operation fails on a terminal that has disappeared (after a lost connection, or a closed window). At exit, Node.js restores the
+// modes of its terminals. If that fails, Node.js aborts with a core dump and a wrong exit status. It ignores closed descriptors, so this
+// module closes them first.
 
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -8,22 +8,22 @@ import { ifVisible } from '../base/visible.ts'
 
 const STREAMS = [0, 1, 2]
 const NOTHING = '/dev/null'
-/** Undefined where there is none, as in some changed roots. */
+/** Undefined if there is no such device, as in some chroot environments. */
 const NOTHING_DEVICE = statSync(NOTHING, { throwIfNoEntry: false })?.rdev
 
-/** To be called when nothing more is read or written. */
+/** Call this when nothing more is read or written. */
 export function closeLostTerminals(streams = STREAMS): void {
   for (const stream of streams) {
     if (!isLost(stream)) continue
     closeSync(stream)
-    // The lowest free number, so that of the terminal: where a file of another thread gets it, Node.js aborts when that is closed
-    // (uv__close in core.c). Between these two lines one still can.
+    // Reopens the descriptor at once: the terminal had the lowest free number. If a file of another thread got this number, Node.js
+    // would abort when it is closed (uv__close in core.c). A small window between close and open remains.
     if (NOTHING_DEVICE !== undefined) openSync(NOTHING, 'r+')
   }
 }
 
-/** A device that is no terminal any more. */
+/** Whether the stream is a device that is no longer a terminal. */
 function isLost(stream: number): boolean {
-  const it = ifVisible(() => fstatSync(stream)) // undefined: it is closed
+  const it = ifVisible(() => fstatSync(stream)) // undefined: the descriptor is closed
   return it?.isCharacterDevice() === true && it.rdev !== NOTHING_DEVICE && !isatty(stream)
 }

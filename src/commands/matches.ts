@@ -1,11 +1,11 @@
-// What the user's patterns matched: filters that silently match nothing are a trap.
+// Reports the matches of the user's patterns. A filter that matches nothing would otherwise go unnoticed.
 
 import { clean } from '../profile/text.ts'
 import type { RootReport } from '../reveal/roots.ts'
 import type { Session } from '../session/session.ts'
 import { filterText } from './outcome.ts'
 
-/** One line for each root and for each filter that matched nothing. */
+/** Returns one line for each root, and for each filter that matched nothing. */
 export function describeMatches(session: Session): string[] {
   const filters = session
     .filterReport()
@@ -15,7 +15,7 @@ export function describeMatches(session: Session): string[] {
   return [...describeRoots(session.rootReport()), ...filters]
 }
 
-/** One line for each. */
+/** Returns one line for each root. */
 export function describeRoots(reports: readonly RootReport[]): string[] {
   return reports.map((it) => clean(describeRoot(it)))
 }

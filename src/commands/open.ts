@@ -1,4 +1,4 @@
-// jfluid open: the views of a session on a recorded profile.
+// jfluid open: shows a recorded profile in the views of a session.
 
 import { shellWord } from '../base/shell-word.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -26,7 +26,7 @@ export async function open(file: string): Promise<void> {
   )
 }
 
-/** @param file  where the profile was read from */
+/** @param file  file that the profile was read from */
 function openedSource(profile: Profile, file: string): Source {
   const { regions } = profile
   const keeper = fileKeeper(profile, file)

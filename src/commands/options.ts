@@ -1,4 +1,4 @@
-// From the options of a command line to what a session is asked for.
+// Converts the options of a command line to a session request.
 
 import { resolve } from 'node:path'
 import { UsageError } from '../base/errors.ts'
@@ -43,18 +43,18 @@ export class NotAdaptive extends UsageError {
   }
 }
 
-/** As in Komorium's evaluation: programs are periodic, too. */
+/** Value from Komorium's evaluation. A random part is needed since programs may be periodic too. */
 const DEFAULT_RANDOM = 100
 
 /**
- * All options, with the block analysis that --bba names.
+ * Returns all options, with the block analysis of --bba.
  *
  * @throws NoRoot, BadPattern, OptionRefused, NotAdaptive, BadAnalysis, BadInterval, TimedSamplesElsewhere, DebugInfoUnused
  */
 export async function commandOptions(flags: SessionFlags): Promise<SessionRequest> {
   if (flags.region !== undefined) return regionOptions(flags, flags.region)
   checkSampled(flags)
-  const sampling = samplingOptions(flags) // before the root: whoever wants samples may need none
+  const sampling = samplingOptions(flags) // before the check of the root: sampling may need no root
   const options = { ...sessionOptions(flags), ...sampling }
   checkBelowRoot(flags)
   const needs = needsAllCalls(options)
@@ -63,7 +63,7 @@ export async function commandOptions(flags: SessionFlags): Promise<SessionReques
 }
 
 /**
- * When samples are due that threads take of themselves, in mode `sample`.
+ * Returns the distance between samples that threads take of themselves in mode `sample`.
  *
  * @throws BadInterval, TimedSamplesElsewhere, DebugInfoUnused
  */

@@ -1,5 +1,5 @@
-// What a recording that is over tells the shell. The profile has been kept by then; an error here says
-// that it is not all that was asked for, and why, by a code of its own.
+// Exit status of a finished recording. The profile has been kept by then. An error here means that the result is incomplete. Each cause has
+// its own exit code.
 
 import {
   EX_IOERR,
@@ -19,7 +19,7 @@ import type { Ending } from '../session/ending.ts'
 import type { Session } from '../session/session.ts'
 import { signalStatus } from './signals.ts'
 
-/** Where what was recorded can be read: a file, or a store; null where only the report on the screen is left. */
+/** Location of the recorded data: a file, or a store; null if only the report on the screen exists. */
 export type Kept = string | { readonly store: string } | null
 
 function read(kept: Kept): string {
@@ -31,7 +31,7 @@ function read(kept: Kept): string {
     : `Read what had been recorded until then: jfluid report ${shellWord(kept)}`
 }
 
-/** Its process exited, or was killed, while we recorded. */
+/** The JVM exited or was killed during the recording. */
 export class JvmEnded extends JfluidError {
   static sample = () => new JvmEnded(4711, '/tmp/app.jfluid')
   readonly exitCode = EX_IOERR
@@ -42,7 +42,7 @@ export class JvmEnded extends JfluidError {
   }
 }
 
-/** The target left us (we were silent), or the recorder failed. The target goes on. */
+/** The target ended the session because the client was silent, or the recorder failed. The target continues. */
 export class SessionCutShort extends JfluidError {
   static sample = () =>
     new SessionCutShort(
@@ -58,7 +58,7 @@ export class SessionCutShort extends JfluidError {
   }
 }
 
-/** SIGTERM, SIGHUP or SIGQUIT. Ctrl-C is how a user ends a recording, and no error. */
+/** Ended by SIGTERM, SIGHUP or SIGQUIT. Ctrl-C is the normal end of a recording, and no error. */
 export class EndedBySignal extends JfluidError {
   static sample = () => new EndedBySignal('SIGTERM', '/tmp/app.jfluid')
   readonly exitCode: number
@@ -70,7 +70,7 @@ export class EndedBySignal extends JfluidError {
   }
 }
 
-/** It did not answer when we left, or has classes that did not get their code back. */
+/** The target did not answer the detach, or some classes did not get their original code back. */
 export class NotRestored extends JfluidError {
   static sample = () => [NotRestored.unanswered(4711), NotRestored.kept(4711, 2)]
   readonly exitCode = EX_NOTRESTORED
@@ -96,7 +96,7 @@ export class NotRestored extends JfluidError {
   }
 }
 
-/** A root was waited for until the end. */
+/** The class of a root was not loaded before the end. */
 export class RootNeverLoaded extends JfluidError {
   static sample = () =>
     new RootNeverLoaded({
@@ -115,7 +115,7 @@ export class RootNeverLoaded extends JfluidError {
   }
 }
 
-/** They are there, and the program did not call them. */
+/** The roots exist, but the program did not call them. */
 export class RootNeverCalled extends JfluidError {
   static sample = () => [
     new RootNeverCalled(4711, ['com.acme.shop.OrderService.place']),
@@ -123,7 +123,7 @@ export class RootNeverCalled extends JfluidError {
   ]
   readonly exitCode = EX_NOTCALLED
   readonly hint: string
-  /** @param gaps  first calls that went on before there was an answer: one of a root may be among them */
+  /** @param gaps  number of first calls that continued without an answer: a call of a root may be among them */
   constructor(pid: number, roots: readonly string[], gaps = 0) {
     const names = roots.join(', ')
     super(
@@ -136,14 +136,14 @@ export class RootNeverCalled extends JfluidError {
   }
 }
 
-/** A JVM that was sampled had no thread to show, or none inside the roots. */
-/** The part of a profile that the message needs. */
+/** The facts of a profile that the message needs. */
 interface SampledFacts {
   readonly roots: readonly string[]
   readonly sampling?: Partial<Pick<Sampling, 'outside' | 'dumps'>> | undefined
   readonly target: Pick<Profile['target'], 'jdk'>
 }
 
+/** The sampled JVM had no thread to show, or none inside the roots. */
 export class NothingSampled extends JfluidError {
   static sample = () => [
     new NothingSampled(4711, {
@@ -174,7 +174,7 @@ export class NothingSampled extends JfluidError {
   }
 }
 
-/** A filter that was without any effect. */
+/** A filter matched no class. */
 export class NoClassMatched extends JfluidError {
   static sample = () => new NoClassMatched([{ option: 'include', text: 'com.acne.*', classes: 0 }])
   readonly exitCode = EX_NOMATCH
@@ -190,12 +190,11 @@ export function filterText({ option, text }: FilterReport): string {
 }
 
 /**
- * The one thing to tell of a recording that is over, null if all is as it was asked for.
+ * Returns the most important error of a finished recording, null if there is none.
  *
- * How it ended comes before what it was about: a recording that was cut short may well have found its
- * root later.
+ * How the recording ended has priority over problems with the roots: a recording that ended early might have found its root later.
  *
- * @param signal  what ended the recording, null if no signal did
+ * @param signal  signal that ended the recording, null if no signal did
  */
 export function outcome(
   session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> & {
@@ -215,7 +214,7 @@ export function outcome(
   const kept = keptProbes(session.detachFacts ?? null)
   if (kept > 0) return NotRestored.kept(session.pid, kept)
   const [region] = session.regionProblems?.() ?? []
-  if (region !== undefined) return region // says more than that its method got no probes
+  if (region !== undefined) return region // more specific than the message that the method got no probes
   const root = session.rootReport().find((it) => it.armed)
   if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
   const inVain = session.rootsInVain ?? []

@@ -1,4 +1,4 @@
-// Signals under `run`: whatever is sent to jfluid is meant for the program.
+// Signals under `run`: forwards signals that jfluid receives to the program.
 
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,29 +9,29 @@ import { namesIn, textOf } from '../base/visible.ts'
 const PASSED_ON = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const
 const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
 const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGTERM', 'SIGHUP'])
-/** As /proc cuts it off. HotSpot's thread that sleeps until the JVM gets a signal, and does nothing else. */
+/** Name as truncated by /proc. This thread of HotSpot sleeps until the JVM receives a signal, and does nothing else. */
 const DISPATCHER = 'Signal Dispatch'
 const LOOK_INTERVAL_MS = 250
-/** Longer than the JVM takes to see its own signal, and how often it is looked at meanwhile. */
+/** Longer than the JVM needs to handle its own signal; and the interval of the checks in that time. */
 const SEEN_MS = 1000
 const LOOK_MS = 20
-/** A JVM that has been started and shows no dispatcher in so many glances has none (-Xrs). */
+/** After this number of checks without a dispatcher thread, a started JVM has none (-Xrs). */
 const MOST_LOOKS = 8
 
 /**
- * Gives our signals to the program, each once, until `dispose`. Made before the program is started: a signal that
- * ended us in between would leave it behind.
+ * Forwards each signal once to the program, until `dispose`. Create it before the program is started: a signal in between would end jfluid
+ * and leave the program running.
  */
 export class PassOn {
   #child: ChildProcess | undefined
   readonly #handlers: (() => void)[]
   #jvm: number | undefined
-  /** It is one, and no shell that will start one. */
+  /** Whether the program is a JVM, and not a shell that will start one. */
   #isJvm = false
   #glances: NodeJS.Timeout | undefined
   #dispatcher: string | null = null
   #vainGlances = 0
-  /** What the JVM's dispatcher had done at the last two glances, the older first. */
+  /** State of the JVM's dispatcher at the last two checks, the older first. */
   #seen: (string | null)[] = []
   #asking = false
   #ending: NodeJS.Signals | null = null
@@ -44,18 +44,18 @@ export class PassOn {
     })
   }
 
-  /** The program has been started: synchronously, or a signal before it is lost. */
+  /** Sets the started program. Call it synchronously after the start; an earlier signal would be lost. */
   to(child: ChildProcess): void {
     this.#child = child
     this.#watch(child.pid)
   }
 
-  /** The signal that told the program to end; null if none did. */
+  /** The signal that asked the program to end; null if there was none. */
   get ending(): NodeJS.Signals | null {
     return this.#ending
   }
 
-  /** The JVM that is profiled: the program itself, or somewhere below it. */
+  /** Sets the profiled JVM: the program itself, or a descendant process. */
   knows(jvm: number): void {
     this.#isJvm = true
     this.#watch(jvm)
@@ -73,24 +73,24 @@ export class PassOn {
   }
 
   /**
-   * Ctrl-C and Ctrl-\ reach the program by themselves, `kill` does not, and nothing in a signal that Node.js
-   * hands on tells them apart. But the JVM does: what it was sent, it has seen. Signals that come while it is
-   * asked are taken for the same one.
+   * Ctrl-C and Ctrl-\ also reach the program directly; `kill` does not. Node.js does not show the origin of a signal. So this checks
+   * whether the JVM's dispatcher has run: then the JVM has received the signal already. Signals that arrive during the check are treated as
+   * the same signal.
    */
   async #giveUnlessSeen(name: NodeJS.Signals): Promise<void> {
     const [before] = this.#seen
     this.#seen = []
-    if (before === undefined || before === null) return // no JVM to ask: most likely the keys
+    if (before === undefined || before === null) return // there is no JVM to check: most likely the signal comes from the keyboard
     this.#asking = true
     if (!(await this.#runsAgain(before))) {
       this.#give(name)
-      await this.#runsAgain(before) // or the next glance would miss what it does to the dispatcher
+      await this.#runsAgain(before) // otherwise the next check would miss the dispatcher's reaction to this signal
     }
     this.#asking = false
     this.#glance()
   }
 
-  /** Whether the dispatcher is seen to run again, in a while. */
+  /** Whether the dispatcher runs again within SEEN_MS. */
   async #runsAgain(before: string): Promise<boolean> {
     for (const end = performance.now() + SEEN_MS; performance.now() < end; ) {
       await sleep(LOOK_MS)
@@ -99,7 +99,9 @@ export class PassOn {
     return false
   }
 
-  /** SIGQUIT asks a JVM for its threads; a shell above it, or one that has none yet, would only die of it. */
+  /**
+   * Forwards a signal. SIGQUIT makes a JVM print its threads. A shell above it, or a JVM that is not initialized, would be killed by SIGQUIT.
+   */
   #give(name: NodeJS.Signals): void {
     const pid = this.#child?.pid
     if (pid === undefined) return
@@ -119,7 +121,9 @@ export class PassOn {
     this.#glances.unref()
   }
 
-  /** The older of two glances was before a signal, even if the newer was after it and before its handler. */
+  /**
+   * Checks the dispatcher. The newer of two checks may fall between a signal and its handler. The older check is always before the signal.
+   */
   #glance(): void {
     if (this.#asking) return
     this.#dispatcher ??= dispatcherOf(this.#jvm)
@@ -128,17 +132,17 @@ export class PassOn {
     this.#seen = [...this.#seen.slice(-1), this.#runs()]
   }
 
-  /** How often the dispatcher has been run, in the kernel's words; null if there is none. */
+  /** Number of context switches of the dispatcher, as text of the kernel; null if there is no dispatcher. */
   #runs(): string | null {
     const status = this.#dispatcher === null ? undefined : textOf(this.#dispatcher)
     return status?.slice(status.indexOf('voluntary_ctxt_switches')) ?? null
   }
 }
 
-/** Whether we are who Ctrl-C means: in the foreground of a terminal that makes signals of keys. */
+/** Whether Ctrl-C reaches jfluid: it runs in the foreground of a terminal that converts keys to signals. */
 function keysMakeSignals(): boolean {
   const { own, terminal } = groupsOf('self')
-  // For a pipe, Node.js would make a stream of it, and reading it fail with EAGAIN in the program.
+  // For a pipe, `process.stdin` would create a stream, and the program's reads would fail with EAGAIN.
   return own === terminal && !(isatty(0) && process.stdin.isRaw)
 }
 
@@ -146,7 +150,7 @@ function catchesSigquit(pid: number): boolean {
   return parseStatus(textOf(`/proc/${pid}/status`) ?? '')?.catchesSigquit === true
 }
 
-/** What has gone needs no signal; what is not ours (sudo) takes none from us, and goes on. */
+/** Sends a signal. A process that has ended needs none. A process of another user (sudo) cannot receive one, and continues. */
 function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -156,16 +160,16 @@ function send(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The process group, and the one in the foreground of the process's terminal: -1 without a terminal. */
+/** Returns the process group, and the foreground group of the process's terminal: -1 without a terminal. */
 function groupsOf(pid: number | 'self'): { own: number; terminal: number } {
   const stat = textOf(`/proc/${pid}/stat`)
-  if (stat === undefined) return { own: 0, terminal: -1 } // it has gone
-  // The name may hold blanks and parentheses.
+  if (stat === undefined) return { own: 0, terminal: -1 } // the process has ended
+  // The process name may contain blanks and parentheses.
   const [, , own, , , terminal] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return { own: Number(own), terminal: Number(terminal) }
 }
 
-/** The status file of a JVM's dispatcher; null if there is none. */
+/** Path of the status file of a JVM's dispatcher thread; null if there is none. */
 function dispatcherOf(jvm: number | undefined): string | null {
   const files = (namesIn(`/proc/${jvm}/task`) ?? []).map((thread) => `/proc/${jvm}/task/${thread}/status`)
   return files.find((file) => textOf(file)?.startsWith(`Name:\t${DISPATCHER}\n`)) ?? null

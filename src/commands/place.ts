@@ -1,5 +1,5 @@
-// Where a recording's profile is put: looked at before the target is touched, guarded against our own crash while it is recorded,
-// and somewhere else in the end if it must be. What was recorded may not come again.
+// Output file of a recording. It is checked before the target is touched, protected by autosaves during the recording, and replaced by
+// another file if it cannot be written in the end. The recorded run may not be repeatable.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,13 +17,13 @@ import { probeFile } from '../profile/replace-file.ts'
 import { reproducible } from '../profile/reproducible.ts'
 import { Autosave, type Saved } from './autosave.ts'
 
-/** The profile could not be put where it should be, and is somewhere else. */
+/** The profile could not be written to the requested file. It is in another file. */
 export class ProfilePutElsewhere extends JfluidError {
   static sample = () =>
     new ProfilePutElsewhere(new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'), '/tmp/app.jfluid')
   readonly exitCode = EX_CANTCREAT
   readonly hint: string
-  /** Where it is. */
+  /** The actual path. */
   readonly path: string
   constructor(problem: CannotWriteProfile, elsewhere: string) {
     super(`${problem.message}; the profile is in ${elsewhere}`)
@@ -32,7 +32,7 @@ export class ProfilePutElsewhere extends JfluidError {
   }
 }
 
-/** It could not be made, or be put anywhere, and what was saved before is all there is. */
+/** The profile could not be created or written. Only the last autosave exists. */
 export class ProfileOnlyAutosaved extends JfluidError {
   static sample = () =>
     new ProfileOnlyAutosaved(new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'), '/srv/app.jfluid.autosave')
@@ -47,7 +47,7 @@ export class ProfileOnlyAutosaved extends JfluidError {
 
 const DEFAULT_MS = 5000
 
-/** What `--autosave` takes: how long from one to the next, or `off`. */
+/** Value of `--autosave`: the interval, or `off`. */
 function intervalOf(text: string | undefined): number | null {
   if (text === 'off') return null
   return text === undefined ? DEFAULT_MS : parseDuration(text)
@@ -60,15 +60,17 @@ export class ProfilePlace {
 
   private constructor(
     readonly path: string,
-    /** From one autosave to the next; null for none. */
+    /** Interval between autosaves; null if disabled. */
     readonly everyMs: number | null,
     readonly isReproducible: boolean,
     readonly tell: (line: string) => void,
   ) {}
 
   /**
-   * @param tell  what there is to say of files beside it, now and later
-   * @throws BadDuration, CannotWriteProfile: now, and not after a recording
+   * Checks the file.
+   *
+   * @param tell  receives messages about autosaves, now and later
+   * @throws BadDuration, CannotWriteProfile: before the recording
    */
   static async at(path: string, flags: PlaceFlags, tell: (line: string) => void): Promise<ProfilePlace> {
     const everyMs = intervalOf(flags.autosave)
@@ -87,20 +89,20 @@ export class ProfilePlace {
     return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)
   }
 
-  /** From now on, what is recorded is saved now and then. */
+  /** Starts the autosaves. */
   guard(session: Saved): void {
     if (this.everyMs !== null) this.#autosave = new Autosave(session, this.path, this.everyMs, this.tell)
   }
 
-  /** The recording is about to end: nothing is saved any more. */
+  /** Stops the autosaves. Call it before the recording ends. */
   async release(): Promise<void> {
     await this.#autosave?.stop()
   }
 
   /**
-   * What makes the profile, after `release`.
+   * Waits for the profile. Call it after `release`.
    *
-   * @throws ProfileOnlyAutosaved where there is none to be had any more, but something was saved before
+   * @throws ProfileOnlyAutosaved if the profile cannot be created, but an autosave exists
    */
   async orAutosaved<T>(making: Promise<T>): Promise<T> {
     try {
@@ -114,12 +116,12 @@ export class ProfilePlace {
   }
 
   /**
-   * Writes the profile, to another directory if it cannot be put where it should be. Nothing of what was autosaved
-   * is left then, unless the profile is empty.
+   * Writes the profile. If the requested file cannot be written, uses another directory. Then removes the autosave, unless the profile is
+   * empty.
    *
-   * @param others  where else there may be room, in this order
+   * @param others  directories to try instead, in this order
    * @throws ProfilePutElsewhere
-   * @throws ProfileOnlyAutosaved, CannotWriteProfile if it can be put nowhere
+   * @throws ProfileOnlyAutosaved, CannotWriteProfile if no file can be written
    */
   async keep(whole: Profile, others = otherDirectories()): Promise<void> {
     await this.release()
@@ -143,7 +145,7 @@ export class ProfilePlace {
     await this.#discard(profile)
   }
 
-  /** What was autosaved is in the profile, unless that has been set to zero since and is empty. */
+  /** Removes the autosave, since the profile contains its data. After a reset the profile may be empty; then the autosave is kept. */
   async #discard({ events }: Profile): Promise<void> {
     const path = this.#autosave?.path
     if (path === undefined) return
@@ -153,10 +155,10 @@ export class ProfilePlace {
 }
 
 /**
- * Writes a profile that no file was named for, to another directory if it cannot be put into this one.
+ * Writes a profile without a requested file name. If this directory is not writable, uses another one.
  *
- * @returns where it is
- * @throws CannotWriteProfile if it can be put nowhere
+ * @returns the path of the profile
+ * @throws CannotWriteProfile if no file can be written
  */
 export async function keepIn(
   directory: string,
@@ -180,14 +182,14 @@ function otherDirectories(): string[] {
   return [tmpdir(), '/var/tmp', homeDirectory() ?? [], '/dev/shm'].flat()
 }
 
-/** @returns where it is; undefined if it could be put nowhere */
+/** @returns the path of the profile; undefined if no file can be written */
 async function putElsewhere(
   profile: Profile,
   name: string,
   directories: readonly string[],
 ): Promise<string | undefined> {
   for (const directory of directories) {
-    // The name itself may be what is wrong.
+    // The file name itself may be invalid.
     for (const each of [name || 'p.jfluid', 'p.jfluid']) {
       let made: string | undefined
       try {

@@ -1,4 +1,4 @@
-// jfluid attaches on Linux. Elsewhere it says so in a line, and what can be done there.
+// jfluid attaches on Linux only. On other systems it prints one line about that and the alternatives.
 
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { CommandName } from '../options/option.ts'
@@ -16,12 +16,14 @@ export class NotLinux extends JfluidError {
 
 const NAMES: Readonly<Record<string, string>> = { darwin: 'macOS', win32: 'Windows' }
 
-/** They read /proc, or talk to a JVM by what only Linux has. `gate` calls `run`. */
+/** These commands read /proc, or use features of Linux to talk to a JVM. `gate` calls `run`. */
 const NEED_LINUX: readonly string[] = ['ps', 'doctor', 'roots', 'attach', 'record', 'run', 'proxy', 'detach']
 const REACH_OTHERS: readonly string[] = ['attach', 'record']
 
 /**
- * @param target  what the command is for; one on another machine is reached from any
+ * Checks the platform.
+ *
+ * @param target  target of the command; a target on another machine is allowed on any platform
  * @throws NotLinux
  */
 export function checkPlatform(command: CommandName, target: string | undefined, platform: string): void {

@@ -1,4 +1,4 @@
-// What the command line understands: commands, their arguments, and what each runs. Their options are declared in `options/`.
+// The commands, their arguments and their implementation. Their options are declared in `options/`.
 
 import { Argument, Command } from 'commander'
 import { COMMANDS, type CommandName } from '../options/option.ts'
@@ -18,9 +18,9 @@ const PID_HELP =
 const print = (text: string): void => void process.stdout.write(text)
 
 /**
- * Commands are imported when they run: a picker's React must not slow down `attach`.
+ * Builds the command line. Each command is imported only when it runs: loading React for the JVM picker must not slow down `attach`.
  *
- * @param version  of the package
+ * @param version  version of the package
  */
 export function commandLine(version: string): Command {
   const program = new Command('jfluid')
@@ -93,7 +93,7 @@ export function commandLine(version: string): Command {
       try {
         process.exitCode = await run(command, flags)
       } finally {
-        keepStatus() // not in `run`: the gate goes on after it
+        keepStatus() // not inside `run`, since the gate continues after it
       }
     })
 

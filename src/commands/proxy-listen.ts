@@ -1,4 +1,4 @@
-// jfluid proxy --listen: clients that have its key come by TLS, until it is ended.
+// jfluid proxy --listen: accepts clients with the key over TLS, until it is stopped.
 
 import { type AddressInfo, isIP } from 'node:net'
 import { createServer } from 'node:tls'
@@ -12,7 +12,7 @@ import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Connections at a time whose other end has the key; each session has one, and for a moment a second. */
+/** Maximum number of concurrent authenticated connections. Each session has one, and briefly a second one. */
 const MOST_CONNECTIONS = 128
 const HANDSHAKE_MS = 10_000
 
@@ -78,7 +78,7 @@ export async function listenForClients(
       resolve()
     })
   })
-  // One that cannot be accepted, for want of descriptors say, ends nobody's session.
+  // A connection that cannot be accepted, for example for lack of descriptors, does not end any session.
   server.on('error', (error) => say(`a connection was not taken: ${error.message}`))
   const { port } = server.address() as AddressInfo
   const shownHost = at.host.includes(':') ? `[${at.host}]` : at.host

@@ -1,4 +1,4 @@
-// jfluid proxy: sessions with JVMs of this machine, for clients on others.
+// jfluid proxy: sessions with JVMs of this machine, for clients on other machines.
 
 import { fileURLToPath } from 'node:url'
 import { parseDuration } from '../base/duration.ts'
@@ -27,7 +27,7 @@ export async function proxy(flags: Flags<'proxy'>): Promise<void> {
   const host = (told: Pick<HostOptions, 'onOpen' | 'onEmpty' | 'onProblem'>): Host =>
     new Host({ version, graceMs, open: () => new HostedSession(), ...told })
   if (flags.session !== undefined) {
-    // A machine that is shut down says so: the JVM is left in order.
+    // At a shutdown of the machine, a signal arrives: the proxy then detaches from the JVM.
     const stop = stopSignal()
     await serveSession(flags.session, host, graceMs, stop.fired)
     stop.dispose()

@@ -1,4 +1,4 @@
-// jfluid ps: the JVMs of this machine, and whether each can be attached to.
+// jfluid ps: lists the JVMs of this machine, and whether each can be attached to.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { maxOf } from '../base/arrays.ts'
@@ -15,7 +15,7 @@ export function ps(flags: { readonly json?: boolean }, out: (text: string) => vo
 }
 
 export function jvmTable(jvms: readonly Jvm[]): string {
-  // For those who have none, the table is as narrow as it can be.
+  // Without containers, the table omits that column.
   const isContained = jvms.some((j) => j.container !== undefined)
   const cells = (j: Jvm): string[] => (isContained ? [j.container ?? '-'] : [])
   const rows = jvms.map((j) =>

@@ -1,4 +1,4 @@
-// Options that say to which store a profile goes, and what it is filed under.
+// Options for the store of a profile and for its labels.
 
 import { parseLabels } from '../push/identity.ts'
 import type { Push } from '../push/push.ts'
@@ -10,7 +10,7 @@ export function pushTo(address: string, given: readonly string[] = []): Push {
   return { store: parseStore(address), labels, credentials: credentials(process.env) }
 }
 
-/** What a user should know of a store before anything is sent. */
+/** Warns the user about the store before anything is sent. */
 export function tellOfStore(
   { store, credentials: { isTokenSet } }: Push,
   tell: (line: string) => void,

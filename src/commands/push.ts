@@ -1,4 +1,4 @@
-// jfluid push: a recorded profile for a store of profiles.
+// jfluid push: sends a recorded profile to a store.
 
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { NoTreeInProfile } from '../export/errors.ts'
@@ -9,7 +9,7 @@ import { pushTo, tellOfStore } from './push-options.ts'
 import { readWithProgress } from './read.ts'
 import { stopSignal } from './signals.ts'
 
-/** A store would show nothing. */
+/** The profile has no calls, so a store would show nothing. */
 export class NothingToPush extends JfluidError {
   static sample = () => new NothingToPush('/tmp/app.jfluid')
   readonly exitCode = EX_DATAERR

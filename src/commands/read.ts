@@ -1,13 +1,13 @@
-// Reading a profile for a command: a large one says how far it is.
+// Reads a profile for a command, with a progress message for a large file.
 
 import { readProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 import { createProgress } from '../tui/progress.ts'
 
-/** Until then, nobody wonders. */
+/** Time before the first progress message. */
 const QUIET_MS = 500
 
-/** @throws what `readProfile` throws */
+/** @throws errors of `readProfile` */
 export async function readWithProgress(file: string): Promise<Profile> {
   const progress = createProgress(process.stderr)
   const begun = performance.now()

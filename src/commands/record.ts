@@ -1,4 +1,4 @@
-// jfluid record: attach without a screen, profile for a while, write the profile.
+// jfluid record: attaches without a screen, records for a while, writes the profile.
 
 import { debug } from '../base/debug.ts'
 import { parseDuration } from '../base/duration.ts'
@@ -25,7 +25,7 @@ export async function record(pidText: string | undefined, flags: Flags<'record'>
   await recordBy(wholeJvm(instead.pid, instead.flags, instead.why), instead.flags)
 }
 
-/** @returns what is to be recorded in its place; null if it is over */
+/** @returns the sampling to run instead; null if the recording is finished */
 async function recordBy(way: Way, flags: Flags<'record'>): Promise<SampledInstead<Flags<'record'>> | null> {
   const push = Destination.check(flags)
   const durationMs = parseDuration(flags.duration)
@@ -83,7 +83,7 @@ async function recordStarted(
   })
   const stopped = stop.fired.then((name) => `${name} was received`)
   const why = await Promise.race([timer, stopped, source.ended, ...(stream ? [stream.gone] : [])])
-  const { signal } = stop // one that comes later does not change why we end
+  const { signal } = stop // a later signal does not change the reason
   clearInterval(ticker)
   quiet()
   progress.phase(`ending: ${why}`)
@@ -114,7 +114,7 @@ async function callsOf(pidText: string | undefined, flags: Flags<'record'>): Pro
     const session = await withConsent(
       options,
       async (request) => {
-        // The JVM loads its agent while the session's code is read.
+        // The session's code is loaded while the JVM loads its agent.
         const [door, { startUnless }] = await Promise.all([way.open(onPhase, request), import('./start.ts')])
         return await startUnless(stop.fired, door, request, onPhase)
       },
@@ -131,10 +131,10 @@ async function callsOf(pidText: string | undefined, flags: Flags<'record'>): Pro
   }
 }
 
-/** A reader that goes away ends the recording, and not us: the profile is kept. */
+/** Starts the stream. A reader that closes the pipe ends the recording, and not the process: the profile is kept. */
 async function beginStream(session: Session): Promise<RecordingStream> {
   const { RecordingStream } = await import('./stream/recording-stream.ts')
   process.stdout.removeAllListeners('error')
-  process.stdout.on('error', () => {}) // the stream's own writes tell
+  process.stdout.on('error', () => {}) // the stream's own writes report the error
   return new RecordingStream(session)
 }

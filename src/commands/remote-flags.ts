@@ -1,4 +1,4 @@
-// What can be asked of a JVM on another machine, by the table of options.
+// Checks which options are supported for a JVM on another machine, according to the table of options.
 
 import { argumentOf, attributeOf, type CommandName, longOf, type Row } from '../options/option.ts'
 import { type Given, isGiven } from '../options/refusals.ts'
@@ -7,11 +7,13 @@ import { NotFromAfar } from '../remote/errors.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-/** Patterns and roots that one session takes from another machine. */
+/** Maximum number of patterns and roots that one session accepts from another machine. */
 const MOST_TEXTS = 10_000
 
 /**
- * @param command  whose options they are; `session` in the proxy
+ * Checks the options.
+ *
+ * @param command  command that declares the options; `session` in the proxy
  * @throws NotFromAfar
  */
 export function checkRemoteFlags(command: CommandName, flags: SessionFlags): void {
@@ -26,8 +28,8 @@ export function checkRemoteFlags(command: CommandName, flags: SessionFlags): voi
 }
 
 /**
- * What a client has sent, as its own command line would have taken it: whoever has the key of a proxy may speak without
- * one. Options that are none of a session do not matter here.
+ * Parses the options sent by a client as if they came from a command line. A client with the key of a proxy may be another program, so its
+ * data are untrusted. Options that do not concern a session are ignored.
  *
  * @throws Malformed
  */

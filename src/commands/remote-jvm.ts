@@ -12,7 +12,7 @@ import { RemoteSession } from './remote-session.ts'
 import { signalStatus } from './signals.ts'
 import { countsText, type RecordedSource, type StartContext, type Way } from './source.ts'
 
-/** From one look to the next. */
+/** Interval of the checks of the connection. */
 const LOOK_MS = 500
 
 export async function remoteJvm(
@@ -22,8 +22,8 @@ export async function remoteJvm(
 ): Promise<Way> {
   checkRemoteFlags(command, flags)
   if (command === 'attach' && flags.region !== undefined) throw new NotFromAfar('the live view of --region')
-  await commandOptions(flags) // what is wrong with them is told before anybody is called
-  // What is done here with the profile is no matter of the proxy's.
+  await commandOptions(flags) // errors in the options are reported before a connection is opened
+  // The proxy does not need to know where the profile is written.
   const { out: _, push: __, ...asked } = flags
   return async (context) => {
     const { progress, isShown } = context
@@ -41,11 +41,11 @@ export async function remoteJvm(
 }
 
 /**
- * From the call to a proxy until it records. Ctrl-C before that leaves the JVM as it was: a proxy whose client has only gone
- * records for it until its grace is over.
+ * Connects to a proxy and waits until it records. Ctrl-C before that restores the JVM. Without an explicit request, the proxy would keep
+ * recording until its grace period is over.
  *
- * @returns null if a signal came first: that has been said, and is the exit status
- * @throws ProxySays: what a look for the JVM and an attach say there
+ * @returns null if a signal came first: a message has been printed, and the exit status is set
+ * @throws ProxySays: errors of the JVM lookup and of the attach on the other machine
  */
 async function started(
   caller: Caller,
@@ -66,7 +66,7 @@ async function started(
   const first = await Promise.race([starting, fired])
   if (typeof first !== 'string') return first
   progress.phase(`leaving JVM ${pid} by ${where}; once more does not wait for it`)
-  await starting.catch(() => {}) // it has not begun
+  await starting.catch(() => {}) // it has not begun to record
   const how = (await caller.leave())
     ? 'the agent has left'
     : 'the proxy did not say whether the agent has left'
@@ -86,7 +86,7 @@ function remoteSource(session: RemoteSession, caller: Caller): RecordedSource {
       const lost = lostText(session)
       if (lost !== null || isAsking) return lost
       isAsking = true
-      const s = await session.status().catch(() => null) // `ended` tells
+      const s = await session.status().catch(() => null) // `ended` reports the reason
       isAsking = false
       return s === null ? null : countsText(s)
     },
@@ -112,14 +112,14 @@ function remoteSource(session: RemoteSession, caller: Caller): RecordedSource {
   }
 }
 
-/** Null while there is a connection. */
+/** Returns null while there is a connection. */
 function lostText({ lostForMs, problem, where }: RemoteSession): string | null {
   if (lostForMs === null) return null
   const why = problem === null ? '' : `: ${problem}`
   return `reconnecting by ${where}, for ${Math.round(lostForMs / 1000)} s${why}`
 }
 
-/** Tells once that there is no connection, and once each reason that becomes known. Stop it with the result. */
+/** Reports a lost connection once, and each new reason once. Call the result to stop. */
 function tellOfLink(session: RemoteSession, tell: (line: string) => void): () => void {
   let told = ''
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-// A session that another machine's proxy has, as commands here see it.
+// A session of a proxy on another machine, as an object for local commands.
 
 import { EX_IOERR, type JfluidError, messageOf } from '../base/errors.ts'
 import { packageVersion } from '../base/package-root.ts'
@@ -18,23 +18,23 @@ import type { Left, Started, Steered } from './hosted-session.ts'
 import { type Kept, SessionCutShort } from './outcome.ts'
 import type { SourceResult } from './source.ts'
 
-/** Pieces that are asked for before the first has come: distance costs nothing then. */
+/** Maximum number of outstanding requests for pieces. Pipelining hides the latency of the network. */
 const PIECES_AT_ONCE = 16
-/** No profile is larger. */
+/** Maximum size of a profile. */
 const MOST_PROFILE_BYTES = 2 ** 31
 
 export class RemoteSession implements Saved {
   readonly #caller: Caller
   readonly pid: number
   readonly timesRegions: boolean
-  /** What the patterns matched. */
+  /** Matches of the patterns. */
   readonly matches: readonly string[]
-  /** Why, where it was the proxy. All that comes then is the profile. */
+  /** Reason if the proxy ended the session. After that, only the profile is still transferred. */
   #proxyEnded: string | null = null
   #finishing: Promise<SourceResult> | undefined
-  /** By where it was to be, where else what was recorded before a change of roots is; null if it is lost. */
+  /** Actual locations of earlier profiles (before a change of roots), keyed by their planned location; null if the profile is lost. */
   readonly #elsewhere = new Map<string, string | null>()
-  /** Resolves when the session ends otherwise than by `finish`; rejects when nobody can be asked any more. */
+  /** Resolves when the session ends other than by `finish`; rejects when the proxy is permanently unreachable. */
   readonly ended: Promise<string>
 
   private constructor(caller: Caller, { pid, timesRegions, matches }: Started) {
@@ -47,13 +47,13 @@ export class RemoteSession implements Saved {
 
   #hasEnded(said: unknown): string {
     const [reason, isOfProxy] = Array.isArray(said) ? said : []
-    // Not where we have ended it before.
+    // Skipped if this client has ended the session before.
     if (isOfProxy === true && this.#finishing === undefined) {
       this.#proxyEnded = String(reason)
-      // It does not wait for long, whatever the user looks at meanwhile.
+      // The proxy waits only briefly, so the profile is fetched at once, even if the user still watches the view.
       this.finish().then(
         () => this.#caller.leave(),
-        () => {}, // whoever asks for it is told
+        () => {}, // the caller of `finish` receives the error
       )
     }
     return String(reason)
@@ -67,7 +67,7 @@ export class RemoteSession implements Saved {
     return await Caller.connect(tcpWay(address, key), packageVersion())
   }
 
-  /** @throws ProxySays: BadPid, AmbiguousName, NoPid, there */
+  /** @throws ProxySays: BadPid, AmbiguousName, NoPid of the proxy */
   static async find(caller: Caller, target: string): Promise<number> {
     const pid = await caller.ask('find', { target })
     if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1)
@@ -76,22 +76,24 @@ export class RemoteSession implements Saved {
   }
 
   /**
-   * @param pid  of the JVM that `find` has told
-   * @throws ProxySays: what an attach there says
+   * Starts the session.
+   *
+   * @param pid  process id that `find` returned
+   * @throws ProxySays: errors of the attach on the other machine
    */
   static async start(caller: Caller, pid: number, flags: SessionFlags): Promise<RemoteSession> {
     const started = parsed<Started>(caller, await caller.ask('start', { flags }))
-    // It is in the names of files here.
+    // The process id is part of local file names.
     if (started.pid !== pid) throw new NotAProxy(caller.where, 'a session of another JVM')
     return new RemoteSession(caller, started)
   }
 
-  /** For how long there has been no connection; null while there is one. */
+  /** Time since the connection was lost; null while there is a connection. */
   get lostForMs(): number | null {
     return this.#proxyEnded === null ? this.#caller.lostForMs : null
   }
 
-  /** Why it does not come back, where that is known. */
+  /** Why reconnecting fails, if known. */
   get problem(): string | null {
     return this.#caller.problem
   }
@@ -116,7 +118,7 @@ export class RemoteSession implements Saved {
     return await this.#profile(number, bytes, 1)
   }
 
-  /** @returns what to tell the user; @throws ProxySays: nothing has changed then, or the root, as with `changeRoot` */
+  /** @returns message for the user; @throws ProxySays: nothing has changed then, or the root has, as with `changeRoot` */
   async steer(what: 'changeRoot' | Steered, text: string, place = ''): Promise<string> {
     return String(await this.#caller.ask('steer', { what, text, place }))
   }
@@ -124,9 +126,9 @@ export class RemoteSession implements Saved {
   /**
    * Records another root from zero.
    *
-   * @param place  where what was recorded before is to be, if it would be lost though the new root is not recorded
-   * @param keep   puts it there, or elsewhere
-   * @returns what to tell the user
+   * @param place  planned location of the earlier profile, if it would be lost because the new root cannot be recorded
+   * @param keep   saves the earlier profile there, or elsewhere
+   * @returns message for the user
    */
   async changeRoot(text: string, place: string, keep: KeepProfile): Promise<string> {
     try {
@@ -141,14 +143,14 @@ export class RemoteSession implements Saved {
     }
   }
 
-  /** @returns what to tell the user */
+  /** @returns message for the user */
   #isNotIn(place: string, path: string | null, lost?: unknown): string {
     this.#elsewhere.set(place, path)
     if (path !== null) return `it is in ${path} instead`
     return `it is lost: ${messageOf(lost)}`
   }
 
-  /** The proxy has said where that is to be before it was there. */
+  /** Corrects the warnings: the proxy named the planned location before the profile was saved. */
   #withRealPlaces(profile: Profile): Profile {
     const warnings = profile.warnings.map((warning) => {
       let right = warning
@@ -159,13 +161,13 @@ export class RemoteSession implements Saved {
     return { ...profile, warnings }
   }
 
-  /** @returns where what was recorded before is; null if it is not lost */
+  /** @returns location of the earlier profile; null if it is not lost */
   async #keepBefore(keep: KeepProfile): Promise<string | null> {
     const bytes = await this.#caller.ask('before')
     return bytes === null ? null : await keep(await this.#profile(BEFORE, bytes, PIECES_AT_ONCE))
   }
 
-  /** The target is left there, and all that was recorded comes over. */
+  /** Detaches from the target, and transfers the whole profile. */
   finish(): Promise<SourceResult> {
     this.#finishing ??= this.#finish()
     return this.#finishing
@@ -176,7 +178,7 @@ export class RemoteSession implements Saved {
     return { profile: await this.#profile(FINISHED, bytes, PIECES_AT_ONCE), described: [described] }
   }
 
-  /** As a source has it. */
+  /** See `RecordedSource.outcome`. */
   async outcome(signal: NodeJS.Signals | null, kept: Kept): Promise<JfluidError | null> {
     const reason = this.#proxyEnded
     if (reason !== null) return new SessionCutShort({ how: 'by itself', reason, exitCode: EX_IOERR }, kept)
@@ -205,7 +207,7 @@ export class RemoteSession implements Saved {
   }
 }
 
-/** What is JSON there is JSON here: both are of one version. */
+/** Parses JSON from the proxy. Both sides have the same version, so the type is trusted. */
 export function parsed<T extends object>({ where }: { readonly where: string }, text: unknown): T {
   let value: unknown
   try {

@@ -1,5 +1,5 @@
-// The live view of a session that another machine's proxy has: what the view asks is answered from what has come over
-// (`hosted-view.ts` sends it). While there is no connection that is what there was last.
+// The live view of a session in a proxy on another machine. Questions of the view are answered from the received data (sent by
+// `hosted-view.ts`). While there is no connection, the last data are shown.
 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,23 +19,23 @@ import { keepIn } from './place.ts'
 import { parsed, type RemoteSession } from './remote-session.ts'
 import { steeredText } from './steering.ts'
 
-/** From one picture to the next, at least: five a second. */
+/** Minimum interval between two pictures: five per second. */
 const PERIOD_MS = 200
-/** Between looks whether a picture that is waited for can come. */
+/** Interval of the checks whether an awaited picture can still arrive. */
 const LOOK_MS = 100
-/** A picture that takes longer is drawn when it is there, and what there was until then. */
+/** After this delay, the previous picture is drawn until the new one arrives. */
 const LATE_MS = 500
 
-/** More than there are methods and call sites in what a tree may have: an id that is told is a place in a table here. */
+/** Limit for ids, since a received id is an index of a local table. It exceeds the number of methods and call sites of any tree. */
 const MOST_ID = 2 ** 24
-/** A JVM has fewer. */
+/** Limit for threads. A JVM has fewer. */
 const MOST_THREADS = 2 ** 20
-/** A recording has fewer: 48 days. */
+/** Limit for seconds: 48 days. A recording is shorter. */
 const MOST_SECONDS = 2 ** 22
 
 const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
 
-/** @param directory  where a profile goes that would be lost otherwise */
+/** @param directory  directory for a profile that would otherwise be lost */
 export function remoteSource(session: RemoteSession, directory = '.'): LiveSource {
   const view = new RemoteView(session)
   return {
@@ -43,7 +43,7 @@ export function remoteSource(session: RemoteSession, directory = '.'): LiveSourc
     methodName: (id) => view.nameOf(id),
     status: () => view.status(),
     reset: () => {
-      session.ask('reset').catch(() => {}) // `ended` tells
+      session.ask('reset').catch(() => {}) // `ended` reports the error
     },
     keeper: sessionKeeper(session),
     steering: remoteSteering(session, view, directory),
@@ -51,7 +51,7 @@ export function remoteSource(session: RemoteSession, directory = '.'): LiveSourc
   }
 }
 
-/** By the text of what is meant: ids may be others by the time it is heard there. */
+/** Sends texts instead of ids, since ids may have changed when the request arrives. */
 function remoteSteering(session: RemoteSession, view: RemoteView, directory: string): Steering {
   return {
     get generation() {
@@ -69,7 +69,7 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
       const told = await session.changeRoot(text, join(directory, name), (profile) =>
         keepIn(directory, name, profile),
       )
-      // The proxy says so before a picture has come: what is shown until then goes with the old root.
+      // The answer arrives before a new picture. Until then, the shown picture belongs to the old root.
       await view.notOf(generation)
       return told
     },
@@ -86,7 +86,7 @@ class RemoteView {
   #status: LiveStatus
   #pending = 0
   #last: Snapshot | undefined
-  /** Whether somebody looks at them. */
+  /** Whether the view shows threads. */
   #perThread = false
   #asked: { readonly perThread: boolean; readonly picture: Promise<Snapshot> } | undefined
   #askedAt = Number.NEGATIVE_INFINITY
@@ -100,20 +100,20 @@ class RemoteView {
     }
   }
 
-  /** Of what is shown. */
+  /** Generation of the shown picture. */
   get generation(): number {
     return this.#known.generation
   }
 
-  /** Until what is shown is of another generation. */
+  /** Waits until the shown picture has another generation. */
   async notOf(generation: number): Promise<void> {
     while (this.generation === generation) await this.snapshot(false)
   }
 
-  /** What is by hand goes with what was steered, where no picture is asked for, too: one that is frozen. */
+  /** Fetches a picture after a steering request, so that the list of manual changes is up to date even if the view is frozen. */
   async after(steered: Promise<string>): Promise<string> {
     const told = await steered
-    // One that is on its way may be from before. Whoever draws it is told what is wrong with it.
+    // A pending picture may be older than the change. Its errors are reported to the view that draws it.
     await this.#asked?.picture.catch(() => {})
     await this.snapshot(this.#perThread).catch(() => {})
     return told
@@ -136,7 +136,10 @@ class RemoteView {
     return { ...this.#status, remote: { where, lostForMs, problem, pending: this.#pending } }
   }
 
-  /** One at a time: each goes on from the one before. One that is late is not waited for: the view would rest as long. */
+  /**
+   * Requests one picture at a time, since each one is a difference from the previous one. A late picture is not awaited, since the view
+   * would be blocked.
+   */
   async snapshot(perThread: boolean): Promise<Snapshot> {
     this.#perThread = perThread
     const late = performance.now() + LATE_MS
@@ -156,7 +159,7 @@ class RemoteView {
     return this.#asked
   }
 
-  /** @returns null if it is late, and there is the one before */
+  /** @returns null if the picture is late and an earlier picture exists */
   async #inTime(picture: Promise<Snapshot>, late: number): Promise<Snapshot | null> {
     for (;;) {
       const first = await Promise.race([picture, sleep(LOOK_MS, null)])
@@ -198,13 +201,13 @@ interface KnownThread {
   readonly tree: Tree
 }
 
-/** What has come of one generation: ids of methods and nodes are those of one. */
+/** Data of one generation: ids of methods and nodes are valid within one generation. */
 class Known {
   readonly names = new Map<number, NameEntry>()
   byHand: ByHandFacts['rows'] = []
   leftOut: ReadonlySet<number> = new Set()
   #mostId = 0
-  /** Where call sites are told; of all ids that have come so far. */
+  /** Methods of all received ids, if call sites are recorded. */
   #methodOf: Int32Array | undefined
   readonly #merged = new TreeMirror()
   readonly #collapsed = new TreeMirror()
@@ -280,7 +283,7 @@ class Known {
   }
 }
 
-/** Each id stands for itself until more is known. Ids come in bursts: it is not grown for each. */
+/** Grows the table. New ids map to themselves until their method is known. Ids arrive in bursts, so the table grows by half. */
 function grownTo(old: Int32Array | undefined, length: number): Int32Array {
   if (old !== undefined && length <= old.length) return old
   const ids = new Int32Array(length + (length >> 1))
@@ -295,7 +298,7 @@ function listOf(value: unknown, length?: number): unknown[] {
   return value
 }
 
-/** The tree behind an update of it. */
+/** Returns the tree after applying an update. */
 function updated(mirror: TreeMirror, update: unknown): Tree {
   const [columns, bytes] = listOf(update, 2)
   if (!(bytes instanceof Uint8Array)) throw new Malformed('a tree without bytes')
@@ -321,7 +324,7 @@ function activityOf(text: string, where: RemoteSession): Activity {
 const CALL_COLUMNS = ['calls', 'mean', 'p50', 'p95', 'max'] as const
 const OTHER_COLUMNS = ['events', 'waitNs', 'pauses', 'pauseNs'] as const
 
-/** Seconds up to `from` as they were, and those that have been told behind them. */
+/** Keeps the seconds before `from`, and appends the received ones. */
 function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }: CourseTail): CourseTimes {
   if (!(first >= 0 && from >= first && from - first <= MOST_SECONDS))
     throw new Malformed('a course of no seconds')

@@ -1,4 +1,4 @@
-// jfluid report: what a recorded profile says, on a page or as JSON.
+// jfluid report: shows a recorded profile as a page or as JSON.
 
 import { UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
@@ -10,7 +10,7 @@ import { reportPieces } from '../profile/report.ts'
 import { writePieces } from '../profile/write.ts'
 import { readWithProgress } from './read.ts'
 
-/** `report --trace` of a call that the profile does not have. */
+/** `report --trace` names a call that the profile does not contain. */
 export class NoSuchTracedCall extends UsageError {
   static sample = () => [
     new NoSuchTracedCall('/tmp/app.jfluid', 4, 3),
@@ -30,7 +30,7 @@ export class NoSuchTracedCall extends UsageError {
   }
 }
 
-/** @throws CannotReadProfile and its like, NoSuchMethod, NoSuchTracedCall */
+/** @throws CannotReadProfile and similar errors, NoSuchMethod, NoSuchTracedCall */
 export async function report(file: string, flags: Flags<'report'>): Promise<void> {
   const profile = await readWithProgress(file)
   const backTraces = (flags.backTraces ?? []).map((text) => tracedMethods(text, profile))

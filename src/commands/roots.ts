@@ -1,4 +1,4 @@
-// jfluid roots: where do the tasks of a JVM begin? Prints what would do as --root.
+// jfluid roots: finds out where the tasks of a JVM begin. Prints candidates for --root.
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { append } from '../base/arrays.ts'
@@ -14,9 +14,9 @@ import { EndedBySignal } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 
-/** Longer while there are few samples. */
+/** Duration of the search. It is extended while there are few samples. */
 export const USUAL_DURATION = { durationMs: 3_000, atMostMs: 10_000 } as const
-/** Methods that may never return, which the text names. */
+/** Number of methods in the text that may never return. */
 const STAYS = 3
 
 export async function roots(
@@ -61,7 +61,7 @@ export function attachCommandOf(pid: number, root: string): string {
   return `jfluid attach ${pid} --root ${shellWord(root)}`
 }
 
-/** @param columns  of the terminal: rows are no longer than they must be */
+/** @param columns  width of the terminal: rows are shortened to it if possible */
 export function text(
   { pid, target, sampling, durationMs, candidates, snapshot }: FoundRoots,
   top: number,
@@ -88,7 +88,7 @@ export function text(
   return `${lines.join('\n')}\n`
 }
 
-/** What dumps of all threads have cost. */
+/** Describes the cost of the thread dumps. */
 export function costOf({ sampling }: Pick<FoundRoots, 'sampling'>): string[] {
   const { by, dumps = 0, stoppedNs = 0 } = sampling
   if (by !== 'stacks') return []
@@ -98,11 +98,11 @@ export function costOf({ sampling }: Pick<FoundRoots, 'sampling'>): string[] {
   ]
 }
 
-/** Names of threads beside a root. */
+/** Number of thread names beside a root. */
 const SHOWN_THREADS = 2
 const HEAD = ' share %    seen  depth  threads  method'
 
-/** With as many names of threads as there is room for. */
+/** Formats a row with as many thread names as fit. */
 function row({ root, share, seen, depth, threads }: RootCandidate, columns: number): string {
   const numbers = `${right(percent(share, 1), 8)}${right(`${seen}`, 8)}${right(`${depth}`, 7)}${right(`${threads.length}`, 9)}`
   const names = threads.slice(0, SHOWN_THREADS).map((it) => cut(clean(it), 24))

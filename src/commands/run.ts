@@ -1,5 +1,5 @@
-// jfluid run: controlled start-up (report, section 3). The JVM is started with the agent on its
-// command line and held back until the roots are armed, so profiling begins with its first class.
+// jfluid run: controlled start-up (report, section 3). The JVM is started with the agent on its command line. Its main() is held back until
+// the roots are instrumented, so profiling begins with the first class of the program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_IOERR, JfluidError } from '../base/errors.ts'
@@ -28,10 +28,10 @@ import { sessionSource } from './session-source.ts'
 import { view } from './view.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-/** The process of a JVM that has closed its link ends within it, if it does. */
+/** Maximum time between the close of a JVM's link and the end of its process. */
 const ENDING_MS = 1000
 
-/** Its JVM ended, or its agent left, while the session began. */
+/** The JVM ended, or its agent left, while the session began. */
 export class EndedBeforeRecording extends JfluidError {
   static sample = () =>
     new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })
@@ -82,7 +82,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
       await source.ended
       quiet()
       if (session.ending?.how === 'target ended') {
-        await exit // the JVM has gone; how, is known in a moment
+        await exit // the JVM has ended; its status will be known shortly
         noteSignal()
       }
       await place.release()
@@ -112,7 +112,7 @@ async function doorOf(
   return () => callsDoor(command, options)
 }
 
-/** The agent is on the command line, and holds `main()` back until its roots are armed. */
+/** The agent is on the command line, and holds `main()` back until the roots are instrumented. */
 async function callsDoor(command: readonly string[], options: SessionRequest): Promise<ProgramDoor> {
   const door = await startDoor()
   return {
@@ -129,10 +129,10 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
         return { session, source: sessionSource(session) }
       } catch (error) {
         if (!(error instanceof LinkLost || error instanceof LeftBeforeRecording)) {
-          child.kill('SIGTERM') // its main() is still held back, as a rule
+          child.kill('SIGTERM') // its main() is usually still held back
           throw error
         }
-        // It has ended, or runs on: then it is by itself, and nothing to be ended by us.
+        // The JVM has ended; or it continues without the session, and must not be killed.
         const soon = await Promise.race([exit, sleep(ENDING_MS, null, { ref: false })])
         if (soon === null) note(`${error.message}; the program goes on, and is not recorded`)
         return (status) => new EndedBeforeRecording(command.join(' '), status, error)

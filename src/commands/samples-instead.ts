@@ -1,4 +1,4 @@
-// What is left to do where an agent would make the requests of a busy JVM wait for seconds: to take stacks, which changes nothing in it.
+// Fallback if loading the agent would pause the requests of a busy JVM for seconds: thread dumps, which change nothing in the JVM.
 
 import { BusyBeforeFlush } from '../attach/first-redefinition.ts'
 import { JfluidError } from '../base/errors.ts'
@@ -8,13 +8,13 @@ import { mustDoWithDumps } from '../session/sampling/not-by-dumps.ts'
 import type { WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
-/** The same with stacks in place of calls; null where more is asked for than stacks tell. */
+/** Returns the flags with stacks instead of calls; null if the flags need more than stacks can provide. */
 export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T | null {
   const { stacksWillDo } = EVENTS[flags.mode ?? 'exact']
-  // Of several JVMs each is recorded in the same way.
+  // With several JVMs, all are recorded in the same way.
   if (!stacksWillDo || 'all' in flags || flags.region !== undefined || flags.sampler !== undefined)
     return null
-  // The JVM is known by now.
+  // The JVM has been found by now, so it need not be waited for.
   const { waitFor: _for, waitTimeout: _timeout, ...now } = flags
   const sampled = { ...now, mode: 'sample' } as T
   try {
@@ -29,11 +29,11 @@ export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T 
 export interface SampledInstead<T> {
   readonly pid: string
   readonly flags: T
-  /** For the user. */
+  /** Explanation for the user. */
   readonly why: string
 }
 
-/** @returns null for other problems, and where stacks will not do */
+/** @returns null for other problems, and if stacks are not sufficient */
 export function whySampled<T extends SessionFlags & WaitFlags>(
   problem: unknown,
   flags: T,

@@ -1,9 +1,8 @@
-// What commands say on the standard error besides progress and errors. Names and paths in it may hold anything: a terminal is
-// given nothing to obey.
+// Messages of commands on stderr besides progress and errors. Names and paths in them are untrusted, so control characters are removed.
 
 import { clean } from '../profile/text.ts'
 
-/** A line. */
+/** Prints a line. */
 export function say(text: string): void {
   process.stderr.write(`${clean(text)}\n`)
 }

@@ -1,4 +1,4 @@
-// A session in a JVM of this machine, as what is recorded.
+// Source for a recorded session with a JVM of this machine.
 
 import type { Session } from '../session/session.ts'
 import { describeDetach, finish, tellMessages } from './finish.ts'
@@ -6,7 +6,7 @@ import { describeMatches } from './matches.ts'
 import { outcome } from './outcome.ts'
 import { countsText, type RecordedSource } from './source.ts'
 
-/** Between two looks for the first call of the root, for which a user waits that long. */
+/** Interval and maximum duration of the checks for the first call of the root. A user waits for that call. */
 const FIRST_MS = 20
 const FIRST_LOOKS_MS = 3_000
 const LINE_MS = 500
@@ -21,7 +21,7 @@ export function sessionSource(session: Session): RecordedSource {
     everyMs: FIRST_MS,
     async status() {
       if (performance.now() < nextLine) return null
-      nextLine = Number.POSITIVE_INFINITY // one look at a time
+      nextLine = Number.POSITIVE_INFINITY // one request at a time
       const s = await session.status().catch(() => null)
       const now = performance.now()
       const waits = s?.events === 0 && now - begun < FIRST_LOOKS_MS

@@ -1,4 +1,4 @@
-// The live view of a session in a JVM of this machine.
+// The live view of a session with a JVM of this machine.
 
 import type { Session } from '../session/session.ts'
 import { type Leave, runLiveView } from '../tui/app.ts'

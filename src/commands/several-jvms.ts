@@ -11,7 +11,7 @@ import { countsText, type RecordedSource, type Way } from './source.ts'
 
 const STATUS_MS = 500
 
-/** `checkAll` has been asked. */
+/** Starts the group. Call `checkAll` before. */
 export async function severalJvms(
   pattern: string,
   flags: SessionFlags & PlaceFlags & { readonly out?: string | undefined },
@@ -31,7 +31,7 @@ export async function severalJvms(
   }
 }
 
-/** @param untold  messages of the group that have not been printed yet */
+/** @param untold  returns messages of the group that have not been printed yet */
 function groupSource(group: Group, untold: () => readonly string[]): RecordedSource {
   return {
     ended: group.ended,
@@ -39,7 +39,7 @@ function groupSource(group: Group, untold: () => readonly string[]): RecordedSou
     phase: `recording ${plural(group.members.length, 'JVM')}`,
     everyMs: STATUS_MS,
     status: () => countsOf(group),
-    matches: () => [], // the group tells those of each
+    matches: () => [], // the group reports the matches of each member
     tellMessages: () => group.tellMessages(),
     async finish() {
       const profile = await group.finish()
@@ -53,7 +53,7 @@ function groupSource(group: Group, untold: () => readonly string[]): RecordedSou
   }
 }
 
-/** Of a session that has just ended nothing is known. */
+/** Sums the counts. A session that has just ended has no status. */
 async function countsOf({ members }: Group): Promise<string> {
   const sums = { events: 0, instrumentedMethods: 0, calledMethods: 0 }
   const known = await Promise.all(members.map(({ session }) => session.status().catch(() => null)))

@@ -1,35 +1,38 @@
-// Ctrl-C and friends mean "leave properly": the target gets its code back before we go.
+// Ctrl-C and similar signals end a session in order: the target gets its code back before jfluid exits.
 
 import { constants } from 'node:os'
 
 const ENDING: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 export interface StopSignal {
-  /** Resolves when the user or the system asks us to stop. */
+  /** Resolves when the user or the system asks jfluid to stop. */
   readonly fired: Promise<NodeJS.Signals>
-  /** The same now: null if nobody has asked. */
+  /** The signal so far; null if there was none. */
   readonly signal: NodeJS.Signals | null
-  /** What the next signal does, once, in place of all else; null for nothing. */
+  /** Replaces the action of the next signal, once; null restores the normal action. */
   instead(handler: (() => void) | null): void
   dispose(): void
 }
 
-/** The exit status that shells give to a process which a signal has ended. */
+/** Exit status that shells report for a process that was ended by a signal. */
 export function signalStatus(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal]
 }
 
 /**
- * What was to be done is done, and the exit status is known in a moment: a signal that comes now ends us with that
- * status, instead of as if nothing had been kept. For good; before the handlers of the command go.
+ * Call this when the work is done and the process is about to exit: a later signal then exits with the status of the work, and not with
+ * that of the signal. The effect is permanent. Call it before the signal handlers of the command are removed.
  */
 export function keepStatus(): void {
   for (const name of ENDING) process.on(name, () => process.exit())
-  // Node.js that runs out of work takes its handlers back first, and is ended by a signal for some milliseconds more.
+  // When Node.js runs out of work, it removes its handlers first. For some milliseconds, a signal could still end it.
   process.on('beforeExit', () => process.exit())
 }
 
-/** Those that are meant for us: under `run`, SIGQUIT is the JVM's, which shows its threads. Asked before a screen listens. */
+/**
+ * Returns the signals for jfluid. Under `run`, SIGQUIT belongs to the JVM, which prints its threads. Call it before a screen adds its
+ * handlers.
+ */
 export function endingSignals(): readonly NodeJS.Signals[] {
   const isQuitTaken = process.listenerCount('SIGQUIT') > 0
   return ENDING.filter((name) => name !== 'SIGQUIT' || !isQuitTaken)
@@ -50,8 +53,8 @@ export function stopSignal(names = endingSignals()): StopSignal {
         instead = null
         return
       }
-      // Whoever asks twice wants out at once; the agent leaves the target by itself then. A closed
-      // terminal may send SIGHUP more than once without meaning anything by it.
+      // A second signal exits at once; the agent then detaches on its own. A closed terminal may send SIGHUP repeatedly, so a repeated
+      // SIGHUP is ignored.
       if (again && name !== 'SIGHUP') process.exit(signalStatus(name))
       again = true
       signal ??= name

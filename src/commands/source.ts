@@ -1,6 +1,6 @@
-// What the live view shows: a file, a session here, one on another machine, a sampled JVM, several JVMs. All but a file are recorded
-// meanwhile. `record`, `attach` and `run` each have one course, which asks this, and imports what is for one of them only when it is that
-// one; `attach`, `run` and `open` have one screen (`view.ts`).
+// Content of the live view: a file, a local session, a session on another machine, a sampled JVM, or several JVMs. All except a file are
+// still recording. `record`, `attach` and `run` use this interface. They import the module of a source only when they need it. `attach`,
+// `run` and `open` share one screen (`view.ts`).
 
 import type { JfluidError } from '../base/errors.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -14,70 +14,70 @@ import type { StopSignal } from './signals.ts'
 import type { RecordingStream } from './stream/recording-stream.ts'
 
 export interface Source {
-  /** Reads what draws it, before there is a screen. */
+  /** Loads the view before the screen is opened. */
   drawn(): Promise<Show>
 }
 
 /**
- * Until the user leaves.
+ * Shows the source until the user leaves.
  *
- * @param out  where the profile goes; null for nowhere
+ * @param out  file for the profile; null if there is none
  */
 type Show = (screen: Screen, out: string | null) => Promise<Leave>
 
 export interface RecordedSource extends Source {
-  /** Resolves with the reason when the recording ends otherwise than by `finish`. */
+  /** Resolves with the reason when the recording ends other than by `finish`. */
   readonly ended: Promise<string>
-  /** What is saved now and then; absent where each of several is by itself. */
+  /** Object for autosaves; absent if each of several JVMs has its own. */
   readonly saved?: Saved
-  /** What the profile is called where it has been written. */
+  /** Name of the profile in the message that it has been written. */
   readonly called: 'profile' | 'profile of all'
-  /** What is done once it has begun, where that is said. */
+  /** Name of the phase after the start, if it is printed. */
   readonly phase?: string
   readonly stream?: RecordingStream | null
-  /** From one `status` to the next. */
+  /** Interval between two `status` calls. */
   readonly everyMs: number
-  /** How far it is; null if there is nothing new. */
+  /** Progress; null if nothing is new. */
   status(): Promise<string | null>
-  /** What the patterns matched. */
+  /** Matches of the patterns. */
   matches(): readonly string[]
-  /** Tells what there is to say while it goes on. Stop it with the result. */
+  /** Reports messages during the recording. Call the result to stop. */
   tellMessages(tell: (line: string) => void): () => void
-  /** @param tell  told what is waited for */
+  /** @param tell  receives the name of each phase */
   finish(tell: (line: string) => void): Promise<SourceResult>
-  /** After `finish`: the one thing to tell, null if all is as it was asked for. */
+  /** Error to report after `finish`; null if there is none. */
   outcome(signal: NodeJS.Signals | null, kept: Kept): Promise<JfluidError | null>
-  /** After all of that. */
+  /** Called last. */
   leave?(): Promise<unknown>
 }
 
 export interface SourceResult {
   readonly profile: Profile
-  /** How the target was left. */
+  /** Text that describes how the session left the target. */
   readonly described: readonly string[]
-  /** Where the profiles of several are. */
+  /** Paths of the profiles of several JVMs. */
   readonly parts?: readonly string[]
 }
 
-/** What a command gives, and is asked for, while a recording begins. */
+/** Context for starting a recording. */
 export interface StartContext {
   readonly progress: Progress
-  /** What is recorded is shown: what `tell` is told is said after that. */
+  /** Whether the recording is shown in a live view. Messages to `tell` are then printed after the view. */
   readonly isShown: boolean
   readonly tell: (line: string) => void
-  /** What `tell` was given since the last call. */
+  /** Returns the messages given to `tell` since the last call. */
   untold(): readonly string[]
   /**
-   * The JVM is known, and nothing in it has been touched.
+   * Call this when the JVM is known, before anything in it is touched.
    *
-   * @param number  for names of files: its process, or its port
+   * @param number  for file names: the process id, or the port
    */
   found(number: number): Promise<void>
-  /** From the first call on, a signal does not end us. */
+  /** After the first call, a signal no longer ends the process directly. */
   stop(): StopSignal
 }
 
-/** From flags that are right to a recording that goes on; null if it is not to be any more, which has been said. */
+/** Starts a recording from checked flags. Returns null if it was cancelled; a message has been printed then. */
 export type Way = (context: StartContext) => Promise<RecordedSource | null>
 
 type Counts = Pick<SessionStatus, 'events' | 'instrumentedMethods' | 'calledMethods'>

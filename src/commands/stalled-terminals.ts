@@ -1,10 +1,10 @@
-// Terminals that nobody reads: Ctrl-S was pressed, or the connection hangs behind which they are.
+// Terminals whose output is blocked: after Ctrl-S, or because their connection hangs.
 //
-// Node.js writes to terminals synchronously. Until somebody reads again that would stop this thread, and with it the answers
-// that threads of the target wait for, the time at which a recording ends, and signals. Here what the terminal does not take
-// stays with the stream, and is tried again; who draws what the next picture replaces looks at `writableLength` first.
+// Node.js writes to terminals synchronously. A blocked terminal would block this thread, and with it the answers that threads of the target
+// wait for, the end of a recording, and signals. Here, data that the terminal does not accept stay in the stream, and the write is retried.
+// Code that redraws the screen checks `writableLength` first.
 //
-// What is written is written at once where the terminal takes it, as before: nothing is lost that is said in the moment of the exit.
+// Data that the terminal accepts are still written synchronously, so a message just before the exit is not lost.
 
 import { writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
@@ -17,9 +17,9 @@ const LONGEST_AGAIN_MS = 50
 type Done = (error?: Error | null) => void
 
 /**
- * From now on nobody waits for this terminal. Does nothing for what is none.
+ * Makes writes to this terminal non-blocking. Does nothing for other streams.
  *
- * A terminal of another user's, as after `su`, cannot be opened once more: writing to it waits, as everybody's does.
+ * A terminal of another user, as after `su`, cannot be reopened: writes to it still block.
  */
 export function neverWaitFor(stream: Writable & { readonly isTTY?: boolean; readonly fd: number }): void {
   if (stream.isTTY !== true) return
@@ -36,7 +36,7 @@ export function neverWaitFor(stream: Writable & { readonly isTTY?: boolean; read
   }
 }
 
-/** @param done  told once the terminal has taken all, or why it does not */
+/** @param done  called when the terminal has accepted all data, or with the error */
 function writeAll(terminal: number, bytes: Uint8Array, done: Done, againMs = AGAIN_MS): void {
   let at = 0
   let pauseMs = againMs

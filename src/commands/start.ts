@@ -1,11 +1,11 @@
-// Starting a session that a signal may be faster than.
+// Starts a session that a signal may cancel.
 
 import type { OpenDoor } from '../session/doors/door.ts'
 import { Session } from '../session/session.ts'
 import type { SessionRequest } from '../session/session-options.ts'
 import { finish } from './finish.ts'
 
-/** A session, or null if `stop` comes first: a target that is stopped itself answers nothing. */
+/** Returns a session, or null if `stop` resolves first: a stopped target does not answer. */
 export async function startUnless(
   stop: Promise<string>,
   door: OpenDoor,
@@ -15,7 +15,7 @@ export async function startUnless(
   const started = Session.start(door, options, onPhase)
   const first = await Promise.race([started, stop])
   if (typeof first !== 'string') return first
-  door.link.close() // the agent takes that for a detach
-  await started.then(finish, () => {}) // it had just started, or ends with the link
+  door.link.close() // the agent treats this as a detach
+  await started.then(finish, () => {}) // the session had just started, or it fails with the closed link
   return null
 }

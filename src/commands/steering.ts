@@ -1,4 +1,4 @@
-// What keys of the live view change in a session: its roots, what is left out, and what is added.
+// Changes of a session by keys of the live view: its roots, excluded methods, and added methods.
 
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -11,12 +11,12 @@ import type { Extent, Steering } from '../tui/steering.ts'
 import { nameNow } from './file-name.ts'
 import { keepIn } from './place.ts'
 
-/** @returns what keeps a profile that would be lost otherwise in a directory */
+/** @returns a function that saves a profile in a directory, if the profile would otherwise be lost */
 export function keptBeside(pid: number, directory: string): KeepProfile {
   return (profile) => keepIn(directory, nameNow(pid, SNAPSHOT.extension), profile)
 }
 
-/** @param keep  for a profile that would be lost otherwise */
+/** @param keep  saves a profile that would otherwise be lost */
 export function sessionSteering(session: Session, keep: KeepProfile): Steering {
   return {
     get generation() {
@@ -75,16 +75,16 @@ function standsStillText(pauseMs: number | null): string {
     : `stops the JVM for about ${Math.max(1, Math.round(pauseMs))} ms`
 }
 
-/** A method, its class or its package as it is steered by; null if it is none. */
+/** Returns the text that identifies a method, its class or its package in a request; null if the name is no method. */
 export function steeredText(name: MethodName, extent: Extent): string | null {
-  // Rows of waiting and of what is allocated are no methods.
+  // Rows of waiting and of allocated classes are no methods.
   if (isWait(name) || isAllocation(name) || name.class === '' || name.class === '?') return null
   switch (extent) {
     case 'method': {
       const method = name.method === '<init>' ? 'new' : name.method
-      // A sampled frame tells no parameters.
+      // A sampled frame has no parameter types.
       if (name.descriptor === '') return `${name.class}.${method}`
-      // Simple names of types will do, and fit on a line.
+      // Simple type names are sufficient, and fit on a line.
       const types = readableParameters(name.descriptor).map((it) => it.slice(it.lastIndexOf('.') + 1))
       return `${name.class}.${method}(${types.join(', ')})`
     }

@@ -1,4 +1,4 @@
-// Which JVM a command is for: a process id, a main class, or one that is picked from a list.
+// Selects the JVM of a command: by a process id, by a main class, or from a list.
 
 import { type Jvm, listJvms } from '../attach/jvms.ts'
 import { readCpuMs } from '../attach/target-process.ts'
@@ -10,7 +10,7 @@ import type { IsInside } from './containers/inside.ts'
 import { isContainerName } from './containers/name.ts'
 import { BadPid, parsePid } from './options.ts'
 
-/** Where there is no terminal to ask on. */
+/** No process id was given, and there is no terminal to ask. */
 export class NoPid extends UsageError {
   static sample = () => new NoPid([])
   readonly hint: string
@@ -22,9 +22,9 @@ export class NoPid extends UsageError {
   }
 }
 
-/** Several JVMs have that main class. */
 type Named = Pick<Jvm, 'pid' | 'mainClass'>
 
+/** Several JVMs have this main class. */
 export class AmbiguousName extends UsageError {
   static sample = () =>
     new AmbiguousName('acme', [
@@ -38,7 +38,7 @@ export class AmbiguousName extends UsageError {
   }
 }
 
-/** A client on another machine sees no list of our JVMs. */
+/** A client on another machine does not see a list of the JVMs here. */
 export class NoJvmThere extends UsageError {
   static sample = () => new NoJvmThere('acme', [])
   readonly hint: string
@@ -52,7 +52,7 @@ export class NoJvmThere extends UsageError {
   }
 }
 
-/** There may be some that we do not see. */
+/** No JVM is visible in the container. There may be some that this user cannot see. */
 export class NoJvmInside extends JfluidError {
   static sample = () => new NoJvmInside('container:shop', true)
   readonly exitCode = EX_NOHOST
@@ -65,7 +65,7 @@ export class NoJvmInside extends JfluidError {
   }
 }
 
-/** The picker was left. */
+/** The user left the picker without a choice. */
 export class NothingPicked extends JfluidError {
   static sample = () => new NothingPicked()
   readonly exitCode = EX_NOHOST
@@ -75,7 +75,7 @@ export class NothingPicked extends JfluidError {
   }
 }
 
-/** A hint is a line. */
+/** Maximum number of JVMs in a hint, which is a single line. */
 const NAMED = 5
 
 function described(jvms: readonly Named[]): string {
@@ -93,9 +93,11 @@ function attachable(jvms: readonly Jvm[]): string {
 }
 
 /**
+ * Returns the process id of the JVM.
+ *
  * @param text    a process id, a main class or a part of one, a container; undefined to ask for it
- * @param isHere  whoever gave it is at our terminal, and can be asked which of several it is; not so for a client of a proxy
- * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmInside, JvmElsewhere, and what `insideContainer` does
+ * @param isHere  whether the user is at this terminal and can choose among several JVMs; false for a client of a proxy
+ * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmInside, JvmElsewhere, and errors of `insideContainer`
  */
 export async function targetOf(text: string | undefined, isHere = true): Promise<number> {
   if (text === undefined) return await picked()
@@ -105,9 +107,9 @@ export async function targetOf(text: string | undefined, isHere = true): Promise
 }
 
 /**
- * The same for a client on another machine.
+ * Like `targetOf`, for a client on another machine.
  *
- * @throws NoJvmThere, AmbiguousName, NoJvmInside, and what `insideContainer` does
+ * @throws NoJvmThere, AmbiguousName, NoJvmInside, and errors of `insideContainer`
  */
 export async function targetFromAfar(text: string): Promise<number> {
   try {
@@ -117,13 +119,13 @@ export async function targetFromAfar(text: string): Promise<number> {
   }
 }
 
-/** @throws JvmElsewhere, BadAddress: what could as well be the pattern of a main class is an address */
+/** @throws JvmElsewhere, BadAddress: a text that may be either an address or a main class is treated as an address */
 export function checkHere(text: string, what: string): void {
   const address = remoteAddress(text)
   if (address !== null) throw new JvmElsewhere(text, what, loginTo(address))
 }
 
-/** The JVM of a container; of several, the one that is picked on a terminal. */
+/** Returns the JVM of a container. If there are several, the user chooses one on a terminal. */
 async function pidInside(name: string, isHere: boolean): Promise<number> {
   const { isInside, jvms } = await lookInside(name)
   if (jvms.length === 1) return jvms[0]!.pid
@@ -132,9 +134,9 @@ async function pidInside(name: string, isHere: boolean): Promise<number> {
 }
 
 /**
- * All JVMs of a container, or of several of that name: one at least.
+ * Returns all JVMs of a container, or of several containers with that name. There is at least one.
  *
- * @throws NoJvmInside, and what `insideContainer` does
+ * @throws NoJvmInside, and errors of `insideContainer`
  */
 export async function lookInside(name: string): Promise<{ isInside: IsInside; jvms: readonly Jvm[] }> {
   const { insideContainer } = await import('./containers/named.ts')
@@ -145,7 +147,7 @@ export async function lookInside(name: string): Promise<{ isInside: IsInside; jv
 }
 
 /**
- * The one JVM of that name, as `jvmsNamed` has it.
+ * Returns the only JVM with that name. `jvmsNamed` describes the matching.
  *
  * @throws BadPid if there is none, AmbiguousName if there are several
  */
@@ -157,8 +159,8 @@ export function pidNamed(name: string, jvms: readonly Jvm[]): number {
 }
 
 /**
- * The JVMs whose main class this is: in full, else its simple name, else a part of it, without case. With a `*`, which stands for
- * anything: all of it, or the simple name if the pattern has no dot.
+ * Returns the JVMs whose main class matches: by its full name, otherwise by its simple name, otherwise by a part of it. Case is ignored
+ * except for full names. A pattern with `*` (any text) must match the whole name, or the simple name if the pattern contains no dot.
  */
 export function jvmsNamed(name: string, jvms: readonly Jvm[]): readonly Jvm[] {
   for (const isMeant of name.includes('*') ? [globbed(name)] : ranked(name)) {
@@ -170,7 +172,7 @@ export function jvmsNamed(name: string, jvms: readonly Jvm[]): readonly Jvm[] {
 
 type IsMeant = (mainClass: string) => boolean
 
-/** Best first. */
+/** Kinds of matches, best first. */
 function ranked(name: string): readonly IsMeant[] {
   const lower = name.toLowerCase()
   return [
@@ -195,10 +197,10 @@ function isAsked(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== 'dumb'
 }
 
-/** @param isMeant  of those only */
+/** @param isMeant  filter for the list */
 async function picked(isMeant: IsInside = () => true): Promise<number> {
   if (!isAsked()) throw new NoPid(listJvms())
-  // At once: what is typed while the list is being loaded is for the list, Ctrl-C as well.
+  // Raw mode is set before the list is loaded: the list receives keys typed during loading, including Ctrl-C.
   process.stdin.setRawMode(true)
   try {
     const { pickJvm } = await loadPicker()
@@ -210,7 +212,7 @@ async function picked(isMeant: IsInside = () => true): Promise<number> {
   }
 }
 
-/** Ink draws nothing but its last picture where `CI` is set, as shells of some users have it; but this is a terminal. */
+/** Loads the picker. If `CI` is set, Ink draws only its last picture. Some users set `CI` in their shells, but this is a terminal. */
 async function loadPicker() {
   const { CI, CONTINUOUS_INTEGRATION } = process.env
   process.env.CI = process.env.CONTINUOUS_INTEGRATION = 'false'
@@ -227,7 +229,7 @@ function restore(name: string, value: string | undefined): void {
   else process.env[name] = value
 }
 
-/** @returns lists of JVMs, one after the other: between two, it shows how busy each was */
+/** @returns a function that lists the JVMs repeatedly, with the processor use of each since the previous list */
 function looks(isMeant: IsInside): () => JvmRow[] {
   let before = new Map<number, number>()
   let at = performance.now()

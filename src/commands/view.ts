@@ -1,4 +1,4 @@
-// What is on the screen, and what is recorded on it, from its first picture to the report that stays on the terminal.
+// The screen of a recording, from its first picture to the report on the terminal.
 
 import { terminalOptions } from '../profile/report/page.ts'
 import { reportPieces } from '../profile/report.ts'
@@ -11,16 +11,16 @@ import { endingSignals, stopSignal } from './signals.ts'
 import type { RecordedSource } from './source.ts'
 
 interface Around {
-  /** Adds what is known by the user's leaving, before the report. */
+  /** Adds messages when the user has left, before the report. */
   readonly onLeft?: () => void
-  /** What is left to tell, by how the user has left. */
+  /** Prints the final messages, depending on how the user left. */
   readonly told?: (how: Leave) => Promise<void>
 }
 
 /**
- * Has a screen until the user leaves.
+ * Opens a screen until the user leaves.
  *
- * @param then  what is to be done after that, without a screen
+ * @param then  runs after the screen has been closed
  */
 export async function onScreen<T>(
   show: (screen: Screen) => Promise<T>,
@@ -28,8 +28,8 @@ export async function onScreen<T>(
 ): Promise<T> {
   const signals = endingSignals()
   const screen = await openScreen()
-  // A closed terminal is told by its streams and by SIGHUP, in any order: the second must not end us
-  // before the target has its code back.
+  // A closed terminal is reported by its streams and by SIGHUP, in any order. The second report must not end the process before the target
+  // has its code back.
   const stop = stopSignal(signals)
   try {
     let left: T
@@ -46,10 +46,10 @@ export async function onScreen<T>(
 }
 
 /**
- * Shows what is recorded until the user leaves, then reports to the scrollback.
+ * Shows the recording until the user leaves, then prints the report.
  *
- * @param place  where the profile is kept; null for nowhere
- * @param later  what was said before there was a screen
+ * @param place  file for the profile; null if there is none
+ * @param later  messages from before the screen was opened
  */
 export async function view(
   source: RecordedSource,
@@ -68,7 +68,7 @@ export async function view(
     const finishing = source.finish(say)
     const finished = await (place === null ? finishing : place.orAutosaved(finishing))
     const { profile, described, parts = [] } = finished
-    // Before anything is printed: the reader of a pipe may have closed it.
+    // The profile is kept before anything is printed, since the reader of a pipe may have closed it.
     await place?.keep(profile)
     await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
     for (const line of [...source.matches(), ...described, ...parts]) say(line)

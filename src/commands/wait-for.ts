@@ -1,4 +1,4 @@
-// --wait-for: the JVM that a command is for may have to be started yet.
+// --wait-for: waits for a JVM that has not been started yet.
 
 import { appeared } from '../attach/appearing.ts'
 import { type Jvm, listJvms } from '../attach/jvms.ts'
@@ -30,7 +30,7 @@ export class NoJvmAppeared extends JfluidError {
   }
 }
 
-/** By a signal; nothing has been touched. */
+/** A signal ended the wait. Nothing has been touched. */
 export class WaitInterrupted extends JfluidError {
   static sample = () => new WaitInterrupted('OrderServer', 'SIGINT')
   readonly exitCode: number
@@ -46,7 +46,7 @@ const WAIT_INSIDE =
   'Wait for its main class, which is seen in containers as well; one that runs is given in place of a process id.'
 const TICK_MS = 1000
 
-/** @throws BadPattern, BadDuration, WaitForWithPid: nothing has been looked at */
+/** @throws BadPattern, BadDuration, WaitForWithPid: before any JVM is examined */
 export function checkWait(pidText: string | undefined, { waitFor, waitTimeout }: WaitFlags): void {
   if (waitTimeout !== undefined) parseDuration(waitTimeout)
   if (waitFor === undefined) return
@@ -58,10 +58,10 @@ export function checkWait(pidText: string | undefined, { waitFor, waitTimeout }:
 }
 
 /**
- * The JVM that a command is for: that of the process id or name, one that is picked, or with --wait-for the first that there is, now or
- * later. One that is there already will do.
+ * Returns the JVM of a command: by process id or name, by the user's choice, or with --wait-for the first JVM that matches. A JVM that
+ * already runs is accepted as well.
  *
- * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmAppeared, WaitInterrupted, and what `checkWait` does
+ * @throws BadPid, AmbiguousName, NoPid, NothingPicked, NoJvmAppeared, WaitInterrupted, and errors of `checkWait`
  */
 export async function jvmFor(pidText: string | undefined, flags: WaitFlags): Promise<number> {
   checkWait(pidText, flags)
@@ -73,7 +73,7 @@ export async function jvmFor(pidText: string | undefined, flags: WaitFlags): Pro
   return await waited(pattern, meant, waitTimeout)
 }
 
-/** On a machine that several use, the JVM of somebody else is not the one that is waited for. */
+/** On a shared machine, JVMs of other users are ignored. */
 function isOurs({ uid }: Pick<Jvm, 'uid'>): boolean {
   const own = process.geteuid?.()
   return own === 0 || uid === own
@@ -92,7 +92,7 @@ async function waited(
   const begun = performance.now()
   const text = `waiting for a JVM whose main class is '${pattern}'`
   const bound = time === undefined ? '' : ` of ${time}`
-  // Said if it has to be waited for.
+  // Printed only if the JVM does not exist yet.
   const first = setTimeout(() => {
     progress.phase(`${text}${time === undefined ? '' : `, for ${time}`}`)
     const others = listJvms().filter((it) => !isOurs(it))
@@ -106,7 +106,7 @@ async function waited(
     const jvm = await appeared(meant, over.signal)
     if (stop.signal !== null) throw new WaitInterrupted(pattern, stop.signal)
     if (jvm === null) throw new NoJvmAppeared(pattern, time ?? '')
-    // A part of a name may be that of another.
+    // The pattern may be a part of an unexpected name, so the full name is printed.
     progress.note(`JVM ${jvm.pid}: ${jvm.mainClass ?? '?'}`)
     return jvm.pid
   } finally {

@@ -1,4 +1,4 @@
-// How a command gets into its JVM: by its process id, or by the port where it takes a debugger.
+// How a command gets into its JVM: by its process id, or by its debugger port.
 
 import { UsageError } from '../base/errors.ts'
 import type { Flags, SessionFlags } from '../options/table.ts'
@@ -16,7 +16,7 @@ export class JdwpOrPid extends UsageError {
   }
 }
 
-/** All else goes by attach. */
+/** The feature is not available over a debugger port. */
 export class JdwpNeedsRoot extends UsageError {
   static sample = () => new JdwpNeedsRoot('choosing a root on the screen')
   readonly hint = 'Name a root (--root) or a region (--region); --mode sample goes with --every 10000bc.'
@@ -26,16 +26,16 @@ export class JdwpNeedsRoot extends UsageError {
 }
 
 export interface WayIn {
-  /** For messages. */
+  /** Name for messages. */
   readonly name: string
-  /** For names of files: its process, or its port. */
+  /** Number for file names: the process id, or the port. */
   readonly number: number
-  /** @throws BusyBeforeFlush, where the request is to be asked about */
+  /** @throws BusyBeforeFlush if the user must consent to the request */
   open(onPhase: (phase: string) => void, request: SessionRequest): Promise<OpenDoor>
 }
 
 /**
- * What --jdwp goes with; to be asked before anything is looked at.
+ * Checks the options that conflict with --jdwp. Call it before any JVM is examined.
  *
  * @throws JdwpOrPid, JdwpNeedsRoot
  */
@@ -49,7 +49,7 @@ export function checkJdwp(
   if ((flags.root ?? []).length === 0 && flags.region === undefined) throw new JdwpNeedsRoot('choosing one')
 }
 
-/** @throws as `jvmFor` */
+/** @throws errors of `jvmFor` */
 export async function wayIn(
   pidText: string | undefined,
   flags: Pick<Flags<'attach'>, 'jdwp' | 'waitFor' | 'waitTimeout'>,

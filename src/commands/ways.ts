@@ -1,4 +1,4 @@
-// Which way attach and record go: to several JVMs, to one on another machine, to one that is sampled, or to one whose calls are recorded.
+// Selects the implementation of attach and record: for several JVMs, for a JVM on another machine, for sampling, or for recording calls.
 
 import { UsageError } from '../base/errors.ts'
 import type { Flags } from '../options/table.ts'
@@ -9,7 +9,7 @@ import { checkWait } from './wait-for.ts'
 import { checkJdwp } from './way-in.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-/** A JVM is sampled without a session, whose snapshots a stream is made of. */
+/** A stream consists of snapshots of a session. A sampled JVM has no session. */
 export class StreamNeedsCalls extends UsageError {
   static sample = () => new StreamNeedsCalls()
   readonly hint = 'Leave one of the two out.'
@@ -19,10 +19,10 @@ export class StreamNeedsCalls extends UsageError {
 }
 
 /**
- * What is for one of them is imported only when it is that one.
+ * Imports only the selected implementation.
  *
- * @param calls  the last of them
- * @throws what is wrong with the flags: no JVM has been looked at
+ * @param calls  implementation that records calls
+ * @throws errors in the flags, before any JVM is examined
  */
 export async function wayOf(
   command: 'attach' | 'record',

@@ -1,4 +1,4 @@
-// --mode sample by time: nothing is instrumented, and the JVM looks at its threads itself.
+// --mode sample by time: nothing is instrumented, and the JVM samples its threads itself.
 
 import { UsageError } from '../base/errors.ts'
 import { METRICS } from '../measures/columns.ts'
@@ -9,7 +9,7 @@ import { parseRoot, type RootPattern } from '../reveal/patterns.ts'
 import type { AskedSampling } from '../session/sampling/jvm-sampling.ts'
 import { parseEvery } from './every.ts'
 
-/** Shorter than this sampler can, or in a unit that it does not have. */
+/** The interval is too short for this sampler, or has an unsupported unit. */
 export class IntervalNotTaken extends UsageError {
   static sample = () => [new IntervalNotTaken('0.1ms', 'jfr'), new IntervalNotTaken('10000bc', 'jfr')]
   readonly hint: string
@@ -21,7 +21,7 @@ export class IntervalNotTaken extends UsageError {
   }
 }
 
-/** Whether the JVM looks at its threads, and not threads at themselves by probes, which count bytecodes. */
+/** Whether the JVM samples its threads. Otherwise threads sample themselves by probes that count bytecodes. */
 export function isSampledByJvm({ mode, root, region, sampler, every }: SessionFlags): boolean {
   if (mode === undefined || !METRICS[mode].isSampled || region !== undefined) return false
   return sampler !== undefined || root === undefined || root.length === 0 || every?.endsWith('bc') !== true
@@ -29,7 +29,7 @@ export function isSampledByJvm({ mode, root, region, sampler, every }: SessionFl
 
 export interface JvmSamplingFlags {
   readonly sampling: AskedSampling
-  /** Samples are kept of what is inside of these; none: all. */
+  /** Only samples inside these roots are kept; empty: all samples. */
   readonly roots: readonly RootPattern[]
   readonly debugInfo: boolean
 }

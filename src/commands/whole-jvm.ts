@@ -1,4 +1,5 @@
-// attach, record and run of --mode sample where the JVM looks at its threads itself: the same screens, files and exit statuses, and no agent.
+// attach, record and run of --mode sample if the JVM samples its threads itself: the same screens, files and exit statuses, without an
+// agent.
 
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,18 +18,18 @@ import type { RecordedSource, Way } from './source.ts'
 import { jvmFor, type WaitFlags } from './wait-for.ts'
 import { wholeJvmSampling } from './whole-jvm-options.ts'
 
-/** It says itself why it did not start. */
+/** The program prints the reason itself. */
 const RECORDER_HINT =
   'Give a command that starts a JVM 17 or newer with a flight recorder (module jdk.jfr, no -XX:-FlightRecorder); jfluid record samples one without, once it runs.'
 const STATUS_MS = 500
-/** Between looks for the JVM of a program that has just been started. */
+/** Interval of the checks for the JVM of a program that has just been started. */
 const LOOK_MS = 10
-/** From the look of a JVM until it records, if it does as told. */
+/** Maximum time from the appearance of a JVM until it records, if it accepts the options. */
 const OPTIONS_MS = 20_000
 
 type WholeJvmFlags = SessionFlags & WaitFlags
 
-/** @param whySamples  if calls were asked for */
+/** @param whySamples  reason for sampling, if the user asked for calls */
 export function wholeJvm(pidText: string | undefined, flags: WholeJvmFlags, whySamples?: string): Way {
   const samples = wholeJvmSampling(flags)
   return async ({ progress, isShown, found }) => {
@@ -41,13 +42,13 @@ export function wholeJvm(pidText: string | undefined, flags: WholeJvmFlags, whyS
   }
 }
 
-/** The JVM samples itself from its first moment on. */
+/** Starts a JVM that samples itself from its first moment. */
 export function sampledProgram(command: readonly string[], flags: SessionFlags): () => ProgramDoor {
   const samples = wholeJvmSampling(flags)
   const { sampling } = samples
   return () => {
     const door = openRecordingDoor(recorderSampling(sampling), samples.debugInfo)
-    // It has been asked to record itself: where its options have taken the place of ours, it is asked to record once more.
+    // The JVM was started with recording options. If its own options have replaced them, a recording is started later by a command.
     const as = { ...sampling, by: sampling.by ?? 'jfr' }
     return {
       options: door.options,
@@ -61,7 +62,7 @@ export function sampledProgram(command: readonly string[], flags: SessionFlags):
   }
 }
 
-/** A session with the first JVM at or below the child; null if the child ends without one that lived long enough. */
+/** Returns a session with the first JVM at or below the child; null if the child ends before a JVM can be recorded. */
 async function startWith(
   child: ChildProcess,
   exit: Promise<number>,
@@ -74,13 +75,13 @@ async function startWith(
     .then(() => {
       ended = true
     })
-  if (child.pid === undefined) await exit // which says why
+  if (child.pid === undefined) await exit // which throws the reason
   let patience = Number.POSITIVE_INFINITY
   while (!ended) {
     const started = door.look()
     const pid = findJvm(child.pid!)
     if (pid !== undefined) patience = Math.min(patience, performance.now() + OPTIONS_MS)
-    // Options of its own may have taken the place of ours.
+    // The JVM's own options may have replaced the options of jfluid.
     if (started === null && (pid === undefined || performance.now() < patience)) {
       await sleep(LOOK_MS)
       continue
@@ -94,7 +95,7 @@ async function startWith(
         continue
       }
       child.kill('SIGTERM')
-      await exit // until then its recorder needs the repository
+      await exit // the JVM's recorder needs the repository until then
       throw error
     }
   }
@@ -167,7 +168,7 @@ function describeLeaving({ pid, ending, sampling }: JvmSampling): string {
 }
 
 function liveSource(session: JvmSampling): LiveSource {
-  /** At the last look from which the rate was taken. */
+  /** Values at the previous computation of the rate. */
   let last = { samples: 0, elapsedMs: 0 }
   let rate = 0
   return {
@@ -175,7 +176,7 @@ function liveSource(session: JvmSampling): LiveSource {
     methodName: (id) => session.methodName(id),
     status: () => {
       const { samples, methods, elapsedMs, phase, warnings } = session.status()
-      if (elapsedMs < last.elapsedMs) last = { samples: 0, elapsedMs: 0 } // all was set to zero
+      if (elapsedMs < last.elapsedMs) last = { samples: 0, elapsedMs: 0 } // the counts were reset
       const spentMs = elapsedMs - last.elapsedMs
       if (spentMs > 2000) {
         rate = ((samples - last.samples) * 1000) / spentMs

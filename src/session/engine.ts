@@ -56,7 +56,7 @@ export class Engine {
   #calibration: MeasuredCalibration | null
   /** Whether the code comparison has detected the probes while they were installed; null before the check. */
   seesProbes: boolean | null = null
-  /** Null unless regions are timed. */
+  /** Table of the timed regions; null unless regions are timed. */
   readonly regionTable: RegionTable | null
   /** Numbers of call sites; null unless call sites are recorded. */
   readonly sites: SiteNumbers | null
@@ -75,7 +75,7 @@ export class Engine {
   readonly targetState = new TargetState()
   /** Whether the agent reads the JVM's counters. */
   readonly pausesKnown: boolean
-  /** What the JVM runs: a main class, or the path of a jar. */
+  /** Main class of the JVM, or path of its jar. */
   readonly main: string
   #code: Promise<CodeAccess | null> | undefined
   /** Number of compilations of the JVM when its size was last read, before the first redefinition. */

@@ -74,7 +74,7 @@ export interface Prepared {
   readonly clock: TargetClock
   /** Null if scheme adaptive is chosen at once. That scheme calibrates when it begins. */
   readonly calibration: MeasuredCalibration | null
-  /** Null unless regions are timed. */
+  /** Table of the timed regions; null unless regions are timed. */
   readonly regionTable: RegionTable | null
   /** Whether the JVM reports the pause of a redefinition. */
   readonly pausesKnown: boolean

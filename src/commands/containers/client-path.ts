@@ -1,11 +1,11 @@
-// Which file is run as a client: the first of its name on the PATH. As root it must be one that only root could have put there or changed:
-// who leaves a `docker` in a directory that root's PATH happens to have would be root otherwise, as soon as somebody profiles a container.
+// Finds the file to run as a client: the first of its name on the PATH. When jfluid runs as root, only root may be able to create or change
+// that file. Otherwise a user who puts a `docker` into a directory on root's PATH would become root as soon as root profiles a container.
 
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { EX_NOPERM, JfluidError } from '../../base/errors.ts'
 
-/** Root would run what another user has put there, or may change. */
+/** Root would run a file that another user has created or may change. */
 export class ClientOfAnotherUser extends JfluidError {
   static sample = () => new ClientOfAnotherUser('/home/ann/bin/docker', '/home/ann/bin')
   readonly exitCode = EX_NOPERM
@@ -17,8 +17,8 @@ export class ClientOfAnotherUser extends JfluidError {
 }
 
 /**
- * The path of a client; undefined where there is none. Directories that are relative, of which the empty one is the current, are not looked
- * into.
+ * Returns the path of a client; undefined if there is none. Skips relative directories. An empty entry of the PATH means the current
+ * directory and is skipped too.
  *
  * @throws ClientOfAnotherUser
  */
@@ -47,10 +47,13 @@ function isProgram(file: string): boolean {
   }
 }
 
-// Whom a group has that may write is root's to say: /usr/local is staff's with Debian.
+// Group write permission is allowed, since root decides who is in the group: on Debian, /usr/local is writable for the group staff.
 const WRITABLE_BY_ALL = 0o002
 
-/** The first of: where its name is, it, and where it is if the name is a link. Whoever may write a directory further up is not looked for. */
+/**
+ * Checks the directory of the name, the file, and the target directory of a link. Returns the first that others can change. Does not check
+ * write permissions of directories further up.
+ */
 function changeableByOthers(file: string): string | undefined {
   const real = realpathSync(file)
   return [dirname(file), real, dirname(real)].find((it) => {

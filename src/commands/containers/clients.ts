@@ -1,19 +1,19 @@
-// The command-line clients of container runtimes and of Kubernetes, when they are there: run without a shell, in bounded time, and what they
-// say to people is passed on. Which file it is that is run, `client-path.ts` says.
+// Runs the command-line clients of container runtimes and of Kubernetes, without a shell and with a timeout, and passes their messages to
+// the user. `client-path.ts` selects the file to run.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { endingSignals } from '../signals.ts'
 import { clientPath } from './client-path.ts'
 
-/** All of one question, whatever number of clients it takes. */
+/** Timeout for all clients of one question together. */
 export const CLIENTS_MS = 10_000
 const MOST_BYTES = 16 << 20
 const MOST_SAID = 500
-/** From the end of a client to that of what it says. */
+/** Maximum time from the exit of a client to the end of its output. */
 const LAST_WORDS_MS = 300
 
-/** None of those that could tell is on the PATH. */
+/** None of the suitable clients is on the PATH. */
 export class NoContainerClient extends JfluidError {
   static sample = () => new NoContainerClient('container shop', ['docker', 'podman', 'nerdctl'])
   readonly exitCode = EX_UNAVAILABLE
@@ -23,7 +23,7 @@ export class NoContainerClient extends JfluidError {
   }
 }
 
-/** One that hangs, as for a server that is away. */
+/** A client hangs, for example because its server is unreachable. */
 export class ContainerClientSilent extends JfluidError {
   static sample = () => new ContainerClientSilent('docker inspect shop', 10_000)
   readonly exitCode = EX_TEMPFAIL
@@ -34,7 +34,7 @@ export class ContainerClientSilent extends JfluidError {
   }
 }
 
-/** It answered, and what it said is not what such a client says. */
+/** A client has answered in an unexpected format. */
 export class ContainerClientNotUnderstood extends JfluidError {
   static sample = () =>
     new ContainerClientNotUnderstood('docker inspect shop', 'there is no id, state or process in it')
@@ -46,16 +46,16 @@ export class ContainerClientNotUnderstood extends JfluidError {
 }
 
 export interface Said {
-  /** 0 if it could tell. */
+  /** 0 if the client has succeeded. */
   readonly code: number
   readonly stdout: string
-  /** On one line. */
+  /** Error output on one line. */
   readonly stderr: string
 }
 
 /**
- * Asks clients until a time is over that they share. They have no terminal of ours, on which they could ask for a password, and so Ctrl-C
- * does not reach them: those that are still asked are ended with us, and by `close`.
+ * Runs clients that share one timeout. They are detached from the terminal, so they cannot prompt for a password, and Ctrl-C does not reach
+ * them. Running clients are killed when this process ends, and by `close`.
  */
 export class Clients {
   readonly #until: number
@@ -72,9 +72,9 @@ export class Clients {
   }
 
   /**
-   * Runs a client; undefined where there is none of that name, or nobody waits any more.
+   * Runs a client; undefined if there is no such client, or after `close`.
    *
-   * @throws ContainerClientSilent, ContainerClientNotUnderstood where it says more than anybody would, and as `clientPath` does
+   * @throws ContainerClientSilent, ContainerClientNotUnderstood if the output is too long, and errors of `clientPath`
    */
   async ask(name: string, ...args: string[]): Promise<Said | undefined> {
     const path = this.#isClosed ? undefined : clientPath(name)
@@ -91,7 +91,7 @@ export class Clients {
         this.#asked.delete(child)
         clearTimeout(timer)
         clearTimeout(lastWords)
-        // Whoever it has left behind may still hold them.
+        // A process that the client has started may still hold the pipes.
         child.stdout.destroy()
         child.stderr.destroy()
       }
@@ -121,7 +121,7 @@ export class Clients {
           stderr: sentence(Buffer.concat(err).toString('utf8')),
         })
       }
-      // A master that its ssh leaves behind for later connections (ControlPersist) keeps its output open.
+      // An ssh master that stays for later connections (ControlPersist) keeps the output open.
       child.on('exit', () => {
         lastWords = setTimeout(said, LAST_WORDS_MS)
       })
@@ -129,7 +129,7 @@ export class Clients {
     })
   }
 
-  /** Ends those that nobody waits for any more. */
+  /** Kills the clients that are still running. */
   close(): void {
     this.#isClosed = true
     this.#end()
@@ -141,7 +141,7 @@ export class Clients {
     for (const child of this.#asked) killGroup(child)
   }
 
-  /** What the signal would have done without us it does. */
+  /** Kills the clients, then lets the signal have its default effect. */
   readonly #leave = (signal: NodeJS.Signals): void => {
     const isOursAlone = process.listenerCount(signal) === 1
     this.#end()
@@ -151,20 +151,20 @@ export class Clients {
   }
 }
 
-/** Of its own group, with what it has started. */
+/** Kills the client's process group, which includes its child processes. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
-/** As klog, which clients of Kubernetes use, begins a line: for who develops them. */
+/** Start of a line of klog, the log library of Kubernetes clients. Such lines are for developers. */
 const LOGGED = /^[IWEF]\d{4} \d\d:\d\d:/
 
-/** What a client says, on one line: without what it logs, unless that is all. */
+/** Returns a client's message on one line, without log lines unless there are only log lines. */
 function sentence(text: string): string {
   const lines = text
     .trim()
@@ -183,7 +183,7 @@ export function parseAnswer(command: string, text: string): unknown {
   }
 }
 
-/** What lies in an answer below some names; undefined where it has another shape. An index is that of an array. */
+/** Returns the value at a path in an answer; undefined if the answer has another structure. A number is an array index. */
 export function at(answer: unknown, ...names: readonly (string | number)[]): unknown {
   let value = answer
   for (const name of names) {
@@ -194,13 +194,13 @@ export function at(answer: unknown, ...names: readonly (string | number)[]): unk
 }
 
 export function textAt(answer: unknown, ...names: readonly (string | number)[]): string | undefined {
-  // biome-ignore lint/plugin/no-spread: names that a caller of ours writes down
+  // biome-ignore lint/plugin/no-spread: callers pass only a few literal names
   const value = at(answer, ...names)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 export function listAt(answer: unknown, ...names: readonly (string | number)[]): readonly unknown[] {
-  // biome-ignore lint/plugin/no-spread: names that a caller of ours writes down
+  // biome-ignore lint/plugin/no-spread: callers pass only a few literal names
   const value = at(answer, ...names)
   return Array.isArray(value) ? value : []
 }

@@ -1,4 +1,4 @@
-// Containers by name, as their engines' clients tell: docker, podman, nerdctl and crictl.
+// Finds containers by name with the clients of their engines: docker, podman, nerdctl and crictl.
 //
 //   docker container inspect NAME        [{"Id": "<64 hex>", "State": {"Status": "running", "Pid": 4711, …}, …}]   also podman, nerdctl
 //   crictl ps --name '^NAME$' -o json    {"containers": [{"id": "<64 hex>", "metadata": {"name": "NAME"}, "state": "CONTAINER_RUNNING"}]}
@@ -18,13 +18,13 @@ import {
 } from './clients.ts'
 import { anyOf, type IsInside, insideNamed, insideOf, isHere, isId } from './inside.ts'
 
-/** Who was asked does not know it, or does not tell. */
+/** No client knows the container, or could answer. */
 export class ContainerUnknown extends JfluidError {
   static sample = () => new ContainerUnknown('container shop', ['docker says: No such object: shop'])
   readonly exitCode = EX_NOHOST
   readonly hint =
     'Mind that clients look where the settings of their user say (sudo has others), or give a process id: jfluid ps lists the JVMs of containers as well.'
-  /** @param said  by whom, and what */
+  /** @param said  messages of the clients, with their names */
   constructor(what: string, said: readonly string[]) {
     super(`cannot find ${what}: ${said.join('; ')}`)
   }
@@ -39,7 +39,7 @@ export class ContainerNotRunning extends JfluidError {
   }
 }
 
-/** Its engine has said where it runs, and that is not here. */
+/** The engine has returned a process id that is not on this machine. */
 export class ContainerElsewhere extends JfluidError {
   static sample = () => new ContainerElsewhere('container shop', 'docker', 4711)
   readonly exitCode = EX_NOHOST
@@ -50,26 +50,27 @@ export class ContainerElsewhere extends JfluidError {
   }
 }
 
-/** A container by its id, from an engine's client. */
+/** A container found by an engine's client. */
 interface Found {
   readonly client: string
   readonly id: string
-  /** Its first process; 0 if there is none. */
+  /** Id of its first process; 0 if there is none. */
   readonly pid: number
   readonly state: string
 }
 
 const ENGINES: readonly string[] = ['docker', 'podman', 'nerdctl', 'crictl']
 
-/** Once one has found it: so long the others may take to say that they have one of that name as well. */
+/** After one client has found the container, the others have this time to report another container of the same name. */
 const OTHERS_MS = 1_000
 
 /**
- * The containers of that name or id: several engines may have one of a name, and Kubernetes several. One that a control group is called by
- * is among them, and not instead of them, as anybody may have given it that name.
+ * Finds the containers with that name or id. Several engines may have a container of the same name, and Kubernetes may have several. A
+ * container whose control group has the name is added to the others, but does not replace them: any user can create a control group with
+ * that name.
  *
- * @param asked  the clients
- * @throws NoContainerClient, ContainerUnknown, ContainerNotRunning, ContainerElsewhere, and those of `Clients.ask`
+ * @param asked  clients to run
+ * @throws NoContainerClient, ContainerUnknown, ContainerNotRunning, ContainerElsewhere, and errors of `Clients.ask`
  */
 export async function containersNamed(
   name: string,
@@ -82,24 +83,24 @@ export async function containersNamed(
   return await askedFor(`container ${name}`, clients, asked, asks, seen === undefined ? [] : [seen])
 }
 
-/** The same, of one that Kubernetes has on this machine. */
+/** Finds a container that Kubernetes runs on this machine. */
 export async function containerOfPod(what: string, id: string, clients: Clients): Promise<IsInside> {
   const nerdctl = inspected('nerdctl', ['--namespace', 'k8s.io'], id)
   const asks = [byCri(id), nerdctl, inspected('docker', [], id), inspected('podman', [], id)]
   return await askedFor(what, clients, ENGINES, asks)
 }
 
-/** One that is asked. */
+/** One question to a client, and its result. */
 class Asked {
   isThere = false
-  /** That it does not know it. */
+  /** Messages of clients that do not know the container. */
   readonly said: string[] = []
   found: readonly Found[] = []
   problem: JfluidError | undefined
 
   constructor(readonly clients: Clients) {}
 
-  /** What it answers; undefined if it is not there, or does not know. */
+  /** Returns the answer of a client; undefined if the client is missing or does not know the container. */
   async ask(client: string, args: readonly string[]): Promise<string | undefined> {
     // biome-ignore lint/plugin/no-spread: words of one command
     const answer = await this.clients.ask(client, ...args)
@@ -113,10 +114,10 @@ class Asked {
 type Ask = (asked: Asked) => Promise<readonly Found[]>
 
 /**
- * Asks all of them at once: one that hangs keeps nobody from being asked.
+ * Runs all clients concurrently, so a client that hangs does not delay the others.
  *
- * @param names  of those that are asked
- * @param seen  what is known without them
+ * @param names  names of the clients
+ * @param seen   containers found without clients
  */
 async function askedFor(
   what: string,
@@ -143,7 +144,7 @@ async function askedFor(
   throw new ContainerUnknown(what, said)
 }
 
-/** Those that have answered, in the order of the questions: not those whose answer is not worth a wait any more. */
+/** Returns the finished questions in their original order. Omits questions that have exceeded OTHERS_MS. */
 async function answersOf(clients: Clients, asks: readonly Ask[], isFound: boolean): Promise<Asked[]> {
   const answered = new Map<number, Asked>()
   let grace: NodeJS.Timeout | undefined
@@ -170,7 +171,7 @@ async function answersOf(clients: Clients, asks: readonly Ask[], isFound: boolea
   return asks.flatMap((_, index) => answered.get(index) ?? [])
 }
 
-/** Docker and Podman say running, the CRI CONTAINER_RUNNING. What is paused would not answer. */
+/** Docker and Podman report running, the CRI CONTAINER_RUNNING. A paused container would not answer an attach. */
 const isRunning = (state: string): boolean => /^(?:CONTAINER_)?RUNNING$/i.test(state)
 
 const inspected =
@@ -196,7 +197,7 @@ const byCri =
     return found
   }
 
-/** Ids of those that run. */
+/** Ids of the running containers. */
 async function namedByCri(name: string, asked: Asked): Promise<string[]> {
   const pattern = `^${name.replaceAll('.', '\\.')}$`
   const answer = await asked.ask('crictl', ['ps', '--name', pattern, '--output', 'json'])
@@ -213,7 +214,7 @@ function criFound(text: string): Found {
   return foundIn(command, { client: 'crictl', id, pid, state })
 }
 
-/** @throws ContainerClientNotUnderstood if one of them is not what it should be */
+/** @throws ContainerClientNotUnderstood if a value has the wrong type */
 function foundIn(
   command: string,
   { client, id, pid = 0, state }: { client: string; id: unknown; pid: unknown; state: unknown },

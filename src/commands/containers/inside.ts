@@ -1,16 +1,16 @@
-// Which processes are those of a container: by its id in their control groups, or, where that does not tell, by their process namespace.
+// Determines the processes of a container: by its id in their control groups, otherwise by their process namespace.
 
 import { existsSync, readdirSync } from 'node:fs'
 import { containerOf } from '../../attach/jvms.ts'
 import { linkOf } from '../../base/visible.ts'
 
-/** Whether a process of this machine is in the container, or the containers, that were asked for. */
+/** Returns whether a process of this machine is in one of the requested containers. */
 export type IsInside = (pid: number) => boolean
 
-/** Fewer digits of an id may be a name as well. */
+/** A shorter text may be a name. */
 const ID = /^[0-9a-f]{12,64}$/
 
-/** An id, or the beginning of one that everybody shows. */
+/** Whether the text is an id, or an abbreviated id as container tools print it. */
 export function isId(name: string): boolean {
   return ID.test(name)
 }
@@ -21,9 +21,9 @@ export const anyOf =
     all.some((isInside) => isInside(pid))
 
 /**
- * By what the control groups say; undefined if there is no process with that id in its own.
+ * Matches processes by their control groups; undefined if no process has that id in its control group.
  *
- * @param name  an id, the first 12 of its digits or more, or a name where the control group has that
+ * @param name  an id, at least its first 12 digits, or a name if the control group contains names
  */
 export function insideNamed(name: string): IsInside | undefined {
   const isInside: IsInside = (pid) => {
@@ -34,7 +34,7 @@ export function insideNamed(name: string): IsInside | undefined {
   return pids.some((pid) => isInside(Number(pid))) ? isInside : undefined
 }
 
-/** By its first process. */
+/** Matches processes of the container with this first process. */
 export function insideOf(first: number): IsInside {
   const id = containerOf(first)?.id
   if (id !== undefined) return (pid) => containerOf(pid)?.id === id
@@ -44,21 +44,21 @@ export function insideOf(first: number): IsInside {
 }
 
 /**
- * Whether the first process of a container, as its engine calls it, is the one that we see by that number: the engine may be on another
- * machine, or we in a container.
+ * Whether the process id that an engine reports for a container refers to a process on this machine. The engine may be on another machine,
+ * or jfluid may run in a container.
  *
- * @param id  of the container
+ * @param id  id of the container
  */
 export function isHere(first: number, id: string): boolean {
   if (!existsSync(`/proc/${first}`)) return false
   const itsId = containerOf(first)?.id
   if (itsId !== undefined) return itsId === id
-  // All of them have mounts of their own. Those of others' processes we may not see: an attach will say so.
+  // Every container has its own mount namespace. If the namespace is not readable for lack of permission, the attach will report that.
   const mounts = namespace(first, 'mnt')
   return mounts === undefined || mounts !== namespace('self', 'mnt')
 }
 
-/** Its name; undefined if we may not see it. */
+/** Name of the namespace; undefined for lack of permission. */
 function namespace(pid: number | 'self', kind: 'pid' | 'mnt'): string | undefined {
   return linkOf(`/proc/${pid}/ns/${kind}`)
 }

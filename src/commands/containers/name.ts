@@ -1,6 +1,6 @@
-// How containers are called: container:NAME, as `jfluid ps` shows them (docker:3f2a91c0bd1e), and k8s:namespace/pod[/container].
+// Syntax of container names: container:NAME, names from `jfluid ps` (docker:3f2a91c0bd1e), and k8s:namespace/pod[/container].
 
-/** Who is asked about one of that kind, undefined for all; the others are in control groups by their names or ids. */
+/** Clients for each kind of container; undefined for all clients. Other kinds are found by their control groups only. */
 const ASKED: ReadonlyMap<string, readonly string[] | undefined> = new Map([
   ['container', undefined],
   ['docker', ['docker']],
@@ -13,30 +13,30 @@ const ASKED: ReadonlyMap<string, readonly string[] | undefined> = new Map([
 ])
 
 const PREFIX = new RegExp(`^(?:k8s|${[...ASKED.keys()].join('|')}):`)
-// What begins with - would be an option to the client that is asked.
+// A name that begins with - would be an option for the client.
 const CONTAINER = /^([a-z]+):([a-z0-9][\w.-]*)$/i
 const POD = /^k8s:([a-z0-9][a-z0-9-]*)\/([a-z0-9][a-z0-9.-]*)(?:\/([a-z0-9][a-z0-9-]*))?$/
 
 export interface ContainerName {
-  /** Or an id. */
+  /** Name or id. */
   readonly name: string
-  /** The clients to be asked; undefined: all. */
+  /** Clients to run; undefined for all. */
   readonly asked: readonly string[] | undefined
 }
 
 export interface PodName {
   readonly namespace: string
   readonly pod: string
-  /** Undefined: any of its containers. */
+  /** Undefined for any container of the pod. */
   readonly container: string | undefined
 }
 
-/** Whether it means a container, well written or not. */
+/** Whether the text has the prefix of a container name, even if the rest is malformed. */
 export function isContainerName(text: string): boolean {
   return PREFIX.test(text)
 }
 
-/** Undefined if it is not well written. */
+/** Returns undefined for a malformed name. */
 export function parseContainerName(text: string): ContainerName | PodName | undefined {
   const [, namespace, pod, container] = POD.exec(text) ?? []
   if (namespace !== undefined && pod !== undefined) return { namespace, pod, container }

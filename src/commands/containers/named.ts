@@ -1,4 +1,4 @@
-// JVMs by the container they are in: `container:NAME` and `k8s:namespace/pod[/container]`.
+// Selects JVMs by their container: `container:NAME` and `k8s:namespace/pod[/container]`.
 
 import { UsageError } from '../../base/errors.ts'
 import { Clients } from './clients.ts'
@@ -16,9 +16,9 @@ export class BadContainerName extends UsageError {
 }
 
 /**
- * Asks whom it takes.
+ * Runs the necessary clients.
  *
- * @throws BadContainerName, and what `containersNamed` and `containersOfPod` do
+ * @throws BadContainerName, and errors of `containersNamed` and `containersOfPod`
  */
 export async function insideContainer(text: string): Promise<IsInside> {
   const meant = parseContainerName(text)

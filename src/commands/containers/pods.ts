@@ -5,7 +5,7 @@
 //      "status": {"phase": "Running", "hostIP": "10.0.0.3",
 //                 "containerStatuses": [{"name": "app", "containerID": "containerd://<64 hex>", "state": {"running": {…}}}, …]}}
 //
-// Kubernetes API, v1 PodStatus. Init containers that stay (sidecars) and those for debugging are in lists of their own.
+// Kubernetes API, v1 PodStatus. Sidecars (init containers that keep running) and debug containers are in separate lists.
 
 import { hostname, networkInterfaces } from 'node:os'
 import { EX_NOHOST, JfluidError } from '../../base/errors.ts'
@@ -14,7 +14,7 @@ import { ContainerNotRunning, ContainerUnknown, containerOfPod } from './engines
 import { anyOf, type IsInside, insideNamed } from './inside.ts'
 import type { PodName } from './name.ts'
 
-/** It is to be profiled where it runs. */
+/** The pod runs on another machine, and must be profiled there. */
 export class PodElsewhere extends JfluidError {
   static sample = () =>
     new PodElsewhere('pod shop/orders', 'worker-3', [{ id: '0123456789ab', name: 'app' }], 'worker-1')
@@ -34,7 +34,7 @@ interface ContainerOfPod {
 
 const STATUSES = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses']
 
-/** @throws as `containersNamed`; PodElsewhere */
+/** @throws PodElsewhere, and errors of `containersNamed` */
 export async function containersOfPod(name: PodName, clients: Clients): Promise<IsInside> {
   const { namespace, pod, container } = name
   const what = `pod ${namespace}/${pod}`
@@ -61,19 +61,19 @@ export async function containersOfPod(name: PodName, clients: Clients): Promise<
   return anyOf(asked)
 }
 
-/** In the words of Kubernetes: why the first of its containers does not run, else what is said of the pod. */
+/** State as Kubernetes reports it: why the pod's first container does not run, otherwise the phase of the pod. */
 function stateOf(told: unknown, [status]: readonly unknown[]): string {
   const reason = ['waiting', 'terminated'].map((it) => textAt(status, 'state', it, 'reason')).find(Boolean)
   return reason ?? textAt(told, 'status', 'phase') ?? 'not started'
 }
 
-/** Its id without the engine's name. */
+/** Returns the container with its id, without the prefix of the engine. */
 function containerIn(status: unknown): ContainerOfPod[] {
   const id = /^[a-z-]+:\/\/([0-9a-f]{64})$/.exec(textAt(status, 'containerID') ?? '')?.[1]
   return id === undefined ? [] : [{ id, name: textAt(status, 'name') ?? '?' }]
 }
 
-/** By its name or its address. */
+/** Compares the node with this machine, by name and by address. */
 function isThisNode(node: string, address: string | undefined): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((it) => it.address))
   return node === hostname() || (address !== undefined && addresses.includes(address))

@@ -1,4 +1,4 @@
-// What could come next on a command line that is being typed. The shells' own scripts only ask this and show it.
+// Completion of a command line. The shells' own scripts only call this and show the result.
 
 import type { Argument, Command } from 'commander'
 import { listJvms } from '../../attach/jvms.ts'
@@ -11,7 +11,7 @@ export interface Candidate {
   readonly says: string
 }
 
-/** What a shell is to offer besides: files that end so, all files, or what it offers for another command. */
+/** Files that the shell offers in addition: files with this ending, all files, or the completion of another command. */
 export type Files = 'none' | 'all' | '.jfluid' | '.jar' | 'command'
 
 export interface Completion {
@@ -19,7 +19,7 @@ export interface Completion {
   readonly files: Files
 }
 
-/** What is only known by looking. */
+/** Values that must be determined at run time. */
 export type Known = Readonly<Record<'pid' | 'format', () => Promise<readonly Candidate[]>>>
 
 const HERE: Known = {
@@ -33,20 +33,20 @@ const HERE: Known = {
   },
 }
 
-/** What stands in a place. */
+/** Kind of value at a position of the command line. */
 type Kind = keyof Known | 'profile' | 'file' | 'jar' | 'command' | 'other'
 
 const FILES: { readonly [kind in Kind]?: Files } = {
   ...{ file: 'all', jar: '.jar', profile: '.jfluid', command: 'command' },
 }
-/** By the names of arguments. */
+/** Keyed by the name of the argument. */
 const KINDS: Readonly<Record<string, Kind>> = {
   ...{ pid: 'pid', command: 'command' },
   ...{ file: 'profile', baseline: 'profile', other: 'profile', before: 'profile', after: 'profile' },
 }
 const NOTHING: Completion = { candidates: [], files: 'none' }
 
-/** @param words  after "jfluid"; the last one is being typed, and may be empty */
+/** @param words  words after "jfluid"; the last one is being typed, and may be empty */
 export async function complete(
   program: Command,
   words: readonly string[],
@@ -102,7 +102,7 @@ async function completeCommand(
   return await offer(KINDS[next.name()] ?? 'other', next.argChoices ?? [], typed, known)
 }
 
-/** What has been typed: the option that waits for its value, how many arguments so far, options that were used. */
+/** Parses the complete words: the option that expects a value, the number of arguments so far, and the options used. */
 function read(options: readonly Row[], before: readonly string[]) {
   const used = new Set<Row>()
   let given = 0
@@ -145,7 +145,7 @@ function starting(all: readonly Candidate[], typed: string): Candidate[] {
   return all.filter(({ value }) => value.startsWith(typed))
 }
 
-/** For the scripts: what files to offer, then a candidate a line, behind a tab what it is. */
+/** Output for the scripts: the kind of files, then one candidate per line, followed by a tab and its description. */
 export function completionText({ candidates, files }: Completion): string {
   const line = (text: string) => text.replace(/[\t\n\r]/g, ' ')
   return [files, ...candidates.map(({ value, says }) => `${line(value)}\t${line(says)}`), ''].join('\n')

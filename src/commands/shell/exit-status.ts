@@ -1,6 +1,6 @@
-// What the exit status says, for the manual page. docs/exit-codes.md has the same codes.
+// Descriptions of the exit statuses, for the manual page. docs/exit-codes.md lists the same codes.
 
-/** By status. A signal that ends us is 128 and its number. */
+/** Keyed by status. A signal that ends jfluid yields 128 plus its number. */
 export const EXIT_STATUS: readonly (readonly [status: number, says: string])[] = [
   [0, 'done'],
   [64, 'the command line is wrong'],

@@ -1,4 +1,4 @@
-// The manual page, in the man macros of roff (man(7)), from the table of the command line.
+// The manual page, in the man macros of roff (man(7)), generated from the table of the command line.
 
 import type { Argument, Command } from 'commander'
 import { TOPICS } from '../../base/debug.ts'
@@ -110,7 +110,7 @@ function capital(says: string): string {
   return says.charAt(0).toUpperCase() + says.slice(1)
 }
 
-/** A line of text: no macro, no escape, and hyphens that can be copied. */
+/** Escapes a line of text: it must not contain macros or escapes, and its hyphens must be copyable. */
 function text(plain: string): string {
   const safe = plain
     .replaceAll('\\', '\\e')

@@ -1,10 +1,10 @@
-// The scripts that make shells ask jfluid what could come next: `jfluid __complete <words>` (complete.ts). Its first line says
-// what files to offer.
+// Completion scripts for shells. They call `jfluid __complete <words>` (complete.ts). The first line of its output is the kind of files to
+// offer.
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-// In bash 4 and newer. `:` and `=` part words there, which pids, options and files do without, but for --option=value.
+// For bash 4 and newer. bash splits words at `:` and `=`. Process ids, options and files contain neither, except --option=value.
 const BASH = `# jfluid completion for bash: eval "$(jfluid completion bash)"
 _jfluid() {
   local words=("\${COMP_WORDS[@]:1:COMP_CWORD}") current="\${COMP_WORDS[COMP_CWORD]}" files value says

@@ -1,10 +1,10 @@
-// The command line as completion and the manual have it: arguments by the parser, options by their table.
+// The command line for completion and the manual: arguments from the parser, options from their table.
 
 import type { Command } from 'commander'
 import { COMMANDS, type CommandName, type Row } from '../../options/option.ts'
 import { optionsOf } from '../../options/table.ts'
 
-/** The parser adds it by itself. */
+/** The parser adds this option itself. */
 const HELP: Row = {
   name: '-h, --help',
   group: 'Options',
@@ -12,7 +12,7 @@ const HELP: Row = {
   commands: COMMANDS,
 }
 
-/** Those that are not hidden. */
+/** Commands that are not hidden. */
 export function shownCommands(program: Command): Command[] {
   return COMMANDS.map((name) => program.commands.find((it) => it.name() === name)!)
 }

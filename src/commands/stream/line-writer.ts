@@ -1,39 +1,38 @@
-// Lines to a pipe that somebody may read slowly, or not at all, without waiting for them.
+// Writes lines to a pipe without blocking, even if its reader is slow or stalled.
 //
-// `process.stdout` writes to pipes synchronously: a reader that sleeps would stop this thread, and with it the answers
-// that threads of the target wait for. Here a write is one of the thread pool, and whoever has something that can be left out
-// asks first whether the last one has gone.
+// `process.stdout` writes to pipes synchronously. A stalled reader would block this thread, and with it the answers that threads of the
+// target wait for. Here, the thread pool writes. A caller with optional data checks first whether the previous write has finished.
 //
-// A write that waits for a reader cannot be taken back, and no process ends before its thread pool has: not by SIGTERM, either.
-// So a pipe or terminal is opened once more, not to block. That of the descriptor would not do: all who have inherited it share
-// whether it blocks, and a program of Node.js that ends gives back what it found. A socket cannot be opened.
+// A blocked write cannot be cancelled, and a process cannot end before its thread pool has finished, not even after SIGTERM. So a pipe or
+// terminal is reopened in non-blocking mode. Changing the mode of the inherited descriptor would not work: all processes that inherited it
+// share the mode, and a Node.js process restores the old mode at its end. A socket cannot be reopened.
 
 import { closeSync, write } from 'node:fs'
 import { errorCode } from '../../profile/errors.ts'
 import { openedAgain } from '../opened-again.ts'
 
-/** A pipe that is full and does not block is tried again after so long, and each time after twice that, up to a bound. */
+/** Delay before the retry of a write to a full pipe. The delay doubles with each retry, up to a limit. */
 const AGAIN_MS = 1
 const LONGEST_AGAIN_MS = 20
 
 export class LineWriter {
-  /** Resolves with an error's code, EPIPE when the reader has gone: nothing more is written. */
+  /** Resolves with an error code; EPIPE if the reader has closed the pipe. Nothing more is written then. */
   readonly gone: Promise<string>
   readonly #descriptor: number
-  /** Whether the descriptor is of our own making. */
+  /** Whether this object has opened the descriptor. */
   readonly #isOwn: boolean
   readonly #lines: string[] = []
   #bytes: Buffer = Buffer.alloc(0)
   #isBusy = false
   #isWriting = false
   #againMs = AGAIN_MS
-  /** The reader has, or we have been closed: nothing more is written. */
+  /** Set after the reader has closed the pipe, or after `close`: nothing more is written. */
   #isGone = false
   #goneWith: (code: string) => void = () => {}
   #onIdle: () => void = () => {}
   #onProgress: () => void = () => {}
 
-  /** @param descriptor  stays the caller's */
+  /** @param descriptor  remains open; the caller owns it */
   constructor(descriptor: number) {
     const own = openedAgain(descriptor)
     this.#descriptor = own ?? descriptor
@@ -43,12 +42,12 @@ export class LineWriter {
     })
   }
 
-  /** Whether something that was given is still to be written. */
+  /** Whether some lines have not been written yet. */
   get isBusy(): boolean {
     return this.#isBusy
   }
 
-  /** Never waits. A line has no line feed. */
+  /** Appends a line without a line feed. Never blocks. */
   line(text: string): void {
     if (this.#isGone) return
     this.#lines.push(text)
@@ -56,9 +55,9 @@ export class LineWriter {
   }
 
   /**
-   * Resolves when all has been written, the reader has gone, or has taken nothing for so long.
+   * Resolves when everything has been written, when the reader has closed the pipe, or when nothing could be written for `mostMs`.
    *
-   * @returns whether all has been written
+   * @returns whether everything has been written
    */
   async flush(mostMs: number): Promise<boolean> {
     if (this.#isBusy) {
@@ -74,7 +73,7 @@ export class LineWriter {
     return !this.#isBusy && !this.#isGone
   }
 
-  /** Nothing more is written: what the reader has not taken is dropped. */
+  /** Drops the lines that have not been written. */
   close(): void {
     if (this.#isGone) return
     this.#drop()

@@ -1,5 +1,5 @@
-// jfluid record --stream: what is recorded, as it comes, for other programs. One JSON object a line on the standard output;
-// the keys are documented in docs/exports.md, and are only ever added.
+// jfluid record --stream: sends the recorded data to other programs while it records. Writes one JSON object per line to stdout.
+// docs/exports.md documents the keys. New versions only add keys.
 
 import { metricOf } from '../../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
@@ -12,18 +12,18 @@ import type { Session, SessionStatus } from '../../session/session.ts'
 import { LineWriter } from './line-writer.ts'
 
 export const STREAM_VERSION = 1
-/** A picture is made that often, and at most half of the time. */
+/** Interval of the snapshots. Making them takes at most half of the time. */
 const SNAPSHOT_MS = 1000
-/** What has changed besides is looked for that often. */
+/** Interval of the checks for other changes. */
 const LOOK_MS = 250
-/** Methods of a snapshot. */
+/** Maximum number of methods in a snapshot. */
 const METHODS = 20
-/** How long the end waits for a reader that takes nothing. */
+/** Maximum time that the end waits for a stalled reader. */
 const LAST_MS = 2000
-/** Nodes of the tree in a line. */
+/** Maximum number of tree nodes per line. */
 const NODES = 1000
 
-/** The part of a session that is looked at. */
+/** The part of a session that the stream reads. */
 export type Streamed = Pick<
   Session,
   'status' | 'snapshot' | 'regions' | 'timesRegions' | 'methodName' | 'pid' | 'mode' | 'scheme' | 'rootNames'
@@ -34,7 +34,7 @@ export type Streamed = Pick<
   }
 }
 
-/** Where its lines go. */
+/** Destination of the lines. */
 export type LineSink = Pick<LineWriter, 'line' | 'isBusy' | 'flush' | 'close' | 'gone'>
 
 interface Sums {
@@ -53,20 +53,20 @@ type Figures = Pick<
 >
 
 export class RecordingStream {
-  /** Resolves with a reason when nobody reads any more, or it cannot be written. */
+  /** Resolves with a reason when the reader has closed the stream, or on a write error. */
   readonly gone: Promise<string>
   readonly #session: Streamed
   readonly #out: LineSink
   readonly #told = new Set<string>()
   #redefinitions = 0
-  /** By name of a method, or of a region: what the last snapshot told up to. Ids may be others in the finished profile. */
+  /** Values at the last snapshot, keyed by name of a method or region. Ids are not used, since they may differ in the finished profile. */
   #before = new Map<string, Sums>()
   #beforeMs = 0
   #isOver = false
   #timers: NodeJS.Timeout[] = []
   #looking: Promise<void> = Promise.resolve()
 
-  /** Says that recording has begun, and goes on from there. */
+  /** Writes that recording has begun, and starts the snapshots. */
   constructor(session: Streamed, out: LineSink = new LineWriter(1)) {
     this.#session = session
     this.#out = out
@@ -87,7 +87,7 @@ export class RecordingStream {
     this.#again(SNAPSHOT_MS, () => this.#snapshot())
   }
 
-  /** Nothing more is told but the end. Call before the session is detached. */
+  /** Stops all output except the end. Call it before the session is detached. */
   async stop(): Promise<void> {
     this.#isOver = true
     for (const timer of this.#timers) clearTimeout(timer)
@@ -95,8 +95,8 @@ export class RecordingStream {
   }
 
   /**
-   * What has come since the last snapshot, the whole tree, and the last line. Waits for its reader as long as that takes some of
-   * it; one that does not gets no end.
+   * Writes the changes since the last snapshot, the whole tree, and the last line. Waits for the reader while it makes progress. A stalled
+   * reader does not receive the end.
    */
   async ended(profile: Profile, why: string, file: string | null): Promise<void> {
     const { durationMs, events, instrumentation, regions, truncated } = profile
@@ -122,7 +122,7 @@ export class RecordingStream {
     this.#out.close()
   }
 
-  /** @returns whether the reader has taken it */
+  /** @returns whether the reader has accepted everything */
   async #tellTree(profile: Profile): Promise<boolean> {
     const { durationMs } = profile
     let nodes: string[] = []
@@ -143,13 +143,13 @@ export class RecordingStream {
     return isTaken
   }
 
-  /** One after the other, with a rest that is as long as what was done. */
+  /** Runs a function repeatedly. The pause after each run is at least as long as the run. */
   #again(everyMs: number, what: () => Promise<void>): void {
     const at = this.#timers.length
     const next = (restMs: number): void => {
       this.#timers[at] = setTimeout(async () => {
         const begun = performance.now()
-        // What is asked of a session that is about to end may not be answered: the end is told by others.
+        // A request to a session that is ending may fail. The end is reported elsewhere.
         const turn = this.#looking.then(what).catch(() => {})
         this.#looking = turn
         await turn
@@ -177,7 +177,7 @@ export class RecordingStream {
     this.#say('warning', { atMs, text })
   }
 
-  /** A reader that is behind gets none; the next one that it does get tells of all the time since. */
+  /** Skips the snapshot if the reader is behind. The next snapshot covers the whole time since the last one. */
   async #snapshot(): Promise<void> {
     if (this.#isOver || this.#out.isBusy) return
     const status = await this.#session.status()
@@ -230,7 +230,7 @@ export class RecordingStream {
     }
   }
 
-  /** What has come since the last time, of those of which something has. */
+  /** Returns the differences since the last call, for entries that have changed. */
   #changes<T>(now: ReadonlyMap<string, Named<T>>): Named<T>[] {
     const before = this.#before
     this.#before = new Map(now)

@@ -60,11 +60,11 @@ export interface RecorderStats {
   /** Number of tasks and threads attached below the context that submitted them; number of tasks and threads with a lost context. */
   readonly followed: number
   readonly orphans: number
-  /** Calls that had not ended at the end, in modes where a call reports its own execution when it ends. */
+  /** Number of calls that had not ended at the end, in modes where a call reports its own execution when it ends. */
   readonly openCalls: number
-  /** Contexts of samples that were merged into their callers. */
+  /** Number of contexts of samples that were merged into their callers. */
   readonly purged: number
-  /** Contexts of calls that were merged into rows of collapsed contexts. */
+  /** Number of contexts of calls that were merged into rows of collapsed contexts. */
   readonly collapsed: number
   /** Number of samples, and the total execution of their threads (event-layout.ts). */
   readonly samples: { readonly count: number; readonly sum: number }
@@ -77,14 +77,14 @@ export interface RecorderStats {
   readonly gaps: number
   /** Set when threads have found no room for their trees and the buffer cannot grow. */
   readonly treesFull: TreesFull | null
-  /** Contexts, over all threads. */
+  /** Number of contexts over all threads. */
   readonly nodes: number
-  /** Distinct methods called. */
+  /** Number of distinct called methods. */
   readonly calledMethods: number
   /** Session time of the latest event. */
   readonly lastTicks: number
   readonly freeChunks: number
-  /** Switches of virtual threads that were lost. */
+  /** Number of lost switches of virtual threads. */
   readonly disordered: number
   /** Whether the buffer is mapped. Otherwise it is read as a file. */
   readonly mapped: boolean

@@ -20,9 +20,9 @@ import { compiledPast } from '../target-past.ts'
 import { answerInTime } from '../target-waits.ts'
 
 export interface SchemeReach {
-  /** Methods that get probes. */
+  /** Number of methods that get probes. */
   readonly methods: number
-  /** Classes of these methods. */
+  /** Number of classes that contain these methods. */
   readonly classes: number
 }
 
