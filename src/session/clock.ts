@@ -8,7 +8,7 @@ import type { ClockName, ClockPair } from '../wire/messages.ts'
 
 /**
  * Shorter spans yield no usable rate: the error of a pair is larger than the correction. The agent's first two pairs are farther apart
- * (RATE_NANOS in its Calibration).
+ * (MIN_PAIR_DISTANCE_NANOS in its Calibration).
  */
 const LEAST_NANOS = 2_000_000
 /** Maximum relative change of a clock frequency. The kernel slews its clock by at most 500 ppm (adjtimex(2)). */

@@ -26,7 +26,7 @@ public final class Boot {
 
     /** Attempts to write a failure, and delay between attempts: 2 s in total. */
     private static final int REPORT_TRIES = 40;
-    private static final long REPORT_NANOS = 50_000_000L;
+    private static final long REPORT_RETRY_DELAY_NANOS = 50_000_000L;
 
     /** Instrumentation of an agent loaded without options, until {@link #launched}. */
     private static Instrumentation given;
@@ -145,7 +145,7 @@ public final class Boot {
                 if (!"Java heap space".equals(full.getMessage())) {
                     return;
                 }
-                java.util.concurrent.locks.LockSupport.parkNanos(REPORT_NANOS);
+                java.util.concurrent.locks.LockSupport.parkNanos(REPORT_RETRY_DELAY_NANOS);
             }
         }
     }

@@ -10,7 +10,7 @@ import java.nio.ByteOrder;
  */
 final class Calibration extends Topic implements AutoCloseable {
     /** Minimum time between the two pairs of readings from which the client computes the clock's rate: exceeds the minimum of its clock.ts. */
-    private static final long RATE_NANOS = 3_000_000L;
+    private static final long MIN_PAIR_DISTANCE_NANOS = 3_000_000L;
 
     /** Readings of the session's clock and System.nanoTime() at the client's hello. */
     private long[] greeted;
@@ -43,8 +43,8 @@ final class Calibration extends Topic implements AutoCloseable {
 
     /** Called after the begin of the session, from which its ticks count. @return the first pair, and a second pair at sufficient distance */
     Object[] firstPairs() {
-        while (System.nanoTime() - greeted[1] < RATE_NANOS) {
-            Pause.nanos(RATE_NANOS / 10);
+        while (System.nanoTime() - greeted[1] < MIN_PAIR_DISTANCE_NANOS) {
+            Pause.nanos(MIN_PAIR_DISTANCE_NANOS / 10);
         }
         return new Object[] {pairOf(greeted), clockPair()};
     }

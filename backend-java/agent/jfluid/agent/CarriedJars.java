@@ -16,7 +16,7 @@ final class CarriedJars {
 
     private static final String NAMES = "jfluid-carried-[0-9]*.jar";
     /** Minimum age of a stale copy. A younger copy may still be loaded by another JVM; its client uses it within a minute. */
-    private static final long LEFT_MILLIS = 600_000;
+    private static final long MIN_STALE_AGE_MILLIS = 600_000;
 
     static void sweep() {
         try (DirectoryStream<Path> found =
@@ -25,7 +25,7 @@ final class CarriedJars {
                 BasicFileAttributes its =
                         Files.readAttributes(it, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
                 if (its.isRegularFile()
-                        && System.currentTimeMillis() - its.lastModifiedTime().toMillis() > LEFT_MILLIS) {
+                        && System.currentTimeMillis() - its.lastModifiedTime().toMillis() > MIN_STALE_AGE_MILLIS) {
                     Main.deleteQuietly(it);
                 }
             }

@@ -21,11 +21,11 @@ final class ClassReader {
     private static final boolean LINKS_FIRST = Runtime.version().feature() >= 25;
     private static final long CHECK_INTERVAL_NANOS = 50_000L;
     /** Timeout of the reading thread for one class while that thread is blocked. */
-    private static final long STUCK_NANOS = 200_000_000L;
+    private static final long BLOCKED_TIMEOUT_NANOS = 200_000_000L;
     /** Maximum time counted between two checks: the process may have been stopped. */
-    private static final long MOST_NANOS = 50_000_000L;
+    private static final long MAX_COUNTED_GAP_NANOS = 50_000_000L;
     /** Timeout of the reading thread for one class while that thread is runnable. */
-    private static final long ANSWER_TIMEOUT_NANOS = 2_000_000_000L;
+    private static final long RUNNABLE_TIMEOUT_NANOS = 2_000_000_000L;
 
     private final Instrumentation instrumentation;
     private final RuntimeLink runtime;
@@ -114,10 +114,10 @@ final class ClassReader {
                     begun = now;
                     waited = 0;
                 } else if (getState() != State.RUNNABLE) {
-                    waited += Math.min(now - before, MOST_NANOS);
+                    waited += Math.min(now - before, MAX_COUNTED_GAP_NANOS);
                 }
                 before = now;
-                if (waited > STUCK_NANOS || now - begun > ANSWER_TIMEOUT_NANOS) {
+                if (waited > BLOCKED_TIMEOUT_NANOS || now - begun > RUNNABLE_TIMEOUT_NANOS) {
                     abandoned = true;
                     return false;
                 }

@@ -14,7 +14,7 @@ import java.util.function.Consumer;
  */
 final class Comers extends GuestThread {
     private static final long CHECK_INTERVAL_NANOS = 20_000_000L;
-    private static final long LONGEST_LOOK_NANOS = 10_000_000_000L;
+    private static final long MAX_CHECK_INTERVAL_NANOS = 10_000_000_000L;
     /** Number of further searches for a class after its definition has ended. */
     private static final int LAST_LOOKS = 2;
 
@@ -65,7 +65,7 @@ final class Comers extends GuestThread {
     public void run() {
         int last = 0;
         for (long pause = CHECK_INTERVAL_NANOS; last < LAST_LOOKS;
-                pause = Math.min(pause + pause / 4, LONGEST_LOOK_NANOS)) {
+                pause = Math.min(pause + pause / 4, MAX_CHECK_INTERVAL_NANOS)) {
             Pause.nanos(last > 0 ? CHECK_INTERVAL_NANOS : pause);
             try {
                 Stacks all = stacks();

@@ -6,9 +6,9 @@ import java.util.concurrent.TimeUnit;
 /** A request of another client to end the session (jfluid detach). Fields that are neither final nor volatile are confined to the session's thread. */
 final class Dismissal {
     /** Interval of checks on both sides while a request is open. */
-    static final long LOOK_MILLIS = 20;
+    static final long CHECK_INTERVAL_MILLIS = 20;
     /** Minimum time without a message and without a heartbeat after which the session of a client may be ended. */
-    private static final long SILENT_NANOS = 1_000_000_000L;
+    private static final long SILENT_CLIENT_TIMEOUT_NANOS = 1_000_000_000L;
 
     /** Whether to end the session also if its client is alive. */
     private final boolean force;
@@ -48,7 +48,7 @@ final class Dismissal {
             isRefuted = true;
             return false;
         }
-        return now - since > SILENT_NANOS;
+        return now - since > SILENT_CLIENT_TIMEOUT_NANOS;
     }
 
     /** Returns whether the client is alive. Called on the session's thread. */
@@ -63,7 +63,7 @@ final class Dismissal {
 
     /** Called on the requesting thread. @return false on timeout */
     boolean awaitKnown() throws InterruptedException {
-        return known.await(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        return known.await(CHECK_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     /** Returns the process id of the client if it is known to be alive; otherwise 0. */

@@ -23,13 +23,13 @@ final class Feeder extends GuestThread {
      * Timeout for a silent client: the network may fail briefly, and the client may be busy with a large picture. The timeout of waiting threads
      * is {@link JFluid1Client#STARVING_CLIENT_TIMEOUT_NANOS}.
      */
-    private static final long SILENT_NANOS = 5_000_000_000L;
+    private static final long SILENT_CLIENT_TIMEOUT_NANOS = 5_000_000_000L;
     /** Timeout for sending the rest while the client keeps requesting: a full buffer over a slow network. */
-    private static final long FINISHING_NANOS = 60_000_000_000L;
-    private static final long FINISHING_LOOK_MILLIS = 100;
+    private static final long FINISH_TIMEOUT_NANOS = 60_000_000_000L;
+    private static final long FINISH_CHECK_INTERVAL_MILLIS = 100;
     /** Timeout for sending the rest when the JVM ends: the maximum delay of its exit. */
-    private static final long FLUSH_NANOS = 2_000_000_000L;
-    static final int CONNECT_MILLIS = 3000;
+    private static final long FLUSH_TIMEOUT_NANOS = 2_000_000_000L;
+    static final int CONNECT_TIMEOUT_MILLIS = 3000;
 
     private static final int PART_BYTES = 256 << 10;
     private static final int QUESTION_BYTES = 8;
@@ -94,7 +94,7 @@ final class Feeder extends GuestThread {
         @Override
         public void run() {
             int until = taken + ROUNDS;
-            long latest = System.nanoTime() + FLUSH_NANOS;
+            long latest = System.nanoTime() + FLUSH_TIMEOUT_NANOS;
             while (Feeder.this.isAlive() && taken - until < 0 && System.nanoTime() - latest < 0) {
                 Pause.nanos(MIN_PAUSE_NANOS);
             }
@@ -106,7 +106,7 @@ final class Feeder extends GuestThread {
         SocketChannel opened = SocketChannel.open();
         boolean shown = false;
         try {
-            opened.socket().connect(client, CONNECT_MILLIS);
+            opened.socket().connect(client, CONNECT_TIMEOUT_MILLIS);
             opened.setOption(StandardSocketOptions.TCP_NODELAY, true);
             opened.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
             for (SocketOption<?> option : opened.supportedOptions()) {
@@ -139,7 +139,7 @@ final class Feeder extends GuestThread {
 
     /** Returns whether the client has been silent for longer than the timeout. */
     boolean isSilent() {
-        return !finishing && System.nanoTime() - heardAt > SILENT_NANOS;
+        return !finishing && System.nanoTime() - heardAt > SILENT_CLIENT_TIMEOUT_NANOS;
     }
 
     /** Sends the rest if the client is alive. Called after the last write; afterwards this thread does not access the ring. */
@@ -151,10 +151,10 @@ final class Feeder extends GuestThread {
             // The JVM is ending, and the hook is running.
         }
         try {
-            long until = System.nanoTime() + FINISHING_NANOS;
+            long until = System.nanoTime() + FINISH_TIMEOUT_NANOS;
             long now = System.nanoTime();
-            while (isAlive() && now - until < 0 && now - heardAt < SILENT_NANOS) {
-                join(FINISHING_LOOK_MILLIS);
+            while (isAlive() && now - until < 0 && now - heardAt < SILENT_CLIENT_TIMEOUT_NANOS) {
+                join(FINISH_CHECK_INTERVAL_MILLIS);
                 now = System.nanoTime();
             }
             close();

@@ -184,14 +184,14 @@ final class HotSwap {
 
     static final String NO_METASPACE = "no metaspace was left in the target";
     /** Timeout from a class's load hook to its definition, ns: the JVM loads the superclass in between. */
-    private static final long DEFINED_NANOS = 1_000_000_000L;
+    private static final long DEFINITION_TIMEOUT_NANOS = 1_000_000_000L;
     private static final int DEFINED_TRIES = 220;
     /** Size of a trial allocation that finds out whether the heap is full, bytes. The JVM's error may not say which memory is full. */
-    private static final int SOME_BYTES = 256 << 10;
+    private static final int TRIAL_BYTES = 256 << 10;
     /** Attempts to restore a class that the JVM refuses, and delay between attempts. */
     private static final int REFUSED_TRIES = 10;
-    private static final long REFUSED_NANOS = 10_000_000L;
-    private static final long MAX_PAUSE_NANOS = 60_000_000_000L;
+    private static final long REFUSED_RETRY_DELAY_NANOS = 10_000_000L;
+    private static final long MAX_RETRY_DELAY_NANOS = 60_000_000_000L;
 
     private final Instrumentation instrumentation;
     private final ClassTable classes;
@@ -385,7 +385,8 @@ final class HotSwap {
     /** Restores classes on the thread of a redefinition that ended after the session. */
     private void restoreAbandoned(List<Class<?>> batch) {
         Map<Class<?>, String> failed = null;
-        for (long pause = REFUSED_NANOS; failed == null; pause = Math.min(2 * pause, MAX_PAUSE_NANOS)) {
+        for (long pause = REFUSED_RETRY_DELAY_NANOS; failed == null;
+                pause = Math.min(2 * pause, MAX_RETRY_DELAY_NANOS)) {
             failed = tryRestore(batch);
             if (failed == null) {
                 Pause.nanos(pause);
@@ -577,7 +578,7 @@ final class HotSwap {
     /** Returns whether the heap has free space. */
     private static boolean hasRoom() {
         try {
-            return new byte[SOME_BYTES].length > 0;
+            return new byte[TRIAL_BYTES].length > 0;
         } catch (OutOfMemoryError full) {
             return false;
         }
@@ -695,7 +696,7 @@ final class HotSwap {
             long now = System.nanoTime();
             any = false;
             for (Target t : allTargets()) {
-                any |= t.isTouched() && t.hookedAt != 0 && now - t.hookedAt < DEFINED_NANOS;
+                any |= t.isTouched() && t.hookedAt != 0 && now - t.hookedAt < DEFINITION_TIMEOUT_NANOS;
             }
             if (any) {
                 Pause.nanos(5_000_000L);
@@ -749,7 +750,7 @@ final class HotSwap {
     /** Retries refused classes: another agent may produce invalid bytes for a class at one attempt and valid bytes at the next. */
     private void retryRefused(Map<Class<?>, String> failed) {
         for (int tries = 0; tries < REFUSED_TRIES && !failed.isEmpty(); tries++) {
-            Pause.nanos(REFUSED_NANOS);
+            Pause.nanos(REFUSED_RETRY_DELAY_NANOS);
             List<Class<?>> again = new ArrayList<>(failed.keySet());
             failed.clear();
             retransform(again, failed);

@@ -19,36 +19,36 @@ import java.util.concurrent.locks.LockSupport;
  * At the start, when samples choose the methods to time, the tick rate and the cost limit are doubled.
  */
 final class InsideSampler extends GuestThread {
-    private static final long TICK_NANOS = 5_000_000;
+    private static final long TICK_INTERVAL_NANOS = 5_000_000;
     /** Minimum cost of a stack that needs a safepoint, ns. It limits such stacks to ten a second. */
-    private static final long SAFEPOINT_NANOS = 1_000_000;
+    private static final long MIN_SAFEPOINT_COST_NANOS = 1_000_000;
     /** The rate is doubled until this number of samples, and no longer than this time. */
     private static final int EARLY_SAMPLES = 200;
-    private static final long EARLY_NANOS = 15_000_000_000L;
+    private static final long EARLY_DURATION_NANOS = 15_000_000_000L;
     private static final int EARLY = 2;
     private static final int STACKS_A_TICK = 4;
     private static final int STACKS_A_SAFEPOINT = 8;
     /** Share of one processor that stacks may cost. */
     private static final double SHARE = 0.01;
     /** Upper bound of the cost counted for a tick: the cost limit per second. */
-    private static final double DEAREST_NANOS = SHARE * 1e9;
+    private static final double MAX_TICK_COST_NANOS = SHARE * 1e9;
     /** Assumed cost of a tick with stacks, before the first measurement. */
-    private static final double FIRST_NANOS = 500_000;
+    private static final double INITIAL_TICK_COST_NANOS = 500_000;
     private static final double WEIGHT_OF_LAST = 0.05;
     /** Thread number of all virtual threads, which share one tree. */
     private static final int VIRTUAL = 0;
-    private static final int MOST_THREADS = 1 << 16;
-    static final int MOST_FRAMES = 1 << 16;
-    static final int MOST_STACKS = 1 << 18;
+    private static final int MAX_THREADS = 1 << 16;
+    static final int MAX_FRAMES = 1 << 16;
+    static final int MAX_STACKS = 1 << 18;
     /** Maximum number of samples kept for the client. */
-    static final int MOST_SAMPLES = 1 << 14;
+    static final int MAX_SAMPLES = 1 << 14;
     /** Heap bytes of a map row: entry, key and number. */
     private static final long FRAME_BYTES = 32 + 24 + 16 + 8;
     private static final long STACK_BYTES = 32 + 24 + 16 + 8;
     private static final int SAMPLE_BYTES = 4 + 4 + 4 + 4 + 8 + 8;
     /** With less free heap than this no stacks are taken: an allocation could end a JVM with -XX:+ExitOnOutOfMemoryError. */
-    private static final long LEAST_HEAP_BYTES = 2 << 20;
-    private static final double LEAST_HEAP_SHARE = 0.02;
+    private static final long MIN_FREE_HEAP_BYTES = 2 << 20;
+    private static final double MIN_FREE_HEAP_SHARE = 0.02;
 
     private static final class Frame {
         final String className;
@@ -79,7 +79,7 @@ final class InsideSampler extends GuestThread {
     final List<JFluid1Threads.ThreadInfo> threads = new ArrayList<>();
     private final List<JFluid1Threads.ThreadInfo> inside = new ArrayList<>();
     /** Average cost of a tick with stacks, ns. Ticks without a thread inside cost nothing. */
-    private double tickNanos = FIRST_NANOS;
+    private double tickNanos = INITIAL_TICK_COST_NANOS;
     private volatile boolean over;
 
     // Data not yet sent to the client. The agent's thread takes it; both threads hold the lock only for a copy.
@@ -112,7 +112,7 @@ final class InsideSampler extends GuestThread {
         long begun = System.nanoTime();
         while (!over) {
             int times = timesAt(taken, System.nanoTime() - begun);
-            long mean = TICK_NANOS / times;
+            long mean = TICK_INTERVAL_NANOS / times;
             // At most ten times the mean: a longer distance would look like a hanging thread.
             long nanos = (long) Math.min(-Math.log(1 - random.nextDouble()) * mean, 10.0 * mean);
             long due = System.nanoTime() + nanos;
@@ -140,7 +140,7 @@ final class InsideSampler extends GuestThread {
 
     /** @return factor of the tick rate and of the cost limit */
     static int timesAt(long taken, long nanos) {
-        return taken < EARLY_SAMPLES && nanos < EARLY_NANOS ? EARLY : 1;
+        return taken < EARLY_SAMPLES && nanos < EARLY_DURATION_NANOS ? EARLY : 1;
     }
 
     /** Stops sampling after a failure: the kept data may be inconsistent. */
@@ -173,7 +173,7 @@ final class InsideSampler extends GuestThread {
         Runtime heap = Runtime.getRuntime();
         long most = heap.maxMemory();
         long free = most - heap.totalMemory() + heap.freeMemory();
-        return free > Math.max(LEAST_HEAP_BYTES, (long) (most * LEAST_HEAP_SHARE));
+        return free > Math.max(MIN_FREE_HEAP_BYTES, (long) (most * MIN_FREE_HEAP_SHARE));
     }
 
     private void tick(long mean, double share) {
@@ -198,8 +198,8 @@ final class InsideSampler extends GuestThread {
         if (most > 0) {
             late(nanos, true);
         }
-        long charged = stopsOnlyOne || most == 0 ? nanos : Math.max(nanos, SAFEPOINT_NANOS);
-        costs(nanos, Math.min(charged, Math.max(1, most) * DEAREST_NANOS), probability);
+        long charged = stopsOnlyOne || most == 0 ? nanos : Math.max(nanos, MIN_SAFEPOINT_COST_NANOS);
+        costs(nanos, Math.min(charged, Math.max(1, most) * MAX_TICK_COST_NANOS), probability);
     }
 
     /** Moves `most` randomly chosen threads to the front. */
@@ -252,7 +252,7 @@ final class InsideSampler extends GuestThread {
     void lookRound() {
         for (JFluid1Threads.ThreadInfo ti = JFluid1Inside.takeComers(); ti != null;) {
             JFluid1Threads.ThreadInfo next = JFluid1Inside.next(ti);
-            if (threads.size() < MOST_THREADS) {
+            if (threads.size() < MAX_THREADS) {
                 threads.add(ti);
             } else {
                 drop();
@@ -288,7 +288,7 @@ final class InsideSampler extends GuestThread {
                 return;
             }
         }
-        if (sampleCount >= MOST_SAMPLES) {
+        if (sampleCount >= MAX_SAMPLES) {
             dropped++;
             return;
         }
@@ -319,7 +319,7 @@ final class InsideSampler extends GuestThread {
         if (known != null) {
             return known;
         }
-        if (frames.size() >= MOST_FRAMES) {
+        if (frames.size() >= MAX_FRAMES) {
             return -1;
         }
         int id = frames.size();
@@ -338,7 +338,7 @@ final class InsideSampler extends GuestThread {
         if (known != null) {
             return known;
         }
-        if (stacks.size() >= MOST_STACKS) {
+        if (stacks.size() >= MAX_STACKS) {
             return -1;
         }
         int id = stacks.size() + 1;

@@ -6,8 +6,8 @@ import java.io.IOException;
 final class Leaving extends Topic {
     /** Attempts to restore while the heap is full, and delay between attempts: 2 s, then at longer intervals. */
     private static final int RESTORE_TRIES = 20;
-    private static final long RESTORE_NANOS = 100_000_000L;
-    private static final long MAX_PAUSE_NANOS = 60_000_000_000L;
+    private static final long RESTORE_RETRY_DELAY_NANOS = 100_000_000L;
+    private static final long MAX_RETRY_DELAY_NANOS = 60_000_000_000L;
 
     private final HotSwap hotSwap;
     private final ClassLoading loading;
@@ -86,7 +86,8 @@ final class Leaving extends Topic {
         } finally {
             released = recording.letGo();
         }
-        for (long pause = RESTORE_NANOS; restored == null; pause = Math.min(2 * pause, MAX_PAUSE_NANOS)) {
+        for (long pause = RESTORE_RETRY_DELAY_NANOS; restored == null;
+                pause = Math.min(2 * pause, MAX_RETRY_DELAY_NANOS)) {
             Pause.nanos(pause);
             restored = restore();
         }
@@ -109,7 +110,7 @@ final class Leaving extends Topic {
             return restored;
         } catch (OutOfMemoryError full) {
             noMetaspace = HotSwap.isMetaspace(full);
-            Pause.nanos(RESTORE_NANOS);
+            Pause.nanos(RESTORE_RETRY_DELAY_NANOS);
             return null;
         }
     }

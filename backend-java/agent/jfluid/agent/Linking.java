@@ -14,7 +14,7 @@ import jdk.internal.misc.Unsafe;
  */
 final class Linking {
     /** Time within which linking usually ends. */
-    private static final long SOON_NANOS = 100_000_000L;
+    private static final long SHORT_TIMEOUT_NANOS = 100_000_000L;
     private static final long CHECK_INTERVAL_NANOS = 200_000L;
 
     private final Consumer<List<Class<?>>> later;
@@ -109,7 +109,7 @@ final class Linking {
 
     /** Waits briefly. @return whether linking has ended, so that {@link #finish} does not wait */
     boolean isSoonOver() {
-        long until = System.nanoTime() + SOON_NANOS;
+        long until = System.nanoTime() + SHORT_TIMEOUT_NANOS;
         while (linker != null && linker.isAlive() && System.nanoTime() - until < 0) {
             Pause.nanos(CHECK_INTERVAL_NANOS);
         }

@@ -24,10 +24,10 @@ public final class Main {
     private Main() {}
 
     /** Maximum duration of a detach that waits for threads inside probes. */
-    private static final long LEAVING_MILLIS = 5000;
+    private static final long DETACH_TIMEOUT_MILLIS = 5000;
 
-    /** Like LEAVING_MILLIS, with a check of the client before. The requesting client waits for 10 s. */
-    private static final long DISMISSAL_MILLIS = 8000;
+    /** Like DETACH_TIMEOUT_MILLIS, with a check of the client before. The requesting client waits for 10 s. */
+    private static final long DISMISSAL_TIMEOUT_MILLIS = 8000;
 
     private static final AtomicReference<Session> running = new AtomicReference<>();
 
@@ -195,7 +195,7 @@ public final class Main {
         }
         Dismissal dismissal = new Dismissal(force);
         try {
-            return session.dismiss(dismissal, DISMISSAL_MILLIS);
+            return session.dismiss(dismissal, DISMISSAL_TIMEOUT_MILLIS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return "leaving";
@@ -230,7 +230,7 @@ public final class Main {
 
     private static void awaitEnd(Session session) {
         try {
-            session.join(LEAVING_MILLIS);
+            session.join(DETACH_TIMEOUT_MILLIS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

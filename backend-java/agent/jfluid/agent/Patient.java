@@ -5,12 +5,12 @@ final class Patient {
     private Patient() {}
 
     /** Timeout for a blocked thread: total time in which the thread was not runnable. */
-    private static final long WAITING_NANOS = 1_000_000_000L;
+    private static final long BLOCKED_TIMEOUT_NANOS = 1_000_000_000L;
     /** Timeout for a runnable thread. */
-    private static final long ANSWER_TIMEOUT_NANOS = 5_000_000_000L;
+    private static final long RUNNABLE_TIMEOUT_NANOS = 5_000_000_000L;
     private static final long CHECK_INTERVAL_NANOS = 200_000L;
     /** Maximum time counted between two checks: the process may have been stopped. */
-    private static final long MOST_NANOS = 50_000_000L;
+    private static final long MAX_COUNTED_GAP_NANOS = 50_000_000L;
 
     /** Loads this class now: memory may be short when it is needed. */
     static void prepare() {
@@ -19,12 +19,12 @@ final class Patient {
 
     /** @return whether the thread has ended */
     static boolean await(Thread thread) {
-        return await(thread, WAITING_NANOS, ANSWER_TIMEOUT_NANOS);
+        return await(thread, BLOCKED_TIMEOUT_NANOS, RUNNABLE_TIMEOUT_NANOS);
     }
 
     /** Like {@link #await}, with a tenth of the timeouts. */
     static boolean awaitShortly(Thread thread) {
-        return await(thread, WAITING_NANOS / 10, ANSWER_TIMEOUT_NANOS / 10);
+        return await(thread, BLOCKED_TIMEOUT_NANOS / 10, RUNNABLE_TIMEOUT_NANOS / 10);
     }
 
     private static boolean await(Thread thread, long longestWait, long longest) {
@@ -34,7 +34,7 @@ final class Patient {
             Pause.nanos(CHECK_INTERVAL_NANOS);
             long now = System.nanoTime();
             if (thread.getState() != Thread.State.RUNNABLE) {
-                waited += Math.min(now - before, MOST_NANOS);
+                waited += Math.min(now - before, MAX_COUNTED_GAP_NANOS);
             }
             before = now;
             if (waited > longestWait || now - begun > longest) {

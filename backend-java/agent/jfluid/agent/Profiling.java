@@ -17,7 +17,7 @@ final class Profiling extends JFluid1Contexts.Reporter {
     /** Bytecodes until the next attempt of a failed report. */
     private static final int SOON = 1 << 20;
     /** Timeout for the profiler's end. Less than the client's timeout of a detach. */
-    private static final long END_MILLIS = 5000;
+    private static final long END_TIMEOUT_MILLIS = 5000;
 
     private final URLClassLoader loader;
     private final Profiler profiler;
@@ -133,12 +133,12 @@ final class Profiling extends JFluid1Contexts.Reporter {
         };
         ending.start();
         try {
-            ending.join(END_MILLIS);
+            ending.join(END_TIMEOUT_MILLIS);
         } catch (InterruptedException never) {
             // Nothing interrupts a guest thread.
         }
         if (ending.isAlive() && failure == null) {
-            failure = new IllegalStateException("end() has not returned after " + END_MILLIS + " ms");
+            failure = new IllegalStateException("end() has not returned after " + END_TIMEOUT_MILLIS + " ms");
         }
     }
 

@@ -26,11 +26,11 @@ final class Reader {
     private static final long ENDING = 0x4 | 0x400;
     private static final long KILLED = 1L << 9 - 1;
     /** Timeout for a stopped client, from the first check: with the delay of that check, equal to that for a silent client. */
-    private static final long STOPPED_NANOS =
+    private static final long STOPPED_CLIENT_TIMEOUT_NANOS =
             JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS - JFluid1Client.CHECK_CLIENT_AFTER_NANOS;
 
     /** Timeout after which a session without message and heartbeat ends, s. */
-    static final int SILENT_SECONDS = 10;
+    static final int SILENT_CLIENT_TIMEOUT_SECONDS = 10;
 
     private static final Unsafe U = Unsafe.getUnsafe();
 
@@ -69,7 +69,7 @@ final class Reader {
         }
         String[] fields = fields();
         if (fields == null ? hasVanished()
-                           : isDying(fields) || isStopped(fields) && now - silentSince > STOPPED_NANOS) {
+                           : isDying(fields) || isStopped(fields) && now - silentSince > STOPPED_CLIENT_TIMEOUT_NANOS) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_STOPPED);
             return;
         }
@@ -120,7 +120,7 @@ final class Reader {
         }
         return header(JFluid1Layout.RING_ENDED) == JFluid1Layout.ENDED_STOPPED
                 ? "the client was stopped or killed"
-                : "the client did not answer for " + SILENT_SECONDS + " s";
+                : "the client did not answer for " + SILENT_CLIENT_TIMEOUT_SECONDS + " s";
     }
 
     boolean wantsProcessor() {

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 /** Redefinitions, one at a time, on a {@link Swapping} thread. Meanwhile this thread serves threads that wait in the load hook. */
 final class Redefinition extends Topic {
     /** Interval of checks for the end of a redefinition. */
-    private static final long LOOK_MILLIS = 10;
+    private static final long CHECK_INTERVAL_MILLIS = 10;
 
     private final Link link;
     private final HotSwap hotSwap;
@@ -104,7 +104,7 @@ final class Redefinition extends Topic {
     private void await() {
         while (swapping != null && swapping.isRunning()) {
             try {
-                swapping.join(LOOK_MILLIS);
+                swapping.join(CHECK_INTERVAL_MILLIS);
                 // Threads that wait for this redefinition may request a check of the client.
                 recording.hear();
             } catch (InterruptedException notPossible) {

@@ -17,7 +17,7 @@ import jdk.internal.misc.Unsafe;
  */
 final class Ring {
     /** Timeout for threads to leave the runtime. */
-    private static final long LEAVING_NANOS = 2_000_000_000L;
+    private static final long LEAVING_TIMEOUT_NANOS = 2_000_000_000L;
     /** Timeout for threads of earlier sessions to leave the runtime. */
     private static final long INSIDE_TIMEOUT_NANOS = 20_000_000L;
     /** Maximum depth of a probe's frame from the top of the stack: a few runtime frames and the frames of a wake-up. */
@@ -186,14 +186,14 @@ final class Ring {
         // A thread that read `enabled` before disable() may have become active after it. Once it is outside, no thread
         // can become active, so the second check is final. The stack of a virtual thread cannot be dumped; the time
         // between both checks suffices for the few steps to its guard.
-        if (!nobodyInside(List.of(this), LEAVING_NANOS)) {
+        if (!nobodyInside(List.of(this), LEAVING_TIMEOUT_NANOS)) {
             return false;
         }
         JFluid1Session.disable();
         if (JFluid1Threads.sawVirtualThreads()) {
             Pause.nanos(50_000_000L);
         }
-        return nobodyInside(List.of(this), LEAVING_NANOS);
+        return nobodyInside(List.of(this), LEAVING_TIMEOUT_NANOS);
     }
 
     /** Waits until no stack of a platform thread contains a probe and no virtual thread is in a slow path. */

@@ -10,11 +10,11 @@ final class RuntimeLink {
     private static final String[] PROBES = {"java.lang.JFluid1"};
     private static final String[] PROBES_OF_SAMPLING = {"java.lang.JFluid1", "java.lang.JFluid1Samples"};
     /** Timeout for a locked loader; used once per loader. */
-    private static final long BUSY_NANOS = 200_000_000L;
+    private static final long LOCKED_LOADER_TIMEOUT_NANOS = 200_000_000L;
     private static final String BUSY = "its class loader is locked by a thread that does something else";
 
     /** Minimum time before a loader is asked again after a shortage of memory or stack. */
-    private static final long AGAIN_NANOS = 1_000_000_000L;
+    private static final long RETRY_DELAY_NANOS = 1_000_000_000L;
     /** Problem of a temporary shortage of memory or stack. */
     private static final String NOT_NOW = "there was no memory or stack to ask its class loader";
     /** Loaders of any session that have not answered in time; one thread waits for each. Null before the first. */
@@ -74,7 +74,7 @@ final class RuntimeLink {
             return null;
         }
         Answer known = answers.get(loader);
-        if (known == null || known.problem == NOT_NOW && System.nanoTime() - known.since > AGAIN_NANOS) {
+        if (known == null || known.problem == NOT_NOW && System.nanoTime() - known.since > RETRY_DELAY_NANOS) {
             Answer open = late == null ? null : late.get(loader);
             if (open != null && open.problem == BUSY) {
                 return BUSY;
@@ -87,7 +87,7 @@ final class RuntimeLink {
                 return "there is no thread to ask its class loader";
             }
             answers.put(loader, known);
-            long end = System.nanoTime() + BUSY_NANOS;
+            long end = System.nanoTime() + LOCKED_LOADER_TIMEOUT_NANOS;
             while (question.isAlive() && System.nanoTime() - end < 0) {
                 Pause.nanos(50_000L);
             }

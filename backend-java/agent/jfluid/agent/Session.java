@@ -21,13 +21,14 @@ import java.util.concurrent.TimeUnit;
  * src/wire/messages.ts documents the messages.
  */
 final class Session extends GuestThread {
-    private static final long IDLE_MILLIS = 1000;
+    private static final long IDLE_CHECK_INTERVAL_MILLIS = 1000;
     /** Interval of checks whether the client is alive. */
-    private static final long CLIENT_LOOK_MILLIS = 500;
+    private static final long CLIENT_CHECK_INTERVAL_MILLIS = 500;
     /** Timeout for a silent client, in checks: time in which the machine sleeps or the JVM is stopped does not count. */
-    private static final int SILENT_LOOKS = (int) (Reader.SILENT_SECONDS * 1000 / CLIENT_LOOK_MILLIS);
+    private static final int MAX_SILENT_CHECKS =
+            (int) (Reader.SILENT_CLIENT_TIMEOUT_SECONDS * 1000 / CLIENT_CHECK_INTERVAL_MILLIS);
     /** Timeout between messages of a client after its "restore", while it inspects the JVM. */
-    private static final long LOOKING_NANOS = 10_000_000_000L;
+    private static final long AFTER_RESTORE_TIMEOUT_NANOS = 10_000_000_000L;
     /**
      * Timeout for a client on another machine that sends no message before the buffer exists. A lost network is not reported, and no other
      * client can attach until the session ends.
@@ -35,7 +36,7 @@ final class Session extends GuestThread {
     private static final long NO_MESSAGE_TIMEOUT_NANOS = 10_000_000_000L;
     /** Attempts to close the link while the heap is full, and delay between attempts. */
     private static final int CLOSE_TRIES = 20;
-    private static final long CLOSE_NANOS = 100_000_000L;
+    private static final long CLOSE_RETRY_DELAY_NANOS = 100_000_000L;
     /**
      * Commands that are executed while a redefinition runs. classBytes blocks only for classes of that redefinition. Answers to a load hook follow
      * names and frames, and the redefinition may wait for that hook.
@@ -185,7 +186,7 @@ final class Session extends GuestThread {
                 recording.hear();
                 if (heard) {
                     heardAt = System.nanoTime();
-                } else if (leaving.hasBegun() && System.nanoTime() - heardAt > LOOKING_NANOS) {
+                } else if (leaving.hasBegun() && System.nanoTime() - heardAt > AFTER_RESTORE_TIMEOUT_NANOS) {
                     break; // the classes are restored: the client is not needed any more
                 }
                 if (dir == null && !recording.hasBuffer() && !leaving.hasBegun()
@@ -246,9 +247,9 @@ final class Session extends GuestThread {
 
     private long lookMillis() {
         if (dismissal != null) {
-            return Dismissal.LOOK_MILLIS;
+            return Dismissal.CHECK_INTERVAL_MILLIS;
         }
-        return recording.isEnabled() ? CLIENT_LOOK_MILLIS : IDLE_MILLIS;
+        return recording.isEnabled() ? CLIENT_CHECK_INTERVAL_MILLIS : IDLE_CHECK_INTERVAL_MILLIS;
     }
 
     /**
@@ -262,7 +263,7 @@ final class Session extends GuestThread {
             silentLooks = 0;
         }
         long now = System.nanoTime();
-        if (!JFluid1Session.isEnabled() || now - lookedAt < CLIENT_LOOK_MILLIS * 1_000_000L) {
+        if (!JFluid1Session.isEnabled() || now - lookedAt < CLIENT_CHECK_INTERVAL_MILLIS * 1_000_000L) {
             return;
         }
         lookedAt = now;
@@ -271,7 +272,7 @@ final class Session extends GuestThread {
             silentLooks = 0;
         } else if (reader.isStopped()) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_STOPPED);
-        } else if (++silentLooks > SILENT_LOOKS) {
+        } else if (++silentLooks > MAX_SILENT_CHECKS) {
             JFluid1Client.abandon(JFluid1Layout.ENDED_SILENT);
         }
     }
@@ -384,7 +385,7 @@ final class Session extends GuestThread {
                 }
                 return;
             } catch (OutOfMemoryError full) {
-                Pause.nanos(CLOSE_NANOS);
+                Pause.nanos(CLOSE_RETRY_DELAY_NANOS);
             }
         }
     }

@@ -30,7 +30,7 @@ public final class JFluid1Ring {
     private static boolean neverWaits;
     /** System.nanoTime() until which such threads search for no chunk. */
     private static long fullUntil;
-    private static final long FULL_NANOS = 1_000_000;
+    private static final long FULL_RETRY_DELAY_NANOS = 1_000_000;
 
     static void begin(long address, int bytesPerChunk, int chunkTotal, int chunksAt) {
         ring = address;
@@ -96,9 +96,9 @@ public final class JFluid1Ring {
 
     static final long MOST_TICKS = TICK_MASK;
     /** Maximum number of words for one event of a virtual thread, including the words that identify the thread. */
-    static final int MOST_WORDS = 5;
+    static final int MAX_WORDS = 5;
     /** Operand of UNWIND: all frames. */
-    static final long MOST_FRAMES = TICK_MASK;
+    static final long ALL_FRAMES = TICK_MASK;
 
     /** Returns an ENTER word without a time. */
     static long enter(int id) {
@@ -237,7 +237,7 @@ public final class JFluid1Ring {
             long now = System.nanoTime();
             if (fullUntil - now > 0 || !claim(w)) {
                 if (fullUntil - now <= 0) {
-                    fullUntil = now + FULL_NANOS;
+                    fullUntil = now + FULL_RETRY_DELAY_NANOS;
                     reclaim(); // for other threads, after the client has read the chunks
                 }
                 gap();
@@ -471,7 +471,7 @@ public final class JFluid1Ring {
         boolean on = false;
         try {
             ThreadInfo w = carrier();
-            if (w != null && room(w, ti, MOST_WORDS)) {
+            if (w != null && room(w, ti, MAX_WORDS)) {
                 switchTo(w, ti);
                 event(w, ti, word);
                 switchBack(w);

@@ -452,7 +452,7 @@ public final class JFluid1Samples {
         while (known > 0 && frames[known - 1] > 0) {
             known--;
         }
-        long gone = s.sampled < 0 ? JFluid1Ring.MOST_FRAMES : s.sampled - known;
+        long gone = s.sampled < 0 ? JFluid1Ring.ALL_FRAMES : s.sampled - known;
         s.sampled = -1;
         if (!JFluid1Ring.room(w, ti, WORDS)) {
             return false;

@@ -37,7 +37,7 @@ public final class JFluid1Session {
      */
     private static final int HANDLE_CALLS = 150;
     /** Time between two readings that measure the clock's rate, and the number of attempts; other threads may preempt an attempt. */
-    private static final long RATE_NANOS = 50_000;
+    private static final long RATE_MEASUREMENT_NANOS = 50_000;
     private static final int RATE_ATTEMPTS = 20;
     /** Whether the processor's time stamp counter can be read. Not tried unless the kernel trusts the counter. */
     private static final boolean TSC = Setup.trustsTsc && JFluid1Tsc.problem() == null && counts();
@@ -116,10 +116,10 @@ public final class JFluid1Session {
     private static boolean counts() {
         long nanos = System.nanoTime();
         long ticks = JFluid1Tsc.read();
-        while (System.nanoTime() - nanos < RATE_NANOS) {
+        while (System.nanoTime() - nanos < RATE_MEASUREMENT_NANOS) {
             // spin, as in fastClockWorks
         }
-        return JFluid1Tsc.read() - ticks > RATE_NANOS / 4;
+        return JFluid1Tsc.read() - ticks > RATE_MEASUREMENT_NANOS / 4;
     }
 
     /**
@@ -138,12 +138,12 @@ public final class JFluid1Session {
                 long n2;
                 do {
                     n2 = System.nanoTime();
-                } while (n2 - n1 < RATE_NANOS);
+                } while (n2 - n1 < RATE_MEASUREMENT_NANOS);
                 ticks = jdk.jfr.internal.JVM.counterTime() - ticks;
                 long n3 = System.nanoTime();
                 isOther = ticks < n2 - n1 || ticks > n3 - n0;
                 // Otherwise the thread was preempted, or a reading is slow.
-                if ((n3 - n0) - (n2 - n1) < RATE_NANOS / 20) {
+                if ((n3 - n0) - (n2 - n1) < RATE_MEASUREMENT_NANOS / 20) {
                     break;
                 }
             }

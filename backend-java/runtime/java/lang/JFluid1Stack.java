@@ -34,7 +34,7 @@ public final class JFluid1Stack {
     /** Like {@link #needsRoom}, for a method entry in a virtual thread: always a slow path, but rarely a deep one. */
     static void needsRoomOnCarrier() {
         ThreadInfo w = knownCarrier();
-        descend(w == null || w.next + MOST_WORDS * EVENT_BYTES > w.limit ? FRAMES : FEW_FRAMES);
+        descend(w == null || w.next + MAX_WORDS * EVENT_BYTES > w.limit ? FRAMES : FEW_FRAMES);
     }
 
     @DontInline

@@ -301,19 +301,19 @@ public final class JFluid1Tasks {
     }
 
     /**
-     * Submitted tasks that have not started, keyed by identity. Tasks are held weakly. At most {@link #MOST} submissions are kept; a further
+     * Submitted tasks that have not started, keyed by identity. Tasks are held weakly. At most {@link #MAX_SUBMISSIONS} submissions are kept; a further
      * submission is not followed and counts as a gap.
      *
      * Striped spin locks protect the table. A lock is held for a few steps that call no method which could block or have probes, and the
      * wait for a lock is bounded. Application code never holds one of these locks.
      */
     static final class HandedOver {
-        private static final int MOST = 1 << 16;
+        private static final int MAX_SUBMISSIONS = 1 << 16;
         private static final int BUCKETS = 1 << 14;
         private static final int STRIPES = 1 << 8;
         /** Ints per cache line. Each stripe's lock has its own cache line. */
         private static final int LINE = 16;
-        private static final long SPIN_NANOS = 50_000_000L;
+        private static final long SPIN_TIMEOUT_NANOS = 50_000_000L;
         private static final int SPINS = 200;
         private static final long[] tokens = new long[1];
 
@@ -332,7 +332,7 @@ public final class JFluid1Tasks {
 
         /** @return the token of the submission; 0 if it cannot be followed */
         long put(Object task) {
-            if (U.getIntVolatile(count, INTS_AT) >= MOST) {
+            if (U.getIntVolatile(count, INTS_AT) >= MAX_SUBMISSIONS) {
                 gap();
                 return 0;
             }
@@ -348,7 +348,7 @@ public final class JFluid1Tasks {
         void putForeign(Object task) {
             try {
                 boolean isKnown = buckets[System.identityHashCode(task) & (BUCKETS - 1)] != null;
-                if (isKnown && U.getIntVolatile(count, INTS_AT) < MOST) {
+                if (isKnown && U.getIntVolatile(count, INTS_AT) < MAX_SUBMISSIONS) {
                     add(task, 0, false);
                 }
             } catch (Throwable t) {
@@ -490,7 +490,7 @@ public final class JFluid1Tasks {
             }
             long since = System.nanoTime();
             while (!U.compareAndSetInt(locks, at, 0, 1)) {
-                if (System.nanoTime() - since > SPIN_NANOS) {
+                if (System.nanoTime() - since > SPIN_TIMEOUT_NANOS) {
                     return false;
                 }
                 Threads.yieldProcessor();

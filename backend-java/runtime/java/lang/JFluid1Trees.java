@@ -29,7 +29,7 @@ public final class JFluid1Trees {
     private static final int TOP = -1;
 
     /** Time after which a thread may search for a block again once the client adds no more, ns. */
-    private static final long FULL_NANOS = 1_000_000;
+    private static final long FULL_RETRY_DELAY_NANOS = 1_000_000;
 
     /**
      * The blocks of one session. A thread keeps its Area in its ThreadInfo. A thread that is still in a probe when its session ends continues to
@@ -325,7 +325,7 @@ public final class JFluid1Trees {
             }
         }
         if (mayBeFull) {
-            in.fullUntil = System.nanoTime() + FULL_NANOS;
+            in.fullUntil = System.nanoTime() + FULL_RETRY_DELAY_NANOS;
         }
         return false;
     }

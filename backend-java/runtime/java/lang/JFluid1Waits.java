@@ -19,12 +19,12 @@ public final class JFluid1Waits {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /** Minimum time of a recorded wait for a monitor, ns. Entering an uncontended monitor may take as long. */
-    private static final long SHORTEST_WAIT_NANOS = 1_000;
+    private static final long MIN_RECORDED_WAIT_NANOS = 1_000;
     /** Hash table of classes waited for. Null unless the session records waits. */
     static Waited[] waited;
     /** [0] number of classes waited for, [1] number of classes blocked on. */
     private static final int[] waitedCount = new int[2];
-    /** SHORTEST_WAIT_NANOS in ticks. */
+    /** MIN_RECORDED_WAIT_NANOS in ticks. */
     private static long shortestWait;
 
     /** Bits of an object's header. 001 is a free monitor without recent contention. */
@@ -203,7 +203,7 @@ public final class JFluid1Waits {
         do {
             passed = System.nanoTime() - nanos;
         } while (passed < 1_000_000);
-        shortestWait = Math.max(1, (ticks() - ticks) * SHORTEST_WAIT_NANOS / passed);
+        shortestWait = Math.max(1, (ticks() - ticks) * MIN_RECORDED_WAIT_NANOS / passed);
         waited = new Waited[64];
     }
 }

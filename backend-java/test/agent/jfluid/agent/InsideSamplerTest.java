@@ -70,16 +70,16 @@ final class InsideSamplerTest {
 
     static void samplesBeyondThoseThatAreKeptAreCountedAndThereIsRoomAgain() {
         try (Session session = new Session()) {
-            for (int i = 0; i < InsideSampler.MOST_SAMPLES + 5; i++) {
+            for (int i = 0; i < InsideSampler.MAX_SAMPLES + 5; i++) {
                 session.take("work");
             }
             Object[] all = session.all();
-            equal((long) InsideSampler.MOST_SAMPLES, all[TAKEN]);
+            equal((long) InsideSampler.MAX_SAMPLES, all[TAKEN]);
             equal(5L, all[DROPPED]);
-            equal(InsideSampler.MOST_SAMPLES * SAMPLE_BYTES, ((byte[]) all[SAMPLES]).length);
+            equal(InsideSampler.MAX_SAMPLES * SAMPLE_BYTES, ((byte[]) all[SAMPLES]).length);
             session.take("work");
             all = session.all();
-            equal(InsideSampler.MOST_SAMPLES + 1L, all[TAKEN]);
+            equal(InsideSampler.MAX_SAMPLES + 1L, all[TAKEN]);
             equal(5L, all[DROPPED]);
             equal(SAMPLE_BYTES, ((byte[]) all[SAMPLES]).length);
         }
@@ -95,17 +95,17 @@ final class InsideSamplerTest {
     static void aSampleWithAFrameForWhichThereIsNoRoomIsCountedAndOthersGoOn() {
         try (Session session = new Session()) {
             int frames = 0;
-            for (int i = 1; i < InsideSampler.MOST_FRAMES + 3; i++) { // root is one, too
+            for (int i = 1; i < InsideSampler.MAX_FRAMES + 3; i++) { // root is one, too
                 session.take("m" + i);
-                if (i % InsideSampler.MOST_SAMPLES == 0) {
+                if (i % InsideSampler.MAX_SAMPLES == 0) {
                     frames += ((List<?>) session.all()[NEW_FRAMES]).size();
                 }
             }
             session.take("m1");
             Object[] all = session.all();
-            equal(InsideSampler.MOST_FRAMES, frames + ((List<?>) all[NEW_FRAMES]).size());
+            equal(InsideSampler.MAX_FRAMES, frames + ((List<?>) all[NEW_FRAMES]).size());
             equal(3L, all[DROPPED]);
-            equal((long) InsideSampler.MOST_FRAMES, all[TAKEN]); // all but root, and m1 again
+            equal((long) InsideSampler.MAX_FRAMES, all[TAKEN]); // all but root, and m1 again
         }
     }
 
@@ -119,7 +119,7 @@ final class InsideSamplerTest {
                 }
                 stacks += ((byte[]) session.all()[NEW_STACKS]).length / STACK_BYTES;
             }
-            equal((long) InsideSampler.MOST_STACKS, stacks);
+            equal((long) InsideSampler.MAX_STACKS, stacks);
             long before = (long) session.all()[DROPPED];
             that(before > 0 && before <= side + 1, before + " are dropped");
             session.take("a0", "b0");
