@@ -10,7 +10,7 @@ import java.time.Instant;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Only what a client has carried here, and has left for long, is removed. */
+/** Only old jars copied by a client are removed. */
 final class CarriedJarsTest {
     private static final String TEMPORARY = "java.io.tmpdir";
 
@@ -27,7 +27,7 @@ final class CarriedJarsTest {
         for (Path it : Files.newDirectoryStream(dir)) {
             Files.setLastModifiedTime(it, old);
         }
-        Files.createFile(dir.resolve("jfluid-carried-9.jar")); // may be on its way into another JVM
+        Files.createFile(dir.resolve("jfluid-carried-9.jar")); // may still be loaded by another JVM
         String before = System.getProperty(TEMPORARY);
         System.setProperty(TEMPORARY, dir.toString());
         try {

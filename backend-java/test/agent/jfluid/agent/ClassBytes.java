@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Puts a class file together, constant by constant, for tests that must know each of its bytes. */
+/** Builds a class file constant by constant, for tests that must know each byte. */
 final class ClassBytes {
     private static final int ACC_PUBLIC = 0x0001;
     private static final int ACC_STATIC = 0x0008;
@@ -132,7 +132,7 @@ final class ClassBytes {
         });
     }
 
-    /** Contents of a Code attribute: returns this number, after so many instructions that do nothing. */
+    /** Returns the contents of a Code attribute: `nops` nop instructions, then a return of this number. */
     static byte[] returning(int number, int nops) {
         return written(out -> {
             out.writeShort(1); // max_stack
@@ -180,7 +180,7 @@ final class ClassBytes {
         return it.done();
     }
 
-    /** Defines classes in a loader that is no one's parent; each may be unloaded with it. */
+    /** Defines classes in a loader without children; the classes are unloaded with it. */
     static final class Loader extends ClassLoader {
         Loader() {
             super(Loader.class.getClassLoader());

@@ -14,13 +14,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Numbers of classes and loaders: the tables grow, names collide, classes go. The rows are src/base/class-info.ts. */
+/** Numbers of classes and loaders: growing tables, hash collisions, unloaded classes. src/base/class-info.ts documents the rows. */
 final class ClassTableTest {
     private static final int JDK = 1;
     private static final int HIDDEN = 2;
     private static final int UNMODIFIABLE = 4;
     private static final int UNINITIALISED = 16;
-    /** More than twice what the tables have room for at first. */
+    /** More than twice the initial capacity of the tables. */
     private static final int MANY = 3000;
     private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
 
@@ -34,7 +34,7 @@ final class ClassTableTest {
         return ((List<?>) list).toArray(new Object[0][]);
     }
 
-    /** The rows of new classes, by name. */
+    /** Returns the rows of new classes by name. */
     private static Map<String, Object[]> newClasses(ClassTable table) throws IOException {
         Map<String, Object[]> byName = new HashMap<>();
         for (Object[] row : rows(table.refresh()[1])) {
@@ -52,7 +52,7 @@ final class ClassTableTest {
         return ids;
     }
 
-    /** Checks that each class has a number of its own, is found by it, and keeps it. */
+    /** Checks that each class has a unique number, is found by it, and keeps it. */
     private static void checkAll(FakeJvm jvm, ClassTable table) throws IOException {
         Class<?>[] all = jvm.getAllLoadedClasses();
         int[] before = new int[all.length];
@@ -85,7 +85,7 @@ final class ClassTableTest {
         equal(null, table.byId(MANY + 7));
         equal(null, table.byId(0));
         equal(null, table.byId(-1));
-        // A row each, and two tables that have grown to the next power of two.
+        // One row per class, and two tables of the next power of two.
         equal((MANY + 1) * 48L + 2 * 4096 * 4, table.heapBytes());
     }
 
@@ -96,7 +96,7 @@ final class ClassTableTest {
         for (int i = 0; i < 5; i++) {
             Class<?> c = jvm.load(loader, ClassBytes.empty("p/C" + i));
             int last = table.id(c);
-            for (int id = last; (last + 1 - id) % 1024 != 0;) { // until the next number is 1024 more
+            for (int id = last; (last + 1 - id) % 1024 != 0;) { // until the next number is 1024 higher
                 last = table.announced(loader, "p/Announced" + last);
             }
         }
@@ -121,7 +121,7 @@ final class ClassTableTest {
         checkAll(jvm, table);
     }
 
-    /** "Aa" and "BB" have one hash, and so have all texts of them. */
+    /** "Aa" and "BB" have equal hashes, and so have all their concatenations of equal length. */
     static void namesWithTheSameHashAreDistinguished() throws IOException {
         FakeJvm jvm = withObject();
         ClassTable table = new ClassTable(jvm);
@@ -255,7 +255,7 @@ final class ClassTableTest {
         Set<Integer> gone = new HashSet<>();
         Set<Integer> goneLoaders = new HashSet<>();
         ClassBytes.Loader stays = new ClassBytes.Loader();
-        for (int i = 0; i < 1500; i++) { // every other one stays, in each chain some
+        for (int i = 0; i < 1500; i++) { // every second class stays, some in each chain
             jvm.load(stays, ClassBytes.empty("p/C" + i));
         }
         Set<Integer> staying = ids(jvm, table);
@@ -275,7 +275,7 @@ final class ClassTableTest {
         Set<Integer> told = new HashSet<>();
         Set<Integer> toldLoaders = new HashSet<>();
         long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
-        while (told.size() < gone.size() && System.nanoTime() < until) { // references are enqueued a moment later
+        while (told.size() < gone.size() && System.nanoTime() < until) { // references are enqueued with a delay
             Object[] now = table.takeGone();
             for (Object id : (List<?>) now[0]) {
                 that(told.add((Integer) id), "reported twice: " + id);

@@ -14,31 +14,31 @@ import java.util.Set;
 import java.util.jar.JarFile;
 
 /**
- * The part of a JVM that the agent's classes use, as HotSpot does it: a retransformation shows one class after the other,
- * beginning with its base bytes, refuses all of them for the first that it does not take, and shows none behind that one.
- * Its classes are real ones; what it makes of them is only written down.
+ * Simulates the part of HotSpot that the agent uses. A retransformation shows classes in order, starting from their base bytes. It refuses
+ * the whole batch at the first class it does not accept, and shows no class after that one. The classes are real; their redefinitions are
+ * only recorded.
  */
 final class FakeJvm implements Instrumentation {
-    /** In the order in which they were loaded, with their base bytes. */
+    /** Classes in loading order, with their base bytes. */
     private final Map<Class<?>, byte[]> base = new LinkedHashMap<>();
-    /** What was made of them. */
+    /** Redefined bytes of classes. */
     private final Map<Class<?>, byte[]> present = new IdentityHashMap<>();
     private final List<ClassFileTransformer> transformers = new ArrayList<>();
-    /** Refused when their bytes have been shown and are not the base bytes. */
+    /** Classes refused after they were shown, if their bytes are not the base bytes. */
     final Set<Class<?>> rejected = new HashSet<>();
-    /** Refused before they are shown, as JDK 25 does with a class that it cannot link. */
+    /** Classes refused before they are shown, as JDK 25 does with a class that it cannot link. */
     final Set<Class<?>> unseen = new HashSet<>();
     final Set<Class<?>> unmodifiable = new HashSet<>();
-    /** Thrown by the next retransformation, once. */
+    /** Error thrown by the next retransformation, once. */
     Error next;
-    /** The same when it has been done. */
+    /** Error thrown once after the next retransformation. */
     Error nextDone;
-    /** Retransformations so far. */
+    /** Number of retransformations. */
     int calls;
-    /** Classes in them, all together. */
+    /** Number of classes in all retransformations. */
     int handed;
 
-    /** Loads it: from now on it is there. */
+    /** Loads a class. */
     Class<?> load(ClassBytes.Loader loader, byte[] bytes) {
         Class<?> c = loader.define(bytes);
         base.put(c, bytes);
@@ -53,12 +53,12 @@ final class FakeJvm implements Instrumentation {
         base.remove(c);
     }
 
-    /** Another agent has changed it for good. */
+    /** Changes the base bytes, as another agent does. */
     void changeBase(Class<?> c, byte[] bytes) {
         base.put(c, bytes);
     }
 
-    /** Its bytes as they are now. */
+    /** Returns the current bytes of a class. */
     byte[] bytesOf(Class<?> c) {
         return present.getOrDefault(c, base.get(c));
     }
@@ -126,7 +126,7 @@ final class FakeJvm implements Instrumentation {
         }
     }
 
-    /** A transformer's exception is swallowed. */
+    /** Calls a transformer and swallows its exception. */
     private static byte[] transform(ClassFileTransformer transformer, Class<?> c, byte[] bytes) {
         try {
             return transformer.transform(c.getClassLoader(), c.getName().replace('.', '/'), c, null, bytes);
@@ -150,7 +150,7 @@ final class FakeJvm implements Instrumentation {
         return true;
     }
 
-    // What the agent's tested classes do not ask for.
+    // Unused by the tested classes.
 
     @Override
     public boolean isRedefineClassesSupported() {

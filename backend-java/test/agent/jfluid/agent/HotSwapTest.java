@@ -12,17 +12,17 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Which classes get their bodies, in how many calls of the JVM, where it refuses some. */
+/** Redefinitions in which the JVM refuses some classes: the redefined classes, and the number of calls of the JVM. */
 final class HotSwapTest {
     private static final byte[] POOL = {1, 0, 1, 'x'};
 
-    /** Classes `p/C0`, `p/C1`, … with a method that returns 1, in a JVM of their own. */
+    /** A JVM with classes `p/C0`, `p/C1`, … that have a method returning 1. */
     private static final class World {
         final FakeJvm jvm = new FakeJvm();
         final ClassTable table = new ClassTable(jvm);
         final RuntimeLink runtime = new RuntimeLink();
         final List<Class<?>> classes = new ArrayList<>();
-        /** Names of classes that another agent has redefined; those that lost their bodies to it with a "!". */
+        /** Names of classes redefined by another agent; with "!" if they lost their bodies. */
         final List<String> changed = new ArrayList<>();
         final HotSwap swap = new HotSwap(jvm, table, runtime, new HotSwap.LoadHook() {
             @Override
@@ -46,7 +46,7 @@ final class HotSwapTest {
             }
         }
 
-        /** One that has found the probes already: on a busy machine it might count as locked. */
+        /** A loader that has resolved the probes already: on a busy machine it might count as locked. */
         ClassBytes.Loader loader() {
             ClassBytes.Loader loader = new ClassBytes.Loader();
             long until = System.nanoTime() + 10_000_000_000L;
@@ -60,7 +60,7 @@ final class HotSwapTest {
             return table.id(classes.get(which));
         }
 
-        /** Bodies that return this number, for these classes. */
+        /** Returns bodies for these classes that return this number. */
         Map<Integer, TreeMap<Integer, byte[]>> bodies(int number, int... which) {
             Map<Integer, TreeMap<Integer, byte[]>> bodies = new HashMap<>();
             for (int i : which) {
@@ -69,7 +69,7 @@ final class HotSwapTest {
             return bodies;
         }
 
-        /** @return class id → why it was refused */
+        /** @return class id → reason of the refusal */
         Map<Integer, String> redefine(Swap it) {
             swap.swap(it);
             return swap.conclude(it);
@@ -81,7 +81,7 @@ final class HotSwapTest {
             return redefine(swap.prepare(bodies(number, all)));
         }
 
-        /** What the class's method would return now, as the JVM has it. */
+        /** Returns the result of the class's method in the JVM's current bytes. */
         int value(int which) {
             try {
                 return (Integer) new ClassBytes.Loader()
@@ -93,7 +93,7 @@ final class HotSwapTest {
             }
         }
 
-        /** Checks that all classes but these return the number, and that these were refused with this and have their own code. */
+        /** Checks that all classes return the number except these, which were refused with this reason and have their own code. */
         void check(int number, Map<Integer, String> refused, String why, int... which) {
             Map<Integer, String> expected = new HashMap<>();
             for (int i : which) {
@@ -120,7 +120,7 @@ final class HotSwapTest {
             World world = new World(100);
             world.jvm.rejected.add(world.classes.get(at));
             world.check(5, world.redefineAll(5), "java.lang.VerifyError: %", at);
-            equal(3, world.jvm.calls, "culprit " + at); // all, the culprit, the others
+            equal(3, world.jvm.calls, "culprit " + at); // all classes, the refused class, the other classes
         }
     }
 
@@ -143,7 +143,8 @@ final class HotSwapTest {
         }
         world.check(5, world.redefineAll(5), "java.lang.VerifyError: %", culprits);
         that(world.jvm.calls <= 1 + 2 * culprits.length + 64, world.jvm.calls + " calls");
-        that(world.jvm.handed < 256 * 40, world.jvm.handed + " classes in all calls"); // one after the other: 256 * 96
+        that(world.jvm.handed < 256 * 40,
+                world.jvm.handed + " classes in all calls"); // one by one it would be 256 * 96
     }
 
     static void allClassesOfABatchMayBeRefused() {
@@ -155,7 +156,7 @@ final class HotSwapTest {
         that(world.jvm.calls <= 3 * 40, world.jvm.calls + " calls");
     }
 
-    /** Then the last class that was shown is innocent. */
+    /** Then the last class shown is not the refused one. */
     static void aClassRefusedBeforeItIsShownIsFound() {
         for (int at : new int[] {0, 1, 31, 63}) {
             World world = new World(64);
@@ -177,7 +178,7 @@ final class HotSwapTest {
         }
     }
 
-    /** Each further call would cost the application a collection of all its heap. */
+    /** Each further call would cost the application a full garbage collection. */
     static void thereIsNoRetryWithoutMetaspace() {
         World world = new World(10);
         world.jvm.next = new OutOfMemoryError("Metaspace");
@@ -231,7 +232,7 @@ final class HotSwapTest {
         TreeMap<Integer, byte[]> b = new TreeMap<>(Map.of(1, ClassBytes.returning(12, 0)));
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, a))));
         equal(Splicer.splice(base, 1, POOL, a), world.jvm.bytesOf(c));
-        world.swap.extendPool(id, HotSwap.crc(base), 1, POOL); // the same again: nothing is dropped
+        world.swap.extendPool(id, HotSwap.crc(base), 1, POOL); // the same entries again: drops nothing
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, b))));
         TreeMap<Integer, byte[]> both = new TreeMap<>(a);
         both.putAll(b);
@@ -239,7 +240,7 @@ final class HotSwapTest {
         // An empty body means the method's own code.
         equal(Map.of(), world.redefine(world.swap.prepare(Map.of(id, new TreeMap<>(Map.of(0, new byte[0]))))));
         equal(Splicer.splice(base, 1, POOL, b), world.jvm.bytesOf(c));
-        // Another base: bodies for the old one are dropped.
+        // The base has changed: bodies for the old base are dropped.
         world.swap.extendPool(id, HotSwap.crc(base) + 1, 1, POOL);
         world.jvm.retransformClasses(c);
         equal(base, world.jvm.bytesOf(c));
@@ -281,7 +282,7 @@ final class HotSwapTest {
         world.jvm.rejected.add(world.classes.get(7));
         world.redefineAll(5);
         int before = world.jvm.calls;
-        equal(new int[] {39, 0, 0}, world.swap.restore()); // 7 never had another
+        equal(new int[] {39, 0, 0}, world.swap.restore()); // 7 classes had no bodies
         equal(before + 1, world.jvm.calls);
         for (Class<?> c : world.classes) {
             that(world.jvm.hasOwnCode(c), c.getName());
@@ -308,14 +309,14 @@ final class HotSwapTest {
         equal(1, world.value(0));
     }
 
-    /** The JVM has refused one before: that is as it was, and is not redefined again. */
+    /** The JVM has refused a class before: it is unchanged and is not redefined again. */
     static void onlyClassesOfTheCallThatEndedInWantOfMemoryAreRestored() {
         World world = new World(4);
         world.jvm.rejected.add(world.classes.get(1));
-        world.jvm.nextDone = new OutOfMemoryError("Java heap space"); // of the call for the others
+        world.jvm.nextDone = new OutOfMemoryError("Java heap space"); // in the call for the other classes
         Swap it = world.swap.prepare(world.bodies(5, 0, 1, 2, 3));
         equal(4, world.redefine(it).size());
-        equal(3, world.jvm.calls); // all, the culprit, the others
+        equal(3, world.jvm.calls); // all classes, the refused class, the other classes
         for (int i = 0; i < 4; i++) {
             equal(i == 1, it.isRefused(world.classes.get(i)), "p.C" + i);
         }

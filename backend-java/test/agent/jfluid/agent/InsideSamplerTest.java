@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import jdk.internal.misc.Unsafe;
 
-/** What the sampler has no room for is counted, and a thread that has ended is forgotten. */
+/** The sampler counts samples that exceed its limits, and drops threads that have ended. */
 final class InsideSamplerTest {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int CHUNKS = 256;
@@ -16,7 +16,7 @@ final class InsideSamplerTest {
     private static final int CHUNKS_AT = JFluid1Layout.RING_STATES + 4096;
     private static final int THREADS = 100;
     private static final int ROOT = 1;
-    /** In what {@link InsideSampler#takeAll} gives. */
+    /** Indices in the result of {@link InsideSampler#takeAll}. */
     private static final int NEW_FRAMES = 0;
     private static final int NEW_STACKS = 1;
     private static final int SAMPLES = 2;
@@ -25,7 +25,7 @@ final class InsideSamplerTest {
     private static final int STACK_BYTES = 8;
     private static final int SAMPLE_BYTES = 32;
 
-    /** A session in which threads can be inside a root, and its sampler, whose thread does not run. */
+    /** A session with a sampler whose thread is not started. */
     private static final class Session implements AutoCloseable {
         private final long ring = U.allocateMemory(CHUNKS_AT + CHUNKS * CHUNK_BYTES);
         final InsideSampler sampler = new InsideSampler(new String[] {"p.C", "root"});
@@ -44,7 +44,7 @@ final class InsideSamplerTest {
             self = sampler.threads.get(0);
         }
 
-        /** The root has called these, outermost first. */
+        /** Simulates a stack below the root, outermost method first. */
         void take(String... methods) {
             StackTraceElement[] trace = new StackTraceElement[methods.length + 1];
             trace[methods.length] = new StackTraceElement("p.C", "root", null, -1);
@@ -95,7 +95,7 @@ final class InsideSamplerTest {
     static void aSampleWithAFrameForWhichThereIsNoRoomIsCountedAndOthersGoOn() {
         try (Session session = new Session()) {
             int frames = 0;
-            for (int i = 1; i < InsideSampler.MAX_FRAMES + 3; i++) { // root is one, too
+            for (int i = 1; i < InsideSampler.MAX_FRAMES + 3; i++) { // the root is a frame, too
                 session.take("m" + i);
                 if (i % InsideSampler.MAX_SAMPLES == 0) {
                     frames += ((List<?>) session.all()[NEW_FRAMES]).size();
@@ -105,13 +105,13 @@ final class InsideSamplerTest {
             Object[] all = session.all();
             equal(InsideSampler.MAX_FRAMES, frames + ((List<?>) all[NEW_FRAMES]).size());
             equal(3L, all[DROPPED]);
-            equal((long) InsideSampler.MAX_FRAMES, all[TAKEN]); // all but root, and m1 again
+            equal((long) InsideSampler.MAX_FRAMES, all[TAKEN]); // all except the root, and m1 again
         }
     }
 
     static void aSampleWithAStackForWhichThereIsNoRoomIsCountedAndOthersGoOn() {
         try (Session session = new Session()) {
-            int side = 512; // 1 + side + side * side are more than there may be
+            int side = 512; // 1 + side + side * side exceeds the limit
             long stacks = 0;
             for (int i = 0; i < side; i++) {
                 for (int j = 0; j < side; j++) {
@@ -136,7 +136,7 @@ final class InsideSamplerTest {
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < THREADS; i++) {
                 Thread one = new Thread(() -> {
-                    JFluid1.countRootEntry(ROOT); // and no exit: it ends where no code of its method runs any more
+                    JFluid1.countRootEntry(ROOT); // without an exit: the thread ends inside the root call
                     inside.countDown();
                     try {
                         die.await();

@@ -18,7 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Frames of a client: whole, in pieces, and malformed. */
+/** Frames of a client: complete, fragmented and malformed. */
 final class LinkTest {
     private static final int USUAL = 64 << 10;
 
@@ -47,7 +47,7 @@ final class LinkTest {
             }
         }
 
-        /** The next message; null if there is none although all has arrived. */
+        /** Returns the next message; null if none is complete although all bytes have arrived. */
         Object[] receive() throws IOException {
             link.await(200);
             return link.receive();
@@ -176,7 +176,7 @@ final class LinkTest {
         }
     }
 
-    /** Nor may it fill the application's heap. */
+    /** A false length must not fill the application's heap. */
     static void aClientThatDoesNotReadDoesNotBlockTheAgent() throws IOException {
         try (Pair pair = new Pair()) {
             List<Object> sent = new ArrayList<>();
@@ -202,7 +202,7 @@ final class LinkTest {
             Thread reading = new Thread(() -> {
                 try {
                     while (in.hasRemaining() && pair.client.read(in) >= 0) {
-                        // Until all is there.
+                        // Until all bytes have arrived.
                     }
                 } catch (IOException e) {
                     throw new IllegalStateException(e);

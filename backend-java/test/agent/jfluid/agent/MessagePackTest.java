@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** The codec, by the bytes of the MessagePack specification; the client's side is msgpackr. */
+/** The codec against the bytes of the MessagePack specification. The client uses msgpackr. */
 final class MessagePackTest {
     private static final int DEEPEST = 16;
 
@@ -123,7 +123,7 @@ final class MessagePackTest {
         equal("\uFFFD", unpack(bytes(0xa1, 0xff)));
     }
 
-    /** Two classes of the program's may differ in nothing else. */
+    /** Names of two classes may differ only in this. */
     static void aLoneSurrogateIsNoQuestionMark() {
         equal(bytes(0xa3, 0xed, 0xa0, 0x80), MessagePack.pack("\uD800"));
         equal(bytes(0xa6, 0xed, 0xb0, 0x80, 0xed, 0xa0, 0x80), MessagePack.pack("\uDC00\uD800"));
@@ -185,7 +185,7 @@ final class MessagePackTest {
         }
     }
 
-    /** The buffer has other bytes behind the message. */
+    /** The buffer has further bytes after the message. */
     static void nothingIsReadBehindAMessage() {
         byte[] buffer = join(bytes(0xda, 0, 5), "abcdefgh".getBytes(StandardCharsets.US_ASCII));
         raises(MessagePack.Malformed.class, () -> MessagePack.unpack(buffer, 0, 7));
@@ -193,7 +193,7 @@ final class MessagePackTest {
         raises(MessagePack.Malformed.class, () -> MessagePack.unpack(buffer, 0, 9), "one byte is left");
     }
 
-    /** Two billion items would be an OutOfMemoryError. */
+    /** Allocating two billion items would be an OutOfMemoryError. */
     static void aFalseLengthAllocatesNothing() {
         for (int code : new int[] {0xc6, 0xdb, 0xdd}) { // binary, text, array
             for (int high : new int[] {0x7f, 0x80, 0xff}) {
@@ -223,7 +223,7 @@ final class MessagePackTest {
         return nested;
     }
 
-    /** Maps, extensions, and the code that the specification never uses. */
+    /** Maps, extensions, and the code that the specification leaves unused. */
     static void unsupportedTypesAreMalformed() {
         int[] codes = {0x80, 0x81, 0x8f, 0xc1, 0xc7, 0xc8, 0xc9, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xde, 0xdf};
         for (int code : codes) {
@@ -253,7 +253,7 @@ final class MessagePackTest {
             if (i % 2 == 0) {
                 message = new byte[random.nextInt(40)];
                 random.nextBytes(message);
-            } else { // a message with a few bytes changed gets further
+            } else { // a message with a few changed bytes is parsed further
                 message = seed.clone();
                 for (int changes = 1 + random.nextInt(3); changes > 0; changes--) {
                     message[random.nextInt(message.length)] = (byte) random.nextInt();
@@ -263,7 +263,7 @@ final class MessagePackTest {
                 unpack(message);
                 understood++;
             } catch (MessagePack.Malformed expected) {
-                // As it should.
+                // Expected.
             } catch (Throwable other) {
                 fail(other + " of " + Arrays.toString(message));
                 return;

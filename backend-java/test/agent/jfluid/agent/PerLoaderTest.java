@@ -8,11 +8,11 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** One value a loader, by identity, until the loader goes. */
+/** One value per loader, by identity, until the loader is collected. */
 final class PerLoaderTest {
     private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
 
-    /** Its code is the application's: not to be called. */
+    /** Overridden methods are application code and must not be called. */
     private static final class Hostile extends ClassLoader {
         @Override
         public boolean equals(Object o) {

@@ -9,12 +9,12 @@ import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import jdk.internal.misc.Unsafe;
 
-/** What /proc says of the client's thread: here it is a thread of this JVM, with a name that is hard to read. */
+/** State of the client's thread in /proc. Here it is a thread of this JVM with a name that is hard to parse. */
 final class ReaderTest {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int START_FIELD = 22;
 
-    /** A thread that waits, or works, until it is let go. */
+    /** A thread that waits or computes until it is released. */
     private static final class Client implements AutoCloseable {
         final long ring = U.allocateMemory(JFluid1Layout.RING_STATES);
         private final CountDownLatch ready = new CountDownLatch(1);
@@ -24,7 +24,7 @@ final class ReaderTest {
         private final Thread thread = new Thread("x) R 1 (Z) ") {
             @Override
             public void run() {
-                Thread.currentThread().setName(getName()); // the system knows it from here on
+                Thread.currentThread().setName(getName()); // sets the name in the operating system
                 try {
                     self = Path.of("/proc").resolve(Files.readSymbolicLink(Path.of("/proc/thread-self")));
                 } catch (IOException e) {
@@ -51,7 +51,7 @@ final class ReaderTest {
             U.putInt(ring + JFluid1Layout.RING_READER_SINCE, Integer.parseInt(fields[START_FIELD - 3]));
         }
 
-        /** Whether it comes to that, within a few seconds: the system may take a moment. */
+        /** Returns whether the condition becomes true within a few seconds. */
         static boolean becomes(java.util.function.BooleanSupplier what) {
             long until = System.nanoTime() + 10_000_000_000L;
             while (!what.getAsBoolean() && System.nanoTime() < until) {

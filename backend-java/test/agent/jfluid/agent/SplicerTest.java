@@ -11,7 +11,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 
-/** A class file with other bodies is, byte by byte, the one that is put together with these bodies. */
+/** A spliced class file equals, byte by byte, a class file built with these bodies. */
 final class SplicerTest {
     private static final byte[] NOTHING = {};
 
@@ -24,7 +24,7 @@ final class SplicerTest {
     }
 
     /**
-     * A class with all there may be around a body: fields and methods with attributes, methods without code, attributes
+     * Builds a class with everything that may surround a body: fields and methods with attributes, methods without code, attributes
      * before and after Code.
      *
      * @param pool adds constants before the name of the attribute Code
@@ -43,7 +43,7 @@ final class SplicerTest {
         byte[] empty = ClassBytes.attribute(other, NOTHING);
         end.accept(it);
         it.field(names, fieldType);
-        it.field(code, fieldType, noise, empty); // its name is "Code"
+        it.field(code, fieldType, noise, empty); // a field named "Code"
         it.method(names, type, ClassBytes.attribute(code, first));
         it.abstractMethod(code, type, noise);
         it.method(other, type, noise, empty, ClassBytes.attribute(code, third), noise);
@@ -113,7 +113,7 @@ final class SplicerTest {
         equal(expected, Splicer.splice(base, 3, pool, bodies(2, body(8, 5))));
     }
 
-    /** Of each tag one, with contents that look like other constants. */
+    /** One constant of each tag, with contents that look like other constants. */
     static void constantsOfEveryKindAreSteppedOver() {
         Consumer<ClassBytes> all = it -> {
             it.utf8("");
@@ -137,7 +137,7 @@ final class SplicerTest {
                 Splicer.splice(base, 0, NOTHING, bodies(2, body(2, 7))));
     }
 
-    /** Nothing forbids a constant to be there twice, and obfuscators leave it so. */
+    /** A constant may occur twice; obfuscators produce such pools. */
     static void aSecondCodeConstantIsAlsoTheNameOfABody() {
         Consumer<ClassBytes> again = it -> it.utf8("Code");
         byte[] expected = file(again, again, body(1, 0), body(2, 7), body(3, 0));
@@ -164,7 +164,7 @@ final class SplicerTest {
         byte[] unknown = base.clone();
         unknown[10] = 2; // no constant has this tag
         raises(IllegalArgumentException.class, () -> Splicer.splice(unknown, 0, NOTHING, bodies()));
-        int methodsEnd = base.length - 2 - 6 - 5; // what follows is copied: a count, and an attribute of five bytes
+        int methodsEnd = base.length - 2 - 6 - 5; // the rest is copied: a count and an attribute of five bytes
         for (int end = 0; end < methodsEnd; end++) {
             byte[] part = Arrays.copyOf(base, end);
             raises(RuntimeException.class,

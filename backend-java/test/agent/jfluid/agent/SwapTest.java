@@ -3,7 +3,7 @@ package jfluid.agent;
 import static jfluid.check.Check.equal;
 import static jfluid.check.Check.that;
 
-/** Who gives classes their own code when a redefinition outlives its session: its thread, or the session's. */
+/** Which thread restores classes if a redefinition outlives its session. */
 final class SwapTest {
     private static final Class<?>[] IN_JVM = {String.class, Integer.class};
 
@@ -33,7 +33,7 @@ final class SwapTest {
         that(!swap.holds(Long.class), "not in the JVM");
         that(!swap.holds(Object.class), "none of this redefinition");
         equal(2, swap.heldCount());
-        swap.leave(); // out of the JVM: its thread is to restore these
+        swap.leave(); // the redefinition call has ended: its thread restores these classes
         that(!swap.enter(new Class<?>[] {Long.class}), "the JVM is not asked any more");
         equal(2, swap.heldCount());
         that(swap.end() == IN_JVM, "its thread restores them");

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What the kernel must say of the processor's counter before it is read. */
+/** Kernel information required before the time stamp counter is read. */
 final class TimeStampCounterTest {
     private static final String FLAGS =
             "processor\t: 0\nflags\t\t: fpu tsc rdtscp constant_tsc nonstop_tsc tsc_adjust\n";

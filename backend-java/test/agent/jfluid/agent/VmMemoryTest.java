@@ -10,7 +10,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import jdk.internal.misc.Unsafe;
 
-/** A look at this process's memory: what is there is read, and of what is not there are zeros. */
+/** Reads this process's memory: mapped memory is read, unmapped memory yields zeros. */
 final class VmMemoryTest {
     private static final Unsafe U = Unsafe.getUnsafe();
 
@@ -37,7 +37,7 @@ final class VmMemoryTest {
                 equal(expected, words.getInt());
                 equal(expected + 4, words.getInt());
             }
-            byte[] much = memory.peek(300_000, places(at + 100, at + 400_000)); // more than it reads at once
+            byte[] much = memory.peek(300_000, places(at + 100, at + 400_000)); // more than one read
             equal(100, ByteBuffer.wrap(much).order(ByteOrder.nativeOrder()).getInt(0));
             equal(400_000 + 299_996, ByteBuffer.wrap(much).order(ByteOrder.nativeOrder()).getInt(2 * 300_000 - 4));
         } finally {

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * The checks of a test. A failed check is printed with its file and line. The test continues, so one run shows all of its
+ * Checks of a test. A failed check is printed with file and line. The test continues, so that one run shows all of its
  * failures.
  */
 public final class Check {
@@ -26,19 +26,19 @@ public final class Check {
         }
     }
 
-    /** Arrays are equal if their elements are. */
+    /** Checks for equality; arrays by their elements. */
     public static void equal(Object expected, Object actual) {
         equal(expected, actual, "");
     }
 
-    /** @param where which of many cases it is */
+    /** @param where the case, for the message */
     public static void equal(Object expected, Object actual, String where) {
         if (!Objects.deepEquals(expected, actual)) {
             fail((where.isEmpty() ? "" : where + ": ") + difference(expected, actual));
         }
     }
 
-    /** Of long arrays only where they begin to differ. */
+    /** Returns the texts of two values; of long arrays only the part around the first difference. */
     private static String difference(Object expected, Object actual) {
         boolean areArrays = expected != null && actual != null && expected.getClass().isArray()
                 && expected.getClass() == actual.getClass();
@@ -58,7 +58,7 @@ public final class Check {
         return at < Array.getLength(array) ? Array.get(array, at) : "nothing";
     }
 
-    /** @return what was thrown; null if that was nothing or something else, which has failed the test */
+    /** @return the exception; null if none or another one was thrown, which fails the test */
     public static <T extends Throwable> T raises(Class<T> type, Body body) {
         return raises(type, body, "");
     }
@@ -78,7 +78,7 @@ public final class Check {
         return null;
     }
 
-    /** Fails the test, which continues. */
+    /** Records a failure. The test continues. */
     public static void fail(String what) {
         failed(place(new Throwable().getStackTrace()), what);
     }
@@ -92,7 +92,7 @@ public final class Check {
         return failures;
     }
 
-    /** The innermost frame of a test, or of a helper beside it: {@code MessagePackTest.java:42}. */
+    /** Returns the innermost frame of a test or of a helper in its file: {@code MessagePackTest.java:42}. */
     static String place(StackTraceElement[] trace) {
         for (StackTraceElement frame : trace) {
             String file = frame.getFileName();

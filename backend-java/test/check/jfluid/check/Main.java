@@ -7,13 +7,13 @@ import java.util.Arrays;
 import java.util.Comparator;
 
 /**
- * Runs the tests of the classes that its arguments name: each static method without parameters that is not private. Ends
- * with {@code N passed, N failed}, and with status 1 if one has failed.
+ * Runs the tests of the classes named by its arguments. A test is a static non-private method without parameters. Prints
+ * {@code N passed, N failed}; exit status 1 if a test has failed.
  */
 public final class Main {
     private Main() {}
 
-    /** One that hangs must not hang the build. */
+    /** Timeout of a test, so that a hanging test does not hang the build. */
     private static final long LONGEST_TEST_MILLIS = 30_000;
 
     private static volatile String running = "";

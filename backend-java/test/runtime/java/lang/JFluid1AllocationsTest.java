@@ -9,7 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Which allocations are recorded, under which number, and with how many bytes. */
+/** Choice, class number and size of recorded allocations. */
 final class JFluid1AllocationsTest {
     private static JFluid1Threads.ThreadInfo thread(int number) {
         return new JFluid1Threads.ThreadInfo(new Thread(), number, number, false);
@@ -110,7 +110,8 @@ final class JFluid1AllocationsTest {
                     JFluid1.allocatedPrimitives(5, 4 + i);
                     long took = session.self().executed - before;
                     long header =
-                            JFluid1Memory.BYTES_AT; // of any array but, where references are wide, those of 8 bytes
+                            JFluid1Memory
+                                    .BYTES_AT; // of all arrays except, without compressed class pointers, arrays of 8-byte elements
                     long least = header + 5L * bytes[i];
                     that(took >= least && took <= least + 8 + 7 && took % 8 == 0, arrays[i].getClass() + " " + took);
                     equal(arrays[i].getClass(), JFluid1Allocations.PRIMITIVE_ARRAYS[4 + i]);
@@ -134,7 +135,7 @@ final class JFluid1AllocationsTest {
         }
     }
 
-    /** Array.newInstance(Class, int[]) does not say how many dimensions it has filled: they end at an empty one, or at null. */
+    /** The filled dimensions of Array.newInstance(Class, int[]) end at an empty array or at null. */
     static void theDimensionsFilledByReflectionAreFound() {
         Object[][] cases = {{new int[2][3][4], 1 + 2 + 6}, {new int[0][3], 1}, {new int[2][0][4], 1 + 2},
             {new int[2][], 1}, {new int[3], 1}, {new String[2][2], 1 + 2}};
@@ -147,14 +148,14 @@ final class JFluid1AllocationsTest {
     }
 
     private static int enters(TestSession session) {
-        int count = -1; // the root's
+        int count = -1; // without the event of the root
         for (long word : session.wordsOf(session.self().number)) {
             count += (word & KIND_CONTROL) == KIND_ENTER ? 1 : 0;
         }
         return count;
     }
 
-    /** More than the table has buckets. */
+    /** More classes than the table has buckets. */
     static void thousandsOfClassesHaveNumbersOfTheirOwn() {
         List<Class<?>> classes = new ArrayList<>();
         Class<?>[] elements = {int.class, long.class, byte.class, Object.class, String.class, Thread.class, Class.class,
@@ -173,7 +174,7 @@ final class JFluid1AllocationsTest {
                 JFluid1Threads.ThreadInfo self = session.self();
                 for (Class<?> c : classes) {
                     equal(null, JFluid1Allocations.known(c), c.getName());
-                    self.next = self.limit - 400_000L * EVENT_BYTES; // names would fill any ring
+                    self.next = self.limit - 400_000L * EVENT_BYTES; // the names would fill the ring
                     JFluid1Allocations.learn(self, c, null);
                 }
                 for (int i = 0; i < classes.size(); i++) {
@@ -227,10 +228,10 @@ final class JFluid1AllocationsTest {
                 JFluid1Allocations.notItsOwn(session.self(), 100);
             });
             equal("adjust root 1>0 1<0 allocated:400", session.written());
-            session.inside(() -> gauge.allocated += 2 * TICK_MASK + 5); // more than a word holds
+            session.inside(() -> gauge.allocated += 2 * TICK_MASK + 5); // more than fits into a word
             that(session.written().endsWith(" allocated:" + TICK_MASK + " allocated:" + TICK_MASK + " allocated:5"),
                     session.written());
-            session.inside(() -> gauge.allocated = -1); // the JVM counts no more
+            session.inside(() -> gauge.allocated = -1); // the JVM has stopped counting
             that(session.written().endsWith(" root 1>0 1<0"), session.written());
         }
     }

@@ -6,9 +6,9 @@ import static jfluid.check.Check.that;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A thread's own tree, for a profiler of the user's, and when it is handed over. */
+/** A thread's tree for a user's profiler, and its reports. */
 final class JFluid1ContextsTest {
-    /** Asks for a report every so many bytecodes, and writes down where the thread was. */
+    /** Requests a report every `every` bytecodes and records the thread's context. */
     private static final class Reporter extends JFluid1Contexts.Reporter {
         final List<String> reports = new ArrayList<>();
         final int granularity;
@@ -79,10 +79,10 @@ final class JFluid1ContextsTest {
             session.inside(() -> {
                 JFluid1.countEntry(2);
                 JFluid1.countEntry(3);
-                JFluid1.countEntry(4); // neither has an exit
+                JFluid1.countEntry(4); // no exit event
                 JFluid1.countExit(7, 2);
                 call(4, 5, () -> {});
-                JFluid1.countExit(9, 4); // and this was never entered here
+                JFluid1.countExit(9, 4); // without an entry here
                 call(3, 1, () -> {});
             });
             equal("1:1x0(2:1x7(3:1x0(4:1x0()))3:1x1()4:1x5())", show(reporter.root));
@@ -99,7 +99,7 @@ final class JFluid1ContextsTest {
                     call(3, 4, () -> {});
                 }
             }));
-            equal(List.of("/1/2/3", "/1/2"), reporter.reports); // after 12, and after 12 more
+            equal(List.of("/1/2/3", "/1/2"), reporter.reports); // after 12 and after 24 bytecodes
             that(session.written().endsWith("2<24 1<24"), "a report is no event: " + session.written());
         }
     }

@@ -10,7 +10,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** The parts of a word do not overlap, and no two meanings share a code. What the client has is compared by its own tests. */
+/** The fields of a word do not overlap, and codes are unique. Tests of the client compare its copy of the layout. */
 final class JFluid1LayoutTest {
     private static final int METHOD_BITS = 22;
 
@@ -28,7 +28,7 @@ final class JFluid1LayoutTest {
             kinds.add(kind);
         }
         equal(4, kinds.size());
-        equal(0L, KIND_CATCH); // so a CATCH is never 0 only because no method has the id 0
+        equal(0L, KIND_CATCH); // so a CATCH word is non-zero because no method has id 0
     }
 
     static void eachControlHasACodeOfItsOwn() throws IllegalAccessException {
@@ -54,7 +54,7 @@ final class JFluid1LayoutTest {
     }
 
     static void aThreadAndItsSegmentFitIntoAWord() {
-        equal(TICK_BITS, 16 + THREAD_NUMBER_BITS); // as in JFluid1Ring.switchTo
+        equal(TICK_BITS, 16 + THREAD_NUMBER_BITS); // see JFluid1Ring.switchTo
     }
 
     static void idsOfWaitsAreInOrder() {

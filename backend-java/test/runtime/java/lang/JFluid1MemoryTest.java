@@ -7,7 +7,7 @@ import static jfluid.check.Check.that;
 import java.nio.ByteBuffer;
 import jdk.internal.misc.Unsafe;
 
-/** Offsets and addresses are those of this JVM. */
+/** Offsets and addresses in this JVM. */
 final class JFluid1MemoryTest {
     private static final Unsafe U = Unsafe.getUnsafe();
 

@@ -3,7 +3,7 @@ package java.lang;
 import static java.lang.JFluid1Modes.*;
 import static jfluid.check.Check.equal;
 
-/** Methods that are switched on and off without a redefinition: 1 is a root, 2 and 3 are not. */
+/** Methods switched on and off without a redefinition. Method 1 is a root, methods 2 and 3 are not. */
 final class JFluid1ModesTest {
     private static final int ROOT = 1;
 
@@ -25,7 +25,7 @@ final class JFluid1ModesTest {
 
     private static void nothing() {}
 
-    /** Without times. */
+    /** Returns the events without times. */
     private static String written(TestSession session) {
         return session.written().replaceAll("(?<=[<>!])\\d+", "").replaceAll("(?:adjust|epoch:\\d+|root) ?", "").trim();
     }

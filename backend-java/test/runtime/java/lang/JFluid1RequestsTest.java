@@ -4,7 +4,7 @@ import static java.lang.JFluid1Layout.*;
 import static jfluid.check.Check.equal;
 import static jfluid.check.Check.that;
 
-/** What threads ask, and how long they wait for an answer. */
+/** Requests of threads, and the timeouts of their waits. */
 final class JFluid1RequestsTest {
     private static final long MS = 1_000_000L;
 
@@ -56,7 +56,7 @@ final class JFluid1RequestsTest {
         }
     }
 
-    /** Half as long after each wait that ended without an answer: two seconds in all. */
+    /** Each timeout halves the next timeout: two seconds in total. */
     static void eachUnansweredWaitHalvesTheNext() {
         try (TestSession session = new TestSession(100, 1)) {
             session.answers = false;
@@ -95,7 +95,7 @@ final class JFluid1RequestsTest {
         }
     }
 
-    /** The thread may hold what the redefinition waits for. */
+    /** The thread may hold a lock that the redefinition waits for. */
     static void aLoadHookWaits250MsWhileARedefinitionRuns() throws InterruptedException {
         try (TestSession session = new TestSession(100, 1)) {
             session.answers = false;

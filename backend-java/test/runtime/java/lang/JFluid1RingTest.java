@@ -7,7 +7,7 @@ import static jfluid.check.Check.that;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Chunks are taken in turn, filled, given back and taken again, and no event is lost or twice there meanwhile. */
+/** Chunks are taken in turn, filled, returned and reused; no event is lost or duplicated. */
 final class JFluid1RingTest {
     private static final long MS = 1_000_000L;
 
@@ -77,7 +77,7 @@ final class JFluid1RingTest {
         }
     }
 
-    /** The search for a free chunk begins behind the last one that was taken. */
+    /** The search for a free chunk begins after the chunk taken last. */
     static void chunksAreTakenInTurn() {
         try (TestSession session = new TestSession(10, 4)) {
             session.ready(2);
@@ -114,7 +114,7 @@ final class JFluid1RingTest {
         }
     }
 
-    /** 2^40 are too many for a word: an EPOCH has the higher bits. */
+    /** 2^40 ticks do not fit into a word: an EPOCH has the high bits. */
     static void timesBeyond40BitsHaveAnEpoch() {
         try (TestSession session = new TestSession(100, 2)) {
             session.ready(2);
@@ -138,7 +138,7 @@ final class JFluid1RingTest {
                     JFluid1.countExit(0, 2);
                 }
             });
-            equal(3L, session.epoch(1)); // the second chunk needs no word for it
+            equal(3L, session.epoch(1)); // the second chunk needs no EPOCH
             equal("adjust root 1>0 epoch:3 2>1 2<1 2>1 2<1 adjust 2>1 2<1 1<1", session.written());
         }
     }
@@ -175,7 +175,7 @@ final class JFluid1RingTest {
         }
     }
 
-    /** The client has given it to another thread, and that rests: it is in the same state as it was left in. */
+    /** Another thread owns the chunk now and rests: the state is the same as before. */
     static void anIdleChunkOfAnotherThreadIsNotTaken() {
         try (TestSession session = new TestSession(100, 2)) {
             session.inside(() -> {});
@@ -232,7 +232,7 @@ final class JFluid1RingTest {
             long waited = System.nanoTime() - before;
             that(waited >= 200 * MS && waited < 3000 * MS, "waited " + waited / MS + " ms");
             equal(1, JFluid1Session.gaps());
-            // Where this thread gets no processor, its wait ends before the silence that it has seen is long enough.
+            // If this thread gets no processor, its wait times out before it has counted enough silence.
             long shortest = Long.MAX_VALUE;
             for (int i = 0; i < 5; i++) {
                 before = System.nanoTime();
@@ -252,7 +252,7 @@ final class JFluid1RingTest {
     static void aThreadWaitsOneSecondForAFreeChunk() {
         try (TestSession session = new TestSession(8, 2)) {
             session.ready(2);
-            session.state(1, CHUNK_BUSY); // of a thread that has no end
+            session.state(1, CHUNK_BUSY); // of a thread that never leaves
             session.live();
             long before = System.nanoTime();
             session.inside(() -> {

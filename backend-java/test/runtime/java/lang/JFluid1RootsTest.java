@@ -3,7 +3,7 @@ package java.lang;
 import static jfluid.check.Check.equal;
 import static jfluid.check.Check.that;
 
-/** How a root opens the graph, and how a clock is stopped meanwhile. */
+/** Begin and end of root calls, and suspension of the clock. */
 final class JFluid1RootsTest {
     static void anInnerRootIsACallLikeAnyOther() {
         try (TestSession session = new TestSession(100, 1)) {
@@ -20,7 +20,7 @@ final class JFluid1RootsTest {
 
     static void aRootOfAnotherSessionOpensNothing() {
         try (TestSession session = new TestSession(100, 1)) {
-            JFluid1.countRootEntry(101); // methods go up to 100
+            JFluid1.countRootEntry(101); // the highest id is 100
             equal(null, session.self());
             JFluid1.countRootExit(0, 101);
         }
@@ -66,7 +66,7 @@ final class JFluid1RootsTest {
         JFluid1.rootExit(id);
     }
 
-    /** Events of one call: the thread comes, enters, leaves. */
+    /** Events of one call: thread, entry, exit. */
     private static int timedCalls(TestSession session) {
         return session.written().split("1>", -1).length - 1;
     }
@@ -77,7 +77,7 @@ final class JFluid1RootsTest {
             call(1, () -> {});
             JFluid1Roots.timeOneOf(64);
             for (int i = 0; i < 10_000; i++) {
-                // Another root inside is no call from outside, whether it is timed or not.
+                // A root inside a root call is not an outermost call, timed or not.
                 call(1, () -> call(2, () -> {}));
             }
             equal(10_001L, JFluid1Roots.calls());
@@ -91,7 +91,7 @@ final class JFluid1RootsTest {
             session.ready(1, 2);
             call(1, () -> {});
             JFluid1Roots.timeOneOf(1_000_000);
-            call(1, () -> {}); // the first chance is used up
+            call(1, () -> {}); // uses the first random number
             Throwable thrown = new RuntimeException("as it was");
             call(1, () -> {
                 that(!session.self().active && JFluid1Inside.isInside(session.self()), "inside, and not timed");

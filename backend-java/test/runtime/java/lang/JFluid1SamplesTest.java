@@ -6,7 +6,7 @@ import static jfluid.check.Check.that;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Samples by bytecodes: how often, of which frames, and that only changes are written. */
+/** Samples by bytecodes: their rate, their frames, and that only changes are written. */
 final class JFluid1SamplesTest {
     private static TestSession session(int words, int every, int random) {
         TestSession session = new TestSession(words, 2);
@@ -15,7 +15,7 @@ final class JFluid1SamplesTest {
         return session;
     }
 
-    /** Without the times of entries, and without ADJUST. */
+    /** Returns the events without times of entries and without ADJUST. */
     private static String written(TestSession session) {
         return session.written().replace("adjust ", "").replaceAll("(\\d+>)\\d+", "$1");
     }
@@ -47,7 +47,7 @@ final class JFluid1SamplesTest {
             JFluid1Samples.methodExit(s, 4);
             JFluid1Samples.methodExit(s, 2);
             JFluid1Samples.check(s, 1);
-            JFluid1Samples.methodEntry(2); // another call, though of the same method
+            JFluid1Samples.methodEntry(2); // another call of the same method
             JFluid1Samples.check(s, 1);
             JFluid1Samples.rootExit(s, 1);
             equal("1> 2> 3> sample:1 unwind:1 4> sample:1 unwind:2 sample:1 2> sample:1", written(session));
@@ -78,7 +78,7 @@ final class JFluid1SamplesTest {
             JFluid1Samples.methodEntry(3);
             JFluid1Samples.methodExit(s, 2);
             equal(1, s.depth);
-            JFluid1Samples.methodExit(s, 4); // not there
+            JFluid1Samples.methodExit(s, 4); // not on the stack
             equal(1, s.depth);
             JFluid1Samples.rootExit(s, 1);
             equal(0, s.depth);

@@ -64,7 +64,7 @@ final class JFluid1SessionTest {
             other.start();
             other.join();
             that(JFluid1Session.swapping, "it runs");
-            JFluid1Session.swapping(false); // by one of an earlier session
+            JFluid1Session.swapping(false); // by a redefinition of an earlier session
             that(JFluid1Session.swapping, "it still runs");
             JFluid1Session.swapping(true);
             JFluid1Session.swapping(false);
@@ -72,10 +72,10 @@ final class JFluid1SessionTest {
         }
     }
 
-    /** Each Thread.yield() there takes as long as all others run in turn. */
+    /** Each Thread.yield() lasts until all other threads have run. */
     static void beginningASessionDoesNotYieldManyTimes() throws InterruptedException {
         try (TestSession session = new TestSession(10, 1)) {
-            equal(0, JFluid1Session.gaps()); // all that is loaded once has been
+            equal(0, JFluid1Session.gaps()); // all classes are loaded
         }
         boolean[] over = new boolean[1];
         Thread[] busy = new Thread[4 * Runtime.getRuntime().availableProcessors()];
@@ -98,7 +98,7 @@ final class JFluid1SessionTest {
                 new TestSession(10, 1).close();
             }
             long beginning = (System.nanoTime() - begun) / SESSIONS;
-            // With some schedulers yield() returns at once.
+            // Some schedulers make yield() return at once.
             that(yielding < 200_000_000L || beginning < yielding / 2,
                     beginning / 1000 + " us for a session, " + yielding / 1000 + " us for " + YIELDS + " yields");
         } finally {

@@ -7,14 +7,14 @@ import static jfluid.check.Check.that;
 import java.util.ArrayList;
 import java.util.List;
 
-/** StackOverflowErrors that leave methods with probes, and probes at the end of a stack. */
+/** StackOverflowErrors that end instrumented methods, and probes on a nearly full stack. */
 final class JFluid1StackTest {
     /** Methods with probes; 1 is the root of a session's `inside`. */
     private static final int ROOT = 1;
     private static final int OUTER = 2;
     private static final int INNER = 3;
     private static final int STACK = 256 << 10;
-    /** Calls before the end of the stack that a test looks at, one by one. */
+    /** Number of calls before the end of the stack that a test checks one by one. */
     private static final int NEAR = 150;
 
     static void anErrorIsReportedByTheFirstMethodWithRoom() {
@@ -32,7 +32,7 @@ final class JFluid1StackTest {
             session.inside(() -> {
                 leave(first, 10, 11);
                 leave(second, 12, 13);
-                leave(first, 14); // only the hash of the latest is kept
+                leave(first, 14); // only the hash of the latest error is kept
             });
             equal("overflow:10 overflow:12 overflow:14", overflows(session));
         }
@@ -56,7 +56,7 @@ final class JFluid1StackTest {
         }
     }
 
-    /** The number of methods that it has left is kept in the thread: what a test sets stands for those without room. */
+    /** Sets the number of methods that an error has ended, as if these had too little stack to report it. */
     static void methodsOneTwoFourAndEightTry() {
         for (int left = 0; left < 17; left++) {
             try (TestSession session = new TestSession(100, 1)) {
@@ -92,12 +92,12 @@ final class JFluid1StackTest {
         }
     }
 
-    /** Neither of two methods near the end has room to report the error: the root does. */
+    /** Two methods near the end of the stack have too little space to report the error; the root has enough. */
     static void anErrorThatLeavesARootIsReportedOnce() throws InterruptedException {
         try (TestSession session = new TestSession(100_000, 1)) {
             session.ready(ROOT, OUTER, INNER);
             onSmallStack(() -> {
-                session.inside(() -> {}); // its thread is known
+                session.inside(() -> {}); // registers the thread
                 for (int calls : nearTheEnd()) {
                     int before = overflowCount(session);
                     boolean left = root(() -> deep(calls, JFluid1StackTest::outer));
@@ -108,7 +108,7 @@ final class JFluid1StackTest {
         }
     }
 
-    /** The chunk is full, so each of these is a slow path. */
+    /** Each of these probes takes a slow path, since the chunk is full. */
     static void whatFailsAtItsEntryIsNotWritten() throws InterruptedException {
         forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.countEntry(INNER));
         forEachCallNearTheEnd(KIND_ENTER, true, () -> JFluid1.countLeaf(0, INNER));
@@ -117,7 +117,7 @@ final class JFluid1StackTest {
 
     static void exitsAndHandlersThatHaveWrittenDoNotThrow() throws InterruptedException {
         forEachCallNearTheEnd(KIND_EXIT, false, () -> JFluid1.countExit(0, INNER));
-        forEachCallNearTheEnd(KIND_EXIT, true, () -> JFluid1.countLeaf(0, INNER)); // with its entry
+        forEachCallNearTheEnd(KIND_EXIT, true, () -> JFluid1.countLeaf(0, INNER)); // an entry and an exit in one probe
         forEachCallNearTheEnd(KIND_EXIT, false, () -> JFluid1.methodExit(INNER));
         forEachCallNearTheEnd(KIND_CATCH, false, () -> JFluid1.countResume(INNER));
         forEachCallNearTheEnd(KIND_CATCH, false, () -> JFluid1.methodResume(INNER));
@@ -128,7 +128,7 @@ final class JFluid1StackTest {
             session.ready(ROOT, INNER);
             int[] written = new int[1];
             onSmallStack(() -> {
-                endsWhereItHasBegun(); // outside of roots
+                endsWhereItHasBegun(); // outside root calls
                 for (byte mode : new byte[] {JFluid1Modes.OFF, JFluid1Modes.COUNT, JFluid1Modes.TIME}) {
                     byte[] modes = new byte[INNER + 1];
                     modes[INNER] = mode;
@@ -137,7 +137,7 @@ final class JFluid1StackTest {
                     endsWhereItHasBegun();
                     JFluid1.rootExit(ROOT);
                 }
-                for (int i = 0; i < 20_000; i++) { // compiled
+                for (int i = 0; i < 20_000; i++) { // until compiled
                     JFluid1.switchedEntry(INNER);
                     JFluid1.switchedExit(i, INNER);
                 }
@@ -184,7 +184,7 @@ final class JFluid1StackTest {
         try (TestSession session = new TestSession(10_000, 1)) {
             session.ready(ROOT);
             onSmallStack(() -> {
-                session.inside(() -> {}); // its thread is known
+                session.inside(() -> {}); // registers the thread
                 for (int calls : nearTheEnd()) {
                     boolean began = runs(calls, () -> JFluid1.countRootEntry(ROOT));
                     equal(began, session.self().active, "after " + calls + " calls");
@@ -195,7 +195,7 @@ final class JFluid1StackTest {
         }
     }
 
-    /** @param isEntry false if what the probe cannot write may be lost */
+    /** @param isEntry false if the event may be lost */
     private static void forEachCallNearTheEnd(long kind, boolean isEntry, Runnable probe) throws InterruptedException {
         try (TestSession session = new TestSession(100, 4)) {
             session.ready(ROOT, INNER);
@@ -214,14 +214,14 @@ final class JFluid1StackTest {
                     that(holds,
                             "after " + calls + " calls " + events + " events, and it " + (ended ? "ended" : "threw"));
                     written[0] += events;
-                    self.active = true; // also if something was lost
+                    self.active = true; // also after a lost event
                 }
             }));
             that(written[0] > 0, "some have room");
         }
     }
 
-    /** The error leaves these methods. */
+    /** Simulates an error that ends these methods. */
     private static void leave(StackOverflowError error, int... methods) {
         for (int method : methods) {
             that(JFluid1.countThrown(error, 0, method) == error, "it is handed through");
@@ -249,7 +249,7 @@ final class JFluid1StackTest {
         return count;
     }
 
-    /** @return whether an error has left it */
+    /** @return whether an error has ended the method */
     private static boolean root(Runnable body) {
         JFluid1.countRootEntry(ROOT);
         try {
@@ -295,7 +295,7 @@ final class JFluid1StackTest {
         return deep(calls - 1, body) + 1;
     }
 
-    /** @return false if the stack has ended first */
+    /** @return false on a stack overflow */
     private static boolean runs(int calls, Runnable body) {
         try {
             deep(calls, body);
@@ -305,10 +305,10 @@ final class JFluid1StackTest {
         }
     }
 
-    /** How many calls of deep() there are from here until the stack ends: the last ones. */
+    /** Returns the number of calls of deep() from here to the end of the stack. */
     private static int[] nearTheEnd() {
         for (int i = 0; i < 2000; i++) {
-            runs(300, () -> {}); // compiled, so that the depth stays
+            runs(300, () -> {}); // compiled, so that the depth is constant
         }
         runs(Integer.MAX_VALUE, () -> {});
         int end = Integer.MAX_VALUE - deepest;

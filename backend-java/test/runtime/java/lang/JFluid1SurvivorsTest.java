@@ -6,7 +6,7 @@ import static jfluid.check.Check.that;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Recorded objects are followed until they die: each look reports births and deaths, and slots are reused. */
+/** Tracking of recorded objects: each scan reports new and dead objects, and slots are reused. */
 final class JFluid1SurvivorsTest {
     private static final int GENERATION_BITS = 9;
     private static final int SLOTS = JFluid1Survivors.SLOTS;
@@ -47,12 +47,12 @@ final class JFluid1SurvivorsTest {
             JFluid1Survivors.follow(session.self(), 3, o, bytes);
         }
 
-        /** What has come: tokens, collections at their birth, bytes. */
+        /** Reported new objects: tokens, collections before their allocation, bytes. */
         long[] came() {
             return (long[]) JFluid1Survivors.look()[2];
         }
 
-        /** Waits until so many have gone, and gives their tokens. */
+        /** Waits for this number of dead objects and returns their tokens. */
         Set<Long> awaitGone(int count) {
             Set<Long> gone = new HashSet<>();
             long until = System.nanoTime() + ANSWER_TIMEOUT_NANOS;
@@ -91,7 +91,7 @@ final class JFluid1SurvivorsTest {
             equal("adjust root 1>0 track:" + (3L << 25) + " track:" + (3L << 25 | second), tracks);
             goes = null;
             equal(Set.of(second), it.awaitGone(1));
-            // The place comes again after all that have not been taken, and then with another number.
+            // The slot is reused after all free slots, and then with another token.
             it.follow(new Object(), 8);
             equal(2 * second, it.came()[0]);
             java.lang.ref.Reference.reachabilityFence(stays);

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Tasks that wait: each submission is taken up once, the oldest of an object first. */
+/** Submitted tasks: each submission is taken once, per object oldest first. */
 final class JFluid1TasksTest {
     private static final int MOST = 1 << 16;
     private static final long ANSWER_TIMEOUT_NANOS = 10_000_000_000L;
@@ -41,7 +41,7 @@ final class JFluid1TasksTest {
             tokens[i] = tasks.put(task);
         }
         equal(tokens[0], tasks.take(task, false));
-        equal(tokens[5], tasks.take(task, true)); // the latest, for example one that a pool has refused
+        equal(tokens[5], tasks.take(task, true)); // the newest, as for a rejected task
         equal(tokens[4], tasks.take(task, true));
         equal(tokens[1], tasks.take(task, false));
         long more = tasks.put(task);
@@ -79,7 +79,7 @@ final class JFluid1TasksTest {
         Map<Integer, Object> byHash = new HashMap<>();
         Object other = new Object();
         Object same = byHash.put(System.identityHashCode(other), other);
-        while (same == null && byHash.size() < 2_000_000) { // a few ten thousand, mostly
+        while (same == null && byHash.size() < 2_000_000) { // usually some ten thousand
             other = new Object();
             same = byHash.put(System.identityHashCode(other), other);
         }

@@ -8,12 +8,12 @@ import java.util.ArrayList;
 import java.util.List;
 import jdk.internal.misc.Unsafe;
 
-/** The table of threads: each is found by its id, whatever else is in its bucket, until it has ended. */
+/** The thread table: a thread is found by its id until it has ended, also in a shared bucket. */
 final class JFluid1ThreadsTest {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int BUCKETS = 1 << 16;
 
-    /** One that has not been started, with an id of our choice. */
+    /** Creates an unstarted thread with a given id. */
     private static Thread thread(long id) {
         Thread thread = new Thread("t" + id);
         U.putLong(thread, JFluid1Threads.TID, id);
@@ -22,7 +22,7 @@ final class JFluid1ThreadsTest {
 
     static void threadsInTheSameBucketAreDistinguished() {
         try (TestSession session = new TestSession(10, 1)) {
-            List<Thread> threads = new ArrayList<>(); // or they could be collected
+            List<Thread> threads = new ArrayList<>(); // otherwise they could be garbage collected
             for (int i = 0; i < 50; i++) {
                 threads.add(thread(5 + (long) i * BUCKETS));
                 threads.add(thread(6 + (long) i * BUCKETS));
@@ -87,12 +87,12 @@ final class JFluid1ThreadsTest {
             JFluid1Threads.ThreadInfo self = session.self();
             Thread[] threads = new Thread[60];
             for (int i = 0; i < threads.length; i++) {
-                // Of one bucket each three: this thread's among others, so that it is first, last or between.
+                // Three threads per bucket, so that this thread is first, last or in the middle.
                 long bucket = i < 30 ? self.tid + BUCKETS : 1_000_000 + i / 3;
                 threads[i] = thread(bucket + (long) (i % 30) * BUCKETS);
                 JFluid1Threads.register(threads[i]);
             }
-            for (int i = 10; i < threads.length; i += 10) { // the thread is not alive, but still inside a root
+            for (int i = 10; i < threads.length; i += 10) { // the thread has ended inside a root call
                 JFluid1Threads.find(JFluid1Threads.idOf(threads[i])).active = true;
             }
             long before = JFluid1Threads.heapBytes();
@@ -106,7 +106,7 @@ final class JFluid1ThreadsTest {
         }
     }
 
-    /** Whose chunk would else be lost for the session. */
+    /** Its chunk would otherwise be lost for the session. */
     static void theChunkOfAThreadThatEndedInARootIsReleased() {
         try (TestSession session = new TestSession(10, 2)) {
             JFluid1Threads.ThreadInfo ended = JFluid1Threads.register(thread(5));
@@ -117,7 +117,7 @@ final class JFluid1ThreadsTest {
         }
     }
 
-    /** No number is used twice: what is written under it would be another thread's. */
+    /** No number is reused: its events would be attributed to another thread. */
     static void threadsAreNotRecordedWhenNumbersAreUsedUp() {
         try (TestSession session = new TestSession(10, 1)) {
             int most = (1 << THREAD_NUMBER_BITS) - 1;

@@ -4,7 +4,7 @@ import static java.lang.JFluid1Layout.*;
 import static jfluid.check.Check.equal;
 import static jfluid.check.Check.that;
 
-/** Trees that threads keep in the buffer: what a call adds, how exits that are missing are healed, and whose blocks are given back. */
+/** Trees of threads in the buffer: counts of calls, missing exits, and the release of blocks. */
 final class JFluid1TreesTest {
     private static final int RECORDS = BLOCK_BYTES / RECORD_BYTES - 1;
 
@@ -45,7 +45,7 @@ final class JFluid1TreesTest {
 
     static void aCallOfALeafIsToldByOneProbe() {
         try (TestSession session = session(2)) {
-            JFluid1.countLeaf(7, 2); // outside of roots
+            JFluid1.countLeaf(7, 2); // outside root calls
             for (int i = 0; i < 2; i++) {
                 root(() -> {
                     JFluid1.countLeaf(7, 2);
@@ -93,10 +93,10 @@ final class JFluid1TreesTest {
             root(() -> {
                 call(2, 7, () -> {
                     JFluid1.countEntry(3);
-                    JFluid1.countEntry(4); // neither has an exit
+                    JFluid1.countEntry(4); // no exit event
                 });
                 call(4, 1, () -> {});
-                JFluid1.countExit(9, 3); // it was never entered here
+                JFluid1.countExit(9, 3); // without an entry here
                 call(4, 1, () -> {});
             });
             equal("1:1x5(2:1x7(3:1x0(4:1x0()))4:2x2())", own(session));
@@ -141,11 +141,11 @@ final class JFluid1TreesTest {
 
     static void withoutABlockTheRestOfTheRootCallIsAGap() {
         try (TestSession session = session(2)) {
-            session.blocks(1 | Integer.MIN_VALUE); // and there will be no more
-            root(() -> nested(4, RECORDS)); // two more than there is room for
+            session.blocks(1 | Integer.MIN_VALUE); // the client adds no more
+            root(() -> nested(4, RECORDS)); // two more than fit
             equal(1, JFluid1Session.gaps());
             that(!session.self().active, "the thread is outside");
-            session.blocks(2); // as the client makes more
+            session.blocks(2); // the client adds a block
             root(() -> nested(4, RECORDS));
             equal(1, JFluid1Session.gaps());
             that(own(session).startsWith("1:2x5(4:2x0(4:2x0("), "a root, and all below it");
@@ -154,7 +154,7 @@ final class JFluid1TreesTest {
 
     static void aRootWithoutABlockIsNotToldAndItsThreadGivesItsChunkBack() {
         try (TestSession session = session(2)) {
-            session.blocks(Integer.MIN_VALUE); // none, and there will be none
+            session.blocks(Integer.MIN_VALUE); // no block, and the client adds none
             root(() -> call(2, 1, () -> {}));
             equal(1, JFluid1Session.gaps());
             that(!session.written().contains(">"), "no call begins");
@@ -217,7 +217,7 @@ final class JFluid1TreesTest {
                 root(() -> nested(4, RECORDS));
             }
             equal(1001, JFluid1Session.gaps());
-            equal(before, session.header(RING_STARVING)); // nor does anybody wait
+            equal(before, session.header(RING_STARVING)); // and no thread waits
         }
     }
 

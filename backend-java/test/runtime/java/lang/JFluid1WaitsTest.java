@@ -9,12 +9,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** The ids of what is waited for: one for each class and kind, as long as there are any. */
+/** Wait ids: one per class and kind, until all are used. */
 final class JFluid1WaitsTest {
     private static final int WAITED_CLASSES = BLOCKED_OTHER - FIRST_WAIT_CLASS;
     private static final int BLOCKED_CLASSES = FIRST_METHOD_BESIDE_WAITS - FIRST_BLOCKED_CLASS;
 
-    /** Arrays of more and more dimensions, each of a class of its own. */
+    /** Arrays of increasing dimensions, each of a different class. */
     private static List<Object> ofDifferentClasses(int count) {
         List<Object> objects = new ArrayList<>();
         for (int dimensions = 1; dimensions <= count; dimensions++) {
@@ -88,7 +88,7 @@ final class JFluid1WaitsTest {
             that(waits.contains(WAIT_OTHER) && !waits.contains(BLOCKED_OTHER), waits.toString());
             equal(BLOCKED_CLASSES + 1, blocks.size());
             that(blocks.contains(BLOCKED_OTHER) && !blocks.contains(FIRST_METHOD_BESIDE_WAITS), blocks.toString());
-            for (int i = 0; i < 200; i++) { // those from before keep theirs
+            for (int i = 0; i < 200; i++) { // earlier classes keep their ids
                 equal(i < WAITED_CLASSES ? FIRST_WAIT_CLASS + i : WAIT_OTHER,
                         JFluid1Waits.waitId(KIND_WAITING, objects.get(i)));
             }

@@ -7,39 +7,39 @@ import java.util.List;
 import jdk.internal.misc.Unsafe;
 
 /**
- * A session in this JVM, with the test as its client and its agent: the ring lies in the JVM's own memory, and what threads
- * ask is answered at once, on the thread that asks. Threads count what they execute, so a test decides what their times are.
+ * A session in this JVM, with the test as client and agent. The ring is in native memory; requests of threads are answered at once, on the
+ * requesting thread. Threads count executed bytecodes, so that a test determines their times.
  */
 final class TestSession implements AutoCloseable {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final int CHUNKS_AT = RING_STATES + 4096;
-    /** Bits of a word above those of its ticks, without its kind. */
+    /** Bits of a word above its ticks, without its kind. */
     private static final int METHOD_MASK = 0x3fffff;
 
     final int chunkBytes;
     final int chunkCount;
     final long ring;
-    /** Where the states of blocks are; 0 without trees. */
+    /** Address of the states of blocks; 0 without trees. */
     final long trees;
-    /** All that has been asked, oldest first. */
+    /** All requests, oldest first. */
     final List<JFluid1Requests.Request> requests = new ArrayList<>();
-    /** Whether questions are answered. */
+    /** Whether requests are answered. */
     volatile boolean answers = true;
     private final List<long[]> collected = new ArrayList<>();
     private volatile Thread living;
     private volatile boolean over;
 
-    /** @param words that a chunk has room for */
+    /** @param words capacity of a chunk */
     TestSession(int words, int chunkCount) {
         this(words, chunkCount, true);
     }
 
-    /** @param counts false for the clock of the machine */
+    /** @param counts false to use the machine's clock */
     TestSession(int words, int chunkCount, boolean counts) {
         this(words, chunkCount, counts, 0);
     }
 
-    /** @param blocks of trees that threads keep; 0: they keep none */
+    /** @param blocks number of tree blocks; 0 for no trees */
     TestSession(int words, int chunkCount, boolean counts, int blocks) {
         chunkBytes = CHUNK_EVENTS + words * EVENT_BYTES;
         this.chunkCount = chunkCount;
@@ -57,7 +57,7 @@ final class TestSession implements AutoCloseable {
 
     private synchronized void woken() {
         if (JFluid1Client.isCheckRequested()) {
-            // A client whose thread gets no processor for its heartbeat is excused, as by the agent; a silent one is not.
+            // Extends waits for a client whose heartbeat thread gets no processor, like the agent; not for a silent client.
             long excused = living == null ? 0 : 500_000_000L;
             JFluid1Client.extendWaits(System.nanoTime() + excused);
         }
@@ -80,7 +80,7 @@ final class TestSession implements AutoCloseable {
         }
     }
 
-    /** These need not be asked for. */
+    /** Marks these methods as ready. */
     void ready(int... ids) {
         for (int id : ids) {
             JFluid1Session.ready(id);
@@ -99,7 +99,7 @@ final class TestSession implements AutoCloseable {
         U.putIntVolatile(null, ring + RING_STATES + 4L * chunk, state);
     }
 
-    /** How many there are from now on. */
+    /** Sets the number of blocks. */
     void blocks(int count) {
         U.putIntVolatile(null, ring + RING_BLOCKS, count);
     }
@@ -118,7 +118,7 @@ final class TestSession implements AutoCloseable {
         return trees + MOST_BLOCKS * 4L + (long) block * BLOCK_BYTES;
     }
 
-    /** The tree of a thread: {@code 1:2x7(3:1x0())}, a method's id, its calls and bytecodes, and its callees in the order they came. */
+    /** Returns the tree of a thread as {@code 1:2x7(3:1x0())}: method id, calls, bytecodes, and callees in order of their first call. */
     String tree(int thread) {
         return below(thread, 0);
     }
@@ -145,12 +145,12 @@ final class TestSession implements AutoCloseable {
         return U.getIntVolatile(null, ring + offset);
     }
 
-    /** Moves the heartbeat once. */
+    /** Increments the heartbeat once. */
     void beat() {
         U.getAndAddInt(null, ring + RING_HEARTBEAT, 1);
     }
 
-    /** The heartbeat moves until the session ends. */
+    /** Increments the heartbeat until the session ends. */
     void live() {
         living = new Thread(() -> {
             while (!over) {
@@ -196,7 +196,7 @@ final class TestSession implements AutoCloseable {
         state(chunk, CHUNK_FREE);
     }
 
-    /** Reads the chunks that are full, oldest first for each writer, and gives them back. @return how many there were */
+    /** Reads and returns full chunks, per writer oldest first. @return number of chunks */
     int collect() {
         int count = 0;
         for (int c = 0; c < chunkCount; c++) {
@@ -214,7 +214,7 @@ final class TestSession implements AutoCloseable {
         return count;
     }
 
-    /** All words of one writer, those of chunks that were collected and those that are still there. */
+    /** Returns all words of one writer, of collected and current chunks. */
     long[] wordsOf(int writer) {
         List<long[]> rows = new ArrayList<>(collected);
         for (int c = 0; c < chunkCount; c++) {
@@ -242,7 +242,7 @@ final class TestSession implements AutoCloseable {
         return all;
     }
 
-    /** What this thread has written: {@code root 1>0 2>5 2<7 1<9}, method, kind and time. */
+    /** Returns the events of this thread as {@code root 1>0 2>5 2<7 1<9}: method, kind and time. */
     String written() {
         return text(wordsOf(self().number));
     }
@@ -290,7 +290,7 @@ final class TestSession implements AutoCloseable {
                         + rest;
     }
 
-    /** The thread is inside the graph of root 1 while this runs. */
+    /** Runs code inside a call of root 1. */
     void inside(Runnable body) {
         ready(1);
         JFluid1.countRootEntry(1);
@@ -313,6 +313,6 @@ final class TestSession implements AutoCloseable {
         } catch (InterruptedException never) {
             throw new IllegalStateException(never);
         }
-        U.freeMemory(ring); // no thread writes into it any more
+        U.freeMemory(ring); // no thread writes to it any more
     }
 }

@@ -3,7 +3,7 @@ package java.lang.invoke;
 import static jfluid.check.Check.equal;
 import static jfluid.check.Check.that;
 
-/** The processor's counter, where this JVM can read it; else why it cannot. */
+/** The time stamp counter if this JVM can read it; otherwise the reason why it cannot. */
 final class JFluid1TscTest {
     private static final int READINGS = 100_000;
 
@@ -29,7 +29,7 @@ final class JFluid1TscTest {
         }
     }
 
-    /** Compiled and interpreted, the registers are what they were. */
+    /** Reading the counter preserves registers, compiled and interpreted. */
     static void itLeavesWhatAMethodHasInRegisters() {
         if (JFluid1Tsc.problem() != null) {
             return;
