@@ -38,7 +38,7 @@ public final class Check {
         }
     }
 
-    /** Returns the texts of two values; of long arrays only the part around the first difference. */
+    /** Describes the difference of two values; of long arrays only the part around the first difference. */
     private static String difference(Object expected, Object actual) {
         boolean areArrays = expected != null && actual != null && expected.getClass().isArray()
                 && expected.getClass() == actual.getClass();

@@ -8,7 +8,7 @@ import java.util.List;
 
 /** A thread's tree for a user's profiler, and its reports. */
 final class JFluid1ContextsTest {
-    /** Requests a report every `every` bytecodes and records the thread's context. */
+    /** Requests a report every `granularity` bytecodes and records the context of the thread. */
     private static final class Reporter extends JFluid1Contexts.Reporter {
         final List<String> reports = new ArrayList<>();
         final int granularity;
