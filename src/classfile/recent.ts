@@ -4,8 +4,8 @@
 import { type ClassFile, ClassFormatProblem, parseClassFile } from './class-file.ts'
 
 /**
- * Bytes of class files whose structure is kept, together: twice what one batch of scheme adaptive may take (`MOST_METASPACE` /
- * `METASPACE_A_BYTE`). The structure takes several times as much.
+ * Bytes of class files whose structure is kept, together: twice what one batch of scheme adaptive may take (`MAX_METASPACE_BYTES` /
+ * `METASPACE_PER_CLASS_BYTE`). The structure takes several times as much.
  */
 const KEPT_BYTES = 4 << 20
 

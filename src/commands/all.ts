@@ -9,7 +9,7 @@ import { isContainerName } from './containers/name.ts'
 import { checkHere, jvmsNamed, lookInside } from './target.ts'
 
 /** Maximum number of JVMs. Each one needs an event buffer and a recording thread in this process. */
-const MOST_JVMS = 16
+const MAX_JVMS = 16
 
 export class PidWithAll extends UsageError {
   static sample = () => new PidWithAll('4711')
@@ -35,8 +35,8 @@ export class TooManyJvms extends UsageError {
   constructor(pattern: string, jvms: readonly Pick<Jvm, 'mainClass'>[]) {
     super(
       isContainerName(pattern)
-        ? `'${pattern}' has ${jvms.length} JVMs, and --all takes ${MOST_JVMS} at most`
-        : `'${pattern}' is the main class of ${jvms.length} JVMs, and --all takes ${MOST_JVMS} at most`,
+        ? `'${pattern}' has ${jvms.length} JVMs, and --all takes ${MAX_JVMS} at most`
+        : `'${pattern}' is the main class of ${jvms.length} JVMs, and --all takes ${MAX_JVMS} at most`,
     )
     this.hint = `Say more of the name: ${[...new Set(jvms.map(({ mainClass }) => mainClass ?? '?'))].slice(0, 5).join(', ')}`
   }
@@ -69,6 +69,6 @@ export function checkAll(
 export async function allMeant(text: string, all?: readonly Jvm[]): Promise<readonly Jvm[]> {
   const jvms = isContainerName(text) ? (await lookInside(text)).jvms : jvmsNamed(text, all ?? listJvms())
   if (jvms.length === 0) throw new NoJvmNamed(text)
-  if (jvms.length > MOST_JVMS) throw new TooManyJvms(text, jvms)
+  if (jvms.length > MAX_JVMS) throw new TooManyJvms(text, jvms)
   return jvms
 }

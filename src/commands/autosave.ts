@@ -11,7 +11,7 @@ import { writeProfile } from '../profile/file.ts'
 import type { Profile } from '../profile/profile.ts'
 
 /** Saving takes at most 1/20 of the time. */
-const SHARE_OF_TIME = 20
+const MIN_PAUSE_FACTOR = 20
 /** Note in the saved profile. */
 export const AUTOSAVED =
   'autosaved while it was recorded, and jfluid did not end as it should: what came later is missing'
@@ -52,7 +52,7 @@ export class Autosave {
       const begun = performance.now()
       this.#saving = this.#save().then(() => {
         const spent = performance.now() - begun
-        if (!this.#isStopped) this.#arm(Math.max(this.everyMs, spent * SHARE_OF_TIME))
+        if (!this.#isStopped) this.#arm(Math.max(this.everyMs, spent * MIN_PAUSE_FACTOR))
       })
     }, ms)
     this.#timer.unref()

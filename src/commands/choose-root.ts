@@ -12,13 +12,13 @@ import { seenBelow } from '../session/roots/seen-below.ts'
 import { createProgress } from '../tui/progress.ts'
 import type { ChooserRow, RootChoice } from '../tui/root-choice.ts'
 import { type Chosen, chooseRoot } from '../tui/root-chooser.ts'
-import { costOf, USUAL_DURATION } from './roots.ts'
+import { costOf, DEFAULT_DURATION } from './roots.ts'
 import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { onScreen } from './view.ts'
 
 /** Number of methods at the end of the list that may never return. */
-const STAYS = 10
+const MAX_STAYING_METHODS = 10
 
 export interface RootFound {
   /** Value for --root. */
@@ -61,7 +61,7 @@ async function searched(
   const stop = stopSignal()
   try {
     const found = await searchRoots(pid, {
-      ...USUAL_DURATION,
+      ...DEFAULT_DURATION,
       sampler,
       onCost: (text) => progress.note(text),
       onPhase: (phase) => progress.phase(phase),
@@ -107,7 +107,10 @@ function choiceOf(found: FoundRoots): RootChoice {
       ...{ root, share, seen, depth, threads },
       returns,
     })
-  const rows = [...candidates.roots.map(row(true)), ...candidates.stays.slice(0, STAYS).map(row(false))]
+  const rows = [
+    ...candidates.roots.map(row(true)),
+    ...candidates.stays.slice(0, MAX_STAYING_METHODS).map(row(false)),
+  ]
   const methods = new Set([...rows.map((it) => it.root), ...names.methods])
   return {
     ...{ pid, mainClass: target.mainClass, jdk: target.jdk, durationMs, warnings, snapshot, rows },

@@ -36,7 +36,7 @@ import { clean, width } from '../profile/text.ts'
 import { nearest } from '../reveal/near.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
-const MOST_BYTES = 65_536
+const MAX_FILE_BYTES = 65_536
 
 /** The file does not contain valid options. */
 export class BadConfigFile extends JfluidError {
@@ -243,7 +243,8 @@ function textOfFile(): string {
     if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new BadConfigFile('it is no file')
     mustBeOurs(uid)
     if ((mode & 0o022) !== 0) throw new ConfigFileOfOthers('can be written by others')
-    if (size > MOST_BYTES) throw new BadConfigFile(`it has ${size} bytes, and ${MOST_BYTES} at most are read`)
+    if (size > MAX_FILE_BYTES)
+      throw new BadConfigFile(`it has ${size} bytes, and ${MAX_FILE_BYTES} at most are read`)
     const bytes = Buffer.alloc(size)
     return bytes.toString('utf8', 0, readSync(file, bytes, 0, size, 0))
   } finally {

@@ -18,13 +18,13 @@ import { targetOf } from './target.ts'
 import { JdwpOrPid } from './way-in.ts'
 
 /** Number of reasons for skipping in the text. */
-const REASONS = 5
-const COLUMNS = 100
+const MAX_REASONS = 5
+const MAX_COLUMNS = 100
 /** Duration of the measurement of the JVM's processor use. */
-const LOOK_MS = 500
+const SAMPLE_DURATION_MS = 500
 /** Number of packages, and of methods that roots call, in the text. */
-const PACKAGES = 8
-const CALLEES = 12
+const MAX_PACKAGES = 8
+const MAX_CALLEES = 12
 
 /** @returns the exit status that an attach would have; 0 if no obstacle is known */
 export async function doctor(
@@ -37,7 +37,7 @@ export async function doctor(
   const options = hasRoot ? sessionOptions({ ...flags, scheme: 'b', yes: true }) : undefined // an invalid root is reported before the JVM is examined
   if (flags.jdwp !== undefined) return await doctorOverPort(flags.jdwp, options, flags.json === true, print)
   const pid = await targetOf(pidText)
-  const examination = examine(pid, undefined, await readProcessors(pid, LOOK_MS))
+  const examination = examine(pid, undefined, await readProcessors(pid, SAMPLE_DURATION_MS))
   if (examination === undefined) throw new NoSuchProcess(pid)
   const { jvm, findings } = examination
   const status = statusOf(findings)
@@ -94,22 +94,22 @@ async function doctorOverPort(
 /** Lists the packages with the most classes of the program first. */
 function classesText({ classes, loadedClasses }: DebuggedExamination): string {
   const all = counted(classes.map((it) => it.slice(0, Math.max(0, it.lastIndexOf('.')))))
-  const named = all.slice(0, PACKAGES).map(([name, n]) => `${clean(name) || '(unnamed)'} ${count(n)}`)
+  const named = all.slice(0, MAX_PACKAGES).map(([name, n]) => `${clean(name) || '(unnamed)'} ${count(n)}`)
   const rest = all.length - named.length
   if (rest > 0) named.push(plural(rest, 'more package'))
   return `\nof ${count(loadedClasses)} loaded classes, ${count(classes.length)} are of the program: ${named.join(', ') || 'none'}\n`
 }
 
 function calleesText({ callees }: RootReach): string {
-  const named = callees.slice(0, CALLEES).map((it) => `  ${clean(it)}\n`)
-  const more = callees.length > CALLEES ? '  …\n' : ''
+  const named = callees.slice(0, MAX_CALLEES).map((it) => `  ${clean(it)}\n`)
+  const more = callees.length > MAX_CALLEES ? '  …\n' : ''
   return callees.length === 0 ? '' : `the roots call:\n${named.join('')}${more}`
 }
 
 const MARKS: Readonly<Record<Finding['level'], string>> = { ok: 'ok', note: 'note', problem: 'PROBLEM' }
 
 function findingsText(head: string, findings: readonly Finding[]): string {
-  const columns = process.stdout.columns ?? COLUMNS
+  const columns = process.stdout.columns ?? MAX_COLUMNS
   const lines = [head]
   const checks = maxOf(
     findings.map((it) => it.check.length),
@@ -160,10 +160,10 @@ function reachText(reach: RootReach): string {
 /** Lists the reasons with the most methods first, and the sum of the others. */
 function reasonsOf({ skipped }: RootReach): { reason: string; methods: number }[] {
   const all = counted(skipped.map((it) => it.reason)).map(([reason, methods]) => ({ reason, methods }))
-  const rest = all.slice(REASONS)
+  const rest = all.slice(MAX_REASONS)
   if (rest.length === 0) return all
   const methods = rest.reduce((sum, it) => sum + it.methods, 0)
-  return [...all.slice(0, REASONS), { reason: plural(rest.length, 'other reason'), methods }]
+  return [...all.slice(0, MAX_REASONS), { reason: plural(rest.length, 'other reason'), methods }]
 }
 
 /** Counts equal texts, the most frequent first. */

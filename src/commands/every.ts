@@ -23,9 +23,9 @@ export class TimedSamplesElsewhere extends UsageError {
 }
 
 const NANOS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }
-const LEAST_NS = 100_000
-const MOST_NS = 10_000_000_000
-const MOST_BYTECODES = 2 ** 31 - 1
+const MIN_NANOS = 100_000
+const MAX_NANOS = 10_000_000_000
+const MAX_BYTECODES = 2 ** 31 - 1
 
 export interface Interval {
   readonly every: number
@@ -42,10 +42,10 @@ export function parseEvery(text: string): Interval {
   const [, number = '', unit = ''] = /^(\d{1,15}(?:\.\d{1,9})?)(bc|ns|us|µs|ms|s)$/.exec(text) ?? []
   if (unit === 'bc') {
     const every = Number(number)
-    if (Number.isInteger(every) && every >= 1 && every <= MOST_BYTECODES) return { every, unit: 'bytecodes' }
+    if (Number.isInteger(every) && every >= 1 && every <= MAX_BYTECODES) return { every, unit: 'bytecodes' }
   } else if (unit !== '') {
     const every = Math.round(Number(number) * NANOS[unit]!)
-    if (every >= LEAST_NS && every <= MOST_NS) return { every, unit: 'ns' }
+    if (every >= MIN_NANOS && every <= MAX_NANOS) return { every, unit: 'ns' }
   }
   throw new BadInterval(text)
 }

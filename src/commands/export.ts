@@ -18,11 +18,11 @@ import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 /** Time before the first progress message. */
-const QUIET_MS = 1000
+const FIRST_PROGRESS_DELAY_MS = 1000
 /** Interval between two progress messages. */
-const STEP_MS = 200
+const PROGRESS_INTERVAL_MS = 200
 /** With this number of contexts, a progress message is printed at once: some formats write nothing before they have read all contexts. */
-const MANY = 100_000
+const MANY_CONTEXTS = 100_000
 
 export async function exportCommand(file: string, flags: Flags<'export'>): Promise<void> {
   const { out } = flags
@@ -37,16 +37,16 @@ export async function exportCommand(file: string, flags: Flags<'export'>): Promi
   const { count } = profile.merged
   const what = `writing ${out ?? format.name}`
   const progress = createProgress(process.stderr)
-  let next = performance.now() + QUIET_MS
+  let next = performance.now() + FIRST_PROGRESS_DELAY_MS
   const tell = (bytes: number): void => {
     const now = performance.now()
     if (now < next) return
-    next = now + STEP_MS
+    next = now + PROGRESS_INTERVAL_MS
     progress.update(`${what}: ${(bytes / 1e6).toFixed(0)} MB`)
   }
   // If stdout is not a file, a pager or another program may use the same terminal.
   const isFile = out !== undefined || fstatSync(process.stdout.fd).isFile()
-  if (isFile && count >= MANY) progress.update(`${what}: ${count} contexts`)
+  if (isFile && count >= MANY_CONTEXTS) progress.update(`${what}: ${count} contexts`)
   try {
     if (out === undefined)
       await exportProfile(profile, format, process.stdout, options, isFile ? tell : undefined)

@@ -79,12 +79,12 @@ export function tellMessages(session: Pick<Session, 'status'>, tell: (line: stri
       told.add(note)
       tell(note)
     }
-  }, MESSAGES_MS)
+  }, MESSAGES_INTERVAL_MS)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-const MESSAGES_MS = 250
+const MESSAGES_INTERVAL_MS = 250
 
 /** Returns one line about the target after the detach. */
 export function describeDetach(

@@ -16,7 +16,7 @@ import { clean, count, plural } from '../profile/text.ts'
 import { run } from './run.ts'
 
 /** Number of methods in the text. */
-const NAMED = 10
+const MAX_NAMED_METHODS = 10
 
 /** The task executes more than the tolerance allows. */
 export class Regression extends JfluidError {
@@ -180,14 +180,15 @@ function plainText(comparison: Comparison): string {
     `a call    ${growth > 0 ? '+' : ''}${percentText(growth)}`,
   ]
   if (methods.length > 0) lines.push('', `${unit} of their own, the largest changes first:`)
-  for (const it of methods.slice(0, NAMED)) {
+  for (const it of methods.slice(0, MAX_NAMED_METHODS)) {
     const change = it.after - it.before
     const sign = change > 0 ? '+' : ''
     lines.push(
       `  ${sign}${count(change, 20)}  ${clean(it.method)}  (${count(it.callsBefore, 20)} calls, now ${count(it.callsAfter, 20)})`,
     )
   }
-  if (methods.length > NAMED) lines.push(`  and ${plural(methods.length - NAMED, 'more method')}`)
+  if (methods.length > MAX_NAMED_METHODS)
+    lines.push(`  and ${plural(methods.length - MAX_NAMED_METHODS, 'more method')}`)
   return `${lines.join('\n')}\n`
 }
 

@@ -18,7 +18,7 @@ import type { StopSignal } from './signals.ts'
 import { startUnless } from './start.ts'
 
 /** Number of concurrent attaches. Each attach costs work in the JVM and in this process. */
-const AT_A_TIME = 4
+const MAX_CONCURRENT_ATTACHES = 4
 
 export class NotAllRecorded extends JfluidError {
   static sample = () =>
@@ -119,7 +119,7 @@ export class Group {
         }
       }
     }
-    const settled = await Promise.allSettled(Array.from({ length: AT_A_TIME }, attach))
+    const settled = await Promise.allSettled(Array.from({ length: MAX_CONCURRENT_ATTACHES }, attach))
     members.sort(byPid)
     problems.sort(byPid) // sorted by process id instead of by time: the first one determines the error
     const failed = settled.find((it) => it.status === 'rejected')

@@ -43,7 +43,7 @@ const STEERED = ['leaveOut', 'add', 'costToTime', 'time', 'takeBack'] as const
 export type Steered = (typeof STEERED)[number]
 
 /** Maximum number of kept snapshots: one for autosave, one for the view, and one spare. */
-const MOST_SO_FAR = 3
+const MAX_SNAPSHOTS = 3
 
 export class HostedSession implements Hosted {
   readonly #pace = new Pace()
@@ -169,7 +169,7 @@ export class HostedSession implements Hosted {
   #keep(file: Buffer): Value {
     const number = this.#nextSoFar++
     this.#soFar.set(number, file)
-    for (const old of this.#soFar.keys()) if (old <= number - MOST_SO_FAR) this.#soFar.delete(old)
+    for (const old of this.#soFar.keys()) if (old <= number - MAX_SNAPSHOTS) this.#soFar.delete(old)
     return [number, file.length]
   }
 

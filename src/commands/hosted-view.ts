@@ -61,16 +61,16 @@ export interface NameEntry {
 /** Number of seconds that may still change. */
 const OPEN_SECONDS = 3
 /** Minimum interval between two requests for the durations of root calls. */
-const ROOT_CALLS_MS = 1000
+const ROOT_CALLS_INTERVAL_MS = 1000
 /** Minimum interval between two checks for excluded methods without user changes: newly loaded classes may contain more. */
-const BY_HAND_MS = 1000
+const BY_HAND_INTERVAL_MS = 1000
 /** Share of the budget for the merged tree, if the client shows threads too. */
-const PART_MERGED = 0.5
+const MERGED_SHARE = 0.5
 /** Minimum budget of a thread that is due. */
-const LEAST_OF_THREAD = 256
+const MIN_THREAD_BUDGET = 256
 /** Maximum bytes that MessagePack needs for the head of a text, byte string or list; and for a number. */
-const HEAD_BYTES = 5
-const NUMBER_BYTES = 9
+const MAX_HEAD_BYTES = 5
+const MAX_NUMBER_BYTES = 9
 
 interface ToldThread {
   readonly writer: TreeWriter
@@ -129,7 +129,7 @@ export class HostedView {
       pending += update.pending
       return [update.columns, update.bytes]
     }
-    const merged = sent(this.#told.merged, snapshot.merged, perThread ? room * PART_MERGED : room)
+    const merged = sent(this.#told.merged, snapshot.merged, perThread ? room * MERGED_SHARE : room)
     const { collapsed } = snapshot.merged
     const rest =
       collapsed === undefined ? null : sent(this.#told.collapsed, flat(collapsed), room - sizeOf(merged))
@@ -166,7 +166,7 @@ export class HostedView {
         continue
       }
       this.#turn = (at + 1) % count
-      const update = this.#ofThread(thread, Math.max(LEAST_OF_THREAD, left / (count - i)))
+      const update = this.#ofThread(thread, Math.max(MIN_THREAD_BUDGET, left / (count - i)))
       pending += update.pending
       if (update.entry === null) continue
       left -= sizeOf(update.entry)
@@ -205,7 +205,7 @@ export class HostedView {
     if (times === undefined) return null
     const now = performance.now()
     // A smaller count means that the counts were reset.
-    const isDue = now - this.#told.rootCallsAt >= ROOT_CALLS_MS || times.count < this.#rootCalls
+    const isDue = now - this.#told.rootCallsAt >= ROOT_CALLS_INTERVAL_MS || times.count < this.#rootCalls
     if (!isDue || times.count === this.#rootCalls) return undefined
     this.#told.rootCallsAt = now
     this.#rootCalls = times.count
@@ -219,7 +219,7 @@ export class HostedView {
     const rowsText = jsonText(rows)
     const now = performance.now()
     const isOld = rowsText === this.#told.byHandRows
-    if (isOld && (rows.length === 0 || now - this.#told.byHandAt < BY_HAND_MS)) return undefined
+    if (isOld && (rows.length === 0 || now - this.#told.byHandAt < BY_HAND_INTERVAL_MS)) return undefined
     this.#told.byHandAt = now
     const leftOut = rows.length === 0 ? [] : [...this.#told.sent].filter((id) => steering.isLeftOut(id))
     const leftOutText = jsonText(leftOut)
@@ -258,10 +258,12 @@ export class HostedView {
 
 /** Maximum encoded size in bytes. */
 function sizeOf(value: Value): number {
-  if (value instanceof Uint8Array) return HEAD_BYTES + value.length
-  if (typeof value === 'string') return HEAD_BYTES + Buffer.byteLength(value)
-  if (typeof value === 'number') return NUMBER_BYTES
-  return Array.isArray(value) ? value.reduce<number>((sum, each: Value) => sum + sizeOf(each), HEAD_BYTES) : 1
+  if (value instanceof Uint8Array) return MAX_HEAD_BYTES + value.length
+  if (typeof value === 'string') return MAX_HEAD_BYTES + Buffer.byteLength(value)
+  if (typeof value === 'number') return MAX_NUMBER_BYTES
+  return Array.isArray(value)
+    ? value.reduce<number>((sum, each: Value) => sum + sizeOf(each), MAX_HEAD_BYTES)
+    : 1
 }
 
 function activityText(activity: Activity | undefined): string | null {

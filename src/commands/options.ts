@@ -7,7 +7,7 @@ import { checkBelowRoot, checkRegion, checkSampled } from '../options/refusals.t
 import { passedOf, type SessionFlags } from '../options/table.ts'
 import { parseClassPattern, parseOther, parseRoot } from '../reveal/patterns.ts'
 import { parseRegion } from '../reveal/region-pattern.ts'
-import { MOST_METHODS } from '../session/limits.ts'
+import { MAX_METHODS } from '../session/limits.ts'
 import { DebugInfoUnused } from '../session/sampling/not-by-dumps.ts'
 import {
   asksForAdaptive,
@@ -94,7 +94,7 @@ export function sessionOptions(flags: SessionFlags): SessionRequest {
   return {
     ...passedOf(flags),
     scheme: flags.scheme ?? 'auto',
-    ...(flags.yes === true ? { mayFlush: true } : { mostMethods: MOST_METHODS }),
+    ...(flags.yes === true ? { mayFlush: true } : { mostMethods: MAX_METHODS }),
     roots: flags.root.map(parseRoot),
     ...(flags.time !== undefined && { timed: flags.time.map(parseOther) }),
     include: (flags.include ?? []).map((p) => parseClassPattern('include', p)),

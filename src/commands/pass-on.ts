@@ -11,12 +11,12 @@ const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
 const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGTERM', 'SIGHUP'])
 /** Name as truncated by /proc. This thread of HotSpot sleeps until the JVM receives a signal, and does nothing else. */
 const DISPATCHER = 'Signal Dispatch'
-const LOOK_INTERVAL_MS = 250
+const WATCH_INTERVAL_MS = 250
 /** Longer than the JVM needs to handle its own signal; and the interval of the checks in that time. */
-const SEEN_MS = 1000
-const LOOK_MS = 20
+const SIGNAL_SEEN_TIMEOUT_MS = 1000
+const CHECK_INTERVAL_MS = 20
 /** After this number of checks without a dispatcher thread, a started JVM has none (-Xrs). */
-const MOST_LOOKS = 8
+const MAX_CHECKS = 8
 
 /**
  * Forwards each signal once to the program, until `dispose`. Create it before the program is started: a signal in between would end jfluid
@@ -90,10 +90,10 @@ export class PassOn {
     this.#glance()
   }
 
-  /** Whether the dispatcher runs again within SEEN_MS. */
+  /** Whether the dispatcher runs again within SIGNAL_SEEN_TIMEOUT_MS. */
   async #runsAgain(before: string): Promise<boolean> {
-    for (const end = performance.now() + SEEN_MS; performance.now() < end; ) {
-      await sleep(LOOK_MS)
+    for (const end = performance.now() + SIGNAL_SEEN_TIMEOUT_MS; performance.now() < end; ) {
+      await sleep(CHECK_INTERVAL_MS)
       if (this.#runs() !== before) return true
     }
     return false
@@ -117,7 +117,7 @@ export class PassOn {
     this.#seen = []
     if (groupsOf('self').terminal === -1) return
     this.#glance()
-    this.#glances = setInterval(() => this.#glance(), LOOK_INTERVAL_MS)
+    this.#glances = setInterval(() => this.#glance(), WATCH_INTERVAL_MS)
     this.#glances.unref()
   }
 
@@ -127,7 +127,7 @@ export class PassOn {
   #glance(): void {
     if (this.#asking) return
     this.#dispatcher ??= dispatcherOf(this.#jvm)
-    if (this.#dispatcher === null && this.#isJvm && ++this.#vainGlances === MOST_LOOKS)
+    if (this.#dispatcher === null && this.#isJvm && ++this.#vainGlances === MAX_CHECKS)
       clearInterval(this.#glances)
     this.#seen = [...this.#seen.slice(-1), this.#runs()]
   }

@@ -45,12 +45,12 @@ export class ProfileOnlyAutosaved extends JfluidError {
   }
 }
 
-const DEFAULT_MS = 5000
+const DEFAULT_AUTOSAVE_INTERVAL_MS = 5000
 
 /** Value of `--autosave`: the interval, or `off`. */
 function intervalOf(text: string | undefined): number | null {
   if (text === 'off') return null
-  return text === undefined ? DEFAULT_MS : parseDuration(text)
+  return text === undefined ? DEFAULT_AUTOSAVE_INTERVAL_MS : parseDuration(text)
 }
 
 export type PlaceFlags = Pick<Flags<'record'>, 'autosave' | 'reproducible'>

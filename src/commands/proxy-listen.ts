@@ -13,8 +13,8 @@ import { signalStatus, stopSignal } from './signals.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Maximum number of concurrent authenticated connections. Each session has one, and briefly a second one. */
-const MOST_CONNECTIONS = 128
-const HANDSHAKE_MS = 10_000
+const MAX_CONNECTIONS = 128
+const HANDSHAKE_TIMEOUT_MS = 10_000
 
 export class BadListenAddress extends UsageError {
   static sample = () => new BadListenAddress('localhost:port')
@@ -50,7 +50,7 @@ export async function listenForClients(
     {
       ...TLS,
       pskCallback: (_, identity) => (identity === IDENTITY ? key : null),
-      handshakeTimeout: HANDSHAKE_MS,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     },
     (socket) => {
       strangers.leave(socket)
@@ -58,7 +58,7 @@ export async function listenForClients(
       debug.remote?.(`a client has connected with the key; there are ${clients}`)
       socket.once('close', () => clients--)
       socket.setNoDelay(true)
-      if (clients > MOST_CONNECTIONS) socket.destroy()
+      if (clients > MAX_CONNECTIONS) socket.destroy()
       else sessions.welcome(socket)
     },
   )

@@ -5,7 +5,7 @@ import type { Profile } from '../profile/profile.ts'
 import { createProgress } from '../tui/progress.ts'
 
 /** Time before the first progress message. */
-const QUIET_MS = 500
+const FIRST_PROGRESS_DELAY_MS = 500
 
 /** @throws errors of `readProfile` */
 export async function readWithProgress(file: string): Promise<Profile> {
@@ -13,7 +13,7 @@ export async function readWithProgress(file: string): Promise<Profile> {
   const begun = performance.now()
   try {
     return await readProfile(file, (part) => {
-      if (performance.now() - begun < QUIET_MS) return
+      if (performance.now() - begun < FIRST_PROGRESS_DELAY_MS) return
       progress.update(`reading ${file}: ${Math.round(part * 100)} %`)
     })
   } finally {

@@ -8,7 +8,7 @@ import { Malformed } from '../wire/unpack.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 /** Maximum number of patterns and roots that one session accepts from another machine. */
-const MOST_TEXTS = 10_000
+const MAX_TEXTS = 10_000
 
 /**
  * Checks the options.
@@ -50,5 +50,5 @@ function isRight(row: Row, value: unknown): boolean {
   if (argumentOf(row) === undefined) return typeof value === 'boolean'
   const holds = row.value?.holds ?? ((one: unknown) => typeof one === 'string')
   if (!row.isRepeatable) return holds(value)
-  return Array.isArray(value) && value.length <= MOST_TEXTS && value.every((it) => holds(it))
+  return Array.isArray(value) && value.length <= MAX_TEXTS && value.every((it) => holds(it))
 }

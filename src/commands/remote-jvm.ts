@@ -13,7 +13,7 @@ import { signalStatus } from './signals.ts'
 import { countsText, type RecordedSource, type StartContext, type Way } from './source.ts'
 
 /** Interval of the checks of the connection. */
-const LOOK_MS = 500
+const CHECK_INTERVAL_MS = 500
 
 export async function remoteJvm(
   command: 'attach' | 'record',
@@ -81,7 +81,7 @@ function remoteSource(session: RemoteSession, caller: Caller): RecordedSource {
     ended: session.ended,
     saved: session,
     called: 'profile',
-    everyMs: LOOK_MS,
+    everyMs: CHECK_INTERVAL_MS,
     async status() {
       const lost = lostText(session)
       if (lost !== null || isAsking) return lost
@@ -128,6 +128,6 @@ function tellOfLink(session: RemoteSession, tell: (line: string) => void): () =>
     const line = `no connection by ${where}: trying again${problem === null ? '' : ` (${problem})`}`
     if (line !== told) tell(line)
     told = line
-  }, LOOK_MS)
+  }, CHECK_INTERVAL_MS)
   return () => clearInterval(timer)
 }

@@ -19,9 +19,9 @@ import { type Kept, SessionCutShort } from './outcome.ts'
 import type { SourceResult } from './source.ts'
 
 /** Maximum number of outstanding requests for pieces. Pipelining hides the latency of the network. */
-const PIECES_AT_ONCE = 16
+const MAX_PENDING_PIECES = 16
 /** Maximum size of a profile. */
-const MOST_PROFILE_BYTES = 2 ** 31
+const MAX_PROFILE_BYTES = 2 ** 31
 
 export class RemoteSession implements Saved {
   readonly #caller: Caller
@@ -164,7 +164,7 @@ export class RemoteSession implements Saved {
   /** @returns location of the earlier profile; null if it is not lost */
   async #keepBefore(keep: KeepProfile): Promise<string | null> {
     const bytes = await this.#caller.ask('before')
-    return bytes === null ? null : await keep(await this.#profile(BEFORE, bytes, PIECES_AT_ONCE))
+    return bytes === null ? null : await keep(await this.#profile(BEFORE, bytes, MAX_PENDING_PIECES))
   }
 
   /** Detaches from the target, and transfers the whole profile. */
@@ -175,7 +175,7 @@ export class RemoteSession implements Saved {
 
   async #finish(): Promise<SourceResult> {
     const { described, bytes } = parsed<Left>(this.#caller, await this.#caller.ask('finish'))
-    return { profile: await this.#profile(FINISHED, bytes, PIECES_AT_ONCE), described: [described] }
+    return { profile: await this.#profile(FINISHED, bytes, MAX_PENDING_PIECES), described: [described] }
   }
 
   /** See `RecordedSource.outcome`. */
@@ -188,7 +188,7 @@ export class RemoteSession implements Saved {
   }
 
   async #profile(of: number, bytes: unknown, atOnce: number): Promise<Profile> {
-    if (typeof bytes !== 'number' || !(bytes >= 0 && bytes <= MOST_PROFILE_BYTES))
+    if (typeof bytes !== 'number' || !(bytes >= 0 && bytes <= MAX_PROFILE_BYTES))
       throw new NotAProxy(this.where, 'a profile of no size')
     const pieces: Uint8Array[] = []
     for (let from = 0; from < bytes; from += atOnce * PIECE_BYTES) {

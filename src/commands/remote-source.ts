@@ -20,18 +20,18 @@ import { parsed, type RemoteSession } from './remote-session.ts'
 import { steeredText } from './steering.ts'
 
 /** Minimum interval between two pictures: five per second. */
-const PERIOD_MS = 200
+const PICTURE_INTERVAL_MS = 200
 /** Interval of the checks whether an awaited picture can still arrive. */
-const LOOK_MS = 100
+const CHECK_INTERVAL_MS = 100
 /** After this delay, the previous picture is drawn until the new one arrives. */
-const LATE_MS = 500
+const LATE_TIMEOUT_MS = 500
 
 /** Limit for ids, since a received id is an index of a local table. It exceeds the number of methods and call sites of any tree. */
-const MOST_ID = 2 ** 24
+const MAX_ID = 2 ** 24
 /** Limit for threads. A JVM has fewer. */
-const MOST_THREADS = 2 ** 20
+const MAX_THREADS = 2 ** 20
 /** Limit for seconds: 48 days. A recording is shorter. */
-const MOST_SECONDS = 2 ** 22
+const MAX_SECONDS = 2 ** 22
 
 const UNKNOWN: MethodName = { class: '', method: '(not told yet)', descriptor: '', loader: '' }
 
@@ -142,7 +142,7 @@ class RemoteView {
    */
   async snapshot(perThread: boolean): Promise<Snapshot> {
     this.#perThread = perThread
-    const late = performance.now() + LATE_MS
+    const late = performance.now() + LATE_TIMEOUT_MS
     for (;;) {
       const asked = this.#asked ?? this.#ask(perThread)
       const picture = await this.#inTime(asked.picture, late)
@@ -162,7 +162,7 @@ class RemoteView {
   /** @returns null if the picture is late and an earlier picture exists */
   async #inTime(picture: Promise<Snapshot>, late: number): Promise<Snapshot | null> {
     for (;;) {
-      const first = await Promise.race([picture, sleep(LOOK_MS, null)])
+      const first = await Promise.race([picture, sleep(CHECK_INTERVAL_MS, null)])
       if (first !== null) return first
       const isLate = this.session.lostForMs !== null || performance.now() > late
       if (isLate && this.#last !== undefined) return null
@@ -170,7 +170,7 @@ class RemoteView {
   }
 
   async #picture(perThread: boolean): Promise<Snapshot> {
-    const early = this.#askedAt + PERIOD_MS - performance.now()
+    const early = this.#askedAt + PICTURE_INTERVAL_MS - performance.now()
     if (early > 0) await sleep(early)
     this.#askedAt = performance.now()
     const message = await this.session.ask('picture', { perThread })
@@ -242,7 +242,7 @@ class Known {
 
   #name(entry: NameEntry): void {
     for (const id of [entry.id, entry.methodOf ?? 0]) {
-      if (!Number.isInteger(id) || id < 0 || id >= MOST_ID) throw new Malformed(`a method ${id}`)
+      if (!Number.isInteger(id) || id < 0 || id >= MAX_ID) throw new Malformed(`a method ${id}`)
       this.#mostId = Math.max(this.#mostId, id)
     }
     this.names.set(entry.id, entry)
@@ -263,7 +263,7 @@ class Known {
     const [gone, entries] = listOf(told, 2)
     for (const id of listOf(gone)) this.#threads.delete(Number(id))
     for (const entry of listOf(entries)) this.#takeThread(listOf(entry, 5))
-    if (this.#threads.size > MOST_THREADS) throw new Malformed(`${this.#threads.size} threads`)
+    if (this.#threads.size > MAX_THREADS) throw new Malformed(`${this.#threads.size} threads`)
     return [...this.#threads].map(
       ([id, { name, tree, activity }]): ThreadTree => ({
         ...{ id, name, tree: this.#withMethods(tree) },
@@ -326,7 +326,7 @@ const OTHER_COLUMNS = ['events', 'waitNs', 'pauses', 'pauseNs'] as const
 
 /** Keeps the seconds before `from`, and appends the received ones. */
 function grown(old: CourseTimes | undefined, { first, from, rootCalls, others }: CourseTail): CourseTimes {
-  if (!(first >= 0 && from >= first && from - first <= MOST_SECONDS))
+  if (!(first >= 0 && from >= first && from - first <= MAX_SECONDS))
     throw new Malformed('a course of no seconds')
   const oldFirst = old?.first ?? first
   const joined = (

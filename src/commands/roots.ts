@@ -8,16 +8,16 @@ import type { Flags } from '../options/table.ts'
 import { jsonText } from '../profile/json-text.ts'
 import { clean, cut, percent, plural, right, width } from '../profile/text.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
-import { FEW_SAMPLES, type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
+import { ENOUGH_SAMPLES, type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
 import { EndedBySignal } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 
 /** Duration of the search. It is extended while there are few samples. */
-export const USUAL_DURATION = { durationMs: 3_000, atMostMs: 10_000 } as const
+export const DEFAULT_DURATION = { durationMs: 3_000, atMostMs: 10_000 } as const
 /** Number of methods in the text that may never return. */
-const STAYS = 3
+const MAX_STAYING_METHODS = 3
 
 export async function roots(
   pidText: string | undefined,
@@ -25,7 +25,7 @@ export async function roots(
   print: (text: string) => void,
 ): Promise<void> {
   const duration =
-    flags.duration === undefined ? USUAL_DURATION : { durationMs: parseDuration(flags.duration) }
+    flags.duration === undefined ? DEFAULT_DURATION : { durationMs: parseDuration(flags.duration) }
   const pid = await targetOf(pidText)
   const progress = createProgress(process.stderr)
   const stop = stopSignal()
@@ -76,12 +76,14 @@ export function text(
     lines.push(HEAD)
     for (const it of all.slice(0, top)) lines.push(row(it, columns))
     if (all.length > top) lines.push(`  and ${all.length - top} more: --top`)
-    if (samples < FEW_SAMPLES)
+    if (samples < ENOUGH_SAMPLES)
       lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')
     lines.push('', clean(attachCommandOf(pid, all[0]!.root)))
   }
   if (stays.length > 0) {
-    const names = stays.slice(0, STAYS).map((it) => `${clean(it.root)} (${percent(it.share, 1)} %)`)
+    const names = stays
+      .slice(0, MAX_STAYING_METHODS)
+      .map((it) => `${clean(it.root)} (${percent(it.share, 1)} %)`)
     lines.push('', `never seen to return, so perhaps no root: ${names.join(', ')}`)
     if (all.length === 0) lines.push(clean(attachCommandOf(pid, stays[0]!.root)))
   }
@@ -99,13 +101,13 @@ export function costOf({ sampling }: Pick<FoundRoots, 'sampling'>): string[] {
 }
 
 /** Number of thread names beside a root. */
-const SHOWN_THREADS = 2
+const MAX_THREAD_NAMES = 2
 const HEAD = ' share %    seen  depth  threads  method'
 
 /** Formats a row with as many thread names as fit. */
 function row({ root, share, seen, depth, threads }: RootCandidate, columns: number): string {
   const numbers = `${right(percent(share, 1), 8)}${right(`${seen}`, 8)}${right(`${depth}`, 7)}${right(`${threads.length}`, 9)}`
-  const names = threads.slice(0, SHOWN_THREADS).map((it) => cut(clean(it), 24))
+  const names = threads.slice(0, MAX_THREAD_NAMES).map((it) => cut(clean(it), 24))
   for (let shown = names.length; shown > 0; shown--) {
     const rest = threads.length > shown ? ', …' : ''
     const text = `${numbers}  ${clean(root)}  (${names.slice(0, shown).join(', ')}${rest})`

@@ -29,7 +29,7 @@ import { view } from './view.ts'
 import { isSampledByJvm } from './whole-jvm-options.ts'
 
 /** Maximum time between the close of a JVM's link and the end of its process. */
-const ENDING_MS = 1000
+const EXIT_TIMEOUT_MS = 1000
 
 /** The JVM ended, or its agent left, while the session began. */
 export class EndedBeforeRecording extends JfluidError {
@@ -133,7 +133,7 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
           throw error
         }
         // The JVM has ended; or it continues without the session, and must not be killed.
-        const soon = await Promise.race([exit, sleep(ENDING_MS, null, { ref: false })])
+        const soon = await Promise.race([exit, sleep(EXIT_TIMEOUT_MS, null, { ref: false })])
         if (soon === null) note(`${error.message}; the program goes on, and is not recorded`)
         return (status) => new EndedBeforeRecording(command.join(' '), status, error)
       }

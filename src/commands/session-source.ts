@@ -7,9 +7,9 @@ import { outcome } from './outcome.ts'
 import { countsText, type RecordedSource } from './source.ts'
 
 /** Interval and maximum duration of the checks for the first call of the root. A user waits for that call. */
-const FIRST_MS = 20
-const FIRST_LOOKS_MS = 3_000
-const LINE_MS = 500
+const FIRST_CALL_INTERVAL_MS = 20
+const FIRST_CALL_TIMEOUT_MS = 3_000
+const STATUS_INTERVAL_MS = 500
 
 export function sessionSource(session: Session): RecordedSource {
   const begun = performance.now()
@@ -18,14 +18,14 @@ export function sessionSource(session: Session): RecordedSource {
     ended: session.ended,
     saved: session,
     called: 'profile',
-    everyMs: FIRST_MS,
+    everyMs: FIRST_CALL_INTERVAL_MS,
     async status() {
       if (performance.now() < nextLine) return null
       nextLine = Number.POSITIVE_INFINITY // one request at a time
       const s = await session.status().catch(() => null)
       const now = performance.now()
-      const waits = s?.events === 0 && now - begun < FIRST_LOOKS_MS
-      nextLine = now + (waits ? 0 : LINE_MS)
+      const waits = s?.events === 0 && now - begun < FIRST_CALL_TIMEOUT_MS
+      nextLine = now + (waits ? 0 : STATUS_INTERVAL_MS)
       if (s === null) return null
       return `${countsText(s)}${s.stacks === undefined ? '' : `, ${s.stacks.samples} samples`}`
     },

@@ -9,7 +9,7 @@ import type { PlaceFlags } from './place.ts'
 import { signalStatus } from './signals.ts'
 import { countsText, type RecordedSource, type Way } from './source.ts'
 
-const STATUS_MS = 500
+const STATUS_INTERVAL_MS = 500
 
 /** Starts the group. Call `checkAll` before. */
 export async function severalJvms(
@@ -37,7 +37,7 @@ function groupSource(group: Group, untold: () => readonly string[]): RecordedSou
     ended: group.ended,
     called: 'profile of all',
     phase: `recording ${plural(group.members.length, 'JVM')}`,
-    everyMs: STATUS_MS,
+    everyMs: STATUS_INTERVAL_MS,
     status: () => countsOf(group),
     matches: () => [], // the group reports the matches of each member
     tellMessages: () => group.tellMessages(),

@@ -11,8 +11,8 @@ import type { Writable } from 'node:stream'
 import { errorCode } from '../profile/errors.ts'
 import { openedAgain } from './opened-again.ts'
 
-const AGAIN_MS = 1
-const LONGEST_AGAIN_MS = 50
+const RETRY_DELAY_MS = 1
+const MAX_RETRY_DELAY_MS = 50
 
 type Done = (error?: Error | null) => void
 
@@ -37,13 +37,13 @@ export function neverWaitFor(stream: Writable & { readonly isTTY?: boolean; read
 }
 
 /** @param done  called when the terminal has accepted all data, or with the error */
-function writeAll(terminal: number, bytes: Uint8Array, done: Done, againMs = AGAIN_MS): void {
+function writeAll(terminal: number, bytes: Uint8Array, done: Done, againMs = RETRY_DELAY_MS): void {
   let at = 0
   let pauseMs = againMs
   try {
     while (at < bytes.length) {
       at += writeSync(terminal, bytes, at)
-      pauseMs = AGAIN_MS
+      pauseMs = RETRY_DELAY_MS
     }
   } catch (problem) {
     if (errorCode(problem) !== 'EAGAIN') {
@@ -51,7 +51,7 @@ function writeAll(terminal: number, bytes: Uint8Array, done: Done, againMs = AGA
       return
     }
     const left = bytes.subarray(at)
-    setTimeout(() => writeAll(terminal, left, done, Math.min(2 * pauseMs, LONGEST_AGAIN_MS)), pauseMs)
+    setTimeout(() => writeAll(terminal, left, done, Math.min(2 * pauseMs, MAX_RETRY_DELAY_MS)), pauseMs)
     return
   }
   done()

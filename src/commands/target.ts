@@ -76,13 +76,13 @@ export class NothingPicked extends JfluidError {
 }
 
 /** Maximum number of JVMs in a hint, which is a single line. */
-const NAMED = 5
+const MAX_NAMED_JVMS = 5
 
 function described(jvms: readonly Named[]): string {
-  const more = jvms.length > NAMED ? ', …' : ''
+  const more = jvms.length > MAX_NAMED_JVMS ? ', …' : ''
   return (
     jvms
-      .slice(0, NAMED)
+      .slice(0, MAX_NAMED_JVMS)
       .map(({ pid, mainClass }) => `${pid} (${mainClass ?? '?'})`)
       .join(', ') + more
   )

@@ -44,7 +44,7 @@ export class WaitInterrupted extends JfluidError {
 const PATTERN_HINT = "Write a main class, a part of one, or a pattern such as 'com.shop.*' or 'shop-*.jar'."
 const WAIT_INSIDE =
   'Wait for its main class, which is seen in containers as well; one that runs is given in place of a process id.'
-const TICK_MS = 1000
+const TICK_INTERVAL_MS = 1000
 
 /** @throws BadPattern, BadDuration, WaitForWithPid: before any JVM is examined */
 export function checkWait(pidText: string | undefined, { waitFor, waitTimeout }: WaitFlags): void {
@@ -101,7 +101,7 @@ async function waited(
   })
   const ticker = setInterval(() => {
     progress.update(`${text}: ${Math.round((performance.now() - begun) / 1000)} s${bound}`)
-  }, TICK_MS)
+  }, TICK_INTERVAL_MS)
   try {
     const jvm = await appeared(meant, over.signal)
     if (stop.signal !== null) throw new WaitInterrupted(pattern, stop.signal)

@@ -21,11 +21,11 @@ import { wholeJvmSampling } from './whole-jvm-options.ts'
 /** The program prints the reason itself. */
 const RECORDER_HINT =
   'Give a command that starts a JVM 17 or newer with a flight recorder (module jdk.jfr, no -XX:-FlightRecorder); jfluid record samples one without, once it runs.'
-const STATUS_MS = 500
+const STATUS_INTERVAL_MS = 500
 /** Interval of the checks for the JVM of a program that has just been started. */
-const LOOK_MS = 10
+const CHECK_INTERVAL_MS = 10
 /** Maximum time from the appearance of a JVM until it records, if it accepts the options. */
-const OPTIONS_MS = 20_000
+const RECORDING_TIMEOUT_MS = 20_000
 
 type WholeJvmFlags = SessionFlags & WaitFlags
 
@@ -80,10 +80,10 @@ async function startWith(
   while (!ended) {
     const started = door.look()
     const pid = findJvm(child.pid!)
-    if (pid !== undefined) patience = Math.min(patience, performance.now() + OPTIONS_MS)
+    if (pid !== undefined) patience = Math.min(patience, performance.now() + RECORDING_TIMEOUT_MS)
     // The JVM's own options may have replaced the options of jfluid.
     if (started === null && (pid === undefined || performance.now() < patience)) {
-      await sleep(LOOK_MS)
+      await sleep(CHECK_INTERVAL_MS)
       continue
     }
     try {
@@ -91,7 +91,7 @@ async function startWith(
       return await JvmSampling.start(pid!, options)
     } catch (error) {
       if (error instanceof NoSuchProcess) {
-        await sleep(LOOK_MS)
+        await sleep(CHECK_INTERVAL_MS)
         continue
       }
       child.kill('SIGTERM')
@@ -124,7 +124,7 @@ function sampledSource(session: JvmSampling): RecordedSource {
     saved: session,
     called: 'profile',
     phase: 'sampling',
-    everyMs: STATUS_MS,
+    everyMs: STATUS_INTERVAL_MS,
     async status() {
       const { samples, methods } = session.status()
       return `${samples} samples  ${methods} methods`

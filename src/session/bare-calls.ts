@@ -10,26 +10,26 @@ import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
 
 /** Calls with probes are compared only if they began in the last 2 s. In a session shorter than 3 s, the JIT may still be compiling. */
-const CHARGED_MS = 2_000
-const LEAST_SESSION_MS = 3_000
+const CHARGED_DURATION_MS = 2_000
+const MIN_SESSION_DURATION_MS = 3_000
 /** A redefined method runs in the interpreter until the JIT compiles it again, in tiers. One tier fits between two samples. */
-const MOST_MS = 1_500
-const LOOK_MS = 150
+const STEADY_TIMEOUT_MS = 1_500
+const SAMPLE_INTERVAL_MS = 150
 /**
  * The calls are steady if two consecutive medians differ by less than 5 %, the spread of the calls without probes is small, and the JVM
  * compiled at most 2 methods between the two samples. Slow code alone may be steady too. The spread of the calls with probes does not
  * matter.
  */
-const STEADY = 0.05
-const MOST_COMPILED = 2
+const MAX_MEDIAN_CHANGE = 0.05
+const MAX_COMPILATIONS = 2
 /** One more redefinition may pause the JVM as long as the longest one so far, and may take as long as all of them together. */
-const LONGEST_PAUSE_MS = 125
-const LONGEST_REDEFINITION_MS = 500
+const MAX_PAUSE_MS = 125
+const MAX_REDEFINITION_MS = 500
 
 /** Calls without probes were still being compiled. A comparison with them would make the recorded times look too short. */
 export class NotSteady extends Error {
   constructor() {
-    super(`after ${MOST_MS / 1000} s calls without probes below the root were still being compiled`)
+    super(`after ${STEADY_TIMEOUT_MS / 1000} s calls without probes below the root were still being compiled`)
   }
 }
 
@@ -51,11 +51,11 @@ function isPlain({ door, instrumenter, options, revealer }: Engine): boolean {
 
 function isQuick({ installation }: Engine): boolean {
   const { hotSwapMs, longestPauseMs } = installation
-  return longestPauseMs !== null && longestPauseMs < LONGEST_PAUSE_MS && hotSwapMs < LONGEST_REDEFINITION_MS
+  return longestPauseMs !== null && longestPauseMs < MAX_PAUSE_MS && hotSwapMs < MAX_REDEFINITION_MS
 }
 
 export function mayCompare(engine: Engine, span: Span): boolean {
-  return isPlain(engine) && isQuick(engine) && span.durationMs >= LEAST_SESSION_MS
+  return isPlain(engine) && isQuick(engine) && span.durationMs >= MIN_SESSION_DURATION_MS
 }
 
 /**
@@ -82,8 +82,8 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
   let found: BareCalls | null = null
   let compiled = compilations()
   let isSteady = false
-  while (!isSteady && performance.now() - begun < MOST_MS) {
-    await later(LOOK_MS)
+  while (!isSteady && performance.now() - begun < STEADY_TIMEOUT_MS) {
+    await later(SAMPLE_INTERVAL_MS)
     const [last, before] = [found, compiled]
     const bare = await recorder.bareCalls(from)
     found = bareCalls(charged, bare, costs)
@@ -91,9 +91,9 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
     isSteady =
       last !== null &&
       found !== null &&
-      Math.abs(found.bareNs / last.bareNs - 1) < STEADY &&
-      spreadOfBare(bare) < (1 + STEADY) ** 2 &&
-      compiled - before <= MOST_COMPILED
+      Math.abs(found.bareNs / last.bareNs - 1) < MAX_MEDIAN_CHANGE &&
+      spreadOfBare(bare) < (1 + MAX_MEDIAN_CHANGE) ** 2 &&
+      compiled - before <= MAX_COMPILATIONS
   }
   debug.end?.(
     found === null
@@ -107,7 +107,7 @@ export async function callsWithoutProbes(engine: Engine, span: Span): Promise<Ba
 /** @returns the earlier calls of the roots; null if a method below the roots keeps its probes, or a comparison is not worthwhile */
 async function leaveRootsAlone(engine: Engine, span: Span): Promise<LatestCalls | null> {
   const { clock, installation, recorder, revealer, targetState } = engine
-  const from = span.latestTicks - (CHARGED_MS * 1e6) / clock.nsPerTick
+  const from = span.latestTicks - (CHARGED_DURATION_MS * 1e6) / clock.nsPerTick
   const charged = await recorder.endRows(span.latestTicks, from)
   targetState.endRows()
   if (!isWorthComparing(charged, clock.nsPerTick)) {

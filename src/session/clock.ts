@@ -10,9 +10,9 @@ import type { ClockName, ClockPair } from '../wire/messages.ts'
  * Shorter spans yield no usable rate: the error of a pair is larger than the correction. The agent's first two pairs are farther apart
  * (MIN_PAIR_DISTANCE_NANOS in its Calibration).
  */
-const LEAST_NANOS = 2_000_000
+const MIN_SPAN_NANOS = 2_000_000
 /** Maximum relative change of a clock frequency. The kernel slews its clock by at most 500 ppm (adjtimex(2)). */
-const JUMP = 1e-3
+const MAX_RATE_CHANGE = 1e-3
 
 export class TargetClock {
   /** The two pairs that define the rate. */
@@ -57,7 +57,7 @@ export class TargetClock {
   get nsPerTick(): number {
     const nanos = this.earlierNanos + this.last.nanos - this.first.nanos
     const ticks = this.earlierTicks + this.last.ticks - this.first.ticks
-    return this.name === 'nanoTime' || nanos < LEAST_NANOS || ticks <= 0 ? 1 : nanos / ticks
+    return this.name === 'nanoTime' || nanos < MIN_SPAN_NANOS || ticks <= 0 ? 1 : nanos / ticks
   }
 
   toNs(ticks: number): number {
@@ -71,10 +71,10 @@ export class TargetClock {
 
   /** Whether a clock was set since the last pair: the machine slept, or was migrated while running. */
   private hasJumped(pair: ClockPair): boolean {
-    if (this.earlierNanos + this.last.nanos - this.first.nanos < LEAST_NANOS) return false
+    if (this.earlierNanos + this.last.nanos - this.first.nanos < MIN_SPAN_NANOS) return false
     const nanos = pair.nanos - this.last.nanos
     const off = Math.abs(this.toNs(pair.ticks - this.last.ticks) - nanos)
-    const inRate = (JUMP + doubt(this.first, this.last)) * Math.max(nanos, 0)
+    const inRate = (MAX_RATE_CHANGE + doubt(this.first, this.last)) * Math.max(nanos, 0)
     return off > inRate + this.toNs(pair.width + this.last.width)
   }
 }

@@ -14,7 +14,7 @@ import { Proof } from './proof.ts'
 import type { Pulse } from './pulse.ts'
 import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
-import { answerInTime, FAR_DETACH_MS, TargetSilent, whyLinkWasLost } from './target-waits.ts'
+import { answerInTime, REMOTE_DETACH_TIMEOUT_MS, TargetSilent, whyLinkWasLost } from './target-waits.ts'
 
 /** Reasons why the target ends a session: see lookAtClient() of the agent and Reader.listen(). The agent sends the same text if it can. */
 const WHY_ENDED = new Map([
@@ -24,7 +24,7 @@ const WHY_ENDED = new Map([
 ])
 
 /** Covers one redefinition and 1.5 s of calls. */
-const COMPARE_MS = 3_000
+const COMPARE_TIMEOUT_MS = 3_000
 
 const SILENT_ELSEWHERE = 'nothing came from the client for some seconds'
 
@@ -186,10 +186,10 @@ export class SessionEnd {
   async #compare(): Promise<void> {
     if (!mayCompare(this.engine, this.span)) return
     try {
-      await answerInTime(this.pulse.readStatus(), this.engine.pid, COMPARE_MS)
+      await answerInTime(this.pulse.readStatus(), this.engine.pid, COMPARE_TIMEOUT_MS)
       this.span.end()
       const calls = callsWithoutProbes(this.engine, this.span)
-      this.bareCalls = await answerInTime(calls, this.engine.pid, COMPARE_MS)
+      this.bareCalls = await answerInTime(calls, this.engine.pid, COMPARE_TIMEOUT_MS)
     } catch (error) {
       const isMetAgain = error instanceof LinkLost || error instanceof TargetSilent
       debug.end?.(`root calls without probes: ${String(error)}`)
@@ -215,7 +215,7 @@ export class SessionEnd {
 
   async #leave(proof: Proof | null): Promise<void> {
     const { agent, door, pid, turns, warnings } = this.engine
-    const patienceMs = door.elsewhere === undefined ? undefined : FAR_DETACH_MS
+    const patienceMs = door.elsewhere === undefined ? undefined : REMOTE_DETACH_TIMEOUT_MS
     try {
       await answerInTime(turns.idle(), pid)
       debug.end?.('questions of the target are answered')

@@ -24,7 +24,7 @@ import { Installation, type Workshop } from './code/installation.ts'
 import { Instrumenter, isTimed, type Task } from './code/instrumenter.ts'
 import type { RegionTable } from './code/regions.ts'
 import type { OpenDoor } from './doors/door.ts'
-import { MOST_METHODS } from './limits.ts'
+import { MAX_METHODS } from './limits.ts'
 import { Names } from './names.ts'
 import { NO_CALIBRATION, type Prepared } from './preparation.ts'
 import { type CodeAccess, openCode, seesProbes } from './proof.ts'
@@ -39,12 +39,12 @@ import { Turns } from './turns.ts'
  * Methods timed by scheme adaptive take at least 2 µs per call, so an error of some nanoseconds is negligible. A user waits for the first
  * timed method.
  */
-const SHORT_CALIBRATION_MS = 40
+const SHORT_CALIBRATION_DURATION_MS = 40
 
-const NO_MORE_METHODS = `${thousands(MOST_METHODS)} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
+const NO_MORE_METHODS = `${thousands(MAX_METHODS)} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
 
 /** Maximum number of frames of a stack that are searched for a root. */
-const STACK_DEPTH = 400
+const MAX_STACK_DEPTH = 400
 
 export class Engine {
   readonly door: OpenDoor
@@ -146,7 +146,7 @@ export class Engine {
 
   /** Calibrates unless that is done already. The agent handles later requests after the calibration. */
   async calibrate(): Promise<void> {
-    this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_MS)
+    this.#calibration ??= await this.agent.calibrate(SHORT_CALIBRATION_DURATION_MS)
   }
 
   /** Locates the code of methods in the JVM, for the proof at the end. Doing this early shortens the detach. */
@@ -243,7 +243,7 @@ export class Engine {
       progress: () => revealer.roots.progress(),
       method: (id) => revealer.methods.get(id),
       called: (ids) => this.#called(ids),
-      stacks: () => agent.stackTraces(STACK_DEPTH),
+      stacks: () => agent.stackTraces(MAX_STACK_DEPTH),
       callees: async (ids, enough) =>
         regionTable === null ? await turns.ask(() => revealer.callees(ids, enough)) : [],
       problemOf: (root) => {

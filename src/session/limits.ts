@@ -8,14 +8,14 @@ import { thousands } from '../base/thousands.ts'
  * Maximum expected pause of a redefinition, ms. Scheme b never exceeds it. Scheme adaptive exceeds it only if the redefinition of the roots
  * takes longer (`batchPauseMs`).
  */
-export const LONGEST_PAUSE_MS = 125
+export const MAX_PAUSE_MS = 125
 /** Metaspace that a redefined class uses, per byte of its class file; and the limit for all redefinitions of a session, in bytes. */
-export const METASPACE_A_BYTE = 4
-export const MOST_METASPACE = 8 << 20
+export const METASPACE_PER_CLASS_BYTE = 4
+export const MAX_METASPACE_BYTES = 8 << 20
 /** Bytes of metaspace that must stay free. */
-export const FREE_METASPACE = 16 << 20
+export const MIN_FREE_METASPACE_BYTES = 16 << 20
 /** Maximum number of methods that schemes a and b instrument. */
-export const MOST_METHODS = 2_000
+export const MAX_METHODS = 2_000
 
 /** Scheme a or b was requested, or is implied by an option, but would change much of the program. */
 export class TooManyMethods extends NeedsConsent {

@@ -35,9 +35,9 @@ import {
 } from './session-options.ts'
 import { answerInTime, TargetSilent } from './target-waits.ts'
 
-const CALIBRATION_MS = 80
+const CALIBRATION_DURATION_MS = 80
 /** Maximum time until a closed link is seen as closed. */
-const CLOSED_MS = 1000
+const LINK_CLOSED_TIMEOUT_MS = 1000
 
 export const NO_CALIBRATION: MeasuredCalibration = {
   ...{ innerTicks: 0, outerTicks: 0 },
@@ -88,7 +88,7 @@ export interface Prepared {
 type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem: unknown }
 
 /** The agent waits equally long for the client (Session.NO_MESSAGE_TIMEOUT_NANOS). */
-const FIRST_ANSWERS_MS = 10_000
+const FIRST_ANSWERS_TIMEOUT_MS = 10_000
 
 export class Preparation {
   readonly #agent: Agent
@@ -178,9 +178,9 @@ export class Preparation {
   async #heard<T>(answer: Promise<T>): Promise<T> {
     if (this.door.elsewhere === undefined) return await answer
     try {
-      return await answerInTime(answer, 0, FIRST_ANSWERS_MS)
+      return await answerInTime(answer, 0, FIRST_ANSWERS_TIMEOUT_MS)
     } catch (problem) {
-      throw problem instanceof TargetSilent ? new NothingComes(FIRST_ANSWERS_MS) : problem
+      throw problem instanceof TargetSilent ? new NothingComes(FIRST_ANSWERS_TIMEOUT_MS) : problem
     }
   }
 
@@ -271,7 +271,9 @@ export class Preparation {
    * the client may not have created it yet.
    */
   async #whyNoRing(error: unknown, ring: string): Promise<never> {
-    const reason = existsSync(ring) ? null : await Promise.race([this.#agent.closed, sleep(CLOSED_MS, null)])
+    const reason = existsSync(ring)
+      ? null
+      : await Promise.race([this.#agent.closed, sleep(LINK_CLOSED_TIMEOUT_MS, null)])
     throw reason === null ? error : new LinkLost(reason)
   }
 
@@ -282,13 +284,13 @@ export class Preparation {
     const { regions } = this.options
     if (regions !== undefined) {
       onPhase('calibrating')
-      const { session, innerTicks, outerTicks } = await this.#agent.timeRegions(CALIBRATION_MS)
+      const { session, innerTicks, outerTicks } = await this.#agent.timeRegions(CALIBRATION_DURATION_MS)
       const calibration = { ...NO_CALIBRATION, innerTicks, outerTicks }
       return { calibration, regionTable: new RegionTable(regions, session) }
     }
     if (this.#counts) return { calibration: NO_CALIBRATION, regionTable: null }
     if (isAdaptive) return { calibration: null, regionTable: null }
     onPhase('calibrating')
-    return { calibration: await this.#agent.calibrate(CALIBRATION_MS), regionTable: null }
+    return { calibration: await this.#agent.calibrate(CALIBRATION_DURATION_MS), regionTable: null }
   }
 }

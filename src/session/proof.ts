@@ -20,16 +20,16 @@ import { readStructs } from '../vmstructs/structs.ts'
 import type { DetachReport } from '../wire/messages.ts'
 import type { ClassBefore } from './code/instrumenter.ts'
 import type { Engine } from './engine.ts'
-import { GONE_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
+import { GONE_TIMEOUT_MS, leftOf, ourThreads, type Remains, remainsOf, threadsGone } from './remains.ts'
 import { sourceName } from './target-classes.ts'
 
 /** Time limit of the code comparison. The report lists the rest as unchecked. */
-const CODE_MS = 500
-const CLASSES_AT_ONCE = 200
+const CODE_TIMEOUT_MS = 500
+const CLASSES_PER_STEP = 200
 /** An answer of the agent may be late if all processors are busy. */
-const ANSWER_MS = 3_000
+const ANSWER_TIMEOUT_MS = 3_000
 
-const NOTHING: CodeFacts = {
+const NOTHING_CHECKED: CodeFacts = {
   ...{ checkedClasses: 0, checkedMethods: 0, originalClasses: 0 },
   ...{ different: [], unchecked: '' },
 }
@@ -60,18 +60,18 @@ export async function compareCode(
   classes: readonly ClassBefore[],
   ownOf: (it: KnownClass) => readonly OwnMethod[] = probedMethods,
 ): Promise<CodeFacts> {
-  if (classes.length === 0) return NOTHING
-  const until = performance.now() + CODE_MS
+  if (classes.length === 0) return NOTHING_CHECKED
+  const until = performance.now() + CODE_TIMEOUT_MS
   const access = await opened
-  if (access === null) return { ...NOTHING, unchecked: 'this JVM does not show its code' }
+  if (access === null) return { ...NOTHING_CHECKED, unchecked: 'this JVM does not show its code' }
   const { methods, codes } = access
   const all = known(classes)
-  const facts = { ...NOTHING, different: [] as string[] }
+  const facts = { ...NOTHING_CHECKED, different: [] as string[] }
   if (all.length < classes.length) facts.unchecked = 'of some classes the old code was not kept'
-  for (let at = 0; at < all.length; at += CLASSES_AT_ONCE) {
+  for (let at = 0; at < all.length; at += CLASSES_PER_STEP) {
     if (at > 0 && performance.now() > until)
       return { ...facts, unchecked: `there was no time for more than ${at} of ${classes.length}` }
-    const some = all.slice(at, at + CLASSES_AT_ONCE)
+    const some = all.slice(at, at + CLASSES_PER_STEP)
     const places = new Map(
       (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
     )
@@ -129,7 +129,7 @@ export async function seesProbes(
   opened: Promise<CodeAccess | null>,
   classes: readonly ClassBefore[],
 ): Promise<boolean | null> {
-  const facts = await compareCode(opened, classes.slice(0, CLASSES_AT_ONCE)).catch(() => null) // the same error occurs again at the end, and is reported there
+  const facts = await compareCode(opened, classes.slice(0, CLASSES_PER_STEP)).catch(() => null) // the same error occurs again at the end, and is reported there
   if (facts === null || facts.checkedClasses === 0) return null
   return facts.originalClasses < facts.checkedClasses
 }
@@ -195,7 +195,7 @@ export class Proof {
   readonly #begun = performance.now()
   /** Remains seen while this session's agent was there, before and after the restoration. No other client can have an agent then. */
   readonly #before: (Remains | null)[] = []
-  #code: CodeFacts = NOTHING
+  #code: CodeFacts = NOTHING_CHECKED
   /** Methods keyed by class id. */
   readonly #own = new Map<number, readonly OwnMethod[]>()
 
@@ -205,7 +205,7 @@ export class Proof {
   willRestore(): void {
     this.#before.push(remainsOf(this.engine.process))
     try {
-      for (const it of known(this.engine.instrumenter.classesBefore()).slice(0, CLASSES_AT_ONCE))
+      for (const it of known(this.engine.instrumenter.classesBefore()).slice(0, CLASSES_PER_STEP))
         this.#own.set(it.id, probedMethods(it))
     } catch {
       // The same error occurs again in the comparison, and is reported there.
@@ -216,9 +216,9 @@ export class Proof {
   async restored(): Promise<void> {
     const { instrumenter } = this.engine
     try {
-      const late = { ...NOTHING, unchecked: 'the JVM did not answer in time' }
+      const late = { ...NOTHING_CHECKED, unchecked: 'the JVM did not answer in time' }
       const comparing = within(
-        ANSWER_MS,
+        ANSWER_TIMEOUT_MS,
         compareCode(
           this.engine.openCode(),
           instrumenter.classesBefore(),
@@ -230,12 +230,15 @@ export class Proof {
       this.#lookAtThreads()
       this.#code = await comparing
       if (this.engine.seesProbes === false && this.#code.different.length === 0)
-        this.#code = { ...NOTHING, unchecked: 'the comparison saw none of the probes while they were there' }
+        this.#code = {
+          ...NOTHING_CHECKED,
+          unchecked: 'the comparison saw none of the probes while they were there',
+        }
     } catch (error) {
       // The detach continues. The report states why the code is unchecked.
       const said = messageOf(error)
       const problem = error instanceof ClassFormatProblem ? `unreadable: ${said}` : said
-      this.#code = { ...NOTHING, unchecked: problem }
+      this.#code = { ...NOTHING_CHECKED, unchecked: problem }
     }
   }
 
@@ -251,7 +254,7 @@ export class Proof {
   async left(report: DetachReport): Promise<DetachFacts | null> {
     const { agent, door, pausesKnown, process } = this.engine
     const isClosed = await within(
-      GONE_MS,
+      GONE_TIMEOUT_MS,
       agent.closed.then(() => true),
       false,
     )

@@ -7,15 +7,15 @@ import { collapsedWarning } from './recorder/context-bound.ts'
 import { treesFullWarning } from './session-profile.ts'
 import { stopOf } from './target-waits.ts'
 
-const STATUS_MS = 500
+const STATUS_INTERVAL_MS = 500
 /** After this time without an answer, the target may be stopped. */
-const SILENT_MS = 900
+const SILENT_TIMEOUT_MS = 900
 /** By this tick, the first call has been shown, and no batch of methods has been chosen yet. */
 const REHEARSAL_TICK = 4
 /** Number of statuses between two searches for classes of roots that are not loaded yet. */
-const ROOT_TICKS = 2
+const ROOT_SEARCH_TICKS = 2
 /** The same once each root has a class. */
-const MORE_ROOTS_TICKS = 20
+const LATER_ROOT_SEARCH_TICKS = 20
 
 export class Pulse {
   #timer: NodeJS.Timeout | undefined
@@ -40,7 +40,7 @@ export class Pulse {
 
   start(): void {
     if (this.#stopped) return
-    this.#timer = setInterval(() => void this.#tick(), STATUS_MS)
+    this.#timer = setInterval(() => void this.#tick(), STATUS_INTERVAL_MS)
     this.controller?.start()
   }
 
@@ -71,7 +71,7 @@ export class Pulse {
       // At most one request is pending: a stopped target would otherwise have hundreds to answer when it continues.
       const silence = this.#silence()
       if (silence !== null) this.#wasStopped = true
-      this.note = performance.now() - this.#askedAt < SILENT_MS ? null : silence
+      this.note = performance.now() - this.#askedAt < SILENT_TIMEOUT_MS ? null : silence
       return
     }
     this.#askedAt = performance.now()
@@ -84,7 +84,7 @@ export class Pulse {
       // As a task in the queue: a redefinition, or the end of the session, waits for the task.
       if (this.#ticks === REHEARSAL_TICK && this.controller !== null)
         void turns.enqueue(() => this.engine.rehearseProof())
-      if (this.#ticks % ROOT_TICKS === 0) this.#findRoots()
+      if (this.#ticks % ROOT_SEARCH_TICKS === 0) this.#findRoots()
       const stats = await recorder.stats()
       if (stats.events > 0) this.hasRecorded = true
       if (stats.collapsed > 0) warnings.add(collapsedWarning(options))
@@ -108,7 +108,7 @@ export class Pulse {
     if (arming === null) return
     // Later, another loader may define a class of that name, or a wildcard may match another class.
     const areThere = revealer.roots.progress().every((it) => it.ids.size > 0 || it.failed)
-    if (areThere && this.#ticks % MORE_ROOTS_TICKS !== 0) return
+    if (areThere && this.#ticks % LATER_ROOT_SEARCH_TICKS !== 0) return
     void turns.enqueue(async () => {
       await installation.refreshClasses()
       await inside?.rootsAre()

@@ -120,12 +120,12 @@ export function leftOf(before: readonly (Remains | null)[], directory: string, a
 }
 
 /** The agent's thread ends shortly after its last answer. That takes longer if all processors are busy. */
-export const GONE_MS = 5_000
-const LOOK_MS = 5
+export const GONE_TIMEOUT_MS = 5_000
+const CHECK_INTERVAL_MS = 5
 
-/** Waits until these threads have ended, for at most `GONE_MS`. */
+/** Waits until these threads have ended, for at most `GONE_TIMEOUT_MS`. */
 export async function threadsGone(pid: number, threads: readonly number[]): Promise<void> {
-  const until = performance.now() + GONE_MS
+  const until = performance.now() + GONE_TIMEOUT_MS
   const anyRuns = (): boolean => threads.some((id) => existsSync(`/proc/${pid}/task/${id}`))
-  while (anyRuns() && performance.now() < until) await sleep(LOOK_MS)
+  while (anyRuns() && performance.now() < until) await sleep(CHECK_INTERVAL_MS)
 }

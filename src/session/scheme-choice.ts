@@ -11,17 +11,17 @@ import { memorySlowness } from './adaptive/memory-latency.ts'
 import { predictedPauseMs } from './adaptive/pause.ts'
 import type { OpenDoor } from './doors/door.ts'
 import {
-  FREE_METASPACE,
-  LONGEST_PAUSE_MS,
-  METASPACE_A_BYTE,
-  MOST_METASPACE,
-  MOST_METHODS,
+  MAX_METASPACE_BYTES,
+  MAX_METHODS,
+  MAX_PAUSE_MS,
+  METASPACE_PER_CLASS_BYTE,
+  MIN_FREE_METASPACE_BYTES,
   TooManyMethods,
 } from './limits.ts'
 import { asksForAdaptive, firstMethodOf, needsAllCalls, type SessionRequest } from './session-options.ts'
 
 /** With more loaded classes, even listing them takes too long for an interactive user. */
-const MOST_LOADED = 5_000
+const MAX_LOADED_CLASSES = 5_000
 
 export interface Choice {
   readonly scheme: Scheme
@@ -49,12 +49,12 @@ const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 /** @returns why scheme b would be harmful; null if it would be harmless */
 export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reached): string | null {
-  if (isTooMuch) return `b may give probes to more than ${thousands(MOST_METHODS)} methods`
-  const metaspace = classBytes * METASPACE_A_BYTE
-  if (metaspace > MOST_METASPACE) return `b would take about ${mib(metaspace)} of metaspace`
-  if (metaspace > metaspaceLeft - FREE_METASPACE)
+  if (isTooMuch) return `b may give probes to more than ${thousands(MAX_METHODS)} methods`
+  const metaspace = classBytes * METASPACE_PER_CLASS_BYTE
+  if (metaspace > MAX_METASPACE_BYTES) return `b would take about ${mib(metaspace)} of metaspace`
+  if (metaspace > metaspaceLeft - MIN_FREE_METASPACE_BYTES)
     return `b would take about ${mib(metaspace)} of metaspace, of which ${mib(metaspaceLeft)} are left`
-  if (pauseMs !== null && pauseMs > LONGEST_PAUSE_MS)
+  if (pauseMs !== null && pauseMs > MAX_PAUSE_MS)
     return `b would stop the JVM for about ${Math.round(pauseMs)} ms`
   return null
 }
@@ -79,7 +79,7 @@ export async function chooseScheme(request: SessionRequest, behind: Behind): Pro
   if (atOnce !== null) return atOnce
   const isFree = scheme === 'auto' && needs === null
   const named = scheme === 'a' ? 'a' : 'b'
-  const most = isFree ? MOST_METHODS : mostMethods
+  const most = isFree ? MAX_METHODS : mostMethods
   if (most === undefined || regions !== undefined) return { scheme: named, why: null, listed: null }
   const listed = await behind.agent.loadedClasses()
   const reached = await reachedFrom({ ...request, mostMethods: most }, listed, behind)
@@ -104,7 +104,7 @@ const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b
 
 /** @returns why the program is too large to count the methods below its roots; null if it is not */
 export function whyLarge(loadedClasses: number): string | null {
-  return loadedClasses > MOST_LOADED ? `${thousands(loadedClasses)} classes are loaded` : null
+  return loadedClasses > MAX_LOADED_CLASSES ? `${thousands(loadedClasses)} classes are loaded` : null
 }
 
 /** Counts all methods that are reachable from the roots now. That is an upper bound of what scheme b instruments. */

@@ -33,7 +33,7 @@ import { eventsOf, firstMethodOf, modeOf, type SessionRequest } from './session-
 import { type Recorded, rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
 /** An entry event and an exit event. */
-const EVENTS_A_CALL = 2
+const EVENTS_PER_CALL = 2
 
 export interface SessionStatus {
   readonly phase: 'waiting for root' | 'recording' | 'changing roots' | 'ended'
@@ -359,7 +359,7 @@ export class Session {
       ...(inside !== null && {
         stacks: {
           ...{ samples: inside.samples, longestStallMs: inside.longestStallMs },
-          costMs: inside.costMs + ((stats.events / EVENTS_A_CALL) * this.overheadNs) / 1e6,
+          costMs: inside.costMs + ((stats.events / EVENTS_PER_CALL) * this.overheadNs) / 1e6,
         },
       }),
       message: waits ? notes.join('; ') || nothing : null,

@@ -5,9 +5,9 @@ import { endsNow, readTargetProcess, type TargetProcess } from '../attach/target
 import { afterOwnTime } from '../base/own-time.ts'
 
 /** Timeout of a detach. After it, the client leaves without an answer. */
-const DETACH_MS = 10_000
+const DETACH_TIMEOUT_MS = 10_000
 /** Timeout of a detach over a network, where the rest of the buffer must be transferred first. */
-export const FAR_DETACH_MS = 60_000
+export const REMOTE_DETACH_TIMEOUT_MS = 60_000
 
 /** The target is stopped (SIGSTOP), or too busy to answer. */
 export class TargetSilent extends Error {
@@ -17,7 +17,7 @@ export class TargetSilent extends Error {
 }
 
 /** @throws TargetSilent after the timeout; the work may then continue */
-export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH_MS): Promise<T> {
+export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH_TIMEOUT_MS): Promise<T> {
   let answered = (): void => {}
   const late = new Promise<never>((_, reject) => {
     answered = afterOwnTime(ms, () => reject(new TargetSilent(pid, ms)))
@@ -32,7 +32,7 @@ export async function answerInTime<T>(work: Promise<T>, pid: number, ms = DETACH
 // A lost link: either the JVM has ended, or only the agent has left.
 
 /** Socket errors caused by the network and not by the JVM's end. */
-const NETWORK = /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN)\b/
+const NETWORK_ERROR = /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN)\b/
 
 /**
  * Returns why a session with a lost link has ended.
@@ -45,15 +45,15 @@ export async function whyLinkWasLost(
   target: TargetProcess | undefined,
   reason: string,
 ): Promise<string | null> {
-  if (target === undefined ? !NETWORK.test(reason) : await endsNow(target)) return null
+  if (target === undefined ? !NETWORK_ERROR.test(reason) : await endsNow(target)) return null
   return `the connection to its agent was lost (${reason})`
 }
 
 // A stopped target (SIGSTOP, a debugger, a paused container) never answers, however long the client waits.
 
-const LOOK_MS = 250
+const CHECK_INTERVAL_MS = 250
 /** Maximum wait for a stopped target before the session has begun. */
-const STOPPED_MS = 10_000
+const STOPPED_TIMEOUT_MS = 10_000
 
 /** Returns the error for a stopped process; null if the process is not stopped. */
 export function stopOf(pid: number): TargetStopped | null {
@@ -72,7 +72,7 @@ export async function whileRunning<T>(
   pid: number | null,
   onPhase: (phase: string) => void,
   work: (onPhase: (phase: string) => void) => Promise<T>,
-  patienceMs = STOPPED_MS,
+  patienceMs = STOPPED_TIMEOUT_MS,
 ): Promise<T> {
   if (pid === null) return await work(onPhase)
   let phase: string | null = null
@@ -88,8 +88,8 @@ export async function whileRunning<T>(
         return
       }
       if (looks === 0) onPhase(`waiting: JVM ${pid} is ${stop.how}`)
-      if (++looks * LOOK_MS > patienceMs) reject(stop)
-    }, LOOK_MS)
+      if (++looks * CHECK_INTERVAL_MS > patienceMs) reject(stop)
+    }, CHECK_INTERVAL_MS)
   })
   const working = work((next) => {
     phase = next

@@ -108,7 +108,7 @@ export function ownThreads(pid: number): string[] {
 }
 
 /** A target gives back what thousands of classes had, on a machine that does other things as well, within this. */
-const GONE_MS = 30_000
+const GONE_TIMEOUT_MS = 30_000
 
 /**
  * What is there of sessions that have ended, or are about to end: threads, files, mappings, descriptors.
@@ -126,7 +126,7 @@ export async function remainsOf(
     ...mappedFiles(target).filter((it) => /jfluid-\d/.test(it)),
     ...descriptors(target).filter((it) => /jfluid-\d/.test(it)),
   ]
-  const latest = performance.now() + GONE_MS
+  const latest = performance.now() + GONE_TIMEOUT_MS
   let left = look()
   while (left.length > 0 && performance.now() < latest) {
     await sleep(20)

@@ -7,11 +7,11 @@ import { endingSignals } from '../signals.ts'
 import { clientPath } from './client-path.ts'
 
 /** Timeout for all clients of one question together. */
-export const CLIENTS_MS = 10_000
-const MOST_BYTES = 16 << 20
-const MOST_SAID = 500
+export const CLIENTS_TIMEOUT_MS = 10_000
+const MAX_OUTPUT_BYTES = 16 << 20
+const MAX_MESSAGE_LENGTH = 500
 /** Maximum time from the exit of a client to the end of its output. */
-const LAST_WORDS_MS = 300
+const OUTPUT_TIMEOUT_MS = 300
 
 /** None of the suitable clients is on the PATH. */
 export class NoContainerClient extends JfluidError {
@@ -64,7 +64,7 @@ export class Clients {
   readonly #names = endingSignals()
   #isClosed = false
 
-  constructor(ms = CLIENTS_MS) {
+  constructor(ms = CLIENTS_TIMEOUT_MS) {
     this.#ms = ms
     this.#until = performance.now() + ms
     process.on('exit', this.#end)
@@ -107,8 +107,8 @@ export class Clients {
       const keep = (to: Buffer[]) => (chunk: Buffer) => {
         to.push(chunk)
         size += chunk.length
-        if (size > MOST_BYTES)
-          end(new ContainerClientNotUnderstood(command, `it is longer than ${MOST_BYTES} bytes`))
+        if (size > MAX_OUTPUT_BYTES)
+          end(new ContainerClientNotUnderstood(command, `it is longer than ${MAX_OUTPUT_BYTES} bytes`))
       }
       child.stdout.on('data', keep(out))
       child.stderr.on('data', keep(err))
@@ -123,7 +123,7 @@ export class Clients {
       }
       // An ssh master that stays for later connections (ControlPersist) keeps the output open.
       child.on('exit', () => {
-        lastWords = setTimeout(said, LAST_WORDS_MS)
+        lastWords = setTimeout(said, OUTPUT_TIMEOUT_MS)
       })
       child.on('close', said)
     })
@@ -171,7 +171,7 @@ function sentence(text: string): string {
     .split(/\s*\n\s*/)
     .filter((line) => line !== '')
   const meant = lines.filter((line) => !LOGGED.test(line))
-  return (meant.length > 0 ? meant : lines).join(' ').slice(0, MOST_SAID)
+  return (meant.length > 0 ? meant : lines).join(' ').slice(0, MAX_MESSAGE_LENGTH)
 }
 
 /** @throws ContainerClientNotUnderstood */

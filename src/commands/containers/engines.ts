@@ -62,7 +62,7 @@ interface Found {
 const ENGINES: readonly string[] = ['docker', 'podman', 'nerdctl', 'crictl']
 
 /** After one client has found the container, the others have this time to report another container of the same name. */
-const OTHERS_MS = 1_000
+const OTHERS_TIMEOUT_MS = 1_000
 
 /**
  * Finds the containers with that name or id. Several engines may have a container of the same name, and Kubernetes may have several. A
@@ -144,13 +144,13 @@ async function askedFor(
   throw new ContainerUnknown(what, said)
 }
 
-/** Returns the finished questions in their original order. Omits questions that have exceeded OTHERS_MS. */
+/** Returns the finished questions in their original order. Omits questions that have exceeded OTHERS_TIMEOUT_MS. */
 async function answersOf(clients: Clients, asks: readonly Ask[], isFound: boolean): Promise<Asked[]> {
   const answered = new Map<number, Asked>()
   let grace: NodeJS.Timeout | undefined
   await new Promise<void>((resolve, reject) => {
     const enough = (): void => {
-      grace ??= setTimeout(resolve, OTHERS_MS)
+      grace ??= setTimeout(resolve, OTHERS_TIMEOUT_MS)
     }
     if (isFound) enough()
     const all = asks.map(async (ask, index) => {

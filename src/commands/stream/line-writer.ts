@@ -12,8 +12,8 @@ import { errorCode } from '../../profile/errors.ts'
 import { openedAgain } from '../opened-again.ts'
 
 /** Delay before the retry of a write to a full pipe. The delay doubles with each retry, up to a limit. */
-const AGAIN_MS = 1
-const LONGEST_AGAIN_MS = 20
+const RETRY_DELAY_MS = 1
+const MAX_RETRY_DELAY_MS = 20
 
 export class LineWriter {
   /** Resolves with an error code; EPIPE if the reader has closed the pipe. Nothing more is written then. */
@@ -25,7 +25,7 @@ export class LineWriter {
   #bytes: Buffer = Buffer.alloc(0)
   #isBusy = false
   #isWriting = false
-  #againMs = AGAIN_MS
+  #againMs = RETRY_DELAY_MS
   /** Set after the reader has closed the pipe, or after `close`: nothing more is written. */
   #isGone = false
   #goneWith: (code: string) => void = () => {}
@@ -104,13 +104,13 @@ export class LineWriter {
       }
       if (error === null) {
         this.#bytes = this.#bytes.subarray(written)
-        this.#againMs = AGAIN_MS
+        this.#againMs = RETRY_DELAY_MS
         this.#onProgress()
       } else {
         const code = errorCode(error)
         if (code === 'EAGAIN') {
           setTimeout(() => this.#again(), this.#againMs).unref()
-          this.#againMs = Math.min(2 * this.#againMs, LONGEST_AGAIN_MS)
+          this.#againMs = Math.min(2 * this.#againMs, MAX_RETRY_DELAY_MS)
           return
         }
         this.#drop()

@@ -13,15 +13,15 @@ import { LineWriter } from './line-writer.ts'
 
 export const STREAM_VERSION = 1
 /** Interval of the snapshots. Making them takes at most half of the time. */
-const SNAPSHOT_MS = 1000
+const SNAPSHOT_INTERVAL_MS = 1000
 /** Interval of the checks for other changes. */
-const LOOK_MS = 250
+const CHECK_INTERVAL_MS = 250
 /** Maximum number of methods in a snapshot. */
-const METHODS = 20
+const MAX_METHODS = 20
 /** Maximum time that the end waits for a stalled reader. */
-const LAST_MS = 2000
+const FLUSH_TIMEOUT_MS = 2000
 /** Maximum number of tree nodes per line. */
-const NODES = 1000
+const MAX_NODES_PER_LINE = 1000
 
 /** The part of a session that the stream reads. */
 export type Streamed = Pick<
@@ -83,8 +83,8 @@ export class RecordingStream {
       startedAt: new Date().toISOString(),
     })
     this.#redefinitions = session.engine.installation.redefinitions
-    this.#again(LOOK_MS, () => this.#look())
-    this.#again(SNAPSHOT_MS, () => this.#snapshot())
+    this.#again(CHECK_INTERVAL_MS, () => this.#look())
+    this.#again(SNAPSHOT_INTERVAL_MS, () => this.#snapshot())
   }
 
   /** Stops all output except the end. Call it before the session is detached. */
@@ -117,7 +117,7 @@ export class RecordingStream {
     if (regions !== undefined || (await this.#tellTree(profile))) {
       const isCut = truncated !== false
       this.#say('ended', { atMs: durationMs, why, file, events: events.count, truncated: isCut })
-      await this.#out.flush(LAST_MS)
+      await this.#out.flush(FLUSH_TIMEOUT_MS)
     }
     this.#out.close()
   }
@@ -132,11 +132,11 @@ export class RecordingStream {
       this.#out.line(`{"kind":"tree","atMs":${durationMs},"first":${first},"nodes":[${nodes.join(',')}]}`)
       first += nodes.length
       nodes = []
-      isTaken = await this.#out.flush(LAST_MS)
+      isTaken = await this.#out.flush(FLUSH_TIMEOUT_MS)
     }
     for (const node of flatNodes(profile)) {
       nodes.push(node)
-      if (nodes.length === NODES) await tell()
+      if (nodes.length === MAX_NODES_PER_LINE) await tell()
       if (!isTaken) return false
     }
     if (nodes.length > 0 || first === 0) await tell()
@@ -213,7 +213,7 @@ export class RecordingStream {
     }
     const methods = this.#changes(now)
       .sort((a, b) => b.self - a.self || b.calls - a.calls)
-      .slice(0, METHODS)
+      .slice(0, MAX_METHODS)
       .map(({ name: { class: className, method, descriptor }, calls, self, total }) => ({
         ...{ class: className, method, descriptor, calls, [metric.self]: self, [metric.total]: total },
       }))

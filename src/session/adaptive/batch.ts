@@ -3,7 +3,7 @@
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 import type { OpenDoor } from '../doors/door.ts'
-import { FREE_METASPACE, METASPACE_A_BYTE, MOST_METASPACE } from '../limits.ts'
+import { MAX_METASPACE_BYTES, METASPACE_PER_CLASS_BYTE, MIN_FREE_METASPACE_BYTES } from '../limits.ts'
 import { sourceName } from '../target-classes.ts'
 import { type Arming, type ArmLimits, exactly } from './arming.ts'
 import { chooseMethods, type Seen, shareOf, USUAL_LIMITS } from './choose.ts'
@@ -61,17 +61,22 @@ export async function batchOf(
     }
   }
   const left = await door.metaspaceLeft()
-  const room = Math.min(MOST_METASPACE, left - FREE_METASPACE)
+  const room = Math.min(MAX_METASPACE_BYTES, left - MIN_FREE_METASPACE_BYTES)
   if (room <= 0)
     return {
-      why: `only the root is timed: ${mib(left)} of the metaspace are left, and ${mib(FREE_METASPACE)} stay free`,
+      why: `only the root is timed: ${mib(left)} of the metaspace are left, and ${mib(MIN_FREE_METASPACE_BYTES)} stay free`,
     }
   // The most valuable ones come first.
   const patterns = [...chosen]
     .slice(0, most)
     .flatMap(([className, methods]) => methods.map((it) => exactly(className, it)))
   const limits = {
-    ...{ classes, largestClass: LARGEST_CLASS, classBytes: room / METASPACE_A_BYTE, leastCode: LEAST_CODE },
+    ...{
+      classes,
+      largestClass: LARGEST_CLASS,
+      classBytes: room / METASPACE_PER_CLASS_BYTE,
+      leastCode: LEAST_CODE,
+    },
     mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
   }
   return { patterns, limits, pauseMs }

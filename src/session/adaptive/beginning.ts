@@ -9,7 +9,7 @@ import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_TIME } from '../../wire/messages.ts'
 import { checkRefused, hideHandleMembers, instrumentingPhase } from '../beginning.ts'
 import type { Engine } from '../engine.ts'
-import { LONGEST_PAUSE_MS } from '../limits.ts'
+import { MAX_PAUSE_MS } from '../limits.ts'
 import type { Pulse } from '../pulse.ts'
 import { type Batch, batchOf, type NoBatch, patternsOf } from './batch.ts'
 import { type JvmSize, withRootsMs } from './pause.ts'
@@ -114,7 +114,7 @@ async function firstBatch(
   const { seen = [] } = options
   if (arming === null || seen.length === 0) return null
   const beside = classesOf(asked) + HANDLE_CLASSES
-  const longestMs = withRootsMs(LONGEST_PAUSE_MS, await arming.predict(beside, size))
+  const longestMs = withRootsMs(MAX_PAUSE_MS, await arming.predict(beside, size))
   let batch: Batch | NoBatch | null
   try {
     batch = await batchOf(seen, longestMs, arming, door, beside)

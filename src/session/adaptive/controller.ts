@@ -15,7 +15,7 @@ import { LinkLost } from '../../wire/link.ts'
 import { MODE_COUNT, MODE_OFF, MODE_TIME } from '../../wire/messages.ts'
 import type { Engine } from '../engine.ts'
 import { firstRedefinition } from '../first-redefinition.ts'
-import { FREE_METASPACE, LONGEST_PAUSE_MS } from '../limits.ts'
+import { MAX_PAUSE_MS, MIN_FREE_METASPACE_BYTES } from '../limits.ts'
 import { allRows, timedRows } from '../picture.ts'
 import type { Span } from '../span.ts'
 import { sourceName } from '../target-classes.ts'
@@ -184,9 +184,9 @@ export class Controller {
     if (this.#stopped || arming === null) throw hasEnded()
     if (!arming.hasProbes(pattern)) {
       const left = await door.metaspaceLeft()
-      if (left <= FREE_METASPACE)
+      if (left <= MIN_FREE_METASPACE_BYTES)
         throw new CannotTime(
-          `${mib(left)} of the metaspace are left, and ${mib(FREE_METASPACE)} stay free`,
+          `${mib(left)} of the metaspace are left, and ${mib(MIN_FREE_METASPACE_BYTES)} stay free`,
           'Its samples tell what share of the time it has.',
         )
     }
@@ -283,14 +283,14 @@ export class Controller {
 
   async #arm(seen: readonly Seen[], arming: Arming): Promise<void> {
     const [first] = arming.pauses
-    if (first !== undefined && tookTooLong(first, LONGEST_PAUSE_MS)) {
+    if (first !== undefined && tookTooLong(first, MAX_PAUSE_MS)) {
       const [took, expected] = [first.measuredMs, first.predictedMs].map((it) => span(it ?? 0))
       this.#holdWithout(
         `only the root is timed: the first redefinition stopped the JVM for ${took}, where ${expected} were expected (--time Foo.bar times more)`,
       )
       return
     }
-    const longestMs = batchPauseMs(LONGEST_PAUSE_MS, first)
+    const longestMs = batchPauseMs(MAX_PAUSE_MS, first)
     const batch = await batchOf(seen, longestMs, arming, this.engine.door)
     if (batch === null || this.#stopped) return
     if ('why' in batch) {
@@ -380,14 +380,14 @@ export class Controller {
     }
     const ids = off.map(({ id }) => id)
     const pauseMs = await arming.predict(new Set(ids.map((id) => revealer.methods.get(id).classId)).size)
-    if (pauseMs === null || pauseMs > batchPauseMs(LONGEST_PAUSE_MS, arming.pauses[0])) {
+    if (pauseMs === null || pauseMs > batchPauseMs(MAX_PAUSE_MS, arming.pauses[0])) {
       keep(
         `to give them their code back would stop the JVM for ${pauseMs === null ? 'an unknown time' : span(pauseMs)}`,
       )
       return
     }
     const left = await door.metaspaceLeft()
-    if (left <= FREE_METASPACE) {
+    if (left <= MIN_FREE_METASPACE_BYTES) {
       keep(`${mib(left)} of the metaspace are left`)
       return
     }

@@ -27,7 +27,7 @@ import { EX_CANTCREAT, EX_OSFILE, type JfluidError } from '../../base/errors.ts'
 import { thousands } from '../../base/thousands.ts'
 import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { longestBatchMs, predictedPauseMs } from '../adaptive/pause.ts'
-import { FREE_METASPACE, LONGEST_PAUSE_MS, MOST_METASPACE } from '../limits.ts'
+import { MAX_METASPACE_BYTES, MAX_PAUSE_MS, MIN_FREE_METASPACE_BYTES } from '../limits.ts'
 import { BUFFER_BYTES } from '../recorder/buffer-size.ts'
 import { usualSampler } from '../sampling/jvm-sampling.ts'
 import { ROOM_TO_BEGIN } from '../sampling/recording-room.ts'
@@ -386,12 +386,12 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
   const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops it for ${pauseText(loadedClasses, perf.compilations, slowness)}`
   const compiledMethods = perf.compilations ?? 0
   const mostMs = predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0
-  return mostMs <= LONGEST_PAUSE_MS
+  return mostMs <= MAX_PAUSE_MS
     ? ok('classes', text)
     : note(
         'classes',
         text,
-        `Under --scheme adaptive it does so for the root and at the end, and for methods below the root where that is expected to take at most a fifth longer, and ${longestBatchMs(LONGEST_PAUSE_MS)} ms at most.`,
+        `Under --scheme adaptive it does so for the root and at the end, and for methods below the root where that is expected to take at most a fifth longer, and ${longestBatchMs(MAX_PAUSE_MS)} ms at most.`,
       )
 }
 
@@ -415,7 +415,7 @@ function metaspace({ facts: { perf } }: Evidence): Finding[] {
     return [ok('metaspace', `${mib(committed)} in use; ${known}`)]
   }
   const text = `${mib(committed)} in use, of ${mib(limit)} at most`
-  if (limit - committed >= FREE_METASPACE + MOST_METASPACE) return [ok('metaspace', text)]
+  if (limit - committed >= MIN_FREE_METASPACE_BYTES + MAX_METASPACE_BYTES) return [ok('metaspace', text)]
   return [
     note(
       'metaspace',

@@ -4,12 +4,12 @@ import { totalmem } from 'node:os'
 import type { SessionRequest } from '../session-options.ts'
 
 /** Approximate bytes per context. Includes its share of the lookup table, of the arrays for building a picture, and of the picture. */
-const CONTEXT_BYTES = 256
+const BYTES_PER_CONTEXT = 256
 /** Contexts may use 1/8 of the memory. */
-const PART = 8
+const MEMORY_DIVISOR = 8
 /** Default limit. A live view of a larger tree is too slow: one picture takes seconds. */
-const MOST_UNASKED = 2 ** 20
-const LEAST = 2 ** 16
+const DEFAULT_MAX_CONTEXTS = 2 ** 20
+const MIN_CONTEXTS = 2 ** 16
 
 /**
  * Returns a power of two, so that the limit of a machine does not vary from day to day.
@@ -17,8 +17,8 @@ const LEAST = 2 ** 16
  * @param memoryBytes  memory available to this process
  */
 export function contextsFor(memoryBytes: number): number {
-  const room = 2 ** Math.floor(Math.log2(memoryBytes / PART / CONTEXT_BYTES))
-  return Math.min(MOST_UNASKED, Math.max(LEAST, room))
+  const room = 2 ** Math.floor(Math.log2(memoryBytes / MEMORY_DIVISOR / BYTES_PER_CONTEXT))
+  return Math.min(DEFAULT_MAX_CONTEXTS, Math.max(MIN_CONTEXTS, room))
 }
 
 export function mostContexts({ maxContexts }: SessionRequest): number {

@@ -8,9 +8,9 @@ import { LinkServer, type Meeting } from '../../wire/link.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 
 /** By then, the agent has detached, since it receives nothing either (Feeder.SILENT_NANOS). */
-const SILENT_MS = 15_000
+const SILENT_TIMEOUT_MS = 15_000
 /** Number of checks for received data within the timeout. Time during which this process is stopped does not count. */
-const LOOKS = 15
+const CHECKS_PER_TIMEOUT = 15
 
 /** The agent must answer, but the socket is silent. A broken network gives no error. */
 export class NothingComes extends JfluidError {
@@ -24,10 +24,10 @@ export class NothingComes extends JfluidError {
 }
 
 /** Pause between two rounds, unless more than MUCH_BYTES were received. */
-const REST_MS = 2
+const ROUND_DELAY_MS = 2
 const MUCH_BYTES = 64 << 10
 /** Size of the agent's buffer (Feeder.java). */
-const MOST_BYTES = 1 << 20
+const MAX_ROUND_BYTES = 1 << 20
 
 /** Address where the recording thread waits for the agent, and the token that the agent must present. */
 export interface MirrorOffer {
@@ -58,7 +58,7 @@ export class MirrorFeed {
   static async listen(
     { at, token }: MirrorOffer,
     onProblem: (problem: unknown) => void,
-    silentMs = SILENT_MS,
+    silentMs = SILENT_TIMEOUT_MS,
   ): Promise<MirrorFeed> {
     const feed = new MirrorFeed(await LinkServer.listen(at, token), onProblem)
     void feed.#server.socket().then((socket) => feed.#begin(socket, silentMs))
@@ -79,10 +79,10 @@ export class MirrorFeed {
   #begin(socket: Socket, silentMs: number): void {
     this.#socket = socket
     this.#looking = setInterval(() => {
-      if (++this.#looks < LOOKS) return
+      if (++this.#looks < CHECKS_PER_TIMEOUT) return
       socket.destroy()
       this.#onProblem(new NothingComes(silentMs))
-    }, silentMs / LOOKS)
+    }, silentMs / CHECKS_PER_TIMEOUT)
     this.#server.close()
     socket.setNoDelay(true)
     socket.on('data', (bytes: Buffer) => {
@@ -118,7 +118,7 @@ export class MirrorFeed {
       this.#heard = [all]
     }
     const length = ANSWER_HEAD_BYTES + all.readUInt32LE(4)
-    if (length > MOST_BYTES || this.#heardBytes > length)
+    if (length > MAX_ROUND_BYTES || this.#heardBytes > length)
       throw new MalformedRound(`${Math.max(length, this.#heardBytes)} bytes in answer to one question`)
     if (this.#heardBytes < length) return
     this.#answer(this.#heard.length === 1 ? all : Buffer.concat(this.#heard))
@@ -129,7 +129,7 @@ export class MirrorFeed {
     this.#heardBytes = 0
     this.#answers.push(answer)
     this.#roundBytes += answer.length
-    if (this.#roundBytes > MOST_BYTES + 2 * CHUNK_BYTES * CHUNK_COUNT)
+    if (this.#roundBytes > MAX_ROUND_BYTES + 2 * CHUNK_BYTES * CHUNK_COUNT)
       throw new MalformedRound('a round that has no end')
     const kind = answer.readUInt32LE(0)
     if (kind === MORE) {
@@ -142,6 +142,6 @@ export class MirrorFeed {
     this.#roundBytes = 0
     // The last round is confirmed too. The agent then disconnects.
     if (kind === LAST || much) this.#ask(true)
-    else this.#timer = setTimeout(() => this.#ask(true), REST_MS)
+    else this.#timer = setTimeout(() => this.#ask(true), ROUND_DELAY_MS)
   }
 }

@@ -43,29 +43,29 @@ import {
 } from './recorder.ts'
 
 /** 65,000 events: 1 to 2 ms of work, several times longer if a dozen threads compete for the processor. */
-const CHUNKS_A_ROUND = 16
+const MAX_CHUNKS_PER_ROUND = 16
 /** Maximum number of chunks read every few milliseconds while a picture is built. The picture must make progress too. */
-const CHUNKS_BETWEEN = 64
-const REST_MS = 2
+const MAX_CHUNKS_DURING_PICTURE = 64
+const ROUND_INTERVAL_MS = 2
 /** Scheme adaptive, while half of the chunks are free. The other half of the default buffer holds 100 million events per second. */
-const LONG_REST_MS = 10
-const SCARCE_EVERY_MS = 50
+const LONG_ROUND_INTERVAL_MS = 10
+const SCARCE_INTERVAL_MS = 50
 /** The debug log lists each round and answer that takes longer. */
-const LONG_MS = 5
+const LOGGED_DURATION_MS = 5
 /**
  * After this time without a heartbeat, threads of the target no longer wait for this thread (JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS).
  */
-const LONG_SILENCE_MS = 250
+const HEARTBEAT_TIMEOUT_MS = 250
 /** Interval of the rates in the debug log. */
-const RATES_EVERY_MS = 1000
+const RATES_INTERVAL_MS = 1000
 /** Minimum interval between two reads of the trees of threads. */
-const TREES_EVERY_MS = 200
+const TREES_INTERVAL_MS = 200
 /** Minimum pause between two reads, as a multiple of the duration of the latest read. A read of two million records takes 0.2 s. */
-const TREES_PAUSE = 4
+const TREES_PAUSE_FACTOR = 4
 /** Interval between two reads while threads wait for a block or a chunk (both use the same counter). One read may cover 64 MiB. */
-const SCARCE_TREES_EVERY_MS = 20
+const SCARCE_TREES_INTERVAL_MS = 20
 /** Length of the course that a live view shows. */
-const LIVE_SECONDS = 1200
+const LIVE_COURSE_SECONDS = 1200
 
 if (parentPort === null) throw new Error('recorder-worker runs as a worker only')
 const port = parentPort
@@ -74,7 +74,7 @@ const port = parentPort
  * Requests that need no fresh read of the trees. `finish` reads the trees after the last events. `stats` is requested several times a
  * second and uses the latest read.
  */
-const WITHOUT_LOOK: ReadonlySet<keyof RecorderRequests> = new Set(['stop', 'finish', 'stats'])
+const WITHOUT_TREE_READ: ReadonlySet<keyof RecorderRequests> = new Set(['stop', 'finish', 'stats'])
 const NO_CALLS: LatestCalls = { times: [], probes: [] }
 
 class RecordingThread {
@@ -181,7 +181,7 @@ class RecordingThread {
 
   round(): void {
     const begun = debug.recorder === undefined ? 0 : performance.now()
-    if (!this.#poll(CHUNKS_A_ROUND)) return
+    if (!this.#poll(MAX_CHUNKS_PER_ROUND)) return
     if (debug.recorder !== undefined) this.#logRound(begun)
     const { chunkCount } = this.ring
     const { freeChunks, idleChunks, returnedChunks, complete } = this.#reader
@@ -198,7 +198,7 @@ class RecordingThread {
       this.#immediate = setImmediate(() => this.round())
     } else {
       const isCalm = !this.#isWaitedFor && freeChunks > chunkCount / 2
-      this.#timer = setTimeout(() => this.round(), isCalm ? LONG_REST_MS : REST_MS)
+      this.#timer = setTimeout(() => this.round(), isCalm ? LONG_ROUND_INTERVAL_MS : ROUND_INTERVAL_MS)
     }
   }
 
@@ -229,7 +229,9 @@ class RecordingThread {
   #lookAtTrees(): void {
     const starving = this.ring.starving()
     const isScarce = starving !== this.#starving && this.trees?.full === null
-    const everyMs = isScarce ? SCARCE_TREES_EVERY_MS : Math.max(TREES_EVERY_MS, TREES_PAUSE * this.#treesMs)
+    const everyMs = isScarce
+      ? SCARCE_TREES_INTERVAL_MS
+      : Math.max(TREES_INTERVAL_MS, TREES_PAUSE_FACTOR * this.#treesMs)
     if (performance.now() - this.#treesAt < everyMs) return
     this.#starving = starving
     this.#readTrees()
@@ -259,7 +261,7 @@ class RecordingThread {
       if (next.message.kind === 'pause') this.command(next.message)
       else this.#aside.push(next.message)
     }
-    this.#poll(CHUNKS_BETWEEN)
+    this.#poll(MAX_CHUNKS_DURING_PICTURE)
   }
 
   /** Handles an uncaught error. The data built so far remain available. */
@@ -296,7 +298,7 @@ class RecordingThread {
     const { kind } = request
     const begun = debug.recorder === undefined ? 0 : performance.now()
     try {
-      if (!WITHOUT_LOOK.has(kind)) this.#readTrees()
+      if (!WITHOUT_TREE_READ.has(kind)) this.#readTrees()
       const value = called(this.#answers, request)
       send({ kind: 'reply', id, value }, [...this.#transfer])
       if (kind === 'stop') port.close()
@@ -304,7 +306,7 @@ class RecordingThread {
       debug.recorder?.(`${kind} has failed: ${String(error)}`)
       send({ kind: 'refused', id, error: factsOf(error) })
     }
-    if (debug.recorder !== undefined && performance.now() - begun > LONG_MS)
+    if (debug.recorder !== undefined && performance.now() - begun > LOGGED_DURATION_MS)
       debug.recorder(`${kind} took ${msText(performance.now() - begun)}`)
     this.#transfer.clear()
     for (const later of this.#aside.splice(0)) this.command(later)
@@ -334,7 +336,7 @@ class RecordingThread {
     const activities = snapshot.threads.map(({ number }) => this.#activityOf(number))
     const calls = this.#builder.callTable
     this.#tick()
-    const course = this.#course.state(options.perThread === false ? LIVE_SECONDS : MOST_SECONDS)
+    const course = this.#course.state(options.perThread === false ? LIVE_COURSE_SECONDS : MOST_SECONDS)
     return { snapshot, activities, events, names, firstCalls, calls, rootCalls, course, slow }
   }
 
@@ -473,9 +475,9 @@ class RecordingThread {
 
   #logRound(begun: number): void {
     const now = performance.now()
-    if (now - begun > LONG_MS) debug.recorder?.(`a round took ${msText(now - begun)}`)
+    if (now - begun > LOGGED_DURATION_MS) debug.recorder?.(`a round took ${msText(now - begun)}`)
     const sinceMs = now - this.#rates.at
-    if (sinceMs < RATES_EVERY_MS) return
+    if (sinceMs < RATES_INTERVAL_MS) return
     const events = this.#reader.events
     const rate = ((events - this.#rates.events) * 1000) / sinceMs
     this.#rates = { at: now, events }
@@ -487,7 +489,7 @@ class RecordingThread {
 
   #tellScarce(): void {
     const now = performance.now()
-    if (now - this.#scarceAt < SCARCE_EVERY_MS) return
+    if (now - this.#scarceAt < SCARCE_INTERVAL_MS) return
     this.#scarceAt = now
     debug.recorder?.(
       `${this.#reader.freeChunks} chunks free, ${this.#reader.idleChunks} idle: the agent is asked to take those back`,
@@ -505,7 +507,7 @@ class RecordingThread {
     if (!this.#running) return
     this.ring.beat()
     const now = performance.now()
-    if (now - this.#beatAt > LONG_SILENCE_MS) this.#silentMs += now - this.#beatAt
+    if (now - this.#beatAt > HEARTBEAT_TIMEOUT_MS) this.#silentMs += now - this.#beatAt
     this.#beatAt = now
   }
 

@@ -13,11 +13,11 @@ import type { RootCandidate } from './root-candidates.ts'
 import { isOfApplication, isOfJdk, rootText } from './root-names.ts'
 
 /** Minimum share of the entry's samples that have application code on the stack. */
-const NEARLY_ALL = 0.9
+const MIN_APPLICATION_SHARE = 0.9
 /** Minimum share of the entry's samples; and of a method's samples that are in a method below it. */
-const MOST = 0.5
+const MIN_SHARE = 0.5
 /** Maximum number of observed begins of a method per observed begin of the entry. */
-const ONCE = 1.5
+const MAX_BEGINS_PER_ENTRY = 1.5
 
 /** Samples of one method below the entry. Recursive calls count once, at the outermost. */
 interface Inside {
@@ -52,11 +52,17 @@ export function narrowestRoot(
   const names = new Set(candidates.map(({ root }) => root))
   for (const found of inside) {
     const [root, it] = found
-    if (!names.has(root) || it.seen > ONCE * whole.seen || it.inMethods < MOST * it.samples) continue
+    if (
+      !names.has(root) ||
+      it.seen > MAX_BEGINS_PER_ENTRY * whole.seen ||
+      it.inMethods < MIN_SHARE * it.samples
+    )
+      continue
     const holds =
       whole.inApplication === 0
-        ? it.samples >= NEARLY_ALL * whole.samples
-        : it.samples >= MOST * whole.samples && it.inApplication >= NEARLY_ALL * whole.inApplication
+        ? it.samples >= MIN_APPLICATION_SHARE * whole.samples
+        : it.samples >= MIN_SHARE * whole.samples &&
+          it.inApplication >= MIN_APPLICATION_SHARE * whole.inApplication
     if (holds && it.depths / it.samples > best[1].depths / best[1].samples) best = found
   }
   return best[0]

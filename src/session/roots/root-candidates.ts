@@ -37,10 +37,10 @@ export interface Candidates {
 }
 
 /** Minimum share of a root in the samples of threads that did not stay in one place. */
-const LEAST_SHARE = 0.01
-const LEAST_SAMPLES = 2
+const MIN_SHARE = 0.01
+const MIN_SAMPLES = 2
 /** Factor on the score for each candidate above a method. A user usually wants the whole task. */
-const NESTED = 0.8
+const NESTED_FACTOR = 0.8
 
 interface Found {
   readonly name: MethodName
@@ -89,7 +89,7 @@ export function rootCandidates(
     if (moves) moving += own.samples
   }
   const worth = [...found].filter(
-    ([, it]) => it.samples >= Math.max(LEAST_SAMPLES, moving * LEAST_SHARE) && isUsable(it.name),
+    ([, it]) => it.samples >= Math.max(MIN_SAMPLES, moving * MIN_SHARE) && isUsable(it.name),
   )
   const taken = new Set(worth.filter(([, it]) => it.comesAndGoes).map(([root]) => root))
   const of = (comesAndGoes: boolean): RootCandidate[] =>
@@ -107,7 +107,7 @@ export function rootCandidates(
   const roots = of(true)
   const narrowest = narrowestRoot(snapshot, nameOf, roots)
   const worthOf = ({ root, share, below }: RootCandidate): number =>
-    root === narrowest ? Number.POSITIVE_INFINITY : share * NESTED ** below
+    root === narrowest ? Number.POSITIVE_INFINITY : share * NESTED_FACTOR ** below
   return {
     roots: roots.sort((a, b) => worthOf(b) - worthOf(a) || a.depth - b.depth || order(a.root, b.root)),
     stays: of(false).sort((a, b) => b.share - a.share || b.depth - a.depth || order(a.root, b.root)),
@@ -164,18 +164,18 @@ function sumsOf(
     }
   }
   for (const [text, it] of methods)
-    if (it.samples >= LEAST_SAMPLES) it.above = waysAbove(tree, largest.get(text) ?? -1, texts)
+    if (it.samples >= MIN_SAMPLES) it.above = waysAbove(tree, largest.get(text) ?? -1, texts)
   return { samples, methods }
 }
 
 /** Limit of the search upwards. A stack may be as deep as the JVM allows. */
-const MOST_ABOVE = 512
+const MAX_CALLERS = 512
 
 /** Returns the distinct root texts of a node's callers. */
 function waysAbove(tree: Tree, node: number, texts: ReadonlyMap<number, string>): string[] {
   const above = new Set<string>()
   const own = texts.get(tree.method[node] ?? -1)
-  for (let at = tree.parent[node] ?? -1; at >= 0 && above.size < MOST_ABOVE; at = tree.parent[at]!) {
+  for (let at = tree.parent[node] ?? -1; at >= 0 && above.size < MAX_CALLERS; at = tree.parent[at]!) {
     const text = texts.get(tree.method[at]!)
     if (text !== undefined && text !== own) above.add(text)
   }

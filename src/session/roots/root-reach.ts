@@ -14,7 +14,7 @@ import { Agent } from '../../wire/agent.ts'
 import { memorySlowness } from '../adaptive/memory-latency.ts'
 import { predictedPauseMs } from '../adaptive/pause.ts'
 import type { OpenDoor } from '../doors/door.ts'
-import { MOST_METHODS } from '../limits.ts'
+import { MAX_METHODS } from '../limits.ts'
 import { whyLarge, whyNotB } from '../scheme-choice.ts'
 import { compiledPast } from '../target-past.ts'
 import { answerInTime } from '../target-waits.ts'
@@ -49,7 +49,7 @@ export interface RootReach {
   readonly callees: readonly string[]
 }
 
-const CALLEES = 100
+const MAX_CALLEES = 100
 
 /** All options of a session except the scheme. */
 export type ReachOptions = Omit<RevealOptions, 'scheme'>
@@ -145,7 +145,7 @@ function autoOf(
   const size = { compiledMethods, loadedClasses: classes.length }
   const { methods } = reached(revealer)
   const pauseMs = predictedPauseMs(size, all.size, memorySlowness())
-  const isTooMuch = methods > MOST_METHODS
+  const isTooMuch = methods > MAX_METHODS
   const why =
     whyLarge(classes.length) ??
     whyNotB({ isTooMuch, methods, classes: all.size, classBytes, pauseMs, metaspaceLeft })
@@ -155,7 +155,7 @@ function autoOf(
 
 async function calleesOf(revealer: Revealer): Promise<string[]> {
   const roots = [...revealer.methods].filter((it) => it.root).map((it) => it.id)
-  const callees = await revealer.callees(roots, CALLEES)
+  const callees = await revealer.callees(roots, MAX_CALLEES)
   return callees.map(({ className, name }) => `${className}.${name}`.replaceAll('/', '.'))
 }
 
@@ -184,7 +184,7 @@ class Files {
     }
     const found = ids.map((id) => read.get(id) ?? this.#known.get(id) ?? null)
     for (const [id, file] of read) {
-      if (this.#bytes > KEPT_BYTES) break
+      if (this.#bytes > MAX_CACHED_BYTES) break
       this.#known.set(id, file)
       this.#bytes += file?.length ?? 0
     }
@@ -198,4 +198,4 @@ class Files {
 }
 
 /** Maximum size of the cache of class files. */
-const KEPT_BYTES = 64 << 20
+const MAX_CACHED_BYTES = 64 << 20

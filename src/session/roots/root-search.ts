@@ -13,9 +13,9 @@ import { type Candidates, Looks, rootCandidates } from './root-candidates.ts'
 /** Number of dumps taken in addition to the samples of the flight recorder. */
 const DUMPS = 4
 /** With this number of samples, a share of 10 % has an error of at most half its value. */
-export const FEW_SAMPLES = 40
-const LOOK_MS = 100
-const GOES_ON_MS = 60_000
+export const ENOUGH_SAMPLES = 40
+const CHECK_INTERVAL_MS = 100
+const CONTINUED_DURATION_MS = 60_000
 
 export interface RootSearchOptions {
   readonly durationMs: number
@@ -102,15 +102,15 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     onProgress(
       `sampling ${seconds.toFixed(1)}/${(wholeMs / 1000).toFixed(1)} s  ${samples} samples  ${methods} methods`,
     )
-  }, PROGRESS_MS)
+  }, PROGRESS_INTERVAL_MS)
   try {
     // The session keeps the process alive. After the session, this timer must not.
     const until = (ms: number): Promise<unknown> =>
       Promise.race([sleep(startedAt + ms - performance.now(), undefined, { ref: false }), over])
     if (session.sampling.by === 'stacks') {
       await until(durationMs)
-      for (let ms = durationMs; !isOver && ms < atMostMs && session.status().samples < FEW_SAMPLES; ) {
-        ms += LOOK_MS
+      for (let ms = durationMs; !isOver && ms < atMostMs && session.status().samples < ENOUGH_SAMPLES; ) {
+        ms += CHECK_INTERVAL_MS
         await until(ms)
       }
     } else {
@@ -130,7 +130,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   }
   const sampledMs = performance.now() - startedAt
   const goesOn = options.goesOn === true && session.sampling.by === 'stacks' && !isOver
-  const ending = goesOn ? setTimeout(() => void session.leave(), GOES_ON_MS) : undefined
+  const ending = goesOn ? setTimeout(() => void session.leave(), CONTINUED_DURATION_MS) : undefined
   if (!goesOn) await session.leave()
   const { sampling } = session
   const hasEnded = session.ending?.how === 'target ended'
@@ -166,7 +166,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
   }
 }
 
-const PROGRESS_MS = 200
+const PROGRESS_INTERVAL_MS = 200
 const NO_NAMES: CandidateNames = { classes: [], methods: [] }
 
 /** @returns null if the search has been aborted; later errors are then ignored */

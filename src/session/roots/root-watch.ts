@@ -5,12 +5,18 @@ import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { Callee } from '../../reveal/revealer.ts'
 import type { RootProgress } from '../../reveal/roots.ts'
 import type { StackRow } from '../../wire/messages.ts'
-import { CALLEES, describeIdleRoot, describeRootOnStack, rootsOnStacks, type StackMethod } from './stacks.ts'
+import {
+  describeIdleRoot,
+  describeRootOnStack,
+  MAX_CALLEES,
+  rootsOnStacks,
+  type StackMethod,
+} from './stacks.ts'
 
 /** After this time without a call, the root gets an explanation. */
 const NOT_CALLED_TIMEOUT_MS = 5000
 /** A root found on a stack earlier may just have been called: its thread waits up to 1 s for an answer. */
-const SEEK_MS = 1100
+const STACK_CHECK_DELAY_MS = 1100
 
 /** Access to the session. */
 export interface RootPort {
@@ -84,7 +90,11 @@ export class RootWatch {
   #isDue({ text }: RootProgress, now: number): boolean {
     const known = this.#watched.get(text)
     if (known !== undefined) return now >= known.dueMs
-    this.#watched.set(text, { dueMs: now + SEEK_MS, lastMs: now + NOT_CALLED_TIMEOUT_MS, note: null })
+    this.#watched.set(text, {
+      dueMs: now + STACK_CHECK_DELAY_MS,
+      lastMs: now + NOT_CALLED_TIMEOUT_MS,
+      note: null,
+    })
     return false
   }
 
@@ -101,7 +111,7 @@ export class RootWatch {
       const found = rootsOnStacks(stacks, methods, (name) => this.port.isJdk(name))
       if (found.length === 0 && !isLast) continue
       if (found.length > 0 && watched.note !== null) continue // this root has its explanation already
-      const calls = (await this.port.callees(root.ids, CALLEES)).map(stackMethod)
+      const calls = (await this.port.callees(root.ids, MAX_CALLEES)).map(stackMethod)
       const isRegion = this.port.areRegions === true
       watched.note =
         found.length > 0

@@ -10,7 +10,7 @@ import { samplesNeeded } from '../adaptive/decide.ts'
 import { isRoot } from '../sampling/sampled-tree.ts'
 
 /** Minimum number of observed begins of the root: all samples of one call are a single observation. */
-const LEAST_CALLS = 10
+const MIN_CALLS = 10
 
 /**
  * Returns the methods seen below the root.
@@ -44,7 +44,7 @@ export function seenBelow(
     began += calls[node]!
     node += size[node]! // outermost activations
   }
-  if (samples < samplesNeeded(durationMs) || began < LEAST_CALLS) return []
+  if (samples < samplesNeeded(durationMs) || began < MIN_CALLS) return []
   const below = pictureBelow(merged, roots, (id) => isRoot(root, nameOf(id)), began)
   return seenMethods(below, nameOf, ownerBy([...classes]))
 }

@@ -6,7 +6,7 @@ import type { StackRow } from '../../wire/messages.ts'
 import { rootText } from './root-names.ts'
 
 /** Maximum number of callees in the text. */
-export const CALLEES = 3
+export const MAX_CALLEES = 3
 
 /** A method as named in a stack trace: with dots in the class name, without the overload. */
 export type StackMethod = Pick<MethodName, 'class' | 'method'>
@@ -42,7 +42,7 @@ export function rootsOnStacks(
       found.push({
         root: rootText(root),
         thread: stack.name,
-        callees: [...new Set(callees)].slice(0, CALLEES),
+        callees: [...new Set(callees)].slice(0, MAX_CALLEES),
       })
     }
   }
@@ -64,7 +64,7 @@ export function describeRootOnStack(
   if (isRegion) {
     return `${root} is running in thread "${thread}"${more} since before the attach: it is timed from its next call on`
   }
-  const all = [...new Set([...callees, ...calls.map(rootText)])].slice(0, CALLEES)
+  const all = [...new Set([...callees, ...calls.map(rootText)])].slice(0, MAX_CALLEES)
   const advice = all.length > 0 ? `; its callees would do as roots: ${all.join(', ')}` : ''
   return `${root} is running in thread "${thread}"${more} since before the attach: its next call is profiled${advice}`
 }
@@ -74,7 +74,7 @@ export function describeIdleRoot(root: string, calls: readonly StackMethod[], is
   if (isRegion) return `region ${root} has not been executed yet`
   const advice =
     calls.length > 0
-      ? `; if others call them, its callees would do as roots: ${calls.slice(0, CALLEES).map(rootText).join(', ')}`
+      ? `; if others call them, its callees would do as roots: ${calls.slice(0, MAX_CALLEES).map(rootText).join(', ')}`
       : ''
   return `root ${root} has not been called yet${advice}`
 }
