@@ -283,7 +283,7 @@ export class SessionEnd {
     this.#lost(reason === LINK_CLOSED ? what : `${what} (${reason})`)
   }
 
-  /** @param why  code that the target has written into the buffer. The agent gives up a remote client sooner (Feeder.SILENT_NANOS) */
+  /** @param why  code that the target has written into the buffer. The agent gives up a remote client sooner (Feeder.SILENT_CLIENT_TIMEOUT_NANOS) */
   #reasonOf(why: number): string | undefined {
     return why === ENDED_SILENT && this.#isElsewhere ? SILENT_ELSEWHERE : WHY_ENDED.get(why)
   }
