@@ -27,10 +27,10 @@ export interface PictureFacts {
   readonly events: number
   readonly waitNs: number
   readonly healed: number
-  /** Absent if unchanged since the previous picture; null if there are none. */
+  /** Durations of root calls. Absent if unchanged since the previous picture; null if there are none. */
   readonly rootCalls?: RootCallTimes | null
   readonly course?: CourseTail
-  /** Absent if unchanged since the previous picture. */
+  /** Manual changes. Absent if unchanged since the previous picture. */
   readonly byHand?: ByHandFacts
   /** Number of contexts that are missing or outdated in the trees. */
   readonly pending: number
@@ -54,7 +54,7 @@ export interface ByHandFacts {
 export interface NameEntry {
   readonly id: number
   readonly name: MethodName
-  /** If call sites are recorded: the id that represents the method. */
+  /** Id of the method without a call site. Present if call sites are recorded. */
   readonly methodOf?: number
 }
 

@@ -1,6 +1,6 @@
 // Every operation fails on a terminal that has disappeared (after a lost connection, or a closed window). At exit, Node.js restores the
-// modes of its terminals. If that fails, Node.js aborts with a core dump and a wrong exit status. It ignores closed descriptors, so this
-// module closes them first.
+// modes of its terminals. If that fails, Node.js aborts with a core dump and a wrong exit status. Node.js ignores closed descriptors, so
+// this module closes lost terminals first.
 
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -8,7 +8,7 @@ import { ifVisible } from '../base/visible.ts'
 
 const STREAMS = [0, 1, 2]
 const NOTHING = '/dev/null'
-/** Undefined if there is no such device, as in some chroot environments. */
+/** Device number of /dev/null. Undefined if the device does not exist, as in some chroot environments. */
 const NOTHING_DEVICE = statSync(NOTHING, { throwIfNoEntry: false })?.rdev
 
 /** Call this when nothing more is read or written. */

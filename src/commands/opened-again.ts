@@ -1,4 +1,5 @@
-// Reopens a pipe or a terminal that other processes share. The new file description can be non-blocking without affecting them.
+// Reopens a pipe or a terminal that other processes share. The new file description can be non-blocking. The other processes are not
+// affected.
 
 import { constants, fstatSync, openSync } from 'node:fs'
 import { isatty } from 'node:tty'

@@ -115,7 +115,7 @@ export class RootNeverLoaded extends JfluidError {
   }
 }
 
-/** The roots exist, but the program did not call them. */
+/** The roots exist, but the program has not called any of the roots. */
 export class RootNeverCalled extends JfluidError {
   static sample = () => [
     new RootNeverCalled(4711, ['com.acme.shop.OrderService.place']),

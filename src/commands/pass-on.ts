@@ -12,7 +12,7 @@ const ENDING: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGTERM', 'SIGHU
 /** Name as truncated by /proc. This thread of HotSpot sleeps until the JVM receives a signal, and does nothing else. */
 const DISPATCHER = 'Signal Dispatch'
 const WATCH_INTERVAL_MS = 250
-/** Longer than the JVM needs to handle its own signal; and the interval of the checks in that time. */
+/** Timeout for the JVM to handle a signal that it has received; and interval of the checks during this timeout. */
 const SIGNAL_SEEN_TIMEOUT_MS = 1000
 const CHECK_INTERVAL_MS = 20
 /** After this number of checks without a dispatcher thread, a started JVM has none (-Xrs). */
@@ -100,7 +100,8 @@ export class PassOn {
   }
 
   /**
-   * Forwards a signal. SIGQUIT makes a JVM print its threads. A shell above it, or a JVM that is not initialized, would be killed by SIGQUIT.
+   * Forwards a signal. SIGQUIT makes a JVM print its threads. A shell above it, or a JVM that is not initialized, would be killed by
+   * SIGQUIT.
    */
   #give(name: NodeJS.Signals): void {
     const pid = this.#child?.pid
@@ -139,7 +140,7 @@ export class PassOn {
   }
 }
 
-/** Whether Ctrl-C reaches jfluid: it runs in the foreground of a terminal that converts keys to signals. */
+/** Whether Ctrl-C reaches jfluid. True if jfluid runs in the foreground of a terminal that converts keys to signals. */
 function keysMakeSignals(): boolean {
   const { own, terminal } = groupsOf('self')
   // For a pipe, `process.stdin` would create a stream, and the program's reads would fail with EAGAIN.

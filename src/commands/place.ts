@@ -1,5 +1,5 @@
-// Output file of a recording. It is checked before the target is touched, protected by autosaves during the recording, and replaced by
-// another file if it cannot be written in the end. The recorded run may not be repeatable.
+// Output file of a recording. The file is checked before the target is touched. Autosaves protect the data during the recording. If the
+// file cannot be written in the end, another file is used. The recorded run may not be repeatable.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

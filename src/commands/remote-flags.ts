@@ -28,8 +28,8 @@ export function checkRemoteFlags(command: CommandName, flags: SessionFlags): voi
 }
 
 /**
- * Parses the options sent by a client as if they came from a command line. A client with the key of a proxy may be another program, so its
- * data are untrusted. Options that do not concern a session are ignored.
+ * Parses the options sent by a client as if they came from a command line. A client with the key of a proxy may be another program, so the
+ * data of a client are untrusted. Options that do not concern a session are ignored.
  *
  * @throws Malformed
  */

@@ -41,8 +41,8 @@ export async function remoteJvm(
 }
 
 /**
- * Connects to a proxy and waits until it records. Ctrl-C before that restores the JVM. Without an explicit request, the proxy would keep
- * recording until its grace period is over.
+ * Connects to a proxy and waits until it records. Ctrl-C before that restores the JVM. The client must request that: if it only
+ * disconnected, the proxy would record until the end of the grace period.
  *
  * @returns null if a signal came first: a message has been printed, and the exit status is set
  * @throws ProxySays: errors of the JVM lookup and of the attach on the other machine

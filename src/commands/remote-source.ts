@@ -113,7 +113,7 @@ class RemoteView {
   /** Fetches a picture after a steering request, so that the list of manual changes is up to date even if the view is frozen. */
   async after(steered: Promise<string>): Promise<string> {
     const told = await steered
-    // A pending picture may be older than the change. Its errors are reported to the view that draws it.
+    // A pending picture may be older than the change. The view that requested this picture receives its errors.
     await this.#asked?.picture.catch(() => {})
     await this.snapshot(this.#perThread).catch(() => {})
     return told

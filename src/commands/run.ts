@@ -1,5 +1,5 @@
-// jfluid run: controlled start-up (report, section 3). The JVM is started with the agent on its command line. Its main() is held back until
-// the roots are instrumented, so profiling begins with the first class of the program.
+// jfluid run: controlled start-up (report, section 3). The JVM is started with the agent on its command line. main() is held back until the
+// roots are instrumented, so profiling begins with the first class of the program.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_IOERR, JfluidError } from '../base/errors.ts'

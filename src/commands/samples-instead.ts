@@ -14,7 +14,7 @@ export function samplesInstead<T extends SessionFlags & WaitFlags>(flags: T): T 
   // With several JVMs, all are recorded in the same way.
   if (!stacksWillDo || 'all' in flags || flags.region !== undefined || flags.sampler !== undefined)
     return null
-  // The JVM has been found by now, so it need not be waited for.
+  // The JVM has been found by now, so the options of --wait-for are dropped.
   const { waitFor: _for, waitTimeout: _timeout, ...now } = flags
   const sampled = { ...now, mode: 'sample' } as T
   try {

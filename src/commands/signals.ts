@@ -20,8 +20,8 @@ export function signalStatus(signal: NodeJS.Signals): number {
 }
 
 /**
- * Call this when the work is done and the process is about to exit: a later signal then exits with the status of the work, and not with
- * that of the signal. The effect is permanent. Call it before the signal handlers of the command are removed.
+ * Call this when the work is done and the process is about to exit: a later signal then ends the process with the exit status of the work.
+ * The effect is permanent. Call this function before the command removes its signal handlers.
  */
 export function keepStatus(): void {
   for (const name of ENDING) process.on(name, () => process.exit())

@@ -1,5 +1,5 @@
 // Content of the live view: a file, a local session, a session on another machine, a sampled JVM, or several JVMs. All except a file are
-// still recording. `record`, `attach` and `run` use this interface. They import the module of a source only when they need it. `attach`,
+// still recording. `record`, `attach` and `run` use this interface. Each command imports a source module only when needed. `attach`,
 // `run` and `open` share one screen (`view.ts`).
 
 import type { JfluidError } from '../base/errors.ts'
@@ -28,9 +28,9 @@ type Show = (screen: Screen, out: string | null) => Promise<Leave>
 export interface RecordedSource extends Source {
   /** Resolves with the reason when the recording ends other than by `finish`. */
   readonly ended: Promise<string>
-  /** Object for autosaves; absent if each of several JVMs has its own. */
+  /** Object for autosaves; absent if each JVM of a group has its own autosave. */
   readonly saved?: Saved
-  /** Name of the profile in the message that it has been written. */
+  /** Name of the profile in the message "… written to …". */
   readonly called: 'profile' | 'profile of all'
   /** Name of the phase after the start, if it is printed. */
   readonly phase?: string
@@ -47,7 +47,7 @@ export interface RecordedSource extends Source {
   finish(tell: (line: string) => void): Promise<SourceResult>
   /** Error to report after `finish`; null if there is none. */
   outcome(signal: NodeJS.Signals | null, kept: Kept): Promise<JfluidError | null>
-  /** Called last. */
+  /** Closes the source. Called last. */
   leave?(): Promise<unknown>
 }
 
@@ -73,11 +73,11 @@ export interface StartContext {
    * @param number  for file names: the process id, or the port
    */
   found(number: number): Promise<void>
-  /** After the first call, a signal no longer ends the process directly. */
+  /** Returns the stop signal. After the first call, a signal no longer ends the process directly. */
   stop(): StopSignal
 }
 
-/** Starts a recording from checked flags. Returns null if it was cancelled; a message has been printed then. */
+/** Starts a recording from checked flags. Returns null if the start was cancelled; a message has been printed then. */
 export type Way = (context: StartContext) => Promise<RecordedSource | null>
 
 type Counts = Pick<SessionStatus, 'events' | 'instrumentedMethods' | 'calledMethods'>

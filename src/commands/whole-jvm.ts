@@ -48,7 +48,8 @@ export function sampledProgram(command: readonly string[], flags: SessionFlags):
   const { sampling } = samples
   return () => {
     const door = openRecordingDoor(recorderSampling(sampling), samples.debugInfo)
-    // The JVM was started with recording options. If its own options have replaced them, a recording is started later by a command.
+    // The JVM was started with recording options. If the JVM's own options have replaced the recording options, a command starts a
+    // recording later.
     const as = { ...sampling, by: sampling.by ?? 'jfr' }
     return {
       options: door.options,

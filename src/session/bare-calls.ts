@@ -1,5 +1,5 @@
 // Scheme b with many short calls: at the end of a recording, the methods below the roots get their original code back before the roots do.
-// Some root calls then run without probes below them, and the report can estimate how much its times are overstated.
+// Some root calls then run without probes below them, and the report can estimate by how much the recorded times are too long.
 
 import { setTimeout as later } from 'node:timers/promises'
 import { debug } from '../base/debug.ts'
@@ -17,8 +17,7 @@ const STEADY_TIMEOUT_MS = 1_500
 const SAMPLE_INTERVAL_MS = 150
 /**
  * The calls are steady if two consecutive medians differ by less than 5 %, the spread of the calls without probes is small, and the JVM
- * compiled at most 2 methods between the two samples. Slow code alone may be steady too. The spread of the calls with probes does not
- * matter.
+ * compiled at most 2 methods in between. Slow code alone may be steady too. The spread of the calls with probes does not matter.
  */
 const MAX_MEDIAN_CHANGE = 0.05
 const MAX_COMPILATIONS = 2

@@ -16,7 +16,10 @@ import { eventsOf } from './session-options.ts'
 import type { Span } from './span.ts'
 import { answerInTime, REMOTE_DETACH_TIMEOUT_MS, TargetSilent, whyLinkWasLost } from './target-waits.ts'
 
-/** Reasons why the target ends a session: see lookAtClient() of the agent and Reader.listen(). The agent sends the same text if it can. */
+/**
+ * Reasons why the target ends a session: see Session.lookAtClient() and Reader.listen() in the agent. The agent also sends its own text if
+ * possible.
+ */
 const WHY_ENDED = new Map([
   [ENDED_STOPPED, 'the client was stopped or killed'],
   [ENDED_SILENT, 'the client did not answer for 10 s'],
@@ -61,7 +64,7 @@ export class SessionEnd {
   #endWith: (reason: string) => void = () => {}
   /** Resolves with the reason when the session ends other than by `detach`. */
   readonly ended: Promise<string>
-  /** Null until reading of the remaining events has begun. */
+  /** Promise of the read of the remaining events; null until it has begun. */
   #rest: Promise<void> | null = null
   #hasRead: () => void = () => {}
   /** Resolves when all recorded events have been read, or cannot be read. `detach` may still be running. */
@@ -272,7 +275,7 @@ export class SessionEnd {
   }
 
   async #linkClosed(reason: string): Promise<void> {
-    // The close was expected, or `detach` is running and handles it. No caller waits for the fate of the process.
+    // The close was expected, or `detach` is running and handles it. No caller needs to know whether the process has ended.
     if (reason === CLOSED_BY_US || this.isStopping || this.ending !== null) return
     const why = await this.#whyItEnded(reason)
     debug.end?.(`the link was closed (${reason}): ${why ?? 'the JVM has ended'}`)
@@ -283,7 +286,10 @@ export class SessionEnd {
     this.#lost(reason === LINK_CLOSED ? what : `${what} (${reason})`)
   }
 
-  /** @param why  code that the target has written into the buffer. The agent gives up a remote client sooner (Feeder.SILENT_CLIENT_TIMEOUT_NANOS) */
+  /**
+   * @param why  code that the target has written into the buffer. The agent gives up a remote client sooner
+   *   (Feeder.SILENT_CLIENT_TIMEOUT_NANOS)
+   */
   #reasonOf(why: number): string | undefined {
     return why === ENDED_SILENT && this.#isElsewhere ? SILENT_ELSEWHERE : WHY_ENDED.get(why)
   }

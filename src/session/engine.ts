@@ -68,7 +68,7 @@ export class Engine {
   readonly classLoads: ClassLoads
   readonly rootWatch: RootWatch
   readonly byHand: ByHand
-  /** Null unless the scheme is adaptive. */
+  /** Samples inside roots; null unless the scheme is adaptive. */
   readonly inside: Inside | null
   readonly arming: Arming | null
   readonly names: Names

@@ -4,7 +4,10 @@ import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import type { Engine } from './engine.ts'
 import type { SessionRequest } from './session-options.ts'
 
-/** Refers to the JVM when the session began. A JVM that the session has started is new and has little compiled code. */
+/**
+ * Returns the state of the first redefinition when the session began. A JVM that the session has started is new and has little compiled
+ * code.
+ */
 export function firstRedefinition({
   door,
   facts,
@@ -14,6 +17,6 @@ export function firstRedefinition({
   | 'may be over'
   | 'is over' {
   if (facts.feature >= INVALIDATES_LITTLE || facts.keepsCode || options.untilExit === true) return 'is over'
-  // Here an agent of jfluid was loaded before. It may have redefined classes, or only read them.
+  // Here an agent of jfluid was loaded before. The earlier agent may have redefined classes, or only read classes.
   return door.hadAgent === true && !door.woken ? 'may be over' : 'is to come'
 }

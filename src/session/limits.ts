@@ -5,8 +5,8 @@ import type { Scheme } from '../base/scheme.ts'
 import { thousands } from '../base/thousands.ts'
 
 /**
- * Maximum expected pause of a redefinition, ms. Scheme b never exceeds it. Scheme adaptive exceeds it only if the redefinition of the roots
- * takes longer (`batchPauseMs`).
+ * Maximum expected pause of a redefinition, ms. Scheme b never exceeds this limit. Scheme adaptive exceeds the limit only if the
+ * redefinition of the roots takes longer (`batchPauseMs`).
  */
 export const MAX_PAUSE_MS = 125
 /** Metaspace that a redefined class uses, per byte of its class file; and the limit for all redefinitions of a session, in bytes. */

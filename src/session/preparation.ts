@@ -72,7 +72,7 @@ export interface Prepared {
   readonly facts: AgentFacts
   readonly recorder: Recorder
   readonly clock: TargetClock
-  /** Null if scheme adaptive is chosen at once. That scheme calibrates when it begins. */
+  /** Measured cost of the probes; null if scheme adaptive is chosen at once, since that scheme calibrates when it begins. */
   readonly calibration: MeasuredCalibration | null
   /** Table of the timed regions; null unless regions are timed. */
   readonly regionTable: RegionTable | null
@@ -161,7 +161,7 @@ export class Preparation {
   /**
    * Undoes the preparation after an error. The target is then as before, and nothing of jfluid is left.
    *
-   * @param answers  false if the target does not answer: it then detaches once it sees that the client is gone
+   * @param answers  false if the target does not answer: the agent then detaches once it sees that the client is gone
    */
   async abandon(answers = true): Promise<void> {
     // The first error is the one to report. A silent target must not delay that report.

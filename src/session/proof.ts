@@ -106,7 +106,7 @@ export async function compareCode(
 /** A class in which some code seems to differ. */
 interface Suspect {
   readonly id: number
-  /** Internal name. */
+  /** Internal name of the class. */
   readonly name: string
   readonly own: readonly OwnMethod[]
 }
@@ -120,8 +120,8 @@ export interface OwnMethod {
 type KnownClass = ClassBefore & { readonly bytes: Uint8Array }
 
 /**
- * Runs the comparison while probes are installed: it must detect them. The rehearsal also warms up the code, so the comparison at the end,
- * when the user waits, is faster.
+ * Runs the comparison while probes are installed: the comparison must detect the probes. The rehearsal also warms up the code, so the
+ * comparison at the end, when the user waits, is faster.
  *
  * @returns false if no probe was detected: a comparison then proves nothing on this JVM. Null if the check was not possible
  */
@@ -193,7 +193,10 @@ function isSame(held: HeldCode | null, code: Code): boolean {
 /** Proof of one detach, from its beginning to its end. */
 export class Proof {
   readonly #begun = performance.now()
-  /** Remains seen while this session's agent was there, before and after the restoration. No other client can have an agent then. */
+  /**
+   * Remains seen while this session's agent was there, before and after the restoration. While that agent is there, no other client can
+   * have an agent.
+   */
   readonly #before: (Remains | null)[] = []
   #code: CodeFacts = NOTHING_CHECKED
   /** Methods keyed by class id. */

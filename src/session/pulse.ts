@@ -14,7 +14,7 @@ const SILENT_TIMEOUT_MS = 900
 const REHEARSAL_TICK = 4
 /** Number of statuses between two searches for classes of roots that are not loaded yet. */
 const ROOT_SEARCH_TICKS = 2
-/** The same once each root has a class. */
+/** Number of statuses between two such searches once each root has a class. */
 const LATER_ROOT_SEARCH_TICKS = 20
 
 export class Pulse {

@@ -84,7 +84,7 @@ export class Questions {
     })
   }
 
-  /** Warns about missing calls. Only with scheme adaptive: there, a timed row otherwise contains all calls. */
+  /** Warns about missing calls. Needed only with scheme adaptive, where a timed row normally contains all calls. */
   #tellLost(tasks: readonly Task[]): void {
     const { options, warnings } = this.engine
     const again = spanText(this.span.durationMs)

@@ -36,7 +36,7 @@ export class Recording {
   readonly span: Span
   readonly pulse: Pulse
   readonly end: SessionEnd
-  /** Null unless the scheme is adaptive. */
+  /** Controller of scheme adaptive; null with other schemes. */
   readonly controller: Controller | null
 
   private constructor(

@@ -119,7 +119,7 @@ export function leftOf(before: readonly (Remains | null)[], directory: string, a
   return named(after.traces.filter(({ of }) => of === null || known.has(of)))
 }
 
-/** The agent's thread ends shortly after its last answer. That takes longer if all processors are busy. */
+/** The agent's thread ends shortly after its last answer. The end takes longer if all processors are busy. */
 export const GONE_TIMEOUT_MS = 5_000
 const CHECK_INTERVAL_MS = 5
 

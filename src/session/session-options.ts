@@ -38,8 +38,8 @@ export interface SessionRequest extends Passed {
   /** Scheme adaptive: methods below the roots that have exact times from the start. */
   readonly timed?: readonly RootPattern[]
   /**
-   * Scheme adaptive: methods seen below the roots in earlier samples. The first batch is chosen from them and is instrumented together with
-   * the roots.
+   * Scheme adaptive: methods seen below the roots in earlier samples. The first batch is chosen from these methods and is instrumented
+   * together with the roots.
    */
   readonly seen?: readonly Seen[]
   /** Times these regions and records no calls. The roots are then the methods of the regions, and the scheme is b. */
@@ -73,7 +73,7 @@ export function asksForAdaptive({ maxOverhead, scheme, timed }: SessionRequest):
   return scheme === 'adaptive' || (scheme === 'auto' && (maxOverhead !== undefined || timed !== undefined))
 }
 
-/** Whether the user must consent before a busy JVM discards its compiled code. Users who name scheme a or b accept that. */
+/** Whether the user must consent before a busy JVM discards its compiled code. Users who name scheme a or b have accepted the cost. */
 export function asksFirst({ mayFlush, scheme }: SessionRequest): boolean {
   return mayFlush !== true && scheme !== 'a' && scheme !== 'b'
 }

@@ -21,9 +21,9 @@ import { eventsOf, modeOf, type SessionOptions, type SessionRequest } from './se
 export interface Recorded {
   readonly snapshot: Snapshot
   readonly stats: RecorderStats
-  /** Undefined unless regions were timed. */
+  /** Times of the regions; undefined unless regions were timed. */
   readonly regions: RegionTimes[] | undefined
-  /** Undefined unless calls were traced. */
+  /** The traced calls; undefined unless calls were traced. */
   readonly trace: Trace | undefined
 }
 
@@ -110,7 +110,7 @@ export function skippedMethods({ installation }: Engine): SkippedMethod[] {
   return [...installation.skipped].map(([method, reason]) => ({ method, reason }))
 }
 
-/** Null unless threads have recorded gaps because their trees had no more room. */
+/** Returns a warning if threads have recorded gaps because their trees had no more room; otherwise null. */
 export function treesFullWarning(
   { door, targetState }: Engine,
   { treesFull, gaps }: RecorderStats,

@@ -66,9 +66,9 @@ export class Session {
   #changed: Promise<void> = Promise.resolve()
   /** Number of changes of the roots. Method ids and nodes are valid for one generation only. */
   generation = 0
-  /** Set when a profile of calls exists: all roots, if no call of any root began. */
+  /** Names of all roots if no call of any root was recorded; otherwise empty. Set when the profile of calls is built. */
   rootsInVain: readonly string[] = []
-  /** Set when a profile exists: number of calls that may be missing. */
+  /** Number of calls that may be missing. Set when the profile is built. */
   gaps = 0
   #wasReset = false
   #endWith: (reason: string) => void = () => {}
@@ -173,8 +173,8 @@ export class Session {
   }
 
   /**
-   * Removes the probes of a method, of all methods of a class, or of packages, and of the methods that only they were seen to call. Their
-   * time counts for their callers from then on. Their rows keep the earlier values.
+   * Removes the probes of a method, of all methods of a class, or of packages, and of the methods that were called only from the removed
+   * methods. From then on, the time of a removed method counts for its caller. The rows keep their earlier values.
    *
    * @param text  a method as for --root, or classes as for --exclude
    * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut: nothing has changed then

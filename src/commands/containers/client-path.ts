@@ -17,8 +17,8 @@ export class ClientOfAnotherUser extends JfluidError {
 }
 
 /**
- * Returns the path of a client; undefined if there is none. Skips relative directories. An empty entry of the PATH means the current
- * directory and is skipped too.
+ * Returns the path of a client; undefined if there is none. Skips relative directories. Also skips empty PATH entries, which mean the
+ * current directory.
  *
  * @throws ClientOfAnotherUser
  */

@@ -27,7 +27,7 @@ export interface ContainerName {
 export interface PodName {
   readonly namespace: string
   readonly pod: string
-  /** Undefined for any container of the pod. */
+  /** Name of the container; undefined for any container of the pod. */
   readonly container: string | undefined
 }
 

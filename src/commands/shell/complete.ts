@@ -39,7 +39,7 @@ type Kind = keyof Known | 'profile' | 'file' | 'jar' | 'command' | 'other'
 const FILES: { readonly [kind in Kind]?: Files } = {
   ...{ file: 'all', jar: '.jar', profile: '.jfluid', command: 'command' },
 }
-/** Keyed by the name of the argument. */
+/** Kinds of values, keyed by the name of the argument. */
 const KINDS: Readonly<Record<string, Kind>> = {
   ...{ pid: 'pid', command: 'command' },
   ...{ file: 'profile', baseline: 'profile', other: 'profile', before: 'profile', after: 'profile' },

@@ -1,6 +1,6 @@
 // Descriptions of the exit statuses, for the manual page. docs/exit-codes.md lists the same codes.
 
-/** Keyed by status. A signal that ends jfluid yields 128 plus its number. */
+/** Descriptions, keyed by status. A signal that ends jfluid yields 128 plus its number. */
 export const EXIT_STATUS: readonly (readonly [status: number, says: string])[] = [
   [0, 'done'],
   [64, 'the command line is wrong'],

@@ -26,7 +26,7 @@ export class LineWriter {
   #isBusy = false
   #isWriting = false
   #againMs = RETRY_DELAY_MS
-  /** Set after the reader has closed the pipe, or after `close`: nothing more is written. */
+  /** Whether the reader has closed the pipe, or `close` was called. Nothing more is written then. */
   #isGone = false
   #goneWith: (code: string) => void = () => {}
   #onIdle: () => void = () => {}

@@ -90,7 +90,7 @@ class RecordingThread {
   /** Duration of the latest read of the trees. */
   #treesMs = 0
   #starving = 0
-  /** Set when the rows are complete: receives the later events, and holds the number of events until then. */
+  /** Builder for events after `endRows`, and the event counts at that time; undefined before `endRows`. */
   #after:
     | {
         readonly builder: CctBuilder
@@ -152,9 +152,9 @@ class RecordingThread {
   constructor(
     data: RecorderData,
     private readonly ring: Ring,
-    /** Null if the buffer is a file. */
+    /** Source of a buffer that is sent over a network; null if the buffer is a file. */
     private readonly feed: MirrorFeed | null,
-    /** Null if all calls are recorded as events. Otherwise only root calls are, for a separate reader. */
+    /** Trees of the threads; null if all calls are recorded as events. With trees, only root calls are events, for a separate reader. */
     private readonly trees: TreeBlocks | null,
   ) {
     const { executed = false, regions, trace = 0 } = data
@@ -252,7 +252,7 @@ class RecordingThread {
 
   /**
    * Reads events while a picture is built. A picture of a million contexts takes so long that the buffer would become full, and threads
-   * would wait. The builder must receive a pause before it has read too many events after it.
+   * would wait. The builder must receive a pause before it has read too many events that follow the pause.
    */
   #keepUp(): void {
     while (this.#aside.length === 0) {

@@ -70,12 +70,12 @@ export interface RecorderStats {
   readonly samples: { readonly count: number; readonly sum: number }
   /** Bytes that ended root calls have allocated, as reported by the JVM. */
   readonly allocatedBytes: number
-  /** Number of these root calls, keyed by thread number. */
+  /** Number of ended root calls whose allocations the JVM has reported, keyed by thread number. */
   readonly allocatedTold: ReadonlyMap<number, number>
   readonly virtualRoots: number
   /** Number of events that the target could not record. */
   readonly gaps: number
-  /** Set when threads have found no room for their trees and the buffer cannot grow. */
+  /** Facts about a full tree area: threads have found no room, and the buffer cannot grow. Null if there is room. */
   readonly treesFull: TreesFull | null
   /** Number of contexts over all threads. */
   readonly nodes: number
@@ -104,7 +104,7 @@ export interface RecorderData extends Omit<BuilderOptions, 'alive' | 'maxNodes' 
   readonly trace?: number
   /** Whether threads count calls in their trees, which are part of the buffer. */
   readonly trees?: boolean
-  /** Undefined if there is no debug log. */
+  /** Shared debug log; undefined if there is none. */
   readonly debugLog: DebugLogShare | undefined
 }
 
@@ -115,7 +115,7 @@ export interface RecorderOptions extends Omit<RecorderData, 'debugLog'> {
 /** A picture whose threads are numbered and not yet named. */
 export interface NumberedPicture {
   readonly snapshot: NumberedSnapshot
-  /** Indexed like the threads of the snapshot. */
+  /** Activities of the threads, in the order of `snapshot.threads`. */
   readonly activities: readonly Activity[]
   readonly events: number
   readonly names: readonly (readonly [id: number, name: string])[]

@@ -9,9 +9,9 @@ import { isJdkName } from '../../base/jdk-names.ts'
 import { rootText } from './root-names.ts'
 
 export interface CandidateNames {
-  /** For example `com.shop.Order`. Excludes classes of the JDK. */
+  /** Class names such as `com.shop.Order`, without classes of the JDK. */
   readonly classes: readonly string[]
-  /** For example `com.shop.Order.total`, in the syntax of --root. */
+  /** Method names such as `com.shop.Order.total`, in the syntax of --root. */
   readonly methods: readonly string[]
 }
 

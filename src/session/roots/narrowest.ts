@@ -1,11 +1,13 @@
 // Recommends a root: the narrowest method that contains the time of requests. Pure.
 //
-// The search begins at the candidate with the most samples, the entry, which contains all that one kind of task does. In a server the entry
-// is usually framework code, such as SocketProcessorBase.run of Tomcat. The result is the deepest method below it that
-// - has most of the entry's samples, and nearly all samples with application code on the stack, like a method that calls all controllers.
-//   If no sample contains application code, it has nearly all samples. What a container does before and after is not part of the request;
-// - begins about as often as the entry: a method called in a loop is not a request;
-// - has methods below it: a method that only waits or computes itself gives no further detail.
+// The search begins at the candidate with the most samples, which is called the entry. The entry contains all work of one kind of task. In
+// a server the entry is usually framework code, such as SocketProcessorBase.run of Tomcat. The result is the deepest candidate below the
+// entry that meets three conditions:
+// - It has most of the entry's samples, and nearly all of the entry's samples with application code on the stack. An example is the method
+//   that calls all controllers. Work of a container before and after a request is excluded in this way. If no sample contains application
+//   code, the candidate must have nearly all samples of the entry.
+// - It begins about as often as the entry. A method called in a loop is not a request.
+// - It has methods below it. A method that only waits or computes itself shows no further detail.
 
 import { costsOf } from '../../cct/metric.ts'
 import type { MethodName, Snapshot, Tree } from '../../cct/tree.ts'
@@ -14,7 +16,7 @@ import { isOfApplication, isOfJdk, rootText } from './root-names.ts'
 
 /** Minimum share of the entry's samples that have application code on the stack. */
 const MIN_APPLICATION_SHARE = 0.9
-/** Minimum share of the entry's samples; and of a method's samples that are in a method below it. */
+/** Minimum share of the entry's samples in the method; and minimum share of the method's samples in a method below it. */
 const MIN_SHARE = 0.5
 /** Maximum number of observed begins of a method per observed begin of the entry. */
 const MAX_BEGINS_PER_ENTRY = 1.5
@@ -34,7 +36,7 @@ interface Inside {
  * Returns the recommended root.
  *
  * @param candidates  methods that were seen to begin or end
- * @returns the root text of a candidate or of a method below it; null if there are no candidates
+ * @returns the root text of one of the candidates; null if there are no candidates
  */
 export function narrowestRoot(
   snapshot: Snapshot,
@@ -97,7 +99,7 @@ function addInside(
   const { count, method, parent, size } = tree
   const { total } = costsOf(tree)
   const calls = tree.metrics.calls ?? new Float64Array(count)
-  // For each node, number of samples with a method below it: of the application, and of any non-JDK class.
+  // Arrays of sample counts per node: samples with an application method below the node, and samples with any non-JDK method below it.
   const ownBelow = new Float64Array(count)
   const methodsBelow = new Float64Array(count)
   for (let node = count - 1; node >= 0; node--) {

@@ -59,7 +59,7 @@ export interface ClassSource extends RevealPort {
   readonly classes: readonly ClassInfo[]
   /** Methods that are known to run, as returned by `OpenDoor.executed`. */
   readonly executed: ReadonlySet<string>
-  /** Null if unknown. */
+  /** Number of compiled methods of the JVM; null if unknown. */
   readonly compiledMethods: number | null
   /** Free bytes of the JVM's metaspace; Infinity if it is unlimited or the limit is unknown. */
   readonly metaspaceLeft: number

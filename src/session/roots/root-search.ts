@@ -21,7 +21,7 @@ export interface RootSearchOptions {
   readonly durationMs: number
   /** Maximum duration of sampling while there are few samples. Default: `durationMs`. */
   readonly atMostMs?: number
-  /** Default: thread dumps. */
+  /** Method of sampling. Default: thread dumps. */
   readonly sampler?: Exclude<Sampling['by'], 'probes'> | undefined
   /** Called before an action in the target that its users may notice. */
   readonly onCost?: (text: string) => void
@@ -46,7 +46,7 @@ export interface FoundRoots {
   readonly durationMs: number
   readonly snapshot: Snapshot
   readonly candidates: Candidates
-  /** Empty unless requested. */
+  /** Names of classes and methods; empty unless requested. */
   readonly names: CandidateNames
   readonly warnings: readonly string[]
   /** The JVM has ended. */
