@@ -21,7 +21,10 @@ const SAMPLE_INTERVAL_MS = 150
  */
 const MAX_MEDIAN_CHANGE = 0.05
 const MAX_COMPILATIONS = 2
-/** One more redefinition may pause the JVM as long as the longest one so far, and may take as long as all of them together. */
+/**
+ * Limits for one more redefinition. Its pause is estimated by the longest pause so far, and its duration by the total of all redefinitions
+ * so far.
+ */
 const MAX_PAUSE_MS = 125
 const MAX_REDEFINITION_MS = 500
 

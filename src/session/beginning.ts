@@ -77,7 +77,9 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
   }
 }
 
-/** Hides the members of method handle classes. Otherwise calls through method handles would run code without probes. */
+/**
+ * Adds probes that hide the targets of method handles from the JIT. Otherwise calls through method handles would run code without probes.
+ */
 export async function hideHandleMembers(engine: Engine): Promise<void> {
   const { classes, facts, installation, instrumenter, warnings } = engine
   const { tasks, isComplete } = await handleTasks(classes.bootClasses, (ids) => instrumenter.classBytes(ids))

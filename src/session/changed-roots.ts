@@ -67,7 +67,9 @@ export async function checkRoots(engine: Engine, roots: readonly RootPattern[]):
   await (again === undefined ? openAttachSocket(pid) : again.look())
 }
 
-/** The recording that now runs. `problem` is the reason why the requested one could not begin; null if the requested one runs. */
+/**
+ * The recording that now runs. `problem` is the reason why the requested recording could not begin; null if the requested recording runs.
+ */
 export interface Begun {
   readonly recording: Recording
   readonly problem: unknown
@@ -96,7 +98,7 @@ export async function beginAnew(
       engine.byHand.takeOver(byHand, rootNames(request)),
     )
   try {
-    // `seen` refers to the old roots.
+    // The earlier samples (`seen`) are below the old roots, so they are dropped.
     return { recording: await start({ ...request, roots, seen: [] }), problem: null }
   } catch (problem) {
     try {

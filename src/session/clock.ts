@@ -7,8 +7,8 @@
 import type { ClockName, ClockPair } from '../wire/messages.ts'
 
 /**
- * Shorter spans yield no usable rate: the error of a pair is larger than the correction. The agent's first two pairs are farther apart
- * (MIN_PAIR_DISTANCE_NANOS in its Calibration).
+ * Minimum span for a usable rate. In a shorter span, the error of a pair is larger than the correction. The agent's first two pairs are
+ * farther apart (MIN_PAIR_DISTANCE_NANOS in its Calibration).
  */
 const MIN_SPAN_NANOS = 2_000_000
 /** Maximum relative change of a clock frequency. The kernel slews its clock by at most 500 ppm (adjtimex(2)). */
@@ -69,7 +69,7 @@ export class TargetClock {
     return this.latestTicks + ((performance.now() - this.seenAt) * 1e6) / this.nsPerTick
   }
 
-  /** Whether a clock was set since the last pair: the machine slept, or was migrated while running. */
+  /** Whether a clock has jumped since the last pair: the machine slept, or was migrated while it ran. */
   private hasJumped(pair: ClockPair): boolean {
     if (this.earlierNanos + this.last.nanos - this.first.nanos < MIN_SPAN_NANOS) return false
     const nanos = pair.nanos - this.last.nanos

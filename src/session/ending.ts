@@ -26,7 +26,7 @@ const WHY_ENDED = new Map([
   [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
 ])
 
-/** Covers one redefinition and 1.5 s of calls. */
+/** Timeout of the comparison: one redefinition plus 1.5 s of calls. */
 const COMPARE_TIMEOUT_MS = 3_000
 
 const SILENT_ELSEWHERE = 'nothing came from the client for some seconds'
@@ -185,7 +185,9 @@ export class SessionEnd {
     await this.#readTheRest()
   }
 
-  /** Compares calls with and without probes. An error here does not stop the detach, which will meet the same problem. */
+  /**
+   * Compares calls with and without probes. An error here does not stop the detach. If the target has a problem, the detach will report it.
+   */
   async #compare(): Promise<void> {
     if (!mayCompare(this.engine, this.span)) return
     try {
@@ -234,7 +236,7 @@ export class SessionEnd {
       // arrive later.
       if (restored?.released === true && !this.#isElsewhere) this.#readTheRest().catch(() => {})
       this.#report = await going.catch((error: unknown) => {
-        // If this client was stopped (SIGSTOP), the agent times out and detaches. It has restored all code before.
+        // If this client was stopped (SIGSTOP), the agent times out and detaches. All code has been restored before.
         if (
           restored !== null &&
           error instanceof LinkLost &&
@@ -287,7 +289,7 @@ export class SessionEnd {
   }
 
   /**
-   * @param why  code that the target has written into the buffer. The agent gives up a remote client sooner
+   * @param why  code that the target has written into the buffer. The agent has a shorter timeout for a remote client
    *   (Feeder.SILENT_CLIENT_TIMEOUT_NANOS)
    */
   #reasonOf(why: number): string | undefined {
@@ -296,7 +298,7 @@ export class SessionEnd {
 
   /**
    * Returns null if the JVM has ended. If the client was just writing to the socket, the agent's last message is lost, but the buffer may
-   * have the reason too.
+   * contain the reason.
    */
   async #whyItEnded(lost: string): Promise<string | null> {
     const told = await this.engine.recorder.stats().then(

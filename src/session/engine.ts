@@ -1,4 +1,4 @@
-// Creates and connects the parts of a session. `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts` use them.
+// Creates and connects the parts of a session. `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts` use these parts.
 
 import { INVALIDATES_LITTLE } from '../attach/admission.ts'
 import { mainOf } from '../attach/java-command.ts'
@@ -80,7 +80,7 @@ export class Engine {
   #code: Promise<CodeAccess | null> | undefined
   /** Number of compilations of the JVM when its size was last read, before the first redefinition. */
   #compilationsBefore: number | null = null
-  /** Warnings except those that the parts hold themselves: see `allWarnings`. */
+  /** Warnings that are not stored in one of the parts: see `allWarnings`. */
   readonly warnings = new Set<string>()
 
   /** @param unanswered  receives errors that left a question of the target without an answer */
@@ -257,7 +257,7 @@ export class Engine {
     })
   }
 
-  /** Returns the methods with regions of which at least one region has been executed. */
+  /** Returns the methods with at least one executed region. */
   async #called(ids: readonly number[]): Promise<number[]> {
     const table = this.regionTable
     if (table === null) return await this.recorder.called(ids)

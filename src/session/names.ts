@@ -14,7 +14,7 @@ type NameSources = Pick<Engine, 'options' | 'revealer' | 'classes' | 'recorder' 
 
 export class Names {
   readonly #firstMethod: number
-  /** Classes waited for, keyed by id. */
+  /** Classes of the objects that threads waited for, keyed by id. */
   readonly #waited = new Map<number, WaitedClass>()
   /** Methods and call sites of the node ids of the latest picture; null if node ids are method ids. */
   #calls: CallTable | null = null

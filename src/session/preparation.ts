@@ -87,7 +87,7 @@ export interface Prepared {
 /** `problem` is the reason why the buffer could not be created. */
 type OpeningRing = { readonly recorder: Promise<Recorder> } | { readonly problem: unknown }
 
-/** The agent waits equally long for the client (Session.NO_MESSAGE_TIMEOUT_NANOS). */
+/** Timeout for the first answers of a remote agent. The agent has the same timeout for the client (Session.NO_MESSAGE_TIMEOUT_NANOS). */
 const FIRST_ANSWERS_TIMEOUT_MS = 10_000
 
 export class Preparation {
@@ -267,8 +267,8 @@ export class Preparation {
   }
 
   /**
-   * An agent that detaches closes its link, then removes the buffer and the directory. The recorder may not have opened the buffer yet, or
-   * the client may not have created it yet.
+   * Finds out why the buffer is missing. An agent that detaches closes its link, then removes the buffer and the directory. The recorder
+   * may not have opened the buffer yet, or the client may not have created it yet.
    */
   async #whyNoRing(error: unknown, ring: string): Promise<never> {
     const reason = existsSync(ring)

@@ -34,13 +34,13 @@ const NOTHING_CHECKED: CodeFacts = {
   ...{ different: [], unchecked: '' },
 }
 
-/** Addresses of a JVM's methods and their code. They do not change. */
+/** Addresses of a JVM's methods and their code. The addresses do not change. */
 export interface CodeAccess {
   readonly methods: MethodPlaces
   readonly codes: HeldCodes
 }
 
-/** Locates the code, which takes most of the time of a comparison. @returns null if the JVM does not expose the code */
+/** Locates the code. This takes most of the time of a comparison. @returns null if the JVM does not expose the code */
 export async function openCode(port: MemoryPort): Promise<CodeAccess | null> {
   const library = await port.vmLibrary()
   const memory = new Memory(port)
@@ -268,7 +268,7 @@ export class Proof {
     const left = leftOf(this.#before, door.dir, after)
     if (!isClosed) left.push('socket')
     if (!report.transformerGone) left.push('transformer')
-    // If the JVM exposes its counters, jfluid had opened one counter file.
+    // If the JVM exposes its counters, jfluid itself had one counter file open.
     const [before] = this.#before
     if (before && after.counterFiles > Math.max(0, before.counterFiles - (pausesKnown ? 1 : 0)))
       left.push("descriptor of the JVM's counters")

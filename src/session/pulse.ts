@@ -8,9 +8,9 @@ import { treesFullWarning } from './session-profile.ts'
 import { stopOf } from './target-waits.ts'
 
 const STATUS_INTERVAL_MS = 500
-/** After this time without an answer, the target may be stopped. */
+/** Time without an answer after which the target may be stopped. */
 const SILENT_TIMEOUT_MS = 900
-/** By this tick, the first call has been shown, and no batch of methods has been chosen yet. */
+/** Tick of the rehearsal of the proof. By then, the first call has been shown, and no batch of methods has been chosen yet. */
 const REHEARSAL_TICK = 4
 /** Number of statuses between two searches for classes of roots that are not loaded yet. */
 const ROOT_SEARCH_TICKS = 2
@@ -81,7 +81,7 @@ export class Pulse {
         this.note = null
       })
       if (++this.#ticks === 1) void this.engine.openCode()
-      // As a task in the queue: a redefinition, or the end of the session, waits for the task.
+      // Runs as a task in the queue, so that a redefinition or the end of the session waits for it.
       if (this.#ticks === REHEARSAL_TICK && this.controller !== null)
         void turns.enqueue(() => this.engine.rehearseProof())
       if (this.#ticks % ROOT_SEARCH_TICKS === 0) this.#findRoots()

@@ -8,7 +8,7 @@ import { readTargetProcess } from '../attach/target-process.ts'
 import { ifVisible, linkOf, namesIn, textOf } from '../base/visible.ts'
 import { believedBy, isLaunchFileInUse } from './doors/session-directory.ts'
 
-/** One remaining thing of jfluid. */
+/** One thread, mapping, descriptor or file of jfluid. */
 interface Trace {
   /** Text for the user, such as "thread jfluid-agent" or "mapping /dev/shm/jfluid-…/ring". */
   readonly what: string

@@ -33,7 +33,7 @@ export interface Choice {
 
 /** Cost of scheme b. */
 export interface Reached {
-  /** More methods are reachable than scheme b may instrument. The count has stopped at the limit. */
+  /** Whether more methods are reachable than scheme b may instrument. The count then stops at the limit. */
   readonly isTooMuch: boolean
   readonly methods: number
   readonly classes: number

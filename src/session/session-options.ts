@@ -18,7 +18,7 @@ export interface SelfSampling {
   readonly random: number
 }
 
-/** Request for a session: the values that `options/` passes unchanged, and further ones. */
+/** Request for a session: the values that `options/` passes unchanged, and further values. */
 export interface SessionRequest extends Passed {
   /** Mode `bytecodes`: the rule for the ends of basic blocks, and its name. Default: default. */
   readonly blocks?: { readonly name: string; readonly analysis: BlockCounting | BlockAnalysis }
@@ -32,7 +32,7 @@ export interface SessionRequest extends Passed {
    * later get no probes beyond the limit. Default: no limit.
    */
   readonly mostMethods?: number
-  /** Whether a busy JVM is accepted whose first redefinition discards all compiled code. */
+  /** Whether to accept a busy JVM even if its first redefinition discards all compiled code. */
   readonly mayFlush?: boolean
   readonly roots: readonly RootPattern[]
   /** Scheme adaptive: methods below the roots that have exact times from the start. */

@@ -115,7 +115,7 @@ export function treesFullWarning(
   { door, targetState }: Engine,
   { treesFull, gaps }: RecorderStats,
 ): string | null {
-  // Without gaps, the last block may have gone to the last call that needed one.
+  // Without gaps, nothing was lost: the last call that needed a block may have got the last block.
   if (treesFull === null || Math.max(targetState.gaps, gaps) === 0) return null
   return treeRoomWarning(treesFull.contexts, treesFull.code, dirname(door.dir))
 }

@@ -32,7 +32,7 @@ import { Recording } from './recording.ts'
 import { eventsOf, firstMethodOf, modeOf, type SessionRequest } from './session-options.ts'
 import { type Recorded, rootNames, sessionProfile, skippedMethods, warningsAtEnd } from './session-profile.ts'
 
-/** An entry event and an exit event. */
+/** Number of events per call: an entry event and an exit event. */
 const EVENTS_PER_CALL = 2
 
 export interface SessionStatus {
@@ -167,7 +167,7 @@ export class Session {
     try {
       return new OldRootsAgain(problem, await keep(await this.#profileOf(before)))
     } catch (error) {
-      // The earlier results could not be saved. That error matters more than `problem`.
+      // The earlier results could not be saved. This error matters more than `problem`.
       return new OldRootsAgain(error, null)
     }
   }
@@ -204,7 +204,7 @@ export class Session {
   /**
    * Reverts an earlier `exclude` or `add`.
    *
-   * @returns number of methods that got or lost probes by that
+   * @returns number of methods whose probes were added or removed
    * @throws NotByHand
    */
   async takeBack(text: string): Promise<number> {
@@ -214,7 +214,7 @@ export class Session {
   }
 
   /**
-   * Returns the expected pause of the JVM, in ms, if a method gets exact times. 0 if no redefinition is needed, null if the pause is
+   * Returns the expected pause of the JVM for giving a method exact times, in ms. 0 if no redefinition is needed, null if the pause is
    * unknown.
    *
    * @throws BadPattern, CannotTime
@@ -323,7 +323,7 @@ export class Session {
     return regionTable?.times(await recorder.regions(), scale) ?? []
   }
 
-  /** Regions whose methods exist but whose lines do not. */
+  /** Problems of regions: the method exists, but the lines do not. */
   regionProblems(): RegionProblem[] {
     return this.engine.regionTable?.problems() ?? []
   }

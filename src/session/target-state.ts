@@ -1,4 +1,4 @@
-// Facts from each status of the target that views and profiles show.
+// Stores the facts from the target's statuses that views and profiles show.
 
 import type { AllocationFacts } from '../profile/profile.ts'
 import type { AgentStatus } from '../wire/messages.ts'
@@ -13,7 +13,7 @@ export class TargetState {
   #rowsHaveEnded = false
   /** Maximum memory that the session has used in the target. */
   kept = { heapBytes: 0, outsideBytes: 0 }
-  /** Bytes allocated in root calls that have not ended; and the bytes of them that were allocated before a reset. */
+  /** Bytes allocated in unfinished root calls; and the part of these bytes that was allocated before a reset. */
   #openAllocations: AgentStatus['openAllocations'] = null
   #forgottenBytes = 0
   /** With --liveness: number of collections so far, and number of untracked objects. Otherwise null. */

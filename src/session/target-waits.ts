@@ -4,7 +4,7 @@ import { isStopped, TargetStopped } from '../attach/admission.ts'
 import { endsNow, readTargetProcess, type TargetProcess } from '../attach/target-process.ts'
 import { afterOwnTime } from '../base/own-time.ts'
 
-/** Timeout of a detach. After it, the client leaves without an answer. */
+/** Timeout of a detach. After the timeout, the client leaves without an answer. */
 const DETACH_TIMEOUT_MS = 10_000
 /** Timeout of a detach over a network, where the rest of the buffer must be transferred first. */
 export const REMOTE_DETACH_TIMEOUT_MS = 60_000

@@ -3,7 +3,7 @@
 import { totalmem } from 'node:os'
 import type { SessionRequest } from '../session-options.ts'
 
-/** Approximate bytes per context. Includes its share of the lookup table, of the arrays for building a picture, and of the picture. */
+/** Approximate bytes per context. Includes a share of the lookup table, of the arrays for building a picture, and of the picture. */
 const BYTES_PER_CONTEXT = 256
 /** Contexts may use 1/8 of the memory. */
 const MEMORY_DIVISOR = 8

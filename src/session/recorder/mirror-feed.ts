@@ -7,7 +7,10 @@ import { ANSWER_HEAD_BYTES, LAST, MalformedRound, MirrorRing, MORE } from '../..
 import { LinkServer, type Meeting } from '../../wire/link.ts'
 import { CHUNK_BYTES, CHUNK_COUNT } from './buffer-size.ts'
 
-/** By then, the agent has detached, since it receives nothing either (Feeder.SILENT_CLIENT_TIMEOUT_NANOS). */
+/**
+ * Timeout for data from the agent. By then, the agent has detached, since the agent receives nothing either
+ * (Feeder.SILENT_CLIENT_TIMEOUT_NANOS).
+ */
 const SILENT_TIMEOUT_MS = 15_000
 /** Number of checks for received data within the timeout. Time during which this process is stopped does not count. */
 const CHECKS_PER_TIMEOUT = 15

@@ -50,10 +50,10 @@ const ROUND_INTERVAL_MS = 2
 /** Scheme adaptive, while half of the chunks are free. The other half of the default buffer holds 100 million events per second. */
 const LONG_ROUND_INTERVAL_MS = 10
 const SCARCE_INTERVAL_MS = 50
-/** The debug log lists each round and answer that takes longer. */
+/** Minimum duration of a round or answer that is listed in the debug log. */
 const LOGGED_DURATION_MS = 5
 /**
- * After this time without a heartbeat, threads of the target no longer wait for this thread (JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS).
+ * Time without a heartbeat after which threads of the target no longer wait for this thread (JFluid1Client.SILENT_CLIENT_TIMEOUT_NANOS).
  */
 const HEARTBEAT_TIMEOUT_MS = 250
 /** Interval of the rates in the debug log. */

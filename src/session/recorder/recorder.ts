@@ -45,14 +45,14 @@ export interface AskedSnapshot extends Omit<SnapshotOptions, 'sink'> {
 export interface RecorderSnapshotOptions extends AskedSnapshot {
   /** Threads keyed by jfluid thread number. The map may grow later: `unknownThreads` compares with it. */
   readonly threads: ReadonlyMap<number, RecordedThread>
-  /** Which data about slow calls to include. Default: none. */
+  /** Requested data about slow calls. Default: none. */
   readonly slow?: SlowWant
 }
 
 export interface RecorderStats {
-  /** Entry and exit events decoded since the start, or since `reset`. */
+  /** Number of entry and exit events decoded since the start, or since `reset`. */
   readonly events: number
-  /** Ticks that target threads waited for the client. */
+  /** Time that target threads waited for the client, in ticks. */
   readonly waitTicks: number
   readonly healed: number
   /** Number of StackOverflowErrors, keyed by the id of the method that they left first. */
@@ -153,7 +153,7 @@ export interface RecorderCommands {
   newRows(nowTicks: number): void
 }
 
-/** A call of one of the members, as a message between threads. */
+/** A call of a request or a command, as a message between threads. */
 export interface CallOf<T> {
   readonly kind: keyof T
   readonly args: readonly unknown[]
@@ -374,7 +374,7 @@ export class Recorder {
     this.#tell('courseBegins')
   }
 
-  /** Filters the methods: returns the ids of methods that were ever called, also before a `reset`. */
+  /** Returns the ids in `methods` that were ever called, also before a `reset`. */
   called(methods: readonly number[]): Promise<number[]> {
     return this.#ask('called', methods)
   }

@@ -1,7 +1,7 @@
 // Completion of names for --root: without an agent, by two attach commands.
 //
 // Lists all loaded classes. Lists only methods that the JVM has compiled (attach/loaded-code.ts): these have run at least some hundred
-// times. A root is usually one of them, and the user can type any other.
+// times. A root is usually one of them, and the user can type any other method.
 
 import type { AttachConnection } from '../../attach/handshake.ts'
 import { compiledMethods, loadedClassNames } from '../../attach/loaded-code.ts'

@@ -21,7 +21,7 @@ const MIN_SHARE = 0.5
 /** Maximum number of observed begins of a method per observed begin of the entry. */
 const MAX_BEGINS_PER_ENTRY = 1.5
 
-/** Samples of one method below the entry. Recursive calls count once, at the outermost. */
+/** Samples of one method below the entry. A recursive method counts once, at its outermost call. */
 interface Inside {
   samples: number
   seen: number

@@ -12,7 +12,7 @@ import { narrowestRoot } from './narrowest.ts'
 import { isOfJdk, isUsableRoot, rootText } from './root-names.ts'
 
 export interface RootCandidate {
-  /** In the syntax of `--root`, without quotes: every overload of the method. */
+  /** Root text in the syntax of `--root`, without quotes. It matches every overload of the method. */
   readonly root: string
   /** Share of all samples, 0 to 1. Recursive calls count once. */
   readonly share: number
@@ -48,7 +48,7 @@ interface Found {
   seen: number
   readonly threads: Map<string, number>
   depth: number
-  /** Number of samples of the largest context so far. `depth` and `node` refer to this context. */
+  /** Number of samples of the largest context so far. `depth` and `above` refer to this context. */
   largest: number
   above: readonly string[]
   comesAndGoes: boolean
@@ -168,7 +168,7 @@ function sumsOf(
   return { samples, methods }
 }
 
-/** Limit of the search upwards. A stack may be as deep as the JVM allows. */
+/** Maximum number of callers that are collected. A stack may be as deep as the JVM allows. */
 const MAX_CALLERS = 512
 
 /** Returns the distinct root texts of a node's callers. */

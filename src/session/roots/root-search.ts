@@ -1,5 +1,5 @@
 // Samples a whole JVM for a few seconds, to find methods where tasks begin. Uses thread dumps, which include threads that wait inside a
-// task and threads that wait for one; or the flight recorder plus some thread dumps. Needs no agent and instruments nothing.
+// task and threads that wait for a task; or the flight recorder plus some thread dumps. Needs no agent and instruments nothing.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
@@ -12,7 +12,7 @@ import { type Candidates, Looks, rootCandidates } from './root-candidates.ts'
 
 /** Number of dumps taken in addition to the samples of the flight recorder. */
 const DUMPS = 4
-/** With this number of samples, a share of 10 % has an error of at most half its value. */
+/** Sufficient number of samples: with 40 samples, a share of 10 % has an error of at most half its value. */
 export const ENOUGH_SAMPLES = 40
 const CHECK_INTERVAL_MS = 100
 const CONTINUED_DURATION_MS = 60_000
@@ -104,7 +104,7 @@ export async function searchRoots(pid: number, options: RootSearchOptions): Prom
     )
   }, PROGRESS_INTERVAL_MS)
   try {
-    // The session keeps the process alive. After the session, this timer must not.
+    // The session keeps the process alive. After the session, this timer must not keep the process alive.
     const until = (ms: number): Promise<unknown> =>
       Promise.race([sleep(startedAt + ms - performance.now(), undefined, { ref: false }), over])
     if (session.sampling.by === 'stacks') {

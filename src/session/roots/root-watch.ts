@@ -13,7 +13,7 @@ import {
   type StackMethod,
 } from './stacks.ts'
 
-/** After this time without a call, the root gets an explanation. */
+/** Time without a call after which the root gets an explanation. */
 const NOT_CALLED_TIMEOUT_MS = 5000
 /** A root found on a stack earlier may just have been called: its thread waits up to 1 s for an answer. */
 const STACK_CHECK_DELAY_MS = 1100
@@ -22,7 +22,7 @@ const STACK_CHECK_DELAY_MS = 1100
 export interface RootPort {
   progress(): readonly RootProgress[]
   method(id: number): MethodTarget
-  /** Filters the methods: returns the ids of called methods. */
+  /** Returns the ids of those methods that have been called. */
   called(ids: readonly number[]): Promise<readonly number[]>
   stacks(): Promise<readonly StackRow[]>
   /** Returns up to `enough` callees of the methods. */
