@@ -1,7 +1,7 @@
-// jfluid agent-path: prints the JVM option that loads the agent asleep, for command lines and environments.
+// jfluid agent-path: prints the JVM option that loads a sleeping agent, for command lines and environments.
 //
-// The option stays where the user writes it. A JVM does not start if the jar is missing or unreadable. So the command warns about
-// everything that may cause this.
+// The option stays where the user writes it. Later, a JVM does not start if the jar is missing or unreadable. So the command warns about
+// possible causes of a missing or unreadable jar.
 
 import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,7 @@ import { BadPattern } from '../reveal/errors.ts'
 import { isContainerName } from './containers/name.ts'
 import { checkHere, jvmsNamed, lookInside } from './target.ts'
 
-/** Maximum number of JVMs. Each one needs an event buffer and a recording thread in this process. */
+/** Maximum number of JVMs. Each JVM needs an event buffer and a recording thread in this process. */
 const MAX_JVMS = 16
 
 export class PidWithAll extends UsageError {

@@ -27,7 +27,7 @@ function withoutSampler({ sampler: _, ...rest }: Flags<'attach'>): Flags<'attach
 }
 
 export async function attach(pidText: string | undefined, flags: Flags<'attach'>): Promise<void> {
-  /** Options for recording calls. With a root once the user has chosen one. */
+  /** Options for recording calls. They include a root once the user has chosen one. */
   let asked = withoutSampler(flags)
   const calls = async (): Promise<Way> => {
     const isScreenThere = terminalProblem(process.stdin, process.stdout, process.env) === null
@@ -84,7 +84,7 @@ async function attachBy(way: Way, flags: Flags<'attach'>): Promise<void> {
   const tell = (line: string): void => void later.push(line)
   const { out, all } = flags
   const placeOf = async () => (out === undefined ? null : await ProfilePlace.at(out, flags, tell))
-  // With several JVMs, their own files are checked first.
+  // With several JVMs, the file of each JVM is checked before the common file.
   let place = all === undefined ? await placeOf() : null
   const problem = terminalProblem(process.stdin, process.stdout, process.env)
   if (problem !== null) throw problem

@@ -1,7 +1,8 @@
 // Protects a recording against a crash of jfluid: while it records, saves the current profile repeatedly in a file beside the output file.
 // After a normal end, that file is removed.
 //
-// The target does not wait for a save: the recorder's worker reads events while it copies its trees, and the main thread writes in pieces.
+// The target does not wait for a save: the recorder's worker continues to read events while it copies its trees, and the main thread writes
+// the file in pieces.
 
 import { lstatSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
@@ -66,7 +67,7 @@ export class Autosave {
       await writeProfile(profile, path)
       this.#path = path
     } catch (error) {
-      // Other errors come from a session that is ending, which reports them itself.
+      // Other errors come from a session that is ending. The session reports its errors itself.
       if (error instanceof CannotWriteProfile) this.#complain(error)
     }
   }

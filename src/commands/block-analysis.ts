@@ -1,4 +1,4 @@
-// A user-defined basic-block analysis: a module whose default export decides for an instruction whether it ends a block (JP, section 4).
+// A user-defined basic-block analysis: a module with a default export that decides whether an instruction ends a block (JP, section 4).
 // docs/measuring.md contains an example.
 
 import { createHash } from 'node:crypto'
@@ -22,7 +22,7 @@ export class BadAnalysis extends JfluidError {
   }
 }
 
-/** Name of the analysis in profiles. It includes a hash, since two analyses may have the same file name. */
+/** Name of the analysis in profiles. The name includes a hash, since two analyses may have the same file name. */
 export async function analysisName(path: string): Promise<string> {
   const content = await readFile(path).catch(() => Buffer.alloc(0)) // loading the file reports the error
   return `${basename(path)}:${createHash('sha256').update(content).digest('hex').slice(0, 8)}`

@@ -1,4 +1,4 @@
-// A program that jfluid starts: its command line, its output, its exit status. `run` records calls in it, or samples it.
+// A program that jfluid starts: its command line, its output, its exit status. `run` records calls in the program, or samples the program.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, lstatSync, openSync } from 'node:fs'
@@ -47,7 +47,7 @@ export interface RunFlags extends Flags<'run'> {
 
 /** How to start a program so that it is recorded from its first moment. */
 export interface ProgramDoor {
-  /** Options for its JVM. */
+  /** Options for the JVM of the program. */
   readonly options: readonly string[]
   /** @returns the recording; or a function that creates the error for the exit status, if the program ends before it is recorded */
   begin(
@@ -93,7 +93,7 @@ export function outputOf(file: string | null, { outputToStderr }: Pick<RunFlags,
  * Starts the program. `java` receives the options as arguments. Any other command receives them in JAVA_TOOL_OPTIONS, which every JVM
  * started below it reads. Only the first of these JVMs is profiled.
  *
- * @param output  if it is a descriptor, it is closed
+ * @param output  a descriptor is closed by this function
  */
 export function start(command: readonly string[], options: readonly string[], output: Output): ChildProcess {
   const [program, ...args] = command

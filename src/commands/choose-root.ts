@@ -17,7 +17,7 @@ import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { onScreen } from './view.ts'
 
-/** Number of methods at the end of the list that may never return. */
+/** Maximum number of methods at the end of the list that may never return. */
 const MAX_STAYING_METHODS = 10
 
 export interface RootFound {
@@ -51,7 +51,7 @@ export async function findRoot(
   }
 }
 
-/** @returns how the user left, or the result of the search, whose sampling continues */
+/** @returns how the user left, or the result of the search; the sampling continues */
 async function searched(
   pid: number,
   sampler: SamplerName | undefined,

@@ -1,4 +1,4 @@
-// jfluid compare: shows changes between two profiles, per root call. In a build, it can fail if a change is too large.
+// jfluid compare: shows changes between two profiles, per root call. In a build, the command can fail if a change is too large.
 
 import { EX_DATAERR, EX_REGRESSION, JfluidError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'

@@ -76,7 +76,7 @@ export interface Configured {
 export const NOTHING: Configured = { taken: new Map(), leftOut: [] }
 
 /**
- * Adds the options of the file that are missing on the command line. Options that conflict with others are ignored.
+ * Adds the options of the file that are missing on the command line. Options of the file that conflict with other options are ignored.
  *
  * @throws BadConfigFile, ConfigFileOfOthers
  */
@@ -234,7 +234,7 @@ function contents(): object {
   throw new BadConfigFile('it is not an object', 'Write options by name: { "max-overhead": "5%" }')
 }
 
-/** Reads the file. A symbolic link must belong to the user too, since it determines which file is read. */
+/** Reads the file. A symbolic link must belong to the user too, since the link determines which file is read. */
 function textOfFile(): string {
   mustBeOurs(lstatSync(CONFIG_FILE).uid)
   const file = openSync(CONFIG_FILE, constants.O_RDONLY | constants.O_NONBLOCK) // a pipe may have no writer

@@ -1,4 +1,4 @@
-// Checks whether a configuration file exists before its reader is loaded: most directories have none.
+// Checks whether a configuration file exists before the module that reads it is loaded: most directories have no such file.
 
 import { lstatSync, type Stats } from 'node:fs'
 import { type Command, CommanderError } from 'commander'
@@ -10,7 +10,7 @@ import { errorCode } from '../profile/errors.ts'
 /** Options of the command that came from the file, as typed on a command line. */
 let fromFile: readonly string[] = []
 
-/** Returns a note for errors of the command line, since the wrong option may come from the file; null if no option does. */
+/** Returns a note for errors of the command line, since the wrong option may come from the file; null if no option comes from the file. */
 export function saidOfFile(): string | null {
   return fromFile.length === 0
     ? null

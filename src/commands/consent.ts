@@ -29,7 +29,7 @@ export async function withConsent<T>(
   }
 }
 
-/** Grants only this consent. Other problems are still asked about. */
+/** Grants only this consent. The user is still asked about other problems. */
 function consented(request: SessionRequest, problem: NeedsConsent): SessionRequest {
   if (problem instanceof BusyBeforeFlush) return { ...request, mayFlush: true }
   const { mostMethods: _, ...unlimited } = request

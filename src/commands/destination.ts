@@ -1,5 +1,5 @@
 // Where `record` puts a profile: into a file, a store, or both. The profile is always written to a file first. If the user named no file,
-// it is removed after the store has received the profile.
+// the file is removed after the store has received the profile.
 
 import { rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -45,7 +45,7 @@ export class ProfileNotPushed extends JfluidError {
   }
 }
 
-/** Returns the command that repeats the push. It includes the labels, since the file does not contain them. */
+/** Returns the command that repeats the push. The command includes the labels, since the file does not contain labels. */
 function commandOf(path: string, { store, labels }: Pick<Push, 'store' | 'labels'>): string {
   const words = ['jfluid', 'push', path, '--to', store.shown]
   for (const [name, value] of labels) words.push('--label', `${name}=${value}`)
@@ -54,7 +54,7 @@ function commandOf(path: string, { store, labels }: Pick<Push, 'store' | 'labels
 
 /** Result of putting a profile somewhere. */
 export interface Put {
-  /** Path of the profile; null if it is in no file. */
+  /** Path of the profile; null if no file contains the profile. */
   readonly path: string | null
   /** The store that received the profile; null if there is none. */
   readonly store: string | null
@@ -72,7 +72,7 @@ export class Destination {
     readonly place: ProfilePlace,
     /** Whether the user named the file. */
     readonly isFileAsked: boolean,
-    /** Loaded before the recording: the installed version on disk may have changed at its end. */
+    /** The push module is loaded before the recording: at the end, another version may be installed on disk. */
     readonly store: { readonly to: Push; readonly send: typeof push } | null,
     readonly tell: (line: string) => void,
   ) {}
@@ -107,7 +107,7 @@ export class Destination {
 
   /**
    * Writes the profile to its file and pushes it. The push is tried even if no file could be written. Other messages are printed before an
-   * error is thrown, since nothing can be printed after it.
+   * error is thrown, since nothing can be printed after that error.
    *
    * @param phase   receives the name of each phase
    * @param stop    the next signal ends the push, and not the process
@@ -169,7 +169,7 @@ export class Destination {
   }
 }
 
-/** @returns a message if the file cannot be removed. This is no error, since the store has the profile */
+/** @returns a message if the file cannot be removed. A failed removal is no error, since the store has the profile */
 async function removed(path: string | null, problem: JfluidError | null): Promise<string[] | null> {
   if (path === null) return null
   try {

@@ -1,4 +1,4 @@
-// jfluid doctor: predicts the result of an attach. Without a root, it does not touch the JVM.
+// jfluid doctor: predicts the result of an attach. Without a root, the command does not touch the JVM.
 
 import { NoSuchProcess } from '../attach/admission.ts'
 import { readProcessors } from '../attach/processors.ts'
@@ -17,12 +17,12 @@ import { sessionOptions } from './options.ts'
 import { targetOf } from './target.ts'
 import { JdwpOrPid } from './way-in.ts'
 
-/** Number of reasons for skipping in the text. */
+/** Maximum number of reasons for skipped methods in the text. */
 const MAX_REASONS = 5
 const MAX_COLUMNS = 100
 /** Duration of the measurement of the JVM's processor use. */
 const SAMPLE_DURATION_MS = 500
-/** Number of packages, and of methods that roots call, in the text. */
+/** Maximum number of packages in the text; maximum number of callees of roots in the text. */
 const MAX_PACKAGES = 8
 const MAX_CALLEES = 12
 

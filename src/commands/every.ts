@@ -12,7 +12,7 @@ export class BadInterval extends UsageError {
   }
 }
 
-/** Samples by time require a single local JVM and a command that samples it from outside. */
+/** Samples by time are not supported here. They require a single local JVM and a command that samples the JVM from outside. */
 export class TimedSamplesElsewhere extends UsageError {
   static sample = () => new TimedSamplesElsewhere()
   readonly hint =

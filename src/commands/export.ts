@@ -21,7 +21,9 @@ import { signalStatus, stopSignal } from './signals.ts'
 const FIRST_PROGRESS_DELAY_MS = 1000
 /** Interval between two progress messages. */
 const PROGRESS_INTERVAL_MS = 200
-/** With this number of contexts, a progress message is printed at once: some formats write nothing before they have read all contexts. */
+/**
+ * Number of contexts from which on a progress message is printed at once. Some formats write nothing before they have read all contexts.
+ */
 const MANY_CONTEXTS = 100_000
 
 export async function exportCommand(file: string, flags: Flags<'export'>): Promise<void> {

@@ -11,7 +11,7 @@ import { filterText } from './outcome.ts'
 export interface Finished {
   readonly profile: Profile
   readonly report: DetachReport | null
-  /** Resolves when the recorder has been stopped. It is stopped in any case. */
+  /** Resolves when the recorder has been stopped. The recorder is always stopped. */
   readonly closed: Promise<void>
 }
 

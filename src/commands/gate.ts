@@ -15,7 +15,7 @@ import type { Profile } from '../profile/profile.ts'
 import { clean, count, plural } from '../profile/text.ts'
 import { run } from './run.ts'
 
-/** Number of methods in the text. */
+/** Maximum number of methods in the text. */
 const MAX_NAMED_METHODS = 10
 
 /** The task executes more than the tolerance allows. */

@@ -1,4 +1,5 @@
-// Sessions with several JVMs at once. A failure of one session does not end the others. It is reported and determines the exit status.
+// Sessions with several JVMs at once. A failure of one session does not end the others. The failure is reported and determines the exit
+// status.
 
 import { statSync } from 'node:fs'
 import { extname } from 'node:path'
@@ -17,7 +18,7 @@ import { type PlaceFlags, ProfilePlace } from './place.ts'
 import type { StopSignal } from './signals.ts'
 import { startUnless } from './start.ts'
 
-/** Number of concurrent attaches. Each attach costs work in the JVM and in this process. */
+/** Maximum number of concurrent attaches. Each attach costs work in the JVM and in this process. */
 const MAX_CONCURRENT_ATTACHES = 4
 
 export class NotAllRecorded extends JfluidError {
@@ -84,7 +85,7 @@ export class Group {
   ) {}
 
   /**
-   * Attaches to all JVMs that accept it, and starts their counts at the same time.
+   * Attaches to all JVMs that accept an attach, and starts their counts at the same time.
    *
    * @param stop  ends the attaching
    * @param tell  receives messages about single JVMs, now and later
@@ -121,7 +122,7 @@ export class Group {
     }
     const settled = await Promise.allSettled(Array.from({ length: MAX_CONCURRENT_ATTACHES }, attach))
     members.sort(byPid)
-    problems.sort(byPid) // sorted by process id instead of by time: the first one determines the error
+    problems.sort(byPid) // sorted by process id instead of by time: the first problem determines the error
     const failed = settled.find((it) => it.status === 'rejected')
     if (failed !== undefined || stop.signal !== null) {
       await Promise.all(members.map(({ session }) => finish(session)))
@@ -215,7 +216,7 @@ export class Group {
     return together(profiles)
   }
 
-  /** Returns null if there is no profile. */
+  /** Detaches from one JVM and writes its profile. Returns null if there is no profile. */
   async #finished({ jvm, session, place }: Member): Promise<Profile | null> {
     let profile: Profile | null = null
     try {

@@ -7,7 +7,7 @@
 //     facts        as JSON, `PictureFacts`
 //     names        as JSON, `NameEntry` of methods that have not been sent before
 //     merged       a tree
-//     collapsed    its collapsed methods as a tree of single nodes, or null
+//     collapsed    collapsed methods of the merged tree, as a tree of single nodes; or null
 //     threads      ids of ended threads; for each changed thread that is due: id, name, activity as JSON, and tree
 //                  (name and activity are null if unchanged); or null if the client shows no threads
 //
@@ -66,7 +66,7 @@ const ROOT_CALLS_INTERVAL_MS = 1000
 const BY_HAND_INTERVAL_MS = 1000
 /** Share of the budget for the merged tree, if the client shows threads too. */
 const MERGED_SHARE = 0.5
-/** Minimum budget of a thread that is due. */
+/** Minimum budget of a thread that is due, in bytes. */
 const MIN_THREAD_BUDGET = 256
 /** Maximum bytes that MessagePack needs for the head of a text, byte string or list; and for a number. */
 const MAX_HEAD_BYTES = 5

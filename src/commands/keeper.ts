@@ -11,7 +11,7 @@ import { type Keeper, type KeptFormat, SNAPSHOT } from '../tui/keeper.ts'
 import type { Saved } from './autosave.ts'
 import { nameNow } from './file-name.ts'
 
-/** Note in a snapshot: it does not contain the whole recording. */
+/** Note in a snapshot: the snapshot does not contain the whole recording. */
 export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'
 
 /** Common part of both kinds of session. */

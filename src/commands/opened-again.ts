@@ -9,7 +9,7 @@ import { ifVisible } from '../base/visible.ts'
 export function openedAgain(descriptor: number): number | null {
   if (!fstatSync(descriptor).isFIFO() && !isatty(descriptor)) return null
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
-  // Opening fails if another user owns it, as after sudo, or if a pipe has no reader. A write to the given descriptor then reports the
-  // error.
+  // Opening fails if another user owns the terminal or pipe, as after sudo, or if a pipe has no reader. A write to the given descriptor
+  // then reports the error.
   return ifVisible(() => openSync(`/proc/self/fd/${descriptor}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)) ?? null
 }

@@ -1,5 +1,5 @@
-// Exit status of a finished recording. The profile has been kept by then. An error here means that the result is incomplete. Each cause has
-// its own exit code.
+// Errors that determine the exit status of a finished recording. The profile has been kept by then. An error here means that the result is
+// incomplete. Each cause has its own exit code.
 
 import {
   EX_IOERR,

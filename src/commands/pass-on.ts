@@ -15,7 +15,7 @@ const WATCH_INTERVAL_MS = 250
 /** Timeout for the JVM to handle a signal that it has received; and interval of the checks during this timeout. */
 const SIGNAL_SEEN_TIMEOUT_MS = 1000
 const CHECK_INTERVAL_MS = 20
-/** After this number of checks without a dispatcher thread, a started JVM has none (-Xrs). */
+/** Number of checks without a dispatcher thread after which a started JVM is known to have none (-Xrs). */
 const MAX_CHECKS = 8
 
 /**
@@ -73,9 +73,9 @@ export class PassOn {
   }
 
   /**
-   * Ctrl-C and Ctrl-\ also reach the program directly; `kill` does not. Node.js does not show the origin of a signal. So this checks
-   * whether the JVM's dispatcher has run: then the JVM has received the signal already. Signals that arrive during the check are treated as
-   * the same signal.
+   * Ctrl-C and Ctrl-\ also reach the program directly. A signal sent by `kill` does not. Node.js does not show the origin of a signal. So
+   * this method checks whether the JVM's dispatcher has run: then the JVM has received the signal already. Signals that arrive during the
+   * check are treated as the same signal.
    */
   async #giveUnlessSeen(name: NodeJS.Signals): Promise<void> {
     const [before] = this.#seen
@@ -151,7 +151,7 @@ function catchesSigquit(pid: number): boolean {
   return parseStatus(textOf(`/proc/${pid}/status`) ?? '')?.catchesSigquit === true
 }
 
-/** Sends a signal. A process that has ended needs none. A process of another user (sudo) cannot receive one, and continues. */
+/** Sends a signal. A process that has ended needs no signal. A process of another user (sudo) cannot receive a signal, and continues. */
 function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)

@@ -17,13 +17,13 @@ import { probeFile } from '../profile/replace-file.ts'
 import { reproducible } from '../profile/reproducible.ts'
 import { Autosave, type Saved } from './autosave.ts'
 
-/** The profile could not be written to the requested file. It is in another file. */
+/** The profile could not be written to the requested file. The profile is in another file. */
 export class ProfilePutElsewhere extends JfluidError {
   static sample = () =>
     new ProfilePutElsewhere(new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'), '/tmp/app.jfluid')
   readonly exitCode = EX_CANTCREAT
   readonly hint: string
-  /** The actual path. */
+  /** Actual path of the profile. */
   readonly path: string
   constructor(problem: CannotWriteProfile, elsewhere: string) {
     super(`${problem.message}; the profile is in ${elsewhere}`)
@@ -155,7 +155,7 @@ export class ProfilePlace {
 }
 
 /**
- * Writes a profile without a requested file name. If this directory is not writable, uses another one.
+ * Writes a profile without a requested file name. If this directory is not writable, uses another directory.
  *
  * @returns the path of the profile
  * @throws CannotWriteProfile if no file can be written

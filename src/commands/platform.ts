@@ -1,4 +1,4 @@
-// jfluid attaches on Linux only. On other systems it prints one line about that and the alternatives.
+// jfluid attaches on Linux only. On other systems, the commands print one line that names the alternatives.
 
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import type { CommandName } from '../options/option.ts'

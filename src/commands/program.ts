@@ -93,7 +93,7 @@ export function commandLine(version: string): Command {
       try {
         process.exitCode = await run(command, flags)
       } finally {
-        keepStatus() // not inside `run`, since the gate continues after it
+        keepStatus() // not inside `run`, since `gate` continues after a `run`
       }
     })
 

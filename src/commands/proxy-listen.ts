@@ -1,4 +1,4 @@
-// jfluid proxy --listen: accepts clients with the key over TLS, until it is stopped.
+// jfluid proxy --listen: accepts clients with the key over TLS, until the proxy is stopped.
 
 import { type AddressInfo, isIP } from 'node:net'
 import { createServer } from 'node:tls'
@@ -12,7 +12,7 @@ import { say } from './say.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Maximum number of concurrent authenticated connections. Each session has one, and briefly a second one. */
+/** Maximum number of concurrent authenticated connections. Each session has one connection, and briefly a second connection. */
 const MAX_CONNECTIONS = 128
 const HANDSHAKE_TIMEOUT_MS = 10_000
 

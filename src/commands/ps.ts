@@ -15,7 +15,7 @@ export function ps(flags: { readonly json?: boolean }, out: (text: string) => vo
 }
 
 export function jvmTable(jvms: readonly Jvm[]): string {
-  // Without containers, the table omits that column.
+  // Without containers, the table omits the column of containers.
   const isContained = jvms.some((j) => j.container !== undefined)
   const cells = (j: Jvm): string[] => (isContained ? [j.container ?? '-'] : [])
   const rows = jvms.map((j) =>

@@ -41,8 +41,8 @@ export async function remoteJvm(
 }
 
 /**
- * Connects to a proxy and waits until it records. Ctrl-C before that restores the JVM. The client must request that: if it only
- * disconnected, the proxy would record until the end of the grace period.
+ * Connects to a proxy and waits until it records. Ctrl-C before that restores the JVM. The client must request the detach explicitly: after
+ * a mere disconnect, the proxy records until the end of the grace period.
  *
  * @returns null if a signal came first: a message has been printed, and the exit status is set
  * @throws ProxySays: errors of the JVM lookup and of the attach on the other machine
@@ -66,7 +66,7 @@ async function started(
   const first = await Promise.race([starting, fired])
   if (typeof first !== 'string') return first
   progress.phase(`leaving JVM ${pid} by ${where}; once more does not wait for it`)
-  await starting.catch(() => {}) // it has not begun to record
+  await starting.catch(() => {}) // the session has not begun to record
   const how = (await caller.leave())
     ? 'the agent has left'
     : 'the proxy did not say whether the agent has left'

@@ -18,7 +18,7 @@ import type { Left, Started, Steered } from './hosted-session.ts'
 import { type Kept, SessionCutShort } from './outcome.ts'
 import type { SourceResult } from './source.ts'
 
-/** Maximum number of outstanding requests for pieces. Pipelining hides the latency of the network. */
+/** Maximum number of outstanding requests for pieces of a profile. Pipelining hides the latency of the network. */
 const MAX_PENDING_PIECES = 16
 /** Maximum size of a profile. */
 const MAX_PROFILE_BYTES = 2 ** 31
@@ -29,7 +29,7 @@ export class RemoteSession implements Saved {
   readonly timesRegions: boolean
   /** Matches of the patterns. */
   readonly matches: readonly string[]
-  /** Reason if the proxy ended the session. After that, only the profile is still transferred. */
+  /** Reason why the proxy ended the session; null if it did not. After the end, only the profile is still transferred. */
   #proxyEnded: string | null = null
   #finishing: Promise<SourceResult> | undefined
   /** Actual locations of earlier profiles (before a change of roots), keyed by their planned location; null if the profile is lost. */

@@ -23,10 +23,10 @@ import { steeredText } from './steering.ts'
 const PICTURE_INTERVAL_MS = 200
 /** Interval of the checks whether an awaited picture can still arrive. */
 const CHECK_INTERVAL_MS = 100
-/** After this delay, the previous picture is drawn until the new one arrives. */
+/** Delay after which the previous picture is drawn until the new picture arrives. */
 const LATE_TIMEOUT_MS = 500
 
-/** Limit for ids, since a received id is an index of a local table. It exceeds the number of methods and call sites of any tree. */
+/** Limit for ids, since a received id is an index of a local table. The limit exceeds the number of methods and call sites of any tree. */
 const MAX_ID = 2 ** 24
 /** Limit for threads. A JVM has fewer. */
 const MAX_THREADS = 2 ** 20
@@ -137,8 +137,8 @@ class RemoteView {
   }
 
   /**
-   * Requests one picture at a time, since each one is a difference from the previous one. A late picture is not awaited, since the view
-   * would be blocked.
+   * Requests one picture at a time, since each picture is a difference from the previous picture. A late picture is not awaited, since the
+   * view would be blocked.
    */
   async snapshot(perThread: boolean): Promise<Snapshot> {
     this.#perThread = perThread
@@ -283,7 +283,7 @@ class Known {
   }
 }
 
-/** Grows the table. New ids map to themselves until their method is known. Ids arrive in bursts, so the table grows by half. */
+/** Grows the table. A new id maps to itself until its method is known. Ids arrive in bursts, so the table grows by half. */
 function grownTo(old: Int32Array | undefined, length: number): Int32Array {
   if (old !== undefined && length <= old.length) return old
   const ids = new Int32Array(length + (length >> 1))

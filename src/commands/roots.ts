@@ -14,9 +14,9 @@ import { EndedBySignal } from './outcome.ts'
 import { signalStatus, stopSignal } from './signals.ts'
 import { targetOf } from './target.ts'
 
-/** Duration of the search. It is extended while there are few samples. */
+/** Duration of the search. The search is extended while there are few samples. */
 export const DEFAULT_DURATION = { durationMs: 3_000, atMostMs: 10_000 } as const
-/** Number of methods in the text that may never return. */
+/** Maximum number of methods in the text that may never return. */
 const MAX_STAYING_METHODS = 3
 
 export async function roots(
@@ -100,7 +100,7 @@ export function costOf({ sampling }: Pick<FoundRoots, 'sampling'>): string[] {
   ]
 }
 
-/** Number of thread names beside a root. */
+/** Maximum number of thread names beside a root. */
 const MAX_THREAD_NAMES = 2
 const HEAD = ' share %    seen  depth  threads  method'
 

@@ -129,10 +129,10 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
         return { session, source: sessionSource(session) }
       } catch (error) {
         if (!(error instanceof LinkLost || error instanceof LeftBeforeRecording)) {
-          child.kill('SIGTERM') // its main() is usually still held back
+          child.kill('SIGTERM') // main() is usually still held back
           throw error
         }
-        // The JVM has ended; or it continues without the session, and must not be killed.
+        // The JVM has ended, or continues without the session. A JVM that continues must not be killed.
         const soon = await Promise.race([exit, sleep(EXIT_TIMEOUT_MS, null, { ref: false })])
         if (soon === null) note(`${error.message}; the program goes on, and is not recorded`)
         return (status) => new EndedBeforeRecording(command.join(' '), status, error)

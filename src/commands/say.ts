@@ -1,4 +1,4 @@
-// Messages of commands on stderr besides progress and errors. Names and paths in them are untrusted, so control characters are removed.
+// Messages of commands on stderr besides progress and errors. Names and paths in messages are untrusted, so control characters are removed.
 
 import { clean } from '../profile/text.ts'
 

@@ -6,7 +6,7 @@ import { describeMatches } from './matches.ts'
 import { outcome } from './outcome.ts'
 import { countsText, type RecordedSource } from './source.ts'
 
-/** Interval and maximum duration of the checks for the first call of the root. A user waits for that call. */
+/** Interval and maximum duration of the checks for the first call of the root. The user waits for the first call. */
 const FIRST_CALL_INTERVAL_MS = 20
 const FIRST_CALL_TIMEOUT_MS = 3_000
 const STATUS_INTERVAL_MS = 500

@@ -25,7 +25,7 @@ export function signalStatus(signal: NodeJS.Signals): number {
  */
 export function keepStatus(): void {
   for (const name of ENDING) process.on(name, () => process.exit())
-  // When Node.js runs out of work, it removes its handlers first. For some milliseconds, a signal could still end it.
+  // When Node.js runs out of work, it removes its handlers first. For some milliseconds, a signal could then still end the process.
   process.on('beforeExit', () => process.exit())
 }
 

@@ -1,4 +1,4 @@
-// Terminals whose output is blocked: after Ctrl-S, or because their connection hangs.
+// Writes to terminals without blocking. A terminal blocks after Ctrl-S, or when its connection hangs.
 //
 // Node.js writes to terminals synchronously. A blocked terminal would block this thread, and with it the answers that threads of the target
 // wait for, the end of a recording, and signals. Here, data that the terminal does not accept stay in the stream, and the write is retried.

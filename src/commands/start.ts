@@ -16,6 +16,6 @@ export async function startUnless(
   const first = await Promise.race([started, stop])
   if (typeof first !== 'string') return first
   door.link.close() // the agent treats this as a detach
-  await started.then(finish, () => {}) // the session had just started, or it fails with the closed link
+  await started.then(finish, () => {}) // the session had just started, or the start fails because the link is closed
   return null
 }

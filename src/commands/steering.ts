@@ -1,4 +1,4 @@
-// Changes of a session by keys of the live view: its roots, excluded methods, and added methods.
+// Changes of a session by keys of the live view: roots, excluded methods, and added methods.
 
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'

@@ -52,7 +52,7 @@ export class NoJvmThere extends UsageError {
   }
 }
 
-/** No JVM is visible in the container. There may be some that this user cannot see. */
+/** No JVM is visible in the container. The container may contain JVMs that this user cannot see. */
 export class NoJvmInside extends JfluidError {
   static sample = () => new NoJvmInside('container:shop', true)
   readonly exitCode = EX_NOHOST
@@ -134,7 +134,7 @@ async function pidInside(name: string, isHere: boolean): Promise<number> {
 }
 
 /**
- * Returns all JVMs of a container, or of several containers with that name. There is at least one.
+ * Returns all JVMs of a container, or of several containers with that name. The result is never empty.
  *
  * @throws NoJvmInside, and errors of `insideContainer`
  */
@@ -159,8 +159,9 @@ export function pidNamed(name: string, jvms: readonly Jvm[]): number {
 }
 
 /**
- * Returns the JVMs whose main class matches: by its full name, otherwise by its simple name, otherwise by a part of it. Case is ignored
- * except for full names. A pattern with `*` (any text) must match the whole name, or the simple name if the pattern contains no dot.
+ * Returns the JVMs whose main class matches: by the full name, otherwise by the simple name, otherwise by a part of the name. Case is
+ * ignored except for full names. A pattern with `*` (any text) must match the whole name, or the simple name if the pattern contains no
+ * dot.
  */
 export function jvmsNamed(name: string, jvms: readonly Jvm[]): readonly Jvm[] {
   for (const isMeant of name.includes('*') ? [globbed(name)] : ranked(name)) {

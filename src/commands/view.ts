@@ -68,7 +68,7 @@ export async function view(
     const finishing = source.finish(say)
     const finished = await (place === null ? finishing : place.orAutosaved(finishing))
     const { profile, described, parts = [] } = finished
-    // The profile is kept before anything is printed, since the reader of a pipe may have closed it.
+    // The profile is kept before anything is printed, since printing may fail if the reader of a pipe has closed the pipe.
     await place?.keep(profile)
     await writePieces(process.stdout, reportPieces(profile, terminalOptions(process.stdout)))
     for (const line of [...source.matches(), ...described, ...parts]) say(line)

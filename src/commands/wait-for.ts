@@ -92,7 +92,7 @@ async function waited(
   const begun = performance.now()
   const text = `waiting for a JVM whose main class is '${pattern}'`
   const bound = time === undefined ? '' : ` of ${time}`
-  // Printed only if the JVM does not exist yet.
+  // This message is printed only if the JVM does not exist yet.
   const first = setTimeout(() => {
     progress.phase(`${text}${time === undefined ? '' : `, for ${time}`}`)
     const others = listJvms().filter((it) => !isOurs(it))

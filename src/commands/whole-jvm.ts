@@ -76,7 +76,7 @@ async function startWith(
     .then(() => {
       ended = true
     })
-  if (child.pid === undefined) await exit // which throws the reason
+  if (child.pid === undefined) await exit // `exit` rejects with the reason
   let patience = Number.POSITIVE_INFINITY
   while (!ended) {
     const started = door.look()

@@ -51,8 +51,8 @@ function isProgram(file: string): boolean {
 const WRITABLE_BY_ALL = 0o002
 
 /**
- * Checks the directory of the name, the file, and the target directory of a link. Returns the first that others can change. Does not check
- * write permissions of directories further up.
+ * Checks the directory of the name, the file, and the target directory of a link. Returns the first of these paths that others can change.
+ * Does not check write permissions of directories further up.
  */
 function changeableByOthers(file: string): string | undefined {
   const real = realpathSync(file)

@@ -46,7 +46,7 @@ export class ContainerClientNotUnderstood extends JfluidError {
 }
 
 export interface Said {
-  /** 0 if the client has succeeded. */
+  /** Exit code; 0 if the client has succeeded. */
   readonly code: number
   readonly stdout: string
   /** Error output on one line. */
@@ -54,8 +54,8 @@ export interface Said {
 }
 
 /**
- * Runs clients that share one timeout. They are detached from the terminal, so they cannot prompt for a password, and Ctrl-C does not reach
- * them. Running clients are killed when this process ends, and by `close`.
+ * Runs clients that share one timeout. The clients are detached from the terminal: a client cannot prompt for a password, and Ctrl-C does
+ * not reach a client. Running clients are killed when this process ends, and by `close`.
  */
 export class Clients {
   readonly #until: number

@@ -18,7 +18,7 @@ import {
 } from './clients.ts'
 import { anyOf, type IsInside, insideNamed, insideOf, isHere, isId } from './inside.ts'
 
-/** No client knows the container, or could answer. */
+/** No client knows the container, or no client could answer. */
 export class ContainerUnknown extends JfluidError {
   static sample = () => new ContainerUnknown('container shop', ['docker says: No such object: shop'])
   readonly exitCode = EX_NOHOST
@@ -61,7 +61,7 @@ interface Found {
 
 const ENGINES: readonly string[] = ['docker', 'podman', 'nerdctl', 'crictl']
 
-/** After one client has found the container, the others have this time to report another container of the same name. */
+/** Timeout for the other clients after one client has found the container. They may report another container of the same name. */
 const OTHERS_TIMEOUT_MS = 1_000
 
 /**

@@ -7,7 +7,7 @@ import { linkOf } from '../../base/visible.ts'
 /** Returns whether a process of this machine is in one of the requested containers. */
 export type IsInside = (pid: number) => boolean
 
-/** A shorter text may be a name. */
+/** Pattern of an id. A text with fewer than 12 digits may be a name. */
 const ID = /^[0-9a-f]{12,64}$/
 
 /** Whether the text is an id, or an abbreviated id as container tools print it. */

@@ -1,4 +1,4 @@
-// Completion of a command line. The shells' own scripts only call this and show the result.
+// Completion of a command line. The scripts in the shells only call this command and show the result.
 
 import type { Argument, Command } from 'commander'
 import { listJvms } from '../../attach/jvms.ts'

@@ -1,6 +1,6 @@
 // Descriptions of the exit statuses, for the manual page. docs/exit-codes.md lists the same codes.
 
-/** Descriptions, keyed by status. A signal that ends jfluid yields 128 plus its number. */
+/** Descriptions, keyed by status. If a signal ends jfluid, the status is 128 plus the number of the signal. */
 export const EXIT_STATUS: readonly (readonly [status: number, says: string])[] = [
   [0, 'done'],
   [64, 'the command line is wrong'],

@@ -1,5 +1,5 @@
-// Completion scripts for shells. They call `jfluid __complete <words>` (complete.ts). The first line of its output is the kind of files to
-// offer.
+// Completion scripts for shells. The scripts call `jfluid __complete <words>` (complete.ts). The first line of the output is the kind of
+// files to offer.
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
