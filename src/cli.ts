@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// argv to command. The only file that prints errors and exits.
+// Maps argv to a command. Only this file prints errors and exits.
 
 import { beginDebugLog, debugLogProblem, noteInDebugLog } from './base/debug-log.ts'
 import { packageVersion } from './base/package-root.ts'
@@ -22,13 +22,13 @@ process.on('exit', (code) => {
   closeLostTerminals()
 })
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader such as `head` has seen enough.
+  // A reader such as `head` has closed the pipe.
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0)
   ignoreHangUp(error, process.stdout)
 })
 process.stderr.on('error', (error: NodeJS.ErrnoException) => ignoreHangUp(error, process.stderr))
 
-/** A terminal or pipe that was closed hears nothing more; detaching and keeping the profile go on without it. */
+/** Ignores errors of a closed terminal or pipe: detaching and saving the profile must continue. */
 function ignoreHangUp(error: NodeJS.ErrnoException, terminal: { readonly isTTY?: boolean }): void {
   if (error.code !== 'EPIPE' && (error.code !== 'EIO' || terminal.isTTY !== true)) throw error
 }
@@ -37,7 +37,7 @@ function ignoreHangUp(error: NodeJS.ErrnoException, terminal: { readonly isTTY?:
 function beginLog(command: string): void {
   const path = beginDebugLog(process.env)
   if (path === null) return
-  // Not its arguments: those of a program may be secrets.
+  // The arguments are not logged: a program's arguments may be secrets.
   const { arch, pid, platform, version } = process
   noteInDebugLog(
     `jfluid ${packageVersion()} ${command}, process ${pid}, Node.js ${version}, ${platform} ${arch}, ${new Date().toISOString()}`,
@@ -45,7 +45,7 @@ function beginLog(command: string): void {
   process.stderr.write(`jfluid: debug log in ${cleanLines(path)}\n`)
 }
 
-/** A log that ends early must not look like a session that did. */
+/** Logs the end, so that a truncated log is not mistaken for a session that ended early. */
 function endLog(code: number): void {
   noteInDebugLog(`ends with ${code}`)
   const problem = debugLogProblem()

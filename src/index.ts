@@ -1,4 +1,4 @@
-// What programs import: `import { attach } from 'jfluid'`. Re-exports only.
+// Public API for programs: `import { attach } from 'jfluid'`. Re-exports only.
 
 export { type Jvm, listJvms as jvms } from './attach/jvms.ts'
 export { JfluidError } from './base/errors.ts'

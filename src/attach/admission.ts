@@ -1,9 +1,7 @@
-// May we attach to this process? One decision, made from facts before anything is signalled.
-//
-// HotSpot answers SIGQUIT with an attach socket only if several things hold; otherwise it prints
-// every thread's stack to the target's output, or dies. So each reason to refuse is found out
-// beforehand, in the order a user would fix them, and is an error class of its own. `jfluid ps`
-// shows the same decision as `jfluid attach` acts on.
+// Decides whether jfluid may attach to a process. Uses only facts that are read before any signal is sent.
+// HotSpot answers SIGQUIT with an attach socket only under several conditions. Otherwise it prints every thread's stack to the target's
+// output, or ends. So each reason to refuse is checked first, in the order in which a user would fix them. Each reason has its own error
+// class. `jfluid ps` and `jfluid attach` use the same decision.
 
 import { EX_CONFIG, EX_NOHOST, EX_NOPERM, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { linkOf } from '../base/visible.ts'
@@ -12,21 +10,21 @@ import { isJavaLauncher } from './java-command.ts'
 import { DESCRIPTORS_NEEDED, type Room, THREADS_NEEDED } from './room.ts'
 import type { TargetProcess } from './target-process.ts'
 
-/** The first feature version whose JVMs are entered. */
+/** Oldest supported JDK feature version. */
 export const OLDEST_JDK = 17
 /**
- * From it on, HotSpot records from the start what a redefinition invalidates (JDK-8324241). In an older JVM the first redefinition
- * in its life discards all compiled code; the first start of its flight recorder makes one.
+ * Since this version (JDK-8324241), HotSpot records from its start which compiled code a redefinition invalidates. In an older JVM the
+ * first redefinition discards all compiled code. The first start of its flight recorder also redefines classes.
  */
 export const INVALIDATES_LITTLE = 23
 
-/** Feature version of a `java.version`: 17 of "17.0.15", 8 of "1.8.0_392"; null if it is none. */
+/** Returns the feature version of a `java.version` (17 for "17.0.15", 8 for "1.8.0_392"), or null if the text is not a version. */
 export function featureOf(version: string | undefined): number | null {
   const [, feature] = /^(?:1\.)?(\d+)/.exec(version ?? '') ?? []
   return feature === undefined ? null : Number(feature)
 }
 
-/** An attach that is refused, or did not come about. */
+/** An attach that was refused or failed. */
 export abstract class AttachError extends JfluidError {
   /** @param reason  a few words for a table, such as `attach is disabled` */
   constructor(
@@ -39,7 +37,7 @@ export abstract class AttachError extends JfluidError {
   }
 }
 
-/** There is no such process, or it has ended. */
+/** The process does not exist, or has ended. */
 export class NoSuchProcess extends AttachError {
   static sample = () => [
     new NoSuchProcess(4711, 'never was', false),
@@ -67,16 +65,16 @@ export class NoSuchProcess extends AttachError {
   }
 }
 
-/** The kernel's name of the process namespace that it makes first (PROC_PID_INIT_INO). */
+/** Name that the kernel gives to the initial process namespace (PROC_PID_INIT_INO). */
 const FIRST_PROCESSES = 'pid:[4026531836]'
 
-/** Whether there may be processes that we do not see. */
+/** Returns whether there may be processes that are not visible to jfluid. */
 function isContained(): boolean {
-  const ours = linkOf('/proc/self/ns/pid') // undefined without a /proc as Linux has it, of which somebody else tells
+  const ours = linkOf('/proc/self/ns/pid') // undefined without a Linux /proc; another check reports that
   return ours !== undefined && ours !== FIRST_PROCESSES
 }
 
-/** The process runs something else than Java. */
+/** The process is not a JVM. */
 export class NotJvm extends AttachError {
   static sample = () => new NotJvm(4711, 'bash')
   readonly exitCode = EX_UNAVAILABLE
@@ -86,7 +84,7 @@ export class NotJvm extends AttachError {
   }
 }
 
-/** A Java virtual machine of another make, which does not speak HotSpot's attach protocol. */
+/** The process is a JVM other than HotSpot. It does not support HotSpot's attach protocol. */
 export class NotHotSpot extends AttachError {
   static sample = () => new NotHotSpot(4711, 'Eclipse OpenJ9 VM')
   readonly exitCode = EX_UNAVAILABLE
@@ -96,7 +94,7 @@ export class NotHotSpot extends AttachError {
   }
 }
 
-/** Its JVM could not load the agent, and its classes are not those that jfluid knows. */
+/** The JVM is older than JDK 17: it cannot load the agent, and its classes are unknown to jfluid. */
 export class JdkTooOld extends AttachError {
   static sample = () => new JdkTooOld(4711, '11.0.24')
   readonly exitCode = EX_UNAVAILABLE
@@ -110,7 +108,7 @@ export class JdkTooOld extends AttachError {
   }
 }
 
-/** HotSpot accepts an attach only from the user and group that its process runs as, or from root. */
+/** HotSpot accepts an attach only from the same user and group as its own process, or from root. */
 export class NotOwner extends AttachError {
   static sample = () => new NotOwner(4711, { uid: 1001, gid: 1001 }, { uid: 1000, gid: 1000 })
   readonly exitCode = EX_NOPERM
@@ -131,7 +129,7 @@ export class NotOwner extends AttachError {
   }
 }
 
-/** The JVM was started with -XX:+DisableAttachMechanism: a signal would only print its threads. */
+/** The JVM was started with -XX:+DisableAttachMechanism: SIGQUIT would only print its threads. */
 export class AttachDisabled extends AttachError {
   static sample = () => new AttachDisabled(4711)
   readonly exitCode = EX_CONFIG
@@ -146,7 +144,7 @@ export class AttachDisabled extends AttachError {
   }
 }
 
-/** The files of its runtime are not those it was started from; see `hasLostRuntime`. */
+/** The JVM's runtime files were replaced after it started; see `hasLostRuntime`. */
 export class RuntimeReplaced extends AttachError {
   static sample = () => new RuntimeReplaced(4711, '/usr/lib/jvm/java-21-openjdk/lib/server/libjvm.so')
   readonly exitCode = EX_UNAVAILABLE
@@ -161,7 +159,7 @@ export class RuntimeReplaced extends AttachError {
   }
 }
 
-/** A JVM that finds no place for its attach socket says nothing, and would be waited for in vain. */
+/** The JVM cannot create its attach socket. It would report nothing, and the attach would time out. */
 export class NoSocketPlace extends AttachError {
   static sample = () => [new NoSocketPlace(4711, 'read-only'), new NoSocketPlace(4711, 'a link')]
   readonly exitCode = EX_CONFIG
@@ -184,7 +182,7 @@ export class NoSocketPlace extends AttachError {
   }
 }
 
-/** It is in another root, and we may not enter that. */
+/** The target has another root directory, and jfluid has no permission to enter it. */
 export class RootHidden extends AttachError {
   static sample = () => new RootHidden(4711)
   readonly exitCode = EX_NOPERM
@@ -199,12 +197,12 @@ export class RootHidden extends AttachError {
   }
 }
 
-/** Stopped by a signal, held by a debugger, or paused with its container: it could not answer. */
+/** The target is stopped by a signal, by a debugger, or because its container is paused. It cannot answer. */
 export class TargetStopped extends AttachError {
   static sample = () => [new TargetStopped(4711, 'T'), new TargetStopped(4711, 'F')]
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
-  /** As in: it is … */
+  /** State in words that fit after "it is". */
   readonly how: string
   constructor(pid: number, state: StoppedState) {
     const [reason, how, hint] = STOPS[state]
@@ -226,12 +224,12 @@ const STOPS = {
 
 export type StoppedState = keyof typeof STOPS
 
-/** Whether a process in that state runs none of its threads, and will not by itself. */
+/** Returns whether a process in this state runs no threads until another process resumes it. */
 export function isStopped(state: string | undefined): state is StoppedState {
   return state !== undefined && Object.hasOwn(STOPS, state)
 }
 
-/** No attach socket, and SIGQUIT, which would ask for one, would kill the process. */
+/** The JVM has no attach socket, and SIGQUIT, which requests one, would kill the process. */
 export class SigquitNotCaught extends AttachError {
   static sample = () => new SigquitNotCaught(4711)
   readonly exitCode = EX_UNAVAILABLE
@@ -246,7 +244,7 @@ export class SigquitNotCaught extends AttachError {
   }
 }
 
-/** HotSpot ends a process that gets no thread for its attach listener, as if it could not start up. */
+/** The process is at its thread limit. If HotSpot cannot create its attach listener thread, it ends the process. */
 export class NoThreadsLeft extends AttachError {
   static sample = () => new NoThreadsLeft(4711, 2)
   readonly exitCode = EX_TEMPFAIL
@@ -261,7 +259,7 @@ export class NoThreadsLeft extends AttachError {
   }
 }
 
-/** HotSpot's attach listener ends for good when it gets no descriptor for a connection. */
+/** The process is at its descriptor limit. HotSpot's attach listener ends permanently if accept() gets no descriptor. */
 export class NoDescriptorsLeft extends AttachError {
   static sample = () => new NoDescriptorsLeft(4711, 3)
   readonly exitCode = EX_TEMPFAIL
@@ -276,43 +274,43 @@ export class NoDescriptorsLeft extends AttachError {
   }
 }
 
-/** One that was lowered may have been passed. */
+/** Returns the number in words. A limit that was lowered may already be exceeded, so `left` may be negative. */
 function count(left: number, what: string): string {
   const some = Math.max(0, left)
   return `${some === 0 ? 'no' : some} ${what}${some === 1 ? '' : 's'}`
 }
 
-/** Who asks. */
+/** User and group of the attaching process. */
 export interface Client {
   uid: number
   gid: number
 }
 
-/** This process as HotSpot will see it through the socket. */
+/** Returns the effective user and group of this process, as HotSpot reads them from the socket. */
 export function thisClient(): Client {
   return { uid: process.geteuid?.() ?? -1, gid: process.getegid?.() ?? -1 }
 }
 
-/** What is to be seen of /tmp, where a JVM binds its attach socket. */
+/** State of the target's /tmp, where a JVM binds its attach socket. */
 export type TmpState = 'usable' | 'missing' | 'a link' | 'read-only' | 'hidden'
 
 export interface TargetFacts {
   process: TargetProcess
-  /** What hsperfdata says; `undefined` when the JVM has none or we may not read it. */
+  /** Contents of its hsperfdata; `undefined` when the JVM has none or the file is unreadable. */
   perf: PerfFacts | undefined
-  /** A file named like its hsperfdata exists, readable or not. */
+  /** Whether an hsperfdata file for this process exists, readable or not. */
   hasPerfFile: boolean
-  /** `java.version`, such as 17.0.15; `undefined` when it cannot be told. */
+  /** `java.version`, such as 17.0.15; `undefined` when unknown. */
   javaVersion: string | undefined
-  /** From options and environment; asked when hsperfdata is silent. */
+  /** Whether its options or its environment disable attach. Used when hsperfdata does not contain the flag. */
   attachDisabledByOption: boolean
-  /** An attach socket that the target's user or root owns lies in its /tmp (it may be dead). */
+  /** Whether its /tmp has an attach socket that is owned by the target's user or by root. No JVM may be listening on it. */
   hasSocket: boolean
   tmp: TmpState
   room: Room
 }
 
-/** Whether a process is a JVM, as far as we may know. */
+/** Returns whether a process is a JVM; undefined when unknown. */
 export function looksLikeJvm({ process, perf, hasPerfFile }: TargetFacts): boolean | undefined {
   if (process.vmLibrary || perf !== undefined) return true
   if (process.vmLibrary === null) return false // a statically linked JVM has hsperfdata
@@ -320,9 +318,8 @@ export function looksLikeJvm({ process, perf, hasPerfFile }: TargetFacts): boole
 }
 
 /**
- * Why `client` cannot attach to the process, or `undefined` when nothing known forbids it.
- *
- * Facts that could not be read never refuse by themselves; the handshake will find out.
+ * Returns why `client` cannot attach to the process, or `undefined` if no known fact forbids it.
+ * An unreadable fact is not a reason to refuse: the handshake detects the problem later.
  */
 export function attachProblem(facts: TargetFacts, client: Client): AttachError | undefined {
   const { process, perf, javaVersion } = facts
@@ -337,8 +334,8 @@ export function attachProblem(facts: TargetFacts, client: Client): AttachError |
   if (client.uid !== 0 && (client.uid !== process.euid || client.gid !== process.egid)) {
     return new NotOwner(pid, { uid: process.euid, gid: process.egid }, client, process.ownUsers)
   }
-  // Some processes hide their maps even from root. Without any sign of a JVM such a one is not
-  // signalled: SIGQUIT is no question to it.
+  // Some processes hide their maps even from root. Such a process gets no SIGQUIT unless something else shows that it is a JVM: the signal
+  // might kill it.
   const unseen = looksLikeJvm(facts) === undefined && !facts.hasSocket
   if (unseen && !isJavaLauncher(process.executable, process.commandLine)) {
     return new NotJvm(pid, process.executable ?? process.commandLine[0] ?? process.name)

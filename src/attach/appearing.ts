@@ -1,8 +1,7 @@
-// Waiting for a JVM to appear: who looks again when, and no more often than that.
-//
-// A JVM makes its file of performance data in /tmp/hsperfdata_<user> before it loads its first class, so these directories are
-// watched. Not all have one (-XX:-UsePerfData), and those in containers have theirs elsewhere: for them a look now and then must do,
-// as for a machine that has no watches left.
+// Waits for a JVM to appear.
+// A JVM creates its performance data file in /tmp/hsperfdata_<user> before it loads its first class, so these directories are watched. Some
+// JVMs have no such file (-XX:-UsePerfData), and JVMs in containers have it in another file system. For these JVMs, and when the system's
+// inotify limit is reached, the processes are polled.
 
 import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
@@ -11,20 +10,20 @@ import { namesIn } from '../base/visible.ts'
 import type { Jvm } from './jvms.ts'
 import { readTargetFacts } from './target-facts.ts'
 
-/** Between two looks for what nobody tells us of. */
+/** Interval between two polls for JVMs that no file watch reports. */
 const LOOK_MS = 500
-/** Between two looks at a JVM that is starting. */
+/** Interval between two polls of a JVM that is starting. */
 const STARTING_LOOK_MS = 10
-/** As long a JVM may take to start; then it is attached to as it is, which says what is wrong with it. */
+/** Maximum startup time of a JVM. After it jfluid tries to attach in any case, and the attach reports the problem. */
 const STARTING_MS = 10_000
 
 const DIRECTORY = /^hsperfdata_./
 
-/** Tells when a JVM may have appeared. */
+/** Reports when a JVM may have appeared. */
 export class JvmStarts {
   readonly #tmp: string
   readonly #watchers = new Map<string, FSWatcher>()
-  /** Something has happened since `next` has returned. */
+  /** Whether an event has occurred since `next` last returned. */
   #told = false
   #wake: (() => void) | null = null
 
@@ -36,12 +35,12 @@ export class JvmStarts {
     this.#watchDirectories()
   }
 
-  /** How many directories are watched: 0 where the system has no watches left. */
+  /** Number of watched directories: 0 if the system's inotify limit is reached. */
   get watched(): number {
     return this.#watchers.size
   }
 
-  /** Resolves once something has happened since it has last resolved, or `mostMs` have passed, or `stop` fires. */
+  /** Resolves at the first event since the previous call, after `mostMs`, or when `stop` fires. */
   async next(mostMs: number, stop?: AbortSignal): Promise<void> {
     if (!this.#told && stop?.aborted !== true) {
       const over = new AbortController()
@@ -67,7 +66,7 @@ export class JvmStarts {
       const directory = join(this.#tmp, name)
       if (this.#watchers.has(directory)) continue
       this.#watch(directory, () => this.#tell())
-      this.#tell() // what was in it before it was watched
+      this.#tell() // the directory may already contain files
     }
   }
 
@@ -80,7 +79,7 @@ export class JvmStarts {
       })
       this.#watchers.set(directory, watcher)
     } catch {
-      // No watches left, or not ours to look into: there is a look now and then.
+      // The inotify limit is reached, or the directory is unreadable: polling covers it.
     }
   }
 
@@ -91,11 +90,10 @@ export class JvmStarts {
 }
 
 /**
- * Waits until one of the JVMs that are meant can be attached to, as far as can be seen from outside.
- *
- * @param meant  those among all that run
- * @param stop   ends the waiting
- * @returns the one that was started first; null if `stop` has fired before there was any
+ * Waits until one of the matching JVMs appears ready to attach.
+ * @param meant  returns the matching JVMs among all that run
+ * @param stop   ends the wait
+ * @returns the oldest matching JVM; null if `stop` fired first
  */
 export async function appeared(meant: () => readonly Jvm[], stop: AbortSignal): Promise<Jvm | null> {
   const starts = new JvmStarts()
@@ -112,15 +110,15 @@ export async function appeared(meant: () => readonly Jvm[], stop: AbortSignal): 
   }
 }
 
-/** Its performance data say so; where it has none to read, the attach itself waits for it. */
+/** Whether the JVM's performance data says that it is starting. Without readable data the attach itself waits. */
 function isStarting(pid: number): boolean {
   const facts = readTargetFacts(pid)
-  if (facts === undefined) return true // it has just ended
+  if (facts === undefined) return true // the process has just ended
   const isYoung = Date.now() - facts.process.startedAt < STARTING_MS
   return isYoung && facts.perf?.complete === false
 }
 
-/** Process ids may have come round. */
+/** Returns the oldest of the JVMs by start time. Process ids wrap around, so they give no order. */
 function oldestOf(jvms: readonly Jvm[]): Jvm {
   const startOf = ({ pid }: Jvm) => readTargetFacts(pid)?.process.startTicks ?? Number.POSITIVE_INFINITY
   const starts = new Map(jvms.map((jvm) => [jvm, startOf(jvm)]))

@@ -1,31 +1,30 @@
-// What else can be seen of a JVM from outside, for `jfluid doctor`: files under /proc, the runtime's `release` file and the
-// options it was started with. Nothing is signalled, no socket is opened, and the JVM does not notice.
-//
-// A fact that we may not read is `undefined`.
+// Facts about a JVM for `jfluid doctor`, read from outside: files under /proc, the runtime's `release` file, and the options that the JVM
+// was started with. No signal is sent and no socket is opened, so the JVM is not affected.
+// An unreadable fact is `undefined`.
 
 import { linkOf, namesIn, textOf } from '../base/visible.ts'
 import { optionsOf, releaseValue } from './target-facts.ts'
 import { readThreadNames, type TargetProcess } from './target-process.ts'
 
-/** Kinds of namespaces that make a container, and a difference to us. */
+/** Kinds of namespaces that separate a container from jfluid in a relevant way. */
 const NAMESPACES = ['pid', 'mnt', 'user'] as const
 const CLOCK_SOURCE = '/sys/devices/system/clocksource/clocksource0/current_clocksource'
 
 export interface Circumstances {
-  /** Namespaces that it does not share with us; undefined where we may not look. */
+  /** Namespaces that the process does not share with jfluid; undefined if unreadable. */
   readonly otherNamespaces: readonly (typeof NAMESPACES)[number][] | undefined
   /** Options of the JVM, environment and argument files included, in the order in which they are applied. */
   readonly options: readonly string[]
-  /** Modules of its runtime image; undefined where there is no `release` file to tell. */
+  /** Modules of its runtime image; undefined if there is no `release` file. */
   readonly modules: ReadonlySet<string> | undefined
-  /** Names of the libraries that it has mapped, such as libinstrument.so. */
+  /** File names of its mapped libraries, such as libinstrument.so. */
   readonly libraries: ReadonlySet<string> | undefined
-  /** The kernel's names of its threads: 15 characters of each. */
+  /** Kernel names of its threads, cut to 15 characters. */
   readonly threads: ReadonlySet<string>
   readonly threadCount: number
-  /** Whether a file of that name is open in it; `deleted`: one that has been removed, or replaced, since it was opened. */
+  /** Whether the process has a file of this name open; `deleted`: the file was removed or replaced after it was opened. */
   openFile(name: string): 'open' | 'deleted' | undefined
-  /** Of the kernel: tsc, kvm-clock, hpet, … */
+  /** Clock source of the kernel: tsc, kvm-clock, hpet, … */
   readonly clockSource: string | undefined
 }
 
@@ -49,19 +48,19 @@ export function readCircumstances(process: TargetProcess): Circumstances {
   }
 }
 
-/** Words of a `release` file's line; an image without that line says nothing. */
+/** Returns the words of a `release` file's line, or undefined without such a line. */
 function modulesOf(line: string | undefined): ReadonlySet<string> | undefined {
   return line === undefined ? undefined : new Set(line.split(' ').filter(Boolean))
 }
 
-/** File names of the shared objects in /proc/<pid>/maps. */
+/** Returns the file names of the shared objects in /proc/<pid>/maps. */
 export function librariesIn(maps: string): Set<string> {
   return new Set([...maps.matchAll(/\/([^/\n]+\.so(?:\.[\d.]+)?)(?: \(deleted\))?$/gm)].map((it) => it[1]))
 }
 
 const DELETED = ' (deleted)'
 
-/** @param links  what /proc/<pid>/fd leads to */
+/** @param links  targets of the links in /proc/<pid>/fd */
 export function openAs(name: string, links: readonly string[]): 'open' | 'deleted' | undefined {
   const isOpen = (it: string) => it === name || it.endsWith(`/${name}`)
   if (links.some(isOpen)) return 'open'

@@ -3,9 +3,8 @@
 //   request   "1" NUL operation NUL argument NUL argument NUL argument NUL
 //   reply     decimal code, newline, then text until the JVM closes the connection
 //
-// One connection carries one command. Code 0 means that the operation ran; whether it *succeeded*
-// is in the text, in a form that differs between JDKs. Version 1 is understood by every HotSpot;
-// 25 also has a version 2, which would only lift the limit on the length of an argument.
+// One connection carries one command. Code 0 means that the operation ran; whether it *succeeded* is in the text, in a form that differs
+// between JDKs. Every HotSpot supports version 1. JDK 25 also has a version 2, which only removes the length limit of an argument.
 
 import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -33,7 +32,7 @@ const OPERATION_BYTES = 16
 const ARGUMENT_BYTES = 1024
 const ARGUMENTS = 3
 
-/** Replies are text for people: a heap histogram, at most. */
+/** Maximum length of a reply. Replies are text for users; the longest is a heap histogram. */
 const REPLY_BYTES = 64 << 20
 
 /** An argument that the attach protocol cannot carry. */
@@ -45,7 +44,7 @@ export class ArgumentRefused extends UsageError {
   }
 }
 
-/** The JVM took the connection but did not answer the command in time. */
+/** The JVM accepted the connection but did not answer the command in time. */
 export class CommandTimeout extends JfluidError {
   static sample = () => new CommandTimeout('load', 10_000)
   readonly exitCode = EX_TEMPFAIL
@@ -55,7 +54,7 @@ export class CommandTimeout extends JfluidError {
   }
 }
 
-/** The connection failed, or what came back is not an attach reply. */
+/** The connection failed, or the received bytes are not an attach reply. */
 export class AttachProtocolError extends JfluidError {
   static sample = () => new AttachProtocolError('load', 'the JVM closed the connection')
   readonly exitCode = EX_PROTOCOL
@@ -66,27 +65,27 @@ export class AttachProtocolError extends JfluidError {
 }
 
 export interface AttachReply {
-  /** 0: the operation ran. Else JNI_ERR (-1) or 101, a protocol version that the JVM does not know. */
+  /** 0: the operation ran. Otherwise JNI_ERR (-1), or 101 for an unknown protocol version. */
   code: number
-  /** What follows the code, decoded as UTF-8. */
+  /** Text after the code, decoded as UTF-8. */
   text: string
   bytes: Buffer
 }
 
 const COMMAND_MS = 10_000
-/** So long a JVM may take to end that has removed its attach socket. */
+/** Maximum time until a JVM that has removed its attach socket ends. */
 const LEAVING_MS = 10_000
-/** Between tries to get into the JVM's queue of clients, which has five places. */
+/** Interval between attempts to connect: the JVM's listen backlog has five places. */
 const QUEUE_MS = 10
 
 export interface CommandOptions {
-  /** From connecting to the last byte of the reply. Default 10,000. */
+  /** Time limit from the connect to the last byte of the reply. Default 10,000. */
   timeoutMs?: number
-  /** Once it is aborted, the answer is not waited for any more; the JVM may still carry the command out. */
+  /** Aborting stops the wait for the reply; the JVM may still execute the command. */
   signal?: AbortSignal
 }
 
-/** Bytes of a request. Missing arguments travel as empty strings: HotSpot waits for all three. */
+/** Encodes a request. Missing arguments are sent as empty strings: HotSpot waits for all three. */
 export function encodeRequest(operation: string, args: readonly string[]): Buffer {
   if (args.length > ARGUMENTS) {
     throw new ArgumentRefused(operation, `${args.length} arguments, the protocol has ${ARGUMENTS}`)
@@ -104,7 +103,7 @@ export function encodeRequest(operation: string, args: readonly string[]): Buffe
   return Buffer.from(['1', ...words, ''].join('\0'))
 }
 
-/** Splits a whole reply into code and text. */
+/** Splits a complete reply into code and text. */
 export function decodeReply(operation: string, bytes: Buffer): AttachReply {
   const newline = bytes.indexOf(0x0a)
   const code = bytes.toString('latin1', 0, newline < 0 ? Math.min(bytes.length, 40) : newline)
@@ -117,15 +116,15 @@ export function decodeReply(operation: string, bytes: Buffer): AttachReply {
   return { code: Number(code), text: jvmText(rest), bytes: rest }
 }
 
-/** Where a JVM listens, and who it is. */
+/** The socket on which a JVM listens, and its process. */
 export type AttachSocket = Pick<AttachConnection, 'socketPath' | 'target'>
 
 /**
  * Runs one attach operation.
  *
- * @param to  of a path alone, the socket takes whom we are
+ * @param to  for a plain path, jfluid connects as the current user
  * @throws ArgumentRefused before anything is sent
- * @throws CommandTimeout, AttachProtocolError, or why `signal` was aborted before
+ * @throws CommandTimeout, AttachProtocolError, or the abort reason of `signal` if it was aborted before
  */
 export async function attachCommand(
   to: string | AttachSocket,
@@ -141,7 +140,7 @@ export async function attachCommand(
     const bytes = await exchange(to, operation, request, timeoutMs, signal)
     if (bytes !== null) {
       const reply = decodeReply(operation, bytes)
-      // Arguments of others may have the token of a session.
+      // Arguments of other commands may contain a session token.
       debug.attach?.(
         `command ${operation}${operation === 'jcmd' ? ` ${args[0]?.split(' ', 1)}` : ''}: code ${reply.code}, ${bytes.length} bytes after ${msText(performance.now() - begun)}`,
       )
@@ -152,7 +151,7 @@ export async function attachCommand(
   }
 }
 
-/** @returns the reply; null if as many clients as the JVM lets wait were waiting already */
+/** @returns the reply; null if the JVM's queue of clients is full */
 async function exchange(
   to: string | AttachSocket,
   operation: string,
@@ -184,7 +183,7 @@ async function exchange(
     })
     socket.on('error', (problem: NodeJS.ErrnoException) => {
       answered()
-      // A JVM that refuses our user closes without reading: a reset, but it comes behind a reply too.
+      // A JVM that rejects the user closes the connection unread, which causes a reset. A reset may also follow a complete reply.
       const { code } = problem
       if ((code === 'ECONNRESET' || code === 'EPIPE') && size > 0) resolve(Buffer.concat(chunks))
       else if (problem instanceof JfluidError) reject(problem)
@@ -199,17 +198,17 @@ async function exchange(
   })
 }
 
-/** @throws the system's errors, where the target has gone */
+/** @throws the system's errors if the target has ended */
 function connectTo(to: string | AttachSocket): Socket {
   if (typeof to === 'string') return connect(to)
   const { target } = to
   const user = userToBe(target)
   if (user === undefined && isOurRoot(target.root)) return connect(to.socketPath)
-  // It is whoever connects, at this moment, that the JVM is told of.
+  // The JVM reads the user of the peer at the moment of the connect.
   return connectToListener(target, user)
 }
 
-/** Loading of a Java agent failed; one class for each thing that can be done about it. */
+/** Loading a Java agent failed; one class per remedy. */
 export abstract class AgentLoadError extends JfluidError {
   constructor(
     readonly pid: number,
@@ -219,7 +218,7 @@ export abstract class AgentLoadError extends JfluidError {
   }
 }
 
-/** -XX:-EnableDynamicAgentLoading, from JDK 21 on also a possible default. */
+/** Dynamic loading is off: -XX:-EnableDynamicAgentLoading, which a JDK from 21 on may also have as its default. */
 export class DynamicLoadingDisabled extends AgentLoadError {
   static sample = () => new DynamicLoadingDisabled(4711)
   readonly exitCode = EX_CONFIG
@@ -230,7 +229,7 @@ export class DynamicLoadingDisabled extends AgentLoadError {
   }
 }
 
-/** The runtime image has no java.instrument. */
+/** The runtime image lacks the module java.instrument. */
 export class InstrumentModuleMissing extends AgentLoadError {
   static sample = () => new InstrumentModuleMissing(4711)
   readonly exitCode = EX_UNAVAILABLE
@@ -240,7 +239,7 @@ export class InstrumentModuleMissing extends AgentLoadError {
   }
 }
 
-/** 100: the JVM cannot read the jar, or the jar names no Agent-Class. */
+/** Code 100: the JVM cannot read the jar, or the jar has no Agent-Class. */
 export class AgentJarRefused extends AgentLoadError {
   static sample = () => new AgentJarRefused(4711, '/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_UNAVAILABLE
@@ -251,7 +250,7 @@ export class AgentJarRefused extends AgentLoadError {
   }
 }
 
-/** 101: the system class loader does not take a jar. */
+/** Code 101: the system class loader does not support adding a jar. */
 export class AgentNotOnClassPath extends AgentLoadError {
   static sample = () => new AgentNotOnClassPath(4711)
   readonly exitCode = EX_UNAVAILABLE
@@ -262,7 +261,7 @@ export class AgentNotOnClassPath extends AgentLoadError {
   }
 }
 
-/** 102: agentmain threw. */
+/** Code 102: agentmain threw. */
 export class AgentStartFailed extends AgentLoadError {
   static sample = () => new AgentStartFailed(4711)
   readonly exitCode = EX_SOFTWARE
@@ -272,7 +271,7 @@ export class AgentStartFailed extends AgentLoadError {
   }
 }
 
-/** Any other answer, in the words of the JVM. */
+/** Any other reply, in the JVM's own words. */
 export class AgentNotLoaded extends AgentLoadError {
   static sample = () => new AgentNotLoaded(4711, 'it returned code 7')
   readonly exitCode = EX_UNAVAILABLE
@@ -280,10 +279,9 @@ export class AgentNotLoaded extends AgentLoadError {
 }
 
 /**
- * What the reply of `load` means.
- *
- * HotSpot 9 and newer say `return code: <n>`, 8 says `<n>`. Failures before the agent's own code
- * runs come as code -1 (or, from 21 on, 0) with a sentence or a stack trace.
+ * Interprets the reply of `load`.
+ * HotSpot 9 and newer print `return code: <n>`, HotSpot 8 prints `<n>`. If the load fails before the agent's own code runs, the code is -1
+ * (or 0, from 21 on) and a sentence or a stack trace follows.
  *
  * @returns `undefined` when the agent is loaded
  */
@@ -316,17 +314,17 @@ export function agentLoadProblem(
 }
 
 /**
- * Answers of a JVM in its first milliseconds, with whatever code: it has no module layer yet, or
- * has not entered JVMTI's live phase (`prims/jvmtiAgent.cpp`, from 21 on). Nothing was loaded.
+ * Replies of a JVM in its first milliseconds, with any code: its module layer does not exist yet, or it is not yet in JVMTI's live phase
+ * (`prims/jvmtiAgent.cpp`, from 21 on). Nothing was loaded.
  */
 const TOO_YOUNG = /^java\.lang\.NullPointerException|only permitted in the live phase/
 
 /**
- * Loads a Java agent and returns when its `agentmain` has.
+ * Loads a Java agent. Returns when its `agentmain` has returned.
  *
  * @param jar      absolute path in the *target's* file system
- * @param options  handed to `agentmain`; with the path at most 1,023 bytes
- * @throws AgentLoadError of one of the classes above, or what `attachCommand` throws
+ * @param options  passed to `agentmain`; together with the path at most 1,023 bytes
+ * @throws one of the AgentLoadErrors above, or an error of `attachCommand`
  */
 export async function loadAgent(
   connection: AttachConnection,
@@ -349,10 +347,10 @@ export async function loadAgent(
   if (problem !== undefined) throw problem
 }
 
-/** The JVM's agent properties: a place where a loaded agent can tell later clients that it is there. */
+/** Returns the JVM's agent properties. A loaded agent announces itself there to later clients. */
 export const agentProperties = (connection: AttachConnection) => properties(connection, 'agentProperties')
 
-/** The JVM's system properties. */
+/** Returns the JVM's system properties. */
 export const systemProperties = (connection: AttachConnection) => properties(connection, 'properties')
 
 async function properties(connection: AttachConnection, operation: string): Promise<Map<string, string>> {
@@ -362,9 +360,9 @@ async function properties(connection: AttachConnection, operation: string): Prom
 }
 
 /**
- * Has the JVM carry a command out.
+ * Runs a command in the JVM.
  *
- * @throws NoSuchProcess, TargetStopped where the JVM has ended or is stopped, else what `attachCommand` throws
+ * @throws NoSuchProcess or TargetStopped if the JVM has ended or is stopped; otherwise the errors of `attachCommand`
  */
 export async function run(
   connection: AttachConnection,
@@ -376,8 +374,8 @@ export async function run(
   try {
     return await attachCommand(connection, operation, args, limits)
   } catch (problem) {
-    // The socket of a JVM that has ended resets or is gone; that is not what went wrong.
-    // It removes the socket on its way out, which may be long: threads are stopped, and a heap is given back.
+    // When a JVM ends, its socket is reset or missing. The cause to report is the end of the process. A JVM removes the socket early in its
+    // shutdown. The shutdown may take long: it stops threads and releases the heap.
     const withinMs = existsSync(socketPath) ? undefined : LEAVING_MS
     if (problem instanceof AttachProtocolError && (await endsNow(target, withinMs))) {
       throw new NoSuchProcess(pid, 'has ended')
@@ -390,7 +388,7 @@ export async function run(
 
 const ESCAPES: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' }
 
-/** Parses what `java.util.Properties.store` writes, by the rules of `Properties.load`. */
+/** Parses the output of `java.util.Properties.store` by the rules of `Properties.load`. */
 export function parseProperties(text: string): Map<string, string> {
   const properties = new Map<string, string>()
   const lines = text.split(/\r\n|\r|\n/)

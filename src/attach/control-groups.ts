@@ -1,19 +1,21 @@
-// What the control groups of a process say: whether it is held, and where its limits are.
-//
-// A process of a container that is paused (docker pause) is held: it takes no signal and answers nothing until it is let go on, and its
-// state in /proc does not tell: D or S.
+// Reads the control groups of a process: whether it is frozen, and the locations of its limits.
+// A process in a paused container (docker pause) is frozen: until the container is resumed, it handles no signal and answers nothing. Its
+// state in /proc stays D or S.
 //
 //   version 2   <group>/cgroup.events    populated 1
 //                                        frozen 1
-//   version 1   <group>/freezer.state    FROZEN, also where a group above has been frozen
+//   version 1   <group>/freezer.state    FROZEN, also if an ancestor group is frozen
 //
-// The kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/freezer-subsystem.rst. Where the groups are not to be seen, as from another
-// container, the function of the kernel tells that the process waits in.
+// See the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/freezer-subsystem.rst. If the group files are not visible, as from
+// another container, the kernel function in which the process waits shows whether it is frozen.
 
 import { dirname } from 'node:path'
 import { textOf } from '../base/visible.ts'
 
-/** The compiler may inline do_freezer_trap (version 2) into get_signal. Else a process waits there only when it is stopped, which its state shows. */
+/**
+ * Kernel functions in which a frozen process waits. The compiler may inline do_freezer_trap (version 2) into get_signal. A process that is
+ * not frozen waits in get_signal only when it is stopped, and its state shows that.
+ */
 const WAITS_FROZEN: readonly string[] = ['do_freezer_trap', 'get_signal']
 
 export function isFrozen(pid: number): boolean {
@@ -24,12 +26,15 @@ export function isFrozen(pid: number): boolean {
   return waitsFrozen(pid)
 }
 
-/** By its first thread, and of version 2 only: the first leaves threads in most of the places in which they wait. */
+/** Checks the first thread. Works for version 2 only: version 1 leaves threads in most of their previous wait functions. */
 export function waitsFrozen(pid: number): boolean {
   return WAITS_FROZEN.includes(textOf(`/proc/${pid}/wchan`) ?? '')
 }
 
-/** Files that may tell, by the text of /proc/<pid>/cgroup; with both versions at once, the second has a directory of its own. */
+/**
+ * Returns the files that may contain the freezer state, from the text of /proc/<pid>/cgroup. If both versions are mounted, version 2 has
+ * its own directory.
+ */
 export function frozenFiles(cgroup: string): string[] {
   return [...cgroup.matchAll(/^\d+:([^:\n]*):(\/.*)$/gm)].flatMap(([, controllers, path]) => {
     if (controllers === '')
@@ -38,12 +43,12 @@ export function frozenFiles(cgroup: string): string[] {
   })
 }
 
-// Where a process's limits are (the kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cgroups.rst).
+// Locations of a process's limits (the kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/cgroups.rst).
 
 /**
- * Directories where a limit of a process may be, from its lines of /proc/<pid>/cgroup: `0::/a/b` of version 2,
- * `8:pids:/a/b` of version 1. In a container the path may be the host's and lead nowhere, and the container's own group
- * be what is mounted: that is the last of them.
+ * Returns the directories that may contain a limit of a process, from its lines of /proc/<pid>/cgroup: `0::/a/b` of version 2,
+ * `8:pids:/a/b` of version 1. In a container the path may be the host's path and not exist. The container's own group is then the mount
+ * point itself, the last directory of the list.
  *
  * @param controller  pids, cpu
  */
@@ -51,7 +56,7 @@ export function controlGroups(cgroup: string, controller: string): string[] {
   const groups: string[] = []
   for (const [, controllers, path] of cgroup.matchAll(/^\d+:([^:\n]*):(\/.*)$/gm)) {
     if (controllers !== '' && !controllers!.split(',').includes(controller)) continue
-    if (path!.startsWith('/..')) continue // outside of our own namespace of groups
+    if (path!.startsWith('/..')) continue // outside our own cgroup namespace
     const mounted = controllers === '' ? '/sys/fs/cgroup' : `/sys/fs/cgroup/${controller}`
     for (let at = path!; at !== '/'; at = dirname(at)) groups.push(`${mounted}${at}`)
     groups.push(mounted)

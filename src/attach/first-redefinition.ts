@@ -1,6 +1,6 @@
-// What the first redefinition in a JVM's life does to its compiled code. Before JDK 23 HotSpot does not know what depends on a class
-// until somebody may redefine classes, and so throws all of it away then (JDK-8324241): requests wait until methods are compiled again,
-// some seconds where processors are free for that, and for how long is not known where they are not.
+// Effect of a JVM's first redefinition on its compiled code. Before JDK 23 HotSpot does not record which compiled code depends on a class
+// until a redefinition is possible. So the first redefinition discards all compiled code (JDK-8324241), and requests slow down until
+// methods are compiled again. This takes some seconds if processors are idle; otherwise there is no known bound.
 
 import { debug } from '../base/debug.ts'
 import { EX_TEMPFAIL, NeedsConsent } from '../base/errors.ts'
@@ -14,31 +14,31 @@ import { type Processors, readProcessors, spareOf, usedText } from './processors
 import type { TargetProcess } from './target-process.ts'
 
 const TIMEOUT_MS = 2_000
-/** Where fewer methods are compiled, as in a small program, they are compiled again at once. A Spring Boot service has 11,768. */
+/** Below this number of compiled methods, as in a small program, recompilation takes almost no time. A Spring Boot service has 11,768. */
 const MUCH_CODE = 4_000
 /**
- * So many times the processor time requests take for some seconds, while their code is interpreted and compiled again. A compromise:
- * after first redefinitions on stock servers that used up to 0.31 of two processors, no request took longer than 0.42 s, but for four
- * runs of Keycloak (0.7 to 1.1 s); where they used 0.32 to 0.44, the longest took 0.4 to 3.9 s. decision 112.
+ * Factor by which requests use more processor time for some seconds, while their code is interpreted and recompiled. A compromise: after
+ * first redefinitions on stock servers that used up to 0.31 of two processors, no request took longer than 0.42 s, except in four runs of
+ * Keycloak (0.7 to 1.1 s). At a use of 0.32 to 0.44, the longest request took 0.4 to 3.9 s. decision 112.
  */
 const TIMES_AS_MUCH = 7
 const LOOK_MS = 100
 const LEAST_LOOKS = 3
 const MOST_LOOKS = 10
 
-/** Whether the first redefinition of a JVM discards so much that requests wait. Null: not known. */
+/** Returns whether the first redefinition of a JVM discards enough code to slow requests down. Null arguments mean unknown. */
 export function discardsMuch(feature: number | null, compiled: number | null): boolean {
   return feature !== null && feature < INVALIDATES_LITTLE && compiled !== null && compiled >= MUCH_CODE
 }
 
-/** What requests would need without compiled code, and cannot have, in processors; below 0 they have enough. */
+/** Returns the number of processors that requests would lack without compiled code; negative if there are enough. */
 export function shortfall(processors: Processors): number {
   return processors.used * (TIMES_AS_MUCH - 1) - spareOf(processors)
 }
 
 /**
- * @param shortfalls  in looks one after the other: requests come by chance, so they differ
- * @returns whether processors would be short; null where the mean is no further from 0 than its standard error, and there may be another look
+ * @param shortfalls  consecutive measurements; they vary since requests arrive at random
+ * @returns whether processors would be short; null if the mean is within its standard error of 0, so that another measurement may be needed
  */
 export function isShort(shortfalls: readonly number[]): boolean | null {
   const count = shortfalls.length
@@ -70,9 +70,10 @@ export class BusyBeforeFlush extends NeedsConsent {
 }
 
 /**
- * For a JVM in which no agent has been that may have redefined something: before one is loaded, or before ours does it.
+ * Refuses a busy JVM before its first redefinition. Called if no agent has been loaded that may have redefined a class, before jfluid's
+ * agent is loaded or redefines one.
  *
- * @throws BusyBeforeFlush. What cannot be told is no reason to ask
+ * @throws BusyBeforeFlush. An unknown value never causes a refusal
  */
 export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
   const { pid } = connection.target
@@ -85,8 +86,8 @@ export async function refuseBusyBeforeFlush(connection: AttachConnection): Promi
 }
 
 /**
- * @param looked  takes some time; undefined where the process has gone, or is not ours to see
- * @returns what was in use, on average, if that leaves too little; null if not, or if it cannot be told
+ * @param looked  measures for some time; undefined if the process has ended or is unreadable
+ * @returns the mean use if too little remains; null if enough remains or the use is unknown
  */
 export async function whereShort(looked: () => Promise<Processors | undefined>): Promise<Processors | null> {
   const looks: Processors[] = []
@@ -114,12 +115,15 @@ function meanOf(looks: readonly Processors[]): Processors {
   }
 }
 
-/** By its counters, where they are surely its own and not those of an earlier JVM with its number. */
+/**
+ * Reads the version from the performance data if the process has mapped that file. Otherwise the file may be of an earlier JVM with the
+ * same pid.
+ */
 function featureToldBy(target: TargetProcess): number | null {
   return target.perfDataMapped === true ? featureOf(findPerfData(target)?.facts?.javaVersion) : null
 }
 
-/** By `VM.version`: a line about the VM, then "JDK 17.0.15". @returns null where the JVM does not tell in time */
+/** Asks by `VM.version`: a line about the VM, then "JDK 17.0.15". @returns null if the JVM does not answer in time */
 async function featureBehind(connection: AttachConnection): Promise<number | null> {
   try {
     const options = { timeoutMs: TIMEOUT_MS }

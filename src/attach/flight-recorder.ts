@@ -1,14 +1,13 @@
-// The flight recorder of a JVM, by its diagnostic commands (`jcmd <pid> JFR.…`, carried by the attach operation `jcmd`).
-//
-// No file of ours is needed: a recording that goes to disk grows, flushed once a second, in the repository that the JVM makes for
-// itself, and `JFR.configure` says where. What a recording is to be copied to at its end is /dev/null: a JVM that
-// is told a duration and no file writes one into the program's working directory.
+// Controls a JVM's flight recorder by diagnostic commands (`jcmd <pid> JFR.…`, sent by the attach operation `jcmd`).
+// jfluid creates no file. A recording to disk grows in the JVM's own repository, flushed once a second; `JFR.configure` prints the
+// repository's path. The destination of the final copy is /dev/null: with a duration and no file name, a JVM writes a file into the
+// program's working directory.
 
 import { EX_CONFIG, EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
-/** There is a flight recorder in this JVM only if its runtime has the module, and nobody has switched it off. */
+/** The JVM has no flight recorder: its runtime lacks the module, or an option disabled it. */
 export class NoFlightRecorder extends JfluidError {
   static sample = () => new NoFlightRecorder(4711, 'Module jdk.jfr not found')
   readonly exitCode = EX_CONFIG
@@ -19,7 +18,7 @@ export class NoFlightRecorder extends JfluidError {
   }
 }
 
-/** It has one, which did not begin to record, in its own words. */
+/** The flight recorder did not start the recording. Carries the JVM's own message. */
 export class RecordingRefused extends JfluidError {
   static sample = () => new RecordingRefused(4711, 'Could not start recording')
   readonly exitCode = EX_UNAVAILABLE
@@ -30,15 +29,15 @@ export class RecordingRefused extends JfluidError {
 }
 
 export interface RecorderSetup {
-  /** Directory of the growing recordings, in the target's file system; null while it has never recorded. */
+  /** Directory of the growing recordings, in the target's file system; null if the JVM has never recorded. */
   readonly repository: string | null
-  /** Frames of a stack that it keeps. */
+  /** Maximum number of frames that it records per stack. */
   readonly stackDepth: number
 }
 
-/** A first recording begins in half a second, on a busy machine in several. */
+/** A first recording starts within half a second, on a busy machine within several seconds. */
 const START_TIMEOUT_MS = 30_000
-/** All else. */
+/** Timeout of all other commands. */
 const SHORT_MS = 10_000
 
 /** @throws NoFlightRecorder */
@@ -52,32 +51,32 @@ export async function recorderSetup(connection: AttachConnection): Promise<Recor
   return { repository: repository === 'N/A' ? null : repository, stackDepth: Number(depth) }
 }
 
-/** Has an effect only before its first recording, and lasts as long as the JVM. */
+/** Sets the maximum stack depth. Has an effect only before the JVM's first recording, and lasts until the JVM ends. */
 export async function setStackDepth(connection: AttachConnection, frames: number): Promise<void> {
   await ask(connection, `JFR.configure stackdepth=${frames}`)
 }
 
-/** Names of the recordings that run. */
+/** Returns the names of the running recordings. */
 export async function recordings(connection: AttachConnection): Promise<string[]> {
   return runningIn(await ask(connection, 'JFR.check'))
 }
 
-/** `Recording 1: name=mine duration=5m maxsize=32.0MB maxage=1m (running)`; others are stopped, or yet to begin. */
+/** Parses `Recording 1: name=mine duration=5m maxsize=32.0MB maxage=1m (running)`. Other recordings are stopped or delayed. */
 export function runningIn(text: string): string[] {
   const line = /^Recording \d+: name=(.*?)(?: (?:duration|maxsize|maxage)=\S+)* \(running\)$/gm
   return [...text.matchAll(line)].map((match) => match[1]!)
 }
 
 export interface NewRecording {
-  /** No blanks. */
+  /** Name without blanks. */
   readonly name: string
   /** `jdk.ExecutionSample#period=10ms` … */
   readonly settings: readonly string[]
-  /** It ends by itself after so long. */
+  /** The recording ends by itself after this duration. */
   readonly durationSeconds: number
-  /** What it has flushed is kept for so long, */
+  /** Maximum age of flushed data. */
   readonly keptSeconds: number
-  /** and so much of it at most, but for the file that grows. */
+  /** Maximum size of the flushed data, without the file that is still growing. */
   readonly keptMib: number
 }
 
@@ -89,14 +88,14 @@ export async function startRecording(connection: AttachConnection, recording: Ne
     [
       `JFR.start name=${name} settings=none filename=/dev/null`,
       `duration=${durationSeconds}s maxage=${keptSeconds}s maxsize=${keptMib}m`,
-      ...settings.map((setting) => `+${setting}`), // not in the settings, of which there are none: to be added
+      ...settings.map((setting) => `+${setting}`), // "+" adds an option that the settings lack; there are no settings here
     ].join(' '),
     START_TIMEOUT_MS,
   )
   if (!/^Started recording /m.test(text)) throw new RecordingRefused(connection.pid, firstLine(text))
 }
 
-/** The same as options of a JVM that is to be started, which says nothing of it then. JDK 17 and newer. */
+/** Returns the JVM options that start the same recording. The JVM then prints nothing about it. JDK 17 and newer. */
 export function recordingOptions(
   { name, settings, durationSeconds, keptSeconds, keptMib }: NewRecording,
   { repository, stackDepth }: { readonly repository: string; readonly stackDepth: number },
@@ -113,12 +112,12 @@ export function recordingOptions(
   ]
 }
 
-/** @returns whether there was one to stop */
+/** @returns whether there was a recording to stop */
 export async function stopRecording(connection: AttachConnection, name: string): Promise<boolean> {
   return /^Stopped recording /m.test(await ask(connection, `JFR.stop name=${name}`))
 }
 
-/** @throws NoFlightRecorder, if its runtime does not know what we ask */
+/** @throws NoFlightRecorder if the JVM does not know the command */
 async function ask(connection: AttachConnection, command: string, timeoutMs = SHORT_MS): Promise<string> {
   const { code, text } = await attachCommand(connection, 'jcmd', [command], { timeoutMs })
   if (code === 0) return text

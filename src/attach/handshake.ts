@@ -6,11 +6,9 @@
 //                                               starts the Attach Listener thread, which binds
 //     connect <-------------------------------  /tmp/.java_pid<n>
 //
-// A JVM that was attached to before, or runs with -Xrs, has its socket already: that is tried
-// first, and then nothing is signalled. What HotSpot does with a SIGQUIT it does not expect is
-// worse than a failed attach (it prints all threads, or dies), so `admission.ts` is asked before,
-// and exactly one signal is sent: HotSpot counts signals, so a second one that arrives late, when
-// the listener is up, would print the threads. See attachListener_posix.cpp and os.cpp.
+// If the socket exists already, it is tried first and no signal is sent. It exists in a JVM with an earlier attach or with -Xrs. A HotSpot
+// JVM that does not expect SIGQUIT prints all threads or ends, so `admission.ts` checks first. Exactly one signal is sent: HotSpot counts
+// signals, and a second signal that arrives when the listener is up would print the threads. See attachListener_posix.cpp and os.cpp.
 
 import * as fs from 'node:fs'
 import type { Socket } from 'node:net'
@@ -46,12 +44,12 @@ import {
 import { readThreadNames, stillRuns, type TargetProcess } from './target-process.ts'
 import { actingAs, userToBe } from './target-user.ts'
 
-/** The JVM was asked and did not open its socket in time. */
+/** The JVM did not open its socket in time. */
 export class NotAnswering extends AttachError {
   static sample = () => new NotAnswering(4711, 10_000, true)
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
-  /** @param closed  what may have kept it from making its socket */
+  /** @param closed  possible reason why the JVM could not create its socket */
   constructor(pid: number, waitedMs: number, signalled: boolean, closed?: string) {
     super(pid, 'does not answer', `JVM ${pid} did not answer the attach request within ${waitedMs} ms`)
     const later = signalled ? '; once it wakes up it will print its threads to its own output' : ''
@@ -62,7 +60,7 @@ export class NotAnswering extends AttachError {
   }
 }
 
-/** The trigger file can be put neither into the target's working directory nor into its /tmp. */
+/** The trigger file cannot be written into the target's working directory or its /tmp. */
 export class CannotTrigger extends AttachError {
   static sample = () => new CannotTrigger(4711, ['/tmp: EACCES', '/proc/4711/cwd: EROFS'])
   readonly exitCode = EX_CANTCREAT
@@ -77,7 +75,7 @@ export class CannotTrigger extends AttachError {
   }
 }
 
-/** Somebody else's socket lies where the JVM would bind its own. */
+/** Another user's socket exists at the path where the JVM would bind its own. */
 export class ForeignSocket extends AttachError {
   static sample = () => new ForeignSocket(4711, '/tmp/.java_pid4711', 1001, 1000)
   readonly exitCode = EX_NOPERM
@@ -92,7 +90,7 @@ export class ForeignSocket extends AttachError {
   }
 }
 
-/** This machine has no /proc as Linux has it. */
+/** This machine has no Linux /proc. */
 export class NoProcFileSystem extends AttachError {
   static sample = () => new NoProcFileSystem(4711)
   readonly exitCode = EX_UNAVAILABLE
@@ -103,34 +101,33 @@ export class NoProcFileSystem extends AttachError {
 }
 
 export interface AttachOptions {
-  /** How long the JVM may take to open its socket. Default 5000. */
+  /** Maximum time until the JVM opens its socket. Default 5000. */
   timeoutMs?: number
-  /** Who asks; this process unless a test says otherwise. */
+  /** The attaching user. Default: the user of this process; tests override it. */
   client?: Client
-  /** Ends the waiting before the JVM has been signalled. After that its answer is waited for all the same. */
+  /** Aborts the wait before the JVM is signalled. After the signal the JVM's answer is awaited in any case. */
   signal?: AbortSignal | undefined
 }
 
-/** A JVM whose attach socket answers. Commands are `attachCommand`'s: a connection each. */
+/** A JVM with a working attach socket. `attachCommand` sends commands, one connection each. */
 export interface AttachConnection {
   readonly pid: number
   readonly socketPath: string
-  /** The facts at the time of the handshake. */
+  /** Facts about the process at the time of the handshake. */
   readonly target: TargetProcess
-  /** Whether the JVM had to be signalled; `false` when its socket was there. */
+  /** Whether the JVM was signalled; `false` if its socket existed. */
   readonly signalled: boolean
-  /** From the call to the answering socket, in ms. */
+  /** Time from the call to the first answer on the socket, in ms. */
   readonly firstContactMs: number
 }
 
-/** How long after its start a process may still be on its way to being an attachable JVM. */
+/** Maximum age of a process that may not be an attachable JVM yet. */
 const STARTING_MS = 10_000
 
 /**
- * Makes the JVM `pid` open its attach socket, unless it is open, and returns where it is.
+ * Makes the JVM `pid` open its attach socket if it is not open, and returns its location.
  *
- * A JVM that has just been started is waited for until it catches SIGQUIT. The trigger file is
- * removed whatever happens.
+ * If the JVM is still starting, waits until it catches SIGQUIT. The trigger file is always removed.
  *
  * @throws NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner, AttachDisabled, TargetStopped or
  *         SigquitNotCaught, ForeignSocket or CannotTrigger: nothing was signalled
@@ -164,7 +161,7 @@ export async function openAttachSocket(
     return state
   }
   const giveUp = (signalled: boolean): never => {
-    admitAgain(target, client, true) // stopped or ended meanwhile? Then that is the reason
+    admitAgain(target, client, true) // if the JVM has stopped or ended, that is the reason to report
     throw new NotAnswering(pid, timeoutMs, signalled, signalled ? tmpClosedTo(target) : undefined)
   }
 
@@ -173,8 +170,8 @@ export async function openAttachSocket(
   signal?.throwIfAborted()
 
   let trigger = writeTrigger(target)
-  // The file is also the lock between clients: had two of them signalled, the JVM would print its
-  // threads for the second. So while another client's is fresh, wait for the socket it asked for.
+  // The trigger file is also the lock between clients: if two clients sent SIGQUIT, the JVM would print its threads for the second signal.
+  // If another client's file is fresh, the socket that it requested is awaited.
   while (trigger === 'of another client') {
     debug.attach?.('another client has written the trigger file: waiting for the socket that it asked for')
     await sleep(5, undefined, { signal })
@@ -185,18 +182,19 @@ export async function openAttachSocket(
   try {
     const state = await look()
     if (state === 'answers') return connection(false)
-    admitAgain(target, client, false) // time has passed, and a signal cannot be taken back
-    // While a dead socket file is there, a JVM that has a listener takes SIGQUIT as a wish to see
-    // its threads; when it is gone, it starts the listener anew.
+    admitAgain(target, client, false) // checks again: time has passed, and a signal cannot be undone
+    // A JVM with a running listener prints its threads on SIGQUIT while its socket file exists, even if the socket is dead. Without the
+    // file it restarts the listener.
     if (state === 'dead') quietly(() => removeSocket(target))
-    // A JVM of root's that had the same number has left it: what we may not remove, a JVM of our user may not either.
+    // The socket is left over from an earlier JVM of root with the same pid. If jfluid may not remove it, a JVM of the same user may not
+    // either.
     const owner = socketOwner(target) ?? foreignAtSocketPath(target)
     if (owner !== undefined && owner !== target.euid) {
       throw new ForeignSocket(pid, path, owner, target.euid)
     }
     signal?.throwIfAborted()
     sendSigquit(target, client)
-    // From here on there is no leaving: a JVM that finds no trigger file when it gets to the signal prints its threads.
+    // From here on the wait cannot be aborted: if the trigger file is missing when the JVM handles the signal, it prints its threads.
     isSignalled = true
     debug.attach?.('SIGQUIT sent')
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
@@ -210,7 +208,7 @@ export async function openAttachSocket(
   }
 }
 
-/** Waits while a JVM that starts up is not ready, then returns it or throws why it cannot be attached to. */
+/** Waits while a JVM is starting. Returns its facts, or throws the reason why it cannot be attached to. */
 async function admit(
   pid: number,
   client: Client,
@@ -228,9 +226,9 @@ async function admit(
     const { process, perf } = facts
     const foreign = foreignAtSocketPath(process)
     const young = Date.now() - process.startedAt < STARTING_MS
-    // A JVM that was killed leaves its socket to the next one with its pid, which then has none yet.
+    // A killed JVM leaves its socket file. A later JVM with the same pid has no socket of its own yet.
     const short = attachProblem(facts, client)
-    if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // not even a look at its socket
+    if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // without even a connection attempt
     const left = young && facts.hasSocket && (await probe(process, patience, signal)) === 'dead'
     const problem = attachProblem(left ? { ...facts, hasSocket: false } : facts, client)
     const starting =
@@ -248,20 +246,18 @@ async function admit(
 }
 
 /**
- * Whether a JVM has entered JVMTI's live phase.
- *
- * A JVM that starts up first catches signals, then removes what lies at the path of its attach
- * socket, even the socket of its own listener (`AttachListener::vm_start`), and only later can load
- * a Java agent: JDK 17 to 20 answer `return code: 0` before that, and load none (`JPLISAgent.c`,
- * `initializeJPLISAgent`). hsperfdata says when it is time. Where there is none to read, the thread
- * that is made next does (`Management::initialize`); without `UseNotificationThread` there is no
- * such thread, and the JVM counts as starting until the caller's patience ends.
+ * Returns whether a JVM has entered JVMTI's live phase.
+ * During startup a JVM first catches signals. Then it removes the file at the path of its attach socket, even its own listener's socket
+ * (`AttachListener::vm_start`). Only later can it load a Java agent: before that, JDK 17 to 20 reply `return code: 0` and load none
+ * (`JPLISAgent.c`, `initializeJPLISAgent`). hsperfdata shows when startup is complete. Without hsperfdata, the next thread that the JVM
+ * creates shows it (`Management::initialize`). Without `UseNotificationThread` there is no such thread, and the JVM counts as starting
+ * until the caller's timeout.
  */
 function hasStartedUp(pid: number, perf: PerfFacts | undefined): boolean {
   return perf?.complete ?? [...readThreadNames(pid)].some((it) => it.startsWith('Notific'))
 }
 
-/** Asks `attachProblem` again, about this very process; without a socket: may it be signalled? */
+/** Repeats `attachProblem` for this process. With `hasSocket` false it also checks whether the process may be signalled. */
 function admitAgain({ pid, startTicks }: TargetProcess, client: Client, hasSocket: boolean): void {
   const now = readTargetFacts(pid)
   if (now === undefined || now.process.startTicks !== startTicks) throw new NoSuchProcess(pid, 'has ended')
@@ -280,13 +276,12 @@ function sendSigquit({ pid, euid, egid }: TargetProcess, client: Client): void {
   }
 }
 
-/** `busy`: somebody listens, with the queue of waiting clients full. `dead`: nobody does. */
+/** `busy`: a process listens, but its queue of clients is full. `dead`: no process listens. */
 type SocketState = 'answers' | 'none' | 'dead' | 'busy'
 
 /**
- * Whether somebody listens on the attach socket.
- *
- * Connecting and closing at once is what the JDK's own client does first; HotSpot ignores it.
+ * Checks whether a process listens on the attach socket.
+ * It connects and closes at once. The JDK's own client begins like this too, and HotSpot ignores it.
  */
 async function probe(
   target: TargetProcess,
@@ -300,7 +295,7 @@ async function probe(
       try {
         socket = connectToListener(target)
       } catch (problem) {
-        return resolve(problem as NodeJS.ErrnoException) // its /tmp has gone, or has become a link
+        return resolve(problem as NodeJS.ErrnoException) // its /tmp does not exist any more, or is now a link
       }
       socket.once('connect', () => {
         socket.destroy()
@@ -310,15 +305,15 @@ async function probe(
     })
     if (error === undefined) return hasLostListener(target.pid) ? 'dead' : 'answers'
     if (error.code === 'ECONNREFUSED') return 'dead'
-    if (error.code !== 'EAGAIN') return 'none' // gone meanwhile, or not ours to open
-    if (performance.now() >= deadline) return 'busy' // its queue of five clients stays full
+    if (error.code !== 'EAGAIN') return 'none' // the socket was removed, or permission is denied
+    if (performance.now() >= deadline) return 'busy' // the queue of five clients stays full
     await sleep(10, undefined, { signal })
   }
 }
 
 /**
- * An attach listener that gets no descriptor for a connection ends and leaves its socket open, to which anybody can still
- * connect and nobody answers. The kernel's names of threads tell, in a JVM that names them.
+ * Returns whether the attach listener has ended. A listener that gets no descriptor for a connection ends and leaves its socket open:
+ * clients can still connect, but get no answer. The kernel's thread names show this, if the JVM names its threads.
  */
 function hasLostListener(pid: number): boolean {
   const threads = readThreadNames(pid)
@@ -332,16 +327,14 @@ interface Trigger {
   remove(): void
 }
 
-/** A trigger file older than this was left by a client that died. */
+/** A trigger file older than this was left by a client that ended. */
 const TRIGGER_LEFT_MS = 2000
 
 /**
- * Creates the file that tells HotSpot a SIGQUIT means attach. It must belong to the JVM's user or to
- * root.
- *
- * HotSpot looks in its working directory, then in /tmp. We prefer /tmp: a JVM that starts up stands
- * in its hsperfdata directory for a moment while it already takes signals (`perfMemory_posix.cpp`,
- * `open_directory_secure_cwd`), and would not find there, a moment later, what we wrote here.
+ * Creates the trigger file, which makes HotSpot treat SIGQUIT as an attach request. It must belong to the JVM's user or to root.
+ * HotSpot checks its working directory, then /tmp. jfluid prefers /tmp: a starting JVM already handles signals while its working directory
+ * is temporarily its hsperfdata directory (`perfMemory_posix.cpp`, `open_directory_secure_cwd`). A file written there would not be found a
+ * moment later.
  */
 function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
   const cwd = `/proc/${target.pid}/cwd`
@@ -375,18 +368,17 @@ function writeTrigger(target: TargetProcess): Trigger | 'of another client' {
   throw noTrigger(target, problems, cause)
 }
 
-/** With the process goes what its files were reached by. */
+/** Chooses the error. If the process has ended, its /proc files are gone, so that is the reason to report. */
 function noTrigger(target: TargetProcess, problems: readonly string[], cause: unknown): AttachError {
   if (!stillRuns(target)) return new NoSuchProcess(target.pid, 'has ended')
   return new CannotTrigger(target.pid, problems, { cause })
 }
 
 /**
- * Removes a trigger file left in the working directory: HotSpot would take it for the answer
- * without looking in /tmp.
+ * Removes an old trigger file from the working directory: HotSpot would use it and not check /tmp.
  *
- * @returns `false` when another client waits for its answer
- * @throws when one that HotSpot would not believe cannot be removed: the JVM would print its threads
+ * @returns `false` if another client's request is pending
+ * @throws if a file with a wrong owner cannot be removed: HotSpot would reject it, and the JVM would print its threads
  */
 function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
   const path = `${cwd}/.attach_pid${nsPid}`
@@ -394,7 +386,7 @@ function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
   try {
     there = fs.lstatSync(path, { throwIfNoEntry: false })
   } catch {
-    return true // a directory that we may not enter
+    return true // a directory without access permission
   }
   if (there === undefined) return true
   if (isRequest(there, euid)) return false
@@ -407,12 +399,12 @@ function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
   return true
 }
 
-/** Whether it is of a client that waits for its answer: fresh, and one that HotSpot believes. */
+/** Returns whether the file is another client's pending request: fresh, and with an owner that HotSpot accepts. */
 function isRequest({ mtimeMs, uid }: fs.Stats, owner: number): boolean {
   return Date.now() - mtimeMs < TRIGGER_LEFT_MS && (uid === owner || uid === 0)
 }
 
-/** @param handle of the directory, so that the file can be removed when the process and its /proc entry are gone */
+/** @param handle  descriptor of the directory; the file can be removed through it even after the process has ended */
 function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of another client' {
   const path = `/proc/self/fd/${handle}/.attach_pid${target.nsPid}`
   let removed = false
@@ -436,7 +428,7 @@ function writeTriggerIn(handle: number, target: TargetProcess): Trigger | 'of an
   return 'of another client'
 }
 
-/** @returns `false` when another client waits for its answer */
+/** @returns `false` if another client's request is pending */
 function createTrigger(path: string, owner: number): boolean {
   let file: number
   try {
@@ -452,7 +444,7 @@ function createTrigger(path: string, owner: number): boolean {
     if (process.geteuid?.() === 0 && owner !== 0) chownQuietly(file, owner)
     const { uid } = fs.fstatSync(file)
     if (uid !== owner && uid !== 0) {
-      // A file system that maps root to nobody: HotSpot would not believe this file.
+      // This file system maps root to nobody: HotSpot would reject the file.
       fs.unlinkSync(path)
       throw new Error(`its files come to belong to uid ${uid}`)
     }
@@ -466,7 +458,7 @@ function chownQuietly(file: number, owner: number): void {
   try {
     fs.fchownSync(file, owner, -1)
   } catch {
-    // Root without CAP_CHOWN: HotSpot takes root's files too.
+    // Root without CAP_CHOWN: HotSpot also accepts root's files.
   }
 }
 
@@ -474,6 +466,6 @@ function quietly(unlink: () => void): void {
   try {
     unlink()
   } catch {
-    // Gone already, which is what we want.
+    // Already removed.
   }
 }

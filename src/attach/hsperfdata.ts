@@ -1,28 +1,27 @@
 // The performance data that a HotSpot JVM shares in /tmp/hsperfdata_<user>/<pid> (jvmstat).
 //
-// Reading it needs no co-operation of the JVM: this is how we learn that attach is disabled before
-// we send a signal. JVMs with -XX:-UsePerfData or -XX:+PerfDisableSharedMem have no such file, so
-// every fact may be unknown. The file is written while we read it and may be anyone's; the parser
-// takes nothing in it on trust.
+// Reading the file needs no help from the JVM. It shows whether attach is disabled before any signal is sent. JVMs with -XX:-UsePerfData or
+// -XX:+PerfDisableSharedMem have no such file, so every fact may be unknown. The JVM writes the file while it is read, and any user may
+// have created it, so the parser validates all of it.
 
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 import { namesIn } from '../base/visible.ts'
 import { readRegular } from './regular-file.ts'
 import type { TargetProcess } from './target-process.ts'
 
-// Prologue, drawn from HotSpot's perfMemory.hpp. Byte order as `order` says, the magic big-endian.
+// Prologue, from HotSpot's perfMemory.hpp. `order` gives the byte order; the magic is always big-endian.
 //
 //   offset  size  field
 //        0     4  magic       ca fe c0 c0
 //        4     1  order       0 big-endian, 1 little-endian
 //        5     1  major       2
 //        6     1  minor
-//        7     1  accessible  not 0 once the JVM has finished its start
+//        7     1  accessible  nonzero once the JVM's startup is complete
 //        8     4  used        bytes, prologue included
 //       12     4  overflow    bytes that did not fit
 //       16     8  modified    ticks
 //       24     4  entry       offset of the first entry
-//       28     4  entries     how many
+//       28     4  entries     number of entries
 const MAGIC = 0xcafec0c0
 const ORDER = 4
 const MAJOR = 5
@@ -52,7 +51,7 @@ const ENTRY_BYTES = 20
 const TYPE_LONG = 0x4a // J
 const TYPE_BYTE = 0x42 // B
 
-/** HotSpot's default is 32 KiB; a file beyond this is not one of its. */
+/** Upper bound of a valid file. HotSpot's default is 32 KiB. */
 export const MAXIMUM_BYTES = 16 << 20
 
 /** The file is not performance data, or is damaged. */
@@ -68,18 +67,18 @@ export class BadPerfData extends JfluidError {
 export interface PerfData {
   major: number
   minor: number
-  /** False while the JVM starts: entries may still be missing. */
+  /** False while the JVM starts: entries may be missing. */
   accessible: boolean
-  /** Counters by name: longs as bigint, strings as string. Other types are left out. */
+  /** Values keyed by name: longs as bigint, strings as string. Other types are omitted. */
   values: Map<string, bigint | string>
-  /** Where in the file a long lies, for a reader that wants its present value without parsing. */
+  /** File offsets of the longs, for a reader that needs the current value without parsing. */
   offsets: Map<string, number>
 }
 
 /**
  * Parses a jvmstat file, format 2.0.
  *
- * @throws BadPerfData for bytes that HotSpot would not have written
+ * @throws BadPerfData for bytes that HotSpot cannot have written
  */
 export function parsePerfData(bytes: Uint8Array): PerfData {
   if (bytes.length < PROLOGUE_BYTES) throw new BadPerfData(`${bytes.length} bytes are no prologue`)
@@ -101,7 +100,7 @@ export function parsePerfData(bytes: Uint8Array): PerfData {
       throw new BadPerfData(`entry ${index} of ${entries} at ${start} of ${bytes.length} bytes`)
     }
     const length = view.getUint32(start, little)
-    if (length === 0) break // HotSpot writes the length last: the entry is on its way
+    if (length === 0) break // HotSpot writes the length last: this entry is incomplete
     const name = view.getUint32(start + ENTRY_NAME, little)
     const vector = view.getUint32(start + ENTRY_VECTOR, little)
     const data = view.getUint32(start + ENTRY_DATA, little)
@@ -127,13 +126,13 @@ export function parsePerfData(bytes: Uint8Array): PerfData {
   return { major, minor, accessible: view.getUint8(ACCESSIBLE) !== 0, values, offsets }
 }
 
-/** UTF-8 from `start` to a NUL or `end`. */
+/** Decodes UTF-8 from `start` to a NUL or `end`. */
 function textOf(bytes: Uint8Array, start: number, end: number): string {
   const nul = bytes.indexOf(0, start)
   return Buffer.from(bytes.subarray(start, nul >= 0 && nul < end ? nul : end)).toString('utf8')
 }
 
-/** What a JVM says of itself. A fact it does not give is absent. */
+/** Facts from a JVM's performance data. An unknown fact is absent. */
 export interface PerfFacts {
   /** False while the JVM starts. */
   complete: boolean
@@ -144,23 +143,23 @@ export interface PerfFacts {
   javaHome?: string
   vmName?: string
   vmVersion?: string
-  /** Joined by blanks, and cut after 1,024 bytes (PerfMaxStringConstLength). */
+  /** JVM arguments, joined by blanks and cut after 1,024 bytes (PerfMaxStringConstLength). */
   vmArguments?: string
   loadedClasses?: number
-  /** Those of them that are gone. */
+  /** Number of loaded classes that were unloaded. */
   unloadedClasses?: number
-  /** Compilations of methods since the start: more than there is code of now. */
+  /** Number of compilations since the start; more than the compiled methods that exist now. */
   compilations?: number
-  /** In bytes. */
+  /** Committed metaspace in bytes. */
   metaspaceCommitted?: number
-  /** Time since the start that the JVM spent in safepoints, in ns. */
+  /** Time in safepoints since the start, in ns. */
   safepointNs?: number
   safepoints?: number
-  /** Time since the start in collections that stop all threads, in ns. */
+  /** Time in stop-the-world collections since the start, in ns. */
   collectionNs?: number
-  /** `Copy:MSC` of the serial collector, `ParScav:MSC` of the parallel one, `GarbageFirst`, … */
+  /** `Copy:MSC` for the serial collector, `ParScav:MSC` for the parallel collector, `GarbageFirst`, … */
   collector?: string
-  /** ms since 1970. */
+  /** Creation time in ms since 1970. */
   createdAt?: number
 }
 
@@ -177,7 +176,7 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
   const put = <K extends keyof PerfFacts>(name: K, value: PerfFacts[K] | undefined) => {
     if (value !== undefined) facts[name] = value
   }
-  const capabilities = text('sun.rt.jvmCapabilities') // '0's and '1's; the first is attach
+  const capabilities = text('sun.rt.jvmCapabilities') // digits 0 and 1; the first is attach
   put('attachSupported', capabilities === undefined ? undefined : capabilities[0] === '1')
   put('javaCommand', text('sun.rt.javaCommand'))
   put('javaVersion', text('java.property.java.version'))
@@ -185,7 +184,7 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
   put('vmName', text('java.property.java.vm.name'))
   put('vmVersion', text('java.property.java.vm.version'))
   put('vmArguments', text('java.rt.vmArgs'))
-  const loaded = number('java.cls.loadedClasses') // those of the CDS archive are counted apart
+  const loaded = number('java.cls.loadedClasses') // classes of the CDS archive have their own counter
   put(
     'loadedClasses',
     loaded === undefined ? undefined : loaded + (number('java.cls.sharedLoadedClasses') ?? 0),
@@ -212,8 +211,8 @@ export function perfFacts({ accessible, values }: Pick<PerfData, 'accessible' | 
 const COLLECTION_TIME = /^(sun\.gc\.collector\.\d+\.)time$/
 
 /**
- * Of all collectors together. Those that work while threads run count their pauses, but for Shenandoah's, which count the work (17 and
- * 25: 12 and 65 times as long as all safepoints): they are left out.
+ * Returns the collection time, summed over all collectors. Concurrent collectors count only their pauses. Shenandoah counts its work
+ * instead (on 17 and 25: 12 and 65 times the time of all safepoints), so its counters are excluded.
  */
 function collectionNs(values: PerfData['values'], frequency: number | undefined): number | undefined {
   if (frequency === undefined || frequency <= 0) return undefined
@@ -228,8 +227,8 @@ function collectionNs(values: PerfData['values'], frequency: number | undefined)
 }
 
 /**
- * Whether compiled counted loops have no safepoint in them: HotSpot puts some there for collectors that do not want to wait for long
- * (`UseCountedLoopSafepoints`, arguments.cpp), and none for the serial and the parallel one and CMS, unless that flag is given.
+ * Returns whether compiled counted loops lack safepoint polls. HotSpot adds the polls for low-pause collectors (`UseCountedLoopSafepoints`,
+ * arguments.cpp). For serial, parallel and CMS it adds them only if that flag is set.
  *
  * @throws BadPerfData
  */
@@ -238,7 +237,7 @@ export function loopsHaveNoSafepoints(bytes: Uint8Array): boolean {
 }
 
 /**
- * Time in collections, in ns; `undefined` where the JVM does not tell.
+ * Returns the time in collections, in ns; `undefined` if the JVM does not record it.
  *
  * @throws BadPerfData
  */
@@ -246,21 +245,19 @@ export function collectionTime(bytes: Uint8Array): number | undefined {
   return perfFacts(parsePerfData(bytes)).collectionNs
 }
 
-/** A performance data file in the target's /tmp. */
+/** Performance data file in the target's /tmp. */
 export interface PerfFile {
   path: string
-  /** `undefined` when the file is damaged or not ours to read. */
+  /** Parsed facts; `undefined` if the file is damaged or unreadable. */
   facts: PerfFacts | undefined
-  /** Where in the file the JVM keeps the time it has spent at safepoints; `undefined` if it does not say. */
+  /** File offset of the total safepoint time; `undefined` if the JVM does not record it. */
   safepointTimeOffset: number | undefined
 }
 
 /**
- * The performance data of `target`, through its own root and under its own pid.
- *
- * The directory is named after the user as the target knows it, so all are searched. A file counts
- * when the target's user owns it and the process has it mapped (where we may look): anything else
- * was left behind by an earlier process with that pid.
+ * Finds the performance data of `target`, through its own root and under its own pid.
+ * The directory is named after the user as the target knows it, so all such directories are searched. A file is valid if the target's user
+ * owns it and the process has it mapped (if the maps are readable). Other files were left by an earlier process with the same pid.
  */
 export function findPerfData(target: TargetProcess): PerfFile | undefined {
   if (target.perfDataMapped === false) return undefined
@@ -282,7 +279,7 @@ export function findPerfData(target: TargetProcess): PerfFile | undefined {
   return undefined
 }
 
-/** Contents of a regular file that belongs to `owner`; `undefined` when there is no such file. */
+/** Returns the contents of a regular file that belongs to `owner`; `undefined` if there is no such file. */
 function readFileOf(owner: number, path: string): Uint8Array | 'denied' | undefined {
   try {
     return readRegular(path, { owner, mostBytes: MAXIMUM_BYTES })
@@ -291,7 +288,7 @@ function readFileOf(owner: number, path: string): Uint8Array | 'denied' | undefi
   }
 }
 
-/** Whether all options are among `vmArguments`. */
+/** Returns whether `vmArguments` contains all options. */
 export function tellsAllOptions({ complete, vmArguments = '' }: PerfFacts): boolean {
   return complete && vmArguments.length < 1000
 }

@@ -1,10 +1,9 @@
 // The command line of the `java` launcher: where its options end and the program begins.
 //
-// Used when hsperfdata cannot tell: for the main class, and for the one option that must be known
-// before a signal is sent (`-XX:+DisableAttachMechanism`). Options also arrive through environment
-// variables and through argument files; the caller reads those, this module knows their grammar.
+// Used when hsperfdata lacks the main class, or the flag that must be known before a signal is sent (`-XX:+DisableAttachMechanism`).
+// Options may also come from environment variables and argument files. The caller reads those; this module knows their grammar.
 
-/** Launcher options whose value is the next argument. */
+/** Launcher options that have their value in the next argument. */
 const TAKE_NEXT = new Set([
   '-cp',
   '-classpath',
@@ -28,7 +27,7 @@ const TAKE_NEXT = new Set([
 export interface JavaCommand {
   /** Options of the JVM and the launcher, in order. */
   options: string[]
-  /** Main class, jar path, `module/class` or source file; `undefined` when the line has none. */
+  /** Main class, jar path, `module/class` or source file; `undefined` if there is none. */
   main: string | undefined
   /** Arguments of the program. */
   args: string[]
@@ -55,8 +54,8 @@ export function parseJavaCommand(commandLine: readonly string[]): JavaCommand {
 }
 
 /**
- * Words of an argument file or of JDK_JAVA_OPTIONS: split at white space, with single or double
- * quotes, a backslash escape inside them, and `#` comments.
+ * Splits the text of an argument file or of JDK_JAVA_OPTIONS into words: separated by white space, with single or double quotes, backslash
+ * escapes inside quotes, and `#` comments.
  */
 export function splitArguments(text: string): string[] {
   const words: string[] = []
@@ -86,27 +85,27 @@ export function splitArguments(text: string): string[] {
   return words
 }
 
-/** Value of the `-XX:+Name`/`-XX:-Name` flag that wins (the last one), or `undefined`. */
+/** Returns the value of the last `-XX:+Name`/`-XX:-Name` flag, which takes effect; `undefined` if there is none. */
 export function booleanFlag(options: readonly string[], name: string): boolean | undefined {
   const last = options.findLast((option) => option === `-XX:+${name}` || option === `-XX:-${name}`)
   return last === undefined ? undefined : last[4] === '+'
 }
 
-/** A short name for what a JVM runs: the main class, or the last part of a jar's path. Parameters as of `mainOf`. */
+/** Returns a short name of the program: the main class, or the file name of the jar. For the parameters see `mainOf`. */
 export function mainClassOf(
   javaCommand: string | undefined,
   commandLine: readonly string[],
 ): string | undefined {
   const main = mainOf(javaCommand, commandLine)
-  return main?.slice(main.lastIndexOf('/') + 1) // also drops the module of `module/class`
+  return main?.slice(main.lastIndexOf('/') + 1) // also removes the module of `module/class`
 }
 
 /**
- * What a JVM runs: the main class, perhaps with its module, or the path of a jar.
+ * Returns the program that a JVM runs: the main class, perhaps with its module, or the path of a jar.
  *
- * @param javaCommand  `sun.rt.javaCommand`: main and its arguments joined by blanks, so where
- *                     `main` ends is ambiguous when a path has blanks
- * @param commandLine  the exact arguments; the longest one that `javaCommand` begins with decides
+ * @param javaCommand  `sun.rt.javaCommand`: main and its arguments joined by blanks; the end of `main` is ambiguous if a path contains
+ * blanks
+ * @param commandLine  the exact arguments; the longest argument that is a prefix of `javaCommand` is the main
  */
 export function mainOf(javaCommand: string | undefined, commandLine: readonly string[]): string | undefined {
   let main: string | undefined
@@ -121,7 +120,7 @@ export function mainOf(javaCommand: string | undefined, commandLine: readonly st
   return main
 }
 
-/** True when the process looks like the `java` launcher, whether or not a JVM is mapped yet. */
+/** Returns whether the process looks like the `java` launcher, even if no JVM library is mapped yet. */
 export function isJavaLauncher(executable: string | undefined, commandLine: readonly string[]): boolean {
   const program = executable ?? commandLine[0] ?? ''
   return program.slice(program.lastIndexOf('/') + 1).replace(/ \(deleted\)$/, '') === 'java'

@@ -1,7 +1,6 @@
-// The JVMs of this machine, for `jfluid ps`, and the containers that they are in.
-//
-// A process counts when it has a libjvm mapped. Where we may not see that (another user's process),
-// hsperfdata of its pid or a program named `java` will do. Looks only: nothing is signalled.
+// Lists the JVMs of this machine for `jfluid ps`, with their containers.
+// A process is listed if it has mapped a libjvm. If its maps are unreadable (another user's process), it is listed if it has hsperfdata or
+// its program is named `java`. Read-only: no process is signalled.
 
 import { readdirSync } from 'node:fs'
 import { textOf } from '../base/visible.ts'
@@ -11,10 +10,10 @@ import { readTargetFacts } from './target-facts.ts'
 
 export interface Jvm {
   pid: number
-  /** Name of the user, or its number when it has none here. */
+  /** Name of the user, or its number if it has no name here. */
   user: string
   uid: number
-  /** `java.version`, such as 17.0.15; `undefined` when it cannot be told. */
+  /** `java.version`, such as 17.0.15; `undefined` if unknown. */
   version: string | undefined
   /** `java.vm.name`, such as OpenJDK 64-Bit Server VM. */
   vm: string | undefined
@@ -22,13 +21,13 @@ export interface Jvm {
   mainClass: string | undefined
   /** Main class or jar as started, with arguments. */
   command: string | undefined
-  /** As `docker:3f2a91c0bd1e`, where its control group tells. */
+  /** Container label such as `docker:3f2a91c0bd1e`; undefined if its control group shows none. */
   container: string | undefined
-  /** `true`, or why not in a few words. */
+  /** `true`, or a short reason why not. */
   attachable: true | string
 }
 
-/** All JVMs we can see, by pid. */
+/** Returns all visible JVMs, sorted by pid. */
 export function listJvms(client: Client = thisClient()): Jvm[] {
   const users = userNames()
   const jvms: Jvm[] = []
@@ -44,7 +43,7 @@ export function listJvms(client: Client = thisClient()): Jvm[] {
   return jvms.sort((a, b) => a.pid - b.pid)
 }
 
-/** One JVM as `listJvms` shows it. */
+/** Describes one JVM for `listJvms`. */
 export function describeJvm(facts: TargetFacts, client: Client, users = userNames()): Jvm {
   const { process, perf } = facts
   const started = parseJavaCommand(process.commandLine)
@@ -62,7 +61,7 @@ export function describeJvm(facts: TargetFacts, client: Client, users = userName
   }
 }
 
-/** Names in /etc/passwd by uid. Users from elsewhere (LDAP) are shown by number. */
+/** Reads user names from /etc/passwd, keyed by uid. Users from other sources (LDAP) are shown by number. */
 function userNames(): Map<number, string> {
   const names = new Map<number, string>()
   for (const line of (textOf('/etc/passwd') ?? '').split('\n')) {
@@ -72,7 +71,7 @@ function userNames(): Map<number, string> {
   return names
 }
 
-// A container is told by the path of its control group: who makes containers puts an id, or a name, into it.
+// A container is recognised by its control group's path: the container runtime puts an id or a name into the path.
 //
 //   0::/system.slice/docker-<64 hex>.scope                     Docker with systemd; also a line for each controller (version 1)
 //   0::/docker/<64 hex>                                        Docker without
@@ -82,10 +81,10 @@ function userNames(): Map<number, string> {
 //   0::/lxc.payload.<name>   0::/lxc/<name>                    LXC
 //   0::/machine.slice/machine-<name>.scope                     systemd-nspawn; the name is escaped as systemd's are
 //
-// A process in a control group namespace of ours or below shows a path below it: from inside, one's own container is not told.
+// Inside our own cgroup namespace the paths are relative, so jfluid cannot see the container that it runs in.
 
 export interface ContainerOf {
-  /** docker, podman, containerd, crio, kubernetes, lxc, nspawn; container: some other. */
+  /** docker, podman, containerd, crio, kubernetes, lxc or nspawn; `container` for any other runtime. */
   readonly runtime: string
   /** An id of 64 hexadecimal digits, or a name. */
   readonly id: string
@@ -104,7 +103,7 @@ const RUNTIMES: ReadonlyMap<string, string> = new Map([
 export function parseContainerOf(cgroup: string): ContainerOf | undefined {
   for (const line of cgroup.split('\n')) {
     const path = /^\d+:[^:]*:(.*)$/.exec(line)?.[1] ?? ''
-    // The innermost: a node of Kubernetes may be a container itself.
+    // The innermost container counts: a Kubernetes node may itself be a container.
     const [, prefix = '', id] = [...path.matchAll(BY_ID)].at(-1) ?? []
     if (id !== undefined) return { runtime: RUNTIMES.get(prefix) ?? runtimeOf(path), id }
     const lxc = /\/lxc(?:\.payload\.|\/)([^/]+)/.exec(path)?.[1]
@@ -120,17 +119,17 @@ function runtimeOf(path: string): string {
   return /\/kubepods/.test(path) ? 'kubernetes' : 'container'
 }
 
-/** systemd writes bytes that a unit's name may not have as \x2d. */
+/** Decodes systemd's escapes: a byte that is not allowed in a unit name is written as \x2d. */
 function unescapeUnit(name: string): string {
   return name.replace(/\\x([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** Undefined as well where the kernel has no control groups, or the process has ended. */
+/** Returns the container of a process. Undefined also without control groups in the kernel, or if the process has ended. */
 export function containerOf(pid: number): ContainerOf | undefined {
   return parseContainerOf(textOf(`/proc/${pid}/cgroup`) ?? '')
 }
 
-/** As a user reads it and may give it: `docker:3f2a91c0bd1e`, of an id the 12 digits that everybody shows. */
+/** Returns the label that users see and may type: `docker:3f2a91c0bd1e`. An id is cut to its usual 12 digits. */
 export function containerLabel({ runtime, id }: ContainerOf): string {
   return `${runtime}:${/^[0-9a-f]{64}$/.test(id) ? id.slice(0, 12) : id}`
 }

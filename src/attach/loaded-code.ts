@@ -1,15 +1,15 @@
-// What a JVM has loaded and compiled, without an agent, by diagnostic commands of every HotSpot since 9, carried by the attach operation
-// `jcmd`. All of it is for convenience, or for a better guess: a JVM that is slow to tell is not waited for.
+// Lists what a JVM has loaded and compiled, without an agent. Uses diagnostic commands of every HotSpot since 9, sent by the attach
+// operation `jcmd`. The results are only conveniences or improve a guess, so a slow JVM is not awaited.
 
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
-/** A guess costs redefinitions, not correctness. */
+/** Timeout of commands that improve a guess. A wrong guess costs redefinitions, not correctness. */
 const GUESS_MS = 2_000
-/** A list for the convenience of a user. */
+/** Timeout of lists that are a convenience for the user. */
 const LIST_MS = 5_000
 
-/** @returns '' if the JVM does not tell: it is too slow, or ends, which the next command will tell */
+/** @returns '' if the JVM is too slow or has ended; the next command reports that */
 async function answerOf(
   connection: AttachConnection,
   question: string,
@@ -26,11 +26,10 @@ async function answerOf(
 }
 
 /**
- * Which methods the JVM has compiled: evidence of what runs in it, there for the asking before anything is changed. A method is compiled
- * once it has been called some 200 times, unless it was inlined wherever it is called. So the list proves that a method runs; that one is
- * missing proves nothing.
+ * Returns the methods that the JVM has compiled: evidence of what runs in it, available before anything is changed. A method is compiled
+ * after about 200 calls, unless it is inlined at all its call sites. So a listed method certainly runs; a missing method may run too.
  *
- * @returns `package.Class.method(descriptor)` of each; empty if the JVM does not tell: scheme B asks then as in a JVM that is new
+ * @returns `package.Class.method(descriptor)` of each; empty if the JVM does not answer: scheme b then treats all methods as not compiled
  */
 export async function compiledMethods(
   connection: AttachConnection,
@@ -40,16 +39,16 @@ export async function compiledMethods(
 }
 
 /**
- * How many compiled methods there are, by `Compiler.codecache`, which answers within a millisecond.
+ * Returns the number of compiled methods from `Compiler.codecache`, which answers within a millisecond.
  *
- * @returns null where the JVM does not tell
+ * @returns null if the JVM does not answer
  */
 export async function compiledCount(connection: AttachConnection): Promise<number | null> {
   const found = /\bnmethods=(\d+)/.exec(await answerOf(connection, 'Compiler.codecache', GUESS_MS))?.[1]
   return found === undefined ? null : Number(found)
 }
 
-/** As CodeCache::print_codelist in codeCache.cpp has each that is alive: id, level, state, method, addresses. */
+/** Line of CodeCache::print_codelist in codeCache.cpp for each live method: id, level, state, method, addresses. */
 const COMPILED = /^\s*\d+\s+\d+\s+-?\d+\s+(\S+\(\S*\)\S+)\s+\[/
 
 /** `<compile id> <level> <state> java.util.ArrayList.add(Ljava/lang/Object;)Z [0x…, 0x… - 0x…]` */
@@ -58,11 +57,11 @@ export function parseCodeList(text: string): ReadonlySet<string> {
 }
 
 /**
- * Names of the loaded classes, by `VM.class_hierarchy`, which stops all threads while it walks them: some milliseconds where there are
- * thousands. Interfaces are asked for with -i only, and are named below those that implement them then; without it they are listed below
- * Object, once.
+ * Returns the names of the loaded classes from `VM.class_hierarchy`. The command stops all threads while it walks the classes: some
+ * milliseconds for thousands of classes. It is sent without -i: with -i, interfaces appear below each implementing class; without -i, they
+ * appear once, below Object.
  *
- * @returns names as `Class.getName()` gives them, in no order; empty if the JVM does not tell
+ * @returns names as `Class.getName()` gives them, unordered; empty if the JVM does not answer
  */
 export async function loadedClassNames(
   connection: AttachConnection,
@@ -71,10 +70,10 @@ export async function loadedClassNames(
   return parseClassHierarchy(await answerOf(connection, 'VM.class_hierarchy', LIST_MS, signal))
 }
 
-/** As KlassHierarchy::print_class_hierarchy in heapInspection.cpp has them: `|  |--shop.BigOrder/0x00007f… (intf)`, `java.lang.Object/null`. */
+/** Line of KlassHierarchy::print_class_hierarchy in heapInspection.cpp: `|  |--shop.BigOrder/0x00007f… (intf)`, `java.lang.Object/null`. */
 const LOADED = /^(?:[| ]*\|--)?([^/\s|]+)\/(?:null|0x[0-9a-f]+)/
 
-/** Hidden classes and arrays are left out: they cannot be named. */
+/** Omits hidden classes and arrays: a user cannot name them. */
 export function parseClassHierarchy(text: string): string[] {
   const names = text.split('\n').flatMap((line) => LOADED.exec(line)?.[1] ?? [])
   return [...new Set(names.filter((it) => !it.startsWith('[') && !/\+0x|\$\$Lambda/.test(it)))]

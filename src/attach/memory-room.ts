@@ -1,8 +1,6 @@
-// What a JVM has left of its metaspace and of its heap.
-//
-// Metaspace, where that is limited: classes of the agent, and of the JDK that it makes the JVM load,
-// live there. A JVM that finds none collects all of its heap, twice, each time it is asked for more; and one that is to
-// end when memory runs out (-XX:+ExitOnOutOfMemoryError) ends.
+// Checks how much metaspace and heap a JVM has left.
+// Metaspace may be limited. It holds the agent's classes, and the JDK classes that the agent makes the JVM load. A JVM without free
+// metaspace runs two full collections for each further request. With -XX:+ExitOnOutOfMemoryError it ends.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EX_TEMPFAIL } from '../base/errors.ts'
@@ -10,9 +8,9 @@ import { AttachError } from './admission.ts'
 import { run } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
-/** The first session in a JVM took 2.6 MiB of it, on 17 and on 25; bodies with probes come to that. */
+/** Metaspace that a session needs. The first session in a JVM used 2.6 MiB, on 17 and on 25; instrumented bodies add to that. */
 export const METASPACE_NEEDED = 6 << 20
-/** The part of classes themselves, where references to them are compressed. */
+/** Class space that a session needs, in JVMs with compressed class pointers. */
 const CLASS_SPACE_NEEDED = 1 << 20
 
 export class NoMetaspaceLeft extends AttachError {
@@ -31,7 +29,7 @@ export class NoMetaspaceLeft extends AttachError {
 const mib = (bytes: number): string => `${(Math.max(0, bytes) / 2 ** 20).toFixed(1)} MiB`
 
 /**
- * Asks the JVM, which answers without running any Java code: for its system properties it would load classes.
+ * Refuses a JVM without enough metaspace. Asks by a command that runs no Java code: reading the system properties would load classes.
  *
  * @throws NoMetaspaceLeft
  */
@@ -40,13 +38,13 @@ export async function refuseWithoutMetaspace(connection: AttachConnection): Prom
   if (left < METASPACE_NEEDED) throw new NoMetaspaceLeft(connection.pid, left)
 }
 
-/** Bytes; Infinity where there is no limit, or the JVM does not tell. */
+/** Returns bytes; Infinity if there is no limit or the JVM does not report it. */
 export async function leftOfMetaspace(connection: AttachConnection): Promise<number> {
   const { code, text } = await run(connection, 'jcmd', ['VM.metaspace basic scale=KB'])
   return code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
 }
 
-/** By their letter, in whatever case. */
+/** Factors keyed by unit letter, lower case. */
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
   b: 1,
@@ -59,9 +57,9 @@ const UNITS: Readonly<Record<string, number>> = {
 const bytesOf = (value: string, unit: string): number => Number(value) * UNITS[unit.toLowerCase()]!
 
 /**
- * Bytes that options of a JVM allow it; Infinity without such an option.
+ * Returns the metaspace limit in the JVM's options, in bytes; Infinity without one.
  *
- * @param options  as its performance data have them
+ * @param options  JVM arguments from the performance data
  */
 export function metaspaceLimit(options: string): number {
   const found = [...options.matchAll(/(?:^|\s)-XX:MaxMetaspaceSize=(\d+)([kmgt]?)(?=\s|$)/gi)].at(-1)
@@ -69,10 +67,10 @@ export function metaspaceLimit(options: string): number {
 }
 
 /**
- * Bytes that may still be committed; Infinity where there is no limit, or another JVM says it in other words. What has been
- * committed and is free again is not counted: it is in pieces.
+ * Returns the bytes that may still be committed; Infinity without a limit or if the report has an unknown format. Committed memory that is
+ * free again is not counted, since it is fragmented.
  *
- * @param report  of `VM.metaspace basic scale=KB`
+ * @param report  output of `VM.metaspace basic scale=KB`
  */
 export function metaspaceLeft(report: string): number {
   const kib = (pattern: RegExp): number | undefined => {
@@ -90,13 +88,12 @@ export function metaspaceLeft(report: string): number {
   return max === undefined || committed === undefined ? Number.POSITIVE_INFINITY : max - committed
 }
 
-// Heap: where there is none left, even an attach command that only asks does harm: the classes of the JDK that
-// answer it are initialised for it, and one whose initialiser fails for want of memory cannot be used any more by anybody
-// (`NoClassDefFoundError: Could not initialize class sun.util.calendar.ZoneInfoFile`).
+// Heap. With a full heap even a read-only attach command does harm: it initialises JDK classes, and a class whose initialiser runs out of
+// memory is unusable from then on (`NoClassDefFoundError: Could not initialize class sun.util.calendar.ZoneInfoFile`).
 
-/** What the first session takes. */
+/** Heap that the first session needs, in bytes. */
 export const HEAP_NEEDED = 2 << 20
-/** For a collection to come: what is used is not all in use. */
+/** Maximum wait for a collection: part of the used heap may be garbage. */
 const HEAP_ROOM_TIMEOUT_MS = 2000
 const PAUSE_MS = 50
 
@@ -114,7 +111,7 @@ export class NoHeapLeft extends AttachError {
 }
 
 /**
- * Asks the JVM, which answers without running any Java code.
+ * Refuses a JVM without enough heap. Asks by commands that run no Java code.
  *
  * @throws NoHeapLeft
  */
@@ -126,7 +123,7 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
   let max: number | undefined
   for (const until = performance.now() + HEAP_ROOM_TIMEOUT_MS; ; ) {
     const info = await ask('GC.heap_info')
-    // Under load each question takes up to 100 ms of the time in which a user waits.
+    // Under load each question takes up to 100 ms, and the user waits for the answer.
     max ??=
       heapMost(info) ??
       Number(/MaxHeapSize=(\d+)/.exec(await ask('VM.flags'))?.[1] ?? Number.POSITIVE_INFINITY)
@@ -138,10 +135,10 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
 }
 
 /**
- * Bytes that the heap may have, where that is told with what is used: G1 by the addresses that are reserved for it, others in words.
- * G1HeapSummary, ZCollectedHeap::print_on, ShenandoahHeap::print_on.
+ * Returns the maximum heap size in bytes, if the report with the used size contains it. G1 gives its reserved address range, others give
+ * numbers. Formats: G1HeapSummary, ZCollectedHeap::print_on, ShenandoahHeap::print_on.
  *
- * @returns undefined for collectors with generations, of which each has its part
+ * @returns undefined for collectors that report each generation separately
  */
 export function heapMost(info: string): number | undefined {
   const [, from, to] = /^\s*garbage-first heap .*\[0x([\da-f]+), 0x([\da-f]+)\)/m.exec(info) ?? []
@@ -151,12 +148,14 @@ export function heapMost(info: string): number | undefined {
   return most === undefined || unit === undefined ? undefined : bytesOf(most, unit)
 }
 
-/** Bytes, of all generations together: ` tenured generation   total 16384K, used 904K`, `64M max, 3M used`. 0 if nothing tells. */
+/**
+ * Returns the used bytes of all generations: ` tenured generation   total 16384K, used 904K`, `64M max, 3M used`. 0 if none are reported.
+ */
 export function heapUsed(info: string): number {
   let sum = 0
   const [heap = ''] = info.split(/^ *Metaspace/m)
   for (const line of heap.split('\n')) {
-    // Below a generation its spaces are told, as percentages.
+    // The spaces of a generation follow below it, as percentages.
     const [, a, b, c, d] = /\bused\s+(\d+)([BKMG])|(\d+)([BKMG]) used\b/.exec(line) ?? []
     const [value, unit] = a === undefined ? [c, d] : [a, b]
     if (value !== undefined && unit !== undefined) sum += bytesOf(value, unit)

@@ -1,4 +1,4 @@
-// How busy a process keeps the processors that it may use, seen from outside.
+// Measures from outside how busy a process keeps the processors that it may use.
 
 import { availableParallelism } from 'node:os'
 import { performance } from 'node:perf_hooks'
@@ -9,18 +9,18 @@ import { controlGroups } from './control-groups.ts'
 import { readCpuMs } from './target-process.ts'
 
 export interface Processors {
-  /** In use: 0.5 is half of one. */
+  /** Processors in use: 0.5 is half a processor. */
   readonly used: number
-  /** That it may use. */
+  /** Number of processors that it may use. */
   readonly most: number
-  /** Of those that it may run on; infinite where that is not told. */
+  /** Idle processors among those that it may run on; infinite if unknown. */
   readonly idle: number
-  /** That this process used meanwhile. */
+  /** Processors that jfluid itself used in the same time. */
   readonly ours: number
 }
 
 const MS_A_TICK = 10
-/** A process that can have no more than that part of the processors that it may use has none to spare, nor more than so many. */
+/** A process is busy if it can get less than this part of its processors in addition, and less than SPARE_MOST processors. */
 const SPARE = 0.3
 const SPARE_MOST = 2
 
@@ -30,17 +30,17 @@ export function usedText({ used, most, idle }: Processors): string {
   return `${used.toFixed(1)} of ${Number(most.toFixed(1))}${others}`
 }
 
-/** What it could have had besides. What we used is free again when it needs it. */
+/** Returns how many more processors the process could have used. The part that jfluid used counts as free. */
 export function spareOf({ used, most, idle, ours }: Processors): number {
   return Math.min(most - used, idle + ours)
 }
 
-/** Whether it has no processors to spare: by itself, or because others use them. */
+/** Returns whether the process has no spare processors, because of its own use or the use of others. */
 export function isBusy(processors: Processors): boolean {
   return spareOf(processors) < Math.min(SPARE * processors.most, SPARE_MOST)
 }
 
-/** @returns undefined where it has gone, or is not ours to see */
+/** @returns undefined if the process has ended or is unreadable */
 export async function readProcessors(pid: number, ms: number): Promise<Processors | undefined> {
   const allowed = allowedOf(pid)
   const idleNow = (): number => idleMs(textOf('/proc/stat') ?? '', allowed)
@@ -59,11 +59,11 @@ export async function readProcessors(pid: number, ms: number): Promise<Processor
 }
 
 /**
- * For how long processors have been idle, all together. `man 5 proc`, /proc/stat, in USER_HZ.
+ * Returns the total idle time of processors, from /proc/stat in USER_HZ (`man 5 proc`).
  *
- * @param stat     its text
- * @param numbers  of the processors; all of the machine where it tells of none of them
- * @returns NaN where it does not tell
+ * @param stat     text of /proc/stat
+ * @param numbers  processors to include; all processors if /proc/stat lists none of them
+ * @returns NaN if the text has no idle times
  */
 export function idleMs(stat: string, numbers: ReadonlySet<number>): number {
   let all = Number.NaN
@@ -80,18 +80,18 @@ export function idleMs(stat: string, numbers: ReadonlySet<number>): number {
   return isTold ? some : all
 }
 
-/** Numbers of those that a process may run on; none where that is not told. */
+/** Returns the numbers of the processors that a process may run on; empty if unknown. */
 function allowedOf(pid: number): ReadonlySet<number> {
   return listed(/^Cpus_allowed_list:\s*(\S+)/m.exec(textOf(`/proc/${pid}/status`) ?? '')?.[1] ?? '')
 }
 
-/** As many as a process may use. */
+/** Returns the number of processors that a process may use. */
 function processorsOf(pid: number, allowed: number): number {
   const groups = controlGroups(textOf(`/proc/${pid}/cgroup`) ?? '', 'cpu').map(processorsOfGroup)
   return Math.min(allowed || availableParallelism(), minOf(groups))
 }
 
-/** By its quota; infinite without one. */
+/** Returns the processor quota of a control group; infinite without a quota. */
 function processorsOfGroup(group: string): number {
   const [quota, period] = (textOf(`${group}/cpu.max`) ?? '').split(' ') // version 2: "150000 100000", or "max 100000"
   const old = ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(`${group}/${name}`))
@@ -99,7 +99,7 @@ function processorsOfGroup(group: string): number {
   return part > 0 ? part : Number.POSITIVE_INFINITY
 }
 
-/** The numbers in "0-3,8". */
+/** Returns the numbers in a list such as "0-3,8". */
 export function listed(ranges: string): Set<number> {
   const numbers = new Set<number>()
   for (const range of ranges.split(',').filter(Boolean)) {

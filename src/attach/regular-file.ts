@@ -1,25 +1,24 @@
-// Files that somebody else may have put there: in a directory that all may write to, or in the root of a target whose user
-// may do there what he likes, while root looks.
-//
-// What is opened is looked at first, through a handle that opens nothing: a pipe would be waited for, and a device may
-// begin to do something. The file itself is opened through that handle, so that nothing can take its place in between.
+// Opens files that another user may have created: in a directory that is writable for all, or in the root of a target. There the target's
+// user may change files while root reads them.
+// A file is first checked through an O_PATH handle, which does not open it: opening a pipe may block, and opening a device may have side
+// effects. The file is then opened through that handle, so that no other file can replace it in between.
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
-/** A handle that tells what it is of, and where it is; nothing can be read through it. */
+/** A handle that gives only the file's type and location; it cannot be read from. */
 export const O_PATH = 0o10000000
 
 export interface FileLimits {
-  /** Whose file it must be, where only that user's is believed. A symbolic link is not followed then. */
+  /** Required owner, if only that user is trusted. Symbolic links are then not followed. */
   readonly owner?: number
-  /** Of a longer file the beginning is read. */
+  /** Maximum number of bytes to read from the beginning of the file. */
   readonly mostBytes: number
 }
 
 /**
- * Opens a regular file, to be read.
+ * Opens a regular file for reading.
  *
- * @returns a descriptor; `undefined` for anything else, and a file of anybody but `owner`
+ * @returns a descriptor; `undefined` for any other kind of file, and if the owner is not `owner`
  * @throws the system's errors
  */
 export function openRegular(path: string, owner?: number): number | undefined {
@@ -34,7 +33,7 @@ export function openRegular(path: string, owner?: number): number | undefined {
 }
 
 /**
- * The bytes of a regular file; `undefined` where there is none that is believed.
+ * Reads a regular file; `undefined` if there is no trusted file.
  *
  * @throws the system's errors
  */
@@ -50,8 +49,8 @@ export function readRegular(path: string, { owner, mostBytes }: FileLimits): Buf
 }
 
 /**
- * A handle of a directory that is no symbolic link, and through which it is reached wherever its name leads meanwhile:
- * `/proc/self/fd/<handle>`.
+ * Opens a handle of a directory that is not a symbolic link. `/proc/self/fd/<handle>` keeps leading to this directory, even if its name
+ * changes.
  *
  * @throws the system's errors
  */
@@ -60,9 +59,9 @@ export function openDirectory(path: string): number {
 }
 
 /**
- * The same for a directory of a root that is not ours, where no link on the way is followed: an absolute one would lead into our root.
+ * Opens a directory in another root directory. Follows no link on the way: an absolute link would lead into our own root.
  *
- * @param path  absolute, in that root
+ * @param path  absolute path in that root
  * @throws the system's errors
  */
 export function openBelow(root: string, path: string): number {

@@ -1,25 +1,22 @@
-// What of the system's limits a process has left: an attach takes threads and descriptors, and a JVM that gets none
-// does not just refuse.
-//
-// Without a thread for its attach listener HotSpot ends the process (`AttachListener::init`, as if it could not start
-// up). Without a descriptor for the client's connection the listener ends and its socket stays, so that nobody is let
-// in any more (`AttachListener::dequeue`). So both are counted before anything is sent. They may be taken
-// meanwhile: what an attach needs is asked for with some to spare.
+// Remaining system limits of a process. An attach needs threads and descriptors. A JVM that gets none does more than refuse.
+// Without a thread for its attach listener HotSpot ends the process (`AttachListener::init`, as in a failed startup). Without a descriptor
+// for the client's connection the listener ends and its socket stays, so that later clients get no answer (`AttachListener::dequeue`). So
+// both are counted before anything is sent. Other code may use some until the attach, so the check includes a reserve.
 
 import { minOf } from '../base/arrays.ts'
 import { namesIn, textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
 import type { TargetProcess } from './target-process.ts'
 
-/** How many more a process may have; Infinity where nothing limits it, or we may not look. */
+/** Threads and descriptors that a process may still create; Infinity if unlimited or unreadable. */
 export interface Room {
   readonly threads: number
   readonly descriptors: number
 }
 
-/** The attach listener, the agent's thread, one for a redefinition, and some that the JVM may want meanwhile. */
+/** For the attach listener, the agent's thread, one thread for a redefinition, and a reserve for the JVM. */
 export const THREADS_NEEDED = 8
-/** The attach listener's socket and connection, the agent's jar, its link, the buffer, and some to spare. */
+/** For the attach listener's socket and connection, the agent's jar, its link, the buffer, and a reserve. */
 export const DESCRIPTORS_NEEDED = 24
 
 export function readRoom({ pid, uid }: Pick<TargetProcess, 'pid' | 'uid'>): Room {
@@ -34,13 +31,13 @@ export function readRoom({ pid, uid }: Pick<TargetProcess, 'pid' | 'uid'>): Room
   }
 }
 
-/** The soft limit of a line of /proc/<pid>/limits; Infinity where there is none. */
+/** Returns the soft limit in a line of /proc/<pid>/limits; Infinity without a limit. */
 export function softLimit(limits: string, name: string): number {
   const value = new RegExp(`^${name}\\s+(\\S+)`, 'm').exec(limits)?.[1]
   return value === undefined || value === 'unlimited' ? Number.POSITIVE_INFINITY : Number(value)
 }
 
-/** RLIMIT_NPROC is of all threads of a user, and root's are not limited by it. */
+/** Returns the threads that a user may still create. RLIMIT_NPROC counts all threads of a user, and does not limit root. */
 function threadsOfUser(uid: number, limit: number): number {
   if (uid === 0 || limit === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
   if (limit - allThreads() >= THREADS_NEEDED) return limit - allThreads()
@@ -60,15 +57,15 @@ function threadsOfSystem(): number {
     Number(textOf(`/proc/sys/kernel/${name}`) ?? Number.NaN),
   )
   const known = max.filter((it) => it > 0)
-  return minOf(known) - allThreads() // of nothing known, the least is Infinity
+  return minOf(known) - allThreads() // Infinity if no limit is known
 }
 
-/** Of the machine, in whatever namespace: 431 where /proc/loadavg says "0.31 0.22 0.18 2/431 12345". */
+/** Infinity if no limit is known */
 function allThreads(): number {
   return Number(/\/(\d+)/.exec(textOf('/proc/loadavg') ?? '')?.[1] ?? 0)
 }
 
-/** Of the control groups that the process is in, one inside the other, the fullest. */
+/** Returns the room for threads in the fullest of the nested control groups of the process. */
 function threadsOfGroups(pid: number): number {
   let least = Number.POSITIVE_INFINITY
   for (const group of controlGroups(textOf(`/proc/${pid}/cgroup`) ?? '', 'pids')) {

@@ -1,5 +1,5 @@
-// What stops all threads of a JVM besides its safepoints as such: garbage collections, by the JVM's own counters, and the kernel, which
-// throttles a control group that has used up its share of the processors (Documentation/scheduler/sched-bwc.rst).
+// Times at which all threads of a JVM stop, apart from safepoints: garbage collections, from the JVM's own counters, and throttling. The
+// kernel throttles a control group that has used its processor quota (Documentation/scheduler/sched-bwc.rst).
 
 import { textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
@@ -7,17 +7,17 @@ import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAXIMUM_BYTES } fr
 import { readRegular } from './regular-file.ts'
 import { readTargetProcess } from './target-process.ts'
 
-/** Totals that only grow: the difference of two readings is what there was between them. Null where the system does not have them. */
+/** Totals that only grow: subtract two readings. Null if unavailable on this system. */
 export interface StopTimes {
-  /** In collections that stop all threads. Counted when a collection ends. */
+  /** Time in stop-the-world collections. Counted when a collection ends. */
   readonly collectionNs: number | null
-  /** Of each processor apart, so it may be more than the time that has passed. */
+  /** Throttled time, summed over processors. May exceed the elapsed time. */
   readonly throttledNs: number | null
 }
 
 export class StopCounters {
   readonly #perf: { readonly path: string; readonly owner: number } | null
-  /** `cpu.stat` of the groups that tell for how long they were throttled. */
+  /** Paths of the groups' `cpu.stat` files that contain throttled times. */
   readonly #stats: readonly string[]
 
   constructor(pid: number) {
@@ -37,7 +37,7 @@ export class StopCounters {
     }
   }
 
-  /** False where the JVM does not tell, too. */
+  /** Also false if the JVM does not report its collector. */
   loopsHaveNoSafepoints(): boolean {
     return this.#told(loopsHaveNoSafepoints) ?? false
   }
@@ -46,7 +46,7 @@ export class StopCounters {
     return this.#told(collectionTime) ?? null
   }
 
-  /** By the JVM's counters. */
+  /** Reads from the JVM's performance counters. */
   #told<T>(of: (bytes: Uint8Array) => T): T | undefined {
     if (this.#perf === null) return undefined
     const { path, owner } = this.#perf
@@ -54,12 +54,12 @@ export class StopCounters {
       const bytes = readRegular(path, { owner, mostBytes: MAXIMUM_BYTES })
       return bytes === undefined ? undefined : of(bytes)
     } catch {
-      return undefined // gone, or not ours to read
+      return undefined // the JVM has ended, or the file is unreadable
     }
   }
 }
 
-/** @param stat  the text of a group's `cpu.stat` */
+/** @param stat  text of a group's `cpu.stat` */
 export function throttledNs(stat: string): number | null {
   const [, us] = /^throttled_usec (\d+)$/m.exec(stat) ?? [] // version 2
   const [, ns] = /^throttled_time (\d+)$/m.exec(stat) ?? [] // version 1

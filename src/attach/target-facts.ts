@@ -1,7 +1,5 @@
-// Collects from /proc, hsperfdata and the target's options what `admission.ts` decides on.
-//
-// Reads only. Everything is looked up in the target's own root and under its own pid, so a JVM in
-// a container is found where it believes itself to be.
+// Collects the facts that `admission.ts` needs from /proc, hsperfdata and the target's options.
+// Read-only. All paths are resolved in the target's own root and with its own pid, so this also works for a JVM in a container.
 
 import * as fs from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -15,10 +13,10 @@ import { readRoom } from './room.ts'
 import { readEnvironment, readTargetProcess, stillRuns, type TargetProcess } from './target-process.ts'
 import { actingAs, type User } from './target-user.ts'
 
-/** Neither a `release` file nor one with arguments comes near it. */
+/** Maximum file size read. `release` files and argument files are far smaller. */
 const TEXT_BYTES = 1 << 20
 
-/** What can be learned about `pid` without its help; `undefined` when there is no such process. */
+/** Collects the facts about `pid` without its help; `undefined` if there is no such process. */
 export function readTargetFacts(pid: number): TargetFacts | undefined {
   const process = readTargetProcess(pid)
   if (process === undefined) return undefined
@@ -39,8 +37,8 @@ export function readTargetFacts(pid: number): TargetFacts | undefined {
 }
 
 /**
- * A value of the `release` file of the runtime that libjvm.so is mapped from: <home>/lib/server/libjvm.so, and up to JDK 8
- * <home>/lib/amd64/server/libjvm.so with a home of the runtime inside that of the JDK.
+ * Returns a value of the `release` file of the runtime that libjvm.so is mapped from: <home>/lib/server/libjvm.so. Up to JDK 8 it is
+ * <home>/lib/amd64/server/libjvm.so, and <home> is the runtime's directory inside the JDK.
  */
 export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): string | undefined {
   if (!vmLibrary) return undefined
@@ -51,15 +49,15 @@ export function releaseValue({ root, vmLibrary }: TargetProcess, name: string): 
       const release = textOf(`${root}${home}/release`)
       if (release.includes('JAVA_VERSION=')) return new RegExp(`^${name}="([^"]*)"`, 'm').exec(release)?.[1]
     } catch {
-      // None there, or not ours to read.
+      // The file is missing or unreadable.
     }
   }
   return undefined
 }
 
 /**
- * A handle of the target's /tmp, to be closed by the caller. In a root that is not ours a link is not followed: an absolute one would
- * lead into ours, where root would write what was meant for the target.
+ * Opens a handle of the target's /tmp; the caller must close it. In another root directory no link is followed: an absolute link would lead
+ * into our own root, and root would write there.
  *
  * @throws the system's errors
  */
@@ -68,14 +66,14 @@ export function openTmp({ root }: Pick<TargetProcess, 'root'>): number {
   return isOurRoot(root) ? fs.openSync(path, O_PATH | fs.constants.O_DIRECTORY) : openDirectory(path)
 }
 
-/** Whether it begins where ours does; what is mounted further down may differ. */
+/** Returns whether `root` is the same directory as our own root. Mounts below it may differ. */
 export function isOurRoot(root: string): boolean {
   if (root === '') return true
   const [theirs, ours] = [fs.statSync(`${root}/`), fs.statSync('/')]
   return theirs.dev === ours.dev && theirs.ino === ours.ino
 }
 
-/** Who may write there is not looked at: only the JVM itself knows all its rights. */
+/** Write permission is not checked: only the kernel, for the JVM itself, knows all its rights. */
 function stateOfTmp(process: TargetProcess): TmpState {
   let tmp: number
   try {
@@ -83,7 +81,7 @@ function stateOfTmp(process: TargetProcess): TmpState {
   } catch (problem) {
     switch ((problem as NodeJS.ErrnoException).code) {
       case 'ENOENT':
-        return stillRuns(process) ? 'missing' : 'usable' // one that ends is told elsewhere
+        return stillRuns(process) ? 'missing' : 'usable' // another check reports that the process has ended
       case 'ENOTDIR':
         return 'a link'
       case 'EACCES':
@@ -102,24 +100,24 @@ function stateOfTmp(process: TargetProcess): TmpState {
   }
 }
 
-/** Path, as we reach it, of the socket that the target's attach listener binds. */
+/** Returns our path of the socket that the target's attach listener binds. */
 export function socketPath({ root, nsPid }: TargetProcess): string {
   return `${root}/tmp/.java_pid${nsPid}`
 }
 
-/** Owner of the attach socket, or `undefined` when there is none (a link or a file is none). */
+/** Returns the owner of the attach socket, or `undefined` if there is none. A link or a regular file is not a socket. */
 export function socketOwner(process: TargetProcess): number | undefined {
   const found = atSocketPath(process)
   return found?.isSocket() ? found.uid : undefined
 }
 
-/** Whether there is an attach socket (perhaps a dead one) that the target's user, or root, made. */
+/** Returns whether there is an attach socket, possibly dead, of the target's user or of root. */
 export function hasOwnSocket(process: TargetProcess): boolean {
   const owner = socketOwner(process)
   return owner === process.euid || owner === 0
 }
 
-/** Owner of whatever lies where the JVM would bind its socket, and is neither its user's nor such a socket. */
+/** Returns the owner of a file at the socket's path, if it is neither of the target's user nor such a socket. */
 export function foreignAtSocketPath(process: TargetProcess): number | undefined {
   const found = atSocketPath(process)
   if (found === undefined || found.uid === process.euid) return undefined
@@ -133,17 +131,17 @@ function atSocketPath(process: TargetProcess): fs.Stats | undefined {
 /**
  * Connects to the socket of the attach listener, in the target's /tmp as `openTmp` finds it.
  *
- * @param user  as whom; one that may not go through /proc/<pid>/root himself
- * @throws the system's errors, where there is no /tmp or it is a link
+ * @param user  user to connect as; this user may be unable to enter /proc/<pid>/root
+ * @throws the system's errors, if there is no /tmp or it is a link
  */
 export function connectToListener(process: TargetProcess, user?: User): Socket {
-  // It is connected, or not, before `connect` returns.
+  // `connect` on a UNIX socket completes or fails before it returns.
   return inTmp(process, (tmp) => actingAs(user, () => connect(join(tmp, socketName(process)))))
 }
 
 const socketName = ({ nsPid }: TargetProcess): string => `.java_pid${nsPid}`
 
-/** @param work  is given the target's /tmp as we reach it, for as long as it takes */
+/** @param work  receives our path of the target's /tmp, valid until `work` returns */
 function inTmp<T>(process: TargetProcess, work: (tmp: string) => T): T {
   const tmp = openTmp(process)
   try {
@@ -154,7 +152,7 @@ function inTmp<T>(process: TargetProcess, work: (tmp: string) => T): T {
 }
 
 /**
- * Removes what lies where it would bind its socket.
+ * Removes the file at the path where the JVM would bind its socket.
  *
  * @throws the system's errors
  */
@@ -163,8 +161,8 @@ export function removeSocket(process: TargetProcess): void {
 }
 
 /**
- * What keeps it from making a socket in its /tmp, as far as owner and mode tell; undefined if they do not. A list of rights, or a capability,
- * may say otherwise: not to be asked before it has failed to.
+ * Returns why the target cannot create a socket in its /tmp, by owner and mode; undefined if they allow it. An ACL or a capability may
+ * grant or deny access regardless, so this is used only after a failed attempt.
  */
 export function tmpClosedTo(process: TargetProcess): string | undefined {
   const { euid, egid } = process
@@ -175,7 +173,7 @@ export function tmpClosedTo(process: TargetProcess): string | undefined {
   return `its /tmp is of uid ${uid} and gid ${gid}, mode ${(mode & 0o7777).toString(8)}, and it runs as uid ${euid} and gid ${egid}`
 }
 
-/** Options of the JVM in the order in which HotSpot applies them, so that the last one wins. */
+/** Returns the JVM's options in the order in which HotSpot applies them: the last option takes effect. */
 export function optionsOf(process: TargetProcess): string[] {
   const environment = readEnvironment(process.pid)
   const words = (name: string) => splitArguments(environment.get(name) ?? '')
@@ -189,7 +187,7 @@ export function optionsOf(process: TargetProcess): string[] {
   ]
 }
 
-/** Words of a `java @file`, as far as the file is still there. */
+/** Returns the words of a `java @file`, if the file still exists. */
 function argumentFile(process: TargetProcess, name: string): string[] {
   try {
     const path = isAbsolute(name) ? name : `${fs.readlinkSync(`/proc/${process.pid}/cwd`)}/${name}`
@@ -199,7 +197,7 @@ function argumentFile(process: TargetProcess, name: string): string[] {
   }
 }
 
-/** @throws the system's errors; where there is something else than a file it is empty */
+/** @throws the system's errors. Returns '' if the path is not a regular file */
 function textOf(path: string): string {
   return readRegular(path, { mostBytes: TEXT_BYTES })?.toString('utf8') ?? ''
 }

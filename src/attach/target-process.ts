@@ -1,8 +1,7 @@
-// What Linux knows about a process: the files under /proc/<pid>, read and parsed here only.
-//
-// Parsing is kept apart from reading, so that it can be tested on text. Nothing here signals or
-// writes. A fact that we may not read (another user's process) is `undefined`, never a guess.
-// Whether these facts allow an attach is `admission.ts`; what the JVM itself says is `hsperfdata.ts`.
+// Facts about a process from the files under /proc/<pid>. Only this file reads and parses them.
+// Parsing is separate from reading, so that it can be tested on text. Nothing here sends signals or writes. An unreadable fact (another
+// user's process) is `undefined`, never a guess. `admission.ts` decides whether these facts allow an attach; `hsperfdata.ts` reads the
+// JVM's own data.
 
 import { readFileSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
@@ -17,11 +16,11 @@ const SIGQUIT_MASK = 1n << 2n // signal n is bit n - 1; SIGQUIT is 3
 
 export interface ProcessStatus {
   name: string
-  /** One letter: R running, S sleeping, D disk, T stopped, t traced, Z zombie, X dead. And a JVM's F: see `isFrozen`. */
+  /** One letter: R running, S sleeping, D disk, T stopped, t traced, Z zombie, X dead; also F, a frozen JVM: see `isFrozen`. */
   state: string
-  /** Thread group: differs from the pid asked for when that is the id of a thread. */
+  /** Thread group id. Differs from the requested pid if that is a thread id. */
   threadGroup: number
-  /** The process's own idea of its pid: that of the innermost pid namespace. */
+  /** Pid of the process in its innermost pid namespace. */
   nsPid: number
   uid: number
   euid: number
@@ -31,7 +30,7 @@ export interface ProcessStatus {
   ignoresSigquit: boolean
 }
 
-/** Parses /proc/<pid>/status; `undefined` when a line we need is missing. */
+/** Parses /proc/<pid>/status; `undefined` when a required line is missing. */
 export function parseStatus(text: string): ProcessStatus | undefined {
   const lines = new Map<string, string>()
   for (const line of text.split('\n')) {
@@ -66,10 +65,9 @@ export function parseStatus(text: string): ProcessStatus | undefined {
 }
 
 /**
- * Start of the process in clock ticks since boot: field 22 of /proc/<pid>/stat.
- *
- * The second field is the program's name in parentheses and may itself hold spaces and
- * parentheses, so counting begins behind the last one.
+ * Returns the start of the process in clock ticks since boot: field 22 of /proc/<pid>/stat.
+ * The second field is the program's name in parentheses. The name may contain spaces and parentheses, so fields are counted after the last
+ * `)`.
  */
 export function parseStartTicks(stat: string): number | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -77,7 +75,7 @@ export function parseStartTicks(stat: string): number | undefined {
   return stat.includes(')') && Number.isInteger(ticks) ? ticks : undefined
 }
 
-/** Time that the process has spent on processors, in ms: fields 14 and 15, utime and stime. */
+/** Returns the processor time of the process, in ms: fields 14 and 15, utime and stime. */
 export function parseCpuMs(stat: string): number | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
@@ -85,30 +83,30 @@ export function parseCpuMs(stat: string): number | undefined {
 }
 
 /**
- * Whether a process is on its way out: field 23 of /proc/<pid>/stat is its virtual memory in bytes, which it gives up before its
- * descriptors. Whoever sees its sockets closed sees this.
+ * Returns whether a process has released its memory while it exits: field 23 of /proc/<pid>/stat, its virtual memory in bytes, is 0. The
+ * kernel releases the memory before the descriptors. So this is true by the time that the process's sockets are closed.
  */
 export function hasLetGoOfMemory(stat: string): boolean {
   return stat.includes(')') && stat.slice(stat.lastIndexOf(')') + 2).split(' ')[20] === '0'
 }
 
-// Of field 9, from the kernel's sched.h.
+// Flags of field 9, from the kernel's sched.h.
 const PF_EXITING = 0x4
 const PF_KTHREAD = 0x200000
 
-/** The same a moment earlier, and not of a thread of the kernel, which has no memory either. */
+/** Returns whether a process exits, slightly earlier than `hasLetGoOfMemory`. False for kernel threads, which have no memory either. */
 export function isLeaving(stat: string): boolean {
   const flags = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6])
   return (flags & PF_EXITING) !== 0 || ((flags & PF_KTHREAD) === 0 && hasLetGoOfMemory(stat))
 }
 
-/** Arguments of /proc/<pid>/cmdline, program first. Empty for a zombie or a kernel thread. */
+/** Returns the arguments in /proc/<pid>/cmdline, program first. Empty for a zombie or a kernel thread. */
 export function parseCommandLine(text: string): string[] {
   if (text === '') return []
   return (text.endsWith('\0') ? text.slice(0, -1) : text).split('\0')
 }
 
-/** Name-value pairs of /proc/<pid>/environ. */
+/** Returns the name-value pairs of /proc/<pid>/environ. */
 export function parseEnvironment(text: string): Map<string, string> {
   const variables = new Map<string, string>()
   for (const pair of text.split('\0')) {
@@ -118,7 +116,7 @@ export function parseEnvironment(text: string): Map<string, string> {
   return variables
 }
 
-/** The virtual machine library that a process has mapped. */
+/** Virtual machine library that a process has mapped. */
 export interface VmLibrary {
   kind: 'hotspot' | 'openj9'
   /** Path of libjvm.so in the target's own root. */
@@ -126,9 +124,8 @@ export interface VmLibrary {
 }
 
 /**
- * Finds the JVM in /proc/<pid>/maps.
- *
- * OpenJ9 also has a libjvm.so (it forwards to libj9vm), so that name alone does not mean HotSpot.
+ * Finds the JVM library in /proc/<pid>/maps.
+ * OpenJ9 also has a libjvm.so (it forwards to libj9vm), so the file name alone does not identify HotSpot.
  */
 export function findVmLibrary(maps: string): VmLibrary | undefined {
   let jvm: string | undefined
@@ -141,82 +138,82 @@ export function findVmLibrary(maps: string): VmLibrary | undefined {
   return { kind: openj9 ? 'openj9' : 'hotspot', path: jvm }
 }
 
-/** Libraries of the runtime that an attach makes a JVM load. */
+/** Libraries of the runtime that an attach may make a JVM load. */
 const ATTACH_LIBRARIES = ['libinstrument', 'libzip', 'libnet', 'libnio']
 
 /**
- * Whether an attach would have the JVM load libraries of a runtime that is not its own: the files it was started from have been deleted
- * or replaced (an upgrade), and it has not loaded all of them before. It may end by that: `Unable to load zip library`.
+ * Returns whether an attach would load libraries from another runtime than the JVM was started with. This is so if its files were deleted
+ * or replaced (an upgrade), and the JVM has not yet loaded all of these libraries. The JVM may then end with `Unable to load zip library`.
  */
 export function hasLostRuntime(maps: string): boolean {
   if (!/\/libjvm\.so \(deleted\)$/m.test(maps)) return false
   return !ATTACH_LIBRARIES.every((name) => maps.includes(`/${name}.so`))
 }
 
-/** Whether /proc/<pid>/maps has the process's own hsperfdata file, still linked in its directory. */
+/** Returns whether /proc/<pid>/maps contains the process's own hsperfdata file, not deleted. */
 export function mapsPerfData(maps: string, nsPid: number): boolean {
   return new RegExp(`/hsperfdata_[^/\n]+/${nsPid}$`, 'm').test(maps)
 }
 
-/** Whether `/proc/<pid>/maps` has the library that runs agents in Java. It stays once it is loaded. */
+/** Returns whether `/proc/<pid>/maps` contains libinstrument, which runs Java agents. The JVM never unloads it. */
 export function mapsInstrument(maps: string): boolean {
   return /\/libinstrument\.so( \(deleted\))?$/m.test(maps)
 }
 
 export interface TargetProcess extends ProcessStatus {
   pid: number
-  /** Tells a process from a later one with the same pid. */
+  /** Start time in clock ticks. Distinguishes a process from a later process with the same pid. */
   startTicks: number
-  /** ms since 1970. */
+  /** Start time in ms since 1970. */
   startedAt: number
   commandLine: string[]
-  /** Path of the program, or `undefined` when we may not look. */
+  /** Path of the program; `undefined` if unreadable. */
   executable: string | undefined
-  /** `null`: it has none. `undefined`: we may not look. */
+  /** `null`: the process maps no JVM library. `undefined`: unreadable. */
   vmLibrary: VmLibrary | null | undefined
-  /** It must not be made to load libraries of its runtime: see `hasLostRuntime`. */
+  /** Whether the process must not load further libraries of its runtime: see `hasLostRuntime`. */
   lostRuntime: boolean
-  /** Whether it shares hsperfdata. `undefined`: we may not look. */
+  /** Whether the process has mapped a shared hsperfdata file. `undefined`: unreadable. */
   perfDataMapped: boolean | undefined
-  /** Whether an agent in Java has been loaded, of whomever. `undefined`: we may not look, or the JVM has its libraries built in. */
+  /** Whether any Java agent has been loaded. `undefined`: unreadable, or the JVM is statically linked. */
   hasJavaAgent: boolean | undefined
   /**
-   * Prefix that turns the target's absolute paths into ours: `/proc/<pid>/root`, or the empty
-   * string when we may not go through that but have the same /tmp.
+   * Prefix that maps the target's absolute paths to ours: `/proc/<pid>/root`, or the empty string if jfluid may not enter it but has the
+   * same /tmp.
    */
   root: string
-  /** In a user namespace that is not ours: it knows our users by other numbers, or not at all. */
+  /** Whether the process is in another user namespace: jfluid's users have other ids there, or none. */
   ownUsers: boolean
 }
 
-/** Text of a file below /proc/<pid>, or `undefined` when it is not there or not ours to read. */
+/** Returns the text of a file below /proc/<pid>, or `undefined` if it does not exist or is unreadable. */
 function readProc(pid: number, name: string): string | undefined {
   return textOf(`/proc/${pid}/${name}`)
 }
 
 let bootTime: number | undefined
 
-/** When the machine was booted, in ms since 1970. */
+/** Returns the boot time of the machine, in ms since 1970. */
 function bootedAt(): number {
   bootTime ??= Number(/^btime (\d+)/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1] ?? 0) * 1000
   return bootTime
 }
 
-/** The facts about `pid` now; `undefined` when there is no such process. */
+/** Reads the current facts about `pid`; `undefined` when there is no such process. */
 export function readTargetProcess(pid: number): TargetProcess | undefined {
   const status = parseStatus(readProc(pid, 'status') ?? '')
   const startTicks = parseStartTicks(readProc(pid, 'stat') ?? '')
   if (status === undefined || startTicks === undefined) return undefined
   const maps = readProc(pid, 'maps')
   const vmLibrary = maps === undefined ? undefined : (findVmLibrary(maps) ?? null)
-  // One that ends shows no memory any more, and would be taken for something that never was a JVM.
+  // An exiting process shows no mapped memory, and would look like a process that is not a JVM.
   const now = vmLibrary === null ? readProc(pid, 'stat') : undefined
   if (vmLibrary === null && now === undefined) return undefined
   const itsRoot = `/proc/${pid}/root`
   return {
     ...status,
     ...(now !== undefined && isLeaving(now) && { state: 'X' }),
-    // One that is stopped as well has to be continued after that.
+    // A process that is both stopped and frozen must be thawed first, so F replaces T.
     ...(vmLibrary && isFrozen(pid) && { state: 'F' }),
     pid,
     startTicks,
@@ -233,13 +230,14 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
 }
 
 /**
- * Which directory /tmp is, by what is mounted there or above it in /proc/<pid>/mountinfo: the number of its file system, and the
- * path in that. Not the number of the mount: each namespace has copies, and they have numbers of their own. Nor where it is
- * mounted: /tmp may be on itself. `undefined` for a root that is no mount of its own (a chroot), where neither is listed.
+ * Identifies the directory behind /tmp by the mounts at /tmp and / in /proc/<pid>/mountinfo. The result is the number of the file system
+ * and the path in it. The mount's number does not work: each namespace has copies of a mount with different numbers. The mount point does
+ * not work either: /tmp may be mounted on itself. `undefined` if the root is not a mount (a chroot): mountinfo then lists neither of the
+ * two.
  */
 export function mountOfTmp(mountInfo: string): string | undefined {
   const mounts = [...mountInfo.matchAll(/^\d+ \d+ (\d+:\d+) (\S+) (\/|\/tmp) /gm)]
-  // The last one hides those that were mounted there before.
+  // A later mount hides earlier mounts at the same place.
   const its = mounts.findLast(([, , , place]) => place === '/tmp') ?? mounts.at(-1)
   if (its === undefined) return undefined
   const [, device, of, place] = its
@@ -247,8 +245,8 @@ export function mountOfTmp(mountInfo: string): string | undefined {
 }
 
 /**
- * Whether the /tmp of a process is surely not ours: a container may show the processes of its machine (--pid=host), by the same numbers, and
- * a service may have a /tmp of its own. Mounts may be read of processes whose root may not be entered.
+ * Returns whether the /tmp of a process certainly differs from ours. A container may show the host's processes with the same pids
+ * (--pid=host), and a service may have a private /tmp. The mounts are readable even if the root directory may not be entered.
  */
 function hasOtherTmp(pid: number): boolean {
   const [its, ours] = [readProc(pid, 'mountinfo'), readProc(process.pid, 'mountinfo')]
@@ -259,23 +257,23 @@ function canEnter(directory: string): boolean {
   return ifVisible(() => statSync(directory).isDirectory()) ?? false
 }
 
-/** Environment the process was started with; empty when we may not look. */
+/** Returns the initial environment of the process; empty if unreadable. */
 export function readEnvironment(pid: number): Map<string, string> {
   return parseEnvironment(readProc(pid, 'environ') ?? '')
 }
 
-/** ms of processor time since it started; undefined when it has gone. */
+/** Returns the processor time of the process in ms; undefined if it has ended. */
 export function readCpuMs(pid: number): number | undefined {
   return parseCpuMs(readProc(pid, 'stat') ?? '')
 }
 
-/** The kernel's names of the threads of `pid`, 15 characters of each; empty when we may not look. */
+/** Returns the kernel names of the threads of `pid`, cut to 15 characters; empty if unreadable. */
 export function readThreadNames(pid: number): Set<string> {
   const threads = namesIn(`/proc/${pid}/task`) ?? []
   return new Set(threads.map((thread) => (readProc(pid, `task/${thread}/comm`) ?? '').trimEnd()))
 }
 
-/** True while `process` (and not another one with its pid) runs. */
+/** Returns whether `process` still runs. Another process with the same pid does not count. */
 export function stillRuns({ pid, startTicks }: Pick<TargetProcess, 'pid' | 'startTicks'>): boolean {
   const stat = readProc(pid, 'stat')
   if (stat === undefined || parseStartTicks(stat) !== startTicks) return false
@@ -283,11 +281,11 @@ export function stillRuns({ pid, startTicks }: Pick<TargetProcess, 'pid' | 'star
   return state !== 'Z' && state !== 'X' && !hasLetGoOfMemory(stat)
 }
 
-/** So long a process that has closed its sockets may take to show that it ends. On Linux it has shown it before. */
+/** Maximum time until a process with closed sockets is seen to exit. On Linux it is normally visible at once. */
 const ENDING_MS = 1_000
 const ENDING_LOOK_MS = 10
 
-/** Whether a process has ended, or does so now: the sockets of one that exits are closed before it is gone. */
+/** Returns whether a process has ended or is exiting. The sockets of an exiting process are closed before the process disappears. */
 export async function endsNow(
   process: Pick<TargetProcess, 'pid' | 'startTicks'>,
   withinMs = ENDING_MS,

@@ -1,7 +1,6 @@
-// Root at a JVM whose users are not ours: in a container with a user namespace, uid 100000 here may be its root.
-//
-// To such a JVM our root is nobody: it would refuse our connection (SO_PEERCRED), and a file system that was mounted in there takes no
-// file of a user that it does not know (EOVERFLOW). So for these few steps root is the JVM's user, as the kernel sees it.
+// Handles a JVM in another user namespace: uid 100000 here may be root in its container.
+// Our root user does not exist in that namespace. Such a JVM would refuse our connection (SO_PEERCRED), and a file system mounted there
+// rejects files of unknown users (EOVERFLOW). So for these steps jfluid, as root, switches to the JVM's user as the host kernel numbers it.
 
 import type { TargetProcess } from './target-process.ts'
 
@@ -10,7 +9,7 @@ export interface User {
   readonly gid: number
 }
 
-/** Whom root must be for a while, to be known in there; undefined where we may stay who we are. */
+/** Returns the user that root must switch to for this target; undefined if no switch is needed. */
 export function userToBe({
   euid,
   egid,
@@ -20,15 +19,14 @@ export function userToBe({
 }
 
 /**
- * Does something as that user. It must not wait for anything: all threads of this process are that user's meanwhile, and may do only what
- * he may. What is reached through a handle that root has opened before is still reached.
- *
- * @param user  undefined: as whom we are
+ * Runs `work` as another user. `work` must be synchronous: all threads of this process have that user's rights until it returns.
+ * Descriptors that root opened earlier remain usable.
+ * @param user  undefined: no switch
  */
 export function actingAs<T>(user: User | undefined, work: () => T): T {
   if (user === undefined) return work()
   const [uid, gid] = [process.geteuid!(), process.getegid!()]
-  process.setegid!(user.gid) // first: afterwards we may not
+  process.setegid!(user.gid) // the group first: setegid needs root
   try {
     process.seteuid!(user.uid)
     try {

@@ -1,5 +1,5 @@
-// The stacks of all threads at one moment, as the attach operation `threaddump` prints them: every thread waits at
-// a safepoint meanwhile. It is the text that jstack shows (JavaThread::print_stack_on in javaThread.cpp).
+// Parses the stacks of all threads as the attach operation `threaddump` prints them. The JVM holds every thread at a safepoint while it
+// makes the dump. jstack prints the same text (JavaThread::print_stack_on in javaThread.cpp).
 //
 //   "main" #1 prio=5 os_prio=0 cpu=… elapsed=… tid=0x… nid=… runnable  [0x…]
 //      java.lang.Thread.State: RUNNABLE
@@ -7,8 +7,9 @@
 //   	- locked <0x…> (a java.lang.Object)
 //   	at java.lang.Thread.run(java.base@17.0.15/Thread.java:840)
 //
-// A carrier has a line `   Carrying virtual thread #22` in place of its state, and from JDK 24 on a second stack below a line
-// `   Mounted virtual thread #22`. Other virtual threads are not there. A frame has no descriptor. A thread that is blocked in native code, as in a read of a socket, is RUNNABLE to the JVM.
+// A carrier thread has a line `   Carrying virtual thread #22` instead of its state. From JDK 24 on it also has a second stack below a line
+// `   Mounted virtual thread #22`. The dump has no other virtual threads. A frame has no descriptor. A thread that is blocked in native
+// code, such as a socket read, has the state RUNNABLE.
 
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
@@ -16,12 +17,12 @@ import type { AttachConnection } from './handshake.ts'
 export interface DumpedThread {
   /** Java thread id. */
   readonly id: number
-  /** '' for a virtual thread. */
+  /** Name of the thread; '' for a virtual thread. */
   readonly name: string
   readonly virtual: boolean
-  /** `RUNNABLE`, `WAITING`, …; `CARRYING`: a virtual thread runs in its place. */
+  /** `RUNNABLE`, `WAITING`, …; `CARRYING`: the thread carries a virtual thread. */
   readonly state: string
-  /** `package.Class.method`, innermost first. */
+  /** Frames as `package.Class.method`, innermost first. */
   readonly frames: readonly string[]
 }
 
@@ -33,10 +34,10 @@ export async function dumpThreads(
   return parseThreadDump(text)
 }
 
-/** The state of a carrier, which has none of its own. */
+/** State of a carrier thread; the dump prints no state for it. */
 const CARRYING = 'CARRYING'
 
-/** Threads with Java frames; what does not look like one is passed over. */
+/** Parses the threads that have Java frames. Ignores text that is not a thread. */
 export function parseThreadDump(text: string): DumpedThread[] {
   const threads: DumpedThread[] = []
   for (const paragraph of text.split(/\n(?=")/)) {

@@ -1,10 +1,10 @@
-// The log of JFLUID_DEBUG: `jfluid-debug-<pid>.log` in the current folder, one line an entry.
+// The log of JFLUID_DEBUG: `jfluid-debug-<pid>.log` in the current folder, one line per entry.
 //
 //     milliseconds since the log began   topic     text
 //           1023.482                     redefine  35 classes, 80 bodies, 1 calls: 25.785 ms, stopped for 11.901 ms
 //
-// Call sites leave secrets out. `redacted` hides what has the form of one all the same. Each line is written at once: after a
-// SIGKILL none is missing. The recording thread writes to the same file, by the same descriptor.
+// Callers must not log secrets. As a second barrier `redacted` hides text that looks like a secret. Each line is written immediately, so a
+// SIGKILL loses none. The recording thread writes to the same file through the same descriptor.
 
 import { constants, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,11 +13,11 @@ import { maxOf } from './arrays.ts'
 import { debug, TOPICS, type Topic } from './debug.ts'
 import { EX_CANTCREAT, JfluidError, UsageError } from './errors.ts'
 
-/** The log ends there, with a line that says so. */
+/** Size limit of the log. The last line reports it. */
 export const MOST_BYTES = 256 << 20
 const MOST_CHARACTERS = 2048
 const TOPIC_WIDTH = maxOf(Object.keys(TOPICS).map((it) => it.length))
-/** O_EXCL also means that no link is followed. */
+/** O_EXCL also prevents following a symbolic link. */
 const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND
 
 export class UnknownDebugTopic extends UsageError {
@@ -44,13 +44,13 @@ export class NoDebugLog extends JfluidError {
   }
 }
 
-/** What a thread needs to write to the log. */
+/** What another thread needs to write to the log. */
 export interface DebugLogShare {
   readonly topics: readonly Topic[]
   readonly descriptor: number
-  /** Of `process.hrtime`, which all threads share. */
+  /** Start time of the log by `process.hrtime`, which all threads share. */
   readonly begunNs: bigint
-  /** Shared memory: bytes so far, and the first error number of a write. */
+  /** Shared memory: bytes written, and the error number of the first failed write. */
   readonly state: Int32Array
 }
 
@@ -60,24 +60,26 @@ const ERROR = 1
 let share: DebugLogShare | undefined
 let write: (topic: string, text: string) => void = () => {}
 
-/** Of the running log, for a thread that is started; undefined while there is none. */
+/** Returns the share of the open log for a new thread; undefined without a log. */
 export function debugLogShare(): DebugLogShare | undefined {
   return share
 }
 
-/** A line of no topic, if there is a log: what begins, what ends. */
+/** Writes a line without a topic, if there is a log. Used for the start and end of a command. */
 export function noteInDebugLog(text: string): void {
   write('jfluid', text)
 }
 
-/** Why lines are missing; null if none are. */
+/** Returns why lines are missing; null if none are missing. */
 export function debugLogProblem(): string | null {
   const error = share === undefined ? 0 : Atomics.load(share.state, ERROR)
   return error === 0 ? null : `it could not be written (${getSystemErrorName(error)})`
 }
 
 /**
- * @returns none if the text is empty
+ * Parses the topics in JFLUID_DEBUG.
+ *
+ * @returns an empty list for an empty text
  * @throws UnknownDebugTopic
  */
 export function topicsOf(text: string): Topic[] {
@@ -92,9 +94,9 @@ export function topicsOf(text: string): Topic[] {
 }
 
 /**
- * Begins the log that the environment asks for, in the folder of JFLUID_DEBUG_DIR or else in the current one. A second call does nothing.
+ * Opens the log that the environment requests, in JFLUID_DEBUG_DIR or else in the current folder. A second call does nothing.
  *
- * @returns its path; null if none is asked for, or there is one already
+ * @returns its path; null if no log is requested or the log is already open
  * @throws UnknownDebugTopic, NoDebugLog
  */
 export function beginDebugLog(env: NodeJS.ProcessEnv): string | null {
@@ -113,7 +115,7 @@ export function beginDebugLog(env: NodeJS.ProcessEnv): string | null {
   return path
 }
 
-/** Has the topics of this thread written to a log. */
+/** Connects the debug topics of this thread to a log. */
 export function joinDebugLog({ topics, descriptor, begunNs, state }: DebugLogShare): void {
   write = (topic, text) => {
     if (Atomics.load(state, ERROR) !== 0 || Atomics.load(state, BYTES) > MOST_BYTES) return
@@ -121,49 +123,49 @@ export function joinDebugLog({ topics, descriptor, begunNs, state }: DebugLogSha
     let line = lineOf(ms, topic, text)
     const bytes = Buffer.byteLength(line)
     const before = Atomics.add(state, BYTES, bytes)
-    if (before > MOST_BYTES) return // another thread has ended it just now
+    if (before > MOST_BYTES) return // another thread has just reached the limit
     if (before + bytes > MOST_BYTES)
       line = lineOf(ms, 'jfluid', `the log ends here, at ${MOST_BYTES >> 20} MiB`)
     try {
       writeFileSync(descriptor, line)
     } catch (error) {
-      // The session goes on. `debugLogProblem` has the reason at its end.
+      // The session continues. `debugLogProblem` reports the reason at its end.
       Atomics.compareExchange(state, ERROR, 0, (error as NodeJS.ErrnoException).errno ?? -1)
     }
   }
   for (const topic of topics) debug[topic] = (text) => write(topic, text)
 }
 
-/** Whatever the text holds, it is one line, and shows no secret that has the form of one. */
+/** Formats any text as one line, with apparent secrets hidden. */
 export function lineOf(ms: number, topic: string, text: string): string {
   const clean = redacted(bounded(text)).replace(UNSHOWN, escaped)
   const cut = clean.length > MOST_CHARACTERS ? `${clean.slice(0, MOST_CHARACTERS)}…` : clean
   return `${ms.toFixed(3).padStart(12)}  ${topic.padEnd(TOPIC_WIDTH)}  ${cut}\n`
 }
 
-/** Bounds what the patterns read. Ends with a whole word: half a word might be half a secret. */
+/** Limits the length of the text that the patterns scan. Cuts at a word boundary, so that no partial secret remains. */
 function bounded(text: string): string {
   if (text.length <= 4 * MOST_CHARACTERS) return text
   return `${text.slice(0, text.lastIndexOf(' ', 4 * MOST_CHARACTERS) + 1)}…`
 }
 
-/** Control characters, and those that turn the direction of what is read. */
+/** Control characters and characters that change the text direction. */
 const UNSHOWN = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 const HIDDEN = '[hidden]'
 
-/** Tokens and names of sessions are 32 hexadecimal digits. */
+/** Session tokens and session names: 32 hexadecimal digits. */
 const TOKEN = /\b[0-9a-f]{32,}\b/gi
 const USER_OF_URL = /(?<=:\/\/)[^/?#\s@]+@/g
 const QUERY_OF_URL = /(?<=:\/\/[^?\s]*\?)[^\s#]+/g
 const AUTHORIZATION = /\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/g
-/** `db.password=…`, `"api_key": "…"`. */
+/** Matches `db.password=…`, `"api_key": "…"`. */
 const NAMED =
   /((?:passw(?:or)?d|passphrase|secret|token|credential|authorization|(?:api|access|private|proxy)[-_.]?key)[\w.-]{0,40}["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)/gi
 
-/** Hides what has the form of a secret. */
+/** Hides text that looks like a secret. */
 export function redacted(text: string): string {
   return text
     .replace(USER_OF_URL, `${HIDDEN}@`)

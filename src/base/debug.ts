@@ -1,10 +1,10 @@
-// What JFLUID_DEBUG switches on: one function a topic, undefined while the topic is off. So
+// Debug output that JFLUID_DEBUG enables: one function per topic, undefined while the topic is off. So
 //
 //     debug.wire?.(`sent ${bytes} bytes`)
 //
-// reads one property when it is off, and makes no text. The log that these write is `debug-log.ts`.
+// only reads one property when the topic is off, and formats no text. The functions write to the log in `debug-log.ts`.
 
-/** Topics, and what each writes. */
+/** Topics, with a description of their lines. */
 export const TOPICS = {
   attach: 'the way into the JVM and each step of it, up to a calibrated agent',
   wire: 'each message between jfluid and its agent: size, round trip, a summary of its fields',
@@ -22,14 +22,14 @@ export const debug: { [topic in Topic]?: (text: string) => void } = {}
 
 const MOST_LISTED = 8
 
-/** "a, b and 17 more"; "none". */
+/** Returns "a, b and 17 more", or "none". */
 export function some<T>(items: readonly T[], show: (item: T) => string = String): string {
   if (items.length === 0) return 'none'
   const shown = items.slice(0, MOST_LISTED).map(show).join(', ')
   return items.length > MOST_LISTED ? `${shown} and ${items.length - MOST_LISTED} more` : shown
 }
 
-/** "3.142 ms". */
+/** Returns "3.142 ms". */
 export function msText(ms: number): string {
   return `${ms.toFixed(3)} ms`
 }

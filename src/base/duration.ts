@@ -1,4 +1,4 @@
-// Durations as people type them: 500ms, 10s, 2m, 1h.
+// Parses durations that users type: 500ms, 10s, 2m, 1h.
 
 import { UsageError } from './errors.ts'
 
@@ -12,10 +12,12 @@ export class BadDuration extends UsageError {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** 24 days: a timer of more than 2^31 ms ends at once. */
+/** 24 days: a timer longer than 2^31 ms fires at once. */
 const LONGEST_MS = 576 * UNITS.h!
 
 /**
+ * Parses a duration.
+ *
  * @returns milliseconds, more than 0, at most 24 days
  * @throws BadDuration
  */

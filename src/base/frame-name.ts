@@ -1,6 +1,6 @@
-/** A frame as a stack trace has it: overloads are not told apart. */
+/** Frame of a stack trace. It does not distinguish overloads. */
 export interface FrameName {
-  /** With dots. */
+  /** Class name with dots. */
   readonly className: string
   readonly method: string
 }

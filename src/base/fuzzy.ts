@@ -1,5 +1,5 @@
-// Fuzzy matching of names, as editors have it: the letters that were typed occur in the name in that order, best where
-// words of the name begin. `osproc` finds `shop.OrderService.process`.
+// Fuzzy matching of names, as in editors: the typed letters must occur in the name in the same order. Matches at the start of words score
+// best. `osproc` finds `shop.OrderService.process`.
 
 import { maxOf } from './arrays.ts'
 
@@ -13,26 +13,25 @@ const BEGIN = 8
 const NEXT = 5
 const ANY = 1
 const SAME_CASE = 1
-/** What a letter costs that lies between two that match. */
+/** Penalty per unmatched letter between two matched letters. */
 const GAP = 0.2
-/** What each character of a name costs: of two that match alike, the shorter one is meant. */
+/** Penalty per character of the name: between equal matches the shorter name ranks first. */
 const LENGTH = 0.02
 
 /**
- * How well a name fits what was typed; null if it does not.
- *
- * Letters are compared without case. The best way to place them is found, not the first: in O(typed × name).
+ * Returns how well a name matches the typed text; null if it does not match.
+ * Case is ignored. Finds the best placement of the letters, not the first, in O(typed × name).
  */
 export function fuzzyScore(typed: string, name: string): number | null {
   const wanted = typed.toLowerCase()
   const lower = name.toLowerCase()
   if (wanted.length === 0) return -LENGTH * name.length
   if (wanted.length > lower.length || !hasInOrder(wanted, lower)) return null
-  // best[j]: the score so far with the latest letter at j; -∞ where it is not.
+  // best[j]: score up to the current typed letter if it matches at j; -∞ if it does not match there.
   let best = new Float64Array(lower.length).fill(Number.NEGATIVE_INFINITY)
   for (let i = 0; i < wanted.length; i++) {
     const row = new Float64Array(lower.length).fill(Number.NEGATIVE_INFINITY)
-    let before = Number.NEGATIVE_INFINITY // the best of the row before, with the gap up to here
+    let before = Number.NEGATIVE_INFINITY // best score of the previous row, minus the gap up to here
     for (let j = 0; j < lower.length; j++) {
       if (i > 0 && j > 1) before = Math.max(before, best[j - 2]!) - GAP
       if (wanted[i] !== lower[j]) continue
@@ -46,7 +45,7 @@ export function fuzzyScore(typed: string, name: string): number | null {
   return score === Number.NEGATIVE_INFINITY ? null : score - LENGTH * name.length
 }
 
-/** The best `most` of the names that match, best first; of equals the one that comes first in the alphabet. */
+/** Returns the `most` best matches, best first. Equal matches are in alphabetical order. */
 export function fuzzyBest(typed: string, names: Iterable<string>, most: number): FuzzyMatch[] {
   const found: FuzzyMatch[] = []
   for (const text of names) {
@@ -66,7 +65,7 @@ function hasInOrder(wanted: string, lower: string): boolean {
   return true
 }
 
-/** A word begins at the start, behind what is no letter, and at a capital behind a small letter. */
+/** Returns whether a word begins here: at the start, after a non-letter, or at a capital after a small letter. */
 function isBegin(name: string, at: number): boolean {
   if (at === 0) return true
   const before = name[at - 1]!

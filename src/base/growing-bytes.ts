@@ -1,8 +1,8 @@
-// Bytes written one after the other, into a buffer that grows.
+// A buffer that grows as bytes are appended.
 
 export class GrowingBytes {
   #buffer: Buffer
-  /** Where the next byte goes. */
+  /** Offset of the next byte. */
   protected at = 0
 
   constructor(capacity = 64) {
@@ -13,7 +13,7 @@ export class GrowingBytes {
     return this.at
   }
 
-  /** A view: what is added later may change it. */
+  /** View of the bytes; a later write may change it. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.at)
   }
@@ -24,7 +24,7 @@ export class GrowingBytes {
     return this
   }
 
-  /** The buffer, with room for so many bytes more. */
+  /** Returns the buffer, grown to have room for `bytes` more bytes. */
   protected room(bytes: number): Buffer {
     const needed = this.at + bytes
     if (needed > this.#buffer.length) {

@@ -1,9 +1,10 @@
-// The user's home, which not everyone has: in a container with an arbitrary user id HOME is often unset, and no user has that id.
+// The user's home directory. It may be unknown: in a container with an arbitrary user id, HOME is often unset and the id has no passwd
+// entry.
 
 import { homedir } from 'node:os'
 import { ifVisible } from './visible.ts'
 
-/** Null without HOME and without an entry of the user in the system's list. */
+/** Returns null if HOME is unset and the system's user list has no entry. */
 export function homeDirectory(): string | null {
   return ifVisible(homedir) || null
 }

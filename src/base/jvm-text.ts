@@ -1,10 +1,10 @@
-// Text as a JVM writes it: UTF-8, but for characters beyond the BMP, which are two surrogates of three bytes each, and for NUL, which has two bytes.
-// A name in a class file may have a lone surrogate, too. Plain UTF-8 is read as what it is.
+// Text in the JVM's modified UTF-8: a character beyond the BMP is two surrogates of three bytes each, and NUL has two bytes. A name in a
+// class file may also contain a lone surrogate. Plain UTF-8 is decoded as well.
 
-/** What a decoder of UTF-8 makes of bytes that are none. */
+/** A UTF-8 decoder replaces invalid bytes by this character. */
 const REPLACED = '\ufffd'
 
-/** Bytes that are no text of either kind become U+FFFD. */
+/** Decodes text. Bytes that are invalid in both encodings become U+FFFD. */
 export function jvmText(bytes: Buffer, begin = 0, end = bytes.length): string {
   const text = bytes.toString('utf8', begin, end)
   return text.includes(REPLACED) ? withSurrogates(bytes.subarray(begin, end)) : text

@@ -1,4 +1,4 @@
-// Numbers from 0 on for what is met, in the order in which it is met.
+// Assigns numbers to keys, from 0 on, in the order of first use.
 
 export class Numbers<K> {
   readonly #numbers: Map<K, number>
@@ -17,7 +17,7 @@ export class Numbers<K> {
     return number
   }
 
-  /** What has a number, in their order. */
+  /** Returns the keys in the order of their numbers. */
   keys(): Iterable<K> {
     return this.#numbers.keys()
   }

@@ -1,19 +1,19 @@
-// Waiting for others, while we can look whether they have answered.
+// A timeout that does not count time in which this process was stopped.
 
 const SLICES = 10
 
 /**
- * Calls back when somebody has kept us waiting for so long, as `setTimeout` would; but what passes while this process is stopped
- * (SIGSTOP, Ctrl-Z, a machine that sleeps) is nobody's delay. What has come in meanwhile is heard before.
+ * Calls `late` after `ms`, like `setTimeout`, but without the time in which this process was stopped (SIGSTOP, Ctrl-Z, a suspended
+ * machine). Input that arrived in that time is handled before `late` is called.
  *
- * @returns ends the waiting
+ * @returns a function that cancels the timeout
  */
 export function afterOwnTime(ms: number, late: () => void): () => void {
   let left = SLICES
   let looked = performance.now()
   const timer = setInterval(() => {
     const now = performance.now()
-    // A tick that comes much too late stands for time in which we did not run, and answers may be waiting behind it.
+    // A very late tick means that this process did not run, and unread replies may be queued.
     if (now - looked < (2 * ms) / SLICES + LATE_MS) left--
     looked = now
     if (left > 0) return
@@ -23,5 +23,5 @@ export function afterOwnTime(ms: number, late: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** So late, and later, a timer may be on a busy machine. */
+/** Maximum delay of a timer on a busy machine. */
 const LATE_MS = 100

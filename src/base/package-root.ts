@@ -1,8 +1,8 @@
-// Where jfluid lies. A module of the build is in another directory than its source.
+// Location of the jfluid package. Built modules and source modules are in different directories.
 
 import { existsSync, readFileSync } from 'node:fs'
 
-/** Of the directory that package.json is in, with a `/` at its end. */
+/** URL of the directory of package.json, with a trailing `/`. */
 export const packageRoot: URL = nearestPackage(new URL('.', import.meta.url))
 
 function nearestPackage(directory: URL): URL {
@@ -12,11 +12,11 @@ function nearestPackage(directory: URL): URL {
   return nearestPackage(above)
 }
 
-/** Which jfluid this is. */
+/** Returns the version of jfluid. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('package.json', packageRoot), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** What the build has made. Code that runs from its sources, as in tests, has this from the latest build. */
+/** Returns the URL of a file of the build. Code that runs from its sources, as in tests, uses the latest build. */
 export const builtFile = (path: string): URL => new URL(`dist/${path}`, packageRoot)

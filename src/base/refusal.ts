@@ -1,47 +1,47 @@
-// Why a class has no probes: what the agent says of a redefinition that was refused as a whole, in words for a profile.
+// Reasons why a class has no probes: converts the agent's report of a refused redefinition into words for a profile.
 
-/** Before the reason, of each of its methods. */
+/** Prefix of the reason of each method of a refused class. */
 const CLASS_REFUSED = 'its class was refused: '
 
-/** As `Throwable.toString()` has it. */
+/** Start of a text from `Throwable.toString()`. */
 const THROWN = /^(?:[\w$]+\.)+[\w$]*(?:Error|Exception)\b/
 /**
- * The bytes have other members, supertypes or modifiers than the class. What jfluid makes of a class has the same, so another agent
- * has changed it: when it was loaded and not when it was redefined, or the other way round.
+ * The JVM reports that the new bytes have other members, supertypes or modifiers than the class. jfluid never changes these, so another
+ * agent changed the class: either only when it was loaded, or only when it was redefined.
  */
 const OTHER_SHAPE = /^java\.lang\.UnsupportedOperationException: (?:class redefinition failed: )?/
 
-/** Whether no other attempt will do better, whichever methods are to have probes. */
+/** Returns whether every other attempt fails too, for any choice of methods. */
 export function hasOtherShape(said: string): boolean {
   return OTHER_SHAPE.test(said)
 }
 
-/** What the agent and we say of a class that is not there: it has no calls that could be missing. */
+/** Reasons for a class that does not exist, from the agent and the client. Such a class has no calls that could be missing. */
 export const CLASS_GONE = 'the class is no longer loaded'
 export const NEVER_DEFINED = 'its class was never defined'
 
-/** @param said  by the agent: what the JVM has thrown, or its own reason */
+/** @param said  the agent's report: the exception of the JVM, or the agent's own reason */
 export function classRefusal(said: string): string {
   return CLASS_REFUSED + (THROWN.test(said) ? `the JVM says "${said.replace(OTHER_SHAPE, '')}"` : said)
 }
 
-/** Why the class was refused; undefined if it is the method that was. */
+/** Returns why the class was refused; undefined if only the method was refused. */
 export function whyClassRefused(reason: string): string | undefined {
   return reason.startsWith(CLASS_REFUSED) ? reason.slice(CLASS_REFUSED.length) : undefined
 }
 
-/** Whether another agent must have changed the class. */
+/** Returns whether another agent must have changed the class. */
 export function isOtherAgents(reason: string): boolean {
   return reason.includes('"attempted to ')
 }
 
-/** In the agent's words (RuntimeLink.java): for the moment, the JVM lacked something. */
+/** Temporary reasons, in the agent's words (RuntimeLink.java): the JVM lacked a resource at that moment. */
 const NOT_NOW = [
   'there is no thread to ask its class loader',
   'there was no memory or stack to ask its class loader',
 ]
 
-/** Whether the same may be taken at another time. */
+/** Returns whether the same redefinition may succeed later. */
 export function isNotNow(reason: string): boolean {
   return NOT_NOW.some((it) => reason.includes(it))
 }

@@ -1,12 +1,12 @@
-// How a call subgraph is revealed.
+// Schemes that decide which part of a call subgraph is instrumented.
 
 /**
- * `a` takes all that can be reached at once, `b` what methods that were called can reach (JFluid report, section 6); `adaptive` takes the
- * roots, and below them what samples have shown to take time.
+ * `a` instruments everything that is statically reachable, at once. `b` instruments what the methods called so far can reach (JFluid
+ * report, section 6). `adaptive` instruments the roots, and below them the methods in which samples show time.
  */
 export const SCHEMES = ['a', 'b', 'adaptive'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
-/** What may be asked for. `auto` takes b where that is harmless, and adaptive elsewhere. */
+/** Values of the option. `auto` chooses b where b is harmless, and adaptive elsewhere. */
 export const SCHEME_CHOICES = ['auto', ...SCHEMES] as const
 export type SchemeChoice = (typeof SCHEME_CHOICES)[number]

@@ -1,4 +1,4 @@
-/** A word for a shell: in quotes where it would be read otherwise. */
+/** Quotes a word for a shell, if needed. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,25 +1,25 @@
-// Stacks of threads inside roots, as the agent hands them over.
+// Stacks of threads inside roots, as the agent sends them.
 
 import type { FrameName } from './frame-name.ts'
 
-/** New frames and stacks, and samples of stacks that are known by then. */
+/** New frames, new stacks, and samples that refer to the known stacks. */
 export interface SampleBatch {
-  /** Each once, counted from 0. */
+  /** New frames. Frames are sent once and numbered from 0. */
   readonly frames: readonly FrameName[]
-  /** Of each new stack the one above it, 0 for none, and its innermost frame. Stacks count from 1. */
+  /** New stacks, numbered from 1: for each the number of its parent stack (0 for none) and its innermost frame. */
   readonly stacks: Int32Array
   readonly samples: readonly StackSample[]
 }
 
 export interface StackSample {
-  /** Its number in the session. */
+  /** Number of the thread in the session. */
   readonly thread: number
   readonly stack: number
   /** Ordinal of Thread.State. */
   readonly state: number
-  /** Which call of a root by this thread. */
+  /** Number of the thread's current root call. */
   readonly call: number
   readonly ticks: number
-  /** Nanoseconds that it stands for. */
+  /** Nanoseconds that the sample represents. */
   readonly weight: number
 }

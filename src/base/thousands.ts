@@ -1,4 +1,4 @@
-/** "26,856". The runtime's own, `toLocaleString`, takes 30 ms to begin with, in which an attach could already be on its way. */
+/** Returns "26,856". The first `toLocaleString` takes 30 ms, which would delay an attach. */
 export function thousands(value: number): string {
   return value.toString().replace(/\B(?=(\d{3})+$)/g, ',')
 }

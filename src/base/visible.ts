@@ -1,23 +1,23 @@
-// Files that may have gone, or are not ours to see: those of other processes above all.
+// Reads files that may not exist or may be unreadable, such as those of other processes.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** @returns undefined where there is none, or none that we may read */
+/** @returns undefined if the file does not exist or is unreadable */
 export function textOf(path: string): string | undefined {
   return ifVisible(() => readFileSync(path, 'utf8'))
 }
 
-/** What a symbolic link leads to; undefined likewise. */
+/** Returns the target of a symbolic link; undefined if it does not exist or is unreadable. */
 export function linkOf(path: string): string | undefined {
   return ifVisible(() => readlinkSync(path))
 }
 
-/** Names in a directory; undefined likewise. */
+/** Returns the names in a directory; undefined if it does not exist or is unreadable. */
 export function namesIn(directory: string): string[] | undefined {
   return ifVisible(() => readdirSync(directory))
 }
 
-/** @param look  asks the system alone: whatever it throws means that there is nothing to be seen */
+/** @param look  makes a system call only: any exception means that the file is not visible */
 export function ifVisible<T>(look: () => T): T | undefined {
   try {
     return look()

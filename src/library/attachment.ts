@@ -1,4 +1,4 @@
-// A recording for programs: attach, look, detach. What `jfluid attach` is for people, with the same options and errors.
+// Recording for programs: attach, read, detach. Equivalent to `jfluid attach`, with the same options and errors.
 
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +15,7 @@ import { attachDoor } from '../session/doors/door.ts'
 import { Session, type SessionStatus } from '../session/session.ts'
 import { asksFirst } from '../session/session-options.ts'
 
-/** As the options of `jfluid attach` are called (docs/options.md), in camel case; `maxOverhead` is a part, 0.05 is 5 %, and `slow` p99 or ns. */
+/** Options of `jfluid attach` (docs/options.md) in camel case. `maxOverhead` is a fraction (0.05 is 5 %); `slow` is p99 or ns. */
 export interface AttachOptions
   extends Partial<
     Omit<SessionFlags, 'root' | 'region' | 'include' | 'exclude' | 'sampler' | 'debugInfo' | 'reproducible'>
@@ -24,18 +24,18 @@ export interface AttachOptions
   readonly region?: string | readonly string[]
   readonly include?: string | readonly string[]
   readonly exclude?: string | readonly string[]
-  /** Told what is being done before it records: "attaching to 4711", "calibrating". */
+  /** Called with each step before the recording begins: "attaching to 4711", "calibrating". */
   readonly onPhase?: (phase: string) => void
 }
 
-/** What has been recorded at one moment. */
+/** Snapshot of a recording. */
 export interface Picture {
   readonly elapsedMs: number
   readonly status: SessionStatus
-  /** All threads together: arrays of numbers, a node each (see `Tree`). */
+  /** Tree of all threads together: arrays of numbers, one entry per node (see `Tree`). */
   readonly tree: Tree
   methodName(id: number): MethodName
-  /** The methods that cost most themselves; `self` and `total` in the unit of the mode, nanoseconds or what it counts. */
+  /** Methods with the highest self cost. `self` and `total` are in the mode's unit: nanoseconds or a count. */
   hottest(most?: number): HotMethodRow[]
 }
 
@@ -47,9 +47,9 @@ export interface HotMethodRow {
 }
 
 export interface AttachmentEvents {
-  /** Something the user of the numbers should know; each once. */
+  /** A warning that affects how the numbers must be read. Each is emitted once. */
   warning: [text: string]
-  /** The recording ended without `detach`: the JVM has gone, say. What there is can still be had by `detach`. */
+  /** The recording ended without `detach`, for example since the JVM ended. `detach` still returns the recorded data. */
   ended: [reason: string]
 }
 
@@ -57,11 +57,11 @@ const HOTTEST = 20
 const STATUS_MS = 250
 
 /**
- * Attaches to a JVM and records from then on, until `detach`, which must come: a process that ends without it is noticed by the target,
- * and its methods get their code back, but the profile is lost.
+ * Attaches to a JVM and records until `detach`. The caller must call `detach`: if the process ends without it, the target notices and
+ * restores its methods, but the profile is lost.
  *
- * @param pid      as `jvms` gives it
- * @throws JfluidError, with `exitCode` and `hint`, when it cannot be done; the target is then as it was
+ * @param pid      pid from `jvms`
+ * @throws JfluidError, with `exitCode` and `hint`, if the attach fails; the target is then restored
  */
 export async function attach(pid: number, options: AttachOptions): Promise<Attachment> {
   beginDebugLog(process.env)
@@ -87,16 +87,16 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
   readonly #timer: NodeJS.Timeout
   #profile: Promise<Profile> | undefined
 
-  /** Made by `attach`. */
+  /** Called by `attach`. */
   constructor(session: Session) {
     super()
     this.#session = session
-    this.#timer = setInterval(() => void this.status().catch(() => {}), STATUS_MS) // a session that ends says so by `ended`
+    this.#timer = setInterval(() => void this.status().catch(() => {}), STATUS_MS) // a session that ends emits `ended`
     this.#timer.unref()
     void session.ended.then((reason) => this.#tell('ended', reason))
   }
 
-  /** A listener that throws throws at nobody who asks or detaches, as with any emitter: it is an uncaught exception. */
+  /** Emits an event later. An exception in a listener is then an uncaught exception, and does not reach callers of other methods. */
   #tell(event: 'warning' | 'ended', text: string): void {
     queueMicrotask(() => this.emit(event, text))
   }
@@ -105,7 +105,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     return this.#session.pid
   }
 
-  /** "17.0.15", and main class or jar with arguments. */
+  /** JDK version such as "17.0.15", and main class or jar with arguments. */
   get target(): { readonly jdk: string; readonly command: string } {
     const { version, command } = this.#session.target
     return { jdk: version, command }
@@ -121,7 +121,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     return status
   }
 
-  /** What has been recorded so far. Costs a copy of the tree; the target does not notice. */
+  /** Returns a snapshot. Costs a copy of the tree, and does not affect the target. */
   async picture(): Promise<Picture> {
     const session = this.#session
     const [status, { merged }] = await Promise.all([this.status(), session.snapshot(false)])
@@ -140,7 +140,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     }
   }
 
-  /** A picture now and then, until the recording ends or the loop is left. */
+  /** Yields snapshots at an interval, until the recording ends or the loop exits. */
   async *pictures(everyMs = 1000): AsyncGenerator<Picture, void, void> {
     let over = false
     const wake = new AbortController()
@@ -151,22 +151,22 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
     while (!over && this.#profile === undefined) {
       const begun = performance.now()
       const picture = await this.picture().catch((error: unknown) => {
-        // A recording that is ending has no more of them; why it ends comes by `ended`.
+        // A recording that is ending returns no snapshot; `ended` reports the reason.
         if (!over && this.#profile === undefined) throw error
       })
       if (picture === undefined) break
       yield picture
       const rest = Math.max(0, everyMs - (performance.now() - begun))
-      await sleep(rest, undefined, { signal: wake.signal }).catch(() => {}) // it has ended
+      await sleep(rest, undefined, { signal: wake.signal }).catch(() => {}) // the recording has ended
     }
   }
 
-  /** Begins all counts and times at zero. */
+  /** Resets all counts and times to zero. */
   reset(): void {
     this.#session.reset()
   }
 
-  /** Gives the target its own code back and returns the profile. A second call gives the same. */
+  /** Restores the target's code and returns the profile. A second call returns the same profile. */
   detach(): Promise<Profile> {
     this.#profile ??= this.#detach()
     return this.#profile

@@ -1,13 +1,9 @@
-// Verification of a method's types (JVMS 4.10): against the frames of its StackMapTable, or where it has
-// none, by inference.
-//
-// HotSpot does not verify classes of the boot loader, not even when they are redefined: code that pops
-// an empty stack is accepted there, and crashes the JVM when it runs. So nothing is sent to such a class that
-// has not passed here. The rules are those of HotSpot's ClassVerifier (verifier.cpp), which differ from the
-// specification in places; the test `hotspot.jvm.test.ts` compares verdicts.
-//
-// No recursion; time grows with the code and its frames, and a method made to take longer is `unchecked`.
-// Whatever the bytes are, the answer is a value.
+// Verifies a method's types (JVMS 4.10), against the frames of its StackMapTable, or by inference if it has none.
+// HotSpot does not verify classes of the boot loader, not even redefined ones. There it accepts code that pops an empty stack, and the JVM
+// crashes when the code runs. So every body for such a class must pass this check before it is sent. The rules are those of HotSpot's
+// ClassVerifier (verifier.cpp), which differ from the specification in places; the test `hotspot.jvm.test.ts` compares verdicts.
+// The check is not recursive. Its time grows with the code and its frames; a method that exceeds the budget is `unchecked`. For any bytes
+// the result is a value, never an exception.
 
 import { ACC_STATIC } from '../classfile/access.ts'
 import { type ClassFile, ClassFormatProblem, MAJOR_6, type MethodInfo } from '../classfile/class-file.ts'
@@ -24,20 +20,20 @@ import { type Hierarchy, type Type, TypeTable, UNINITIALIZED_THIS } from './type
 
 export type { Hierarchy }
 
-/** Slots compared in one method. Code of 64 KiB that a compiler has written needs a few hundred thousand. */
+/** Budget of slot comparisons per method. Compiled code of 64 KiB needs a few hundred thousand. */
 const MAX_STEPS = 20_000_000
 
 export type TypeCheck =
-  /** The code is right if these are: each is a sentence about classes that the hierarchy does not know. */
+  /** The code is valid if the assumptions hold: each is a sentence about classes that the hierarchy does not know. */
   | { readonly ok: true; readonly assumptions: ReadonlySet<string> }
   | { readonly ok: false; readonly bci: number; readonly reason: string }
-  /** No verdict. */
+  /** Without a verdict. */
   | { readonly ok: undefined; readonly unchecked: string }
 
-/** Knows no class, so that everything about other classes is an assumption. */
+/** A hierarchy without classes: every fact about another class is an assumption. */
 export const KNOWS_NOTHING: Hierarchy = { isAssignable: () => undefined }
 
-/** Checks methods of one class. Keeps what it has read of the constant pool. */
+/** Checks methods of one class. Caches what it reads from the constant pool. */
 export class TypeChecker {
   readonly #types: TypeTable
   readonly #members: Members
@@ -51,10 +47,10 @@ export class TypeChecker {
   }
 
   /**
-   * What HotSpot's verifier would say: it checks frames from version 50 on, and infers types before; for
-   * version 50 itself it does that where the frames do not hold.
+   * Returns the verdict of HotSpot's verifier. From version 50 on it checks frames; before, it infers types. For version 50 itself it
+   * infers types if the check of the frames fails.
    *
-   * @param allowed  when given, what may be assumed; needing anything else is a failure
+   * @param allowed  permitted assumptions; any other assumption is a failure. Undefined permits all
    */
   check(method: MethodInfo, allowed?: ReadonlySet<string>): TypeCheck {
     const { major } = this.classFile
@@ -63,12 +59,12 @@ export class TypeChecker {
     return checked.ok === false && major === MAJOR_6 ? this.infer(method, allowed) : checked
   }
 
-  /** Types are inferred, and frames passed over: for code that has lost them. The parameter as above. */
+  /** Infers the types and ignores frames: for code without its frames. `allowed` as in `check`. */
   infer(method: MethodInfo, allowed?: ReadonlySet<string>): TypeCheck {
     return this.#check(method, allowed, true)
   }
 
-  /** False where there is no code to have frames, or none that can be read. */
+  /** Returns false if there is no code, or no readable frames. */
   hasFrames(method: MethodInfo): boolean {
     if (method.code === undefined) return false
     try {
@@ -94,7 +90,7 @@ export class TypeChecker {
     }
   }
 
-  /** @param inferred  the types are inferred; a StackMapTable, if there is one, is passed over */
+  /** @param inferred  whether to infer the types and ignore a StackMapTable */
   #checkCode(method: MethodInfo, inferred: boolean): void {
     const { classFile } = this
     const types = this.#types

@@ -1,11 +1,11 @@
 import type { State } from './state.ts'
 
-/** Where control goes from an instruction: to what is promised there, or to what is inferred there. */
+/** Receives the control flow out of an instruction, and checks it against declared frames or merges it into inferred frames. */
 export interface Control {
-  /** Control may go from here to `target`, whatever number that is. */
+  /** Control may flow from here to `target`, which may be any number. */
   jump(target: number, state: State): void
-  /** The instruction may throw, with the locals as they are now. */
+  /** The instruction may throw, with the current locals. */
   raise(state: State): void
-  /** It is in the range of an exception handler. */
+  /** Whether the instruction is in the range of an exception handler. */
   readonly guarded: boolean
 }

@@ -1,16 +1,16 @@
-// What instructions without operands that matter do to the stack (JVMS 4.10.1.9), as text:
-// `LI>L` takes a long and an int, the int on top, and gives a long. Letters are those of descriptors, A is
-// an object (null included, uninitialised ones not), R also an uninitialised one, N is null.
+// Stack effects (JVMS 4.10.1.9) of instructions that need no operands for it, as text: `LI>L` pops a long and an int, the int on top, and
+// pushes a long. The letters are those of descriptors. A is an object (also null, but not an uninitialised object), R is A or an
+// uninitialised object, N is null.
 
 import { MNEMONICS } from '../classfile/opcodes.ts'
 import { DOUBLE, DOUBLE_2, FLOAT, INTEGER, LONG, LONG_2, NULL, type Type } from './types.ts'
 
-/** A slot to pop of which only the kind matters. */
+/** A popped slot of which only the kind is checked. */
 export const ANY_OBJECT = -1
 export const ANY_REFERENCE = -2
 
 export interface Effect {
-  /** Slots in the order they lie on the stack: types, or one of the two above. */
+  /** Slots in stack order: types, or one of the two constants above. */
   readonly pops: readonly Type[]
   readonly pushes: readonly Type[]
 }
@@ -46,7 +46,7 @@ const TABLE: Record<string, string> = {
   'J>': 'lreturn', 'F>': 'freturn', 'D>': 'dreturn',
 }
 
-/** Of a value, by the letter of its type. */
+/** Slots of a value, keyed by the letter of its type. */
 export const SLOTS: Record<string, readonly Type[]> = {
   I: [INTEGER],
   J: [LONG, LONG_2],
@@ -57,7 +57,7 @@ export const SLOTS: Record<string, readonly Type[]> = {
   R: [ANY_REFERENCE],
 }
 
-/** By opcode; undefined where the operands decide. */
+/** Effects indexed by opcode; undefined if the effect depends on the operands. */
 export const EFFECTS: readonly (Effect | undefined)[] = effects()
 
 function effects(): (Effect | undefined)[] {

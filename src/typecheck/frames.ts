@@ -1,6 +1,6 @@
-// The StackMapTable as the type checker needs it: absolute, slot by slot, every entry checked
-// (JVMS 4.7.4; HotSpot's stackMapTable.cpp). `classfile/stack-map.ts` reads the same bytes to move frames; this
-// reader shares nothing with it but the tags, so that a mistake there is found here.
+// Reads the StackMapTable for the type checker: absolute frames, slot by slot, every entry checked (JVMS 4.7.4; HotSpot's
+// stackMapTable.cpp). `classfile/stack-map.ts` reads the same bytes to move frames. This reader shares only the tags with it, so that it
+// detects mistakes there.
 
 import type { ClassFile } from '../classfile/class-file.ts'
 import type { Code } from '../classfile/code.ts'
@@ -21,13 +21,13 @@ import {
 } from './types.ts'
 
 export const STACK_MAP_TABLE = 'StackMapTable'
-/** Slots of all frames together; a table that unfolds to more was made to exhaust memory. */
+/** Maximum number of slots of all frames. A table that expands beyond it was made to exhaust memory. */
 const MAX_SLOTS = 1 << 22
 
 const NOTHING: readonly Type[] = []
 
 /**
- * @param starts   not 0 where an instruction starts
+ * @param starts   nonzero where an instruction starts
  * @param initial  locals on entry
  * @returns frames in order of bci
  */

@@ -1,22 +1,21 @@
-// Exception handlers: which of them guard the instruction at hand, and what they catch.
-//
-// HotSpot looks at every handler at every instruction, which takes as long as ranges times code. Only the
-// locals count, so a handler is looked at when its range begins and when locals have changed.
+// Exception handlers: which handlers guard the current instruction, and what they catch.
+// HotSpot checks every handler at every instruction, in time ranges × code. Only the locals matter, so this code checks a handler only when
+// its range begins and when locals have changed.
 
 import type { Handler } from '../classfile/code.ts'
 import { TypeProblem } from './problem.ts'
 import type { Type, TypeTable } from './types.ts'
 
-/** A row of the exception table. */
+/** Row of the exception table. */
 export interface Guard extends Omit<Handler, 'catchType'> {
-  /** What the handler finds on the stack, and nothing else. */
+  /** Type of the only value on the handler's stack. */
   readonly caught: Type
 }
 
 /**
- * Rows that say the same are one.
+ * Returns the guards of an exception table. Equal rows become one guard.
  *
- * @param starts  not 0 where an instruction starts
+ * @param starts  nonzero where an instruction starts
  */
 export function guardsOf(rows: readonly Handler[], starts: Uint8Array, types: TypeTable): Guard[] {
   const guards: Guard[] = []
@@ -45,15 +44,15 @@ function caughtType(catchType: number, handlerBci: number, types: TypeTable): Ty
   return caught
 }
 
-/** Goes over the code once, or again after `restart`, and knows the guards of where it is. */
+/** Walks the code once, or again after `restart`, and tracks the guards of the current instruction. */
 export class Handlers {
   readonly #byStart: readonly Guard[]
-  /** Where ranges begin or end, in order. */
+  /** Sorted bcis at which ranges begin or end. */
   readonly #edges: readonly number[]
   #nextGuard = 0
   #nextEdge = 0
   active: readonly Guard[] = []
-  /** `State.changes` when all active handlers were last shown the locals. */
+  /** `State.changes` when all active handlers last checked the locals. */
   #shown = -1
 
   constructor(
@@ -65,7 +64,7 @@ export class Handlers {
     this.#edges = [...edges].sort((a, b) => a - b)
   }
 
-  /** The instruction at `bci` is next; none before it will be. */
+  /** Moves to the instruction at `bci`. The bcis of successive calls increase. */
   advance(bci: number): void {
     let changed = false
     for (; this.#edges[this.#nextEdge] <= bci; this.#nextEdge++) changed = true
@@ -87,7 +86,7 @@ export class Handlers {
     this.#shown = -1
   }
 
-  /** Have the active handlers still to see the locals? Then it counts as done. */
+  /** Returns whether the active handlers must check the locals, and marks them as checked. */
   show(changes: number): boolean {
     if (this.active.length === 0 || this.#shown === changes) return false
     this.#shown = changes

@@ -1,14 +1,11 @@
-// Control over code without a StackMapTable: what is in locals and stack is followed along every way
-// through the code until nothing new comes up (JVMS 4.10.2.2; HotSpot's check_code.c does the same).
-//
-// Frames are kept where ways meet: at branch targets and handlers. Where two classes meet, both are
-// remembered (`TypeTable.merge`), so that no common superclass has to be known. A slot only changes upwards,
-// to more classes and at last to nothing usable: what is wrong of less is wrong of more, so that the first
-// problem found is one. An object that a `new` has made and nobody has initialised never comes back to that
-// `new`: the first way there came without it, and where the two meet neither is left.
-//
-// Code to which nothing leads has no types. HotSpot looks at its operands all the same, so here a method with
-// such code is not judged; compilers leave it out.
+// Control flow over code without a StackMapTable. Types of locals and stack are propagated along every path through the code until nothing
+// changes (JVMS 4.10.2.2; HotSpot's check_code.c does the same).
+// Frames are kept where paths join: at branch targets and handlers. Where two classes join, both are kept (`TypeTable.merge`), so that no
+// common superclass must be known. A slot only moves up the lattice: to more classes, and at last to an unusable type. A rule violation
+// never disappears on the way up, so the first problem found is a real problem. An uninitialised object never reaches its own `new` again:
+// the first path there came without the object, so the join makes its slot unusable.
+// Unreachable code has no types. HotSpot still checks its operands, so a method with unreachable code gets no verdict here. Compilers emit
+// no such code.
 
 import { branchTargets, type Code, forEachInstruction } from '../classfile/code.ts'
 import * as op from '../classfile/opcodes.ts'
@@ -19,26 +16,26 @@ import { TypeProblem, Unchecked } from './problem.ts'
 import type { MapFrame, State } from './state.ts'
 import { TOP, type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
 
-/** Slots of all frames together. */
+/** Maximum number of slots of all frames. */
 const MAX_SLOTS = 1 << 22
 
-/** What is known of the ways that lead to `bci`. */
+/** Joined frame of all paths that lead to `bci`. */
 interface Meeting extends MapFrame {
-  /** Those from the last one on are TOP. */
+  /** Types of the locals. All later locals are TOP. */
   readonly locals: Type[]
   readonly stack: Type[]
   thisUninitialized: boolean
-  /** Not followed from here since it has changed. */
+  /** Whether the frame has changed since it was last propagated from here. */
   changed: boolean
 }
 
 export class InferredFrames implements Control {
   readonly #handlers: Handlers
-  /** By bci; undefined as long as no way there was found. */
+  /** Join points keyed by bci; undefined until a path there is found. */
   readonly #meetings = new Map<number, Meeting | undefined>()
-  /** Their bcis, in order. */
+  /** Sorted bcis of the join points. */
   readonly #places: readonly number[]
-  /** 1 where an instruction was followed. */
+  /** 1 where an instruction was reached. */
   readonly #reached: Uint8Array
   #slots = 0
 
@@ -62,8 +59,8 @@ export class InferredFrames implements Control {
   }
 
   /**
-   * @param state  as on entry
-   * @throws Unchecked if there is code to which nothing leads
+   * @param state  frame on entry
+   * @throws Unchecked if there is unreachable code
    */
   run(instructions: Instructions, state: State): void {
     this.#flow(0, state)
@@ -85,7 +82,7 @@ export class InferredFrames implements Control {
     })
   }
 
-  /** From a meeting to the next, or to where control goes elsewhere. */
+  /** Follows the code from one join point to the next, or until control leaves. */
   #follow(from: number, instructions: Instructions, state: State): void {
     for (let bci = from; ; ) {
       state.bci = bci
@@ -121,7 +118,7 @@ export class InferredFrames implements Control {
     this.#meet(bci, state, state.stack)
   }
 
-  /** The locals of `state`, and a stack, come to `bci`. */
+  /** Joins the locals of `state` and a stack into the frame at `bci`. */
   #meet(bci: number, state: State, stack: readonly Type[]): void {
     const known = this.#meetings.get(bci)
     this.types.spend(1 + stack.length + (known?.locals ?? state.locals).length)
@@ -180,8 +177,8 @@ function dropTops(locals: Type[]): void {
 }
 
 /**
- * HotSpot's two verifiers differ: the one that infers lets nobody lock or compare an object that is not
- * initialised. Of what else the instruction wants `Instructions` knows.
+ * Checks a rule in which HotSpot's two verifiers differ: the inferring verifier forbids locking or comparing an uninitialised object.
+ * `Instructions` checks the other rules.
  */
 function checkInitialized(opcode: number, state: State): void {
   const objects =
@@ -197,7 +194,7 @@ function checkInitialized(opcode: number, state: State): void {
   }
 }
 
-/** Where branches lead, those in code that is never reached included. */
+/** Returns all branch targets, also those of unreachable branches. */
 function allTargets(bytecode: Uint8Array, starts: Uint8Array): Set<number> {
   const targets = new Set<number>()
   forEachInstruction(bytecode, (bci, opcode) => {

@@ -1,4 +1,4 @@
-// One instruction: what it does to the frame, and where control goes from it (JVMS 4.10.1.9).
+// Effect of one instruction on the frame, and its control flow (JVMS 4.10.1.9).
 
 import { type ClassFile, MAJOR_7, MAJOR_11, type MethodInfo } from '../classfile/class-file.ts'
 import { type Access, accessAt, type Code, instructionLength, switchOperands } from '../classfile/code.ts'
@@ -39,14 +39,14 @@ const LOWER: readonly Type[] = [INTEGER, LONG, FLOAT, DOUBLE]
 const UPPER: readonly (Type | undefined)[] = [undefined, LONG_2, undefined, DOUBLE_2]
 const REFERENCE = 4
 
-/** Elements of the arrays that iaload … saload and iastore … sastore are for. */
+/** Element types of the arrays for iaload … saload and iastore … sastore. */
 const ELEMENTS = ['I', 'J', 'F', 'D', '', 'BZ', 'C', 'S']
 const ELEMENT_SLOTS = [...'IJFDAIII'].map((letter) => SLOTS[letter])
-/** newarray: type code 4 and on (JVMS 6.5). */
+/** Array types of newarray, from type code 4 on (JVMS 6.5). */
 const NEW_ARRAYS = ['[Z', '[C', '[F', '[D', '[B', '[S', '[I', '[J']
 
 export class Instructions {
-  /** Control may go from the last instruction to the next. */
+  /** Whether control may flow from the last instruction to the next. */
   goesOn = true
   /** Slots of the method's result. */
   readonly #result: readonly Type[]
@@ -62,17 +62,17 @@ export class Instructions {
     this.#result = types.signature(method.descriptor).result
   }
 
-  /** Bytes of the code. */
+  /** Length of the code in bytes. */
   get end(): number {
     return this.code.bytecode.length
   }
 
-  /** Takes the instruction at `bci` and returns the bci of the next. */
+  /** Executes the instruction at `bci` and returns the bci of the next. */
   run(bci: number, state: State): number {
     const { bytecode } = this.code
     const opcode = bytecode[bci]
     const stores = isStore(opcode === op.WIDE ? bytecode[bci + 1] : opcode)
-    // A store that throws has not stored: handlers see the locals as they were.
+    // A store that throws has stored nothing: handlers see the previous locals.
     if (stores) this.control.raise(state)
     const effect = EFFECTS[opcode]
     if (effect !== undefined) apply(effect, state, this.types)
@@ -161,7 +161,7 @@ export class Instructions {
     }
   }
 
-  /** Branches and returns: whether what is left fits where control goes. */
+  /** Branches and returns: checks that the frame matches at the target. */
   #branch(opcode: number, bci: number, state: State): void {
     const { bytecode } = this.code
     if (op.isShortBranch(opcode)) {
@@ -246,7 +246,7 @@ export class Instructions {
   }
 
   #arrayStore(kind: number, state: State): void {
-    // Whether an object fits the array is asked when the code runs.
+    // The JVM checks at run time whether an object fits the array.
     if (kind === REFERENCE) state.pop(this.types.object)
     else state.popAll(ELEMENT_SLOTS[kind])
     state.pop(INTEGER)
@@ -289,7 +289,7 @@ export class Instructions {
     state.push(array)
   }
 
-  /** ldc, ldc_w; ldc2_w if it is `wide`. */
+  /** ldc and ldc_w; ldc2_w if `wide`. */
   #constant(index: number, wide: boolean, state: State): void {
     const slots = this.#constantSlots(index)
     const fits = slots !== undefined && slots.length === (wide ? 2 : 1)
@@ -334,7 +334,7 @@ function apply({ pops, pushes }: Effect, state: State, types: TypeTable): void {
   state.pushAll(pushes)
 }
 
-/** pop … swap: values of one slot or pairs of slots change places. */
+/** pop … swap: moves values of one slot or pairs of slots. */
 function rearrange(opcode: number, state: State): void {
   if (opcode === op.POP2) {
     state.popTwo()
@@ -348,14 +348,14 @@ function rearrange(opcode: number, state: State): void {
   insert(state, top, over, opcode !== op.SWAP)
 }
 
-/** What was on top goes below `over`, and with `copy` stays on top as well. */
+/** Moves the top values below `over`; with `copy` they also stay on top. */
 function insert(state: State, top: readonly Type[], over: readonly Type[], copy: boolean): void {
   state.pushAll(top)
   state.pushAll(over)
   if (copy) state.pushAll(top)
 }
 
-/** A store into a local. */
+/** Returns whether the opcode stores into a local. */
 function isStore(opcode: number): boolean {
   return opcode >= op.ISTORE && opcode <= op.ASTORE_3
 }

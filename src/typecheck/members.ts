@@ -15,7 +15,7 @@ import { isReference, type State } from './state.ts'
 import { type Type, type TypeTable, UNINITIALIZED, UNINITIALIZED_THIS } from './types.ts'
 
 const INIT = '<init>'
-/** Tags of what a call may name. */
+/** Constant tags that a call may refer to, keyed by opcode. */
 const CALLED: ReadonlyMap<number, readonly number[]> = new Map([
   [op.INVOKEVIRTUAL, [CONSTANT_METHODREF]],
   [op.INVOKESPECIAL, [CONSTANT_METHODREF, CONSTANT_INTERFACE_METHODREF]],
@@ -67,7 +67,7 @@ export class Members {
     return this.#fields.has(`${name}:${descriptor}`)
   }
 
-  /** The five calls. */
+  /** The five invoke instructions. */
   call(opcode: number, bytecode: Uint8Array, state: State, control: Control): void {
     const { bci } = state
     const { types } = this
@@ -125,7 +125,7 @@ export class Members {
     }
   }
 
-  /** A constructor: of this class or its superclass on `this`, or of the class of a `new`. */
+  /** Checks a constructor call: of this class or its superclass on `this`, or of the class of a `new`. */
   #construct(owner: Type, descriptor: string, bytecode: Uint8Array, state: State, control: Control): void {
     const { types } = this
     const target = state.popAny()
@@ -133,8 +133,8 @@ export class Members {
       if (owner !== types.current && types.name(owner) !== this.classFile.superName) {
         state.fail(`the constructor of ${types.name(owner)} on this`)
       }
-      // Afterwards a handler would have to take `this` as it was before and as it is now, with the
-      // flag still set: no frame does.
+      // After the call a handler would need a frame in which `this` is both uninitialised and initialised, with the flag still set. No
+      // frame allows that.
       if (control.guarded) state.fail('this() or super() inside the range of an exception handler')
       state.initialize(target, types.current)
     } else if ((target & 15) === UNINITIALIZED) {
@@ -151,8 +151,8 @@ export class Members {
 }
 
 /**
- * Access flags of each field that the class declares, by `name:descriptor`; `parseClassFile` passes over them. A constructor may
- * store into them before it calls super().
+ * Returns the access flags of each field that the class declares, keyed by `name:descriptor`. `parseClassFile` skips fields. A constructor
+ * may store into these fields before it calls super().
  */
 export function declaredFields({ bytes, pool }: ClassFile): ReadonlyMap<string, number> {
   const fields = new Map<string, number>()

@@ -1,4 +1,4 @@
-// Why a method does not pass. Inside this folder only: callers get a result, never an exception.
+// Reasons why a method does not pass. They are caught inside this folder: callers get a result, never an exception.
 
 /** The code breaks a rule at `bci`. */
 export class TypeProblem extends Error {
@@ -10,7 +10,7 @@ export class TypeProblem extends Error {
   }
 }
 
-/** The method cannot be judged: it says nothing about whether its types are right. */
+/** The method cannot be judged. Its types may be valid or invalid. */
 export class Unchecked extends Error {
   override readonly name = 'Unchecked'
 }

@@ -1,5 +1,5 @@
-// Control over code with a StackMapTable: what goes somewhere must fit the frame that is promised
-// there (JVMS 4.10.1). One pass over the code.
+// Control flow over code with a StackMapTable: the frame at each jump must fit the declared frame at its target (JVMS 4.10.1). One pass
+// over the code.
 
 import type { Control } from './control.ts'
 import { type Guard, Handlers } from './handlers.ts'
@@ -31,7 +31,7 @@ export class PromisedFrames implements Control {
     }
   }
 
-  /** @param state  as on entry */
+  /** @param state  frame on entry */
   run(instructions: Instructions, state: State): void {
     let nextFrame = 0
     let reachable = true

@@ -1,12 +1,9 @@
-// Code that is about to replace other code: whether it type-checks where the JVM does not look.
-//
-// The JVM runs the original, so the original is right, and whatever that takes of other classes is so. The
-// rewritten code may need that and no more: no class but its own has to be known here.
-//
-// Before JDK 21 HotSpot does not keep the StackMapTables of classes it does not verify (classFileParser.cpp,
-// parse_stackmap_table), unless they come from its class data archive and have not been redefined since. It
-// shows such a class without them, and drops those of new code, too. Types of code that has lost its frames are
-// inferred, with probes and without; what frames the rewriter adds is of no interest then.
+// Type-checks rewritten code before it replaces the original code, for classes that the JVM does not verify.
+// The JVM runs the original code, so the original is valid, and all its assumptions about other classes hold. The rewritten code may make
+// only the same assumptions. So no other class has to be known here.
+// Before JDK 21 HotSpot discards the StackMapTables of classes that it does not verify (classFileParser.cpp, parse_stackmap_table), except
+// for classes from its CDS archive that were never redefined. It returns such a class without the tables, and drops the tables of new code
+// too. Types of code without frames are inferred, with and without probes; frames that the rewriter adds are then ignored.
 
 import {
   type ClassFile,
@@ -17,7 +14,7 @@ import {
 import { type SplicedBody, spliceClass } from '../classfile/splice.ts'
 import { KNOWS_NOTHING, type TypeCheck, TypeChecker } from './check.ts'
 
-/** A class with constants to append and bodies to put in. */
+/** A class with constants to append and bodies to replace. */
 export interface Rewritten {
   readonly poolBytes: Uint8Array
   readonly poolEntries: number
@@ -25,9 +22,9 @@ export interface Rewritten {
 }
 
 /**
- * Why bodies must not be sent, by method index; empty if all may be.
+ * Returns why bodies must not be sent, keyed by method index; empty if all may be sent.
  *
- * @param unjudged  whether a body that cannot be judged (it has subroutines) is refused as well
+ * @param unjudged  whether to refuse bodies without a verdict too (such as code with subroutines)
  */
 export function refusedBodies(
   original: ClassFile,

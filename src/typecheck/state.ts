@@ -1,5 +1,5 @@
-// The current frame: types of locals and stack between two instructions (JVMS 4.10.1.4), slot by
-// slot, and the flag that says that `this` is not initialised yet.
+// Current frame: types of locals and stack between two instructions (JVMS 4.10.1.4), slot by slot, and the flag for an uninitialised
+// `this`.
 
 import { TypeProblem } from './problem.ts'
 import {
@@ -17,7 +17,7 @@ import {
   UNINITIALIZED_THIS,
 } from './types.ts'
 
-/** A frame of the StackMapTable, slot by slot. Arrays are shared between frames that agree. */
+/** Frame of the StackMapTable, slot by slot. Equal frames share their arrays. */
 export interface MapFrame {
   readonly bci: number
   readonly locals: readonly Type[]
@@ -26,14 +26,14 @@ export interface MapFrame {
 }
 
 export class State {
-  /** bci of the instruction at work: where a problem is. */
+  /** bci of the current instruction, reported with a problem. */
   bci = 0
   readonly locals: Type[]
-  /** Slots from here on are TOP. */
+  /** Number of locals; slots from this index on are TOP. */
   localsSize = 0
   readonly stack: Type[] = []
   thisUninitialized = false
-  /** Grows when locals or the flag change: a handler that matched before then matches still. */
+  /** Incremented when locals or the flag change. A handler that matched stays valid while it is unchanged. */
   changes = 0
 
   constructor(
@@ -74,12 +74,12 @@ export class State {
     this.fail(`${this.types.show(type)} on the stack where ${this.types.show(wanted)} is wanted`)
   }
 
-  /** Pops the slots of values, the last one first. */
+  /** Pops the slots of values, the last slot first. */
   popAll(wanted: readonly Type[]): void {
     for (let i = wanted.length - 1; i >= 0; i--) this.pop(wanted[i])
   }
 
-  /** Pops null or any object, initialised or not. */
+  /** Pops null or any object, initialised or uninitialised. */
   popReference(): Type {
     const type = this.popAny()
     if (!isReference(type)) this.fail(`${this.types.show(type)} on the stack where a reference is wanted`)
@@ -93,7 +93,7 @@ export class State {
     return type
   }
 
-  /** Pops two slots: two values of one, or one value of two. Returns the lower, then the upper. */
+  /** Pops two slots: two values of one slot, or one value of two. Returns the lower slot, then the upper. */
   popTwo(): readonly [Type, Type] {
     const upper = this.popAny()
     if (isCategory1(upper)) return [this.popCategory1(), upper]
@@ -115,13 +115,13 @@ export class State {
     }
   }
 
-  /** Stores a value of one slot, or (`upper` given) of two. */
+  /** Stores a value of one slot, or of two slots if `upper` is given. */
   store(index: number, type: Type, upper?: Type): void {
     const last = upper === undefined ? index : index + 1
     if (last >= this.locals.length) this.fail(`local ${last} is beyond max_locals`)
     const { locals } = this
     if (locals[index] === type && (upper === undefined || locals[last] === upper)) return
-    // Half of a long or double that is overwritten takes the other half with it.
+    // Overwriting half of a long or double invalidates the other half.
     if (locals[index] === LONG_2 || locals[index] === DOUBLE_2) locals[index - 1] = TOP
     if (locals[last] === LONG || locals[last] === DOUBLE) locals[last + 1] = TOP
     locals[index] = type
@@ -130,7 +130,7 @@ export class State {
     this.changes++
   }
 
-  /** A constructor has run: every copy of the reference is an object now. */
+  /** A constructor has returned: every copy of the reference becomes an initialised object. */
   initialize(uninitialized: Type, type: Type): void {
     const { locals, stack } = this
     for (let i = 0; i < this.localsSize; i++) if (locals[i] === uninitialized) locals[i] = type
@@ -139,7 +139,7 @@ export class State {
     this.changes++
   }
 
-  /** Goes on with what the StackMapTable says. */
+  /** Continues with the frame of the StackMapTable. */
   become(frame: MapFrame): void {
     const { locals } = this
     const size = frame.locals.length
@@ -152,7 +152,7 @@ export class State {
     this.changes++
   }
 
-  /** May control go from here to `frame`? `what` is what goes there, for the message. */
+  /** Checks whether control may flow from here to `frame`. `what` names the branch in the message. */
   match(frame: MapFrame, what: string): void {
     if (this.stack.length !== frame.stack.length) {
       this.fail(
@@ -182,13 +182,13 @@ export class State {
   }
 }
 
-/** Null or an object, initialised or not. */
+/** Returns whether the type is null or an object, initialised or uninitialised. */
 export function isReference(type: Type): boolean {
   const tag = type & 15
   return tag >= NULL && tag <= UNINITIALIZED
 }
 
-/** A value of one slot. */
+/** Returns whether the type is a value of one slot. */
 function isCategory1(type: Type): boolean {
   const tag = type & 15
   return tag === INTEGER || tag === FLOAT || (tag >= NULL && tag <= UNINITIALIZED)

@@ -1,13 +1,9 @@
-// Verification types (JVMS 4.10.1.2) as numbers, and which may stand for which.
-//
-// A type is a tag in the low four bits, that of JVMS 4.7.4 where there is one; above it the number of
-// the class's name (OBJECT) or the bci of the `new` (UNINITIALIZED). A long or double fills two slots, the
-// second of which has a tag of its own. Equal types are equal numbers.
-//
-// Where ways through the code meet, an OBJECT may be of one of several classes: then it has a number of its
-// own, and `TypeTable` knows which they are.
-//
-// Names are numbered for one class file: `TypeTable` belongs to it and keeps what it has found out.
+// Verification types (JVMS 4.10.1.2) as numbers, and their assignability.
+// The low four bits are a tag, from JVMS 4.7.4 if it defines one. The higher bits are the number of the class name (OBJECT) or the bci of
+// the `new` (UNINITIALIZED). A long or double fills two slots; the second slot has its own tag. Equal types are equal numbers.
+// Where paths through the code join, an OBJECT may be of several classes. Such a type has its own number, and `TypeTable` stores its
+// classes.
+// A `TypeTable` belongs to one class file, numbers its names, and caches results.
 
 import { type ClassFile, ClassFormatProblem } from '../classfile/class-file.ts'
 import { CONSTANT_CLASS } from '../classfile/constant-pool.ts'
@@ -28,7 +24,7 @@ import { TypeProblem, Unchecked } from './problem.ts'
 export { DOUBLE, FLOAT, INTEGER, LONG, NULL, OBJECT, TOP, UNINITIALIZED, UNINITIALIZED_THIS }
 
 export type Type = number
-/** The upper half of a long, and of a double. */
+/** Upper halves of a long and of a double. */
 export const LONG_2 = 9
 export const DOUBLE_2 = 10
 
@@ -37,22 +33,21 @@ const OBJECT_CLASS = 'java/lang/Object'
 const CLONEABLE = 'java/lang/Cloneable'
 const SERIALIZABLE = 'java/io/Serializable'
 const PROTECTED_IN_OBJECT = new Set(['clone()Ljava/lang/Object;', 'finalize()V'])
-/** Dimensions an array type may have (JVMS 4.3.2). */
+/** Maximum dimensions of an array type (JVMS 4.3.2). */
 export const MAX_DIMENSIONS = 255
-/** Classes in all types that may be one of several: in real code some hundred. */
+/** Maximum number of classes in all merged types; real code has some hundred. */
 const MAX_MERGED = 1 << 20
 
-/** What is known of classes by name. `undefined` always means: not known. */
+/** Knowledge about classes by name. `undefined` always means unknown. */
 export interface Hierarchy {
   /**
-   * May a value of class `from` stand where `to` is wanted? Both are internal names of classes, not
-   * arrays, and differ; `to` is not Object. An interface is like Object to the type checker: anything
-   * may stand for it (JVMS 4.10.1.2).
+   * Whether a value of class `from` is assignable to `to`. Both are internal names of classes, not arrays, and differ; `to` is not Object.
+   * The type checker treats an interface like Object: any object is assignable to it (JVMS 4.10.1.2).
    */
   isAssignable(from: string, to: string): boolean | undefined
   /**
-   * Does `by` inherit the member from a superclass of another package that declares it protected
-   * (JVMS 4.10.1.8)? `by` is a subclass of `owner`, or unrelated to it: then the answer is no.
+   * Whether `by` inherits the member from a superclass in another package that declares it protected (JVMS 4.10.1.8). `by` is a subclass of
+   * `owner`, or unrelated to it; if unrelated, the answer is no.
    */
   isProtected?(
     by: string,
@@ -63,24 +58,24 @@ export interface Hierarchy {
   ): boolean | undefined
 }
 
-/** Types of a method's arguments and result, by slot. */
+/** Types of a method's arguments and result, one entry per slot. */
 export interface Signature {
   readonly parameters: readonly Type[]
-  /** Empty for void. */
+  /** Slots of the result; empty for void. */
   readonly result: readonly Type[]
 }
 
 export class TypeTable {
   readonly #ids = new Map<string, number>()
   readonly #names: string[] = []
-  /** By the number of the name: the classes of a type that may be any of them. */
+  /** Classes of each merged type, indexed by the number of its name. */
   readonly #alternatives: (readonly Type[] | undefined)[] = []
   readonly #merged = new Map<string, Type>()
   #mergedClasses = 0
   readonly #ofConstant: Int32Array
   readonly #signatures = new Map<string, Signature>()
   readonly #fields = new Map<string, readonly Type[]>()
-  /** Answers of the hierarchy: by `to`, then by `from`. */
+  /** Cached answers of the hierarchy, keyed by `to`, then by `from`. */
   readonly #answers = new Map<Type, Map<Type, boolean | string>>()
   readonly object: Type
   readonly throwable: Type
@@ -88,13 +83,13 @@ export class TypeTable {
   readonly class: Type
   readonly methodHandle: Type
   readonly methodType: Type
-  /** The class whose code is checked. */
+  /** Class that contains the checked code. */
   readonly current: Type
-  /** Assumptions made so far; the checker of a method starts a set of its own. */
+  /** Assumptions of the current method's check. */
   assumptions = new Set<string>()
-  /** When given, nothing else may be assumed. */
+  /** Permitted assumptions; undefined permits all. */
   allowed: ReadonlySet<string> | undefined
-  /** Counts the work for a method, and throws where it becomes too much. */
+  /** Counts the work for a method; throws when the budget is exceeded. */
   spend: (steps: number) => void = () => {}
 
   constructor(
@@ -122,14 +117,14 @@ export class TypeTable {
   }
 
   /**
-   * Internal name of an OBJECT; a descriptor if it is an array. Where it may be of several classes the first
-   * is as good as any: all are arrays of objects, with equally many dimensions, or none is.
+   * Returns the internal name of an OBJECT; for an array the descriptor. For a merged type any of its classes will do, so the first is
+   * used: either all are arrays of objects with equal dimensions, or none is an array.
    */
   name(type: Type): string {
     return this.#names[type >>> 4]
   }
 
-  /** As messages show it. */
+  /** Returns the type as shown in messages. */
   show(type: Type): string {
     const tag = type & 15
     if (tag === OBJECT)
@@ -144,7 +139,7 @@ export class TypeTable {
     return (type & 15) === OBJECT && this.name(type).startsWith(ARRAY_MARK)
   }
 
-  /** The class type of a constant, or -1 if the constant is no class. */
+  /** Returns the class type of a constant, or -1 if the constant is not a class. */
   constant(index: number): Type {
     const { pool } = this.classFile
     if (pool.tag(index) !== CONSTANT_CLASS) return -1
@@ -155,7 +150,7 @@ export class TypeTable {
     return type
   }
 
-  /** The slots of a value of a field descriptor: boolean, byte, char and short are ints here. */
+  /** Returns the slots of a value of a field descriptor. Boolean, byte, char and short are ints here. */
   field(descriptor: string): readonly Type[] {
     let types = this.#fields.get(descriptor)
     if (types === undefined) {
@@ -197,7 +192,7 @@ export class TypeTable {
     }
   }
 
-  /** Type of an array's elements; TOP for an array of primitives. */
+  /** Returns the element type of an array; TOP for an array of primitives. */
   component(array: Type): Type {
     const alternatives = this.#alternatives[array >>> 4]
     if (alternatives !== undefined) {
@@ -208,11 +203,11 @@ export class TypeTable {
     return name[1] === ARRAY_MARK ? this.named(name.slice(1)) : TOP
   }
 
-  /** May `from` stand where `to` is wanted? What is not known is assumed, if it may be. */
+  /** Returns whether `from` is assignable to `to`. An unknown relation is assumed, if that is permitted. */
   isAssignable(from: Type, to: Type, bci: number): boolean {
     if (from === to || to === TOP) return true
     const fromTag = from & 15
-    if ((to & 15) !== OBJECT) return false // null, too, takes nothing but null
+    if ((to & 15) !== OBJECT) return false // only null is assignable to null
     if (fromTag === NULL) return true
     if (fromTag !== OBJECT) return false
     if (to === this.object) return true
@@ -235,7 +230,7 @@ export class TypeTable {
     return this.assume(answer, bci)
   }
 
-  /** @throws TypeProblem if that may not be assumed */
+  /** @throws TypeProblem if the assumption is not permitted */
   assume(what: string, bci: number): true {
     if (this.allowed !== undefined && !this.allowed.has(what)) throw new TypeProblem(bci, `needs ${what}`)
     this.assumptions.add(what)
@@ -243,8 +238,8 @@ export class TypeTable {
   }
 
   /**
-   * What may be said of a slot that is `a` on one way and `b` on another; TOP if nothing. It is their first
-   * common superclass, in a way: whatever both may stand for, it may.
+   * Returns the type of a slot that is `a` on one path and `b` on the other; TOP if there is none. It acts as their first common
+   * superclass: it is assignable to every type to which both are assignable.
    */
   merge(a: Type, b: Type): Type {
     if (a === b) return a
@@ -265,7 +260,7 @@ export class TypeTable {
     return merged
   }
 
-  /** As HotSpot's merge_fullinfo_types (check_code.c), which goes on to look for the superclass. */
+  /** Merges like HotSpot's merge_fullinfo_types (check_code.c), except that HotSpot then searches for the superclass. */
   #mergeObjects(a: Type, b: Type): Type {
     const [one, other] = [this.#shape(a), this.#shape(b)]
     const dimensions = Math.min(one.dimensions, other.dimensions)
@@ -283,7 +278,7 @@ export class TypeTable {
     return { dimensions: shapes[0].dimensions, classes: shapes.map((it) => it.element) }
   }
 
-  /** The classes that an OBJECT may be of. */
+  /** Returns the possible classes of an OBJECT. */
   #choice(type: Type): readonly Type[] {
     return ((type & 15) === OBJECT ? this.#alternatives[type >>> 4] : undefined) ?? [type]
   }
@@ -307,13 +302,13 @@ export class TypeTable {
     return type
   }
 
-  /** Yes, no, or what would have to be so. */
+  /** Returns yes, no, or the assumption that is needed. */
   #ask(from: string, to: string): boolean | string {
     let wanted = to
     let given = from
     while (wanted.startsWith(ARRAY_MARK)) {
       if (!given.startsWith(ARRAY_MARK)) return false
-      // Elements: primitives must be the same, and then the names were.
+      // Compares element types: equal primitives had equal names, so unequal names mean no.
       if (wanted[1] !== 'L' && wanted[1] !== ARRAY_MARK) return false
       if (given[1] !== 'L' && given[1] !== ARRAY_MARK) return false
       wanted = elementName(wanted)
@@ -347,8 +342,8 @@ export class TypeTable {
   }
 
   /**
-   * Access to a member that may be protected (JVMS 4.10.1.8): if it is, `target` must be the current
-   * class or a subclass of it.
+   * Checks access to a member that may be protected (JVMS 4.10.1.8): if it is protected, `target` must be the current class or a subclass
+   * of it.
    */
   checkProtected(
     owner: Type,
@@ -380,7 +375,7 @@ function packageOf(name: string): string {
   return name.slice(0, Math.max(name.lastIndexOf('/'), 0))
 }
 
-/** An array of primitives counts as one of objects, with a dimension less. */
+/** Returns the shape of an array type. An array of primitives counts as an array of objects with one dimension less. */
 function shapeOf(name: string): { dimensions: number; element: string } {
   let dimensions = 0
   while (name[dimensions] === ARRAY_MARK) dimensions++
@@ -389,7 +384,7 @@ function shapeOf(name: string): { dimensions: number; element: string } {
   return { dimensions, element: name.slice(dimensions + 1, -1) }
 }
 
-/** Name of what an array of references holds. */
+/** Returns the element name of an array of references. */
 function elementName(array: string): string {
   return array[1] === 'L' ? array.slice(2, -1) : array.slice(1)
 }

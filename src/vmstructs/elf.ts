@@ -1,5 +1,5 @@
-// Exported symbols of a library that is loaded, looked up in memory as the dynamic linker does: no file is needed, which
-// might have been replaced, or be out of reach in another mount namespace. ELF-64, little endian (System V gABI 5).
+// Looks up exported symbols of a loaded library in memory, like the dynamic linker. It needs no library file: the file may have been
+// replaced, or be unreachable in another mount namespace. ELF-64, little endian (System V gABI 5).
 
 import type { Memory } from './memory.ts'
 
@@ -9,13 +9,13 @@ const DT_STRTAB = 5
 const DT_SYMTAB = 6
 const DT_GNU_HASH = 0x6ffffef5
 const SYMBOL_BYTES = 24
-/** Of an entry of the program's headers, and how many there may be; libraries have about ten. */
+/** Size of a program header entry, and the maximum number of entries; libraries have about ten. */
 const SEGMENT_BYTES = 56
 const MOST_SEGMENTS = 256
-/** Symbols of one hash chain that are looked at. Chains have two or three. */
+/** Maximum length of a hash chain that is searched. Chains have two or three symbols. */
 const LONGEST_CHAIN = 64
 
-/** @returns address of each symbol; null if the library is of another kind, or one is not there */
+/** @returns the address of each symbol; null if the library has another format or a symbol is missing */
 export async function symbolAddresses(
   memory: Memory,
   base: number,
@@ -54,7 +54,7 @@ export async function symbolAddresses(
   return found
 }
 
-/** Addresses by tag. */
+/** Returns the addresses in the dynamic table, keyed by tag. */
 async function dynamicTable(memory: Memory, base: number): Promise<ReadonlyMap<number, number> | null> {
   const header = await memory.read(base, 64)
   const isElf64 = header.u32(0) === MAGIC && header.u8(0, 4) === 2 && header.u8(0, 5) === 1
@@ -69,7 +69,7 @@ async function dynamicTable(memory: Memory, base: number): Promise<ReadonlyMap<n
     const table = new Map<number, number>()
     for (let i = 0; i + 16 <= bytes; i += 16) {
       const value = dynamic.word(0, i + 8)
-      // glibc puts addresses in place of offsets, musl leaves them.
+      // glibc replaces offsets by addresses; musl keeps the offsets.
       table.set(dynamic.word(0, i), value < base ? base + value : value)
     }
     return table

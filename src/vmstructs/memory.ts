@@ -1,29 +1,28 @@
-// The target's memory, as the agent reads it for us: many places of the same length at once.
-//
-// What lies there is believed up to a point only: it may be that of a JVM which is not laid out as was thought, was freed a moment
-// ago, or is hostile. A length that comes from there costs neither side more than a bound.
+// Reads the target's memory through the agent: many places of the same length at once.
+// The contents are not trusted: the memory may have another layout than expected, may have just been freed, or the JVM may be hostile. A
+// length that comes from the memory is bounded, for the client and the target.
 
-/** What the layers above need of the agent. */
+/** Operations that the agent provides. */
 export interface MemoryPort {
-  /** Address at which the JVM's library begins; 0 if unknown. */
+  /** Address at which the JVM's library is mapped; 0 if unknown. */
   vmLibrary(): Promise<number>
-  /** Eight bytes out of the mirror (java.lang.Class) of each class. */
+  /** Reads eight bytes from the mirror (java.lang.Class) of each class. */
   mirrorWords(offset: number, classIds: readonly number[]): Promise<Uint8Array>
-  /** `length` bytes of each place, zeros where nothing can be read. Addresses have eight bytes each. */
+  /** Reads `length` bytes at each address; zeros if unreadable. Addresses have eight bytes each. */
   peek(length: number, addresses: Uint8Array): Promise<Uint8Array>
 }
 
-/** User space has 47 bits on x86-64, 48 on AArch64; a number holds 53. */
+/** Upper bound of an address. User space has 47 bits on x86-64, 48 on AArch64; a JavaScript number holds 53. */
 const HIGHEST = 2 ** 52
-/** Of one request, so that neither side needs much memory at once, and others get their turn (1 to 2 µs a place). */
+/** Limits of one request. They bound the memory on both sides, and let other requests proceed in between (1 to 2 µs per place). */
 const ANSWER_BYTES = 4 << 20
 const PLACES = 16_384
-/** Of one question, in all. */
+/** Maximum total size of one `gather`. */
 const MOST_BYTES = 256 << 20
-/** Of a C string. */
+/** Maximum length of a C string. */
 const LONGEST_STRING = 128
 
-/** The JVM's own data say what cannot be. A detach tells that its code could not be looked at. */
+/** The JVM's data are inconsistent. Detach then reports that the code could not be compared. */
 export class VmNotUnderstood extends Error {
   override readonly name = 'VmNotUnderstood'
   constructor(problem: string) {
@@ -31,7 +30,7 @@ export class VmNotUnderstood extends Error {
   }
 }
 
-/** So many bytes of so many places, one after the other. `i` counts places. */
+/** Pieces of equal length from many places, in order. `i` is the index of a place. */
 export class Pieces {
   readonly #view: DataView
 
@@ -58,7 +57,7 @@ export class Pieces {
     return this.#view.getInt32(this.#at(i, offset, 4), true)
   }
 
-  /** An address, or any size that has 64 bits; 0 for what can be neither. */
+  /** Returns an address or a 64-bit size; 0 if the value is too large for either. */
   word(i: number, offset = 0): number {
     const at = this.#at(i, offset, 8)
     const value = this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32
@@ -70,7 +69,7 @@ export class Pieces {
     return this.bytes.subarray(at, at + length)
   }
 
-  /** @throws VmNotUnderstood if it is not within the place */
+  /** @throws VmNotUnderstood if the range exceeds the place */
   #at(i: number, offset: number, length: number): number {
     if (offset < 0 || offset + length > this.length)
       throw new VmNotUnderstood(`bytes ${offset} to ${offset + length} of ${this.length}`)
@@ -82,15 +81,17 @@ export class Memory {
   constructor(private readonly port: MemoryPort) {}
 
   /**
-   * @returns `length` bytes of each address, all zeros where nothing can be read, or the address is 0
-   * @throws VmNotUnderstood where that is more than can be meant
+   * Reads `length` bytes at each address.
+   *
+   * @returns the bytes; zeros if unreadable or if the address is 0
+   * @throws VmNotUnderstood if the size exceeds the limits
    */
   async gather(addresses: readonly number[], length: number): Promise<Pieces> {
     if (!(length >= 0 && length <= ANSWER_BYTES && addresses.length * length <= MOST_BYTES))
       throw new VmNotUnderstood(`${addresses.length} pieces of ${length} bytes`)
     const all = new Uint8Array(addresses.length * length)
     const atOnce = Math.max(1, Math.min(PLACES, Math.floor(ANSWER_BYTES / Math.max(1, length))))
-    // In order, so that the target reads what lies together in one go.
+    // Sorted, so that the target reads adjacent places together.
     const order = Uint32Array.from(addresses.keys()).sort((a, b) => addresses[a] - addresses[b])
     for (let at = 0; at < order.length; at += atOnce) {
       const some = order.subarray(at, at + atOnce)
@@ -104,7 +105,7 @@ export class Memory {
     return await this.gather([address], length)
   }
 
-  /** C strings of less than 128 bytes. */
+  /** Reads C strings of less than 128 bytes. */
   async strings(addresses: readonly number[]): Promise<string[]> {
     const pieces = await this.gather(addresses, LONGEST_STRING)
     return addresses.map((_, i) => {

@@ -1,4 +1,4 @@
-// Where a JVM keeps the methods of a class, by their names; nothing is changed for that.
+// Finds a JVM's methods of a class by their names. Read-only.
 //
 //   Class mirror → InstanceKlass → Array<Method*> → Method → ConstMethod → ConstantPool → Symbol
 
@@ -7,7 +7,7 @@ import { decodeModifiedUtf8 } from '../classfile/utf8.ts'
 import { type Memory, type MemoryPort, Pieces } from './memory.ts'
 import type { Structs } from './structs.ts'
 
-/** Where things lie in the JVM that is looked at. */
+/** Offsets in the target JVM's structures. */
 interface Layout {
   readonly klassInMirror: number
   readonly methods: number
@@ -22,9 +22,9 @@ interface Layout {
   readonly symbolBody: number
 }
 
-/** A class file has no more. */
+/** Maximum number of methods in a class file. */
 const MOST_METHODS = 65_535
-/** Most names are shorter than the first; the others are read again. */
+/** Lengths read for symbols. Most names fit the first length; longer names are read again. */
 const SYMBOL_BYTES = [64, 512, 65_535]
 
 export class MethodPlaces {
@@ -34,7 +34,7 @@ export class MethodPlaces {
     private readonly layout: Layout,
   ) {}
 
-  /** @returns null if this JVM keeps its data in a way that is not known here */
+  /** @returns null if this JVM's data have an unknown layout */
   static async open(
     memory: Memory,
     port: Pick<MemoryPort, 'mirrorWords'>,
@@ -60,7 +60,7 @@ export class MethodPlaces {
     return new MethodPlaces(memory, port, layout)
   }
 
-  /** Addresses of all methods of these classes, by `name(descriptor)`, by class number. */
+  /** Returns the addresses of all methods of these classes, keyed by class number, then by `name(descriptor)`. */
   async addresses(classIds: readonly number[]): Promise<Map<number, Map<string, number>>> {
     const places = await this.places(classIds)
     const names = await this.#names(places.flatMap((it) => it.methods))
@@ -73,7 +73,7 @@ export class MethodPlaces {
     )
   }
 
-  /** Addresses of the methods of each class that can be read, in the JVM's order. */
+  /** Returns the addresses of the methods of each readable class, in the JVM's order. */
   async places(
     classIds: readonly number[],
   ): Promise<{ readonly classId: number; readonly methods: readonly number[] }[]> {
@@ -95,7 +95,7 @@ export class MethodPlaces {
       if (arrays[i] === 0 || length < 0 || length > MOST_METHODS) return
       places.push({ classId, methods: [], array: arrays[i], length })
     })
-    // Word by word: arrays have many lengths, and each length would be a question of its own.
+    // Reads word by word: arrays differ in length, and each length would need its own request.
     const words = await memory.gather(
       places.flatMap(({ array, length }) => Array.from({ length }, (_, k) => array + at.arrayData + 8 * k)),
       8,
@@ -146,7 +146,7 @@ export class MethodPlaces {
   }
 }
 
-/** Of a class that is being unloaded, anything may be read. */
+/** Decodes a name. The memory of a class that is being unloaded may contain anything. */
 function nameOf(body: Uint8Array): string {
   try {
     return decodeModifiedUtf8(body, 0, body.length)

@@ -1,14 +1,13 @@
-// Whether the code that the JVM holds for a method is that of a class file, up to pool indices.
-//
-// Nobody can be asked for it: a retransformation is shown the bytes that HotSpot has kept, whatever the class has become, and
-// only a debugger reads more. So it is read where it lies (constMethod.hpp):
+// Checks whether the JVM's code of a method equals the code in a class file, except for pool indices.
+// No JVM interface returns the current code: a retransformation gets the bytes that HotSpot has kept, even if the class has changed since.
+// Only a debugger can read more. So the code is read from memory (constMethod.hpp):
 //
 //   ConstMethod: … _code_size u2 … _max_stack u2, _max_locals u2 … | bytecodes | tables
 //
-// The interpreter has rewritten it there (rewriter.cpp): what names the pool has other indices, and some instructions are now
-// bytecodes of HotSpot's own, with numbers that differ from JDK to JDK but stand for a few of the class file only, and are as long. A
-// redefinition makes an `ldc` whose index no longer fits an `ldc_w`, which moves what comes behind it: so jumps are compared by
-// the number of the instruction they go to.
+// The interpreter has rewritten the code in place (rewriter.cpp). Instructions that refer to the pool have other indices. Some instructions
+// are HotSpot-internal bytecodes: their numbers differ between JDKs, but each stands for only a few standard bytecodes and has the same
+// length. If an index no longer fits an `ldc`, a redefinition turns the `ldc` into an `ldc_w` and moves the following code. So jumps are
+// compared by the index of their target instruction.
 
 import { maxOf, minOf } from '../base/arrays.ts'
 import type { Code } from '../classfile/code.ts'
@@ -19,9 +18,9 @@ import { s2At, s4At } from '../classfile/reader.ts'
 import type { Memory } from './memory.ts'
 import type { Structs } from './structs.ts'
 
-/** Code as it lies in the JVM. */
+/** Code as the JVM holds it. */
 export interface HeldCode {
-  /** In the pool that the class has in the JVM. */
+  /** Index in the class's pool in the JVM. */
   readonly nameIndex: number
   readonly descriptorIndex: number
   readonly maxStack: number
@@ -36,24 +35,24 @@ interface Layout {
   readonly codeSize: number
   readonly maxStack: number
   readonly maxLocals: number
-  /** Bytes before the code. */
+  /** Number of bytes before the code. */
   readonly header: number
 }
 
-/** A name and a descriptor, as the pool of their class numbers them. */
+/** Returns a key for a name and a descriptor, by their indices in the class's pool. */
 export function nameKey(nameIndex: number, descriptorIndex: number): number {
   return nameIndex * (1 << 16) + descriptorIndex
 }
 
-/** What goes before the code of one method. */
+/** Data of one method other than its code. */
 interface Head extends Omit<HeldCode, 'bytecode'> {
-  /** Where it is. */
+  /** Address of the code. */
   readonly place: number
-  /** Bytes of the code. */
+  /** Length of the code in bytes. */
   readonly size: number
 }
 
-/** Codes of fewer bytes are read together. */
+/** Codes shorter than this are read together. */
 const LEAST_BYTES = 128
 
 export class HeldCodes {
@@ -62,7 +61,7 @@ export class HeldCodes {
     private readonly at: Layout,
   ) {}
 
-  /** @returns null if this JVM keeps its data in a way that is not known here */
+  /** @returns null if this JVM's data have an unknown layout */
   static open(memory: Memory, structs: Structs): HeldCodes | null {
     const at = {
       constMethod: structs.offset('Method._constMethod'),
@@ -77,8 +76,10 @@ export class HeldCodes {
   }
 
   /**
+   * Reads the code of methods.
+   *
    * @param methods  addresses
-   * @returns null where nothing could be read; no bytecode of a method that has none
+   * @returns null for an unreadable method; an empty bytecode for a method without code
    */
   async of(methods: readonly number[]): Promise<(HeldCode | null)[]> {
     const heads = await this.#heads(methods)
@@ -87,10 +88,10 @@ export class HeldCodes {
   }
 
   /**
-   * The code of some methods of each class.
+   * Reads the code of selected methods of each class.
    *
-   * @param classes  addresses of all its methods, and a `nameKey` of each that is wanted
-   * @returns for each class, by `nameKey`, those that could be read
+   * @param classes  addresses of all methods of a class, and the `nameKey` of each selected method
+   * @returns for each class the readable codes, keyed by `nameKey`
    */
   async named(
     classes: readonly { readonly methods: readonly number[]; readonly names: ReadonlySet<number> }[],
@@ -109,7 +110,7 @@ export class HeldCodes {
     return found
   }
 
-  /** The same as `of` for one, of which nothing is read that lies behind it. */
+  /** Reads the code of one method like `of`, but nothing after its end. */
   async alone(method: number): Promise<HeldCode | null> {
     const [head] = await this.#heads([method])
     if (head === undefined || head.place === 0) return null
@@ -140,7 +141,7 @@ export class HeldCodes {
     }))
   }
 
-  /** Those of like size are read together, up to twice as much. */
+  /** Reads codes of similar size together; the sizes in a group differ by at most a factor of two. */
   async #codes(heads: readonly Head[]): Promise<Uint8Array[]> {
     const codes: Uint8Array[] = []
     const bySize = new Map<number, number[]>()
@@ -175,23 +176,23 @@ function isComplete(at: { readonly [field in keyof Layout]: number | undefined }
   return Object.values(fields).every((it) => it !== undefined && it + 2 <= header)
 }
 
-/** Whether it is the method's own code, but for what the JVM itself does to code. */
+/** Returns whether the code is the method's own code, apart from the JVM's own rewriting. */
 export function isOriginal(held: HeldCode, own: Code): boolean {
   if (held.maxStack !== own.maxStack || held.maxLocals !== own.maxLocals) return false
   return isSameCode(held.bytecode, own.bytecode)
 }
 
-/** HotSpot's own numbers begin behind it; a debugger puts this one where it wants to stop. */
+/** HotSpot's internal bytecodes begin after this number. A debugger writes this bytecode at its breakpoints. */
 const BREAKPOINT = 202
-/** What may be a bytecode of HotSpot's own (bytecodes.cpp), of the same length but for `ldc`. */
+/** Instructions that may have a HotSpot-internal form (bytecodes.cpp). All forms have the same length, except for `ldc`. */
 const HAS_OTHER_FORMS = new Set([
   ...[op.LDC, op.LDC_W, op.ILOAD, op.ALOAD_0, op.LOOKUPSWITCH, op.RETURN],
   ...[op.GETFIELD, op.PUTFIELD, op.INVOKEVIRTUAL, op.INVOKESPECIAL],
 ])
-/** Of the bytes of an instruction, where it names the pool: from, to. */
+/** Returns the range of an instruction's bytes that refers to the pool: from, to. */
 function poolOperand(opcode: number): readonly [number, number] {
   if (opcode === op.LDC) return [1, 2]
-  if (opcode === op.INVOKEDYNAMIC) return [1, 5] // all four are an index once it is linked
+  if (opcode === op.INVOKEDYNAMIC) return [1, 5] // a linked invokedynamic has one index of four bytes
   return opcode === op.LDC_W || opcode === op.LDC2_W || namesPool(opcode) ? [1, 3] : [1, 1]
 }
 
@@ -205,15 +206,15 @@ function namesPool(opcode: number): boolean {
   )
 }
 
-/** By opcode. */
+/** End of the pool operand, indexed by opcode. */
 const POOL_OPERAND_END = Uint8Array.from({ length: 256 }, (_, opcode) => poolOperand(opcode)[1])
 
-/** Each may be as long as a method can be; an `ldc` that is ambiguous is met once for each way there. */
+/** Limits of the comparison. Code may have the maximum length of a method, and an ambiguous `ldc` may be visited once per path. */
 const MOST_LOOKS = 1 << 20
 const LONGEST_CODE = 1 << 16
 
 interface Step {
-  /** Where the instruction begins, in the JVM and in the class file. */
+  /** Offset of the instruction in the JVM's code and in the class file's code. */
   readonly held: number
   readonly own: number
 }
@@ -224,12 +225,15 @@ function isSameCode(held: Uint8Array, own: Uint8Array): boolean {
     const steps = stepsOf(held, own)
     return steps !== null && jumpsAreSame(held, own, steps)
   } catch (problem) {
-    if (problem instanceof ClassFormatProblem) return false // nothing of the kind was ever installed
+    if (problem instanceof ClassFormatProblem) return false // malformed code was never installed
     throw problem
   }
 }
 
-/** Whether each instruction is the same where it lies, as in nearly all methods: then jumps and switches are, byte by byte. */
+/**
+ * Returns whether each instruction is equal at the same offset, as in nearly all methods. Jumps and switches are then compared byte by
+ * byte.
+ */
 function isSameInPlace(held: Uint8Array, own: Uint8Array): boolean {
   if (held.length !== own.length) return false
   for (let at = 0; at < own.length; ) {
@@ -245,12 +249,13 @@ function isSameInPlace(held: Uint8Array, own: Uint8Array): boolean {
   return true
 }
 
-/** Walks both at once. @returns null if they part */
+/** Walks both codes in parallel. @returns null if they differ */
 function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
   const steps: Step[] = []
-  // An `ldc` in a form of HotSpot's own may be the wide one: both lengths are tried, the shorter first.
+  // A HotSpot-internal form of `ldc` may be the wide form: both lengths are tried, the shorter first.
   const retries: { readonly step: number; readonly held: number; readonly own: number }[] = []
-  // Where that leads nowhere does not depend on the way there, and the ways double with each of them.
+  // Whether a position leads to a match does not depend on the path there. The number of paths doubles with each `ldc`, so each position is
+  // tried once.
   const tried = new Set<number>()
   let at: Step = { held: 0, own: 0 }
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
@@ -277,7 +282,7 @@ function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
   return null
 }
 
-/** @returns bytes of the instruction as the JVM holds it; null if it is another one */
+/** @returns length of the JVM's instruction in bytes; null if it is another instruction */
 function lengthOf(held: Uint8Array, own: Uint8Array, at: Step): number | null {
   const wanted = own[at.own]!
   const found = held[at.held]!
@@ -299,7 +304,7 @@ function isJump(opcode: number): boolean {
   return op.isShortBranch(opcode) || opcode === op.GOTO_W || opcode === op.JSR_W
 }
 
-/** Its padding depends on where it lies; where it jumps to is looked at later. */
+/** Returns the length of a switch. Its padding depends on its offset. The targets are compared later. */
 function switchLength(held: Uint8Array, own: Uint8Array, at: Step): number | null {
   const wanted = own[at.own]!
   const found = held[at.held]!
@@ -328,7 +333,7 @@ function jumpsAreSame(held: Uint8Array, own: Uint8Array, steps: readonly Step[])
   })
 }
 
-/** Keys as they are, targets by instruction. */
+/** Compares the keys by value, and the targets by instruction index. */
 function switchesAgree(
   held: Uint8Array,
   own: Uint8Array,
@@ -339,7 +344,7 @@ function switchesAgree(
   const isLookup = own[at.own] === op.LOOKUPSWITCH
   const words = (at.own + instructionLength(own, at.own) - o) / 4
   for (let word = 0; word < words; word++) {
-    // default, then the count of pairs and pairs, or low, high and targets.
+    // A switch holds default, count and pairs, or default, low, high and targets.
     const isTarget = word === 0 || (isLookup ? word >= 2 && word % 2 === 1 : word >= 3)
     const [a, b] = [s4At(held, h + 4 * word), s4At(own, o + 4 * word)]
     if (isTarget ? !agree(at.held + a, at.own + b) : a !== b) return false

@@ -1,17 +1,17 @@
-// The table in which HotSpot describes its own data for tools (vmStructs.cpp; the serviceability agent lives on it): where each
-// field lies in its structure. It has been in every HotSpot since 6, and comes with the JVM that is looked at.
+// Reads the table in which HotSpot describes its own structures to tools such as the serviceability agent (vmStructs.cpp): the offset of
+// each field. Every HotSpot since 6 has it, and it always matches the JVM in which it is.
 
 import { symbolAddresses } from './elf.ts'
 import type { Memory, Pieces } from './memory.ts'
 
-/** Rows that are read at once; a JVM has 500 to 1,500. */
+/** Rows per read; a JVM has 500 to 1,500. */
 const ROWS = 512
 const MOST_ROWS = 16_384
-/** Of a structure; the largest have some KiB. What says more is not understood. */
+/** Maximum size of a structure; the largest have some KiB. A larger value means an unknown layout. */
 const MOST_BYTES = 1 << 16
 
 export interface Structs {
-  /** Offset of a field, as "Method._code"; undefined if this JVM has none of the name. */
+  /** Offset of a field such as "Method._code"; undefined if this JVM has no such field. */
   offset(field: string): number | undefined
   /** Address of a static field. */
   address(field: string): number | undefined
@@ -24,7 +24,7 @@ interface Table {
   readonly columns: readonly number[]
 }
 
-/** @returns null if the JVM does not have the table, or not in a way that is known here */
+/** @returns null if the JVM lacks the table or it has an unknown layout */
 export async function readStructs(memory: Memory, library: number): Promise<Structs | null> {
   const fields = await locate(memory, library, 'gHotSpotVMStructs', 'gHotSpotVMStructEntry', [
     ...['TypeName', 'FieldName', 'IsStatic', 'Offset', 'Address'],
@@ -79,7 +79,7 @@ async function locate(
   return { at, stride, columns: offsets }
 }
 
-/** Rows that are there, in blocks. The last row has no name. */
+/** Reads the rows in blocks. The last row has no name. */
 async function readRows(
   memory: Memory,
   { at, stride, columns }: Table,
