@@ -1,92 +1,97 @@
-// From 64-bit words to calls of a sink.
+// Decodes 64-bit words and calls a sink.
 //
-// This module knows what an event means for the writer it comes from. Where the words lie is
-// `ring.ts`; whose turn it is, and whether a thread's next segment may begin, is `ring-reader.ts`.
-// Enters and exits are nearly all of them; their loop is the sink's own (`CctBuilder.calls`).
+// This module knows what an event means for the writer that wrote it. `ring.ts` knows where the words are. `ring-reader.ts` decides which
+// writer is read next, and whether a thread's next segment may begin. Nearly all events are enters and exits; the sink itself loops over
+// them (`CctBuilder.calls`).
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT, MOST_EPOCHS } from './event-halves.ts'
 import * as layout from './event-layout.ts'
 
 /**
- * Receives events, those that it has a method for. Called often, so: scalars only, and nothing to keep. Ticks are session ticks, exact
- * below 2^53, and never fewer than those of the event before (see MOST_EPOCHS).
+ * Receives the events for which it has a method. Called often, so the arguments are scalars only. Ticks are session ticks, exact below
+ * 2^53, and never less than the previous event's ticks (see MOST_EPOCHS).
  */
 export interface EventSink extends Partial<CallSink & SampleSink & HandOverSink & AllocationSink> {
   /**
-   * Takes enters and exits of the present thread as long as they follow each other, oldest first: a word's low
-   * half comes first. In one loop, because a call per event costs a third of all.
+   * Consumes enters and exits of the current thread as long as they are adjacent, oldest first: a word's low
+   * half comes first. This is one loop, since a call per event would cost a third of the total time.
    *
-   * @param from element where the first event lies
+   * @param from element of the first event
    * @param to   element after the last event
-   * @param base session ticks of what the words' ticks count from
-   * @returns `to`, or the element of the first event that is neither enter nor exit
+   * @param base session ticks at which the words' ticks begin
+   * @returns `to`, or the element of the first event that is not an enter or exit
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number
-  /** `ticks` of waiting for ourselves have passed since the last event. */
+  /** `ticks` were spent since the last event while the thread waited for jfluid. */
   adjust(ticks: number): void
 }
 
-/** Where in its calls a thread is, and when. */
+/** A thread's position in its calls, and its time. */
 interface CallSink {
-  /** The thread is in a handler of this method: frames above its nearest one have ended without an exit. */
+  /** The thread is in an exception handler of this method: frames above the method's nearest frame have ended without an exit. */
   caught(method: number, ticks: number): void
   /**
-   * The events that follow belong to this thread.
+   * The following events belong to this thread.
    *
-   * @param segment -1 if the thread writes for itself; else it is a virtual thread on a carrier, and
-   *                this the number of its segment modulo 2^16
+   * @param segment -1 if the thread is the writer; otherwise the number, modulo 2^16, of the segment of a virtual thread on the writer
    */
   thread(number: number, segment: number): void
   suspend(ticks: number): void
   resume(ticks: number): void
   /** The next `enter` is a root entered from outside. */
   root(): void
-  /** The next `enter` of the thread is a call from this site, 0 for none. `calls` may take these words, too, if an enter follows. */
+  /** The next `enter` of the thread is a call from this site; 0 is no site. If an enter follows, `calls` may consume this word as well. */
   site(site: number): void
-  /** A StackOverflowError has left this method, the first one with probes that had stack to say so. */
+  /** A StackOverflowError has left this method. It is the first instrumented method with enough stack to record it. */
   overflow(method: number): void
 }
 
 interface SampleSink {
-  /** So many of the frames that the last sample showed are no longer there. Those entered next take their place. */
+  /** The innermost `frames` frames of the last sample are gone. The frames entered next replace them. */
   unwind(frames: number): void
-  /** The thread is found where it is. What the weight is says who samples: bytecodes since the last, or ticks since it was due. */
+  /**
+   * The thread is in the current frame. `weight` depends on the sampler: bytecodes since the last sample, or ticks since the sample was
+   * due.
+   */
   sample(weight: number): void
 }
 
-/** Work that one thread does for another. */
+/** Work that one thread submits to another thread. */
 interface HandOverSink {
-  /** The thread hands work over from where it is. */
+  /** The thread submits work from its current position. */
   submit(token: number): void
-  /** Whether `begin` of this token can be delivered: its `submit` was, and no `drop`. A sink without it takes every `begin`. */
+  /**
+   * Whether `begin` of this token may be delivered: its `submit` was delivered, and no `drop`. A sink without this method gets every
+   * `begin`.
+   */
   knows(token: number): boolean
-  /** The thread takes up that work: what it enters from here on is called from there. 0: it lets go. */
+  /** The thread begins the work: later enters are called from the position of the submit. 0: the thread has ended its work. */
   begin(token: number): void
-  /** Nobody will take up that work. */
+  /** No thread will begin this work. */
   drop(token: number): void
 }
 
 interface AllocationSink {
-  /** One UTF-16 unit of the name of a class of which something was allocated. */
+  /** One UTF-16 unit of an allocated class's name. */
   className(id: number, at: number, unit: number): void
-  /** The call of a root has ended, and the JVM says that it has allocated this. */
+  /** A root call has ended. `bytes` is the JVM's own count of its allocation. */
   allocated(bytes: number): void
-  /** An object of this class, allocated where the thread is, goes by this token as long as it lives. */
+  /** An object of this class was allocated at the thread's current position. `token` identifies it as long as it lives. */
   track(classId: number, token: number): void
 }
 
-/** What the decoder remembers of a writer between two pieces of its events. */
+/** Decoder state of a writer between two pieces of its events. */
 export class WriterState {
   readonly writer: number
-  /** First tick of the present epoch. */
+  /** First tick of the current epoch. */
   base = 0
-  /** Whose events are being read, and which segment of it; -1 if it is the writer itself. */
+  /** Thread that wrote the current events, and its segment; -1 if the thread is the writer itself. */
   thread: number
   segment = -1
-  /** The last call stopped at a THREAD or BEGIN whose turn has not come. */
+  /** The last call stopped at a THREAD or BEGIN that may not be read yet. */
   held = false
-  /** Enter and exit events so far. */
+  /** Number of enter and exit events. */
   events = 0
   /** Time of the last enter, exit or catch. */
   lastTicks = 0
@@ -96,7 +101,7 @@ export class WriterState {
     this.thread = writer
   }
 
-  /** A new chunk says anew what epoch it is, and starts with its writer's own events. */
+  /** A new chunk states its own epoch, and begins with its writer's own events. */
   startChunk(epoch: number): void {
     this.base = epoch * 2 ** layout.TICK_BITS
     this.thread = this.writer
@@ -104,11 +109,11 @@ export class WriterState {
   }
 }
 
-/** Keeps events of different writers in order, where one must be read before the other. */
+/** Orders events of different writers, if one must be read before the other. */
 export interface ThreadGate {
   /** Whether this segment may be read now. May feed events of other writers to the sink. */
   mayBegin(by: WriterState, thread: number, segment: number): boolean
-  /** Whether the SUBMIT of this token has been read, so that its BEGIN may be. */
+  /** Whether the SUBMIT of this token has been read, so that its BEGIN may be read. */
   mayTakeUp(token: number): boolean
 }
 
@@ -128,15 +133,15 @@ const TWO_32 = 2 ** 32
 /**
  * Feeds a piece of one writer's events to `sink`, oldest first.
  *
- * Hot: the sink's `calls` runs once per method call in the target, the rest for other events only. Nothing
- * is allocated (test: "decoding allocates nothing"; speed: test/bench/decode.mjs). A word is read as two halves
- * because a BigInt would cost one heap object per event.
+ * Hot path: the sink's `calls` handles every method call in the target, the other code only other events. Nothing
+ * is allocated (test: "decoding allocates nothing"; speed: test/bench/decode.mjs). A word is read as two halves,
+ * since a BigInt would cost one heap object per event.
  *
  * @param words the buffer; an event's low half comes first
- * @param from  element where the first event lies
+ * @param from  element of the first event
  * @param to    element after the last event
- * @returns `to`, or the element of the first event that was not taken: a zero word, an event that is
- *          unknown, or a THREAD or BEGIN that `gate` does not let pass (`state.held`)
+ * @returns `to`, or the element of the first event that was not consumed: a zero word, an unknown event,
+ *          or a THREAD or BEGIN that `gate` holds (`state.held`)
  */
 export function decodeEvents(
   words: Uint32Array,
@@ -178,7 +183,7 @@ export function decodeEvents(
   return at
 }
 
-/** @returns whether the event was taken */
+/** @returns whether the event was consumed */
 function control(high: number, low: number, state: WriterState, sink: EventSink, gate: ThreadGate): boolean {
   const payload = (high & HIGH_TICKS_MASK) * TWO_32 + low
   switch ((high >>> METHOD_SHIFT) & METHOD_MASK) {

@@ -1,15 +1,16 @@
-// A buffer that lies in another machine's memory, as it is here: filled by what its agent sends, round by round.
+// Local copy of a buffer in another machine's memory. The remote agent sends its contents in rounds.
 //
-// The client asks, the agent (Feeder.java) answers; u32 each, little-endian:
+// The client sends questions, the agent (Feeder.java) sends answers; u32 each, little-endian:
 //
 //   question   heart, n, n chunks that have been read and are free again
-//   answer     kind (0 more of this round follows, 1 it is whole, 2 it is the last: nobody writes any more), bytes of entries,
+//   answer     kind (0: more of this round follows, 1: end of round, 2: end of the last round, no thread writes any more), bytes of entries,
 //              starving, gaps, ended (ring-layout.ts), entries
 //   entry      chunk, state, writer, sequence, epoch (u64), offset and bytes of words, words
 //
-// A round is no picture of one moment: while it was made, threads wrote. It has all words of a chunk whose writer has a later one
-// in it; and what any of its words depends on (the segment before of a virtual thread, a SUBMIT) is in the next round, if not in this. So
-// words are read (level 0) once another round has come; by those who look what lies before, at once (level 1).
+// A round is not a snapshot of one moment: threads write while it is made. If a round contains a writer's later chunk, it contains all
+// words of the earlier chunk. A word may depend on other words (the previous segment of a virtual thread, a SUBMIT); these are in the same
+// round or the next. So words are delivered (level 0) once another round has arrived. Code that searches for such earlier words reads at
+// once (level 1).
 
 import { EX_PROTOCOL, JfluidError } from '../base/errors.ts'
 import { checkedEpoch, type Ring, type RingLevel } from './ring.ts'
@@ -20,7 +21,7 @@ export const MORE = 0
 export const LAST = 2
 const ENTRY_BYTES = 32
 
-/** It is not our agent that speaks, or it is damaged. */
+/** The peer is not jfluid's agent, or its data are damaged. */
 export class MalformedRound extends JfluidError {
   static sample = () => new MalformedRound('an entry without an end')
   readonly exitCode = EX_PROTOCOL
@@ -39,16 +40,16 @@ export class MirrorRing implements Ring {
   readonly #writers: Uint32Array
   readonly #sequences: Uint32Array
   readonly #epochs: Float64Array
-  /** By chunk: offset behind the last word that is here, and behind the last that was here before the latest round. */
+  /** Per chunk: offset after the last word received, and after the last word received before the latest round. */
   readonly #arrived: Uint32Array
   readonly #settled: Uint32Array
-  /** Free again, and not told yet. */
+  /** Chunks that are free again and not yet reported. */
   readonly #freed = new Set<number>()
   #heart = 0
   #starving = 0
   #gaps = 0
   #ended = 0
-  /** 0 once nothing more comes. */
+  /** Number of the latest round; 0 once the transfer has ended. */
   #age = 1
   #isWhole = false
 
@@ -64,7 +65,7 @@ export class MirrorRing implements Ring {
     this.#settled = new Uint32Array(chunkCount).fill(CHUNK_EVENTS)
   }
 
-  /** What to ask at the beginning of a round, or for more of it. */
+  /** Returns the question that begins a round, or requests more of it. */
   question(begins: boolean): Buffer {
     const freed = begins ? [...this.#freed] : []
     if (begins) this.#freed.clear()
@@ -72,7 +73,7 @@ export class MirrorRing implements Ring {
   }
 
   /**
-   * Takes a whole round.
+   * Adds a whole round.
    *
    * @throws MalformedRound
    */
@@ -91,17 +92,17 @@ export class MirrorRing implements Ring {
     this.#isWhole = true
   }
 
-  /** Whether the last round has come. */
+  /** Whether the last round has arrived. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
-  /** Nothing more comes. Of the latest round that is not read which another one would have to explain. */
+  /** Ends the transfer. Words of the latest round stay unread if they would need another round. */
   cut(): void {
     this.#age = 0
   }
 
-  /** @returns offset behind the entry */
+  /** @returns offset after the entry */
   #takeEntry(answer: Buffer, at: number): number {
     if (at + ENTRY_BYTES > answer.length) throw new MalformedRound('an entry without an end')
     const [chunk, state, writer, sequence, low, high, from, bytes] = Array.from({ length: 8 }, (_, i) =>
@@ -111,7 +112,7 @@ export class MirrorRing implements Ring {
     const end = begin + bytes
     if (chunk >= this.chunkCount || state > CHUNK_FULL || bytes % 8 !== 0 || end > answer.length)
       throw new MalformedRound(`an entry of chunk ${chunk}`)
-    // It had been read to its end when this was on its way.
+    // The chunk was read to its end while this entry was in transit.
     if (this.#freed.has(chunk)) return end
     if (from !== this.#arrived[chunk] || from + bytes > this.chunkBytes)
       throw new MalformedRound(`words of chunk ${chunk} from ${from} on, behind ${this.#arrived[chunk]}`)
@@ -174,7 +175,7 @@ export class MirrorRing implements Ring {
     this.#heart = (this.#heart + 1) >>> 0
   }
 
-  /** The target could make nothing of a thread of this machine. */
+  /** Does nothing: the target cannot observe a thread of another machine. */
   sign(): void {}
 
   ended(): number {

@@ -1,14 +1,14 @@
 // The shared buffer: one mapped file, written by the threads of the target, read by the client.
 //
-// No lock anywhere. A thread owns a chunk and appends 8-byte events to it (event-layout.ts). The
+// There are no locks. A thread owns a chunk and appends 8-byte events to it (event-layout.ts). The
 // client follows every owned chunk up to its first zero word, so data is visible at any moment, and
-// zeroes a full chunk before it hands it back. Little-endian throughout.
+// zeroes a full chunk before it frees it. Little-endian throughout.
 //
 //   offset        size            what
 //        0        4096            header, below
 //     4096        4 * chunkCount  chunk states, u32 each, padded to a multiple of 4096
 //   chunksOffset  chunkBytes * n  chunks
-//   behind them                   trees, in sessions that have some (tree-layout.ts)
+//   after them                    trees, in sessions that keep trees (tree-layout.ts)
 //
 // Header:
 //   offset  size  type  field         written by
@@ -16,31 +16,31 @@
 //        4     4  u32   chunkBytes    client; multiple of 4096
 //        8     4  u32   chunkCount    client
 //       12     4  u32   chunksOffset  client
-//       16     4  u32   heartbeat     client, +1 at every poll; threads of a target that see it stand
-//                                     still for 250 ms do not wait until it moves again, unless
-//                                     the next three say that it wants a processor (2 s)
-//       20     4  u32   ended         target, once it has stopped recording by itself: 1 if the
-//                                     client was stopped or killed, 2 if nothing came from it for 10 s,
-//                                     3 if the agent was told to leave
+//       16     4  u32   heartbeat     client, +1 at every poll. If it stops for 250 ms, waiting threads of
+//                                     the target continue unrecorded until it moves again. The limit is
+//                                     2 s if the reader thread (next three fields) waits for a processor
+//       20     4  u32   ended         target, set when it has stopped recording by itself: 1 if the
+//                                     client was stopped or killed, 2 if the client sent nothing for 10 s,
+//                                     3 if the agent was ordered to detach
 //       24     4  u32   starving      target, +1 each time a thread found no free chunk, or no free block
-//       28     4  u32   readerProcess client, pid of the process whose heart beats
-//       32     4  u32   readerThread  client, thread id of the one that makes it beat
+//       28     4  u32   readerProcess client, pid of the process that increments heartbeat
+//       32     4  u32   readerThread  client, id of the thread that increments heartbeat
 //       36     4  u32   readerSince   client, start of that thread: field 22 of its stat, low half
 //       40     4  u32   gaps          target, +1 each time something was not recorded
-//       44     4  u32   blocks        client, how many blocks of trees there are (tree-layout.ts), with the highest bit once there
-//                                     will be no more; 0 without trees
+//       44     4  u32   blocks        client, number of blocks of trees (tree-layout.ts). The highest bit means that no
+//                                     more blocks will be added; 0 without trees
 //
 // The life of a chunk (u32 in the state table):
 //
 //   FREE --thread CAS--> BUSY --root left--> IDLE --root entered again, CAS--> BUSY
 //   BUSY --no room--> FULL --client drained and zeroed it--> FREE
-//   IDLE --CAS by the agent, when chunks are scarce, or by a thread that finds none--> FULL
+//   IDLE --CAS by the agent when chunks are scarce, or by a thread that finds no free chunk--> FULL
 //
 // Chunk:
 //   offset  size  type  field
 //        0     4  u32   writer    dense from 1, stored last (release): 0 means "not yet"
 //        4     4  u32   sequence  0, 1, 2 … of this writer's chunks
-//        8     8  u64   epoch     session ticks >>> 40 when the chunk was taken
+//        8     8  u64   epoch     session ticks >>> 40 when the writer acquired the chunk
 //       16   8·n  u64   events    oldest first; 0 = not written yet
 //
 // The Java twin is backend-java/runtime/java/lang/JFluid1Layout.java; a test compares the constants.
@@ -59,11 +59,11 @@ export const RING_GAPS = 40
 export const RING_BLOCKS = 44
 export const RING_STATES = 4096
 
-/** The client was stopped, or killed. */
+/** The client was stopped or killed. */
 export const ENDED_STOPPED = 1
-/** Nothing came from the client for 10 s. */
+/** The client sent nothing for 10 s. */
 export const ENDED_SILENT = 2
-/** Somebody else than the client has told the agent to leave. */
+/** Another party than the client has told the agent to detach. */
 export const ENDED_DISMISSED = 3
 
 export const CHUNK_FREE = 0
@@ -76,12 +76,12 @@ export const CHUNK_SEQUENCE = 4
 export const CHUNK_EPOCH = 8
 export const CHUNK_EVENTS = 16
 
-/** First byte of the chunks, for `chunkCount` states. */
+/** Returns the file offset of the chunks, for `chunkCount` states. */
 export function chunksOffset(chunkCount: number): number {
   return RING_STATES + Math.ceil((chunkCount * 4) / 4096) * 4096
 }
 
-/** Size of the whole file in bytes. */
+/** Returns the size of the whole file in bytes. */
 export function ringBytes(chunkBytes: number, chunkCount: number): number {
   return chunksOffset(chunkCount) + chunkBytes * chunkCount
 }

@@ -1,18 +1,15 @@
-// Follows every owned chunk of the buffer up to its first zero word, and gives full ones back.
+// Reads every owned chunk of the buffer up to its first zero word, and frees full chunks.
 //
-// This module owns the order in which events reach the sink:
-//
-// - A writer's chunks are read by `sequence`, each to its end before the next. The state table is
-//   read once a round and is only a snapshot: a later chunk can be in it when an earlier is not.
-// - A chunk that was FULL before its zero word was read ends there; one that was not may go on.
-// - A virtual thread writes in segments, each in the chunk of the carrier it runs on. Segment k may
-//   begin once k-1 has begun and the writer that had it was read to the end of it. When the THREAD of
-//   segment k is visible, all of k-1 is visible too, so that end is where it stops being written.
-//   If k-1 has not begun yet, the writer is held back until it has.
-// - While the sink works on what it was told it may have chunks set aside: the target gets them back at once, and they are read in
-//   their turn, from a copy.
-// - A BEGIN is read after the SUBMIT of its token, which another writer has stored before. Until that has
-//   been read, the writer is held back.
+// This module defines the order in which events reach the sink:
+// - A writer's chunks are read by `sequence`, each to its end before the next. The state table is read once per round and is only a
+// snapshot: it may contain a later chunk while an earlier chunk is missing.
+// - A chunk that was FULL before its zero word was read ends at that word. Any other chunk may continue.
+// - A virtual thread writes in segments, each in the chunk of its carrier. Segment k may begin once segment k-1 has begun and its writer
+// was read to the end of k-1. When the THREAD word of segment k is visible, all of k-1 is visible too, so k-1 ends at its last written
+// word. If k-1 has not begun yet, the writer of k is held.
+// - While the sink is busy, it may set chunks aside: the target gets these chunks back at once, and copies are read in their turn.
+// - A BEGIN is read after the SUBMIT of its token, which another writer stored earlier. Until the SUBMIT has been read, the writer of the
+// BEGIN is held.
 
 import { minOf } from '../base/arrays.ts'
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
@@ -22,7 +19,7 @@ import type { Ring } from './ring.ts'
 import { CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, CHUNK_IDLE } from './ring-layout.ts'
 import { SetAside } from './set-aside.ts'
 
-/** A chunk whose header contradicts what was read before. */
+/** A chunk with a header that contradicts earlier data. */
 export class BrokenChunk extends JfluidError {
   static sample = () => new BrokenChunk(12, 3, 'its epoch is beyond 2^58 ticks')
   readonly exitCode = EX_SOFTWARE
@@ -32,23 +29,23 @@ export class BrokenChunk extends JfluidError {
   }
 }
 
-/** Chunks of one writer read in a row before others get their turn. */
+/** Maximum number of chunks of one writer that are read before other writers get a turn. */
 const CHUNKS_A_TURN = 8
-/** Complete rounds that a segment's predecessor, or a SUBMIT, may stay missing before it is given up. */
+/** Number of complete rounds after which a missing earlier segment, or a missing SUBMIT, counts as lost. */
 const PATIENT_ROUNDS = 3
 const SEGMENTS = 2 ** 16
-/** At the end, besides those that each chunk may be waited for. */
+/** Number of additional rounds at the end, on top of the rounds that may be waited for each chunk. */
 const MORE_ROUNDS = 64
 
 class Writer extends WriterState {
-  /** The chunk being read, -1 between two, and the offset in it. */
+  /** Current chunk, -1 between two chunks, and the offset in it. */
   chunk = -1
   offset = 0
-  /** Of the chunk being read, or of the next one. */
+  /** Sequence number of the current chunk, or of the next. */
   sequence = 0
-  /** Chunks that wait for their turn, by sequence. */
+  /** Chunks to be read later, keyed by sequence number. */
   readonly later = new Map<number, number>()
-  /** Complete rounds that this writer has been held, or has missed a chunk. */
+  /** Number of complete rounds in which this writer has been held, or has missed a chunk. */
   rounds = 0
 }
 
@@ -57,7 +54,7 @@ export class RingReader implements ThreadGate {
   #sink: EventSink
   readonly #onChunk: () => void
   readonly #writers = new Map<number, Writer>()
-  /** Holds every thread back: reads to the end of a segment and no further. */
+  /** Gate that reads to the end of a segment and no further. */
   readonly #segmentEnd: ThreadGate = {
     mayBegin: () => false,
     mayTakeUp: (token) => {
@@ -65,17 +62,17 @@ export class RingReader implements ThreadGate {
       return !this.#cutShort
     },
   }
-  /** Reading to the end of a segment has stopped before it. */
+  /** Whether reading to the end of a segment stopped before that end. */
   #cutShort = false
   readonly #aside: SetAside
-  /** Those that own a chunk, in the order they came. */
+  /** Writers that own a chunk, in order of arrival. */
   #active: Writer[] = []
-  /** Those that were found to own one meanwhile. */
+  /** Writers that were found to own a chunk during other work. */
   #arrived: Writer[] = []
-  /** By chunk: its state in this round's snapshot, and whether a writer has it on its list. */
+  /** Per chunk: its state in this round's snapshot, and whether it is on a writer's list. */
   readonly #seen: Uint8Array
   readonly #known: Uint8Array
-  /** By number of a virtual thread: the segment to begin next, and the writer that has the latest. */
+  /** Per virtual thread number: the next segment to begin, and the writer of the latest segment. */
   #nextSegment = new Int32Array(64)
   #holder = new Int32Array(64)
   #turn = 0
@@ -83,13 +80,13 @@ export class RingReader implements ThreadGate {
   #idle = 0
   #returned = 0
   #lastTicks = 0
-  /** Of the buffer, when something was missing last. */
+  /** Age of the buffer when data were last missing. */
   #age = 0
   #events = 0
   #disordered = 0
   #complete = true
 
-  /** @param onChunk  told of each chunk that is given back: a sign of life */
+  /** @param onChunk  called for each freed chunk, as a sign of progress */
   constructor(ring: Ring, sink: EventSink, onChunk: () => void = () => {}) {
     this.#ring = ring
     this.#sink = sink
@@ -99,22 +96,22 @@ export class RingReader implements ThreadGate {
     this.#known = new Uint8Array(ring.chunkCount)
   }
 
-  /** Another one is told what comes from now on. */
+  /** Sends all later events to another sink. */
   goOnWith(sink: EventSink): void {
     this.#sink = sink
   }
 
-  /** Enter and exit events read so far. */
+  /** Number of enter and exit events read so far. */
   get events(): number {
     return this.#events
   }
 
-  /** The latest time of an enter or exit read so far. */
+  /** Latest time of an enter or exit event. */
   get lastTicks(): number {
     return this.#lastTicks
   }
 
-  /** As the last round found them, those it gave back included. */
+  /** Number of free chunks in the last round, including the chunks that it freed. */
   get freeChunks(): number {
     return this.#free
   }
@@ -123,26 +120,26 @@ export class RingReader implements ThreadGate {
     return this.#idle
   }
 
-  /** Chunks that the last round gave back. */
+  /** Number of chunks that the last round freed. */
   get returnedChunks(): number {
     return this.#returned
   }
 
-  /** Segments of virtual threads that were read although their predecessor never came. */
+  /** Number of virtual thread segments that were read although the previous segment never arrived. */
   get disordered(): number {
     return this.#disordered
   }
 
-  /** Whether the last round read all that was visible when it began. */
+  /** Whether the last round read all data that were visible at its start. */
   get complete(): boolean {
     return this.#complete
   }
 
   /**
-   * One round: reads what is there and gives back what is full.
+   * Runs one round: reads the available data and frees full chunks.
    *
-   * @param maxChunks chunks to read at most, so that the caller can do something else
-   * @returns enter and exit events read
+   * @param maxChunks maximum number of chunks to read, so that the caller is not blocked for long
+   * @returns number of enter and exit events read
    * @throws UnknownEvent, BrokenChunk; the reader must not be used afterwards
    */
   poll(maxChunks = Number.POSITIVE_INFINITY): number {
@@ -156,7 +153,7 @@ export class RingReader implements ThreadGate {
       const writer = writers[(this.#turn + read) % writers.length]
       const { events } = this
       const chunks = this.#drain(writer, Math.min(CHUNKS_A_TURN, budget))
-      // One that has written nothing costs a look: a server has hundreds of threads with a chunk, most of them at rest.
+      // A writer without new events costs nothing: a server has hundreds of threads with a chunk, most of them idle.
       budget -= this.#events > events ? Math.max(1, chunks) : chunks
       if (chunks === CHUNKS_A_TURN) this.#complete = false
     }
@@ -170,8 +167,8 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * Reads what is in the buffer now, although the target goes on writing: of each writer a round reads up to CHUNKS_A_TURN chunks, so that so
-   * many rounds read a full buffer.
+   * Reads the data that are in the buffer now, while the target continues to write. A round reads up to CHUNKS_A_TURN chunks per writer, so
+   * this number of rounds reads a full buffer.
    */
   catchUp(): void {
     for (let rounds = 0; rounds <= this.#ring.chunkCount / CHUNKS_A_TURN; rounds++) {
@@ -181,8 +178,8 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * Reads until nothing is left: for the end of a session, when nobody writes any more. A target that goes on writing all the same
-   * is not followed: of a buffer at rest each chunk is given back once, and so is what was set aside.
+   * Reads until nothing is left, at the end of a session. No thread should write any more. If the target still writes, the loop ends
+   * nevertheless: each chunk and each copy is freed at most once.
    */
   drain(): number {
     const most = this.#ring.chunkCount + this.#aside.count
@@ -198,8 +195,8 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * For the sink, while it is busy with something else than events: where few chunks are free, full ones are copied and given back.
-   * May be called at any time, also from within the sink.
+   * Copies and frees full chunks if few chunks are free. For the sink, while it is busy with other work. May be called at any time, also
+   * from within the sink.
    */
   setAside(): void {
     const ring = this.#ring
@@ -209,7 +206,7 @@ export class RingReader implements ThreadGate {
     if (free > ring.chunkCount / 2) return
     for (let chunk = 0; chunk < ring.chunkCount; chunk++) {
       if (ring.state(chunk) !== CHUNK_FULL || !ring.isSettled(chunk)) continue
-      // What contradicts something is found again, and refused, when it is to be read.
+      // A contradiction is ignored here; it is found again and reported when the chunk is read.
       if (this.#known[chunk] === 0 && this.#take(chunk, this.#arrived) !== undefined) continue
       const later = this.#writers.get(ring.writer(chunk))?.later
       const sequence = ring.sequence(chunk)
@@ -222,7 +219,7 @@ export class RingReader implements ThreadGate {
     }
   }
 
-  /** Takes a snapshot of the states, and puts chunks that are new on their writers' lists. */
+  /** Takes a snapshot of the states, and adds new chunks to their writers' lists. */
   #takeStock(): void {
     const ring = this.#ring
     ring.refresh()
@@ -242,7 +239,7 @@ export class RingReader implements ThreadGate {
     }
   }
 
-  /** Those that were found while something else was done. */
+  /** Admits writers that were found during other work. */
   #admit(): void {
     for (const writer of this.#arrived.splice(0)) {
       if (!this.#active.includes(writer)) this.#active.push(writer)
@@ -250,8 +247,8 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * @param owners  where a writer goes that had none
-   * @returns what the chunk contradicts
+   * @param owners  list to which a new writer is added
+   * @returns the contradiction in the chunk's header, if any
    */
   #take(chunk: number, owners: Writer[]): string | undefined {
     const ring = this.#ring
@@ -272,13 +269,13 @@ export class RingReader implements ThreadGate {
     return undefined
   }
 
-  /** @returns chunks read to their end */
+  /** @returns number of chunks read to their end */
   #drain(writer: Writer, maxChunks: number): number {
     for (let chunks = 0; chunks < maxChunks; chunks++) {
       if (writer.chunk < 0 && !this.#nextChunk(writer)) return chunks
       const chunk = writer.chunk
-      // A writer that has a later chunk is done with this one, whatever its state says: a thread that ran
-      // out of stack at the wrong moment may have left it BUSY. What is found while it is read says nothing of what is visible now.
+      // If a writer has a later chunk, this chunk has ended, whatever its state is: a thread whose stack overflowed at the wrong moment may
+      // have left it BUSY. A chunk that was found during this read proves nothing about the words that are visible now.
       const isCopy = this.#aside.has(chunk)
       const ended = isCopy || this.#seen[chunk] === CHUNK_FULL || writer.later.has(writer.sequence + 1)
       this.#read(writer, 0, this)
@@ -312,7 +309,7 @@ export class RingReader implements ThreadGate {
     return true
   }
 
-  /** Reads the writer's present chunk as far as it is written, or as `gate` allows. */
+  /** Reads the writer's current chunk up to its last written word, or up to the word that `gate` holds. */
   #read(writer: Writer, level: 0 | 1, gate: ThreadGate): void {
     const { chunk, offset, events } = writer
     const ring = this.#ring
@@ -361,14 +358,14 @@ export class RingReader implements ThreadGate {
     this.#holder = holder
   }
 
-  /** Tries held writers again while that frees one: what one waits for may lie behind another. */
+  /** Retries held writers as long as one of them continues: a writer may wait for words of another held writer. */
   #releaseHeld(): void {
     for (let released = true; released; ) {
       released = false
       for (const writer of this.#active) {
         if (!writer.held) continue
         const { chunk, offset } = writer
-        // What comes behind that chunk has not been looked at in this round, and may be what others wait for.
+        // The writer's next chunk was not checked in this round, and may contain words that other writers wait for.
         if (this.#drain(writer, 1) > 0) this.#complete = false
         released ||= writer.chunk !== chunk || writer.offset !== offset
       }
@@ -376,13 +373,13 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * What a held writer waits for was visible before its THREAD or BEGIN was, so the next complete round
-   * finds it. Where a few do not, a segment is lost: its thread goes on without, and is healed. Or a
-   * SUBMIT is lost, and what was begun stands for itself.
+   * Ends the wait of held writers. The awaited words were visible before the THREAD or BEGIN, so the next complete round contains them. If
+   * they are still missing after a few rounds, a segment or a SUBMIT is lost. Without the segment the thread's stack is healed. Without the
+   * SUBMIT the work becomes a root of its own.
    */
   #giveUp(): void {
     const age = this.#ring.age()
-    if (age !== 0 && age === this.#age) return // nothing has come since the last round
+    if (age !== 0 && age === this.#age) return // nothing has arrived since the last round
     this.#age = age
     let late: Writer[] | null = null
     for (const writer of this.#active) {
@@ -397,7 +394,7 @@ export class RingReader implements ThreadGate {
       late.push(writer)
     }
     if (late === null) return
-    // First those that wait for a SUBMIT: a segment that others wait for may lie behind it.
+    // Writers that wait for a SUBMIT continue first: they may contain a segment that others wait for.
     const getsOn = (gate: ThreadGate) => (writer: Writer) => {
       this.#read(writer, 0, gate)
       return writer.rounds === 0
@@ -406,7 +403,7 @@ export class RingReader implements ThreadGate {
       this.#disordered++
   }
 
-  /** Lets one BEGIN through whose SUBMIT is not there. */
+  /** Gate that admits one BEGIN without its SUBMIT. */
   #withoutSubmit(): ThreadGate {
     let given = false
     return {
@@ -420,7 +417,7 @@ export class RingReader implements ThreadGate {
     }
   }
 
-  /** Lets one segment begin before those in front of it. */
+  /** Gate that admits one segment before its earlier segments. */
   #withoutSegment(): ThreadGate {
     let given = false
     return {

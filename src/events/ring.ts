@@ -1,9 +1,8 @@
-// The shared buffer as the client holds it: created, mapped, read, and handed back chunk by chunk.
+// The shared buffer on the client's side: created, mapped, read, and freed chunk by chunk.
 //
-// This module knows how bytes get from the file into a Uint32Array, and nothing of what they mean
-// (decode.ts) or in which order chunks must be read (ring-reader.ts). There are two ways: the file
-// is mapped through koffi, an optional dependency, or it is read with `readSync`. Both sides unlink
-// the path as soon as they hold the file, so nothing here uses the path after opening.
+// This module copies bytes from the file into a Uint32Array. `decode.ts` knows their meaning, `ring-reader.ts` the order of chunks. The
+// file is either mapped through koffi, an optional dependency, or read with `readSync`. Both sides unlink the path as soon as they have
+// opened the file, so nothing here uses the path after opening.
 
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,7 +12,7 @@ import { EVENT_BYTES } from './event-layout.ts'
 import * as layout from './ring-layout.ts'
 import { bufferBytes, treesBytes } from './tree-layout.ts'
 
-/** The buffer cannot be made: no room for it, or no right to put it there. */
+/** The buffer cannot be created: no space, or no permission for its directory. */
 export class CannotCreateRing extends JfluidError {
   static sample = () =>
     new CannotCreateRing('/dev/shm/jfluid-1000-4711/ring', 16 << 20, {
@@ -36,7 +35,7 @@ export class CannotCreateRing extends JfluidError {
   }
 }
 
-/** The file is no event buffer of this version. */
+/** The file is not an event buffer of this version. */
 export class ForeignRing extends JfluidError {
   static sample = () => new ForeignRing('/dev/shm/jfluid-1000-4711/ring', 'no JFR1 header')
   readonly exitCode = EX_DATAERR
@@ -49,19 +48,19 @@ export class ForeignRing extends JfluidError {
 export interface RingOptions {
   /** Size of one chunk, a multiple of 4096. */
   chunkBytes?: number
-  /** A thread inside a root needs one. */
+  /** Number of chunks. Each thread inside a root needs one. */
   chunkCount?: number
-  /** Blocks of trees (tree-layout.ts), behind the chunks. None unless given: there are no trees. */
+  /** Number of blocks for trees (tree-layout.ts), after the chunks. Undefined: no trees. */
   blockCount?: number
-  /** Who may open the file, when the target runs as another user. */
+  /** Owner of the file, if the target runs as another user. */
   owner?: { readonly uid: number; readonly gid: number }
-  /** How a problem calls the file, where the path is one that only we have. */
+  /** Name of the file in messages, if users do not know its path. */
   name?: string
 }
 
 /**
- * Makes the file, with every byte written: a store into a hole of a sparse file on a full tmpfs
- * would surface as an error inside the target, and here it is only a message.
+ * Creates the file and writes every byte: on a full tmpfs, a store into a hole of a sparse file
+ * would be an error inside the target. Here it is only a message.
  *
  * @returns size of the file in bytes
  */
@@ -83,7 +82,7 @@ export function createRing(path: string, options: RingOptions = {}): number {
     for (let at = 0; at < bytes; ) {
       at += fs.writeSync(fd, zeros, 0, Math.min(zeros.length, bytes - at), at)
     }
-    // The target maps room for the blocks that may be written later.
+    // The target maps the space for blocks that may be written later.
     if (blockCount > 0) fs.ftruncateSync(fd, bufferBytes(chunkBytes, chunkCount, blockCount))
     const header = new DataView(new ArrayBuffer(layout.RING_BLOCKS + 4))
     header.setUint32(0, layout.RING_MAGIC, true)
@@ -102,73 +101,74 @@ export function createRing(path: string, options: RingOptions = {}): number {
   return bytes
 }
 
-/** A thread as `/proc` knows it. */
+/** A thread as identified in `/proc`. */
 export interface RingReaderThread {
   readonly process: number
   readonly thread: number
-  /** Clock ticks since boot: field 22 of its stat. */
+  /** Start time in clock ticks since boot: field 22 of its stat. */
   readonly since: number
 }
 
-/** Looks that may be in use at once. */
+/** Number of a view. The views may be in use at the same time. */
 export type RingLevel = 0 | 1 | 2
 
 /**
  * An open buffer. Chunks are numbered from 0; offsets inside a chunk are bytes from its start.
- *
- * `refresh` comes first in every round, then states and headers may be asked for. Words are read in
- * two steps, so that nothing is allocated: `look` says how far a chunk is written, then `words` and
- * `origin` say where its bytes lie. Three levels can be looked at at once: 0, 1 while 0 is in use, and 2 for what is set aside meanwhile.
+ * Each round begins with `refresh`; then states and headers may be read. Words are read in two steps, so that nothing is allocated: `look`
+ * returns how far a chunk is written, then `words` and `origin` return the location of its bytes. There are three levels: 0, 1 while 0 is
+ * in use, and 2 for chunks that are set aside in between.
  */
 export interface Ring {
   readonly chunkBytes: number
   readonly chunkCount: number
-  /** Whether the file is mapped; if not it is read and written through its descriptor. */
+  /** Whether the file is mapped. Otherwise it is read and written through its descriptor. */
   readonly mapped: boolean
-  /** Takes a view of header and states that is at least as new as this call. */
+  /** Updates the view of header and states; the view is at least as new as this call. */
   refresh(): void
-  /** CHUNK_FREE, _BUSY, _IDLE or _FULL, at least as new as the last `refresh`. */
+  /** Returns CHUNK_FREE, _BUSY, _IDLE or _FULL, at least as new as the last `refresh`. */
   state(chunk: number): number
-  /** Who took the chunk; 0: it has not signed yet. The other two are valid once this is not 0. */
+  /**
+   * Returns the writer that owns the chunk, or 0 if the writer has not signed it yet. `sequence` and `epoch` are valid once this is
+   * nonzero.
+   */
   writer(chunk: number): number
   sequence(chunk: number): number
-  /** The epoch, or -1 when it is beyond what a tick can hold. */
+  /** Returns the epoch, or -1 if it is too large for a tick. */
   epoch(chunk: number): number
   /**
-   * How far the chunk is written.
+   * Returns how far the chunk is written.
    *
-   * @param from offset of an event; everything before it has been read
-   * @returns offset after the last event before the first zero word. All events between are visible
-   *          as a whole from now on.
+   * @param from offset of an event; all earlier events have been read
+   * @returns offset after the last event before the first zero word. All events up to it are now completely visible.
    */
   look(chunk: number, from: number, level: RingLevel): number
-  /** Whether level 0 sees all that level 1 does. */
+  /** Returns whether level 0 sees all that level 1 sees. */
   isSettled(chunk: number): boolean
-  /** Another number as soon as there may be something new; 0: always. */
+  /** Returns a number that changes as soon as there may be new data; 0 if there may always be. */
   age(): number
-  /** What `look` saw: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
+  /** Returns the words that `look` saw: the chunk's offset `o` is element `origin(chunk, level) + o / 4`. */
   words(level: RingLevel): Uint32Array
   origin(chunk: number, level: RingLevel): number
-  /** Zeroes the first `used` bytes, then gives the chunk back as FREE. Only for FULL ones, and those that their writer has left for a later one. */
+  /** Zeroes the first `used` bytes, then marks the chunk FREE. Only for FULL chunks, and for chunks whose writer has a later chunk. */
   free(chunk: number, used: number): void
-  /** Tells waiting target threads that the client lives. */
+  /** Signals to waiting target threads that the client is alive. */
   beat(): void
-  /** Says whose heart beats: where it stands still, the target can see whether that thread wants a processor. */
+  /** Records the thread that calls `beat`. If the heartbeat stops, the target can check whether that thread waits for a processor. */
   sign(reader: RingReaderThread): void
-  /** 0, or why the target has stopped recording by itself: ENDED_STOPPED and its like. */
+  /** Returns 0, or the reason why the target has stopped recording: ENDED_STOPPED, …. */
   ended(): number
-  /** How often a thread found no free chunk. */
+  /** Returns how often a thread found no free chunk. */
   starving(): number
-  /** How often the target could not record something. */
+  /** Returns how often the target could not record something. */
   gaps(): number
-  /** Unmaps and closes. Nothing may be called afterwards. */
+  /** Unmaps and closes the buffer. No method may be called afterwards. */
   close(): void
 }
 
 /**
  * Opens a buffer that `createRing` made. The path may be unlinked once this returns.
- *
- * One that belongs to another user is read as a file: that user may make it shorter, and an access to what is no longer there would end us.
+ * A buffer of another user is read as a file, not mapped: that user may truncate it, and access to a truncated mapping would kill this
+ * process.
  */
 export function openRing(path: string): Ring {
   const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
@@ -189,7 +189,7 @@ export function openRing(path: string): Ring {
       throw new ForeignRing(path, `${chunkCount} chunks of ${chunkBytes} bytes in ${size} bytes`)
     }
     const mayShrink = found.uid !== process.geteuid?.()
-    const bytes = layout.ringBytes(chunkBytes, chunkCount) // trees are read as a file
+    const bytes = layout.ringBytes(chunkBytes, chunkCount) // trees are always read as a file
     const mapping = mayShrink || process.env.JFLUID_NO_MMAP === '1' ? undefined : map(fd, bytes)
     if (mapping === undefined) return new FileRing(fd, chunkBytes, chunkCount)
     fs.closeSync(fd)
@@ -200,10 +200,10 @@ export function openRing(path: string): Ring {
   }
 }
 
-const HIGH = 1 // of an event's two u32 halves; it carries the kind, so it is never 0
+const HIGH = 1 // index of an event's high u32 half; it contains the kind, so it is never 0
 const EVENT_WORDS = EVENT_BYTES / 4
 
-/** The target's stores become visible here by themselves. */
+/** A mapped buffer. The target's stores become visible without a read. */
 class MappedRing implements Ring {
   readonly mapped = true
   readonly chunkBytes: number
@@ -240,8 +240,8 @@ class MappedRing implements Ring {
   }
 
   /**
-   * A thread writes its events in order, each with release: so all that is before a visible event is
-   * visible, and the end can be searched for. Two dozen atomic loads, however long the chunk is.
+   * A thread writes its events in order, each with release semantics. So all events before a visible event are visible, and a binary search
+   * finds the end. It needs about two dozen atomic loads, for any chunk size.
    */
   look(chunk: number, from: number, _level: RingLevel): number {
     const words = this.#words
@@ -311,13 +311,13 @@ class MappedRing implements Ring {
   }
 }
 
-/** Every look is a copy. One third slower to read than a mapping, and needs nothing but Node. */
+/** A buffer that is read by copies. A third slower to read than a mapping, but needs only Node. */
 class FileRing implements Ring {
   readonly mapped = false
   readonly chunkBytes: number
   readonly chunkCount: number
   readonly #fd: number
-  /** Header and states. */
+  /** Copy of header and states. */
   readonly #head: Uint32Array
   readonly #signature = new Uint32Array(layout.CHUNK_EVENTS / 4)
   #signed = -1
@@ -348,7 +348,7 @@ class FileRing implements Ring {
   }
 
   writer(chunk: number): number {
-    // Twice: the second read follows the writer's release of its number, and so sees all of it.
+    // Read twice: the second read follows the writer's release of its number, and so sees the complete header.
     this.#read(this.#signature, 0, chunk, 0, layout.CHUNK_EVENTS)
     if (this.#signature[layout.CHUNK_WRITER / 4] !== 0)
       this.#read(this.#signature, 0, chunk, 0, layout.CHUNK_EVENTS)
@@ -367,8 +367,8 @@ class FileRing implements Ring {
   }
 
   /**
-   * The copy is not atomic: an event that was written meanwhile can be torn. Whatever was seen of it
-   * shows that it is there, so a second copy of the same range has it whole.
+   * The copy is not atomic: an event written at that moment may be torn. Any nonzero half shows that the event has been stored, so a second
+   * copy of the same range contains it completely.
    */
   look(chunk: number, from: number, level: RingLevel): number {
     const words = this.#levels[level]
@@ -441,7 +441,7 @@ class FileRing implements Ring {
   }
 }
 
-/** What lies beyond the end of a file that has become shorter is nothing. */
+/** Reads `bytes` bytes. If the file was truncated, the missing bytes are zero. */
 function readWhole(fd: number, into: Uint32Array, at: number, bytes: number, from: number): void {
   const read = fs.readSync(fd, into, at, bytes, from)
   if (read < bytes) new Uint8Array(into.buffer, into.byteOffset + at + read, bytes - read).fill(0)
@@ -451,11 +451,11 @@ function signature(reader: RingReaderThread): [offset: number, value: number][] 
   return [
     [layout.RING_READER_THREAD, reader.thread],
     [layout.RING_READER_SINCE, reader.since >>> 0],
-    [layout.RING_READER_PROCESS, reader.process], // last: without it the others mean nothing
+    [layout.RING_READER_PROCESS, reader.process], // written last: the other fields are ignored until this is set
   ]
 }
 
-/** -1 for what is none. */
+/** Returns the epoch, or -1 if it is too large. */
 export function checkedEpoch(low: number, high: number): number {
   return high === 0 && low < MOST_EPOCHS ? low : -1
 }
@@ -468,7 +468,7 @@ interface Mapping {
 const PROT_READ_WRITE = 3
 const MAP_SHARED = 1
 
-/** Maps the file with libc's mmap, or returns undefined where koffi is not installed. */
+/** Maps the file with libc's mmap, or returns undefined if koffi is not installed. */
 function map(fd: number, bytes: number): Mapping | undefined {
   const libc = loadLibc()
   if (libc === undefined) return undefined
@@ -496,14 +496,14 @@ function loadLibc(): Libc | undefined {
   if (libc !== undefined) return libc
   try {
     const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi')
-    const library = koffi.load(null) // what Node itself is linked with, glibc or musl
+    const library = koffi.load(null) // the libc that Node is linked with, glibc or musl
     libc = {
       koffi,
       mmap: library.func('void *mmap(void *, size_t, int, int, int, int64_t)'),
       munmap: library.func('int munmap(void *, size_t)'),
     }
   } catch {
-    // Not installed, or no binary for this platform: the caller reads the file instead.
+    // koffi is not installed, or has no binary for this platform: the caller reads the file instead.
   }
   return libc
 }

@@ -1,17 +1,17 @@
-// Chunks that were copied out of the buffer before there was time to read them: so the target's threads find free ones while
-// the tree is worked on. They are read like those of the buffer, later, under numbers above its own.
+// Copies of chunks that could not be read immediately, so that the target's threads find free chunks while the tree is being processed. The
+// copies are read later like chunks of the buffer. Their numbers follow the buffer's own chunk numbers.
 
 import type { Ring } from './ring.ts'
 import { CHUNK_EVENTS } from './ring-layout.ts'
 
-/** As many events as a few threads write in a quarter of a second. Untouched parts of it take no memory. */
+/** Maximum size: the events that a few threads write in a quarter of a second. Unused parts take no memory. */
 const MOST_BYTES = 2 ** 26
 
 export class SetAside {
   #most: number
   readonly #chunkWords: number
   #words: Uint32Array | undefined
-  /** By place: offset after the last event, and the epoch. */
+  /** Per slot: offset after the last event, and the epoch. */
   readonly #ends: Float64Array
   readonly #epochs: Float64Array
   readonly #free: number[] = []
@@ -24,7 +24,7 @@ export class SetAside {
     this.#epochs = new Float64Array(this.#most)
   }
 
-  /** Chunks that it holds now. */
+  /** Number of chunks held now. */
   get count(): number {
     return this.#used - this.#free.length
   }
@@ -34,9 +34,9 @@ export class SetAside {
   }
 
   /**
-   * Copies a FULL chunk of which nothing has been read, and gives it back to the target.
+   * Copies a FULL chunk of which nothing has been read, and frees it in the buffer.
    *
-   * @returns the number under which it is read; -1: there is no room, and it stays where it is
+   * @returns the number under which the copy is read; -1 if there is no room and the chunk stays in the buffer
    */
   take(chunk: number): number {
     if (!this.#hasRoom()) return -1
@@ -54,14 +54,14 @@ export class SetAside {
     return ring.chunkCount + place
   }
 
-  /** Who calls us is in the middle of something, and must not hear of a want of memory. */
+  /** Returns whether a copy fits. Never throws, even without memory: the caller may be in the middle of an update. */
   #hasRoom(): boolean {
     if (this.#most === 0) return false
     try {
       this.#words ??= new Uint32Array(this.#most * this.#chunkWords)
       return true
     } catch {
-      this.#most = 0 // the target waits, then, as it does for any reader that is slow
+      this.#most = 0 // without copies the target waits, as for any slow reader
       return false
     }
   }
@@ -70,12 +70,12 @@ export class SetAside {
     return this.#epochs[chunk - this.ring.chunkCount]
   }
 
-  /** Offset after the last event. */
+  /** Returns the offset after the last event. */
   end(chunk: number): number {
     return this.#ends[chunk - this.ring.chunkCount]
   }
 
-  /** Of all places: the chunk's offset `o` is element `origin(chunk) + o / 4`. */
+  /** Words of all slots: the chunk's offset `o` is element `origin(chunk) + o / 4`. */
   get words(): Uint32Array {
     return this.#words as Uint32Array
   }
@@ -84,7 +84,7 @@ export class SetAside {
     return (chunk - this.ring.chunkCount) * this.#chunkWords
   }
 
-  /** Once it has been read. */
+  /** Frees the slot of a chunk that has been read. */
   release(chunk: number): void {
     this.#free.push(chunk - this.ring.chunkCount)
   }

@@ -1,7 +1,6 @@
-// Reads the trees that threads of the target keep in the buffer (tree-layout.ts), and makes more room for them.
-//
-// What is read while threads write need not be of one moment: a count may be torn, and a record be there before its parent was looked
-// at. Both are right at the next look, since a look adds the difference to what was seen before.
+// Reads the trees that threads of the target keep in the buffer (tree-layout.ts), and adds blocks for them.
+// The data are read while threads write, so they may be inconsistent: a count may be torn, or a record may be visible before its parent.
+// The next scan corrects both, since each scan adds only the difference to the previous scan.
 
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { enlarged } from '../base/enlarged.ts'
@@ -14,43 +13,43 @@ const WORDS = layout.BLOCK_BYTES / 4
 const RECORDS = layout.BLOCK_BYTES / layout.RECORD_BYTES
 const RECORD_WORDS = layout.RECORD_BYTES / 4
 const TWO_32 = 2 ** 32
-/** Of the number of blocks, that there will be no more. */
+/** Flag in the number of blocks: no more blocks will be added. */
 const NO_MORE = 0x8000_0000
-/** Blocks that are read at once. */
+/** Number of blocks read at once. */
 const AT_ONCE = 64
-/** The method of a record above a thread's roots. */
+/** Method of the record above a thread's roots. */
 const TOP = -1
-/** In place of a context: the record above the roots. */
+/** Used instead of a context for the record above the roots. */
 const ABOVE_ROOTS = -1
-/** Nothing that it writes is larger, so that a heartbeat is never far. */
+/** Maximum bytes per write, so that heartbeats are never delayed for long. */
 const MOST_WRITTEN = AT_ONCE * layout.BLOCK_BYTES
 
-/** Threads have found no block, and there will be no more. */
+/** Threads have found no block, and no more blocks will be added. */
 export interface TreesFull {
-  /** How many they have room for. */
+  /** Number of contexts that fit into the blocks. */
   readonly contexts: number
-  /** Of the error that the file met when it was to grow; null where there are as many blocks as there may be. */
+  /** Error code from enlarging the file; null if the maximum number of blocks is reached. */
   readonly code: string | null
 }
 
 export class TreeBlocks {
-  /** Of the states in the file. */
+  /** File offset of the states. */
   readonly #at: number
   #count: number
   readonly #states = new Uint32Array(layout.MOST_BLOCKS)
-  /** The same, after blocks have been read. */
+  /** States after the blocks have been read. */
   readonly #laterStates = new Uint32Array(layout.MOST_BLOCKS)
   readonly #word = new Uint32Array(1)
   #words = new Uint32Array(0)
-  /** By record: its context, 0 for one that has not been placed; and its counts, as they were read last. */
+  /** Per record: its context (0 if it has none yet), and its counts in the last scan. */
   #contexts = new Int32Array(0)
   #calls = new Float64Array(0)
   #executed = new Float64Array(0)
-  /** All that were read, but for those of roots: events tell of these. */
+  /** Total number of calls in the records, except calls of roots: events report root calls. */
   calls = 0
-  /** How often a block was given back. */
+  /** Number of blocks freed so far. */
   released = 0
-  /** Null as long as no thread has gone without a block. */
+  /** Null until a thread finds no block. */
   full: TreesFull | null = null
   #mayGrow = true
   #growError: string | null = null
@@ -62,15 +61,15 @@ export class TreeBlocks {
     this.#count = header[RING_BLOCKS / 4]
   }
 
-  /** Of a buffer that `createRing` made with blocks, and `openRing` has found to be one. The path may be unlinked once this returns. */
+  /** Opens a buffer that `createRing` made with blocks, and that `openRing` has validated. The path may be unlinked once this returns. */
   static open(path: string): TreeBlocks {
     return new TreeBlocks(openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK))
   }
 
   /**
-   * Looks at all records. Blocks of threads that have ended are given back.
+   * Scans all records. Frees the blocks of threads that have ended.
    *
-   * @param alive  called every AT_ONCE blocks: a look at two million records takes longer than a thread waits for a heartbeat
+   * @param alive  called every AT_ONCE blocks: a scan of two million records takes longer than the heartbeat timeout of threads
    */
   read(sink: TreeSink, alive: () => void = () => {}): void {
     this.#look(alive)
@@ -88,14 +87,14 @@ export class TreeBlocks {
     }
     const before = this.released
     this.#release(alive)
-    const isShort = free < this.#count / 4 && !this.#grow(alive) // before a thread waits
-    // Only this class frees blocks: a thread that has found none since the look before is seen here.
+    const isShort = free < this.#count / 4 && !this.#grow(alive) // before a thread has to wait
+    // Only this class frees blocks: if no block is free, a thread may have found none since the last scan.
     if (isShort && free + this.released - before === 0) {
       this.full = { contexts: this.#count * (RECORDS - 1), code: this.#growError }
     }
   }
 
-  /** Contexts have other numbers. @param isPlace  whether the number that it has now is its own, and not that of a row of many */
+  /** Renumbers the contexts. @param isPlace  whether the context's number is its own, and not that of a row that combines contexts */
   moved(by: Int32Array, isPlace: (context: number) => boolean): void {
     const contexts = this.#contexts
     for (let i = 0; i < contexts.length; i++) {
@@ -105,7 +104,7 @@ export class TreeBlocks {
     }
   }
 
-  /** How many there are now. */
+  /** Current number of blocks. */
   get blocks(): number {
     return this.#count
   }
@@ -114,7 +113,7 @@ export class TreeBlocks {
     closeSync(this.fd)
   }
 
-  /** Copies states, and then the blocks that somebody has. */
+  /** Copies the states, and then the blocks in use. */
   #look(alive: () => void): void {
     readWhole(this.fd, this.#states, 0, this.#count * 4, this.#at)
     if (this.#words.length < this.#count * WORDS) this.#words = new Uint32Array(this.#count * WORDS)
@@ -141,7 +140,7 @@ export class TreeBlocks {
   #readBlock(block: number, sink: TreeSink): void {
     const words = this.#words
     const thread = words[block * WORDS + layout.BLOCK_THREAD / 4]
-    if (thread === 0 || thread >= 2 ** THREAD_NUMBER_BITS) return // not signed yet, or not by a thread
+    if (thread === 0 || thread >= 2 ** THREAD_NUMBER_BITS) return // the owner has not signed yet, or is not a thread
     for (let i = 1; i < RECORDS; i++) {
       const record = block * RECORDS + i
       const at = record * RECORD_WORDS
@@ -160,7 +159,7 @@ export class TreeBlocks {
     }
   }
 
-  /** @returns 0 if a record above it was not there yet when it was looked at */
+  /** @returns 0 if an ancestor record was not visible yet */
   #place(record: number, thread: number, sink: TreeSink): number {
     const known = this.#contexts[record]
     if (known !== 0) return known
@@ -195,9 +194,9 @@ export class TreeBlocks {
   }
 
   /**
-   * Of a thread that has ended all blocks are given back at once: records of one have parents in another. Its last block may be free in
-   * the copy of the states, which is not of one moment, while another one is over there. So states are read again: a thread with a block
-   * that was over in the first copy has taken all of its blocks by now.
+   * Frees all blocks of an ended thread together: records in one block have parents in another. The state copies are not of one moment, so
+   * the thread's last block may look free while another of its blocks is OVER. So the states are read again: if a thread has a block that
+   * was OVER in the first copy, it has taken all of its blocks by then.
    */
   #release(alive: () => void): void {
     const words = this.#words
@@ -219,7 +218,7 @@ export class TreeBlocks {
       if (i % AT_ONCE === 0) alive()
       if (notReadYet.has(words[block * WORDS + layout.BLOCK_THREAD / 4])) continue
       writeSync(this.fd, zeros, 0, layout.BLOCK_BYTES, this.#blockAt(block))
-      // Its next owner may have records elsewhere before a look finds that it is taken.
+      // The block's next owner may have records in it before a scan finds it taken.
       words.fill(0, block * WORDS, (block + 1) * WORDS)
       this.#contexts.fill(0, block * RECORDS, (block + 1) * RECORDS)
       this.#calls.fill(0, block * RECORDS, (block + 1) * RECORDS)
@@ -230,9 +229,9 @@ export class TreeBlocks {
   }
 
   /**
-   * Half as many more. Written by us first: where there is no room for them, that is an error here, and not in the target.
+   * Adds half as many blocks. The client writes them first: if there is no space, the error occurs here and not in the target.
    *
-   * @returns whether there are more
+   * @returns whether blocks were added
    */
   #grow(alive: () => void): boolean {
     if (!this.#mayGrow) return false
@@ -248,14 +247,14 @@ export class TreeBlocks {
       this.#count += more
       this.#mayGrow = this.#count < layout.MOST_BLOCKS
     } catch (error) {
-      this.#mayGrow = false // threads that find no room say so: each such call of a root is a gap
+      this.#mayGrow = false // threads without a block report it: each such root call is a gap
       this.#growError = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     }
     this.#store(RING_BLOCKS, this.#mayGrow ? this.#count : (this.#count | NO_MORE) >>> 0)
     return this.#growError === null
   }
 
-  /** As it is in the file now. */
+  /** Returns the block's current thread, read from the file. */
   #threadOf(block: number): number {
     this.#word[0] = 0
     readWhole(this.fd, this.#word, 0, 4, this.#blockAt(block) + layout.BLOCK_THREAD)
@@ -274,7 +273,7 @@ export class TreeBlocks {
 function readWhole(fd: number, into: Uint32Array, word: number, bytes: number, at: number): void {
   for (let done = 0; done < bytes; ) {
     const read = readSync(fd, into, word * 4 + done, bytes - done, at + done)
-    if (read === 0) return // cut short by somebody: what is missing stays as it was
+    if (read === 0) return // the file was truncated: the missing part keeps its previous contents
     done += read
   }
 }

@@ -1,6 +1,6 @@
-// Trees that threads of the target keep in the buffer, where calls or bytecodes are counted (`--mode count`, `--mode bytecodes`): behind
-// the chunks (ring-layout.ts). No event tells of a call: it adds to the record of its context. The client looks at the records
-// whenever it wants to know.
+// Layout of the trees that threads of the target keep in the buffer, after the chunks (ring-layout.ts). Used where calls or bytecodes are
+// counted (`--mode count`, `--mode bytecodes`). A call writes no event: it increments the record of its context. The client reads the
+// records whenever it needs the counts.
 //
 //   offset               size               what
 //   treesOffset          4 * MOST_BLOCKS    states of blocks, u32 each
@@ -10,8 +10,8 @@
 //
 // Block: a head as large as a record, and 127 records.
 //   offset  size  type  field
-//        0     4  u32   thread    whose it is, stored last (release): 0 means "not yet"
-//        4     4  u32   before    the thread's block before, counted from 1, 0 for none; the target's own
+//        0     4  u32   thread    the owner, stored last (release): 0 means "not yet"
+//        4     4  u32   before    the thread's previous block, counted from 1, 0 for none; used by the target only
 //
 // Record: a context. Its index counts records from the first block; 0 is none.
 //   offset  size  type  field
@@ -22,13 +22,13 @@
 //       24     4  u32   child     index of the callee called last
 //       28     4  u32   sibling   index of the next in the ring of its parent's callees, itself if there is no other
 //
-// The last two are the thread's own: the client does not look at them.
+// `child` and `sibling` are used only by the owning thread: the client does not read them.
 //
 // The Java twin is backend-java/runtime/java/lang/JFluid1Layout.java; a test compares the constants.
 
 import { ringBytes } from './ring-layout.ts'
 
-/** Two million contexts, 64 MiB. */
+/** Maximum number of blocks: two million contexts, 64 MiB. */
 export const MOST_BLOCKS = 16384
 export const BLOCK_BYTES = 4096
 export const BLOCK_FREE = 0
@@ -44,12 +44,12 @@ export const RECORD_PARENT = 20
 /** Bytes of the states of blocks. */
 export const BLOCK_STATES_BYTES = MOST_BLOCKS * 4
 
-/** Bytes of trees with so many blocks. */
+/** Returns the bytes of trees with this number of blocks. */
 export function treesBytes(blockCount: number): number {
   return blockCount === 0 ? 0 : BLOCK_STATES_BYTES + blockCount * BLOCK_BYTES
 }
 
-/** Size of a buffer's file: with blocks, it has holes for those that there may be. */
+/** Returns the size of a buffer's file. With blocks, the file has holes for blocks that may be added later. */
 export function bufferBytes(chunkBytes: number, chunkCount: number, blockCount: number): number {
   return ringBytes(chunkBytes, chunkCount) + (blockCount === 0 ? 0 : treesBytes(MOST_BLOCKS))
 }

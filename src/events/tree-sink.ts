@@ -1,15 +1,12 @@
-// Who is told what a look at the trees of threads has found (tree-blocks.ts).
+// Receives the results of a scan of the threads' trees (tree-blocks.ts).
 
 export interface TreeSink {
   /**
-   * The context of a method below another one.
+   * Returns the context of a method below another context.
    *
-   * @param parent  0: it is a root
+   * @param parent  0 for a root
    */
   contextOf(thread: number, parent: number, method: number): number
-  /**
-   * It was called so many times more, and has executed so many bytecodes more. Fewer, where a look had read a count that was being
-   * written.
-   */
+  /** Adds calls and executed bytecodes to a context. Negative if an earlier scan read a torn count. */
   addTo(thread: number, context: number, calls: number, executed: number): void
 }

@@ -1,4 +1,4 @@
-// Ids of waiting: where waits are told, a wait is a call of a pseudo method, and methods have ids behind all of these.
+// Ids of waits: if waits are recorded, a wait is a call of a pseudo method. Real methods have ids above all of these.
 //
 //   id            pseudo method
 //     1           (sleeping)
@@ -9,7 +9,7 @@
 //   129 … 255     (blocked on …): a class each
 //   256 …         methods
 //
-// What class it is, the agent tells (message `waited`).
+// The agent's message `waited` reports the class of an id.
 
 export const WAIT_SLEEPING = 1
 export const WAIT_PARKED = 2
@@ -17,5 +17,5 @@ export const BLOCKED_OTHER = 128
 export const FIRST_BLOCKED_CLASS = 129
 export const FIRST_METHOD_BESIDE_WAITS = 256
 
-/** Where waits are not told. */
+/** First method id if waits are not recorded. */
 export const FIRST_METHOD = 1

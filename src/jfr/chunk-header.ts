@@ -1,4 +1,4 @@
-// The header of a chunk: a recording is one after the other, each with its own metadata and constants.
+// Parses the header of a chunk. A recording is a sequence of chunks, each with its own metadata and constants.
 //
 //   offset  size  type   field         big-endian, as nothing else in a chunk but floats
 //        0     4  bytes  magic         "FLR\0"
@@ -15,8 +15,8 @@
 //       65     1  u8     pad
 //       66     2  u16    flags         bit 0: compressed integers; bit 1: the last chunk, the JVM is at its end
 //
-// A JVM that records appends to the file and writes the header anew once a second, when all before `size` is whole: every
-// event's constants are in a checkpoint before it, too. (JDK: jdk.jfr.internal.consumer.ChunkHeader.)
+// A recording JVM appends to the file. Once a second, when all bytes before `size` are complete, it rewrites the header. The constants of
+// every event before `size` are then in a checkpoint before `size`, too. (JDK: jdk.jfr.internal.consumer.ChunkHeader.)
 
 import { BadRecording } from './problem.ts'
 
@@ -34,7 +34,9 @@ export interface ChunkHeader {
 }
 
 /**
- * @returns null while the JVM writes it
+ * Parses the header.
+ *
+ * @returns null while the JVM is writing it
  * @throws BadRecording
  */
 export function parseChunkHeader(bytes: Buffer): ChunkHeader | null {

@@ -1,8 +1,7 @@
-// One chunk of a recording, finished or still growing: its samples, each read once.
-//
-// A chunk is its header (chunk-header.ts) and events, each with its size and its type first. Two types are the format's own:
-// 0 is metadata, 1 a checkpoint with constants. A sample may come before the constants it names, but never before
-// a flush that has both; so what has been flushed since the last look is read twice, first for its constants.
+// Reads one chunk of a recording, finished or still growing. Each sample is reported once.
+// A chunk is its header (chunk-header.ts) and events, each with its size and its type first. The format itself defines two types: 0 is
+// metadata, 1 is a checkpoint with constants. A sample may precede the constants that it refers to, but every flush contains both. So newly
+// flushed data are read twice, first for the constants.
 
 import { type ChunkHeader, HEADER_BYTES, parseChunkHeader } from './chunk-header.ts'
 import { Constants } from './constants.ts'
@@ -12,12 +11,12 @@ import { BadRecording } from './problem.ts'
 import { type Value, Values } from './values.ts'
 
 const CHECKPOINT = 1
-/** So much is read at a time, and more only for an event that is larger. */
+/** Bytes per read; only a larger event is read in one piece. */
 const WINDOW_BYTES = 1 << 20
-/** Checkpoints of a JVM with 100,000 classes have a few MiB. */
+/** Maximum size of an event. Checkpoints of a JVM with 100,000 classes have a few MiB. */
 const LARGEST_EVENT = 256 << 20
 
-/** What the JVM was found doing: Java code, native code, or either (CPU time). */
+/** Activity of a sampled thread: Java code, native code, or either (CPU time). */
 export type SampleKind = 'java' | 'native' | 'cpu'
 
 const SAMPLES: ReadonlyMap<string, SampleKind> = new Map([
@@ -27,20 +26,20 @@ const SAMPLES: ReadonlyMap<string, SampleKind> = new Map([
 ])
 const LOST = 'jdk.CPUTimeSamplesLost'
 
-/** Receives what is in a chunk, in the order of the file: that of time for each thread. */
+/** Receives the contents of a chunk in file order, which is time order for each thread. */
 export interface SampleSink {
   /**
-   * @param ticks   when, in the JVM's ticks
+   * @param ticks   time of the sample, in the JVM's ticks
    * @param thread  key of a thread
    * @param stack   key of a stack trace; 0 if the JVM could not walk it
-   * @param period  ticks that it stands for, where the JVM says so: of CPU time; else 0
+   * @param period  ticks that the sample represents, if the JVM reports it (CPU time); else 0
    */
   sample(kind: SampleKind, ticks: number, thread: number, stack: number, period: number): void
-  /** Samples that were due and have not been taken. */
+  /** Number of samples that were due but were not taken. */
   lost(count: number): void
 }
 
-/** Bytes of the file; fewer at its end. */
+/** Reads bytes of the file; fewer at its end. */
 export type ReadAt = (offset: number, length: number) => Buffer
 
 interface Wanted {
@@ -57,7 +56,7 @@ export class Chunk {
   #constants: Constants | null = null
   #header: ChunkHeader | null = null
 
-  /** @param begin of the chunk in its file */
+  /** @param begin offset of the chunk in its file */
   constructor(
     private readonly read: ReadAt,
     begin = 0,
@@ -66,27 +65,27 @@ export class Chunk {
     this.#at = HEADER_BYTES
   }
 
-  /** As of the last `poll`; null before the first. */
+  /** Header at the last `poll`; null before the first. */
   get header(): ChunkHeader | null {
     return this.#header
   }
 
-  /** Constants that have been read. Keys mean nothing in another chunk. */
+  /** Constants read so far. Keys are valid in this chunk only. */
   get constants(): Constants {
     this.#constants ??= new Constants(this.#types)
     return this.#constants
   }
 
   /**
-   * Reads what has been flushed since the last time.
+   * Reads the data that were flushed since the last poll.
    *
-   * @returns whether the chunk is finished: there will be nothing more
+   * @returns whether the chunk is finished and will not grow any more
    * @throws BadRecording
    */
   poll(sink: SampleSink): boolean {
     const bytes = this.read(this.#begin, HEADER_BYTES)
-    if (bytes.length < HEADER_BYTES) return false // the file has just been made
-    // If it was written while we read it, it may be half of the one and half of the other.
+    if (bytes.length < HEADER_BYTES) return false // the file has just been created
+    // If the JVM wrote the header during the read, the bytes may be partly old and partly new.
     if (!this.read(this.#begin, HEADER_BYTES).equals(bytes)) return false
     const header = parseChunkHeader(bytes)
     if (header === null || header.metadata === 0) return false
@@ -133,7 +132,7 @@ export class Chunk {
     }
   }
 
-  /** All events from where we are up to `end`. */
+  /** Visits all events from the current offset to `end`. */
   #events(end: number, visit: (type: number, event: Buffer) => void): void {
     let window: Buffer = Buffer.alloc(0)
     let from = this.#at
@@ -159,7 +158,7 @@ export class Chunk {
     }
   }
 
-  /** The whole event there. */
+  /** Returns the whole event at an offset. */
   #event(at: number, end: number): Buffer {
     const size = new Cursor(this.#bytes(at, Math.min(16, end - at))).varint()
     if (size < 2 || at + size > end) throw new BadRecording(`an event at ${at} claims ${size} bytes`)

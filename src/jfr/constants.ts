@@ -1,20 +1,19 @@
-// The constants of a chunk that stacks are made of: threads, stack traces, methods, classes, loaders, names.
-//
-// A checkpoint event is: size, 1, start, duration, offset of the checkpoint before it, a byte that says what kind it is, and
-// then pools, each a type and its constants:
+// Constants of a chunk from which stacks are built: threads, stack traces, methods, classes, loaders, names.
+// A checkpoint event is: size, 1, start, duration, offset of the previous checkpoint, a byte for its kind, and then pools, each a type and
+// its constants:
 //
 //   number of pools, (type, number of constants, (key, value)…)…
 //
-// Reading a chunk from its begin meets all of them, so the offsets are not followed.
+// A chunk is read from its beginning, so all checkpoints are seen, and the offsets are not needed.
 
 import { Cursor } from './cursor.ts'
 import type { Type, Types } from './metadata.ts'
 import { BadRecording } from './problem.ts'
 import { type Value, Values } from './values.ts'
 
-/** A method as the JVM names it. */
+/** A method in a recording. */
 export interface MethodConstant {
-  /** With dots. */
+  /** Class name with dots. */
   readonly class: string
   readonly method: string
   readonly descriptor: string
@@ -23,16 +22,16 @@ export interface MethodConstant {
 }
 
 export interface ThreadConstant {
-  /** Java thread id; 0 for a thread of the JVM's own. */
+  /** Java thread id; 0 for a native thread of the JVM. */
   readonly id: number
   readonly name: string
   readonly virtual: boolean
 }
 
 export interface StackConstant {
-  /** The outermost frames are missing: deeper than the recorder looks. */
+  /** Whether the outermost frames are missing: the stack is deeper than the recorder's limit. */
   readonly truncated: boolean
-  /** Three numbers a frame, innermost first: key of the method, line (-1 or 0: none), bytecode index. */
+  /** Three numbers per frame, innermost first: key of the method, line (-1 or 0: unknown), bytecode index. */
   readonly frames: Float64Array
 }
 
@@ -83,7 +82,7 @@ export class Constants {
     }
   }
 
-  /** The JVM has described its types anew: more events, the same constants. */
+  /** Replaces the types after the JVM has written new metadata: more events, the same constants. */
   retype(types: Types): void {
     this.types = types
     this.#values = new Values(types)
@@ -93,7 +92,7 @@ export class Constants {
     return this.#stacks.get(key)
   }
 
-  /** A method whose constant was lost has a name all the same. */
+  /** Returns the method of a key. A method without its constant gets a placeholder name. */
   method(key: number): MethodConstant {
     const type = this.#key(METHOD, key, 'type')
     return {
@@ -139,7 +138,7 @@ export class Constants {
     return `${this.#className(this.#key(LOADER, key, 'type')) ?? name ?? 'loader'}@${key}`
   }
 
-  /** A symbol, a string of its own, or one of the pool. */
+  /** Returns the text of a symbol, a string, or a string in the pool. */
   #text(value: Value | undefined): string | null {
     if (typeof value === 'string') return value
     if (typeof value === 'number') {
@@ -186,7 +185,7 @@ function framesOf(frames: readonly Value[], { fields }: Type): Float64Array {
     for (const [j, at] of place.entries()) {
       const value = frame[at]
       const number = typeof value === 'number' ? value : 0
-      numbers[i * FRAME_NUMBERS + j] = j === 0 ? number : number | 0 // an int, and no more bits of it
+      numbers[i * FRAME_NUMBERS + j] = j === 0 ? number : number | 0 // truncated to an int
     }
   }
   return numbers

@@ -1,8 +1,6 @@
-// The encodings of a flight recording (JDK: jdk.jfr.internal.consumer.RecordingInput). Integers are little-endian base
-// 128, at most nine bytes, the ninth whole; what has a fixed width is big-endian.
-//
-// Every read is checked against the end, every count against the bytes that are left, so that no bytes, whatever they
-// are, make a loop long or a string large.
+// Decodes values of a flight recording (JDK: jdk.jfr.internal.consumer.RecordingInput). Integers are little-endian base 128 with at most
+// nine bytes, and all bits of the ninth byte count. Fixed-width values are big-endian.
+// Every read is checked against the end, and every count against the remaining bytes. So no input can cause a long loop or a large string.
 
 import { jvmText } from '../base/jvm-text.ts'
 import { BadRecording } from './problem.ts'
@@ -14,7 +12,7 @@ const STRING_UTF8 = 3
 const STRING_CHARS = 4
 const STRING_LATIN1 = 5
 
-/** Of a constant pool: the string is elsewhere. */
+/** Key of a string in a constant pool. */
 export interface StringKey {
   readonly key: number
 }
@@ -35,7 +33,7 @@ export class Cursor {
     return this.bytes[this.at++]!
   }
 
-  /** A whole number; beyond 2^53, where only keys and addresses are, the nearest that a double holds. */
+  /** Reads an integer. Beyond 2^53, where only keys and addresses occur, it is rounded to the nearest double. */
   varint(): number {
     let value = 0
     let unit = 1
@@ -53,7 +51,7 @@ export class Cursor {
     this.at += count
   }
 
-  /** How many elements or bytes follow: each takes one at least. */
+  /** Reads the number of elements or bytes that follow; each element needs at least one byte. */
   count(): number {
     const count = this.varint()
     if (count > this.left) throw new BadRecording(`${count} elements in ${this.left} bytes`)

@@ -1,21 +1,20 @@
-// What the events and constants of a chunk look like, by the chunk's own description: types with their fields.
-//
+// Parses the layout of a chunk's events and constants from the chunk's own description: types with their fields.
 // A metadata event is: size, 0, start, duration, id, a table of strings, then a tree of elements, each
 //
 //   name, number of attributes, (key, value)…, number of children, children…
 //
-// with all names, keys and values as indices into the table. Wanted are the elements `class` (id, name) and, in them, `field`
-// (name, class, constantPool, dimension). (JDK: jdk.jfr.internal.consumer / MetadataReader.)
+// All names, keys and values are indices into the table. Only the elements `class` (id, name) and their `field`s (name, class,
+// constantPool, dimension) are read. (JDK: jdk.jfr.internal.consumer / MetadataReader.)
 
 import { Cursor } from './cursor.ts'
 import { BadRecording } from './problem.ts'
 
 export interface Field {
   readonly name: string
-  /** Of its type. */
+  /** Id of the field's type. */
   readonly type: number
   readonly isArray: boolean
-  /** There is a key where the value would be. */
+  /** Whether the field has a key into a constant pool in place of a value. */
   readonly isConstant: boolean
 }
 
@@ -27,7 +26,7 @@ export interface Type {
 
 export type Types = ReadonlyMap<number, Type>
 
-/** Elements are four deep. */
+/** Maximum nesting depth; elements are four deep. */
 const DEEPEST = 16
 
 interface Element {

@@ -1,8 +1,8 @@
-// What is not a flight recording, or is damaged: one error for the whole reader.
+// The reader's only error: the data are not a flight recording, or are damaged.
 
 import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 
-/** The target writes what we read, so this is a file cut short, or a JDK whose format we do not know. */
+/** The target writes the data, so the file is truncated, or the JDK uses an unknown format. */
 export class BadRecording extends JfluidError {
   static sample = () => new BadRecording('its format is version 3.0')
   readonly exitCode = EX_DATAERR

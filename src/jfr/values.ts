@@ -1,19 +1,19 @@
-// Values as the types of a chunk lay them out: read where somebody wants them, else passed over.
+// Reads values by the types of a chunk. Values that no caller needs are skipped.
 
 import type { Cursor, StringKey } from './cursor.ts'
 import type { Field, Type, Types } from './metadata.ts'
 import { BadRecording } from './problem.ts'
 
-/** A key where the field is a constant; of a structure its fields in the order of its type. */
+/** A constant is a key; a structure is the list of its fields, in the order of its type. */
 export type Value = number | string | null | StringKey | readonly Value[]
 
-/** Structures in structures: a stack trace has frames, and that is all there is. */
+/** Maximum nesting depth of structures: only stack traces contain structures (frames). */
 const DEEPEST = 8
 
 export class Values {
   constructor(private readonly types: Types) {}
 
-  /** The fields of a structure or an event, one after the other. */
+  /** Reads the fields of a structure or an event, in order. */
   struct(cursor: Cursor, { fields }: Type, depth = 0): Value[] {
     return fields.map((field) => this.#field(cursor, field, depth))
   }
@@ -28,7 +28,7 @@ export class Values {
     for (let left = cursor.count(); left > 0; left--) {
       const before = cursor.at
       values.push(this.#one(cursor, field, depth))
-      if (cursor.at === before) break // of a type without fields
+      if (cursor.at === before) break // an element without bytes, of a type without fields
     }
     return values
   }
@@ -44,7 +44,7 @@ export class Values {
         return cursor.byte()
       case 'float':
         cursor.skip(4)
-        return 0 // nobody wants one
+        return 0 // no caller needs this value
       case 'double':
         cursor.skip(8)
         return 0

@@ -1,5 +1,5 @@
-// What can go wrong with a push. What is wrong with the options shows before anything is recorded. Nothing here repeats a token,
-// or the query of an address, which may hold one.
+// Errors of a push. Wrong options are reported before anything is recorded. No message contains a token or the query of an address, which
+// may contain a token.
 
 import {
   EX_NOHOST,
@@ -11,7 +11,7 @@ import {
   UsageError,
 } from '../base/errors.ts'
 
-/** Not an address of a store. */
+/** The address is not a valid store address. */
 export class BadPushUrl extends UsageError {
   static sample = () => new BadPushUrl('it has no host')
   constructor(
@@ -22,7 +22,7 @@ export class BadPushUrl extends UsageError {
   }
 }
 
-/** A label that a store would refuse, or take for something else. */
+/** A label that a store would reject or misread. */
 export class BadLabel extends UsageError {
   static sample = () => new BadLabel('region=eu,west', 'its value has a comma')
   readonly hint =
@@ -32,7 +32,7 @@ export class BadLabel extends UsageError {
   }
 }
 
-/** What the environment says for the store cannot be the value of an HTTP header. */
+/** A value from the environment for the store is invalid in an HTTP header. */
 export class BadPushCredentials extends UsageError {
   static sample = () => new BadPushCredentials('JFLUID_PUSH_TOKEN')
   readonly hint =
@@ -44,7 +44,7 @@ export class BadPushCredentials extends UsageError {
   }
 }
 
-/** 401, 403, 407. */
+/** The store rejected the credentials: 401, 403, 407. */
 export class PushNotAllowed extends JfluidError {
   static sample = () => new PushNotAllowed('http://pyroscope:4040', 401, '', false)
   readonly exitCode = EX_NOPERM
@@ -57,7 +57,7 @@ export class PushNotAllowed extends JfluidError {
   }
 }
 
-/** The name of the host means nothing. */
+/** The host name cannot be resolved. */
 export class PushHostUnknown extends JfluidError {
   static sample = () => new PushHostUnknown('pyroscope', 'ENOTFOUND')
   readonly exitCode = EX_NOHOST
@@ -67,13 +67,13 @@ export class PushHostUnknown extends JfluidError {
   }
 }
 
-/** Not now: nobody listens, nobody answers, or the store is in trouble. */
+/** The store is temporarily unavailable: no connection, no answer, or a server error. */
 export class PushUnavailable extends JfluidError {
   static sample = () => new PushUnavailable('http://pyroscope:4040', 'HTTP 503', true)
   readonly exitCode = EX_TEMPFAIL
   /**
-   * @param retry    whether the same may go through in a moment
-   * @param afterMs  what the store asked us to wait before, in ms; null if it did not
+   * @param retry    whether the same request may succeed soon
+   * @param afterMs  delay that the store requested, in ms; null if none
    */
   constructor(
     store: string,
@@ -86,7 +86,7 @@ export class PushUnavailable extends JfluidError {
   }
 }
 
-/** The store does not want this profile, or has no such address. */
+/** The store rejects this profile, or has no such address. */
 export class PushRefused extends JfluidError {
   static sample = () => new PushRefused('http://pyroscope:4040', 'HTTP 422: exceeds the size limit')
   readonly exitCode = EX_UNAVAILABLE
@@ -99,7 +99,7 @@ export class PushRefused extends JfluidError {
   }
 }
 
-/** What answered is not a store, or not one that we understand. */
+/** The answer is not from a store, or not from a store that jfluid supports. */
 export class PushNotUnderstood extends JfluidError {
   static sample = () => new PushNotUnderstood('http://pyroscope:4040', 'it answered with a web page')
   readonly exitCode = EX_PROTOCOL
@@ -112,5 +112,5 @@ export class PushNotUnderstood extends JfluidError {
   }
 }
 
-/** The store did not get the profile. */
+/** Reasons why the store did not accept the profile. */
 export type PushProblem = PushNotAllowed | PushHostUnknown | PushUnavailable | PushRefused | PushNotUnderstood

@@ -1,22 +1,22 @@
-// What a pushed profile is filed under: the name of a service, and labels.
+// Identity under which a store files a profile: the name of a service, and labels.
 
 import type { Profile } from '../profile/profile.ts'
 import { BadLabel } from './errors.ts'
 
 export interface Identity {
   readonly service: string
-  /** By name, in the order in which they are told. */
+  /** Labels keyed by name, in the order in which they are sent. */
   readonly labels: ReadonlyMap<string, string>
 }
 
-/** As the user gave them; `service_name` names the service in place of the main class. */
+/** Labels from the user; `service_name` replaces the main class as the service name. */
 export type Labels = ReadonlyMap<string, string>
 
 const SERVICE = 'service_name'
-/** Letters of a name that Pyroscope takes (its labelset package); OTLP takes any. */
+/** Characters that Pyroscope allows in a name (its labelset package); OTLP allows any. */
 const NAME = /^[\w./-]{1,200}$/
 const LABEL = /^[A-Za-z_]\w{0,99}$/
-/** In `name{key=value,…}` there is no way to quote; spaces at its ends would go. */
+/** `name{key=value,…}` has no quoting, and spaces at the ends of a value would be lost. */
 const VALUE = /^(?! )[^,{}\x00-\x1f\x7f-\x9f]{0,500}(?<! )$/
 
 /** @throws BadLabel */
@@ -38,7 +38,7 @@ export function parseLabels(texts: readonly string[]): Labels {
   return labels
 }
 
-/** Which process it was, and what was measured, unless the user says otherwise; one with an empty value is left out. */
+/** Returns the process and the measure as labels, unless the user overrides them. A label with an empty value is omitted. */
 export function identityOf({ target, mode }: Profile, labels: Labels): Identity {
   const all = new Map([['pid', `${target.pid}`], ['mode', mode], ...labels])
   return {
@@ -47,13 +47,13 @@ export function identityOf({ target, mode }: Profile, labels: Labels): Identity 
   }
 }
 
-/** A class as it is; of a jar its name. */
+/** Returns the service name: a class name unchanged, a jar's file name without its extension. */
 function serviceOf(mainClass: string): string {
   const name = /\.jar$/i.test(mainClass) ? mainClass.replace(/^.*\//, '').slice(0, -'.jar'.length) : mainClass
   return name.replace(/[^\w./-]/g, '_').slice(0, 200) || 'jvm'
 }
 
-/** `shop.Main{pid=4711,mode=exact}`: what Pyroscope reads, and a reader too. */
+/** Returns `shop.Main{pid=4711,mode=exact}`, in Pyroscope's syntax. */
 export function identityText({ service, labels }: Identity): string {
   return `${service}{${[...labels].map(([key, value]) => `${key}=${value}`).join(',')}}`
 }

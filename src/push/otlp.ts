@@ -12,9 +12,9 @@
 //   location   3 lines (1 function, 2 line);  function   1 name, 2 system name;  stack   1 locations, leaf first
 //   attribute  1 key, 2 value (1 text, 3 whole number)
 //
-// Numbers are places in the dictionary's lists, of which the first element stands for nothing. A profile has values of one kind,
-// so there is one for each kind, and all share their stacks. Every unit is counted, so the period is 1 of the same; Pyroscope
-// names a profile by its period. What is zero is left out, what is negative too.
+// Numbers are indices into the dictionary's lists; element 0 of each list means none. A profile has values of one kind, so there is one
+// profile for each kind, and all share their stacks. Every unit is counted, so the period is 1 in the same unit; Pyroscope names a profile
+// by its period. Values of zero or less are omitted.
 
 import { createHash } from 'node:crypto'
 import { Numbers } from '../base/numbers.ts'
@@ -49,9 +49,9 @@ function* piecesOf(parts: readonly Part[]): Generator<Uint8Array> {
 }
 
 /**
- * ExportProfilesServiceRequest.
+ * Encodes an ExportProfilesServiceRequest.
  *
- * @yields nothing, now and then: a large tree takes its time before there is a byte
+ * @yields nothing, at intervals: a large tree takes long before the first byte
  */
 function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Array, Part[]> {
   const strings = new Numbers([''])
@@ -85,7 +85,7 @@ function* otlpMessage(profile: Profile, identity: Identity): Generator<Uint8Arra
   ]
 }
 
-/** All but the samples. */
+/** Encodes all fields except the samples. */
 function profileHead(
   { startedAt, durationMs, target }: Profile,
   value: Value,
@@ -93,7 +93,8 @@ function profileHead(
   digest: string,
 ): Fields {
   const type = new Fields().number(1, strings.of(value.type)).number(2, strings.of(value.unit))
-  // The same whenever it is pushed, so that a store can tell that it has it. Two profiles with --reproducible differ by contents alone.
+  // The id is the same for each push, so that a store can recognise a repeated profile. Profiles with --reproducible differ by contents
+  // only.
   const facts = [startedAt, target.pid, durationMs, target.mainClass, digest, value.type]
   const id = createHash('sha256').update(JSON.stringify(facts)).digest()
   return new Fields()
@@ -105,7 +106,7 @@ function profileHead(
     .put(7, id.subarray(0, 16))
 }
 
-/** OpenTelemetry's names for what a label of ours says. */
+/** OpenTelemetry's attribute names for jfluid's labels. */
 const ATTRIBUTES: Readonly<Record<string, string>> = { pid: 'process.pid' }
 
 function resourceOf({ target }: Profile, { service, labels }: Identity): Fields {
@@ -128,11 +129,11 @@ function stringFields(strings: Numbers<string>): Fields {
   return fields
 }
 
-/** Contexts that cost anything: each has a stack, and a sample of each kind of value that it has. */
+/** Contexts with a nonzero cost: each has a stack, and a sample for each kind of its values. */
 class Contexts {
   readonly values: readonly Value[]
   readonly locations: Locations
-  /** Of a node; 0 for none. */
+  /** Stack index per node; 0 for none. */
   readonly #stack: Int32Array
 
   constructor(private readonly profile: Profile) {
@@ -179,10 +180,10 @@ class Contexts {
 }
 
 /**
- * What the store says of a request that it has taken: ExportProfilesServiceResponse, whose field 1 tells of what it did not take
- * (1 how many profiles, 2 why).
+ * Reads a store's reply to an accepted request: ExportProfilesServiceResponse. Its field 1 describes the rejected part (1: number of
+ * profiles, 2: reason).
  *
- * @returns what it says besides, null if nothing
+ * @returns a further message of the store; null if none
  * @throws PushRefused, PushNotUnderstood
  */
 export function otlpAnswer(body: Uint8Array, store: string, secrets: readonly string[]): string | null {

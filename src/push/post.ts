@@ -1,5 +1,5 @@
-// One POST, in bounded time and memory, whatever the other side does. Node's own client: fetch has no timeout of its own, and
-// follows redirects or hides where they go.
+// Sends one POST in bounded time and memory, for any behaviour of the server. Uses Node's own client: fetch has no timeout of its own, and
+// either follows redirects or hides their targets.
 
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -19,7 +19,7 @@ export interface Request {
   readonly body: readonly Uint8Array[]
 }
 
-/** A request whose body is made while it is asked for. */
+/** A request with a body that is generated while it is read. */
 export interface Draft extends Omit<Request, 'body'> {
   readonly body: Iterable<Uint8Array>
 }
@@ -35,26 +35,29 @@ export interface Answer {
 }
 
 export interface Bounds {
-  /** Without anything going on; also until there is a connection. */
+  /** Maximum time without progress, and until the connection is open. */
   readonly idleMs: number
-  /** For one try, redirects and all. */
+  /** Maximum time for one attempt, redirects included. */
   readonly wholeMs: number
 }
 
 export const BOUNDS: Bounds = { idleMs: 10_000, wholeMs: 60_000 }
 
-/** Nobody reads more of what a store says; OTLP 1.11.0 has 4 MiB as the most. */
+/** Maximum number of bytes read of an answer. OTLP 1.11.0 allows 4 MiB. */
 const MOST_ANSWER_BYTES = 1 << 20
-/** Of what a store says, for the user: how it begins, and how it ends. Where all labels are repeated in between, the reason comes last. */
+/**
+ * Number of characters shown from the beginning and the end of the store's message. If the message repeats all labels in its middle, the
+ * reason comes last.
+ */
 const SAID_FIRST = 100
 const SAID_LAST = 200
-/** Given to the socket at once, so that it can be seen whether they go. */
+/** Bytes per write to the socket; small enough to observe progress. */
 const CHUNK_BYTES = 1 << 16
 
 /**
- * @param shown  the store in messages
- * @param stop   ends it at once
- * @param until  when the try is over, by `performance.now()`: others of it may have gone before
+ * @param shown  name of the store in messages
+ * @param stop   aborts the request
+ * @param until  end of the attempt by `performance.now()`; earlier requests may belong to the same attempt
  * @throws PushHostUnknown, PushUnavailable, PushNotUnderstood
  */
 export function post(
@@ -72,7 +75,7 @@ export function post(
     const length = body.reduce((sum, piece) => sum + piece.length, 0)
     const outgoing = send(url, {
       method: 'POST',
-      agent: false, // a connection of its own, that is over with the answer
+      agent: false, // its own connection, which ends with the answer
       headers: { 'user-agent': 'jfluid', accept: '*/*', ...headers, 'content-length': length },
     })
     debug.push?.(`POST to ${shown}: ${length} bytes in ${body.length} pieces`)
@@ -93,7 +96,7 @@ export function post(
       () => tooLong(bounds.wholeMs, 'it was not done'),
       Math.max(0, until - performance.now()),
     )
-    // The timeout of a request begins with its connection, and a packet that is dropped on the way brings none.
+    // A request's timeout begins when it is connected, so a connect whose packets are dropped needs its own timer.
     const connecting = setTimeout(() => tooLong(bounds.idleMs, 'no connection'), bounds.idleMs)
     const stopped = (): void => fail(new PushUnavailable(shown, 'it was interrupted', false))
     outgoing.on('error', (error: NodeJS.ErrnoException) => fail(problemOf(error, url, shown)))
@@ -113,7 +116,7 @@ export function post(
   })
 }
 
-/** At the pace of the socket; one that has gone takes no more, which `error` tells. */
+/** Sends at the pace of the socket. A closed socket accepts no more; its `error` event reports that. */
 async function sendPieces(body: readonly Uint8Array[], out: ReturnType<typeof httpRequest>): Promise<void> {
   for (const piece of body) {
     for (let at = 0; at < piece.length; at += CHUNK_BYTES) {
@@ -156,7 +159,7 @@ function readAnswer(incoming: IncomingMessage, shown: string): Promise<Answer> {
   })
 }
 
-/** Seconds, or a date (RFC 9110, 10.2.3). */
+/** Parses seconds or a date (RFC 9110, 10.2.3). */
 function retryAfter(text: string | undefined): number | null {
   if (text === undefined) return null
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
@@ -164,9 +167,9 @@ function retryAfter(text: string | undefined): number | null {
 }
 
 /**
- * What a store says, as a terminal can have it, in one line; of a long text both ends.
+ * Formats a store's message as one safe line for a terminal; a long text is cut in the middle.
  *
- * @param secrets  what the store was sent, and may repeat
+ * @param secrets  secrets in the request, which the store may repeat
  */
 export function saidIn(text: Uint8Array, secrets: readonly string[]): string {
   const said = clean(without(secrets, new TextDecoder().decode(text)).trim())
@@ -175,13 +178,13 @@ export function saidIn(text: Uint8Array, secrets: readonly string[]): string {
 }
 
 export function without(secrets: readonly string[], text: string): string {
-  // The longest first: a token may be part of another.
+  // Longest first: a token may be part of another secret.
   return secrets
     .toSorted((a, b) => b.length - a.length)
     .reduce((left, secret) => left.replaceAll(secret, '***'), text)
 }
 
-/** What a failed connection means. */
+/** Converts a connection error. */
 export function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL, shown: string): PushProblem {
   const code = error.code ?? error.message
   switch (code) {
@@ -197,7 +200,7 @@ export function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL,
       return new PushUnavailable(shown, `there is no way to ${host} (${code})`, true)
     case 'ECONNRESET':
     case 'EPIPE':
-      // Whether it has the profile nobody knows: to try again might be to have it twice.
+      // The store may have stored the profile: a retry could duplicate it.
       return new PushUnavailable(shown, 'it closed the connection without an answer', false)
     case 'ETIMEDOUT':
       return new PushUnavailable(shown, `no connection to ${host}`, false)

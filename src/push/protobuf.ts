@@ -1,8 +1,7 @@
-// Protocol Buffers' wire format (protobuf.dev, "Encoding"), as much of it as OTLP needs: a message is fields one after the other,
-// each a tag, `number << 3 | type`, and a value. Types: 0 a varint, 1 eight bytes, 2 a length and so many bytes, 5 four bytes.
-//
-// What lies inside a message comes behind its length. So a message is made of parts that know theirs before there are any
-// bytes, and make them when they are asked: a tree of a million contexts is never there as a whole.
+// The part of Protocol Buffers' wire format (protobuf.dev, "Encoding") that OTLP needs. A message is a sequence of fields, each a tag,
+// `number << 3 | type`, and a value. Types: 0 a varint, 1 eight bytes, 2 a length and bytes, 5 four bytes.
+// A nested message is preceded by its length. So a message consists of parts that know their length before their bytes exist, and that
+// generate the bytes on request. A tree of a million contexts is never in memory as a whole.
 
 import { addTo } from '../base/arrays.ts'
 import { GrowingBytes } from '../base/growing-bytes.ts'
@@ -12,26 +11,26 @@ const FIXED64 = 1
 const BYTES = 2
 const FIXED32 = 5
 
-/** Fields of a message, encoded when they are asked for, each time anew and the same. */
+/** Fields of a message, encoded on request. Each encoding has the same bytes. */
 export interface Part {
-  /** In bytes. */
+  /** Length in bytes. */
   readonly length: number
   pieces(): Iterable<Uint8Array>
 }
 
-/** Fields that are small. */
+/** A small set of fields. */
 export class Fields extends GrowingBytes implements Part {
   *pieces(): Generator<Uint8Array> {
     yield this.bytes
   }
 
-  /** int32, int64, uint64: from 0 to 2^53; 0 is not written, as proto3 has it. */
+  /** Writes an int32, int64 or uint64, from 0 to 2^53. As in proto3, 0 is not written. */
   number(field: number, value: number): this {
     if (value === 0) return this
     return this.#varint(field * 8 + VARINT).#varint(value)
   }
 
-  /** fixed64, also above 2^53. */
+  /** Writes a fixed64, also above 2^53. */
   fixed64(field: number, value: bigint): this {
     if (value === 0n) return this
     this.#varint(field * 8 + FIXED64)
@@ -39,13 +38,13 @@ export class Fields extends GrowingBytes implements Part {
     return this
   }
 
-  /** string, bytes, or a message of that encoding: also an empty one, which may be an element of a list. */
+  /** Writes a string, bytes, or an encoded message. Also writes an empty value, since it may be an element of a list. */
   put(field: number, value: string | Uint8Array): this {
     const bytes = typeof value === 'string' ? Buffer.from(value) : value
     return this.head(field, bytes.length).add(bytes)
   }
 
-  /** What `length` bytes of a field have before them. */
+  /** Writes the tag and length of a field of `length` bytes. */
   head(field: number, length: number): this {
     return this.#varint(field * 8 + BYTES).#varint(length)
   }
@@ -54,7 +53,7 @@ export class Fields extends GrowingBytes implements Part {
     return this.put(field, bytes)
   }
 
-  /** A packed list of varints. */
+  /** Writes a packed list of varints. */
   numbers(field: number, values: readonly number[]): this {
     if (values.length === 0) return this
     let length = 0
@@ -81,7 +80,7 @@ function varintLength(value: number): number {
   return length
 }
 
-/** A message that is a field of another. */
+/** Returns a message as a field of another message. */
 export function nested(field: number, parts: readonly Part[]): Part {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   const head = new Fields().head(field, length).bytes
@@ -95,10 +94,10 @@ export function nested(field: number, parts: readonly Part[]): Part {
 }
 
 /**
- * Fields that are many, made twice: once to know how long they are, and then for good.
+ * Many fields, generated twice: first for their total length, then for the output.
  *
- * @param seen  is given what is made the first time
- * @yields nothing, for each piece: others may have their turn
+ * @param seen  receives the fields of the first generation
+ * @yields nothing, after each piece, so that other tasks can run
  */
 export function* measured(
   make: () => Iterable<Uint8Array>,
@@ -115,7 +114,7 @@ export function* measured(
 
 const NOTHING = new Uint8Array(0)
 
-/** Joins what is made in little pieces: a new piece each 16 KiB or so. */
+/** Joins small pieces into blocks of about 16 KiB. */
 export function* inBlocks(each: Iterable<Fields>): Generator<Uint8Array> {
   let block = new Fields(2 * BLOCK_BYTES)
   for (const fields of each) {
@@ -129,13 +128,13 @@ export function* inBlocks(each: Iterable<Fields>): Generator<Uint8Array> {
 
 const BLOCK_BYTES = 1 << 14
 
-/** A field as it was written: a number, or bytes. */
+/** Decoded fields: numbers or bytes. */
 export type Decoded = ReadonlyMap<number, readonly (bigint | Uint8Array)[]>
 
 /**
- * The fields of a message, by number.
+ * Decodes the fields of a message, keyed by number.
  *
- * @throws RangeError if these are not the bytes of a message
+ * @throws RangeError if the bytes are not a message
  */
 export function decode(bytes: Uint8Array): Decoded {
   const fields = new Map<number, (bigint | Uint8Array)[]>()

@@ -1,4 +1,4 @@
-// Hands a profile to a store: once, and once more if it may have been a bad moment.
+// Sends a profile to a store, with one retry if the first attempt failed for a temporary reason.
 
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Profile } from '../profile/profile.ts'
@@ -18,19 +18,19 @@ export interface Push {
 }
 
 export interface PushBounds extends Bounds {
-  /** Before the second try, unless the store asks for more. */
+  /** Delay before the retry, unless the store requests a longer delay. */
   readonly pauseMs: number
 }
 
 const PUSH_BOUNDS: PushBounds = { ...BOUNDS, pauseMs: 1000 }
-/** A store that wants a longer pause gets no second try. */
+/** Maximum delay before a retry. If the store requests more, there is no retry. */
 const LONGEST_PAUSE_MS = 10_000
 const REDIRECTS = 3
 
 /**
- * @param tell  what happens meanwhile
- * @param stop  ends it
- * @returns what the profile is filed under
+ * @param tell  reports progress
+ * @param stop  aborts the push
+ * @returns the name under which the profile is filed
  * @throws PushNotAllowed, PushHostUnknown, PushUnavailable, PushRefused, PushNotUnderstood
  */
 export async function push(
@@ -54,7 +54,7 @@ export async function push(
   return identityText(identity)
 }
 
-/** Now and then others have their turn meanwhile, who may want it to end: a million contexts take some seconds. */
+/** Generates the body, and yields to other tasks, which may abort it: a million contexts take some seconds. */
 async function made(body: Iterable<Uint8Array>, shown: string, stop: AbortSignal): Promise<Uint8Array[]> {
   const pieces: Uint8Array[] = []
   let next = performance.now() + TURN_MS
@@ -92,7 +92,7 @@ async function twice<T>(
   }
 }
 
-/** @returns what the store says besides, null if nothing */
+/** @returns a further message of the store; null if none */
 async function pushOnce(
   first: Request,
   { store, credentials }: Push,
@@ -116,10 +116,11 @@ async function pushOnce(
 }
 
 /**
- * Much says 200 to whatever it is sent: a health check, the default page of a proxy. Whoever takes their word for a store's loses a
- * profile. Pyroscope says 200 and nothing else (`pkg/ingester/pyroscope/ingest_handler.go`), a receiver of OTLP a message.
+ * Checks that the answer comes from a store. Many servers answer 200 to any request: a health check, a proxy's default page. Without this
+ * check the profile would be lost. Pyroscope answers 200 without a body (`pkg/ingester/pyroscope/ingest_handler.go`), an OTLP receiver
+ * answers with a message.
  *
- * @returns what the store says besides, null if nothing
+ * @returns a further message of the store; null if none
  * @throws PushNotUnderstood, PushRefused
  */
 function acknowledged(answer: Answer, { protocol, shown }: Store, secrets: readonly string[]): string | null {
@@ -132,13 +133,14 @@ function acknowledged(answer: Answer, { protocol, shown }: Store, secrets: reado
   throw new PushNotUnderstood(shown, what + wordsOf(answer, secrets))
 }
 
-/** Also what is hidden in an address. */
+/** Returns all secrets of the request, including those in the address. */
 function secretsOf({ url }: Store, { secrets }: Credentials): string[] {
   return [...secrets, url.search.slice(1), ...url.searchParams.values()].filter((text) => text !== '')
 }
 
 /**
- * To the same place only: nobody else gets the token, and no GET in place of a POST (RFC 9110, 15.4) has a profile.
+ * Follows a redirect to the same host only: no other host gets the token. A redirect that turns the POST into a GET (RFC 9110, 15.4) would
+ * lose the profile.
  *
  * @throws PushNotUnderstood
  */

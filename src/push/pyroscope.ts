@@ -1,8 +1,7 @@
-// A profile for the ingest endpoint of Pyroscope's HTTP API (Grafana Pyroscope documentation, "Server HTTP API", Ingestion):
-// POST /ingest?name=…&from=…&until=… with a multipart form, of which `profile` is pprof and `sample_type_config` says how the
-// kinds of its values are summed up. A service's name and its labels are one text, `name{key=value,…}`.
-//
-// The form goes without `format=pprof`: with it Pyroscope takes the whole body for pprof (`readInputRawDataFromRequest`).
+// Encodes a profile for the ingest endpoint of Pyroscope's HTTP API (Grafana Pyroscope documentation, "Server HTTP API", Ingestion): POST
+// /ingest?name=…&from=…&until=… with a multipart form. Its part `profile` is pprof, and `sample_type_config` defines how each kind of value
+// is aggregated. A service's name and its labels are one text, `name{key=value,…}`.
+// The query omits `format=pprof`: with it Pyroscope parses the whole body as pprof (`readInputRawDataFromRequest`).
 
 import { randomBytes } from 'node:crypto'
 import { unsignedPprof } from '../export/pprof.ts'
@@ -39,14 +38,14 @@ function* formOf(profile: Profile, config: string, boundary: string): Generator<
   yield Buffer.from(`${config}\r\n--${boundary}--\r\n`)
 }
 
-/** How a part of a form begins (RFC 7578). */
+/** Returns the header of a form part (RFC 7578). */
 function head(boundary: string, name: string, file: string, type: string): Buffer {
   return Buffer.from(
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${file}"\r\nContent-Type: ${type}\r\n\r\n`,
   )
 }
 
-/** What is alive is averaged over time, all else summed up. Units are those that Pyroscope names. */
+/** Returns the aggregation of a kind of value: live objects are averaged over time, other values are summed. The units are Pyroscope's. */
 function configOf({ type, unit }: Value) {
   const units = type.endsWith('_objects') ? 'objects' : unit === 'count' ? 'samples' : unit
   const aggregation = type.startsWith('inuse_') ? 'average' : 'sum'

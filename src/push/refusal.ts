@@ -1,5 +1,5 @@
-// What the no of a store means: its status, and its words as far as they are known. What can be done about a limit is not in what a
-// Pyroscope says; its messages are those of version 2.2 (pkg/validation/validate.go, pkg/distributor/distributor.go, pkg/pprof/pprof.go).
+// Interprets the rejection of a store: its status, and known messages. A Pyroscope's message about a limit contains no remedy. The messages
+// are those of version 2.2 (pkg/validation/validate.go, pkg/distributor/distributor.go, pkg/pprof/pprof.go).
 
 import { PushNotAllowed, type PushProblem, PushRefused, PushUnavailable } from './errors.ts'
 import { type Answer, saidIn } from './post.ts'
@@ -7,9 +7,9 @@ import { decode } from './protobuf.ts'
 import type { Credentials, Protocol, Store } from './store.ts'
 
 /**
- * Where the same profile may be sent once more. A 500, 502 or 504 may come from a proxy while the store behind it goes on and takes
- * it: Pyroscope would sum it up twice. A profile by OTLP has an id, and its specification has these repeated (OTLP 1.11.0, "Retryable
- * Response Codes").
+ * Statuses after which the same profile may be sent again. A 500, 502 or 504 may come from a proxy while the store behind it still accepts
+ * the profile: Pyroscope would then count it twice. An OTLP profile has an id, and its specification requires a retry for these (OTLP
+ * 1.11.0, "Retryable Response Codes").
  */
 const AGAIN: Readonly<Record<Protocol, readonly number[]>> = {
   pyroscope: [429, 503],
@@ -17,8 +17,8 @@ const AGAIN: Readonly<Record<Protocol, readonly number[]>> = {
 }
 
 /**
- * How a Pyroscope begins to say which kinds of value it has not taken. By OTLP each is a profile, which it takes or not by itself,
- * under an id of its own: the same request once more counts twice what it had taken.
+ * Start of Pyroscope's message about rejected kinds of values. With OTLP each kind is a profile of its own, accepted or rejected
+ * separately, under its own id. Sending the same request again would count the accepted profiles twice.
  */
 const IN_PART = 'push series with index'
 
@@ -49,7 +49,7 @@ const LIMITS: readonly (readonly [said: string, hint: string])[] = [
   ],
 ]
 
-/** Why `answer`, which is none of 2xx and 3xx, is no. */
+/** Returns the error for an `answer` with a status other than 2xx and 3xx. */
 export function refusal(
   answer: Answer,
   { shown, protocol }: Store,
@@ -80,19 +80,21 @@ const NOT_HERE: Readonly<Record<Protocol, string>> = {
 const OTHER_VERSION =
   'See what the store says. It may expect another version of OTLP profiles: ours is that of opentelemetry-proto 1.11.0.'
 
-/** By status. */
+/** Hints keyed by status. */
 const HINTS: Readonly<Record<Protocol, Readonly<Record<number, string>>>> = {
   pyroscope: { 404: NOT_HERE.pyroscope, 405: NOT_HERE.pyroscope, 413: `${SMALLER}.` },
   otlp: { 400: OTHER_VERSION, 404: NOT_HERE.otlp, 405: NOT_HERE.otlp, 413: `${SMALLER}.` },
 }
 
-/** What the store says, behind a colon; empty if it says nothing that can be read. */
+/** Returns the store's message after a colon; empty if there is no readable message. */
 export function wordsOf(answer: Answer, secrets: readonly string[]): string {
   const text = saidIn(messageOf(answer), secrets)
   return text === '' ? '' : `: ${text}`
 }
 
-/** What is meant for a reader: of errors as OTLP (google.rpc.Status, field 2) and Connect have them, their message alone. */
+/**
+ * Returns the human-readable message: for errors in the formats of OTLP (google.rpc.Status, field 2) and Connect only their message field.
+ */
 function messageOf({ body, type }: Answer): Uint8Array {
   if (type === 'text/html') return new Uint8Array(0)
   if (type.includes('protobuf'))
@@ -107,7 +109,7 @@ function bytesIn([value]: readonly (bigint | Uint8Array)[] = []): Uint8Array {
   return value instanceof Uint8Array ? value : new Uint8Array(0)
 }
 
-/** What is no such text after all is `otherwise`: an answer may say what it likes of itself. */
+/** Returns `otherwise` if the text is not in the declared format: an answer's content type may be wrong. */
 function unless<T>(problem: new () => Error, otherwise: T, read: () => T): T {
   try {
     return read()

@@ -1,25 +1,25 @@
-// Where profiles are pushed: what an address means, and what to send along so that it is let in.
+// Stores of profiles: parses an address, and builds the credentials.
 
 import { BadPushCredentials, BadPushUrl } from './errors.ts'
 
-/** How a store wants a profile: pprof, by the HTTP API of Pyroscope, or OTLP. */
+/** Format and API of a store: pprof by Pyroscope's HTTP API, or OTLP. */
 export type Protocol = 'pyroscope' | 'otlp'
 
 export interface Store {
   readonly protocol: Protocol
   readonly url: URL
-  /** For messages: neither query nor anything else that may be secret. */
+  /** Address for messages, without the query and other possible secrets. */
   readonly shown: string
 }
 
 export const INGEST_PATH = '/ingest'
-/** OTLP 1.11.0, "OTLP/HTTP Request": while the signal is in development, the path says so. */
+/** OTLP 1.11.0, "OTLP/HTTP Request". The path contains `development` as long as the signal is in development. */
 export const OTLP_PATH = '/v1development/profiles'
 const OTLP_PREFIX = 'otlp+'
 
 /**
- * `http://host:4040` is a Pyroscope, `otlp+http://host:4318` whatever takes OTLP; the path that the protocol has is added, unless
- * the address ends with it. One that ends with OTLP's needs no prefix.
+ * Parses an address: `http://host:4040` is a Pyroscope, `otlp+http://host:4318` is any OTLP receiver. The protocol's path is appended
+ * unless the address already ends with it. An address that ends with OTLP's path needs no prefix.
  *
  * @throws BadPushUrl
  */
@@ -49,18 +49,19 @@ export function parseStore(text: string): Store {
 }
 
 export interface Credentials {
-  /** For the request. */
+  /** Headers of the request. */
   readonly headers: Readonly<Record<string, string>>
   readonly isTokenSet: boolean
-  /** What none but the store may read: who answers may repeat it. */
+  /** Secrets that only the store may read; its answer may repeat them. */
   readonly secrets: readonly string[]
 }
 
 type Environment = { readonly [name: string]: string | undefined }
 
 /**
- * Never from the command line, which all users of a machine can see: JFLUID_PUSH_TOKEN is a bearer token (RFC 6750) or, with
- * JFLUID_PUSH_USER, that user's password (RFC 7617), as Grafana Cloud has it. JFLUID_PUSH_TENANT is Pyroscope's X-Scope-OrgID.
+ * Reads the credentials from the environment. They are never on the command line, which all users of a machine can see. JFLUID_PUSH_TOKEN
+ * is a bearer token (RFC 6750) or, with JFLUID_PUSH_USER, that user's password (RFC 7617), as in Grafana Cloud. JFLUID_PUSH_TENANT is
+ * Pyroscope's X-Scope-OrgID.
  *
  * @throws BadPushCredentials
  */
@@ -77,14 +78,14 @@ export function credentials(env: Environment): Credentials {
   return { headers, isTokenSet: user !== undefined || token !== undefined, secrets }
 }
 
-/** Printable ASCII: what every server reads the same. */
+/** Returns a variable. Only printable ASCII is allowed, since every server reads it the same way. */
 function given(env: Environment, name: string): string | undefined {
   const value = env[name]
   if (value !== undefined && !/^[\x20-\x7e]+$/.test(value)) throw new BadPushCredentials(name)
   return value
 }
 
-/** Whether who listens on the way can read what is sent. */
+/** Returns whether the connection is unencrypted and leaves this machine, so that others could read it. */
 export function isOpen({ url }: Store): boolean {
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   return url.protocol === 'http:' && !isHere

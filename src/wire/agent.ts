@@ -1,6 +1,5 @@
-// The agent as the client sees it: one typed method a command, one typed event a question.
-//
-// Everything that comes over the wire is checked here, once; the rest of the client works with types.
+// The agent from the client's view: one typed method per command, one typed event per question.
+// Everything that arrives over the wire is validated here, once; the rest of the client uses types.
 
 import type { MeasuredCalibration } from '../base/compensation.ts'
 import { debug } from '../base/debug.ts'
@@ -29,23 +28,23 @@ import {
   type StackRow,
 } from './messages.ts'
 
-/** A body as it is sent: the whole content of a Code attribute. */
+/** A method body as sent: the whole content of a Code attribute. */
 export interface Body {
   readonly classId: number
   readonly methodIndex: number
   readonly code: Uint8Array
 }
 
-/** A method as a profiler of the user's is to call it. */
+/** Name of a method for the user's profiling agent. */
 export interface NamedMethod {
   readonly id: number
-  /** With dots. */
+  /** Class name with dots. */
   readonly className: string
   readonly name: string
   readonly descriptor: string
 }
 
-/** What the load hook answers. */
+/** Reply to the class-load hook. */
 export interface LoadAnswer {
   readonly poolEntries: number
   readonly poolBytes: Uint8Array
@@ -59,21 +58,21 @@ export interface AgentEvents {
   reflect(request: number, classId: number, name: string, descriptor: string): void
   hiddenClass(request: number, hostId: number, bytes: Uint8Array): void
   classLoading(load: ClassLoading): void
-  /** @param unprobed  whether it has lost its probes */
+  /** @param unprobed  whether the class has lost its probes */
   changed(classId: number, unprobed: boolean): void
   lateLoad(hook: number): void
-  /** Threads have begun to wait for this class, or an instance of it; `kind` as instrument/waits.ts has it. */
+  /** Threads have begun to wait for this class or an instance of it. For `kind` see instrument/waits.ts. */
   waited(id: number, kind: number, itself: boolean, className: string): void
   ended(reason: string): void
 }
 
-/** A redefinition takes 1 to 18 ms, if it need not wait for somebody. */
+/** A redefinition takes 1 to 18 ms unless it must wait for a thread. */
 const SLOW_SWAP_MS = 25
 
 export class Agent {
-  /** Ends with the redefinition that runs. The agent would keep what we ask meanwhile, and what comes behind it. */
+  /** Resolves when the running redefinition ends. The agent would queue further requests until then, and all later ones. */
   private swapped: Promise<unknown> = Promise.resolve()
-  /** Classes of that redefinition: another thread that asks the JVM for them waits until it is over. */
+  /** Classes of that redefinition: other threads that ask the JVM about these classes are blocked until it ends. */
   private swapping: ReadonlySet<number> = new Set()
   private slow = false
   private onSlowSwap = () => {}
@@ -87,7 +86,7 @@ export class Agent {
     }
   }
 
-  /** For all that has to do with classes, and can wait. */
+  /** Sends requests that concern classes and may be delayed. */
   private async request(op: string, ...args: unknown[]): Promise<unknown> {
     await this.noSwap()
     // biome-ignore lint/plugin/no-spread: the arguments of one request
@@ -131,16 +130,16 @@ export class Agent {
     chunkBytes: number
     chunkCount: number
     chunksOffset: number
-    /** The JVM's hsperfdata file as the target sees it, '' if it has none. */
+    /** The JVM's hsperfdata file as the target sees it; '' if it has none. */
     perfFile: string
     safepointTimeOffset: number
-    /** Classes of the JDK where work changes hands, if threads are followed; else none. */
+    /** JDK classes that hand work over, if threads are followed; else empty. */
     follow: readonly string[]
-    /** Events tell what was executed, and not the time. */
+    /** Whether events count executed bytecodes instead of time. */
     counts: boolean
-    /** Waits are told apart. */
+    /** Whether kinds of waits are distinguished. */
     waits: boolean
-    /** Threads keep trees behind the chunks (events/tree-layout.ts). */
+    /** Whether threads keep trees after the chunks (events/tree-layout.ts). */
     trees: boolean
   }): Promise<ReturnType<typeof readConfigured>> {
     return readConfigured(
@@ -165,20 +164,20 @@ export class Agent {
   }
 
   /**
-   * The same of loaded classes of these names, and of all above them: much less than all.
+   * Returns the loaded classes with one of these names, and all their supertypes. Faster than `loadedClasses`.
    *
-   * @param names  the last parts of class names, between which any of `.`, `/` and `$` may be
+   * @param names  last parts of class names; the parts may be separated by `.`, `/` or `$`
    */
   async findClasses(names: readonly string[]): Promise<LoadedClasses> {
     return readClasses(await this.request('findClasses', names))
   }
 
-  /** From now on a thread that finds the buffer full goes on unrecorded. Before `enable`. */
+  /** From now on a thread that finds the buffer full continues unrecorded. Must be called before `enable`. */
   async neverWait(): Promise<void> {
     await this.link.request('neverWait')
   }
 
-  /** Probes of these methods will ask nothing. */
+  /** Probes of these methods ask no questions any more. */
   async ready(ids: readonly number[], highestId: number): Promise<void> {
     await this.request('ready', ids, highestId)
   }
@@ -188,21 +187,21 @@ export class Agent {
     return listOf(orNull(bytes))(await this.link.request('classBytes', ids))
   }
 
-  /** Address at which the JVM's library begins in the target; 0 if the target cannot tell. */
+  /** Returns the address of the JVM's library in the target; 0 if unknown. */
   async vmLibrary(): Promise<number> {
     return number(await this.request('vmLibrary'))
   }
 
-  /** Eight bytes out of the mirror of each class, one after the other; zeros for one that has been unloaded. */
+  /** Returns eight bytes from the mirror of each class; zeros for an unloaded class. */
   async mirrorWords(offset: number, classIds: readonly number[]): Promise<Uint8Array> {
     return bytes(await this.request('mirrorWords', offset, classIds))
   }
 
   /**
-   * Reads the target's memory, safely.
+   * Reads the target's memory without crashing it.
    *
    * @param addresses  eight bytes each, in the target's byte order
-   * @returns `length` bytes of each, one after the other; zeros where nothing can be read
+   * @returns `length` bytes per address, concatenated; zeros if unreadable
    */
   async peek(length: number, addresses: Uint8Array): Promise<Uint8Array> {
     return bytes(await this.request('peek', length, buffer(addresses)))
@@ -240,8 +239,8 @@ export class Agent {
   }
 
   /**
-   * Whether a redefinition has been running for so long that it may be waiting for a class in the load hook,
-   * to link another. Only hooks can be answered then, and classes read that are not part of it.
+   * Whether a redefinition has been running for so long that it may be blocked: the load hook of a class that it links may wait for an
+   * answer. Until then the client may only answer hooks, and read classes that are not part of the redefinition.
    */
   get swapIsSlow(): boolean {
     return this.slow
@@ -255,12 +254,12 @@ export class Agent {
     await this.request('watch', jdk)
   }
 
-  /** From now on the target counts on us: threads that ask something wait for the answer. */
+  /** From now on threads of the target wait for the client's answers. */
   async enable(): Promise<void> {
     await this.request('enable')
   }
 
-  /** From now on roots are recorded. Lets main() begin in a JVM that was started under jfluid. */
+  /** From now on roots are recorded. In a JVM that jfluid started, main() begins. */
   async go(): Promise<void> {
     await this.request('go')
   }
@@ -270,7 +269,7 @@ export class Agent {
     return { ...rest, spread: { innerTicks: innerSpread, outerTicks: outerSpread } }
   }
 
-  /** Regions are timed, and nothing else: calibrates for that. `session` is what the probes carry. */
+  /** Switches the session to timing regions only, and calibrates for it. `session` is the number that the probes contain. */
   async timeRegions(ms: number): Promise<ReturnType<typeof readRegions>> {
     return readRegions(await this.request('timeRegions', ms))
   }
@@ -287,25 +286,25 @@ export class Agent {
     return number(await this.link.request('reclaim'))
   }
 
-  /** Ends the recording and gives the target its own code back. Memory can still be read, until `detach`. */
+  /** Ends the recording and restores the target's code. Memory can still be read until `detach`. */
   async restore(): Promise<DetachReport> {
     return readDetached(await this.link.request('restore'))
   }
 
-  /** The same, if that has not been done, and the agent ends. */
+  /** Restores the target if that has not been done, then ends the agent. */
   async detach(): Promise<DetachReport> {
     return readDetached(await this.link.request('detach'))
   }
 
-  /** Before the session is enabled: threads sample themselves. */
+  /** Makes threads sample themselves. Must be called before `enable`. */
   async sampling({ every, random }: SamplingRequest): Promise<void> {
     await this.link.request('sampling', every, random)
   }
 
   /**
-   * From `go` on, stacks of threads inside a root are taken, for `insideSamples`.
+   * Starts sampling stacks of threads inside a root at `go`; `insideSamples` returns them.
    *
-   * @param roots  of the root methods
+   * @param roots  class and name of each root method
    */
   async sampleInside(roots: readonly FrameName[]): Promise<void> {
     await this.link.request(
@@ -315,20 +314,20 @@ export class Agent {
   }
 
   /**
-   * Which methods tell that they run, from the next call of a root on; those that are switched off tell nothing from now on.
+   * Selects the methods that record calls, from the next root call on. Methods that are switched off stop at once.
    *
-   * @param modes  by method id: MODE_OFF, MODE_COUNT or MODE_TIME; off beyond
+   * @param modes  MODE_OFF, MODE_COUNT or MODE_TIME, indexed by method id; off beyond the end
    */
   async modes(modes: Uint8Array): Promise<void> {
     await this.request('modes', buffer(modes))
   }
 
-  /** Of so many calls of roots one is timed, at random, and the others are only counted: from the next call of each thread on. */
+  /** Times one of `calls` root calls, at random, and only counts the others. Takes effect at each thread's next root call. */
   async timeOneOf(calls: number): Promise<void> {
     await this.request('timeOneOf', calls)
   }
 
-  /** By method id, how often those that are only counted have been called. */
+  /** Returns the number of calls that were only counted, indexed by method id. */
   async modeCounts(): Promise<Float64Array> {
     const content = bytes(await this.request('modeCounts'))
     const view = new DataView(content.buffer, content.byteOffset, content.length)
@@ -337,12 +336,12 @@ export class Agent {
     )
   }
 
-  /** What has been sampled since the last call. */
+  /** Returns the samples since the last call. */
   async insideSamples(): Promise<InsideNews> {
     return insideNews(await this.link.request('insideSamples'))
   }
 
-  /** Before calibration: callers tell where they call. */
+  /** Makes callers record their call sites. Must be called before calibration. */
   async tellSites(): Promise<void> {
     await this.link.request('tellSites')
   }
@@ -353,8 +352,8 @@ export class Agent {
   }
 
   /**
-   * @param every    one of so many allocations is told, by chance
-   * @param liveness whether recorded objects are looked after
+   * @param every    one of this many allocations is recorded, at random
+   * @param liveness whether recorded objects are tracked
    */
   async allocations(every: number, liveness: boolean): Promise<void> {
     await this.link.request('allocations', every, liveness)
@@ -388,7 +387,7 @@ export class Agent {
   }
 }
 
-/** msgpackr packs Buffers as binary without surprises; other views it may not. */
+/** msgpackr reliably packs Buffers as binary; other views may be packed differently. */
 function buffer(v: Uint8Array): Buffer {
   return Buffer.from(v.buffer, v.byteOffset, v.byteLength)
 }

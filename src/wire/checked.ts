@@ -1,9 +1,9 @@
-// What came over the wire as what it must be. The rest of the client works with types, so it is checked here, once: a number that
-// becomes the size of a table is one, and no more than the target can give.
+// Validates values from the wire. The rest of the client uses types, so each value is checked here, once. A number that becomes the size of
+// a table is bounded by the maximum of the target.
 
 import { AgentNotUnderstood } from './link.ts'
 
-/** As events/event-layout.ts has them. */
+/** Limits from events/event-layout.ts. */
 export const MOST_METHODS = 2 ** 22
 export const MOST_THREADS = 2 ** 24
 
@@ -27,7 +27,7 @@ export function integer(v: unknown): number {
   throw unexpected('an integer', v)
 }
 
-/** Of things, or the number of a thing. */
+/** Reads a count, or a nonnegative number that identifies something. */
 export function count(v: unknown): number {
   if (Number.isSafeInteger(v) && (v as number) >= 0) return v as number
   throw unexpected('a count', v)
@@ -55,25 +55,25 @@ export function bytes(v: unknown): Uint8Array {
 
 export const flag = (v: unknown): boolean => v === true
 
-/** What the agent sends nil for. */
+/** Reads a value that may be nil. */
 export function orNull<T>(read: (v: unknown) => T): (v: unknown) => T | null {
   return (v) => (v === null ? null : read(v))
 }
 
-/** A number that is not known below 0. */
+/** Reads a number; a negative number means unknown. */
 export function known(v: unknown): number | null {
   const found = number(v)
   return found < 0 ? null : found
 }
 
-/** A list of as many as there are. */
+/** Reads a list of any length. */
 export function listOf<T>(read: (v: unknown) => T): (v: unknown) => T[] {
   return (v) => list(v).map(read)
 }
 
 type Members = { readonly [name: string]: (v: unknown) => unknown }
 
-/** A list whose entries have names, in this order. */
+/** Reads a list with named entries, in this order. */
 export function row<const M extends Members>(
   members: M,
 ): (v: unknown) => { readonly [K in keyof M]: ReturnType<M[K]> } {

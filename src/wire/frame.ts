@@ -1,15 +1,15 @@
-// Frames: a u32 little-endian length and so many bytes. msgpackr's own stream is quadratic on large
-// messages, so framing is done here, over whole buffers. It packs what we send; what comes is unpacked by `unpack.ts`.
+// Frames: a u32 little-endian length, then the bytes. msgpackr's own stream is quadratic on large messages, so framing is done here, over
+// whole buffers. msgpackr packs outgoing messages; `unpack.ts` unpacks incoming messages.
 
 import { Packr } from 'msgpackr/pack'
 import { Malformed, unpack } from './unpack.ts'
 
-/** Larger than any message either side sends; a length beyond it means the peer is not ours. */
+/** Maximum frame length. It exceeds any message of either side; a larger length means that the peer is not jfluid's agent. */
 export const MAX_FRAME = 256 << 20
 
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
-/** One message as the bytes of its frame. */
+/** Encodes one message as a frame. */
 export function encodeFrame(message: readonly unknown[]): Buffer {
   const body = packr.pack(message)
   const frame = Buffer.allocUnsafe(body.length + 4)
@@ -18,20 +18,20 @@ export function encodeFrame(message: readonly unknown[]): Buffer {
   return frame
 }
 
-/** Cuts a byte stream into messages. */
+/** Splits a byte stream into messages. */
 export class FrameReader {
   private chunks: Buffer[] = []
   private buffered = 0
-  /** Bytes of the frame being collected, its header included; 0 until the header is there. */
+  /** Length of the current frame in bytes, header included; 0 until the header has arrived. */
   private wanted = 0
 
-  /** @param most  larger ones are not waited for */
+  /** @param most  maximum frame length; a longer frame is an error */
   constructor(public most = MAX_FRAME) {}
 
   /**
-   * @param sizes  gets the bytes of each message's frame
+   * @param sizes  receives the frame length of each message
    * @returns the messages completed by `chunk`, in order
-   * @throws Malformed if the bytes are no frames of ours
+   * @throws Malformed if the bytes are not valid frames
    */
   push(chunk: Buffer, sizes?: number[]): unknown[][] {
     this.chunks.push(chunk)
@@ -46,7 +46,7 @@ export class FrameReader {
       }
       if (this.buffered < this.wanted) return messages
       const all = this.joined(this.wanted)
-      // A copy: byte arrays inside a message must not keep a whole socket buffer alive, or be reused.
+      // A copy: byte arrays inside a message must not keep a whole socket buffer alive, and the buffer must not be reused.
       const message = unpack(Uint8Array.prototype.slice.call(all, 4, this.wanted))
       this.chunks = all.length > this.wanted ? [all.subarray(this.wanted)] : []
       this.buffered -= this.wanted
@@ -57,7 +57,7 @@ export class FrameReader {
     }
   }
 
-  /** A buffer that starts with the buffered bytes and holds at least `bytes` of them. */
+  /** Returns a buffer that starts with the buffered bytes and has at least `bytes` of them. */
   private joined(bytes: number): Buffer {
     const first = this.chunks[0]!
     if (first.length >= bytes && this.chunks.length === 1) return first

@@ -1,4 +1,4 @@
-// What the agent's sampler of threads inside roots hands over (backend-java: InsideSampler.takeAll).
+// Results of the agent's sampler of threads inside roots (backend-java: InsideSampler.takeAll).
 
 import type { SampleBatch, StackSample } from '../base/stack-sample.ts'
 import { bytes, count, flag, integer, known, listOf, number, orNull, row, string } from './checked.ts'
@@ -9,28 +9,28 @@ const STACK_BYTES = 8
 
 const readNews = row({
   ...{ frames: listOf(row({ className: string, method: string })), stacks: bytes, samples: bytes },
-  /** Since the session began. */
+  /** Totals since the session began. */
   ...{ ticks: count, taken: count },
-  /** Threads that had left the root when their stack was taken, or could not be looked at. */
+  /** Number of threads that had left the root when their stack was sampled, or that could not be sampled. */
   missed: count,
-  /** Samples without room. */
+  /** Number of samples dropped because of a full buffer. */
   dropped: count,
-  /** What taking stacks has cost in the target. */
+  /** Time spent sampling stacks in the target. */
   costNs: number,
   /**
-   * Of the ticks since the last call, how late the latest came or for how long the slowest took stacks, which is longer, and when in
-   * session ticks; the program's threads may have stood still.
+   * Longest delay among the ticks since the last call, and its time in session ticks. The delay is either the lateness of a tick or the
+   * duration of its sampling. The program's threads may have been stopped during it.
    */
   ...{ longestLateNs: number, longestLateAt: integer },
-  /** All time that the JVM has spent at safepoints; null where it does not tell. */
+  /** Total safepoint time of the JVM; null if the JVM does not record it. */
   safepointNs: known,
-  /** Why no more stacks are taken; null while they are. */
+  /** Reason why sampling has stopped; null while it runs. */
   failure: orNull(string),
-  /** Calls of roots that began since the session began, on all threads. */
+  /** Number of root calls since the session began, on all threads. */
   rootCalls: count,
-  /** When these were counted, in session ticks. */
+  /** Time of that count, in session ticks. */
   atTicks: integer,
-  /** The longest was for taking stacks. */
+  /** Whether the longest delay was the duration of sampling. */
   longestTaking: flag,
 })
 

@@ -1,4 +1,4 @@
-// The connection to the agent: who listens, how requests find their replies, how it ends.
+// Connection to the agent: listening, matching replies to requests, and the end.
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -9,11 +9,11 @@ import { encodeFrame, FrameReader, MAX_FRAME } from './frame.ts'
 import { messageText } from './message-text.ts'
 import { Malformed } from './unpack.ts'
 
-/** Why a link ended that the other side closed without a word. */
+/** Reason if the agent closed the link without a message. */
 export const LINK_CLOSED = 'the agent closed it'
-/** In the agent's words. */
+/** Reason in the agent's words. */
 const JVM_ENDING = 'the JVM is ending'
-/** We did. */
+/** Reason if the client closed the link. */
 export const CLOSED_BY_US = 'closed'
 
 /** The agent was loaded but did not connect back. */
@@ -24,7 +24,7 @@ export class AgentDidNotConnect extends JfluidError {
   ]
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
-  /** @param pid  of the JVM, or the port of its debugger */
+  /** @param pid  pid of the JVM, or port of its debugger */
   constructor(pid: number | string, ms: number, reason: string | null) {
     super(
       reason === null
@@ -38,7 +38,7 @@ export class AgentDidNotConnect extends JfluidError {
   }
 }
 
-/** The connection ended while something was still expected from the agent. */
+/** The connection ended while a reply from the agent was outstanding. */
 export class LinkLost extends JfluidError {
   static sample = () => new LinkLost('closed by the JVM')
   readonly exitCode = EX_IOERR
@@ -61,7 +61,7 @@ export class AgentRefused extends JfluidError {
   }
 }
 
-/** Between the look for it and its use somebody else has taken the last of something. */
+/** The target ran out of a resource between the check and the use. */
 export class TargetRanOut extends JfluidError {
   static sample = () => new TargetRanOut('threads', 'unable to create native thread')
   readonly exitCode = EX_TEMPFAIL
@@ -72,14 +72,14 @@ export class TargetRanOut extends JfluidError {
   }
 }
 
-/** By what the JVM says then. */
+/** Messages of the JVM in that case. */
 const RAN_OUT: readonly (readonly [RegExp, string])[] = [
   [/Too many open files/, 'files'],
   [/unable to create native thread/, 'threads'],
   [/no memory for an event buffer/, 'memory'],
 ]
 
-/** @returns the error to be told in place of another with this reason; null: the JVM has not run out of anything */
+/** @returns the error that replaces another error with this reason; null if the JVM has not run out of a resource */
 export function ranOut(reason: string): TargetRanOut | null {
   const what = RAN_OUT.find(([words]) => words.test(reason))?.[1]
   return what === undefined ? null : new TargetRanOut(what, reason)
@@ -90,7 +90,7 @@ function refusal(op: string, reason: string): JfluidError {
   return ranOut(reason) ?? new AgentRefused(op, reason)
 }
 
-/** What came over the link means nothing: it is not our agent that speaks, or it is damaged. */
+/** The data on the link are invalid: the peer is not jfluid's agent, or the data are damaged. */
 export class AgentNotUnderstood extends JfluidError {
   static sample = () => new AgentNotUnderstood('a text where a number was expected')
   readonly exitCode = EX_PROTOCOL
@@ -100,32 +100,32 @@ export class AgentNotUnderstood extends JfluidError {
   }
 }
 
-/** Events that wait for somebody to listen; an agent sends none before it is asked. */
+/** Maximum number of events queued before a listener is set. An agent sends none before the first request. */
 const MOST_EARLY = 1024
 
 export type EventHandler = (event: string, args: readonly unknown[]) => void
 
 interface Waiting {
   readonly op: string
-  /** As `performance.now()` has it; 0 unless the debug log wants it. */
+  /** Time by `performance.now()`; 0 unless the debug log needs it. */
   readonly sentMs: number
   resolve(value: unknown): void
   reject(error: Error): void
 }
 
-/** Of characters, which are all that comes before the first frame. */
+/** Number of characters of the token. Only the token precedes the first frame. */
 const TOKEN_BYTES = 32
-/** Of a connection over a network: a machine that is switched off says nothing. */
+/** Keep-alive interval of a network connection: a machine that was switched off sends no end of connection. */
 const KEEP_ALIVE_MS = 30_000
-/** Connections that have not said who they are. One more, and the first has to go. */
+/** Maximum number of unauthenticated connections. At the limit, a new connection closes the oldest. */
 const MOST_STRANGERS = 16
 
-/** What the agent of one session shows when it connects: nobody else has been told. */
+/** Returns a new token. The agent of one session shows it when it connects; no other process knows it. */
 export function newToken(): string {
   return randomBytes(TOKEN_BYTES / 2).toString('hex')
 }
 
-/** A numeric address of this machine, where any port will do; and that of the only machine that may come. */
+/** A numeric address of this machine, on any port, and the only remote address that is accepted. */
 export interface Meeting {
   readonly host: string
   readonly from: string
@@ -140,7 +140,7 @@ export class LinkServer {
   #isAdmitted = false
   #isTaken = false
 
-  /** @param from  null where nobody can come from elsewhere */
+  /** @param from  the only accepted remote address; null if no remote machine can connect */
   private constructor(token: string, from: string | null) {
     this.#token = Buffer.from(token)
     this.#connection = new Promise((resolve) => {
@@ -152,16 +152,16 @@ export class LinkServer {
     })
   }
 
-  /** 0 for a UNIX socket. */
+  /** TCP port; 0 for a UNIX socket. */
   get port(): number {
     const at = this.#server.address()
     return at === null || typeof at === 'string' ? 0 : at.port
   }
 
   /**
-   * Listens on a UNIX socket, whose directory must be the owner's alone, or at a TCP port. Who connects must show the token.
+   * Listens on a UNIX socket in a directory that only the owner can access, or on a TCP port. A connecting agent must show the token.
    *
-   * @param at  its path, or where
+   * @param at  path of the socket, or TCP address
    */
   static async listen(at: string | Meeting, token: string): Promise<LinkServer> {
     const server = new LinkServer(token, typeof at === 'string' ? null : at.from)
@@ -170,12 +170,15 @@ export class LinkServer {
       if (typeof at === 'string') server.#server.listen(at, resolve)
       else server.#server.listen(0, at.host, resolve)
     })
-    // One that could not be accepted, as for want of descriptors, is closed: whoever waits for it is told that nobody came.
+    // A connection that cannot be accepted, for example without free descriptors, is closed. `accept` then times out.
     server.#server.on('error', () => {})
     return server
   }
 
-  /** Whoever does not show the token is sent away, and the agent is still waited for. It is shown once. */
+  /**
+   * Checks the token of a new connection, and closes the connection if it is wrong. The wait for the agent continues. The token is valid
+   * once.
+   */
   #meet(socket: Socket): void {
     const [eldest] = this.#strangers
     if (eldest !== undefined && this.#strangers.size >= MOST_STRANGERS) {
@@ -203,7 +206,7 @@ export class LinkServer {
     socket.on('close', () => this.#strangers.delete(socket))
   }
 
-  /** @returns the link once the agent has connected, null when `ms` are over or `signal` fires */
+  /** @returns the link once the agent has connected; null after `ms` or when `signal` fires */
   async accept(ms: number, signal?: AbortSignal): Promise<Link | null> {
     let connected = (): void => {}
     const timeout = new Promise<null>((resolve) => {
@@ -219,14 +222,17 @@ export class LinkServer {
     return socket === null ? null : new Link(socket)
   }
 
-  /** The connection of the agent, which has not been read from; never if it does not come. */
+  /** Returns the agent's unread connection. Never resolves if the agent does not connect. */
   async socket(): Promise<Socket> {
     const socket = await this.#connection
     this.#isTaken = true
     return socket
   }
 
-  /** An agent that nobody has accepted, now or later, finds nobody: its connection would keep our process, until the target ends. */
+  /**
+   * Stops listening and closes an agent connection that was not accepted, now or later: it would keep this process alive until the target
+   * ends.
+   */
   close(): void {
     this.#server.close()
     for (const stranger of this.#strangers) stranger.destroy()
@@ -234,7 +240,7 @@ export class LinkServer {
   }
 }
 
-/** IPv4 is told as a part of IPv6 where a socket is for both. */
+/** A dual-stack socket reports an IPv4 address in IPv6 form. */
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '')
 
 export class Link {
@@ -242,12 +248,12 @@ export class Link {
   private readonly reader = new FrameReader()
   private lastId = 0
   private reason: string | null = null
-  /** What the agent has said last, if it leaves us: it says why better than the socket does. */
+  /** Last message of the agent when it detaches. It explains the reason better than the socket error. */
   private farewell: string | null = null
   private readonly early: [string, readonly unknown[]][] = []
   private earlyBytes = 0
   private onEvent: EventHandler = (event, args) => this.early.push([event, args])
-  /** Resolves with the reason once the connection has ended, whoever ended it. */
+  /** Resolves with the reason once either side has closed the connection. */
   readonly closed: Promise<string>
 
   constructor(private readonly socket: Socket) {
@@ -267,10 +273,10 @@ export class Link {
       this.reason = reason
       finish(reason)
     })
-    socket.resume() // it waited for us
+    socket.resume() // the socket was paused until the listener was ready
   }
 
-  /** Events are kept until somebody listens. */
+  /** Sets the listener for events. Earlier events are delivered from a queue. */
   listen(handler: EventHandler): void {
     this.onEvent = handler
     for (const [event, args] of this.early.splice(0)) handler(event, args)
@@ -293,7 +299,7 @@ export class Link {
     })
   }
 
-  /** A command without a reply. Lost silently if the connection has ended: `closed` tells. */
+  /** Sends a command without a reply. It is lost silently if the connection has ended; `closed` reports that. */
   send(op: string, ...args: unknown[]): void {
     if (this.reason !== null) return
     const frame = encodeFrame([0, op, ...args])
@@ -322,7 +328,7 @@ export class Link {
     }
   }
 
-  /** @param size  of its frame; 0 unless the debug log wants it */
+  /** @param size  length of its frame; 0 unless the debug log needs it */
   private take([id, second, ...rest]: unknown[], size: number): void {
     if (id === 0) {
       debug.wire?.(`← ${messageText(String(second), size, rest)}`)

@@ -1,5 +1,5 @@
-// A message in a line of the debug log: numbers as they are, of bytes and lists how many. Texts are shown of events that carry
-// names of classes and methods, and of no other message: `hello` has the program's arguments, `configure` may have a token.
+// Formats a message for the debug log: numbers by value, bytes and lists by length. Strings are shown only for events that carry names of
+// classes and methods: `hello` contains the program's arguments, `configure` may contain a token.
 
 const SHOWS_TEXTS: ReadonlySet<string> = new Set(['classLoading', 'reflect', 'waited', 'ended'])
 
@@ -8,9 +8,9 @@ const MOST_LEVELS = 2
 const MOST_CHARACTERS = 100
 
 /**
- * @param name    of the command or event
- * @param bytes   of its frame
- * @param fields  its arguments, or its value
+ * @param name    name of the command or event
+ * @param bytes   length of its frame
+ * @param fields  arguments, or the reply's value
  */
 export function messageText(name: string, bytes: number, fields: readonly unknown[]): string {
   const shown = fields.map((it) => ` ${fieldText(it, SHOWS_TEXTS.has(name), 0)}`)

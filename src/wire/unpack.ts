@@ -1,25 +1,24 @@
-// MessagePack as the agent writes it: nil, booleans, numbers, strings, binaries and arrays, and nothing else. A library would
-// also take maps, dates, regular expressions and records with code made for them, from whoever speaks at the other end.
-//
-// Every length is held against what is there before anything is made of that size, and what one message may come to in memory has a bound:
-// a byte can stand for an array.
+// Decodes MessagePack as the agent writes it: nil, booleans, numbers, strings, binaries and arrays only. A library would also accept maps,
+// dates, regular expressions and records with generated code, from an untrusted peer.
+// Every length is checked against the remaining bytes before memory is allocated. The memory for one message is bounded, since a single
+// byte can encode an array.
 
 import { jvmText } from '../base/jvm-text.ts'
 
-/** What values come to in one message, by the memory they take: a list counts for eight. 100,000 classes come to 2 million. */
+/** Maximum number of values in one message. A list counts as eight values, by its memory. 100,000 classes are 2 million values. */
 const MOST_VALUES = 32 << 20
 const LIST_VALUES = 8
-/** The deepest message has five levels. */
+/** Maximum nesting depth; the deepest message has five levels. */
 const DEEPEST = 16
 
 /** Bytes that no agent sends. */
 export class Malformed extends Error {}
 
 /**
- * The value that `bytes` hold, and all of them.
+ * Decodes the value in `bytes`, which must be fully consumed.
  *
- * @returns integers of 64 bits as the nearest number; binaries as views of `bytes`
- * @throws Malformed, and nothing else whatever the bytes are
+ * @returns 64-bit integers as the nearest number; binaries as views of `bytes`
+ * @throws Malformed; no other exception for any bytes
  */
 export function unpack(bytes: Uint8Array): unknown {
   const reader = new Reader(bytes)
@@ -99,7 +98,7 @@ class Reader {
     if (this.#values > MOST_VALUES) throw new Malformed('a message of too many values')
   }
 
-  /** @returns where they begin */
+  /** @returns the offset of the bytes */
   #take(bytes: number): number {
     const from = this.at
     if (bytes > this.#bytes.length - from) throw new Malformed('a length beyond the message')
@@ -111,7 +110,7 @@ class Reader {
     return this.#bytes.readUIntBE(this.#take(bytes), bytes)
   }
 
-  /** Exact up to 2^53, without a BigInt for each. */
+  /** Reads a 64-bit integer, exact up to 2^53, without allocating a BigInt. */
   #long(): number {
     const from = this.#take(8)
     return this.#bytes.readInt32BE(from) * 2 ** 32 + this.#bytes.readUInt32BE(from + 4)
