@@ -6,7 +6,7 @@ import { packageVersion } from './base/package-root.ts'
 import { failureOf } from './commands/failure.ts'
 import { closeLostTerminals } from './commands/lost-terminals.ts'
 import { commandLine } from './commands/program.ts'
-import { neverWaitFor } from './commands/stalled-terminals.ts'
+import { makeNonBlocking } from './commands/stalled-terminals.ts'
 import { cleanLines } from './profile/text.ts'
 
 const program = commandLine(packageVersion())
@@ -15,8 +15,8 @@ program.hook('preAction', (_, command) => {
   if (command.name() !== '__complete') beginLog(command.name())
 })
 
-neverWaitFor(process.stdout)
-neverWaitFor(process.stderr)
+makeNonBlocking(process.stdout)
+makeNonBlocking(process.stderr)
 process.on('exit', (code) => {
   endLog(code)
   closeLostTerminals()

@@ -11,7 +11,7 @@ import { errorCode } from '../profile/errors.ts'
 let fromFile: readonly string[] = []
 
 /** Returns a note for errors of the command line, since the wrong option may come from the file; null if no option comes from the file. */
-export function saidOfFile(): string | null {
+export function noteOnFile(): string | null {
   return fromFile.length === 0
     ? null
     : `From ${CONFIG_FILE}: ${fromFile.join(', ')}. --no-config leaves the file out.`

@@ -32,7 +32,7 @@ export async function withConsent<T>(
 /** Grants only this consent. The user is still asked about other problems. */
 function consented(request: SessionRequest, problem: NeedsConsent): SessionRequest {
   if (problem instanceof BusyBeforeFlush) return { ...request, mayFlush: true }
-  const { mostMethods: _, ...unlimited } = request
+  const { maxMethods: _, ...unlimited } = request
   return unlimited
 }
 

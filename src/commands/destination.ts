@@ -14,7 +14,7 @@ import type { Push, push } from '../push/push.ts'
 import { parseStore } from '../push/store.ts'
 import { nameNow } from './file-name.ts'
 import { type PlaceFlags, ProfileOnlyAutosaved, ProfilePlace, ProfilePutElsewhere } from './place.ts'
-import { pushTo, tellOfStore } from './push-options.ts'
+import { pushTo, warnAboutStore } from './push-options.ts'
 import type { StopSignal } from './signals.ts'
 
 /** The recorded data would be lost. */
@@ -100,7 +100,7 @@ export class Destination {
     pid: number,
     tell: (line: string) => void,
   ): Promise<Destination> {
-    if (to !== null) tellOfStore(to, tell)
+    if (to !== null) warnAboutStore(to, tell)
     const store = to === null ? null : { to, send: (await import('../push/push.ts')).push }
     return new Destination(await placeOf(flags, pid, tell), flags.out !== undefined, store, tell)
   }

@@ -3,7 +3,7 @@
 import { CommanderError } from 'commander'
 import { EX_SOFTWARE, EX_USAGE, JfluidError } from '../base/errors.ts'
 import { cleanLines } from '../profile/text.ts'
-import { saidOfFile } from './config.ts'
+import { noteOnFile } from './config.ts'
 
 export interface Failure {
   /** Text for stderr; empty if it has been printed already. */
@@ -20,7 +20,7 @@ export function failureOf(error: unknown): Failure {
   }
   if (error instanceof JfluidError) {
     const { name, message, hint, exitCode } = error
-    const also = exitCode === EX_USAGE ? saidOfFile() : null
+    const also = exitCode === EX_USAGE ? noteOnFile() : null
     const lines = [`jfluid: ${message}`, `  ${hint}`, ...(also === null ? [] : [`  ${also}`])]
     const text = lines.map((it) => `${cleanLines(it)}\n`).join('')
     return { text, log: `${name}: ${message}`, exitCode }

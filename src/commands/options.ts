@@ -94,7 +94,7 @@ export function sessionOptions(flags: SessionFlags): SessionRequest {
   return {
     ...passedOf(flags),
     scheme: flags.scheme ?? 'auto',
-    ...(flags.yes === true ? { mayFlush: true } : { mostMethods: MAX_METHODS }),
+    ...(flags.yes === true ? { mayFlush: true } : { maxMethods: MAX_METHODS }),
     roots: flags.root.map(parseRoot),
     ...(flags.time !== undefined && { timed: flags.time.map(parseOther) }),
     include: (flags.include ?? []).map((p) => parseClassPattern('include', p)),

@@ -199,7 +199,7 @@ export function filterText({ option, text }: FilterReport): string {
 export function outcome(
   session: Pick<Session, 'pid' | 'ending' | 'rootReport' | 'filterReport'> & {
     regionProblems?: Session['regionProblems']
-    rootsInVain?: Session['rootsInVain']
+    rootsNeverCalled?: Session['rootsNeverCalled']
     gaps?: Session['gaps']
     detachFacts?: Session['detachFacts']
   },
@@ -217,8 +217,8 @@ export function outcome(
   if (region !== undefined) return region // more specific than the message that the method got no probes
   const root = session.rootReport().find((it) => it.armed)
   if (root !== undefined) return root.problem ?? new RootNeverLoaded(root)
-  const inVain = session.rootsInVain ?? []
-  if (inVain.length > 0) return new RootNeverCalled(session.pid, inVain, session.gaps)
+  const neverCalled = session.rootsNeverCalled ?? []
+  if (neverCalled.length > 0) return new RootNeverCalled(session.pid, neverCalled, session.gaps)
   const filters = session.filterReport().filter((it) => it.classes === 0)
   return filters.length > 0 ? new NoClassMatched(filters) : null
 }

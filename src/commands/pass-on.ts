@@ -28,9 +28,9 @@ export class PassOn {
   #jvm: number | undefined
   /** Whether the program is a JVM, and not a shell that will start one. */
   #isJvm = false
-  #glances: NodeJS.Timeout | undefined
+  #checkTimer: NodeJS.Timeout | undefined
   #dispatcher: string | null = null
-  #vainGlances = 0
+  #failedChecks = 0
   /** State of the JVM's dispatcher at the last two checks, the older first. */
   #seen: (string | null)[] = []
   #asking = false
@@ -62,7 +62,7 @@ export class PassOn {
   }
 
   dispose(): void {
-    clearInterval(this.#glances)
+    clearInterval(this.#checkTimer)
     for (const off of this.#handlers) off()
   }
 
@@ -87,7 +87,7 @@ export class PassOn {
       await this.#runsAgain(before) // otherwise the next check would miss the dispatcher's reaction to this signal
     }
     this.#asking = false
-    this.#glance()
+    this.#check()
   }
 
   /** Whether the dispatcher runs again within SIGNAL_SEEN_TIMEOUT_MS. */
@@ -111,25 +111,25 @@ export class PassOn {
   }
 
   #watch(jvm: number | undefined): void {
-    clearInterval(this.#glances)
+    clearInterval(this.#checkTimer)
     this.#jvm = jvm
     this.#dispatcher = null
-    this.#vainGlances = 0
+    this.#failedChecks = 0
     this.#seen = []
     if (groupsOf('self').terminal === -1) return
-    this.#glance()
-    this.#glances = setInterval(() => this.#glance(), WATCH_INTERVAL_MS)
-    this.#glances.unref()
+    this.#check()
+    this.#checkTimer = setInterval(() => this.#check(), WATCH_INTERVAL_MS)
+    this.#checkTimer.unref()
   }
 
   /**
    * Checks the dispatcher. The newer of two checks may fall between a signal and its handler. The older check is always before the signal.
    */
-  #glance(): void {
+  #check(): void {
     if (this.#asking) return
     this.#dispatcher ??= dispatcherOf(this.#jvm)
-    if (this.#dispatcher === null && this.#isJvm && ++this.#vainGlances === MAX_CHECKS)
-      clearInterval(this.#glances)
+    if (this.#dispatcher === null && this.#isJvm && ++this.#failedChecks === MAX_CHECKS)
+      clearInterval(this.#checkTimer)
     this.#seen = [...this.#seen.slice(-1), this.#runs()]
   }
 

@@ -11,7 +11,7 @@ export function pushTo(address: string, given: readonly string[] = []): Push {
 }
 
 /** Warns the user about the store before anything is sent. */
-export function tellOfStore(
+export function warnAboutStore(
   { store, credentials: { isTokenSet } }: Push,
   tell: (line: string) => void,
 ): void {

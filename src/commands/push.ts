@@ -5,7 +5,7 @@ import { NoTreeInProfile } from '../export/errors.ts'
 import type { Flags } from '../options/table.ts'
 import { push } from '../push/push.ts'
 import { createProgress } from '../tui/progress.ts'
-import { pushTo, tellOfStore } from './push-options.ts'
+import { pushTo, warnAboutStore } from './push-options.ts'
 import { readWithProgress } from './read.ts'
 import { stopSignal } from './signals.ts'
 
@@ -30,7 +30,7 @@ export async function pushCommand(file: string, flags: Flags<'push'>): Promise<v
   const ended = new AbortController()
   void stop.fired.then(() => ended.abort())
   try {
-    tellOfStore(to, tell)
+    warnAboutStore(to, tell)
     progress.phase(`pushing to ${to.store.shown}`)
     const filed = await push(profile, to, tell, ended.signal)
     progress.done(`pushed to ${to.store.shown} as ${filed}`)

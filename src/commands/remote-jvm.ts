@@ -93,7 +93,7 @@ function remoteSource(session: RemoteSession, caller: Caller): RecordedSource {
     matches: () => session.matches,
     tellMessages: (tell) => tellMessages(session, tell),
     async finish(tell) {
-      const quiet = tellOfLink(session, tell)
+      const quiet = reportLostLink(session, tell)
       try {
         return await session.finish()
       } finally {
@@ -120,7 +120,7 @@ function lostText({ lostForMs, problem, where }: RemoteSession): string | null {
 }
 
 /** Reports a lost connection once, and each new reason once. Call the result to stop. */
-function tellOfLink(session: RemoteSession, tell: (line: string) => void): () => void {
+function reportLostLink(session: RemoteSession, tell: (line: string) => void): () => void {
   let told = ''
   const timer = setInterval(() => {
     const { lostForMs, problem, where } = session

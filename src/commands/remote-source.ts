@@ -70,7 +70,7 @@ function remoteSteering(session: RemoteSession, view: RemoteView, directory: str
         keepIn(directory, name, profile),
       )
       // The answer arrives before a new picture. Until then, the shown picture belongs to the old root.
-      await view.notOf(generation)
+      await view.waitForOtherThan(generation)
       return told
     },
     leaveOut: (text) => view.after(session.steer('leaveOut', text)),
@@ -106,7 +106,7 @@ class RemoteView {
   }
 
   /** Waits until the shown picture has another generation. */
-  async notOf(generation: number): Promise<void> {
+  async waitForOtherThan(generation: number): Promise<void> {
     while (this.generation === generation) await this.snapshot(false)
   }
 

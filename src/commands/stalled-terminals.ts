@@ -21,7 +21,7 @@ type Done = (error?: Error | null) => void
  *
  * A terminal of another user, as after `su`, cannot be reopened: writes to it still block.
  */
-export function neverWaitFor(stream: Writable & { readonly isTTY?: boolean; readonly fd: number }): void {
+export function makeNonBlocking(stream: Writable & { readonly isTTY?: boolean; readonly fd: number }): void {
   if (stream.isTTY !== true) return
   const terminal = openedAgain(stream.fd)
   if (terminal === null) return

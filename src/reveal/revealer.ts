@@ -39,7 +39,7 @@ export interface RevealOptions extends ClassOptions {
   /** Id of the first method; 1, unless given. */
   readonly firstId?: number
   /** Methods that are taken at most, besides roots. Default: any number. */
-  readonly mostMethods?: number
+  readonly maxMethods?: number
 }
 
 export interface Revelation {
@@ -82,11 +82,11 @@ export class Revealer {
   #gaps = 0
 
   constructor(options: RevealOptions, port: RevealPort) {
-    const { exclude, include, scheme, mostMethods = Number.POSITIVE_INFINITY } = options
+    const { exclude, include, scheme, maxMethods = Number.POSITIVE_INFINITY } = options
     this.#options = options
     this.methods = new MethodIds(options.firstId)
     this.classes = new Classes(options, port, () => this.#reach.jdkIsReadInPart())
-    this.#taker = new Taker(this.classes, this.methods, mostMethods)
+    this.#taker = new Taker(this.classes, this.methods, maxMethods)
     const leavesOut = scheme === 'a' || include.length + exclude.length > 0
     this.#reach = new Reach(this.classes, this.#taker, leavesOut)
     this.#lazy = new Lazy(this.#reach, this.methods, options.lookAhead)

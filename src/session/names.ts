@@ -73,7 +73,7 @@ export class Names {
   /** Name of a method id. */
   ofMethod(id: number): MethodName {
     const { revealer, classes, inside } = this.from
-    if (!revealer.methods.has(id)) return inside?.name(id) ?? madeUp(id)
+    if (!revealer.methods.has(id)) return inside?.name(id) ?? placeholderName(id)
     const m = revealer.methods.get(id)
     return {
       class: sourceName(m.className),
@@ -85,16 +85,16 @@ export class Names {
 }
 
 /** Name of an id that was never assigned: the target has overwritten its event buffer. */
-function madeUp(id: number): MethodName {
+function placeholderName(id: number): MethodName {
   return { class: '?', method: `#${id}`, descriptor: '', loader: '' }
 }
 
 /** Returns the names, extended by a name for each unknown id in a tree. */
-export function withMadeUp(names: MethodName[], trees: readonly Tree[]): MethodName[] {
+export function withPlaceholders(names: MethodName[], trees: readonly Tree[]): MethodName[] {
   const known = names.length
   for (const { method } of trees) {
-    for (const id of method) names[id] ??= madeUp(id)
+    for (const id of method) names[id] ??= placeholderName(id)
   }
-  for (let id = known; id < names.length; id++) names[id] ??= madeUp(id)
+  for (let id = known; id < names.length; id++) names[id] ??= placeholderName(id)
   return names
 }

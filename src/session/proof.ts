@@ -230,7 +230,7 @@ export class Proof {
         late,
       )
       await turnOfTheLoop() // this sends the agent's request first
-      this.#lookAtThreads()
+      this.#sampleThreads()
       this.#code = await comparing
       if (this.engine.seesProbes === false && this.#code.different.length === 0)
         this.#code = {
@@ -246,7 +246,7 @@ export class Proof {
   }
 
   /** Samples the threads again: the agent may have started threads for the restoration. */
-  #lookAtThreads(): void {
+  #sampleThreads(): void {
     const { process } = this.engine
     const [first] = this.#before
     if (process === null || !first) return

@@ -80,12 +80,12 @@ export class Questions {
       const tasks = instrumenter.takeBack(ids)
       await installation.install(tasks, [])
       await installation.apply([await turns.ask(() => revealer.classesChanged(ids))])
-      this.#tellLost(tasks)
+      this.#warnAboutLostCalls(tasks)
     })
   }
 
   /** Warns about missing calls. Needed only with scheme adaptive, where a timed row normally contains all calls. */
-  #tellLost(tasks: readonly Task[]): void {
+  #warnAboutLostCalls(tasks: readonly Task[]): void {
     const { options, warnings } = this.engine
     const again = spanText(this.span.durationMs)
     for (const [classId, atMs] of this.#lost) {

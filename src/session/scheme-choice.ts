@@ -73,16 +73,16 @@ export interface Behind {
  * @throws RootNotFound and other errors of the revealer
  */
 export async function chooseScheme(request: SessionRequest, behind: Behind): Promise<Choice> {
-  const { mostMethods, regions, scheme } = request
+  const { maxMethods, regions, scheme } = request
   const needs = needsAllCalls(request)
   const atOnce = adaptiveAtOnce(request, behind.loadedClasses)
   if (atOnce !== null) return atOnce
   const isFree = scheme === 'auto' && needs === null
   const named = scheme === 'a' ? 'a' : 'b'
-  const most = isFree ? MAX_METHODS : mostMethods
+  const most = isFree ? MAX_METHODS : maxMethods
   if (most === undefined || regions !== undefined) return { scheme: named, why: null, listed: null }
   const listed = await behind.agent.loadedClasses()
-  const reached = await reachedFrom({ ...request, mostMethods: most }, listed, behind)
+  const reached = await reachedFrom({ ...request, maxMethods: most }, listed, behind)
   if (!isFree) {
     if (reached.isTooMuch) throw new TooManyMethods(named, most, needs)
     return { scheme: named, why: null, listed }

@@ -31,7 +31,7 @@ export interface SessionRequest extends Passed {
    * Maximum number of methods that schemes a and b instrument. Roots that reach more are refused before anything is changed. Classes loaded
    * later get no probes beyond the limit. Default: no limit.
    */
-  readonly mostMethods?: number
+  readonly maxMethods?: number
   /** Whether to accept a busy JVM even if its first redefinition discards all compiled code. */
   readonly mayFlush?: boolean
   readonly roots: readonly RootPattern[]

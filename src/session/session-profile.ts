@@ -12,7 +12,7 @@ import type { Profile, RegionTimes, SkippedMethod } from '../profile/profile.ts'
 import { unseenPart } from '../profile/sampled-rows.ts'
 import { withSoundTrace } from '../profile/trace-file.ts'
 import type { Engine } from './engine.ts'
-import { withMadeUp } from './names.ts'
+import { withPlaceholders } from './names.ts'
 import { collapsedWarning } from './recorder/context-bound.ts'
 import type { RecorderStats } from './recorder/recorder.ts'
 import type { Recording } from './recording.ts'
@@ -36,7 +36,7 @@ export function sessionProfile({ controller, end, engine, span }: Recording, rec
   const { merged } = snapshot
   // The recent activity of threads is only for live views.
   const threads = snapshot.threads.map(({ id, name, tree }) => ({ id, name, tree }))
-  const methodNames = withMadeUp(names.all(), [merged, ...threads.map((it) => it.tree)])
+  const methodNames = withPlaceholders(names.all(), [merged, ...threads.map((it) => it.tree)])
   return withSoundTrace({
     target: {
       pid: engine.pid,

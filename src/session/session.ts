@@ -67,7 +67,7 @@ export class Session {
   /** Number of changes of the roots. Method ids and nodes are valid for one generation only. */
   generation = 0
   /** Names of all roots if no call of any root was recorded; otherwise empty. Set when the profile of calls is built. */
-  rootsInVain: readonly string[] = []
+  rootsNeverCalled: readonly string[] = []
   /** Number of calls that may be missing. Set when the profile is built. */
   gaps = 0
   #wasReset = false
@@ -460,7 +460,7 @@ export class Session {
     for (const warning of warningsAtEnd(engine, stats)) engine.warnings.add(warning)
     // After a reset it is unknown whether a root was called earlier.
     if (stats.events === 0 && !this.#wasReset && eventsOf(engine.options).recordsCalls)
-      this.rootsInVain = rootNames(engine.options)
+      this.rootsNeverCalled = rootNames(engine.options)
     const { facts } = end
     for (const warning of facts === null ? [] : detachWarnings(facts)) engine.warnings.add(warning)
     const profile = sessionProfile(recording, recorded)

@@ -17,7 +17,7 @@ interface Facts {
   problem?: RootProblem | null
   near?: string[]
   idle?: boolean
-  rootsInVain?: string[]
+  rootsNeverCalled?: string[]
   detachFacts?: DetachFacts
 }
 
@@ -27,12 +27,12 @@ const session = ({
   problem = null,
   near = [],
   idle = false,
-  rootsInVain = [],
+  rootsNeverCalled = [],
   gaps = 0,
   detachFacts,
 }: Facts = {}) => ({
   pid: 4711,
-  rootsInVain,
+  rootsNeverCalled,
   gaps,
   detachFacts: detachFacts ?? null,
   ending,
@@ -90,12 +90,12 @@ describe('a recording that is over ends with', () => {
   })
 
   it('83 when no root was called, unless a class never came', () => {
-    assert.equal(status({ rootsInVain: ['A.b'], idle: true }), 83)
-    assert.equal(status({ ...everything, rootsInVain: ['A.b'] }), 67)
-    const problem = outcome(session({ rootsInVain: ['A.b', 'A.c'] }), null, null)
+    assert.equal(status({ rootsNeverCalled: ['A.b'], idle: true }), 83)
+    assert.equal(status({ ...everything, rootsNeverCalled: ['A.b'] }), 67)
+    const problem = outcome(session({ rootsNeverCalled: ['A.b', 'A.c'] }), null, null)
     assert.equal(problem?.message, 'no root was called: A.b, A.c')
     assert.equal(problem?.hint, 'Name a method that the program calls; jfluid roots 4711 looks for some.')
-    const missed = outcome(session({ rootsInVain: ['A.b'], gaps: 2 }), null, null)
+    const missed = outcome(session({ rootsNeverCalled: ['A.b'], gaps: 2 }), null, null)
     assert.equal(missed?.message, 'no call of a root was recorded (gaps: 2): A.b')
     assert.equal(missed?.hint, 'It may have been called before it had probes: record once more.')
   })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Destination, type DestinationFlags, keptIn } from '../../src/commands/destination.ts'
-import { tellOfStore } from '../../src/commands/push-options.ts'
+import { warnAboutStore } from '../../src/commands/push-options.ts'
 import type { StopSignal } from '../../src/commands/signals.ts'
 import { checkOwnOptions } from '../../src/options/refusals.ts'
 import { readProfile, writeProfile } from '../../src/profile/file.ts'
@@ -104,7 +104,7 @@ describe('jfluid push', () => {
     const told = (url: string, env: Record<string, string>): string[] => {
       const lines: string[] = []
       const to = { store: parseStore(url), labels: parseLabels([]), credentials: credentials(env) }
-      tellOfStore(to, (line) => lines.push(line))
+      warnAboutStore(to, (line) => lines.push(line))
       return lines
     }
     const token = { JFLUID_PUSH_TOKEN: 'x' }

@@ -44,7 +44,7 @@ export async function beginAtRoots(
   size?.catch(() => {}) // it is waited for below
   let counted: readonly number[] = []
   await Promise.all([agent.neverWait(), agent.enable()])
-  recorder.nobodyWaits()
+  recorder.noThreadWaits()
   await turns.enqueue(async () => {
     arming?.want(patternsOf(options.seen ?? []))
     await installation.refreshClasses()

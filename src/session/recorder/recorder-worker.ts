@@ -119,7 +119,7 @@ class RecordingThread {
 
   readonly #commands: RecorderCommands = {
     pause: (startTicks, endTicks) => this.#pause(startTicks, endTicks),
-    nobodyWaits: () => {
+    noThreadWaits: () => {
       this.#isWaitedFor = false
     },
     timeRoots: (calibration) => this.#timeRoots(calibration),

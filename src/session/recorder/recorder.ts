@@ -144,7 +144,7 @@ export interface RecorderRequests {
 export interface RecorderCommands {
   pause(startTicks: number, endTicks: number): void
   markWarmup(): void
-  nobodyWaits(): void
+  noThreadWaits(): void
   timeRoots(calibration: Calibration): void
   keepSlow(threshold: SlowThreshold): void
   courseBegins(): void
@@ -399,8 +399,8 @@ export class Recorder {
   }
 
   /** In this session, no thread of the target waits for a free chunk (`neverWait` of the agent). The buffer is then polled less often. */
-  nobodyWaits(): void {
-    this.#tell('nobodyWaits')
+  noThreadWaits(): void {
+    this.#tell('noThreadWaits')
   }
 
   /** Everything measured so far becomes the warm-up share. */

@@ -158,7 +158,7 @@ describe.each([
   )
 
   itMapped('polls less often in a session whose threads never wait, and reads all events', async () => {
-    recorder.nobodyWaits()
+    recorder.noThreadWaits()
     target.put(0, CHUNK_BUSY, 2, 0, [ROOT, enterWord(MAIN, 0)])
     await read(1)
     const beat = target.heartbeat()
