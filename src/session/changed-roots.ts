@@ -76,7 +76,7 @@ export interface Begun {
 }
 
 /**
- * Ends a recording and begins another with other roots. If that fails, begins one with the old roots.
+ * Ends a recording and begins another with other roots. If that fails, records the old roots again.
  *
  * @throws CannotChangeRoots if the target has ended; otherwise the error of the new roots, if the old roots cannot be recorded again
  * either. `before` is then the last recording

@@ -1,8 +1,8 @@
 // The target's clock: session ticks and the length of a tick.
 //
 // The nominal tick frequency drifts against the monotonic clock by several ppm. So the rate is computed from pairs of readings taken during
-// the session, not from a constant. A pair consists of two readings of one clock around a reading of the other. A thread that is
-// descheduled between the readings yields a wide pair. Such a pair is used only if it improves the rate.
+// the session, not from a constant. A pair consists of two readings of one clock before and after a reading of the second clock. A thread
+// that is descheduled between the readings yields a wide pair. Such a pair is used only if it improves the rate.
 
 import type { ClockName, ClockPair } from '../wire/messages.ts'
 

@@ -103,7 +103,7 @@ export async function compareCode(
   return facts
 }
 
-/** A class in which some code seems to differ. */
+/** A class with code that seems to differ. */
 interface Suspect {
   readonly id: number
   /** Internal name of the class. */
@@ -116,7 +116,7 @@ export interface OwnMethod {
   readonly code: Code
 }
 
-/** A class whose original bytes are known. */
+/** A class with known original bytes. */
 type KnownClass = ClassBefore & { readonly bytes: Uint8Array }
 
 /**

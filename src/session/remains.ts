@@ -105,7 +105,7 @@ export function named(traces: readonly Trace[]): string[] {
 }
 
 /**
- * Returns the remains of a finished session, without those of a session that another client has begun since.
+ * Returns the remains of a finished session, except remains of a session that another client has begun since.
  *
  * @param before     snapshots taken while the session ran; with a null among them, all remains count
  * @param directory  the session's directory

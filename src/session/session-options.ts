@@ -51,7 +51,7 @@ export interface SessionRequest extends Passed {
   readonly untilExit?: boolean
 }
 
-/** A session request whose scheme has been chosen. */
+/** A session request after the scheme has been chosen. */
 export interface SessionOptions extends SessionRequest {
   readonly scheme: Scheme
 }

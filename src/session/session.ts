@@ -364,7 +364,7 @@ export class Session {
       }),
       message: waits ? notes.join('; ') || nothing : null,
       notes,
-      // If one of several roots is not called, the results of the others are still shown.
+      // If one of several roots is not called, the results of the remaining roots are still shown.
       warnings: [...engine.allWarnings(), ...(waits ? [] : notes)],
       skipped: skippedMethods(engine),
     }

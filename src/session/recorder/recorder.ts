@@ -90,7 +90,7 @@ export interface RecorderStats {
   readonly mapped: boolean
   /** 0, or why the target has stopped recording on its own: ENDED_STOPPED or a similar code. */
   readonly ended: number
-  /** Total time in which the recorder read nothing, of periods of at least 250 ms. */
+  /** Total duration of pauses of the recorder of at least 250 ms each. */
   readonly silentMs: number
 }
 
@@ -100,7 +100,7 @@ export interface RecorderData extends Omit<BuilderOptions, 'alive' | 'maxNodes' 
   readonly ring: string | MirrorOffer
   /** Events contain durations of regions, and there are no trees. */
   readonly regions?: boolean
-  /** Number of root calls whose events are all kept. */
+  /** Number of root calls to trace: all their events are kept. */
   readonly trace?: number
   /** Whether threads count calls in their trees, which are part of the buffer. */
   readonly trees?: boolean
@@ -112,7 +112,7 @@ export interface RecorderOptions extends Omit<RecorderData, 'debugLog'> {
   readonly workerUrl?: URL
 }
 
-/** A picture whose threads are numbered and not yet named. */
+/** A picture with thread numbers instead of thread names. */
 export interface NumberedPicture {
   readonly snapshot: NumberedSnapshot
   /** Activities of the threads, in the order of `snapshot.threads`. */

@@ -4,7 +4,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { builtFile } from '../../base/package-root.ts'
 
 /**
- * Options of a worker that replace those of this process, if necessary.
+ * Options of a worker that replace the options of this process, if necessary.
  *
  * A worker inherits the options of the process, such as memory limits. An explicit list of options may not contain options for the whole
  * process (`--expose-gc`, `--max-old-space-size`). With `--input-type`, which is valid with `--eval` only, Node.js refuses to run a worker

@@ -1,4 +1,5 @@
-// Derives facts from method names: the --root syntax, whether a method can be a root, and whose code it is.
+// Derives facts from method names: the --root syntax, whether a method can be a root, and whether it belongs to the JDK, a framework or the
+// application.
 
 import { isJdkName } from '../../base/jdk-names.ts'
 import type { MethodName } from '../../cct/tree.ts'
