@@ -78,7 +78,7 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
 }
 
 /**
- * Adds probes that hide the targets of method handles from the JIT. Otherwise calls through method handles would run code without probes.
+ * Adds probes that hide the targets of method handles from C1. Otherwise calls through method handles would run code without probes.
  */
 export async function hideHandleMembers(engine: Engine): Promise<void> {
   const { classes, facts, installation, instrumenter, warnings } = engine
