@@ -1,6 +1,6 @@
 // Every error of jfluid has a message with the problem, a hint with the next step, and an exit status for scripts. Concrete errors are
 // declared beside the code that throws them; only `cli.ts` prints them and exits.
-// The statuses are those of sysexits.h with their own names, if one fits. A case without a fitting status uses a status that sysexits.h
+// The statuses and their names are from sysexits.h, if one fits. A case without a fitting status uses a status that sysexits.h
 // defines for a case impossible here, or the next number above its range (decision 14). Ending by signal n gives 128 + n, as in shells.
 
 export const EX_USAGE = 64

@@ -109,7 +109,7 @@ export class WriterState {
   }
 }
 
-/** Orders events of different writers, if one must be read before the other. */
+/** Orders events of different writers, if an event must be read before another. */
 export interface ThreadGate {
   /** Whether this segment may be read now. May feed events of other writers to the sink. */
   mayBegin(by: WriterState, thread: number, segment: number): boolean

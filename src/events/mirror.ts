@@ -3,7 +3,7 @@
 // The client sends questions, the agent (Feeder.java) sends answers; u32 each, little-endian:
 //
 //   question   heart, n, n chunks that have been read and are free again
-//   answer     kind (0: more of this round follows, 1: end of round, 2: end of the last round, no thread writes any more), bytes of entries,
+//   answer     kind (0: more of this round follows, 1: end of round, 2: end of the last round), bytes of entries,
 //              starving, gaps, ended (ring-layout.ts), entries
 //   entry      chunk, state, writer, sequence, epoch (u64), offset and bytes of words, words
 //

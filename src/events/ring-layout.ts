@@ -63,7 +63,7 @@ export const RING_STATES = 4096
 export const ENDED_STOPPED = 1
 /** The client sent nothing for 10 s. */
 export const ENDED_SILENT = 2
-/** Another party than the client has told the agent to detach. */
+/** A process other than the client has ordered the agent to detach. */
 export const ENDED_DISMISSED = 3
 
 export const CHUNK_FREE = 0

@@ -1,11 +1,8 @@
-// The format of Callgrind (valgrind.org/docs/manual/cl-format.html), as KCachegrind, QCachegrind and callgrind_annotate read
-// it: for each method its own cost, and its calls of others with what these cost inclusive.
-//
-// It has methods and calls of one by another, no contexts. A call of a method that is active already, by recursion, has the
-// inclusive cost 0: then what all calls of a method sum up to is its total. Top nodes are called by `[all threads]` or, with
-// `threads`, by one such method a thread.
-//
-// What is negative is written as 0: costs have no sign there.
+// Writes Callgrind's format (valgrind.org/docs/manual/cl-format.html) for KCachegrind, QCachegrind and callgrind_annotate: for each method
+// its self cost, and its calls of other methods with their inclusive cost.
+// The format has methods and calls between them, but no contexts. A recursive call has the inclusive cost 0, so that the calls of a method
+// sum up to its total. Top nodes are called by `[all threads]` or, with `threads`, by one such method per thread.
+// Negative costs are written as 0: the format has no sign.
 
 import { Numbers } from '../base/numbers.ts'
 import { isAllocation } from '../cct/allocation.ts'
@@ -52,14 +49,14 @@ function* header(profile: Profile, events: readonly Value[]): Generator<string> 
   yield '\n'
 }
 
-/** Adds to `totals`. */
+/** Writes the functions, and adds their costs to `totals`. */
 function* body(graph: CallGraph, functions: Functions, totals: number[]): Generator<string> {
   for (const caller of graph.callers()) {
     const self = graph.self.map((costs) => whole(costs[caller]!))
     for (const [at, cost] of self.entries()) totals[at]! += cost
     yield `${functions.opening('fl', 'fn', caller)}0 ${self.join(' ')}\n`
     for (const { callee, line, calls, costs } of graph.callsOf(caller)) {
-      // Without a call (a sample that was not seen to begin one), the line below would be the caller's own cost.
+      // Without a call (a sample whose call was not observed), the next line would be read as the caller's self cost.
       yield `${functions.opening('cfi', 'cfn', callee)}calls=${Math.max(1, whole(calls))} 0\n`
       yield `${line} ${costs.map(whole).join(' ')}\n`
     }
@@ -73,24 +70,24 @@ function whole(cost: number): number {
 
 interface Call {
   readonly callee: number
-  /** In the caller; 0 if it is not told. */
+  /** Line of the call in the caller; 0 if unknown. */
   readonly line: number
   calls: number
-  /** Inclusive, one an event. */
+  /** Inclusive costs, one per event. */
   readonly costs: number[]
 }
 
-/** Methods of a tree that call each other. */
+/** Graph of the calls between a tree's methods. */
 class CallGraph {
-  /** By event, by function. */
+  /** Self costs, indexed by event, then by function. */
   readonly self: readonly Float64Array[]
   readonly #total: readonly Float64Array[]
-  /** Nodes by the function of their parent: those of function f are [starts[f], starts[f + 1]). */
+  /** Nodes grouped by the function of their parent: the group of function f is [starts[f], starts[f + 1]). */
   readonly #nodes: Int32Array
   readonly #starts: Int32Array
-  /** Whether a node's function is active above it. */
+  /** Per node: whether its function also occurs above it. */
   readonly #isRecursive: Uint8Array
-  /** Whether a function has nodes. */
+  /** Per function: whether it has nodes. */
   readonly #isThere: Uint8Array
 
   constructor(
@@ -128,7 +125,7 @@ class CallGraph {
       const costs = new Float64Array(count)
       const self = column(tree, event.self)
       for (let node = 0; node < tree.count; node++) {
-        // What a method allocates is what the rows of classes below it say.
+        // The rows of classes below a method contain the method's own allocation.
         if (!isBytes || functions.isAllocation(tree.method[node]!)) costs[ofNode[node]!]! += self[node]!
       }
       return costs
@@ -160,16 +157,16 @@ class CallGraph {
   }
 }
 
-/** More than a class file can number. */
+/** Exceeds the largest line number of a class file. */
 const LINES = 65_536
 
-/** What the format calls functions: methods by class and signature, and what calls top nodes. */
+/** Functions in the format's sense: methods with class and signature, and the callers of top nodes. */
 class Functions {
   readonly #numbers = new Numbers<string>()
   readonly #known: { readonly file: string; readonly name: string }[] = []
   readonly #ofMethod: (number | undefined)[] = []
   readonly #files = new Numbers<string>()
-  /** Names that were written once are written by number. */
+  /** Names already written; they are referred to by number. */
   readonly #written = new Set<string>()
 
   constructor(private readonly profile: Profile) {}
@@ -191,12 +188,12 @@ class Functions {
     return isAllocation(nameOf(this.profile.methodNames, method))
   }
 
-  /** Where a node's method is called; 0 if it is not told. */
+  /** Returns the line at which a node's method is called; 0 if unknown. */
   lineOf(method: number): number {
     return nameOf(this.profile.methodNames, method).line ?? 0
   }
 
-  /** The two lines that say of what function the following is. */
+  /** Returns the two lines that name the function for the following lines. */
   opening(fileKey: string, nameKey: string, number: number): string {
     const { file, name } = this.#known[number]!
     const fileNumber = this.#files.of(file) + 1
@@ -222,5 +219,5 @@ class Functions {
   }
 }
 
-/** As Valgrind has it. */
+/** Valgrind's name for an unknown file. */
 const UNKNOWN = '???'

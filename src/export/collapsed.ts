@@ -1,9 +1,8 @@
-// Collapsed stacks, one line a context: `com.Foo.a;com.Foo.b 1234`, as flame graph tools read them
-// (flamegraph.pl, speedscope, inferno). The number is self time in ns, rounded, or what else the mode measures.
-//
-// Contexts whose self time rounds to zero or below are dropped: the format has no negative numbers,
-// and a context without self time adds nothing. Sums may therefore exceed those of other formats by
-// what was negative. With `threads`, the first frame of a line is the thread.
+// Writes collapsed stacks, one line per context: `com.Foo.a;com.Foo.b 1234`, for flame graph tools (flamegraph.pl, speedscope, inferno).
+// The number is self time in ns, rounded, or the mode's other measure.
+// Contexts whose self time rounds to zero or below are dropped: the format has no negative numbers, and a context without self time adds
+// nothing. So sums may exceed the sums of other formats by the dropped negative values. With `threads`, the first frame of a line is the
+// thread.
 
 import type { Tree } from '../cct/tree.ts'
 import type { ExportFormat } from './format.ts'
@@ -34,7 +33,7 @@ function* collapsedTree(tree: Tree, names: FrameNames, first: readonly string[])
   }
 }
 
-/** A frame holds no separator of the format. */
+/** Replaces the format's separator in a frame. */
 function noSemicolon(text: string): string {
   return text.includes(';') ? text.replaceAll(';', ':') : text
 }

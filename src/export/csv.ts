@@ -1,15 +1,13 @@
-// One row a context, for spreadsheets and data frames, as RFC 4180 has it: lines end with CR LF, and a field with a
-// comma, a quote or a line end is quoted.
+// Writes one row per context, for spreadsheets and data frames, by RFC 4180: lines end with CR LF, and a field with a comma, a quote or a
+// line end is quoted.
+// A spreadsheet reads a cell that begins with =, +, -, @, a tab or a line end as a formula, and a thread name may begin with any of these.
+// So a text that begins with one of these characters, or with an apostrophe, gets an apostrophe in front; remove it to get the name. Text
+// after a semicolon is treated alike, such as each method of a path: many spreadsheets begin a cell there. Numbers get no apostrophe.
+// Control characters except tabs and line feeds, and characters that change the text direction, become question marks, since a CSV is often
+// shown in a terminal.
 //
-// A spreadsheet takes a cell that begins with =, +, -, @, a tab or a line end for a formula, or for the beginning of one, and a
-// thread may be called anything. So a text that begins with one of these, or with an apostrophe, has an apostrophe before it:
-// to read a name, take one away. So does what comes behind a semicolon, as each method of a path: many a spreadsheet begins a cell
-// there. Numbers have none. Control characters but tabs and line feeds, and those that turn what is read around, are question marks: many a
-// CSV is shown by a terminal.
-//
-// The first row names the columns. `node` and `parent` are row numbers from 0 (a top node has no parent), `path` the
-// methods from the top node down, joined by semicolons; deep ones are cut in the middle. The numbers are the columns of
-// the JSON, in the same units, not rounded.
+// The first row names the columns. `node` and `parent` are row numbers from 0; a top node has no parent. `path` lists the methods from the
+// top node down, joined by semicolons; a deep path is cut in the middle. The numbers are the JSON's columns, in the same units, unrounded.
 
 import type { Tree } from '../cct/tree.ts'
 import { nameOf, type Profile } from '../profile/profile.ts'
@@ -42,7 +40,7 @@ export const csv: ExportFormat = {
 }
 
 interface RowParts {
-  /** What every row begins with. */
+  /** First cells of every row. */
   readonly start: string
   /** Number of the first row. */
   readonly first: number
@@ -65,7 +63,7 @@ function* rows(tree: Tree, { start, first, names, heads, metrics }: RowParts): G
   }
 }
 
-/** The cells that say which method it is, made once a method. */
+/** Returns the cells that identify a method, cached per method. */
 function methodCells(profile: Profile): (id: number) => string {
   const known: (string | undefined)[] = []
   const cellsOf = (id: number): string => {
@@ -76,7 +74,7 @@ function methodCells(profile: Profile): (id: number) => string {
   return (id) => (known[id] ??= cellsOf(id))
 }
 
-/** As `printable`, but for tabs and line feeds. */
+/** Characters that `printable` replaces, except tabs and line feeds. */
 const UNSHOWN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 function textCell(text: string): string {

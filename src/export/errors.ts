@@ -1,10 +1,10 @@
-// What can go wrong with an export.
+// Errors of an export.
 
 import { EX_CANTCREAT, JfluidError, UsageError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { reasonOf } from '../profile/errors.ts'
 
-/** `--format` with a name nobody knows. */
+/** `--format` has an unknown name. */
 export class UnknownFormat extends UsageError {
   static sample = () => new UnknownFormat('svg', ['json', 'csv'])
   readonly hint: string
@@ -14,7 +14,7 @@ export class UnknownFormat extends UsageError {
   }
 }
 
-/** Neither `--format` nor the name of the file says which one. */
+/** There is no `--format`, and the file name has no known extension. */
 export class NoFormat extends UsageError {
   static sample = () => new NoFormat('app.svg', ['json', 'csv'])
   readonly hint: string
@@ -25,7 +25,7 @@ export class NoFormat extends UsageError {
   }
 }
 
-/** The format has no way to say what the profile holds. */
+/** The format cannot represent the profile. */
 export class DoesNotFit extends UsageError {
   static sample = () => new DoesNotFit('nps', 'more than 65535 methods')
   readonly hint = 'Take another format: json, csv and pprof hold every tree and cost.'
@@ -34,7 +34,7 @@ export class DoesNotFit extends UsageError {
   }
 }
 
-/** Bytes that are no text, on their way to a terminal. */
+/** A binary format would be written to a terminal. */
 export class BinaryOnTerminal extends UsageError {
   static sample = () => new BinaryOnTerminal('pprof', '.pb.gz')
   readonly hint: string
@@ -44,7 +44,7 @@ export class BinaryOnTerminal extends UsageError {
   }
 }
 
-/** The export could not be written where it should be. */
+/** The export cannot be written to its destination. */
 export class CannotWriteExport extends JfluidError {
   static sample = () => new CannotWriteExport('/srv/app.html', 'EACCES')
   readonly exitCode = EX_CANTCREAT
@@ -55,7 +55,7 @@ export class CannotWriteExport extends JfluidError {
   }
 }
 
-/** A profile without traced calls, for a format of these. */
+/** The profile has no traced calls, but the format needs them. */
 export class NoTraceInProfile extends UsageError {
   static sample = () => new NoTraceInProfile('/tmp/app.jfluid', 'trace-events')
   readonly hint =
@@ -65,7 +65,7 @@ export class NoTraceInProfile extends UsageError {
   }
 }
 
-/** A profile of regions, for a format of trees. */
+/** The profile has regions only, but the format needs a tree. */
 export class NoTreeInProfile extends UsageError {
   static sample = () => new NoTreeInProfile('/tmp/app.jfluid', 'csv')
   readonly hint: string

@@ -1,11 +1,10 @@
-// The processed profile format of the Firefox Profiler (https://profiler.firefox.com, its docs-developer), version 48; newer ones of
-// the program upgrade it when they load it.
-//
-// Stacks are the tree itself, a row a node with its parent as prefix, so that trees of any depth fit. A sample is a context
-// with its own cost as weight: milliseconds (`tracing-ms`), bytes, or a count (`samples`). There is no time line in a tree: samples
-// lie one after the other, each as long as its time. With `threads` each thread is one, else there is one for all.
-//
-// Contexts whose cost is zero or below have no sample: weights have no sign there.
+// Writes the processed profile format of the Firefox Profiler (https://profiler.firefox.com, its docs-developer), version 48. Newer
+// versions of the program upgrade it on load.
+// The stack table is the tree itself: a row per node with its parent as prefix, so trees of any depth fit. A sample is a context with its
+// self cost as weight: milliseconds (`tracing-ms`), bytes, or a count (`samples`). A tree has no time line, so the samples are placed one
+// after the other, each with the length of its time. With `threads` each thread is a thread of the format; otherwise one thread stands for
+// all.
+// Contexts with a cost of zero or below have no sample: weights have no sign in this format.
 
 import { Numbers } from '../base/numbers.ts'
 import { metricOf } from '../cct/metric.ts'
@@ -22,7 +21,7 @@ const GECKO_VERSION = 29
 
 interface Weight {
   readonly type: 'tracing-ms' | 'bytes' | 'samples'
-  /** Of one in the tree. */
+  /** Factor from the tree's unit to the weight's unit. */
   readonly scale: number
 }
 
@@ -32,7 +31,7 @@ const WEIGHTS: Readonly<Record<Unit, Weight>> = {
   count: { type: 'samples', scale: 1 },
 }
 
-/** What is the same of every function, and of every frame. */
+/** Columns that are equal for all functions or all frames. */
 const FUNCTION = {
   ...{ isJS: 'false', relevantForJS: 'false' },
   ...{ resource: '-1', fileName: 'null', lineNumber: 'null', columnNumber: 'null' },
@@ -94,7 +93,7 @@ function* threadPieces(
   }
   yield `${jsonText(facts).slice(0, -1)},\n`
 
-  // A frame, a function and a string each method that is there, all with the same index.
+  // Each method has a frame, a function and a string, all with the same index.
   const index = new Numbers<number>()
   for (let node = 0; node < count; node++) index.of(tree.method[node]!)
   const methods = [...index.keys()]
@@ -138,7 +137,7 @@ function* withCosts({ count }: Tree, costOf: (node: number) => number): Generato
   for (let node = 0; node < count; node++) if (costOf(node) > 0) yield node
 }
 
-/** An object of lists of one length. A column is the text of each row, or one for all. */
+/** Writes an object of equally long lists. A column has either a text per row, or one text for all rows. */
 function* table(
   name: string,
   length: number,

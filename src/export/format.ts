@@ -1,28 +1,25 @@
-// What an export format is.
+// Interface of an export format.
 
 import type { Profile } from '../profile/profile.ts'
 
 export interface ExportOptions {
-  /** One tree a thread instead of all threads merged, where the format can say so. */
+  /** Whether to write one tree per thread instead of all threads merged, if the format supports it. */
   readonly threads?: boolean
 }
 
 export interface ExportFormat {
-  /** What `--format` takes. */
+  /** Name for `--format`. */
   readonly name: string
-  /** Of a file, with its dot. */
+  /** File extension with its dot. */
   readonly extension: string
-  /** For the help: what it is, and what opens it. */
+  /** Description for the help: the format, and the programs that open it. */
   readonly description: string
-  /** Whether it is no text: a terminal gets none of it. */
+  /** Whether the format is binary: it is never written to a terminal. */
   readonly isBinary?: true
-  /** Whether it can say the times of regions, where there is no tree. */
+  /** Whether the format can represent regions, which have no tree. */
   readonly saysRegions?: true
-  /** Whether traced calls are all that it says. */
+  /** Whether the format contains traced calls only. */
   readonly needsTrace?: true
-  /**
-   * The export in pieces small enough to hold one at a time, text or bytes. Never more of it at once: a tree may
-   * have millions of nodes.
-   */
+  /** Generates the export in small pieces, text or bytes. Only one piece is in memory at a time: a tree may have millions of nodes. */
   pieces(profile: Profile, options: ExportOptions): Iterable<string | Uint8Array>
 }

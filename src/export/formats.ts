@@ -1,4 +1,4 @@
-// The formats by name, and writing one.
+// The export formats by name, and writing a profile in a format.
 
 import { basename } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -30,7 +30,7 @@ const json: ExportFormat = {
   pieces: jsonPieces,
 }
 
-/** In the order the help shows them. */
+/** All formats, in the order of the help. */
 export const formats: readonly ExportFormat[] = [
   json,
   csv,
@@ -54,9 +54,9 @@ export function formatNamed(name: string): ExportFormat {
 }
 
 /**
- * The format whose extension a file's name has; the longest, as `.speedscope.json` is `.json`, too.
+ * Returns the format of a file's extension. The longest extension wins: `.speedscope.json` also ends with `.json`.
  *
- * @throws NoFormat if there is none, or no name
+ * @throws NoFormat if no extension matches, or there is no name
  */
 export function formatOfFile(path: string | undefined): ExportFormat {
   const name = basename(path ?? '').toLowerCase()
@@ -68,10 +68,10 @@ export function formatOfFile(path: string | undefined): ExportFormat {
 }
 
 /**
- * Writes a profile to a stream, at the pace of its reader; does not end the stream.
+ * Writes a profile to a stream, at the pace of its reader. Does not end the stream.
  *
- * @param written  is told how many characters or bytes there are so far
- * @returns false when the reader went away before the end
+ * @param written  called with the number of characters or bytes so far
+ * @returns false if the reader closed the stream before the end
  */
 export function exportProfile(
   profile: Profile,
@@ -96,9 +96,9 @@ function* told(
 }
 
 /**
- * Writes a profile so that `path` holds either what it held before or the whole export.
+ * Writes a profile atomically: afterwards `path` has either its previous contents or the whole export.
  *
- * @param written  is told how many bytes there are so far; what it throws ends the export, and nothing is left of it
+ * @param written  called with the number of bytes so far; an exception aborts the export and removes its output
  * @throws CannotWriteExport
  */
 export async function exportToFile(
@@ -110,7 +110,7 @@ export async function exportToFile(
 ): Promise<void> {
   const batches = inBatches(format.pieces(profile, options))
   let bytes = 0
-  // What a format throws is no failure of the disk.
+  // An exception of a format is not reported as a disk error.
   let isWriting = true
   try {
     await replaceFile(path, async (handle) => {

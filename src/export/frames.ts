@@ -1,4 +1,4 @@
-// What formats of stacks share: names of frames, and the path from a top node down to a context.
+// Shared by the formats with stacks: names of frames, and the path from a top node down to a context.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
@@ -7,7 +7,7 @@ import { nameOf, type Profile } from '../profile/profile.ts'
 import { fullName, placeText } from '../profile/text.ts'
 
 export interface FrameNames {
-  /** `com.acme.Foo.bar`, behind it the place it is called from where that is told; no control characters. */
+  /** Returns `com.acme.Foo.bar`, followed by its call site if known; without control characters. */
   frame(id: number): string
   nameOf(id: number): MethodName
 }
@@ -20,29 +20,29 @@ export function frameNames(profile: Profile): FrameNames {
   return { frame, nameOf: nameOfId }
 }
 
-/** Text without line ends, other control characters, and those that turn what is read around. */
+/** Replaces line ends, other control characters, and characters that change the text direction. */
 export function printable(text: string): string {
   return text.replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '?')
 }
 
-/** What a thread is called in formats that have one name for it. */
+/** Returns a thread's name for formats with a single name per thread. */
 export function threadTitle({ id, name }: { readonly id: number; readonly name: string }): string {
   return `${printable(name)} id=${id}`
 }
 
-/** Moves `path`, the nodes from a top node down, on to `node`, the next one in preorder. */
+/** Updates `path`, the nodes from a top node down, to end at `node`, the next node in preorder. */
 export function moveTo(path: number[], node: number, size: Int32Array): void {
   while (path.length > 0 && node >= path[path.length - 1] + size[path[path.length - 1]]) path.pop()
   path.push(node)
 }
 
 /**
- * Formats that repeat a context's whole path would have gigabytes of a tree 100,000 deep; they keep
- * this many frames nearest the root and as many nearest the method, and say how many are missing.
+ * Number of frames kept at each end of a deep path. Formats that repeat the whole path of each context would produce gigabytes for a tree
+ * 100,000 deep. They keep this many frames at the root and at the method, and print the number of omitted frames.
  */
 const FRAMES_EACH_END = 256
 
-/** Frames of a path that are left out: from, to (exclusive); both the length of the path if none are. */
+/** Returns the omitted range of a path: from, to (exclusive); both equal the path's length if none is omitted. */
 export function leftOut(path: readonly number[]): { readonly from: number; readonly to: number } {
   const { length } = path
   return length > 2 * FRAMES_EACH_END
@@ -50,12 +50,12 @@ export function leftOut(path: readonly number[]): { readonly from: number; reado
     : { from: length, to: length }
 }
 
-/** Stands for frames that are left out. */
+/** Returns the text in place of omitted frames. */
 export function leftOutText({ from, to }: { readonly from: number; readonly to: number }): string {
   return `[${to - from} frames]`
 }
 
-/** Of each node of a path, from the top node down; frames that are left out are one. */
+/** Maps each node of a path from the top node down; the omitted frames become one element. */
 export function shownFrames<T>(
   path: readonly number[],
   frameOf: (node: number) => T,
@@ -67,21 +67,21 @@ export function shownFrames<T>(
   return [...head, gapOf(leftOutText(skip)), ...path.slice(skip.to).map((node) => frameOf(node))]
 }
 
-/** What a node costs by itself. What a method allocates is what the rows of classes below it say: only these have it. */
+/** Returns a node's self cost. A method's allocation is in the rows of classes below it, so only these rows have a cost. */
 export function ownCosts(tree: Tree, { nameOf }: FrameNames): (node: number) => number {
   const { self } = costsOf(tree)
   if (!metricOf(tree).hasClasses) return (node) => self[node]!
   return (node) => (isAllocation(nameOf(tree.method[node]!)) ? self[node]! : 0)
 }
 
-/** A tree to be written, of one thread or of all of them. */
+/** A tree to write, for one thread or for all threads. */
 export interface NamedTree {
   readonly tree: Tree
-  /** Absent if it is of all threads. */
+  /** Thread of the tree; absent if the tree is for all threads. */
   readonly thread?: { readonly id: number; readonly name: string }
 }
 
-/** One a thread, of those that called anything; or all of them merged. */
+/** Returns one tree per thread that has any calls, or one merged tree. */
 export function treesOf(profile: Profile, threads = false): NamedTree[] {
   if (!threads) return [{ tree: profile.merged }]
   return profile.threads

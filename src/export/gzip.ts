@@ -1,11 +1,10 @@
-// gzip (RFC 1952) of bytes that come in pieces, a member as a whole, without ever having all of them. zlib's streams
-// would make every format asynchronous for it.
+// Compresses pieces of bytes to gzip (RFC 1952), without holding all of them. zlib's streams would make every format asynchronous.
 
 import { constants, crc32, deflateRawSync } from 'node:zlib'
 
 /** Magic, method deflate, no flags, no time, no hint, operating system unknown. */
 const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
-/** What ends a deflate stream: a last block without contents. */
+/** End of a deflate stream: a last block without contents. */
 const LAST_BLOCK = Uint8Array.of(3, 0)
 const CHUNK_BYTES = 1 << 18
 
@@ -16,7 +15,7 @@ export function* gzip(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const chunk of chunks(pieces)) {
     crc = crc32(chunk, crc)
     length += chunk.length
-    // Flushed to a whole byte, so that the next chunk goes on where this one ends.
+    // Flushed to a byte boundary, so that the next chunk can be appended.
     yield deflateRawSync(chunk, { finishFlush: constants.Z_SYNC_FLUSH })
   }
   yield LAST_BLOCK
@@ -26,7 +25,7 @@ export function* gzip(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield trailer
 }
 
-/** What is compressed at once; none is empty. */
+/** Joins pieces into chunks for compression; no chunk is empty. */
 export function* chunks(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let held: Uint8Array[] = []
   let bytes = 0

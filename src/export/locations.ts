@@ -1,5 +1,5 @@
-// Locations, as pprof and OTLP have them: a method, with the line of the call that leads on where call sites are told. They get
-// their numbers when they are first asked for.
+// Locations for pprof and OTLP: a method and, if call sites are known, the line of its next call. They are numbered in the order of first
+// use.
 
 import { Numbers } from '../base/numbers.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -7,26 +7,26 @@ import { fullName } from '../profile/text.ts'
 import { type FrameNames, leftOut, leftOutText, printable } from './frames.ts'
 
 export interface Location {
-  /** Number of the function, from 1 on; it is first told with the location that names it. */
+  /** Number of the function, from 1 on. The function is written with the first location that refers to it. */
   readonly function: number
   readonly line: number
-  /** The function, where this location is the first of it. */
+  /** Whether this is the first location of its function. */
   readonly isFirst: boolean
   readonly name: string
-  /** With its descriptor; empty for frames that are left out. */
+  /** Name with descriptor; empty for omitted frames. */
   readonly systemName: string
 }
 
 export class Locations {
   readonly nameOf: (id: number) => MethodName
-  /** By method and line in one number; of frames that are left out, by what stands for them. */
+  /** Keys: method and line in one number; for omitted frames their text. */
   readonly #places = new Numbers<number | string>()
 
   constructor(names: FrameNames) {
     this.nameOf = names.nameOf
   }
 
-  /** Numbers of the locations of a stack, from the context up to the top node. */
+  /** Returns the numbers of a stack's locations, from the context up to the top node. */
   stackOf(tree: Tree, path: readonly number[]): number[] {
     const skip = leftOut(path)
     const stack: number[] = []
@@ -44,7 +44,7 @@ export class Locations {
     return stack
   }
 
-  /** All that stacks have asked for, in the order of their numbers, which begin at 1. */
+  /** Yields all locations used so far in the order of their numbers, which begin at 1. */
   *all(): Generator<Location> {
     const functions = new Numbers<number | string>()
     for (const place of this.#places.keys()) {
@@ -64,5 +64,5 @@ export class Locations {
   }
 }
 
-/** More than a class file can number. */
+/** Exceeds the largest line number of a class file. */
 const LINES = 65_536

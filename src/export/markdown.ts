@@ -1,5 +1,5 @@
-// A summary in Markdown, short enough for a ticket or for what a language model is asked: what was profiled, how, what
-// to mind, where the time goes. Names are in code spans, so that nothing in them is taken for markup.
+// Writes a summary in Markdown, short enough for a ticket or a prompt to a language model: the target, the method, warnings, and the hot
+// spots. Names are in code spans, so that they are not read as markup.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
@@ -23,7 +23,7 @@ const WARNINGS = 4
 const REGIONS = 20
 const ROOTS = 5
 const THREADS = 5
-/** Of a name or a warning, in characters. */
+/** Maximum length of a name or warning, in characters. */
 const LONGEST = 160
 
 export const markdown: ExportFormat = {
@@ -49,10 +49,10 @@ export const markdown: ExportFormat = {
   },
 }
 
-/** A code span that holds `text`, whatever is in it. In a table, a bar would end the cell. */
+/** Returns a code span for any text. Bars are escaped, since a bar would end a table cell. */
 export function codeSpan(text: string): string {
   const safe = shortened(clean(text)).replaceAll('|', '\\|')
-  // Two backticks with nothing between them open a span.
+  // An empty code span is not possible: two adjacent backticks open a span.
   if (safe === '') return '` `'
   const longest = [...safe.matchAll(/`+/g)].reduce((most, [run]) => Math.max(most, run.length), 0)
   if (longest === 0) return `\`${safe}\``
@@ -98,7 +98,7 @@ function* warnings(profile: Profile): Generator<string> {
   if (all.length > WARNINGS) yield `- and ${all.length - WARNINGS} more\n`
 }
 
-/** From the most expensive root down, always into the most expensive callee. */
+/** Follows the most expensive callee, from the most expensive root down. */
 function* hottestPath(profile: Profile): Generator<string> {
   const { merged } = profile
   const { self, total } = costsOf(merged)
@@ -121,7 +121,7 @@ function* hottestPath(profile: Profile): Generator<string> {
   if (path.length > PATH_STEPS) yield `\nand ${plural(path.length - PATH_STEPS, 'call')} further down.\n`
 }
 
-/** Ends where a context costs more by itself than its most expensive callee does. */
+/** Ends at a context with a self cost above its most expensive callee's total. */
 function hottest(tree: Tree, total: Float64Array): number[] {
   const path: number[] = []
   let [from, to] = [0, tree.count]
@@ -132,7 +132,7 @@ function hottest(tree: Tree, total: Float64Array): number[] {
     for (let child = from; child < to; child += tree.size[child]!)
       if (total[child]! > total[best]!) best = child
     const above = path.at(-1)
-    // What a method allocates itself is what the rows of classes below it say.
+    // The rows of classes below a method contain the method's own allocation.
     if (above !== undefined && !isBytes && self[above]! > total[best]!) break
     path.push(best)
     ;[from, to] = [best + 1, best + tree.size[best]!]

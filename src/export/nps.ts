@@ -1,7 +1,7 @@
-// A CPU snapshot of the NetBeans profiler, which VisualVM opens, too: the tree of each thread, calls and times.
+// Writes a CPU snapshot of the NetBeans profiler, which VisualVM also opens: the tree of each thread, with calls and times.
 //
-// Drawn after LoadedSnapshot.save and CPUResultsSnapshot.writeToStream of NetBeans. All numbers are big-endian; a string is
-// what Java's writeUTF writes: u16 length, modified UTF-8.
+// The layout is from LoadedSnapshot.save and CPUResultsSnapshot.writeToStream of NetBeans. Numbers are big-endian. A string has the format
+// of Java's writeUTF: u16 length, modified UTF-8.
 //
 //   bytes    "nBpRoFiLeR", u8 major 1, u8 minor 2
 //   i32      type, 1 for CPU
@@ -26,7 +26,7 @@
 //   u16 method, i32 calls, u40 total in µs, u40 self in µs, u16 children; for each, its offset in the tree: u24, or i32 if the
 //   tree has more than 2^24 - 1 bytes
 //
-// Times are rounded to microseconds so that sums stay right (whole-numbers.ts); what is negative is 0.
+// Times are rounded to microseconds so that sums stay correct (whole-numbers.ts); negative values become 0.
 
 import { GrowingBytes } from '../base/growing-bytes.ts'
 import { Numbers } from '../base/numbers.ts'
@@ -50,9 +50,12 @@ const MOST_METHODS = 2 ** 16 - 1
 const MOST_CHILDREN = 2 ** 16 - 1
 const MOST_TIME_US = 2 ** 40 - 1
 const MOST_SHORT_OFFSET = 2 ** 24 - 1
-/** Its readers visit trees by recursion, on stacks of a megabyte: what is deeper belongs to the context at this depth. */
+/**
+ * Maximum depth. The readers visit trees recursively, on stacks of a megabyte. Deeper contexts are merged into their ancestor at this
+ * depth.
+ */
 const MOST_DEPTH = 1000
-/** Of a string, in characters of at most three bytes. */
+/** Maximum length of a string, in characters of at most three bytes. */
 const LONGEST_TEXT = 20_000
 
 export const nps: ExportFormat = {
@@ -83,7 +86,7 @@ export const nps: ExportFormat = {
   },
 }
 
-/** The column of times, and what one of them is in microseconds; none where only calls are known. */
+/** Column of times and its unit in microseconds; absent if only calls are known. */
 interface Times {
   readonly column?: string
   readonly scale: number
@@ -128,19 +131,19 @@ function* snapshot(profile: Profile, methods: Methods, threads: readonly Made[])
       .bool(false)
       .uint(tree.length, 4).bytes
     yield* tree.pieces()
-    // An f64 of 0 has the bytes of an i64 of 0.
+    // An f64 of 0 has the same bytes as an i64 of 0.
     const none = new Fields().uint(NODE_BYTES, 4).i64(0).i64(0).i64(0).i64(0)
     yield none.i64(tree.totalUs).i64(0).i64(tree.totalUs).i64(0).i64(tree.calls).bool(false).bytes
   }
 }
 
-/** Methods that are in a tree, numbered from 1. */
+/** Methods that occur in a tree, numbered from 1. */
 class Methods {
   readonly #numbers = new Numbers<number>()
 
   constructor(private readonly profile: Profile) {}
 
-  /** With method 0. */
+  /** Number of methods, including method 0. */
   get count(): number {
     return this.#numbers.count + 1
   }
@@ -158,19 +161,19 @@ class Methods {
       const fields = new Fields()
         .text(name.class === '' ? '?' : name.class)
         .text(name.method + placeText(name))
-      // What is no method, as a wait, has no descriptor; readers take one apart.
+      // A pseudo method such as a wait has no descriptor, but readers parse one.
       yield fields.text(name.descriptor === '' ? '()V' : name.descriptor).bytes
     }
   }
 }
 
-/** A tree with the thread as its top node, to be written node by node. */
+/** Tree with the thread as its top node, written node by node. */
 class CompactTree {
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number
   readonly totalUs: number
   readonly calls: number
-  /** Whether contexts that are too deep have become part of those above. */
+  /** Whether deep contexts were merged into their ancestors. */
   readonly isCut: boolean
   readonly #offsetBytes: 3 | 4
   readonly #children: Uint16Array
@@ -257,7 +260,7 @@ class CompactTree {
     yield fields.bytes
   }
 
-  /** Of each node in the tree. */
+  /** Returns each node's offset in the tree. */
   #offsets(): Float64Array {
     const { count, size } = this.tree
     const offsets = new Float64Array(count)
@@ -275,9 +278,9 @@ class CompactTree {
 
 const PIECE_BYTES = 1 << 16
 
-/** Fields one after the other, big-endian. */
+/** Big-endian fields, appended one by one. */
 class Fields extends GrowingBytes {
-  /** From 0 on. */
+  /** Writes an unsigned integer. */
   uint(value: number, bytes: 2 | 3 | 4 | 5): this {
     this.at = this.room(bytes).writeUIntBE(value, this.at, bytes)
     return this
@@ -292,7 +295,7 @@ class Fields extends GrowingBytes {
     return this.add(Uint8Array.of(value ? 1 : 0))
   }
 
-  /** Without what modified UTF-8 writes in another way than UTF-8: zero, and characters beyond 16 bits. */
+  /** Writes text without the characters that modified UTF-8 encodes differently from UTF-8: NUL and characters beyond 16 bits. */
   text(value: string): this {
     const safe = printable(value).replace(/[\u{10000}-\u{10ffff}]|\p{Cs}/gu, '?')
     const bytes = Buffer.from(safe.slice(0, LONGEST_TEXT))

@@ -1,11 +1,9 @@
-// The format of Go's pprof (github.com/google/pprof, proto/profile.proto): gzip of one protobuf message.
-//
-// A sample is a context, its first value the calls, the others what the mode measures; values of a sample are its own, without
-// callees, and may be negative, as pprof has them in differences. A location is a method, with the line of the call that
-// leads on where call sites are told. With `threads`, samples have the labels `thread` and `thread_id`.
-//
-// Messages one after the other are one message (protobuf, "Last One Wins": lists are joined), so that samples are encoded
-// a few hundred at a time, and strings, which these tell, at the end.
+// Writes the format of Go's pprof (github.com/google/pprof, proto/profile.proto): gzip of one protobuf message.
+// A sample is a context. Its first value is the number of calls, the others are the mode's measures. The values exclude callees and may be
+// negative, as in pprof's own differences. A location is a method with, if call sites are known, the line of its next call. With `threads`,
+// samples have the labels `thread` and `thread_id`.
+// Concatenated messages are one message (protobuf, "Last One Wins": lists are joined). So samples are encoded a few hundred at a time, and
+// the strings, which the samples define, at the end.
 
 import {
   emptyTableToken,
@@ -24,7 +22,7 @@ import { Locations } from './locations.ts'
 import { type Value, valuesOf } from './values.ts'
 import { wholeNumbers } from './whole-numbers.ts'
 
-/** Encoded at once. */
+/** Number of samples encoded at once. */
 const SAMPLES_AT_ONCE = 256
 
 export const pprof: ExportFormat = {
@@ -35,12 +33,12 @@ export const pprof: ExportFormat = {
   pieces: (profile, options) => gzip(messages(profile, options.threads === true)),
 }
 
-/** The same for stores that take no sample with a negative value: such a value is 0. */
+/** Writes a profile for stores that reject negative values: they become 0. */
 export function unsignedPprof(profile: Profile): Iterable<Uint8Array> {
   return gzip(messages(profile, false, 0))
 }
 
-/** @param least  what is less is written as that */
+/** @param least  lower bound of a value; a smaller value is raised to it */
 function* messages(
   profile: Profile,
   threads: boolean,
@@ -85,7 +83,7 @@ function encoded(part: ProfileInput): Uint8Array {
   return new Message({ ...part, stringTable: new StringTable(emptyTableToken) }).encode()
 }
 
-/** Lines that `pprof -comments` shows. */
+/** Returns the lines that `pprof -comments` prints. */
 function comments(profile: Profile): string[] {
   const { target, mode, roots } = profile
   return [
@@ -115,7 +113,7 @@ function* samples(
   }
 }
 
-/** All locations, with their functions before them. */
+/** Encodes all locations, each after its function. */
 function* locationsOf(locations: Locations, strings: StringTable): Generator<ProfileInput> {
   let id = 0
   for (const { function: functionId, line, isFirst, name, systemName } of locations.all()) {

@@ -1,8 +1,7 @@
-// The format of https://www.speedscope.app: a table of frames, and a "sampled" profile of all threads or, with
-// `threads`, one a thread. A sample is a context, its weight what the context costs by itself. Traced calls follow as
-// "evented" profiles: for each call one of its own thread, and one for each piece of work that was handed over, all on the time of
-// the call, in compensated nanoseconds since it began, a whole number each. What handed it over the format cannot say.
-//
+// Writes the format of https://www.speedscope.app: a table of frames, and a "sampled" profile for all threads or, with `threads`, one per
+// thread. A sample is a context; its weight is the context's self cost. Traced calls follow as "evented" profiles. Each call has one
+// profile for its own thread, and one for each submitted piece of work. All use the time of the call: compensated nanoseconds since it
+// began, as whole numbers. The format cannot show which thread submitted the work.
 // As in collapsed stacks, contexts whose cost rounds to zero or below are dropped. The schema is
 // https://www.speedscope.app/file-format-schema.json.
 
@@ -16,7 +15,7 @@ import { clean } from '../profile/text.ts'
 import type { ExportFormat, ExportOptions } from './format.ts'
 import { type FrameNames, frameNames, moveTo, ownCosts, shownFrames, threadTitle, treesOf } from './frames.ts'
 
-/** Events in a piece of text. */
+/** Number of events in a piece of text. */
 const EVENTS = 256
 
 export const speedscope: ExportFormat = {
@@ -28,14 +27,14 @@ export const speedscope: ExportFormat = {
     yield '{"$schema":"https://www.speedscope.app/file-format-schema.json",\n"exporter":"jfluid",\n'
     yield `"name":${jsonText(titleOf(profile))},\n"profiles":[`
     yield* elements(profilesOf(profile, options, frames), (pieces) => pieces)
-    // Behind the samples, as these tell which frames there are.
+    // Written after the samples, which determine the frames in use.
     yield '],\n"shared":{"frames":['
     yield* frames.pieces()
     yield ']}}\n'
   },
 }
 
-/** What a file of many tools is called there: "com.acme.Main, 2026-11-21T08:00:00.000Z". */
+/** Returns a title that identifies the file: "com.acme.Main, 2026-11-21T08:00:00.000Z". */
 export function titleOf({ target, startedAt }: Profile): string {
   return clean(`${target.mainClass}, ${startedAt}`)
 }
@@ -66,7 +65,7 @@ function* sampled(tree: Tree, name: string, frames: FrameTable): Generator<strin
   yield `],"startValue":0,"endValue":${sum}}`
 }
 
-/** Each profile of the file. */
+/** Writes each profile of the file. */
 function* profilesOf(
   profile: Profile,
   { threads }: ExportOptions,
@@ -108,7 +107,7 @@ function* evented(name: string, { events, times }: TraceTrack, frames: FrameTabl
   yield `${text}]}`
 }
 
-/** Frames by method, or by what stands for others; they get their numbers when they are first asked for. */
+/** Frames, keyed by method or by the text for omitted frames. They are numbered in the order of first use. */
 class FrameTable extends Numbers<number | string> {
   readonly names: FrameNames
 
@@ -117,7 +116,7 @@ class FrameTable extends Numbers<number | string> {
     this.names = names
   }
 
-  /** Elements of the list of frames. */
+  /** Returns the elements of the list of frames. */
   pieces(): Iterable<string> {
     const nameOf = (frame: number | string) => (typeof frame === 'string' ? frame : this.names.frame(frame))
     return elements(this.keys(), (frame) => jsonText({ name: nameOf(frame) }))

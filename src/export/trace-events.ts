@@ -1,10 +1,9 @@
-// Traced calls in Chrome's trace event format, JSON array of "traceEvents": https://ui.perfetto.dev, chrome://tracing and
-// the Firefox Profiler open it. Only the traced calls are in it: the format knows moments, and no sums.
-//
-// A thread is a row, named by an "M" event; a call of a method is a pair of "B" and "E"; a hand-over is an arrow, "s" where the
-// work was handed over and "f" (bound to the enclosing slice, "bp":"e") where it began. Times are microseconds since
-// recording began, with three decimals, compensated. Of two tasks that a thread does one after the other, clocks of different
-// calls may make the second begin before the first has ended by some microseconds: then it is put at that end.
+// Writes traced calls in Chrome's trace event format, a JSON array "traceEvents", for https://ui.perfetto.dev, chrome://tracing and the
+// Firefox Profiler. It contains the traced calls only: the format has points in time, no sums.
+// A thread is a row, named by an "M" event. A call of a method is a pair of "B" and "E". Submitted work is an arrow, from "s" at the submit
+// to "f" (bound to the enclosing slice, "bp":"e") at its begin. Times are compensated microseconds since the recording began, with three
+// decimals. Each root call has its own clock. So of two consecutive tasks of a thread, the second may appear to begin some microseconds
+// before the first ends; it is then moved to that end.
 
 import { LEAVE, type TracedCall } from '../cct/trace.ts'
 import { jsonText } from '../profile/json-text.ts'
@@ -39,7 +38,7 @@ function threadsOf({ trace }: Profile): Iterable<{ id: number; name: string }> {
   return found.values()
 }
 
-/** Not negative, as the id of a thread without a name is. */
+/** Returns a nonnegative id. A thread without a name has a negative id. */
 function numberOf(id: number): number {
   return id < 0 ? 2 ** 31 - 1 + id : id
 }
@@ -48,7 +47,7 @@ function* events(profile: Profile): Generator<string> {
   const { pid } = profile.target
   const { frame } = frameNames(profile)
   const { calls = [] } = profile.trace ?? {}
-  /** By call: numbers of its arrows begin here. */
+  /** Per call: number of its first arrow. */
   const arrows = new Map<TracedCall, number>()
   let before = 0
   for (const call of calls) {
@@ -58,7 +57,7 @@ function* events(profile: Profile): Generator<string> {
   const tracks = calls
     .flatMap((call) => call.tracks.map((track, place) => ({ call, track, place })))
     .sort((a, b) => a.call.startNs + a.track.times[0]! - b.call.startNs - b.track.times[0]!)
-  /** By thread: up to when it has events. */
+  /** Per thread: end of its latest event. */
   const ends = new Map<number, number>()
   for (const { call, track, place } of tracks) {
     const { thread, events: codes, times } = track

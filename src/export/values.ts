@@ -1,15 +1,15 @@
-// What a profile measures, as kinds of values that other tools know: their names and units.
+// Names and units of the profile's measures, as other tools know them.
 
 import { metricOf } from '../cct/metric.ts'
 import type { Unit } from '../measures/columns.ts'
 import type { Profile } from '../profile/profile.ts'
 
-/** A kind of value: its name, as `pprof -sample_index=<type>` takes it, the unit, the tree's column. */
+/** A kind of value: its name for `pprof -sample_index=<type>`, its unit, and its column in the tree. */
 export interface Value {
   readonly type: string
   readonly unit: Unit
   readonly column: string
-  /** Of the rows of classes that are allocated, or of all but these; absent for all. */
+  /** Restricts the value to rows of allocated classes, or to all other rows; absent for all rows. */
   readonly of?: 'classes' | 'methods'
 }
 
@@ -19,7 +19,7 @@ const LIVE: readonly Value[] = [
 ]
 const CALLS: Value = { type: 'calls', unit: 'count', column: 'calls', of: 'methods' }
 
-/** Calls first; the last is what is shown unless another one is asked for. */
+/** Returns the kinds of values. Calls are first; the last is the default. */
 export function valuesOf({ merged }: Profile): readonly Value[] {
   const isLooked = merged.metrics.liveBytes !== undefined
   const own = metricOf(merged)

@@ -1,10 +1,10 @@
-// Costs as whole numbers that add up.
+// Rounds costs to whole numbers with correct sums.
 
 /**
- * The column rounded so that every subtree's sum is right to one, however many nodes it has: what rounding one node takes
- * away, the next one gets. Zero stays zero. To be asked node by node, in preorder.
+ * Rounds a column so that the sum of every subtree is off by at most one: the rounding error of a node is carried to the next node. Zero
+ * stays zero. Must be called node by node, in preorder.
  *
- * @param scale  each value is multiplied by it first: 0.001 for microseconds of nanoseconds
+ * @param scale  factor for each value: 0.001 from nanoseconds to microseconds
  */
 export function wholeNumbers(values: Float64Array, scale = 1): (node: number) => number {
   let exact = 0

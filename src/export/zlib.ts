@@ -1,23 +1,22 @@
-// zlib (RFC 1950) of bytes that come in pieces, for a format that writes the compressed length before what is compressed:
-// only the compressed bytes are held.
+// Compresses pieces of bytes to zlib (RFC 1950), for a format that writes the compressed length before the data. Only the compressed bytes
+// are held.
 
 import { constants, deflateRawSync } from 'node:zlib'
 import { chunks } from './gzip.ts'
 
-/** Deflate with a window of 32 KiB, no dictionary; the check bits for it. */
+/** Header: deflate with a window of 32 KiB, no dictionary, and the check bits. */
 const HEADER = Uint8Array.of(0x78, 0x9c)
-/** A stored block without contents, as a flush leaves it. */
+/** A stored block without contents, as a flush writes it. */
 const EMPTY_BLOCK = Uint8Array.of(0, 0, 0, 0xff, 0xff)
-/** Bytes that Java's InflaterInputStream reads at once. */
+/** Read size of Java's InflaterInputStream. */
 const READ_BYTES = 512
-/** What may stand behind the last byte that says something: the end of a block, the checksum. */
+/** Maximum number of bytes after the last byte of data: the end of a block, and the checksum. */
 const TAIL_BYTES = 16
 
 /**
- * `bytes` one after the other; `length` of what they were.
- *
- * A reader that has all it wants may leave the last few bytes in the stream, and then take them for what follows, if they are
- * in a block of 512 of their own. So the length is never a little more than a multiple of 512.
+ * Returns the compressed `bytes` in pieces, and the `length` of the input.
+ * Some readers stop before the last bytes of the stream if these are in a separate block of 512 bytes, and then read them as the next
+ * field. So the compressed length never slightly exceeds a multiple of 512.
  */
 export function deflated(pieces: Iterable<Uint8Array>): { bytes: Uint8Array[]; length: number } {
   const bytes: Uint8Array[] = []
@@ -44,7 +43,7 @@ export function deflated(pieces: Iterable<Uint8Array>): { bytes: Uint8Array[]; l
   return { bytes: [HEADER, ...padding, ...bytes, sum.done], length }
 }
 
-/** The checksum, Adler-32. */
+/** Adler-32 checksum. */
 class Adler {
   #a = 1
   #b = 0
@@ -52,7 +51,7 @@ class Adler {
   add(bytes: Uint8Array): void {
     let [a, b] = [this.#a, this.#b]
     for (let at = 0; at < bytes.length; ) {
-      // As many as cannot overflow 2^53, by far.
+      // This number of bytes cannot overflow 2^53.
       const end = Math.min(at + 65_536, bytes.length)
       for (; at < end; at++) {
         a += bytes[at]!

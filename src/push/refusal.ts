@@ -1,5 +1,5 @@
 // Interprets the rejection of a store: its status, and known messages. A Pyroscope's message about a limit contains no remedy. The messages
-// are those of version 2.2 (pkg/validation/validate.go, pkg/distributor/distributor.go, pkg/pprof/pprof.go).
+// are from version 2.2 (pkg/validation/validate.go, pkg/distributor/distributor.go, pkg/pprof/pprof.go).
 
 import { PushNotAllowed, type PushProblem, PushRefused, PushUnavailable } from './errors.ts'
 import { type Answer, saidIn } from './post.ts'

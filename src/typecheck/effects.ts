@@ -5,7 +5,7 @@
 import { MNEMONICS } from '../classfile/opcodes.ts'
 import { DOUBLE, DOUBLE_2, FLOAT, INTEGER, LONG, LONG_2, NULL, type Type } from './types.ts'
 
-/** A popped slot of which only the kind is checked. */
+/** Popped slots with any class: only the kind of the slot is checked. */
 export const ANY_OBJECT = -1
 export const ANY_REFERENCE = -2
 

@@ -1,5 +1,5 @@
 // Reads the table in which HotSpot describes its own structures to tools such as the serviceability agent (vmStructs.cpp): the offset of
-// each field. Every HotSpot since 6 has it, and it always matches the JVM in which it is.
+// each field. Every HotSpot since 6 has it, and it always matches its own JVM.
 
 import { symbolAddresses } from './elf.ts'
 import type { Memory, Pieces } from './memory.ts'

@@ -1,4 +1,4 @@
-// A tree as the page has it: the columns it shows, without what is too small if there is too much, deflated.
+// Encodes a tree for the page: the displayed columns, deflated. If the tree is too large, small contexts are omitted.
 
 import { deflateRawSync } from 'node:zlib'
 
@@ -6,10 +6,10 @@ export interface Columns {
   readonly [name: string]: Float64Array
 }
 
-/** What is written of a tree: preorder arrays, as those of a `Tree` or a `Difference`. */
+/** Data of a tree to write: preorder arrays, as in a `Tree` or a `Difference`. */
 export interface Nodes {
   readonly count: number
-  /** Index into the page's names. */
+  /** Returns a node's index into the page's names. */
   readonly name: (node: number) => number
   readonly size: Int32Array
   readonly columns: Columns
@@ -21,7 +21,7 @@ export interface Block {
   readonly bytes: Uint8Array
 }
 
-/** @param kept  1 for what is written, with all above it */
+/** @param kept  1 for each node to write, and for all its ancestors */
 export function blockOf({ count, name, size, columns }: Nodes, kept: Uint8Array): Block {
   const nodes = Int32Array.from(keptNodes(kept))
   const written = nodes.length
@@ -45,19 +45,19 @@ export function blockOf({ count, name, size, columns }: Nodes, kept: Uint8Array)
   return { count: written, leftOut, bytes: deflateRawSync(bytes) }
 }
 
-/** In their order. */
+/** Yields the kept nodes in their order. */
 export function* keptNodes(kept: Uint8Array): Generator<number> {
   for (let node = 0; node < kept.length; node++) if (kept[node] === 1) yield node
 }
 
-/** By node: how many of its subtree are kept. */
+/** Returns for each node the number of kept nodes in its subtree. */
 function keptSizes(size: Int32Array, kept: Uint8Array): Int32Array {
   const before = new Int32Array(kept.length + 1)
   for (let node = 0; node < kept.length; node++) before[node + 1] = before[node]! + kept[node]!
   return size.map((nodes, node) => before[node + nodes]! - before[node]!)
 }
 
-/** Those whose parent is kept and that are not, with all below them. */
+/** Returns the number of omitted nodes in subtrees that begin at an omitted child of `node`. */
 function leftOutBelow(node: number, size: Int32Array, kept: Uint8Array): number {
   let left = 0
   const end = node + size[node]!

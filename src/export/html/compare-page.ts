@@ -1,4 +1,4 @@
-// The page of two profiles compared: frames are blue where a context takes less of its own than before, orange where more.
+// Page that compares two profiles. A frame is blue if its context's self cost has decreased, and orange if it has increased.
 
 import type { Metric } from '../../measures/columns.ts'
 import { type Changes, contextNames } from '../../profile/changes.ts'
@@ -64,7 +64,7 @@ export function comparePage(
   }
 }
 
-/** Per root call. */
+/** Returns the columns per root call. */
 function columnsOf({ difference, perRootCall }: Changes): Columns {
   const { calls, self, total } = difference
   const scaled = (values: Float64Array, by: number): Float64Array => values.map((value) => value / by)
@@ -79,7 +79,7 @@ function columnsOf({ difference, perRootCall }: Changes): Columns {
   }
 }
 
-/** The contexts that are largest in either. */
+/** Keeps the contexts that are largest in either profile. */
 function keptOf({ difference }: Changes, columns: Columns, { self, total }: Metric): Uint8Array {
   const { count, parent, size } = difference
   if (count <= MOST_CONTEXTS) return new Uint8Array(count).fill(1)

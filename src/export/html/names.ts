@@ -1,4 +1,4 @@
-// Methods as the page names them: classes once, and every method that a tree or a list has.
+// Names of methods for the page. Each class is written once, and each method that a tree or a list refers to.
 
 import { Numbers } from '../../base/numbers.ts'
 import { isAllocation } from '../../cct/allocation.ts'
@@ -6,7 +6,7 @@ import type { MethodName } from '../../cct/tree.ts'
 import { anywhere, clean, fullName, isWait, placeText, signature } from '../../profile/text.ts'
 import type { PageData } from './page-data.ts'
 
-/** What is one method to the page, whatever loader it is of. */
+/** Returns a key for a method on the page; methods of different loaders have the same key. */
 export function pageKey(name: MethodName): string {
   return `${name.class}\n${name.method}\n${name.descriptor}\n${placeText(name)}`
 }
@@ -16,7 +16,7 @@ export class PageNames {
   readonly #names: PageData['names'][number][] = []
   readonly #known = new Map<string, number>()
 
-  /** The number of a name; equal names have one. */
+  /** Returns the number of a name; equal names have the same number. */
   take(name: MethodName): number {
     const place = placeText(name)
     const key = pageKey(name)

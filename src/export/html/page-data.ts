@@ -1,16 +1,19 @@
-// What the page is given: one JSON object, and a block of bytes a tree. Drawn here; read by client/data.js.
+// Data of the page: one JSON object, and a block of bytes per tree. Defined here; read by client/data.js.
 //
-// A block is deflated (RFC 1951) and in base64. It holds, one behind the other and little-endian:
+// A block is deflated (RFC 1951) and base64-encoded. It holds these arrays in order, little-endian:
 //
 //   columns    count × f64 each   as `columns` of the tree names them
 //   method     count × i32        index into `names`
 //   size       count × i32        nodes of the subtree, in preorder as in cct/tree.ts
-//   left out   count × i32        only if `leftOut` is not 0: contexts right below, with all below them, that are not here
+//   left out   count × i32        only if `leftOut` is not 0: number of omitted contexts right below, and below those
 
 export interface PageData {
-  /** What it counts (`Metric.kind`). */
+  /** Measure of the costs (`Metric.kind`). */
   readonly metric: string
-  /** Then numbers are per root call (of samples a part of all), and each column has one of before, with a 0 behind its name. */
+  /**
+   * Whether the page compares two profiles. The numbers are then per root call (samples: fractions), and each column has a second column
+   * with the earlier value, named with a 0 at its end.
+   */
   readonly isComparison: boolean
   readonly words: {
     readonly total: string
@@ -22,8 +25,8 @@ export interface PageData {
   /** Names of classes, with packages. */
   readonly classes: readonly string[]
   /**
-   * By method: index into `classes` or -1, the method, its parameters; of a method and the place it is called from also the
-   * method that it is wherever it is called.
+   * Per method: index into `classes` or -1, method name, parameters. A method with a call site also has the index of the method without a
+   * call site.
    */
   readonly names: readonly (readonly [owner: number, member: string, parameters: string, anywhere?: number])[]
   readonly trees: readonly PageTree[]
@@ -35,10 +38,10 @@ export interface PageTree {
   readonly block: string
   readonly count: number
   readonly columns: readonly string[]
-  /** Contexts that are not in the block. */
+  /** Number of contexts that are not in the block. */
   readonly leftOut: number
   readonly hotColumns: readonly string[]
-  /** Of the methods with the largest cost of their own (in a comparison, change of it): method, then `hotColumns`. */
+  /** Methods with the largest self cost (in a comparison, the largest change of it): method index, then `hotColumns`. */
   readonly hot: readonly (readonly number[])[]
   readonly hotLeftOut: number
 }

@@ -1,8 +1,7 @@
-// The page: one file that needs no network. What is not drawn by its script (facts, warnings, methods without probes) is
-// written as HTML, so that it is there without the script, too.
-//
-// Names and texts of a profile may hold anything. In HTML they are escaped; in JSON no `<` is left, so that nothing in it ends
-// its element. The content security policy allows this one script and style, by hash, and no request at all.
+// The page: one file that needs no network. Content that does not come from its script (facts, warnings, methods without probes) is HTML,
+// so that it is visible without the script.
+// Names and texts of a profile may contain anything. They are escaped in HTML. The JSON contains no `<`, so that it cannot end its element.
+// The content security policy allows this script and style only, by hash, and no request.
 
 import { addTo } from '../../base/arrays.ts'
 import type { SkippedMethod } from '../../profile/profile.ts'
@@ -16,36 +15,36 @@ export interface Page {
   readonly facts: readonly (readonly [string, string])[]
   readonly warnings: readonly string[]
   readonly data: PageData
-  /** One for each tree; made when it is written, so that no two are held. */
+  /** One block per tree, generated when it is written, so that only one is in memory. */
   readonly blocks: readonly (() => Block)[]
   readonly probes: Probes
-  /** For a reader without scripts. */
+  /** Text for a browser without scripts. */
   readonly text: () => Iterable<string>
 }
 
-/** What is told of instrumentation, for one profile or two. */
+/** Facts about the instrumentation of one or two profiles. */
 export interface Probes {
   readonly heads: readonly string[]
-  /** A label, then a cell a head. */
+  /** A label, then one cell per head. */
   readonly rows: readonly (readonly string[])[]
   readonly skipped: readonly SkippedMethod[]
 }
 
-/** Characters of base64 in a piece; whole bytes are 3 in 4 characters. */
+/** Length of a piece in base64 characters; a multiple of 4, so that it holds whole bytes. */
 const PIECE_BYTES = 48 * 1024
-/** Methods without probes that are named, of one reason. */
+/** Maximum number of methods without probes that are listed per reason. */
 const MOST_SKIPPED = 1000
 
 export function escaped(text: string): string {
   return clean(text).replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
 }
 
-/** JSON that may stand in an element of a script. */
+/** Returns JSON that is safe inside a script element. */
 export function scriptJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c')
 }
 
-/** The pieces of the file. `page.data.trees` must be as the blocks are. */
+/** Generates the pieces of the file. `page.data.trees` must match the blocks. */
 export function* pagePieces(page: Page): Generator<string> {
   const [script, style] = [pageScript(), pageStyle()]
   const policy = `default-src 'none'; script-src ${script.hash}; style-src ${style.hash}; base-uri 'none'; form-action 'none'`

@@ -1,4 +1,4 @@
-// The page of one profile: all threads together and each by itself.
+// Page of one profile: all threads together, and each thread.
 
 import { costsOf, metricOf } from '../../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../../cct/snapshot.ts'
@@ -16,9 +16,12 @@ import { PageNames, pageKey } from './names.ts'
 import { type Page, type Probes, pagePieces } from './page.ts'
 import type { PageData, PageTree } from './page-data.ts'
 
-/** Contexts of all threads together, and of all single threads: 20 to 30 bytes of the file each. A browser draws as many at once. */
+/**
+ * Maximum number of contexts for all threads together, and for all single threads: 20 to 30 bytes of the file each. A browser can still
+ * display this number at once.
+ */
 export const MOST_CONTEXTS = 200_000
-/** Methods in the list of hot ones, of all threads and of each. */
+/** Maximum number of hot methods listed for all threads, and for each thread. */
 const MOST_HOT = 2000
 const MOST_HOT_OF_THREAD = 200
 
@@ -30,7 +33,7 @@ export const html: ExportFormat = {
   pieces: (profile) => pagePieces(profilePage(profile)),
 }
 
-/** @param mostContexts  of all threads together, and of all single threads */
+/** @param mostContexts  maximum for all threads together, and for all single threads */
 export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Page {
   const names = new PageNames()
   const numbers: (number | undefined)[] = []
@@ -43,7 +46,7 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
     const kept = tree.count <= most ? new Uint8Array(tree.count).fill(1) : prune(tree, 0, most).kept
     const columns = columnsOf(tree)
     const name = (node: number): number => numberOf(tree.method[node]!)
-    // Names must be known before the JSON is written, blocks come before it: these are taken here.
+    // The JSON is written before the blocks but contains the blocks' names, so the names are collected here.
     for (const node of keptNodes(kept)) name(node)
     const count = kept.reduce((sum, it) => sum + it, 0)
     const counted = { ...tree, metrics: { ...tree.metrics, calls: columns.calls! } }
@@ -90,12 +93,12 @@ function columnsOf(tree: Tree): { [name: string]: Float64Array } {
   return { calls: column(tree, 'calls'), ...costsOf(tree) }
 }
 
-/** As the page says them: its costs have units. */
+/** Returns the column heads for the page, with units. */
 export function wordsOf({ heads, pageHeads }: Metric, per: string): PageData['words'] {
   return { ...pageHeads, calls: heads.calls, per }
 }
 
-/** @param heads  of the columns, one a profile */
+/** @param heads  column heads, one per profile */
 export function probesOf(profiles: readonly Profile[], heads: readonly string[]): Probes {
   const row = (label: string, of: (it: Profile['instrumentation']) => string): string[] => [
     label,

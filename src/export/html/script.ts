@@ -1,18 +1,18 @@
-// The page's own script and style, as they stand in the page. The modules of client/ are put one behind the other: what they
-// import of each other is there already, and no two have a name in common (a test has the engine parse it).
+// The page's script and style. The modules of client/ are concatenated without their imports. This works since no two modules share a name
+// (a test lets the engine parse the result).
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { builtFile } from '../../base/package-root.ts'
 
-/** In the order in which they need each other. */
+/** Modules in dependency order. */
 const MODULES = ['data', 'format', 'traces', 'outline', 'flame', 'columns', 'weights', 'main']
 
 const read = (file: string): string => readFileSync(builtFile(`export/html/client/${file}`), 'utf8')
 
 export interface Inlined {
   readonly text: string
-  /** As a content security policy names it. */
+  /** Hash for the content security policy. */
   readonly hash: string
 }
 

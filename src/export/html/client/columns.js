@@ -1,4 +1,4 @@
-// What the columns of the lists are, by what the page is of: one profile, or two of them compared.
+// Columns of the lists, for one profile or for a comparison of two profiles.
 
 import { data } from './data.js'
 import { changeText, costText, countText, growthText, percentText } from './format.js'
@@ -7,8 +7,8 @@ import { changeText, costText, countText, growthText, percentText } from './form
 
 /**
  * @template N
- * @param {(node: N, column: string) => number} of  the number of a column
- * @param {(node: N) => number} whole  what shares are of
+ * @param {(node: N, column: string) => number} of  value of a column
+ * @param {(node: N) => number} whole  value that is 100 %
  * @returns {Column<N>[]}
  */
 export function treeColumns(of, whole) {

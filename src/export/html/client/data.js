@@ -1,20 +1,20 @@
-// The data of the page: decoding of trees, and names. What lies where is drawn in ../page-data.ts.
+// The page's data: decoding of trees, and names. ../page-data.ts defines the layout.
 
 /** @import { PageData, PageTree } from '../page-data.ts' */
 
 /**
- * A tree as the page has it: nodes in preorder, as in src/cct/tree.ts. In a comparison, costs and calls are per root call, and
- * the columns with a 0 are those of before.
+ * Tree of the page: nodes in preorder, as in src/cct/tree.ts. In a comparison, costs and calls are per root call, and a column with a 0 at
+ * its end has the earlier values.
  *
  * @typedef {object} Tree
  * @property {PageTree} head
  * @property {number} count
  * @property {Int32Array} method
- * @property {Int32Array} anywhere  the method wherever it is called; the same where call sites are not told
+ * @property {Int32Array} anywhere  the method without its call site; equal to `method` if call sites are unknown
  * @property {Int32Array} size
  * @property {Int32Array} parent
  * @property {Int32Array} depth
- * @property {Int32Array | undefined} leftOut  contexts right below that are not in the page, with all below them
+ * @property {Int32Array | undefined} leftOut  number of omitted contexts right below, and below those
  * @property {{ [name: string]: Float64Array }} columns
  */
 
@@ -29,7 +29,7 @@ export function element(id) {
 export const data = JSON.parse(element('data').textContent ?? '')
 
 /**
- * Deflated bytes behind each other: the columns in 64-bit floats, then methods, sizes and what is left out in 32-bit integers.
+ * Decodes a block: the columns as 64-bit floats, then methods, sizes and omitted contexts as 32-bit integers.
  *
  * @param {PageTree} head
  * @returns {Promise<Tree>}
@@ -75,7 +75,7 @@ export function anywhereOf(method) {
 }
 
 /**
- * Nodes right below, -1 for the tops.
+ * Returns the nodes right below a node; for -1 the top nodes.
  *
  * @param {Tree} tree
  * @param {number} node
@@ -87,18 +87,18 @@ export function childrenOf(tree, node) {
   return found
 }
 
-/** @param {number} method  `com.acme.Foo.bar`, with the place it is called from where that is told */
+/** @param {number} method  returns `com.acme.Foo.bar`, with its call site if known */
 export function fullName(method) {
   const [owner, member] = data.names[method] ?? [-1, `#${method}`]
   return owner < 0 ? member : `${data.classes[owner]}.${member}`
 }
 
-/** @param {number} method  with parameters */
+/** @param {number} method  returns the full name with parameters */
 export function longName(method) {
   return fullName(method) + (data.names[method]?.[2] ?? '')
 }
 
-/** @param {number} method  what a frame is coloured by */
+/** @param {number} method  returns the package, which determines the frame's colour */
 export function packageOf(method) {
   const [owner] = data.names[method] ?? [-1]
   const name = data.classes[owner] ?? ''
@@ -106,7 +106,7 @@ export function packageOf(method) {
 }
 
 /**
- * Without the package where that is too long, and then from the end.
+ * Returns the name shortened to fit: first without the package, then cut at its end.
  *
  * @param {number} method
  * @param {(text: string) => boolean} fits

@@ -1,5 +1,5 @@
-// The flame graph, as an icicle: the root on top, below each method what it calls, as wide as it costs. Drawn on a canvas, of
-// which only what is in sight costs anything.
+// Flame graph, drawn as an icicle: the root on top, callees below each method, with a width proportional to cost. It is drawn on a canvas,
+// in time proportional to the visible frames.
 
 import { childrenOf, data, fittingName, fullName, packageOf } from './data.js'
 
@@ -8,16 +8,16 @@ import { childrenOf, data, fittingName, fullName, packageOf } from './data.js'
 /**
  * @typedef {object} FlameOptions
  * @property {HTMLElement} place
- * @property {(node: number) => void} selected  -1: nothing
- * @property {(node: number) => number} change  -1 to 1, in a comparison
+ * @property {(node: number) => void} selected  called on a selection; -1 for none
+ * @property {(node: number) => number} change  change from -1 to 1, in a comparison
  * @property {boolean} isComparison
  */
 
 const FRAME = 19
-/** Narrower than that, in pixels, nothing is drawn by itself. */
+/** Minimum width of a frame that is drawn separately, in pixels. */
 const SLIVER = 0.7
 
-/** Backgrounds that carry black text and stay apart for colour-blind eyes (after Okabe and Ito). */
+/** Background colours that are readable with black text and distinguishable for colour-blind readers (after Okabe and Ito). */
 const PALETTE = ['#e69f00', '#56b4e9', '#f0e442', '#8fd0bd', '#e0a3c4', '#f3b98b', '#b9d7f2', '#d9d28a']
 
 export class Flame {
@@ -30,7 +30,7 @@ export class Flame {
   #selected = -1
   /** @type {Uint8Array | undefined} */
   #matches
-  /** What was drawn, for the mouse. @type {{ x: number, y: number, width: number, node: number }[]} */
+  /** Drawn frames, for the mouse. @type {{ x: number, y: number, width: number, node: number }[]} */
   #drawn = []
   #canvas = document.createElement('canvas')
   #scroller = document.createElement('div')
@@ -78,7 +78,7 @@ export class Flame {
 
   /**
    * @param {Tree} tree
-   * @param {Float64Array} weight  by node: how wide; children are no wider than their parent
+   * @param {Float64Array} weight  width per node; a child is never wider than its parent
    */
   show(tree, weight) {
     if (tree !== this.#tree) {
@@ -91,13 +91,13 @@ export class Flame {
     this.zoom(this.#zoom)
   }
 
-  /** @param {Uint8Array | undefined} matches  by node */
+  /** @param {Uint8Array | undefined} matches  1 per matching node */
   highlight(matches) {
     this.#matches = matches
     this.draw()
   }
 
-  /** @param {number} node  -1: all */
+  /** @param {number} node  -1 for all nodes */
   zoom(node) {
     const tree = this.#tree
     if (tree === undefined) return
@@ -193,7 +193,7 @@ export class Flame {
    * @param {number} width
    * @param {number} first
    * @param {number} last
-   * @param {boolean} isAbove  of the zoomed frame
+   * @param {boolean} isAbove  whether the frame is above the zoomed frame
    */
   #frame(context, node, x, width, first, last, isAbove) {
     const tree = /** @type {Tree} */ (this.#tree)
@@ -214,7 +214,7 @@ export class Flame {
     if (width < 24) return
     const room = width - 6
     const method = tree.method[node]
-    // A letter is about six pixels: what is far too long need not be measured.
+    // A letter is about six pixels wide, so a far too long text is rejected without being measured.
     const text = fittingName(method, (it) => it.length * 3 < room && context.measureText(it).width <= room)
     if (text === '') return
     const isDark = document.documentElement.dataset.theme === 'dark'
@@ -237,7 +237,7 @@ export class Flame {
     return color
   }
 
-  /** @param {number} method  what it is coloured by: its package, or its class where all are of a few packages */
+  /** @param {number} method  returns the key of its colour: the package, or the class if there are few packages */
   #kindOf(method) {
     this.#isByPackage ??= new Set(data.names.map((_, it) => packageOf(it))).size > 4
     return this.#isByPackage ? packageOf(method) : (data.classes[data.names[method]?.[0] ?? -1] ?? '')
@@ -264,7 +264,7 @@ export class Flame {
     this.draw()
   }
 
-  /** @param {number} step  1: the next sibling that can be seen */
+  /** @param {number} step  1: the next visible sibling */
   #sibling(step) {
     const tree = this.#tree
     if (tree === undefined || this.#selected < 0 || this.#selected === this.#zoom) return
@@ -301,7 +301,7 @@ export class Flame {
     does()
   }
 
-  /** What a test asks: the name and the middle of each drawn frame, within the canvas. */
+  /** Returns the name and the centre of each drawn frame, relative to the canvas. For tests. */
   frames() {
     const tree = this.#tree
     if (tree === undefined) return []
@@ -314,7 +314,7 @@ export class Flame {
   }
 }
 
-/** @param {number} change  -1 blue, less; 1 orange, more */
+/** @param {number} change  -1 is blue, a decrease; 1 is orange, an increase */
 export function changeColor(change) {
   const part = Math.min(1, Math.abs(change))
   const to = change > 0 ? [230, 120, 0] : [40, 130, 220]

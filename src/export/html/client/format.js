@@ -1,4 +1,4 @@
-// Numbers of the page. What is below zero is a time shorter than the error of calibration: "~0".
+// Formats the page's numbers. A negative time is below the calibration error: "~0".
 
 import { data } from './data.js'
 
@@ -31,14 +31,14 @@ function withUnit(value, units, least) {
   return `${value === 0 ? '0' : digits(value / size)} ${unit}`
 }
 
-/** @param {number} value  a whole number with thousands apart; below 100 with decimals if it has any */
+/** @param {number} value  formatted with thousands separators; a value below 100 with its decimals */
 export function countText(value) {
   if (!Number.isFinite(value)) return '–'
   if (Number.isInteger(value) || value >= 100) return Math.round(value).toLocaleString('en')
   return value < 0.001 && value > 0 ? '<0.001' : `${Number(value.toPrecision(3))}`
 }
 
-/** @param {number} value  in the page's metric */
+/** @param {number} value  cost in the page's unit */
 export function costText(value) {
   if (!Number.isFinite(value)) return '–'
   const size = Math.abs(value)

@@ -1,4 +1,4 @@
-// The page: its tabs, what is looked at in each, the search, and how they follow one another.
+// The page: its tabs, the selection in each tab, the search, and how they are kept in step.
 
 import { treeColumns } from './columns.js'
 import { anywhereOf, childrenOf, data, decodeTree, element, fullName, longName } from './data.js'
@@ -73,7 +73,7 @@ function showTab(name) {
   if (name === 'callers') traceRows?.draw()
 }
 
-/** @param {number} node  of the tree: nodes from the top down to it */
+/** @param {number} node  node of the tree; returns the nodes from the top down to it */
 function pathTo(node) {
   const path = []
   for (let at = node; at >= 0 && tree !== undefined; at = tree.parent[at]) path.push(at)
@@ -81,7 +81,7 @@ function pathTo(node) {
 }
 
 /**
- * Of contexts that are too small for the page, nobody knows the callers.
+ * Returns a note on missing callers: contexts that are too small for the page have no known callers.
  *
  * @param {Tree} of
  * @param {Trace} trace
@@ -137,7 +137,7 @@ function showHot() {
     /** @param {Hot} row @param {string} column */ (row, column) => row.sums[column],
     () => rootTotal,
   )
-  // By what methods take themselves, first.
+  // The default order is by the methods' self cost.
   const first = data.isComparison ? 'own change' : data.words.self
   hotRows = new Outline({
     ...{ place: element('hot-place'), label: 'hot methods' },
@@ -165,7 +165,7 @@ function showHot() {
     `Enter or a double click: who calls it.${rest}`
 }
 
-/** How often a tree was asked for: one that is decoded late does not replace what was asked for after it. */
+/** Number of requests for a tree. A tree that is decoded late must not replace a tree that was requested later. */
 let asked = 0
 
 /** @param {number} index */
@@ -236,7 +236,7 @@ function mark() {
   traceRows?.mark((node) => isMatch(node.method))
 }
 
-/** Highlights what has the words of the search, in all views. */
+/** Highlights names that contain the search words, in all views. */
 function find() {
   if (tree === undefined) return
   const words = wanted()
@@ -267,7 +267,7 @@ function find() {
   mark()
 }
 
-/** Selects the next context that matches, and opens the tree there. */
+/** Selects the next matching context, and opens the tree there. */
 function findNext() {
   if (matching.length === 0 || treeRows === undefined) return
   const at = treeRows.current ?? -1
@@ -349,5 +349,5 @@ setTheme(window.matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'l
 showTab('flame')
 await showTree(0)
 document.body.dataset.ready = 'true'
-// For tests, which cannot ask a canvas what is on it.
+// For tests: a canvas cannot be queried for its contents.
 Object.assign(window, { jfluidFrames: () => flame.frames() })

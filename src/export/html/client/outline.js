@@ -1,4 +1,4 @@
-// Rows that open and close, of which only those in sight are in the document: a tree, back traces, or a flat list.
+// Rows that open and close: a tree, back traces, or a flat list. Only visible rows are in the document.
 
 /**
  * @template N
@@ -6,26 +6,26 @@
  * @property {string} title
  * @property {string} hint
  * @property {(node: N) => string} text
- * @property {(node: N) => number} value  what sorting goes by, largest first
+ * @property {(node: N) => number} value  sort key, largest first
  */
 
 /**
  * @template N
  * @typedef {object} OutlineOptions
  * @property {HTMLElement} place
- * @property {string} label  for those who hear the page
+ * @property {string} label  label for screen readers
  * @property {Column<N>[]} columns
- * @property {(node: N | undefined) => N[]} children  of undefined: the tops
+ * @property {(node: N | undefined) => N[]} children  rows below a node; for undefined the top rows
  * @property {(node: N) => boolean} hasChildren
  * @property {(node: N) => string} name
- * @property {(node: N) => string} [note]  behind the name
- * @property {(node: N) => number} [heat]  0 to 1
+ * @property {(node: N) => string} [note]  text after the name
+ * @property {(node: N) => number} [heat]  heat from 0 to 1
  * @property {(node: N) => void} [selected]
- * @property {(node: N) => void} [chosen]  Enter or a double click on a row without rows below
+ * @property {(node: N) => void} [chosen]  called for Enter or a double click on a row without children
  */
 
 const ROW = 22
-/** Rows that are printed. */
+/** Maximum number of rows that are printed. */
 const PRINTED = 200
 
 /** @template N */
@@ -41,7 +41,7 @@ export class Outline {
   #isReversed = false
   /** @type {(node: N) => boolean} */
   #isMatch = () => false
-  /** @type {Map<N, N[]>} children are made once, so that those of back traces stay the same */
+  /** @type {Map<N, N[]>} Children are created once, so that the objects of back traces stay identical */
   #made = new Map()
   #scroller = document.createElement('div')
   #window = document.createElement('div')
@@ -84,14 +84,14 @@ export class Outline {
     this.draw()
   }
 
-  /** Makes all rows anew, with what is open. */
+  /** Rebuilds all rows, and keeps the open rows open. */
   rebuild() {
     this.#made.clear()
     this.#build()
     this.draw()
   }
 
-  /** @param {readonly N[]} path  from a top down: all but the last are opened, the last is selected */
+  /** @param {readonly N[]} path  nodes from the top down: all but the last are opened, the last is selected */
   show(path) {
     for (const node of path.slice(0, -1)) this.#open.add(node)
     this.#build()
@@ -105,10 +105,10 @@ export class Outline {
   }
 
   /**
-   * Opens rows, those of the largest values first.
+   * Opens rows with the largest values first.
    *
-   * @param {number} rows  how many there may be then
-   * @param {number} least  value of a row to open
+   * @param {number} rows  maximum number of rows afterwards
+   * @param {number} least  minimum value of a row that is opened
    */
   openLargest(rows, least) {
     const { columns } = this.#o
@@ -191,7 +191,7 @@ export class Outline {
     const from = isPrinting ? 0 : Math.max(0, Math.floor(this.#scroller.scrollTop / ROW) - 4)
     const shown = isPrinting ? PRINTED : Math.ceil((this.#scroller.clientHeight || 600) / ROW) + 8
     const rows = this.#rows.slice(from, from + shown).map((row, index) => this.#row(row, from + index))
-    // On paper the rows take the room that they need.
+    // In print the rows take their natural height.
     this.#spacer.style.height = isPrinting ? 'auto' : `${this.#rows.length * ROW}px`
     this.#window.style.transform = `translateY(${from * ROW}px)`
     // biome-ignore lint/plugin/no-spread: the rows of a window, 200 on paper
@@ -275,7 +275,7 @@ export class Outline {
   }
 
   /**
-   * A row with rows below opens or closes, which the click has done.
+   * Handles a double click. A row with children has already been opened or closed by the click.
    *
    * @param {MouseEvent} event
    */

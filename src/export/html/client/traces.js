@@ -1,6 +1,6 @@
-// Back traces of a method: below it its callers, below them theirs, merged over its contexts. Made as rows are opened.
-// The numbers are the method's by way of the row; calls and self cost of every activation, totals of outermost ones
-// (as in src/cct/back-traces.ts).
+// Back traces of a method: its callers below it, then their callers, merged over its contexts. They are created when a row is opened. Each
+// row counts the method's calls that came through this row: calls and self cost of every activation, total cost of outermost activations
+// only (as in src/cct/back-traces.ts).
 
 /** @import { PageTree } from '../page-data.ts' */
 /** @import { Tree } from './data.js' */
@@ -9,7 +9,7 @@
  * @typedef {object} Trace
  * @property {number} method
  * @property {Int32Array} contexts  nodes of the traced method
- * @property {Int32Array} reached   by context: the ancestor that this row stands for
+ * @property {Int32Array} reached   per context: the ancestor in this row
  * @property {{ [column: string]: number }} sums
  * @property {boolean} hasCallers
  */
@@ -28,7 +28,7 @@ export function traceOf(tree, method) {
 }
 
 /**
- * By the place in `contexts`, which are in preorder.
+ * Returns the indices in `contexts` of the outermost activations; `contexts` is in preorder.
  *
  * @param {Tree} tree
  * @param {Int32Array} contexts
@@ -44,7 +44,7 @@ function isOutermost(tree, contexts) {
   return outermost
 }
 
-/** Which activations of a trace's method are outermost, by tree and method. @type {WeakMap<Tree, Map<number, Set<number>>>} */
+/** Outermost activations of each traced method, keyed by tree and method. @type {WeakMap<Tree, Map<number, Set<number>>>} */
 const outermostOf = new WeakMap()
 
 /**
@@ -52,7 +52,7 @@ const outermostOf = new WeakMap()
  * @param {number} method
  * @param {Int32Array} contexts
  * @param {Int32Array} reached
- * @param {Set<number>} [outermost]  of the traced method, told once
+ * @param {Set<number>} [outermost]  outermost activations of the traced method, computed once
  * @returns {Trace}
  */
 function made(tree, method, contexts, reached, outermost) {
@@ -94,8 +94,8 @@ export function callersOf(tree, trace) {
 }
 
 /**
- * Of the calls of a traced method those in contexts that the page has, as a part of all; undefined if it is not in the list of hot
- * ones, which knows.
+ * Returns the part of a traced method's calls that is in contexts on the page; undefined if the method is not in the list of hot methods,
+ * which contains all its calls.
  *
  * @param {Pick<PageTree, 'hot' | 'hotColumns'>} head
  * @param {Pick<Trace, 'method' | 'sums'>} trace

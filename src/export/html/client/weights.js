@@ -1,11 +1,11 @@
-// How wide the frames of the flame graph are.
+// Widths of the frames of the flame graph.
 
 /** @import { Tree } from './data.js' */
 
 /**
- * In a comparison by the larger of both, so that what is new or gone is seen: what a context does not pass on to the contexts
- * below it is then the larger of both, and summed up again. That is its own cost and what is left out right below; of
- * allocations only the latter, as a method's own bytes are those of its rows of classes.
+ * Returns the width of each node. In a comparison it is the larger of the earlier and the later cost, so that new and removed contexts are
+ * visible. Only the cost of a context that is not in its displayed children is compared, and then summed up again: its self cost and the
+ * omitted contexts right below it. For allocations only the omitted contexts count, since a method's own bytes are in its rows of classes.
  *
  * @param {Pick<Tree, 'count' | 'parent' | 'columns'>} tree
  * @param {string} how  larger, before or now
