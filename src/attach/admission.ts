@@ -52,15 +52,23 @@ export class NoSuchProcess extends AttachError {
     isInContainer = isContained(),
   ) {
     if (typeof what === 'object') {
-      super(pid, 'is a thread', `cannot attach to ${pid}: it is a thread of process ${what.threadOf}`)
+      super(
+        pid,
+        'is a thread',
+        `cannot attach to ${pid}: this is the id of a thread of process ${what.threadOf}`,
+      )
       this.hint = `Attach to the process: jfluid attach ${what.threadOf}`
     } else {
       const reason = what === 'has ended' ? 'has ended' : 'no such process'
-      super(pid, reason, `cannot attach to ${pid}: ${what === 'has ended' ? 'it has ended' : reason}`)
+      super(
+        pid,
+        reason,
+        `cannot attach to ${pid}: ${what === 'has ended' ? 'the process has ended' : reason}`,
+      )
       this.hint =
         what === 'never was' && isInContainer
-          ? 'jfluid is in a container and sees the processes of that only: run it on the machine itself, or with docker run --pid=host --cap-add=SYS_PTRACE'
-          : 'List the JVMs that run: jfluid ps'
+          ? 'Run jfluid on the machine itself, or with docker run --pid=host --cap-add=SYS_PTRACE: in a container jfluid sees only the processes of that container.'
+          : 'List the running JVMs: jfluid ps'
     }
   }
 }
@@ -78,7 +86,7 @@ function isContained(): boolean {
 export class NotJvm extends AttachError {
   static sample = () => new NotJvm(4711, 'bash')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'List the JVMs that run: jfluid ps'
+  readonly hint = 'List the running JVMs: jfluid ps'
   constructor(pid: number, program: string) {
     super(pid, 'not a JVM', `cannot attach to ${pid}: ${program} is not a JVM`)
   }
@@ -90,7 +98,7 @@ export class NotHotSpot extends AttachError {
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program on a HotSpot JVM (OpenJDK 17 or newer).'
   constructor(pid: number, vm: string) {
-    super(pid, `not HotSpot: ${vm}`, `cannot attach to JVM ${pid}: it is ${vm}, not HotSpot`)
+    super(pid, `not HotSpot: ${vm}`, `cannot attach to JVM ${pid}: the VM is ${vm}, not HotSpot`)
   }
 }
 
@@ -103,7 +111,7 @@ export class JdkTooOld extends AttachError {
     super(
       pid,
       `JDK ${featureOf(version) ?? version}: too old`,
-      `cannot attach to JVM ${pid}: it is JDK ${version}, and jfluid needs ${OLDEST_JDK} or newer`,
+      `cannot attach to JVM ${pid}: it runs JDK ${version}, and jfluid needs JDK ${OLDEST_JDK} or newer`,
     )
   }
 }
@@ -120,12 +128,12 @@ export class NotOwner extends AttachError {
     super(
       pid,
       `belongs to ${whose}`,
-      `cannot attach to JVM ${pid}: it belongs to ${whose}, jfluid runs as ${ours}`,
+      `cannot attach to JVM ${pid}: the process belongs to ${whose}, and jfluid runs as ${ours}`,
     )
     const as = group ? `-u '#${owner.uid}' -g '#${owner.gid}'` : `-u '#${owner.uid}'`
     this.hint = ownUsers
-      ? `Run it as root: sudo jfluid attach ${pid} (that user is one of its container's own)`
-      : `Run it as the owner: sudo ${as} jfluid attach ${pid}`
+      ? `Run jfluid as root: sudo jfluid attach ${pid} (the user exists only in the container of the JVM)`
+      : `Run jfluid as the owner: sudo ${as} jfluid attach ${pid}`
   }
 }
 
@@ -134,7 +142,7 @@ export class AttachDisabled extends AttachError {
   static sample = () => new AttachDisabled(4711)
   readonly exitCode = EX_CONFIG
   readonly hint =
-    'Restart the program without -XX:+DisableAttachMechanism; if it takes a debugger, that port is a way in: --jdwp <host:port>'
+    'Restart the program without -XX:+DisableAttachMechanism, or attach by its debug port, if it has one: --jdwp <host:port>'
   constructor(pid: number) {
     super(
       pid,
@@ -149,12 +157,12 @@ export class RuntimeReplaced extends AttachError {
   static sample = () => new RuntimeReplaced(4711, '/usr/lib/jvm/java-21-openjdk/lib/server/libjvm.so')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Restart the program: an attach would have it load libraries that are not its own, and a JVM may end by that.'
+    'Restart the program. An attach makes the JVM load libraries of its JDK, and libraries of another JDK may crash it.'
   constructor(pid: number, library: string) {
     super(
       pid,
       'its JDK was replaced',
-      `cannot attach to JVM ${pid}: the JDK it was started from has been deleted or replaced since (${library})`,
+      `cannot attach to JVM ${pid}: its JDK has been deleted or replaced since the JVM started (${library})`,
     )
   }
 }
@@ -173,12 +181,12 @@ export class NoSocketPlace extends AttachError {
     super(
       pid,
       how[tmp].replace(/^it has /, ''),
-      `cannot attach to JVM ${pid}: ${how[tmp]}, and the attach socket of a JVM is made in /tmp`,
+      `cannot attach to JVM ${pid}: ${how[tmp]}, and a JVM creates its attach socket in /tmp`,
     )
     this.hint =
       tmp === 'a link'
-        ? 'Run jfluid in its container: links of another root are not followed.'
-        : 'Start it with a /tmp that can be written: docker run --tmpfs /tmp, or an emptyDir mounted there in a pod.'
+        ? 'Run jfluid inside the container of the JVM: jfluid does not follow links of another root directory.'
+        : 'Start the container with a writable /tmp: docker run --tmpfs /tmp, or an emptyDir mounted at /tmp in a pod.'
   }
 }
 
@@ -187,12 +195,12 @@ export class RootHidden extends AttachError {
   static sample = () => new RootHidden(4711)
   readonly exitCode = EX_NOPERM
   readonly hint =
-    'Run jfluid as root of the machine; in a container of its own: docker run --pid=host --cap-add=SYS_PTRACE.'
+    'Run jfluid as root of the machine. If jfluid runs in a container, start that with docker run --pid=host --cap-add=SYS_PTRACE.'
   constructor(pid: number) {
     super(
       pid,
       'its files are hidden',
-      `cannot attach to JVM ${pid}: it has a file system of its own, and jfluid may not enter it (/proc/${pid}/root)`,
+      `cannot attach to JVM ${pid}: it has its own file system, and jfluid has no permission to read /proc/${pid}/root`,
     )
   }
 }
@@ -213,12 +221,12 @@ export class TargetStopped extends AttachError {
 }
 
 const STOPS = {
-  T: ['is stopped', 'stopped (SIGSTOP)', 'Continue it first'],
-  t: ['is traced', 'held by a debugger or tracer', 'Let the debugger continue it first.'],
+  T: ['is stopped', 'stopped (SIGSTOP)', 'Continue the process first'],
+  t: ['is traced', 'held by a debugger or tracer', 'Continue the process in the debugger first.'],
   F: [
     'is paused',
     'paused (its control group is frozen)',
-    'Let its container go on first: docker unpause, or what has paused it.',
+    'Resume the container first, for example with docker unpause.',
   ],
 } as const
 
@@ -234,7 +242,7 @@ export class SigquitNotCaught extends AttachError {
   static sample = () => new SigquitNotCaught(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Restart the program without -Xrs, or keep /tmp/.java_pid* from being cleaned up while it runs.'
+    'Restart the program without -Xrs. If a cleanup of /tmp has deleted /tmp/.java_pid*, exclude these files from the cleanup and restart the program.'
   constructor(pid: number) {
     super(
       pid,
@@ -249,12 +257,12 @@ export class NoThreadsLeft extends AttachError {
   static sample = () => new NoThreadsLeft(4711, 2)
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
-    'Raise the limit (ulimit -u of its user, pids.max of its control group), or wait until threads have ended.'
+    'Raise the limit (ulimit -u of the user of the JVM, pids.max of its control group), or wait until threads have ended.'
   constructor(pid: number, left: number) {
     super(
       pid,
       'no threads left',
-      `cannot attach to JVM ${pid}: it may have ${count(left, 'more thread')}, and an attach takes up to ${THREADS_NEEDED}`,
+      `cannot attach to JVM ${pid}: it can start only ${count(left, 'more thread')}, and an attach needs up to ${THREADS_NEEDED}`,
     )
   }
 }
@@ -268,9 +276,9 @@ export class NoDescriptorsLeft extends AttachError {
     super(
       pid,
       'no descriptors left',
-      `cannot attach to JVM ${pid}: it may open ${count(left, 'more file')}, and an attach takes up to ${DESCRIPTORS_NEEDED}`,
+      `cannot attach to JVM ${pid}: it can open only ${count(left, 'more file')}, and an attach needs up to ${DESCRIPTORS_NEEDED}`,
     )
-    this.hint = `Raise its limit: prlimit --pid ${pid} --nofile=<more>`
+    this.hint = `Raise the limit of the JVM: prlimit --pid ${pid} --nofile=<limit>`
   }
 }
 

@@ -38,7 +38,7 @@ const REPLY_BYTES = 64 << 20
 /** An argument that the attach protocol cannot carry. */
 export class ArgumentRefused extends UsageError {
   static sample = () => new ArgumentRefused('load', 'argument 3 has 1201 bytes, the limit is 1024')
-  readonly hint = 'Install jfluid where the path of its agent is short and plain.'
+  readonly hint = 'Install jfluid in a directory with a short path of ASCII letters and digits.'
   constructor(operation: string, problem: string) {
     super(`attach command ${operation}: ${problem}`)
   }
@@ -48,7 +48,7 @@ export class ArgumentRefused extends UsageError {
 export class CommandTimeout extends JfluidError {
   static sample = () => new CommandTimeout('load', 10_000)
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Try again when the JVM is less busy; it may still carry the command out.'
+  readonly hint = 'Try again when the JVM is less busy. The JVM may still execute the command.'
   constructor(operation: string, waitedMs: number) {
     super(`attach command ${operation}: no answer within ${waitedMs} ms`)
   }
@@ -223,7 +223,7 @@ export class DynamicLoadingDisabled extends AgentLoadError {
   static sample = () => new DynamicLoadingDisabled(4711)
   readonly exitCode = EX_CONFIG
   readonly hint =
-    'Restart the program with -XX:+EnableDynamicAgentLoading, or with what jfluid agent-path prints, or under jfluid: jfluid run -- java …'
+    'Restart the program with -XX:+EnableDynamicAgentLoading, or with the option that jfluid agent-path prints, or under jfluid: jfluid run -- java …'
   constructor(pid: number) {
     super(pid, 'dynamic agent loading is disabled (-XX:-EnableDynamicAgentLoading)')
   }
@@ -244,9 +244,9 @@ export class AgentJarRefused extends AgentLoadError {
   static sample = () => new AgentJarRefused(4711, '/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Check that the JVM can read that file; build it again if it is damaged: npm run build:agent'
+    'Check that the user of the JVM can read the file. If the file is damaged, build it again: npm run build:agent'
   constructor(pid: number, jar: string) {
-    super(pid, `${jar} is not readable by the JVM, or is no agent jar (return code 100)`)
+    super(pid, `${jar} cannot be read by the JVM, or is not an agent jar (return code 100)`)
   }
 }
 
@@ -255,9 +255,9 @@ export class AgentNotOnClassPath extends AgentLoadError {
   static sample = () => new AgentNotOnClassPath(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Start the program under jfluid (jfluid run -- java …), or without its own system class loader.'
+    'Start the program under jfluid (jfluid run -- java …), or without -Djava.system.class.loader.'
   constructor(pid: number) {
-    super(pid, 'its system class loader takes no jar (return code 101)')
+    super(pid, 'its system class loader does not accept a jar (return code 101)')
   }
 }
 
@@ -265,7 +265,7 @@ export class AgentNotOnClassPath extends AgentLoadError {
 export class AgentStartFailed extends AgentLoadError {
   static sample = () => new AgentStartFailed(4711)
   readonly exitCode = EX_SOFTWARE
-  readonly hint = "Look for the exception in the program's own error output, and report it."
+  readonly hint = 'Look for the exception in the error output of the program, and report it.'
   constructor(pid: number) {
     super(pid, 'the agent failed to start (return code 102)')
   }
@@ -275,7 +275,7 @@ export class AgentStartFailed extends AgentLoadError {
 export class AgentNotLoaded extends AgentLoadError {
   static sample = () => new AgentNotLoaded(4711, 'it returned code 7')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = "Look at the program's own error output for more."
+  readonly hint = 'Look for the reason in the error output of the program.'
 }
 
 /**
@@ -310,7 +310,7 @@ export function agentLoadProblem(
     return new InstrumentModuleMissing(pid)
   }
   const sentence = text.trim().split('\n', 1)[0]
-  return new AgentNotLoaded(pid, sentence === '' ? `it said nothing (code ${code})` : sentence)
+  return new AgentNotLoaded(pid, sentence === '' ? `the JVM gave no reason (code ${code})` : sentence)
 }
 
 /**

@@ -52,7 +52,7 @@ export class BusyBeforeFlush extends NeedsConsent {
   static sample = () => new BusyBeforeFlush(4711, { used: 1.4, most: 4, idle: 0.6, ours: 0 }, 12_345, 21)
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
-    'To only look, without it: --mode sample. Or attach when it has less to do, or start it with $(jfluid agent-path). --yes does it all the same.'
+    'Use --mode sample, which redefines nothing; or attach when the JVM is less busy; or start the JVM with $(jfluid agent-path). --yes attaches without this check.'
   constructor(
     readonly pid: number,
     processors: Processors,
@@ -64,7 +64,7 @@ export class BusyBeforeFlush extends NeedsConsent {
       it.toFixed(2),
     )
     super(
-      `JVM ${pid} is too busy for its first redefinition, which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): it uses ${uses} processors, would need about ${needs} until these are compiled again, and can have ${has}, so requests would wait for seconds`,
+      `JVM ${pid} is too busy for its first redefinition, which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): the JVM uses ${uses} processors and can use ${has}, but would need about ${needs} to compile them again, so requests would wait for seconds`,
     )
   }
 }

@@ -22,7 +22,7 @@ export class NoFlightRecorder extends JfluidError {
 export class RecordingRefused extends JfluidError {
   static sample = () => new RecordingRefused(4711, 'Could not start recording')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = "Look at the program's own output for more."
+  readonly hint = 'Look for the reason in the output of the program.'
   constructor(pid: number, reason: string) {
     super(`the flight recorder of JVM ${pid} did not start: ${reason}`)
   }

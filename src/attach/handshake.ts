@@ -52,11 +52,11 @@ export class NotAnswering extends AttachError {
   /** @param closed  possible reason why the JVM could not create its socket */
   constructor(pid: number, waitedMs: number, signalled: boolean, closed?: string) {
     super(pid, 'does not answer', `JVM ${pid} did not answer the attach request within ${waitedMs} ms`)
-    const later = signalled ? '; once it wakes up it will print its threads to its own output' : ''
+    const later = signalled ? '. When the JVM runs again, it may print its threads to its own output' : ''
     this.hint =
       closed === undefined
-        ? `Try again when it is less busy${later}.`
-        : `It can make no attach socket, it seems: ${closed}. Let it write there, or mount a tmpfs on it.`
+        ? `Try again when the JVM is less busy${later}.`
+        : `Let the JVM write to its /tmp, or mount a tmpfs there: probably it cannot create its attach socket (${closed}).`
   }
 }
 
@@ -69,7 +69,7 @@ export class CannotTrigger extends AttachError {
     super(
       pid,
       'no place for the trigger file',
-      `cannot attach to JVM ${pid}: the trigger file could not be written (${problems.join('; ')})`,
+      `cannot attach to JVM ${pid}: jfluid cannot write the trigger file (${problems.join('; ')})`,
       options,
     )
   }
@@ -86,7 +86,7 @@ export class ForeignSocket extends AttachError {
       'foreign attach socket',
       `cannot attach to JVM ${pid}: ${path} belongs to uid ${owner}, not to the JVM's uid ${expected}`,
     )
-    this.hint = `Remove it as its owner: rm ${path}`
+    this.hint = `Remove the file as its owner: rm ${path}`
   }
 }
 

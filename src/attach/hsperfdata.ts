@@ -58,9 +58,9 @@ export const MAXIMUM_BYTES = 16 << 20
 export class BadPerfData extends JfluidError {
   static sample = () => new BadPerfData('12 bytes are no prologue')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Remove the file if no JVM of that process id runs.'
+  readonly hint = 'Remove the file in /tmp/hsperfdata_<user> if no JVM with that process id runs.'
   constructor(problem: string) {
-    super(`bad hsperfdata: ${problem}`)
+    super(`cannot read the performance data of a JVM (hsperfdata): ${problem}`)
   }
 }
 
@@ -81,7 +81,7 @@ export interface PerfData {
  * @throws BadPerfData for bytes that HotSpot cannot have written
  */
 export function parsePerfData(bytes: Uint8Array): PerfData {
-  if (bytes.length < PROLOGUE_BYTES) throw new BadPerfData(`${bytes.length} bytes are no prologue`)
+  if (bytes.length < PROLOGUE_BYTES) throw new BadPerfData(`${bytes.length} bytes are too few for a prologue`)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const magic = view.getUint32(0)
   if (magic !== MAGIC) throw new BadPerfData(`it begins with 0x${magic.toString(16)}, not 0xcafec0c0`)

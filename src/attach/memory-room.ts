@@ -21,7 +21,7 @@ export class NoMetaspaceLeft extends AttachError {
     super(
       pid,
       'no metaspace left',
-      `cannot attach to JVM ${pid}: ${mib(left)} of its metaspace are left, and an attach takes up to ${mib(METASPACE_NEEDED)}`,
+      `cannot attach to JVM ${pid}: ${mib(left)} of its metaspace are free, and an attach needs up to ${mib(METASPACE_NEEDED)}`,
     )
   }
 }
@@ -105,7 +105,7 @@ export class NoHeapLeft extends AttachError {
     super(
       pid,
       'no heap left',
-      `cannot attach to JVM ${pid}: ${Math.max(0, free) >> 10} KiB of its heap are free, and an attach takes up to ${HEAP_NEEDED >> 10}`,
+      `cannot attach to JVM ${pid}: ${Math.max(0, free) >> 10} KiB of its heap are free, and an attach needs up to ${HEAP_NEEDED >> 10} KiB`,
     )
   }
 }

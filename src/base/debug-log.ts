@@ -22,7 +22,8 @@ const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | consta
 
 export class UnknownDebugTopic extends UsageError {
   static sample = () => new UnknownDebugTopic('wires')
-  readonly hint = `Give some of ${Object.keys(TOPICS).join(', ')}, with commas between them; or all.`
+  readonly hint =
+    `Set JFLUID_DEBUG to all, or to topics separated by commas: ${Object.keys(TOPICS).join(', ')}.`
   constructor(topic: string) {
     super(`JFLUID_DEBUG has no topic '${topic}'`)
   }
@@ -39,8 +40,8 @@ export class NoDebugLog extends JfluidError {
     super(`the debug log ${path} cannot be created (${code})`)
     this.hint =
       code === 'EEXIST'
-        ? 'An earlier process with the same id has left it: move it away, or run jfluid in another folder.'
-        : 'Run jfluid in a folder in which you may create files, or unset JFLUID_DEBUG.'
+        ? 'Move the file away, or run jfluid in another directory: an earlier process with the same id created it.'
+        : 'Run jfluid in a directory in which you may create files, or set JFLUID_DEBUG_DIR to one.'
   }
 }
 

@@ -4,7 +4,7 @@ import { UsageError } from './errors.ts'
 
 export class BadDuration extends UsageError {
   static sample = () => new BadDuration('10 sec')
-  readonly hint = 'Write a number and a unit: 500ms, 10s, 2m or 1h; at most 576h.'
+  readonly hint = 'Write a number and a unit, for example 500ms, 10s, 2m or 1h; at most 576h.'
   constructor(text: string) {
     super(`'${text}' is not a duration`)
   }

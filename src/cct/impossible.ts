@@ -7,10 +7,11 @@ import { METHOD_MASK } from '../events/event-halves.ts'
 export class ImpossibleCall extends JfluidError {
   static sample = () => new ImpossibleCall(8191)
   readonly exitCode = EX_SOFTWARE
-  readonly hint = 'Detach, attach again, and please report this: the event buffer was overwritten.'
+  readonly hint =
+    'Attach again, and report this message: something in the JVM has overwritten the event buffer.'
   constructor(method: number, site?: number) {
     super(
-      `the event buffer tells of a call that cannot be: of method ${method}${site ? `, from site ${site}` : ''}`,
+      `the event buffer contains an impossible call: method ${method}${site ? `, call site ${site}` : ''}`,
     )
   }
 }

@@ -53,9 +53,9 @@ const COPIED_INTS = 1 << 20
 export class TreeTooLarge extends JfluidError {
   static sample = () => new TreeTooLarge(4_000_000)
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Choose a root that does less, or exclude what recurses.'
+  readonly hint = 'Choose a root that calls less, or exclude the methods that recurse.'
   constructor(contexts: number) {
-    super(`the calling context tree has outgrown memory at ${contexts} contexts`)
+    super(`no memory is left for the calling context tree, at ${contexts} contexts`)
   }
 }
 

@@ -15,9 +15,9 @@ import { say } from './say.ts'
 export class AgentPathUnusable extends JfluidError {
   static sample = () => new AgentPathUnusable('/opt/a=b/jfluid-agent.jar')
   readonly exitCode = EX_CONFIG
-  readonly hint = 'Install jfluid in a directory that has no = in its name.'
+  readonly hint = 'Install jfluid in a directory whose path has no =.'
   constructor(path: string) {
-    super(`no JVM can be told of ${path}: it has a =`)
+    super(`a JVM cannot load an agent from ${path}: the path contains =`)
   }
 }
 

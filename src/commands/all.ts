@@ -15,16 +15,16 @@ export class PidWithAll extends UsageError {
   static sample = () => new PidWithAll('4711')
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
-    super(`--all does not go with '${pid}': both say which JVM is meant`)
+    super(`--all cannot be combined with '${pid}': both name a JVM`)
   }
 }
 
 export class NoJvmNamed extends JfluidError {
   static sample = () => new NoJvmNamed('com.acme.*')
   readonly exitCode = EX_NOHOST
-  readonly hint = 'See what JVMs are called: jfluid ps'
+  readonly hint = 'List the main classes of the running JVMs: jfluid ps'
   constructor(pattern: string) {
-    super(`no JVM has the main class '${pattern}'`)
+    super(`no running JVM has the main class '${pattern}'`)
   }
 }
 
@@ -35,10 +35,10 @@ export class TooManyJvms extends UsageError {
   constructor(pattern: string, jvms: readonly Pick<Jvm, 'mainClass'>[]) {
     super(
       isContainerName(pattern)
-        ? `'${pattern}' has ${jvms.length} JVMs, and --all takes ${MAX_JVMS} at most`
-        : `'${pattern}' is the main class of ${jvms.length} JVMs, and --all takes ${MAX_JVMS} at most`,
+        ? `'${pattern}' has ${jvms.length} JVMs, and --all profiles at most ${MAX_JVMS}`
+        : `'${pattern}' is the main class of ${jvms.length} JVMs, and --all profiles at most ${MAX_JVMS}`,
     )
-    this.hint = `Say more of the name: ${[...new Set(jvms.map(({ mainClass }) => mainClass ?? '?'))].slice(0, 5).join(', ')}`
+    this.hint = `Give a longer part of the name: ${[...new Set(jvms.map(({ mainClass }) => mainClass ?? '?'))].slice(0, 5).join(', ')}`
   }
 }
 

@@ -13,7 +13,7 @@ export class BadAnalysis extends JfluidError {
   static sample = () =>
     new BadAnalysis('the block analysis /srv/blocks.js has no function as its default export', EX_DATAERR)
   readonly hint =
-    'It is default, precise, or a module: export default ({ opcode, bci, bytecode, pool }) => boolean'
+    'Give default, precise, or a JavaScript module with: export default ({ opcode, bci, bytecode, pool }) => boolean'
   constructor(
     message: string,
     readonly exitCode: number,

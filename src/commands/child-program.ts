@@ -23,7 +23,7 @@ export class CannotStart extends JfluidError {
 export class CannotWriteOutput extends JfluidError {
   static sample = () => new CannotWriteOutput('jfluid-run-4711.log', 'EACCES')
   readonly exitCode = EX_CANTCREAT
-  readonly hint = 'Start it in a directory that you may write to.'
+  readonly hint = 'Start jfluid in a directory that you may write to.'
   constructor(file: string, code: string) {
     super(`cannot write ${file}: ${reasonOf(code)}`)
   }
@@ -35,8 +35,8 @@ export class NoJvmStarted extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   readonly hint: string
   constructor(command: string, hint: string | null = null) {
-    super(`${command} ended without starting a JVM that could be profiled`)
-    this.hint = hint ?? 'Give a command that starts a JVM 17 or newer which has the module java.instrument.'
+    super(`${command} ended and started no JVM that jfluid can profile`)
+    this.hint = hint ?? 'Give a command that starts a JVM of JDK 17 or newer with the module java.instrument.'
   }
 }
 

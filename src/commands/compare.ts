@@ -26,7 +26,7 @@ import { readWithProgress } from './read.ts'
 export class DifferentMetrics extends JfluidError {
   static sample = () => new DifferentMetrics('before.jfluid holds time', 'after.jfluid holds bytecodes')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Compare two profiles of one --mode.'
+  readonly hint = 'Compare two profiles of the same --mode.'
   constructor(before: string, after: string) {
     super(`${before} and ${after}: their costs cannot be compared`)
   }
@@ -40,12 +40,12 @@ export class NothingInProfile extends JfluidError {
   constructor(path: string, isRegions: boolean) {
     super(
       isRegions
-        ? `there is nothing to compare in ${path}: it holds the times of regions and no tree`
-        : `there is nothing to compare in ${path}: it holds no call of a root`,
+        ? `nothing to compare: ${path} contains times of regions, and no tree`
+        : `nothing to compare: ${path} contains no call of a root`,
     )
     this.hint = isRegions
-      ? `Read it with jfluid report ${shellWord(path)}.`
-      : 'Record it again while the root is called, and see that it is.'
+      ? `Read the profile with: jfluid report ${shellWord(path)}`
+      : 'Record again while the program calls the root.'
   }
 }
 
@@ -54,7 +54,7 @@ export class ChangedTooMuch extends JfluidError {
   static sample = () => new ChangedTooMuch('root total > 5ms', 'root total 4.1 ms → 6.2 ms', 0)
   readonly exitCode = EX_REGRESSION
   readonly hint =
-    'If that is meant, compare with the new profile from now on; else look at the contexts above.'
+    'Find the cause in the contexts above. If the change is intended, use the new profile as the first one from now on.'
   constructor(condition: string, verdict: string, others: number) {
     super(`'${condition}' holds: ${verdict}${others > 0 ? `, and ${plural(others, 'more condition')}` : ''}`)
   }

@@ -43,7 +43,7 @@ export class BadConfigFile extends JfluidError {
   static sample = () => new BadConfigFile('there is no option "rot"')
   readonly exitCode = EX_CONFIG
   readonly hint: string
-  constructor(problem: string, hint = 'Correct it, or leave it out with --no-config.') {
+  constructor(problem: string, hint = 'Correct the file, or ignore it with --no-config.') {
     super(`${CONFIG_FILE}: ${problem}`)
     this.hint = hint
   }
@@ -53,9 +53,10 @@ export class BadConfigFile extends JfluidError {
 export class ConfigFileOfOthers extends JfluidError {
   static sample = () => new ConfigFileOfOthers('belongs to user 0')
   readonly exitCode = EX_NOPERM
-  readonly hint = 'Make a copy of your own that only you can write, or leave it out with --no-config.'
+  readonly hint =
+    'Replace the file by a copy that you own and that only you can write, or ignore it with --no-config.'
   constructor(why: string) {
-    super(`${CONFIG_FILE} of this directory ${why}, and is not read`)
+    super(`${CONFIG_FILE} of this directory ${why}, so jfluid does not read it`)
   }
 }
 
@@ -174,8 +175,8 @@ function checkKey(key: string, value: unknown): void {
   if (rows.length === 0) throw new BadConfigFile(`there is no option "${key}"`, nearestHint(key))
   if (rows.every(({ group }) => group === 'Options'))
     throw new BadConfigFile(
-      `"${key}" is only taken from the command line`,
-      'Take it out of the file, or leave that out with --no-config.',
+      `"${key}" can only be given on the command line`,
+      'Remove the option from the file, or ignore the file with --no-config.',
     )
   // The option of this name may be allowed in the file for another command.
   if (rows.some((it) => !isOnlyTyped(it, value))) return

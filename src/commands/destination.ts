@@ -20,9 +20,9 @@ import type { StopSignal } from './signals.ts'
 /** The recorded data would be lost. */
 export class NowhereToPut extends UsageError {
   static sample = () => new NowhereToPut()
-  readonly hint = 'Add --out <file>, or --push <url> for a store of profiles; both is fine, too.'
+  readonly hint = 'Add --out <file>, or --push <url> for a store of profiles, or both.'
   constructor() {
-    super('neither --out nor --push says where the profile is to go')
+    super('no place is given for the profile: neither --out nor --push')
   }
 }
 
@@ -39,8 +39,7 @@ export class ProfileNotPushed extends JfluidError {
     super(`${problem.message}; the profile is in ${path}`)
     this.exitCode = problem.exitCode
     // A query may contain a secret.
-    const then =
-      to.store.url.search === '' ? 'Then' : 'Then, with the query of the address, which is left out here'
+    const then = to.store.url.search === '' ? 'Then' : 'Then, with the query of the address added'
     this.hint = `${problem.hint} ${then}: ${commandOf(path, to)}`
   }
 }

@@ -6,9 +6,9 @@ import type { Sampling } from '../profile/profile.ts'
 export class BadInterval extends UsageError {
   static sample = () => new BadInterval('10')
   readonly hint =
-    'Write 1ms to 10s (10ms, 1s; from 0.1ms on with --sampler cpu), or 1bc to 2147483647bc (10000bc).'
+    'Write a time from 1ms to 10s (with --sampler cpu from 0.1ms), or a number of bytecodes from 1bc to 2147483647bc.'
   constructor(text: string) {
-    super(`'${text}' is not an interval of samples`)
+    super(`'${text}' is not a sampling interval`)
   }
 }
 
@@ -16,9 +16,9 @@ export class BadInterval extends UsageError {
 export class TimedSamplesElsewhere extends UsageError {
   static sample = () => new TimedSamplesElsewhere()
   readonly hint =
-    'Sample by bytecodes (--every 10000bc), or leave --mode sample out: scheme adaptive has samples below its roots, too.'
+    'Sample by bytecodes (--every 10000bc), or leave --mode sample out: --scheme adaptive takes samples below its roots.'
   constructor() {
-    super('samples by time are taken by attach, record or run of one JVM on this machine')
+    super('sampling by time works only for one JVM on this machine, with attach, record or run')
   }
 }
 

@@ -23,10 +23,10 @@ export class Regression extends JfluidError {
   static sample = () => new Regression({ growth: 0.07, unit: 'bytecodes' }, 0.02)
   readonly exitCode = EX_REGRESSION
   readonly hint =
-    'If that is meant, take the new profile as the baseline; else look at the methods above, and at: jfluid report'
+    'Find the cause in the methods above, or with jfluid report. If the change is intended, use the new profile as the baseline.'
   constructor({ growth, unit }: Pick<Comparison, 'growth' | 'unit'>, tolerance: number) {
     super(
-      `one call of the root costs ${percentText(growth)} more ${unit}, ${percentText(tolerance)} are allowed`,
+      `one call of the root costs ${percentText(growth)} more ${unit} than in the baseline, and ${percentText(tolerance)} are allowed`,
     )
   }
 }
@@ -51,7 +51,7 @@ export class NothingToCompare extends UsageError {
   readonly hint =
     'Give a second profile, or the command to profile: jfluid gate baseline.jfluid -- java -jar app.jar'
   constructor() {
-    super('there is nothing to compare the baseline with')
+    super('nothing to compare with the baseline')
   }
 }
 
@@ -59,9 +59,9 @@ export class NothingToCompare extends UsageError {
 export class ProgramFailed extends JfluidError {
   static sample = () => new ProgramFailed('java', 1)
   readonly exitCode: number
-  readonly hint = 'Make it end with 0; what it did until then is no measure.'
+  readonly hint = 'Make the program end with 0: a failed run cannot be compared.'
   constructor(command: string, status: number) {
-    super(`${command} ended with ${status}`)
+    super(`${command} ended with exit code ${status}`)
     this.exitCode = status > 0 ? status : EX_SOFTWARE
   }
 }

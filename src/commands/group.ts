@@ -29,7 +29,9 @@ export class NotAllRecorded extends JfluidError {
   constructor(problems: readonly { jvm: Named; error: JfluidError }[], all: number) {
     const [{ jvm, error }] = problems as readonly [Problem]
     const others = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
-    super(`${problems.length} of ${all} JVMs not recorded as asked: ${told(jvm, error.message)}${others}`)
+    super(
+      `${problems.length} of ${all} JVMs were not recorded completely: ${told(jvm, error.message)}${others}`,
+    )
     this.exitCode = error.exitCode
     this.hint = error.hint
   }

@@ -20,7 +20,7 @@ import { parseEvery, TimedSamplesElsewhere } from './every.ts'
 
 export class BadPid extends UsageError {
   static sample = () => new BadPid('shop')
-  readonly hint = 'Give the number that `jfluid ps` shows in its first column.'
+  readonly hint = 'Give a number from the first column of: jfluid ps'
   constructor(text: string) {
     super(`'${text}' is not a process id`)
   }
@@ -29,7 +29,7 @@ export class BadPid extends UsageError {
 export class NoRoot extends UsageError {
   static sample = () => new NoRoot()
   readonly hint =
-    'Name the method where the task starts: --root com.foo.Service.process (jfluid roots <pid> lists some); or time one stretch of code: --region'
+    'Name the method where the task starts, for example --root com.foo.Service.process; jfluid roots <pid> lists candidates. To time some lines of code, use --region.'
   constructor() {
     super('no root method was given')
   }
@@ -37,9 +37,9 @@ export class NoRoot extends UsageError {
 
 export class NotAdaptive extends UsageError {
   static sample = () => new NotAdaptive('--call-sites')
-  readonly hint = 'Leave it out, or take --scheme b.'
+  readonly hint = 'Leave the option out, or use --scheme b.'
   constructor(option: string) {
-    super(`${option} needs the calls of all methods, and --scheme adaptive does not instrument them`)
+    super(`${option} needs the calls of all methods, and --scheme adaptive does not record these`)
   }
 }
 

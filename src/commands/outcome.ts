@@ -24,11 +24,11 @@ export type Kept = string | { readonly store: string } | null
 
 function read(kept: Kept): string {
   if (typeof kept === 'object' && kept !== null) {
-    return `What had been recorded until then has been pushed to ${kept.store}.`
+    return `Read the profile in ${kept.store}: it has everything that was recorded until then.`
   }
   return kept === null
-    ? 'The report is what had been recorded until then; --out keeps it.'
-    : `Read what had been recorded until then: jfluid report ${shellWord(kept)}`
+    ? 'Use --out to keep a profile: the report has everything that was recorded until then.'
+    : `Read the profile, which has everything that was recorded until then: jfluid report ${shellWord(kept)}`
 }
 
 /** The JVM exited or was killed during the recording. */
@@ -37,7 +37,7 @@ export class JvmEnded extends JfluidError {
   readonly exitCode = EX_IOERR
   readonly hint: string
   constructor(pid: number, kept: Kept) {
-    super(`JVM ${pid} ended before the recording did`)
+    super(`JVM ${pid} ended during the recording`)
     this.hint = read(kept)
   }
 }
@@ -52,7 +52,7 @@ export class SessionCutShort extends JfluidError {
   readonly exitCode: number
   readonly hint: string
   constructor({ reason, exitCode }: Extract<Ending, { how: 'by itself' }>, kept: Kept) {
-    super(`the recording ended before its time: ${reason}`)
+    super(`the recording ended too early: ${reason}`)
     this.exitCode = exitCode
     this.hint = read(kept)
   }
@@ -64,7 +64,7 @@ export class EndedBySignal extends JfluidError {
   readonly exitCode: number
   readonly hint: string
   constructor(signal: NodeJS.Signals, kept: Kept) {
-    super(`the recording was ended by ${signal}`)
+    super(`${signal} ended the recording`)
     this.exitCode = signalStatus(signal)
     this.hint = read(kept)
   }
@@ -82,16 +82,16 @@ export class NotRestored extends JfluidError {
 
   static unanswered(pid: number): NotRestored {
     return new NotRestored(
-      `JVM ${pid} did not answer the detach: whether it has its own code again is not known`,
-      `It gives the code back as soon as it runs. jfluid doctor ${pid} says whether a session is still there.`,
+      `JVM ${pid} did not answer the detach, so it may still have code of jfluid`,
+      `Check later with jfluid doctor ${pid} whether a session is still there. The JVM restores its code as soon as it runs.`,
     )
   }
 
   static kept(pid: number, classes: number): NotRestored {
     const which = classes === 1 ? '1 class did' : `${classes} classes did`
     return new NotRestored(
-      `${which} not get the code from before back in JVM ${pid}`,
-      `Their probes do nothing now. The next session with ${pid} tries again, and the JVM's end removes them.`,
+      `${which} not get the original code back in JVM ${pid}`,
+      `Ignore this, or restart the program: the probes of these classes do nothing. The next session with ${pid} tries to restore them again.`,
     )
   }
 }
@@ -107,11 +107,11 @@ export class RootNeverLoaded extends JfluidError {
   readonly exitCode = EX_NOROOT
   readonly hint: string
   constructor({ text, option, near }: Pick<RootReport, 'text' | 'option' | 'near'>) {
-    super(`${option} '${text}' was waited for in vain: no class that was loaded has it`)
+    super(`${option} '${text}' not found: no class that was loaded until the end has this method`)
     this.hint =
       near.length > 0
         ? `Try --${option} '${near[0]}'${near.length > 1 ? `; also close: ${near.slice(1).join(', ')}` : ''}`
-        : 'Check its name, and that the program does load that class.'
+        : 'Check the name, and that the program loads the class.'
   }
 }
 
@@ -131,8 +131,8 @@ export class RootNeverCalled extends JfluidError {
     )
     this.hint =
       gaps > 0
-        ? 'It may have been called before it had probes: record once more.'
-        : `Name a method that the program calls; jfluid roots ${pid} looks for some.`
+        ? 'Record again: the root may have been called before it had probes.'
+        : `Name a method that the program calls; jfluid roots ${pid} lists candidates.`
   }
 }
 
@@ -157,8 +157,7 @@ export class NothingSampled extends JfluidError {
   readonly hint: string
   constructor(pid: number, { roots, sampling, target }: SampledFacts) {
     const { outside = 0, dumps } = sampling ?? {}
-    const looks =
-      dumps === undefined ? '' : dumps === 1 ? ' in 1 dump of threads' : ` in ${dumps} dumps of threads`
+    const looks = dumps === undefined ? '' : dumps === 1 ? ' in 1 thread dump' : ` in ${dumps} thread dumps`
     const isInside = roots.length > 0 && outside > 0
     super(
       isInside
@@ -167,9 +166,11 @@ export class NothingSampled extends JfluidError {
     )
     const asked = roots.map((root) => `--root ${shellWord(root)}`).join(' ')
     const hasVirtual = dumps !== undefined && /^2[123]\b/.test(target.jdk)
-    const unseen = hasVirtual ? ' Virtual threads are in no dump of this JDK: --sampler jfr sees them.' : ''
-    const longer = `${isInside ? 'Sample for longer.' : 'Sample while the program has something to do.'}${unseen}`
-    const there = `Whether the JVM has such a method says: jfluid doctor ${pid} ${asked}`
+    const unseen = hasVirtual
+      ? ' For virtual threads use --sampler jfr: thread dumps of this JDK do not contain them.'
+      : ''
+    const longer = `${isInside ? 'Sample for longer.' : 'Sample while the program is busy.'}${unseen}`
+    const there = `Check that the method exists: jfluid doctor ${pid} ${asked}`
     this.hint = roots.length === 0 ? longer : `${longer} ${there}`
   }
 }
@@ -179,7 +180,7 @@ export class NoClassMatched extends JfluidError {
   static sample = () => new NoClassMatched([{ option: 'include', text: 'com.acne.*', classes: 0 }])
   readonly exitCode = EX_NOMATCH
   readonly hint =
-    'Check its spelling: com.foo.* is a package, com.foo.** all below it; classes of the JDK count with --jdk.'
+    'Check the pattern: com.foo.* is a package, and com.foo.** includes its subpackages. Classes of the JDK match only with --jdk.'
   constructor(filters: readonly FilterReport[]) {
     super(`no class matched ${filters.map(filterText).join(', ')}`)
   }

@@ -28,7 +28,7 @@ export class ProfilePutElsewhere extends JfluidError {
   constructor(problem: CannotWriteProfile, elsewhere: string) {
     super(`${problem.message}; the profile is in ${elsewhere}`)
     this.path = elsewhere
-    this.hint = `Read it with: jfluid report ${shellWord(elsewhere)}`
+    this.hint = `Read the profile with: jfluid report ${shellWord(elsewhere)}`
   }
 }
 
@@ -39,9 +39,9 @@ export class ProfileOnlyAutosaved extends JfluidError {
   readonly exitCode: number
   readonly hint: string
   constructor(problem: JfluidError, autosaved: string) {
-    super(`${problem.message}; what had been autosaved some seconds before the end is in ${autosaved}`)
+    super(`${problem.message}; a profile that was autosaved some seconds before the end is in ${autosaved}`)
     this.exitCode = problem.exitCode
-    this.hint = `Read it with: jfluid report ${shellWord(autosaved)}`
+    this.hint = `Read the profile with: jfluid report ${shellWord(autosaved)}`
   }
 }
 

@@ -8,9 +8,9 @@ export class NotLinux extends JfluidError {
   static sample = () => new NotLinux('darwin')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Run it on the machine of the JVM, or reach it from here: jfluid attach ssh://host/<pid>; profiles can be read here: jfluid report <file>'
+    'Run jfluid on the machine of the JVM, or attach to it from here: jfluid attach ssh://host/<pid>'
   constructor(platform: string) {
-    super(`jfluid attaches to JVMs on Linux, and this is ${NAMES[platform] ?? platform}`)
+    super(`jfluid can attach only to JVMs on Linux, and this machine runs ${NAMES[platform] ?? platform}`)
   }
 }
 

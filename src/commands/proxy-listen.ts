@@ -18,9 +18,10 @@ const HANDSHAKE_TIMEOUT_MS = 10_000
 
 export class BadListenAddress extends UsageError {
   static sample = () => new BadListenAddress('localhost:port')
-  readonly hint = 'Give a port, for this machine alone; or address:port, as 10.0.0.7:7071 or [::]:7071.'
+  readonly hint =
+    'Give a port, for clients on this machine, or address:port, for example 10.0.0.7:7071 or [::]:7071.'
   constructor(text: string) {
-    super(`--listen does not take '${text}'`)
+    super(`--listen '${text}' is not a port or an address`)
   }
 }
 

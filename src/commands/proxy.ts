@@ -13,9 +13,9 @@ import { signalStatus, stopSignal } from './signals.ts'
 export class ProxyNeedsWay extends UsageError {
   static sample = () => new ProxyNeedsWay()
   readonly hint =
-    'Give --listen [address:]port; --stdio is for ssh, which a client on another machine starts by itself: jfluid attach ssh://host/<pid>'
+    'Add --listen [address:]port. By ssh you start no proxy, because a client does it: jfluid attach ssh://host/<pid>'
   constructor() {
-    super('the proxy is not told how clients come to it: one of --stdio and --listen')
+    super('the proxy needs --stdio or --listen, so that clients can connect')
   }
 }
 

@@ -13,9 +13,10 @@ import { stopSignal } from './signals.ts'
 export class NothingToPush extends JfluidError {
   static sample = () => new NothingToPush('/tmp/app.jfluid')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'See why with jfluid report: its warnings say whether the root was called.'
+  readonly hint =
+    'Find the reason in the warnings of jfluid report, for example that the root was not called.'
   constructor(file: string) {
-    super(`${file} holds no calls: there is nothing to push`)
+    super(`nothing to push: ${file} contains no calls`)
   }
 }
 

@@ -20,12 +20,12 @@ export class NoSuchTracedCall extends UsageError {
   constructor(path: string, call: number, traced: number) {
     super(
       traced === 0
-        ? `${path} holds no traced call`
-        : `${path} has no traced call ${call}: it holds ${traced}`,
+        ? `${path} contains no traced call`
+        : `${path} has no traced call ${call}: it contains ${traced}`,
     )
     this.hint =
       traced === 0
-        ? 'Record with --trace 3 to keep the first three calls of the root, event by event.'
+        ? 'Record with --trace 3 to keep all events of the first three calls of the root.'
         : `Give a number from 1 to ${traced}.`
   }
 }

@@ -37,9 +37,9 @@ export class EndedBeforeRecording extends JfluidError {
     new EndedBeforeRecording('java', 1, { message: 'the connection to the JVM was lost: closed by the JVM' })
   readonly exitCode: number
   readonly hint =
-    'No profile was written. Where the machine is slow, main() does not wait for longer than 10 s: a smaller root is sooner ready.'
+    'Name a root that calls less: jfluid run delays main() for 10 s at most, and the probes were not ready. No profile was written.'
   constructor(command: string, status: number, { message }: Pick<Error, 'message'>) {
-    super(`${command} ended with ${status} before anything was recorded: ${message}`)
+    super(`${command} ended with exit code ${status} before the recording began: ${message}`)
     this.exitCode = status === 0 ? EX_IOERR : status
   }
 }

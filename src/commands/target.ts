@@ -17,8 +17,7 @@ export class NoPid extends UsageError {
   constructor(jvms: readonly Jvm[]) {
     super('no process id was given')
     const some = attachable(jvms)
-    this.hint =
-      some === '' ? 'List the JVMs that run: jfluid ps' : `Give one of those that jfluid ps lists: ${some}`
+    this.hint = some === '' ? 'List the running JVMs: jfluid ps' : `Give a process id: ${some}`
   }
 }
 
@@ -33,7 +32,7 @@ export class AmbiguousName extends UsageError {
     ])
   readonly hint: string
   constructor(name: string, jvms: readonly Named[]) {
-    super(`'${name}' may be any of ${jvms.length} JVMs`)
+    super(`'${name}' matches ${jvms.length} JVMs`)
     this.hint = `Give the process id: ${described(jvms)}`
   }
 }
@@ -43,12 +42,16 @@ export class NoJvmThere extends UsageError {
   static sample = () => new NoJvmThere('acme', [])
   readonly hint: string
   constructor(text: string, jvms: readonly Jvm[]) {
-    super(text === '' ? 'the address names no JVM' : `'${text}' is no JVM of that machine`)
+    super(
+      text === ''
+        ? 'the address has no process id and no main class'
+        : `'${text}' matches no JVM on that machine`,
+    )
     const some = attachable(jvms)
     this.hint =
       some === ''
-        ? 'Run the proxy as the user of the JVM, or as root: it sees none there that it could attach to.'
-        : `Give one of those that are there: ${some}`
+        ? 'Run the proxy as the user of the JVM, or as root: it finds no JVM that it can attach to.'
+        : `Give one of the JVMs on that machine: ${some}`
   }
 }
 
@@ -58,10 +61,10 @@ export class NoJvmInside extends JfluidError {
   readonly exitCode = EX_NOHOST
   readonly hint: string
   constructor(name: string, isRoot = process.geteuid?.() === 0) {
-    super(`no JVM is seen in ${name}`)
+    super(`no JVM found in ${name}`)
     this.hint = isRoot
-      ? 'It may be yet to start, or the container runs no Java: jfluid ps lists the JVMs that run.'
-      : 'JVMs of other users are seen by root only: sudo jfluid ps lists those that run.'
+      ? 'Wait until the JVM has started, or list the running JVMs: jfluid ps'
+      : 'List the JVMs of all users as root: sudo jfluid ps'
   }
 }
 
@@ -69,7 +72,7 @@ export class NoJvmInside extends JfluidError {
 export class NothingPicked extends JfluidError {
   static sample = () => new NothingPicked()
   readonly exitCode = EX_NOHOST
-  readonly hint = 'Give a process id, or start the command again.'
+  readonly hint = 'Start the command again, or give a process id.'
   constructor() {
     super('no JVM was chosen')
   }

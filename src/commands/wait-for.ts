@@ -17,16 +17,16 @@ export class WaitForWithPid extends UsageError {
   static sample = () => new WaitForWithPid('4711')
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
-    super(`--wait-for says which JVM is meant, and so does '${pid}'`)
+    super(`--wait-for cannot be combined with '${pid}': both name a JVM`)
   }
 }
 
 export class NoJvmAppeared extends JfluidError {
   static sample = () => new NoJvmAppeared('OrderServer', '2m')
   readonly exitCode = EX_NOHOST
-  readonly hint = 'See what JVMs are called: jfluid ps'
+  readonly hint = 'List the main classes of the running JVMs: jfluid ps'
   constructor(pattern: string, time: string) {
-    super(`no JVM whose main class is '${pattern}' has appeared in ${time}`)
+    super(`no JVM with the main class '${pattern}' was started within ${time}`)
   }
 }
 
@@ -34,9 +34,9 @@ export class NoJvmAppeared extends JfluidError {
 export class WaitInterrupted extends JfluidError {
   static sample = () => new WaitInterrupted('OrderServer', 'SIGINT')
   readonly exitCode: number
-  readonly hint = 'Nothing has been touched: start the command again.'
+  readonly hint = 'Start the command again: nothing was changed.'
   constructor(pattern: string, signal: NodeJS.Signals) {
-    super(`${signal} ended the wait for a JVM whose main class is '${pattern}'`)
+    super(`${signal} ended the wait for a JVM with the main class '${pattern}'`)
     this.exitCode = signalStatus(signal)
   }
 }

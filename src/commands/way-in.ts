@@ -12,16 +12,16 @@ export class JdwpOrPid extends UsageError {
   static sample = () => new JdwpOrPid('4711')
   readonly hint = 'Leave one of the two out.'
   constructor(pid: string) {
-    super(`--jdwp says which JVM it is, and so does ${pid}`)
+    super(`--jdwp cannot be combined with '${pid}': both name a JVM`)
   }
 }
 
 /** The feature is not available over a debugger port. */
 export class JdwpNeedsRoot extends UsageError {
   static sample = () => new JdwpNeedsRoot('choosing a root on the screen')
-  readonly hint = 'Name a root (--root) or a region (--region); --mode sample goes with --every 10000bc.'
+  readonly hint = 'Name a root (--root) or a region (--region); with --mode sample add --every 10000bc.'
   constructor(what: string) {
-    super(`--jdwp brings in the agent, which has probes below a root: ${what} goes by the attach mechanism`)
+    super(`--jdwp needs a root: ${what} works only with a process id`)
   }
 }
 

@@ -14,7 +14,7 @@ export class StreamNeedsCalls extends UsageError {
   static sample = () => new StreamNeedsCalls()
   readonly hint = 'Leave one of the two out.'
   constructor() {
-    super('--stream tells of calls, and samples by time record none')
+    super('--stream cannot be combined with sampling by time, which records no calls')
   }
 }
 

@@ -16,8 +16,8 @@ export class IntervalNotTaken extends UsageError {
   constructor(every: string, sampler: SamplerName) {
     super(`--sampler ${sampler} cannot sample every ${every}`)
     this.hint = every.endsWith('bc')
-      ? 'Bytecodes are counted below a root: name one with --root, and leave --sampler out.'
-      : 'Give --sampler jfr whole milliseconds from 1ms on, and --sampler cpu 0.1ms or more.'
+      ? 'Name a root with --root, below which bytecodes are counted, and leave --sampler out.'
+      : 'Use whole milliseconds from 1ms with --sampler jfr, and 0.1ms or more with --sampler cpu.'
   }
 }
 

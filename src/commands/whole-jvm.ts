@@ -20,7 +20,7 @@ import { wholeJvmSampling } from './whole-jvm-options.ts'
 
 /** The program prints the reason itself. */
 const RECORDER_HINT =
-  'Give a command that starts a JVM 17 or newer with a flight recorder (module jdk.jfr, no -XX:-FlightRecorder); jfluid record samples one without, once it runs.'
+  'Give a command that starts a JVM of JDK 17 or newer with a flight recorder (module jdk.jfr, no -XX:-FlightRecorder), or use jfluid record once the program runs.'
 const STATUS_INTERVAL_MS = 500
 /** Interval of the checks for the JVM of a program that has just been started. */
 const CHECK_INTERVAL_MS = 10

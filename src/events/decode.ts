@@ -121,10 +121,13 @@ export interface ThreadGate {
 export class UnknownEvent extends JfluidError {
   static sample = () => new UnknownEvent(3, 17, 64, 0xdead, 0xbeef)
   readonly exitCode = EX_SOFTWARE
-  readonly hint = 'Detach, attach again, and please report this: the event buffer was overwritten.'
+  readonly hint =
+    'Attach again, and report this message: something in the JVM has overwritten the event buffer.'
   constructor(writer: number, sequence: number, offset: number, high: number, low: number) {
     const word = high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
-    super(`unknown event 0x${word} of writer ${writer}, chunk ${sequence}, offset ${offset}`)
+    super(
+      `the event buffer contains the unknown event 0x${word}, of writer ${writer}, chunk ${sequence}, offset ${offset}`,
+    )
   }
 }
 

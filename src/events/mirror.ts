@@ -25,9 +25,9 @@ const ENTRY_BYTES = 32
 export class MalformedRound extends JfluidError {
   static sample = () => new MalformedRound('an entry without an end')
   readonly exitCode = EX_PROTOCOL
-  readonly hint = 'Attach again; if it happens again, report it with the version of the JVM.'
+  readonly hint = 'Attach again. If the message comes again, report it with the version of the JVM.'
   constructor(problem: string) {
-    super(`the agent's event buffer was not understood: ${problem}`)
+    super(`jfluid received malformed events from the agent: ${problem}`)
   }
 }
 

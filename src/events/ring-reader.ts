@@ -23,9 +23,10 @@ import { SetAside } from './set-aside.ts'
 export class BrokenChunk extends JfluidError {
   static sample = () => new BrokenChunk(12, 3, 'its epoch is beyond 2^58 ticks')
   readonly exitCode = EX_SOFTWARE
-  readonly hint = 'Detach, attach again, and please report this: the event buffer was overwritten.'
+  readonly hint =
+    'Attach again, and report this message: something in the JVM has overwritten the event buffer.'
   constructor(chunk: number, writer: number, problem: string) {
-    super(`chunk ${chunk} of writer ${writer}: ${problem}`)
+    super(`the event buffer is damaged, in chunk ${chunk} of writer ${writer}: ${problem}`)
   }
 }
 

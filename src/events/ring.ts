@@ -25,13 +25,13 @@ export class CannotCreateRing extends JfluidError {
     const full = code === 'ENOSPC' || code === 'EDQUOT'
     super(
       full
-        ? `no room for the ${Math.ceil(bytes / 2 ** 20)} MiB event buffer ${path}`
+        ? `no room for the event buffer ${path} of ${Math.ceil(bytes / 2 ** 20)} MiB`
         : `cannot create the event buffer ${path}: ${code}`,
       options,
     )
     this.hint = full
-      ? 'Free some space on that file system: jfluid needs 16 MiB there.'
-      : 'Make the directory writable for the user jfluid runs as.'
+      ? 'Free 16 MiB on that file system.'
+      : 'Make the directory writable for the user that jfluid runs as.'
   }
 }
 
@@ -39,7 +39,7 @@ export class CannotCreateRing extends JfluidError {
 export class ForeignRing extends JfluidError {
   static sample = () => new ForeignRing('/dev/shm/jfluid-1000-4711/ring', 'no JFR1 header')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Start the session again; the client makes this file by itself.'
+  readonly hint = 'Attach again: jfluid creates this file for each session.'
   constructor(path: string, problem: string) {
     super(`${path} is not an event buffer of this version: ${problem}`)
   }

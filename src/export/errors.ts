@@ -19,8 +19,9 @@ export class NoFormat extends UsageError {
   static sample = () => new NoFormat('app.svg', ['json', 'csv'])
   readonly hint: string
   constructor(path: string | undefined, known: readonly string[]) {
-    const why = path === undefined ? 'there is no --format' : `${JSON.stringify(path)} ends like none of them`
-    super(`cannot tell the export format: ${why}`)
+    const why =
+      path === undefined ? 'there is no --format' : `no format has the extension of ${JSON.stringify(path)}`
+    super(`no export format is given: ${why}`)
     this.hint = `Add --format with one of: ${known.join(', ')}`
   }
 }
@@ -28,7 +29,7 @@ export class NoFormat extends UsageError {
 /** The format cannot represent the profile. */
 export class DoesNotFit extends UsageError {
   static sample = () => new DoesNotFit('nps', 'more than 65535 methods')
-  readonly hint = 'Take another format: json, csv and pprof hold every tree and cost.'
+  readonly hint = 'Use another format: json, csv and pprof can hold each tree and cost.'
   constructor(format: string, what: string) {
     super(`format ${format} cannot hold ${what}`)
   }
@@ -40,7 +41,7 @@ export class BinaryOnTerminal extends UsageError {
   readonly hint: string
   constructor(format: string, extension: string) {
     super(`format ${format} is binary, and the output is a terminal`)
-    this.hint = `Write it to a file: --out profile${extension}`
+    this.hint = `Write to a file: --out profile${extension}`
   }
 }
 
@@ -49,7 +50,7 @@ export class CannotWriteExport extends JfluidError {
   static sample = () => new CannotWriteExport('/srv/app.html', 'EACCES')
   readonly exitCode = EX_CANTCREAT
   readonly hint =
-    'Choose a place that you can write to and that has room, by --out or --html. What was there before is still there.'
+    'Choose with --out or --html a directory that you may write to and that has room. An existing file is unchanged.'
   constructor(path: string, code: string) {
     super(`cannot write ${path}: ${reasonOf(code)}`)
   }
@@ -59,9 +60,9 @@ export class CannotWriteExport extends JfluidError {
 export class NoTraceInProfile extends UsageError {
   static sample = () => new NoTraceInProfile('/tmp/app.jfluid', 'trace-events')
   readonly hint =
-    'Record with --trace 3 to keep the first three calls of the root event by event, or take another format.'
+    'Record with --trace 3 to keep all events of the first three calls of the root, or use another format.'
   constructor(path: string, format: string) {
-    super(`${path} holds no traced call: there is nothing to write as ${format}`)
+    super(`cannot export as ${format}: ${path} contains no traced call`)
   }
 }
 
@@ -70,7 +71,7 @@ export class NoTreeInProfile extends UsageError {
   static sample = () => new NoTreeInProfile('/tmp/app.jfluid', 'csv')
   readonly hint: string
   constructor(path: string, format: string) {
-    super(`${path} holds the times of regions and no tree: there is nothing to write as ${format}`)
-    this.hint = `Read it with jfluid report ${shellWord(path)}, or take --format json or markdown.`
+    super(`cannot export as ${format}: ${path} contains times of regions, and no tree`)
+    this.hint = `Use --format json or markdown, or read the profile with: jfluid report ${shellWord(path)}`
   }
 }

@@ -45,10 +45,10 @@ export class JdwpRefused extends JfluidError {
   static sample = () => new JdwpRefused('EventRequest.Set', { ok: false, error: 'NOT_IMPLEMENTED', code: 99 })
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Look the error up in the JDWP specification: the JVM was asked for what it has not or cannot do.'
+    'Find the error in the JDWP specification: the JVM does not have this capability or this object.'
   readonly refusal: Refusal
   constructor(what: string, refused: Refusal) {
-    super(`the JVM refused a debugger's command: ${what}: ${refused.error} (${refused.code})`)
+    super(`the JVM refused the debugger command ${what}: ${refused.error} (${refused.code})`)
     this.refusal = refused
   }
 }
@@ -58,7 +58,7 @@ export class NoDebuggerPort extends JfluidError {
   static sample = () => new NoDebuggerPort('10.0.0.7', 5005, 'connect ECONNREFUSED')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Start the JVM with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n and let no other debugger connect.'
+    'Start the JVM with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n and disconnect other debuggers.'
   constructor(host: string, port: number, problem: string) {
     super(`no debugger connection at ${host}:${port}: ${problem}`)
   }
@@ -68,7 +68,7 @@ export class NoDebuggerPort extends JfluidError {
 export class CannotListen extends JfluidError {
   static sample = () => new CannotListen('10.0.0.7', 5005, 'listen EADDRINUSE')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Choose another port, or none to be given a free one.'
+  readonly hint = 'Choose another port, or give none to use a free one.'
   constructor(host: string, port: number, problem: string) {
     super(`cannot wait for a JVM at ${host}:${port}: ${problem}`)
   }
@@ -89,7 +89,7 @@ export class NoJvmCame extends JfluidError {
 export class JdwpLost extends JfluidError {
   static sample = () => new JdwpLost('the JVM closed it')
   readonly exitCode = EX_PROTOCOL
-  readonly hint = 'The JVM has probably ended.'
+  readonly hint = 'Check whether the JVM still runs.'
   constructor(problem: string) {
     super(`the debugger connection was lost: ${problem}`)
   }
@@ -102,9 +102,9 @@ export class JdwpLost extends JfluidError {
 export class JdwpSilent extends JfluidError {
   static sample = () => new JdwpSilent('VirtualMachine.AllClasses', 30_000)
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'See whether the JVM is stopped, or so busy that its debugger thread does not run.'
+  readonly hint = 'Check whether the JVM is stopped, or too busy to run its debugger thread.'
   constructor(what: string, waitedMs: number) {
-    super(`the JVM has not answered a debugger's command for ${waitedMs} ms: ${what}`)
+    super(`the JVM did not answer the debugger command ${what} within ${waitedMs} ms`)
   }
 }
 
@@ -112,7 +112,7 @@ export class JdwpSilent extends JfluidError {
 export class MalformedJdwp extends JfluidError {
   static sample = () => new MalformedJdwp('a packet of 3 bytes')
   readonly exitCode = EX_PROTOCOL
-  readonly hint = 'Check that the address is that of a JVM started with -agentlib:jdwp.'
+  readonly hint = 'Check that the address belongs to a JVM that was started with -agentlib:jdwp.'
   constructor(problem: string) {
     super(`malformed JDWP: ${problem}`)
   }
@@ -122,8 +122,8 @@ export class MalformedJdwp extends JfluidError {
 export class EventsNotTaken extends JfluidError {
   static sample = () => new EventsNotTaken(100_000, 4_200_000)
   readonly exitCode = EX_SOFTWARE
-  readonly hint = 'Listen to the events that are requested, or request fewer.'
+  readonly hint = 'Add listeners for the requested events, or request fewer events.'
   constructor(held: number, bytes: number) {
-    super(`nobody takes the debugger's events: ${held} are waiting, of ${bytes} bytes`)
+    super(`${held} debugger events of ${bytes} bytes are queued, and no listener reads them`)
   }
 }

@@ -6,8 +6,8 @@ import { EX_DATAERR, JfluidError } from '../base/errors.ts'
 export class BadRecording extends JfluidError {
   static sample = () => new BadRecording('its format is version 3.0')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Please report this, with the version of the JDK.'
+  readonly hint = 'Report this message with the version of the JDK.'
   constructor(what: string) {
-    super(`the flight recording cannot be read: ${what}`)
+    super(`cannot read the flight recording: ${what}`)
   }
 }

@@ -15,8 +15,8 @@ const MOST_OVERHEAD = 10
 const ONLY_FOR_SAMPLES = (option: string) =>
   ({
     takes: ['sample'],
-    says: (mode: string) => `${option} says how samples are taken, and --mode ${mode} takes none`,
-    hint: 'Add --mode sample, or leave it out.',
+    says: (mode: string) => `${option} is for sampling, and --mode ${mode} takes no samples`,
+    hint: 'Add --mode sample, or leave the option out.',
   }) as const
 
 export const HOW_EXACTLY = inGroup('How exactly', [
@@ -41,9 +41,8 @@ export const HOW_EXACTLY = inGroup('How exactly', [
     isRepeatable: true,
     schemes: {
       takes: ['auto', 'adaptive'],
-      says: (scheme) =>
-        `--time chooses what is timed below the roots, and does not go with --scheme ${scheme}`,
-      hint: 'Take --scheme adaptive, or leave --time out: other schemes time all methods that they reach.',
+      says: (scheme) => `--time cannot be combined with --scheme ${scheme}, which chooses no methods to time`,
+      hint: 'Use --scheme adaptive, or leave --time out: other schemes time all methods that they reach.',
     },
   }),
   option({
@@ -59,18 +58,17 @@ export const HOW_EXACTLY = inGroup('How exactly', [
     schemes: {
       takes: ['auto', 'adaptive'],
       says: (scheme) =>
-        `--max-overhead limits what scheme adaptive times, and --scheme ${scheme} times all that it reaches`,
-      hint: 'Take --scheme adaptive, or leave --max-overhead out.',
+        `--max-overhead cannot be combined with --scheme ${scheme}, which times all methods that it reaches`,
+      hint: 'Use --scheme adaptive, or leave --max-overhead out.',
     },
     modes: {
       takes: ['exact'],
-      says: (mode) =>
-        `what profiling costs is known of --mode exact, and --max-overhead is not for --mode ${mode}`,
-      hint: 'Leave --max-overhead out, or --mode.',
+      says: (mode) => `--max-overhead works only with --mode exact, not with --mode ${mode}`,
+      hint: 'Leave --max-overhead out, or leave --mode out.',
     },
     excludes: {
-      followThreads: 'a method that is not timed does not tell what it hands over',
-      callSites: 'a method that is not timed does not tell where it calls',
+      followThreads: 'a method without probes cannot report tasks that it submits',
+      callSites: 'a method without probes cannot report its call sites',
       trace: 'calls of methods that are not timed would be missing',
     },
   }),
@@ -95,7 +93,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
     value: oneOf(SAMPLERS),
     modes: ONLY_FOR_SAMPLES('--sampler'),
     withSamples: true,
-    notWithAll: 'what is sampled is one JVM',
+    notWithAll: 'sampling by time works for one JVM',
   }),
   option({
     name: '--sampler <who>',
@@ -119,7 +117,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
     offers: 'file',
     modes: {
       takes: ['bytecodes'],
-      says: (mode) => `--bba says how --mode bytecodes counts, and nothing of --mode ${mode}`,
+      says: (mode) => `--bba is for --mode bytecodes, not for --mode ${mode}`,
       hint: 'Add --mode bytecodes, or leave --bba out.',
     },
     notInFile: 'runs code',

@@ -17,7 +17,7 @@ export const OF_ITSELF = inGroup('Options', [
     commands: ['proxy'],
     excludes: {
       listen: {
-        says: 'clients of a proxy come by --stdio or by --listen, and not by both',
+        says: '--stdio cannot be combined with --listen: clients of a proxy connect by one of them',
         hint: 'Leave one of the two out.',
       },
     },
@@ -34,7 +34,7 @@ export const OF_ITSELF = inGroup('Options', [
     offers: 'file',
     needs: {
       oneOf: ['listen'],
-      says: '--key-file has the key of clients that --listen lets in, and there is none',
+      says: '--key-file needs --listen: the file has the key for its clients',
       hint: 'Add --listen [address:]port, or leave --key-file out.',
     },
     notInFile: 'names a key',

@@ -10,7 +10,7 @@ import { optionsOf, type SessionFlags } from './table.ts'
 export class OptionRefused extends UsageError {
   static sample = () =>
     new OptionRefused({
-      says: '--all does not go with --jdwp: a debugger port belongs to one JVM',
+      says: '--all cannot be combined with --jdwp: a debug port belongs to one JVM',
       hint: 'Leave one of the two out.',
     })
   readonly hint: string
@@ -26,7 +26,7 @@ export type Given = Readonly<Record<string, unknown>>
 type Rule = (row: Row, given: Given) => Refusal | null
 
 const LEAVE_ONE_OUT = 'Leave one of the two out.'
-const ONE_BY_ONE = 'Leave it out, or record each JVM by itself: jfluid record <pid>'
+const ONE_BY_ONE = 'Leave the option out, or record each JVM alone: jfluid record <pid>'
 
 /** Whether a value says something: a flag that is off, an empty list and a default do not. */
 export function isGiven(row: Row, given: Given): boolean {
@@ -48,7 +48,7 @@ export function rowOf(attribute: string, { commands }: Row): Row {
 /** What is told of an option and another one that it excludes. */
 export function exclusionOf(row: Row, other: string, why: string | Refusal): Refusal {
   if (typeof why !== 'string') return why
-  const says = `${longOf(row)} does not go with ${longOf(rowOf(other, row))}: ${why}`
+  const says = `${longOf(row)} cannot be combined with ${longOf(rowOf(other, row))}: ${why}`
   return { says, hint: LEAVE_ONE_OUT }
 }
 
@@ -58,7 +58,7 @@ export function notWithAllOf(row: Row): Refusal | null {
   if (notWithAll === undefined) return null
   const { why, instead } =
     typeof notWithAll === 'string' ? { why: notWithAll, instead: ONE_BY_ONE } : notWithAll
-  return { says: `--all does not go with ${longOf(row)}: ${why}`, hint: instead }
+  return { says: `--all cannot be combined with ${longOf(row)}: ${why}`, hint: instead }
 }
 
 export const byNeeds: Rule = ({ needs }, given) =>
@@ -94,11 +94,11 @@ export const withSamples: Rule = (row, given) => {
   if (shown === null) return null
   return isThere(given.root)
     ? {
-        says: `${shown} is for instrumented methods, and samples by time need none`,
-        hint: 'Leave it out, or sample by bytecodes (--every 10000bc), or take another --mode.',
+        says: `${shown} cannot be combined with sampling by time, which instruments no methods`,
+        hint: 'Leave the option out, or sample by bytecodes (--every 10000bc), or use another --mode.',
       }
     : {
-        says: `${shown} is for instrumented methods, and without --root none is instrumented`,
+        says: `${shown} needs --root, because without a root no method is instrumented`,
         hint: 'Name a root (--root), or leave the option out.',
       }
 }
@@ -113,8 +113,8 @@ function misplaced(row: Row, goes: true | readonly string[] | undefined, given: 
 
 function regionRefusal(shown: readonly string[]): Refusal {
   return {
-    says: `--region does not go with ${shown.join(', ')}`,
-    hint: 'Leave them out, or take --root instead: a region is timed as a whole, and nothing that it calls.',
+    says: `--region cannot be combined with ${shown.join(', ')}`,
+    hint: 'Leave these options out, or use --root instead: a region is timed as a whole, without the methods that it calls.',
   }
 }
 

@@ -24,57 +24,57 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
     option: '--error-bars',
     why: 'an error bar could be larger than the time it was for',
     instead:
-      'Leave it out: the report says how long the probes take that are subtracted, and by how much that varies. --mode sample samples without probes.',
+      'Leave the option out: the report says how much time is subtracted for probes, and how much that varies. --mode sample works without probes.',
   },
   {
     option: '--proof',
     why: 'the time of a root call varies too much to show whether a session left something behind',
     instead:
-      'Leave it out: every detach compares the code of all methods that had probes with the code from before, and says so.',
+      'Leave the option out: each detach compares the code of all methods that had probes with their original code.',
   },
   {
     option: '--look-ahead',
-    why: 'no number was better than its default, which is always used now',
-    instead: 'Leave it out, or take --scheme a, which instruments all that is reachable at once.',
+    why: 'no other number was better than the default, which is always used now',
+    instead: 'Leave the option out, or use --scheme a, which instruments all reachable methods at once.',
   },
   {
     option: '--rare',
-    why: 'scheme adaptive leaves methods that hardly run alone, too, and changes far fewer classes',
+    why: 'scheme adaptive also leaves rarely called methods unchanged, and changes far fewer classes',
     instead:
-      'Leave --rare arm out, as schemes a and b do nothing else; in place of --rare watch take --scheme adaptive, which auto takes in large programs.',
+      'Leave --rare arm out: schemes a and b always work this way. Replace --rare watch by --scheme adaptive, which auto uses in large programs.',
   },
   {
     option: '--waits',
-    why: 'scheme adaptive tells how long each row waited, and for what',
+    why: 'scheme adaptive shows how long each row waited, and for what',
     instead:
-      'Take --mode locks, which records every call as --waits did; or --scheme adaptive, whose rows have states.',
+      'Use --mode locks, which records each call as --waits did; or --scheme adaptive, which shows thread states.',
   },
   {
     option: '--sampler',
     value: 'stacks',
     commands: [...SESSION, 'roots'],
-    why: 'dumps of threads are what is taken by itself where the flight recorder would do harm, or is not there',
+    why: 'thread dumps are the default where the flight recorder is missing or would do harm',
     instead:
-      'Leave it out; --sampler jfr insists on the flight recorder. jfluid roots looks by dumps unless told otherwise.',
+      'Leave the option out. --sampler jfr always uses the flight recorder; jfluid roots uses thread dumps by default.',
   },
   {
     option: '--push-name',
     commands: ['record', 'push'],
-    why: 'the name of a service is a label of the profile like any other',
-    instead: 'Take --label service_name=<service> in its place.',
+    why: 'the name of a service is now a label of the profile',
+    instead: 'Use --label service_name=<service> instead.',
   },
   {
     option: '--shape',
     commands: ['compare'],
-    why: 'how much two trees agree is the line agree of what compare says',
-    instead: 'Leave it out, with two profiles of one --mode.',
+    why: 'the line "agree" of jfluid compare shows how much two trees agree',
+    instead: 'Leave the option out, and compare two profiles of the same --mode.',
   },
   {
     option: '--output',
     commands: ['run'],
-    why: 'the output of a program under the live view has a file of its own',
+    why: 'the output of a program under the live view is always written to a file',
     instead:
-      'Leave it out: jfluid-run-<pid>.log in the current directory has that, and jfluid says so; or take --record, and > file in the shell.',
+      'Leave the option out: the output is in jfluid-run-<pid>.log in the current directory. Or use --record, and > file in the shell.',
   },
 ]
 

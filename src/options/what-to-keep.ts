@@ -20,14 +20,17 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
     passes: true,
     modes: {
       takes: ['exact', 'locks', 'bytecodes'],
-      says: (mode) => `--slow asks how long calls of the root take, and --mode ${mode} does not know`,
-      hint: 'Leave --slow out, or take --mode exact, locks or bytecodes.',
+      says: (mode) => `--slow needs times or bytecodes of root calls, which --mode ${mode} does not record`,
+      hint: 'Leave --slow out, or use --mode exact, locks or bytecodes.',
     },
     refuses: (value, mode) =>
       mode === 'bytecodes' && value !== 'p99'
-        ? { says: '--slow with a time needs times, and --mode bytecodes has none', hint: 'Take --slow p99.' }
+        ? {
+            says: '--slow with a time cannot be combined with --mode bytecodes, which records no times',
+            hint: 'Use --slow p99.',
+          }
         : null,
-    notWithAll: 'what is slow in one JVM need not be so in another',
+    notWithAll: 'slow calls are found separately in each JVM',
   }),
   option({
     name: '--trace <n>',
@@ -38,11 +41,11 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
     needsAllCalls: true,
     modes: {
       takes: ['exact', 'locks'],
-      says: (mode) => `--trace says when each call began and ended, and is not for --mode ${mode}`,
-      hint: 'Take --mode exact, or --mode locks to tell waiting apart, or leave --trace out.',
+      says: (mode) => `--trace needs the times of calls, which --mode ${mode} does not record`,
+      hint: 'Use --mode exact, or --mode locks to see waiting, or leave --trace out.',
     },
-    excludes: { callSites: 'a traced call is told by its method' },
-    notWithAll: 'what is traced is the calls of one JVM',
+    excludes: { callSites: 'a trace has methods and no call sites' },
+    notWithAll: 'calls are traced in one JVM',
   }),
   option({
     name: '--max-contexts <n>',
@@ -61,16 +64,16 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
     commands: SESSION,
     modes: {
       takes: ['bytecodes', 'count', 'alloc', 'sample'],
-      says: (mode) => `times differ from run to run: --reproducible is not for --mode ${mode}`,
-      hint: 'Count instead: --mode bytecodes, or --mode count.',
+      says: (mode) => `--reproducible cannot be combined with --mode ${mode}: times differ from run to run`,
+      hint: 'Use --mode bytecodes or --mode count instead.',
     },
     excludes: {
       liveness: {
-        says: 'what is still alive depends on when the JVM collects: --reproducible does not go with --liveness',
+        says: '--reproducible cannot be combined with --liveness: garbage collections differ from run to run',
         hint: 'Leave one of the two out.',
       },
     },
-    notWithAll: 'a profile that can be had again is that of one JVM',
+    notWithAll: 'a reproducible profile has one JVM',
   }),
   option({
     name: '--top <n>',

@@ -28,10 +28,10 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     implies: { sampleEvery: LIVENESS_EVERY },
     modes: {
       takes: ['alloc'],
-      says: (mode) => `--liveness says which recorded objects are alive, and --mode ${mode} records none`,
+      says: (mode) => `--liveness is for allocated objects, and --mode ${mode} records none`,
       hint: 'Add --mode alloc, or leave --liveness out.',
     },
-    notWithAll: 'what is alive is so in one JVM',
+    notWithAll: 'living objects are counted in one JVM',
   }),
   option({
     name: '--sample-every <n>',
@@ -41,7 +41,7 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     passes: true,
     modes: {
       takes: ['alloc'],
-      says: (mode) => `--sample-every says which allocations are recorded, and --mode ${mode} records none`,
+      says: (mode) => `--sample-every is for allocations, and --mode ${mode} records none`,
       hint: 'Add --mode alloc, or leave --sample-every out.',
     },
   }),
@@ -51,7 +51,7 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     commands: SESSION,
     passes: true,
     needsAllCalls: true,
-    notWithAll: 'call sites are not added up',
+    notWithAll: 'rows of call sites cannot be added up',
   }),
   option({
     name: '--profiler <jar>',
@@ -60,12 +60,12 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
     offers: 'jar',
     modes: {
       takes: ['bytecodes', 'sample'],
-      says: (mode) => `a profiler is called after so many bytecodes: --profiler is not for --mode ${mode}`,
+      says: (mode) => `--profiler needs counted bytecodes, and --mode ${mode} counts none`,
       hint: 'Add --mode bytecodes, or --mode sample with --every 10000bc.',
     },
     excludes: {
       followThreads: {
-        says: '--profiler has trees of threads that call a root, and does not go with --follow-threads',
+        says: '--profiler cannot be combined with --follow-threads: it gets only trees of threads that call a root',
         hint: 'Leave one of the two out.',
       },
     },

@@ -26,7 +26,7 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
     isRepeatable: true,
     withRegion: true,
     withSamples: true,
-    notWithAll: 'durations of regions are those of one JVM',
+    notWithAll: 'regions are timed in one JVM',
   }),
   option({
     name: '--include <pattern>',
@@ -54,7 +54,7 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
     modes: {
       takes: ['exact', 'locks', 'bytecodes', 'count', 'alloc'],
       says: (mode) =>
-        `samples are of threads that call a root: --mode ${mode} does not go with --follow-threads`,
+        `--mode ${mode} cannot be combined with --follow-threads: samples are taken only in threads that call a root`,
       hint: 'Leave one of the two out.',
     },
   }),

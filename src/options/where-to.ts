@@ -10,7 +10,7 @@ const AUTOSAVE = {
 
 function autosaveNeeds(option: string) {
   return {
-    says: `--autosave is for a profile that is kept, and there is no ${option}`,
+    says: `--autosave needs ${option}, which names the file of the profile`,
     hint: `Add ${option} <file>, or leave --autosave out.`,
   }
 }
@@ -48,13 +48,13 @@ export const WHERE_TO = inGroup('Where to', [
     commands: ['record'],
     excludes: {
       region: {
-        says: '--push has nothing to send of --region: stores of profiles keep trees of calls',
-        hint: 'Write it to a file with --out, or take --root in place of --region.',
+        says: '--push cannot be combined with --region: stores of profiles keep only trees of calls',
+        hint: 'Write the profile to a file with --out, or use --root in place of --region.',
       },
     },
     notWithAll: {
-      why: 'what is handed over is profiles of one JVM each',
-      instead: 'Leave it out, and push the file of each JVM afterwards: jfluid push <file> --to <url>',
+      why: 'a pushed profile has one JVM',
+      instead: 'Leave --push out, and push the file of each JVM afterwards: jfluid push <file> --to <url>',
     },
     notInFile: 'sends data',
   }),
@@ -72,7 +72,7 @@ export const WHERE_TO = inGroup('Where to', [
     isRepeatable: true,
     needs: {
       oneOf: ['push', 'to'],
-      says: '--label says what a pushed profile is filed under, and there is no --push',
+      says: '--label needs --push: it is a label of a pushed profile',
       hint: 'Add --push <url>, or leave --label out.',
     },
   }),
@@ -82,10 +82,10 @@ export const WHERE_TO = inGroup('Where to', [
     commands: ['record'],
     needs: {
       oneOf: ['root', 'region'],
-      says: '--stream tells of the calls of a root, and there is none',
+      says: '--stream needs a root, whose calls it prints',
       hint: 'Name a root (--root) or a region (--region), or leave --stream out.',
     },
-    notWithAll: 'a stream tells of one JVM',
+    notWithAll: 'a stream has the calls of one JVM',
     isOfThisMachine: true,
   }),
   option({

@@ -9,7 +9,7 @@ export const WHICH_JVM = inGroup('Which JVM', [
     help: 'instead of a process id: the debug port of a JVM (-agentlib:jdwp)',
     commands: ['attach', 'record', 'doctor'],
     value: debuggerAddress,
-    notWithAll: "a debugger's port is that of one JVM",
+    notWithAll: 'a debug port belongs to one JVM',
     notInFile: 'sends data',
   }),
   option({
@@ -18,7 +18,7 @@ export const WHICH_JVM = inGroup('Which JVM', [
     commands: ['attach', 'record'],
     needs: {
       oneOf: ['root', 'region'],
-      says: '--all shows the calls of a root in several JVMs, and there is no root',
+      says: '--all needs a root, whose calls it records in several JVMs',
       hint: 'Name a root: --root OrderService.process',
     },
   }),
@@ -28,13 +28,13 @@ export const WHICH_JVM = inGroup('Which JVM', [
     commands: ['attach', 'record'],
     excludes: {
       jdwp: {
-        says: "--wait-for says which JVM is meant, and so does '--jdwp'",
+        says: '--wait-for cannot be combined with --jdwp: both name a JVM',
         hint: 'Leave one of the two out.',
       },
     },
     notWithAll: {
-      why: 'it takes the JVMs that are there',
-      instead: 'Leave one of the two out: start it when all are there.',
+      why: '--all takes the JVMs that run now',
+      instead: 'Use --all alone, when all the JVMs run.',
     },
   }),
   option({
@@ -43,8 +43,8 @@ export const WHICH_JVM = inGroup('Which JVM', [
     commands: ['attach', 'record'],
     needs: {
       oneOf: ['waitFor'],
-      says: '--wait-timeout says how long --wait-for waits, and there is none',
-      hint: 'Say which JVM to wait for: --wait-for OrderServer',
+      says: '--wait-timeout needs --wait-for: it limits that wait',
+      hint: 'Name the JVM to wait for: --wait-for OrderServer',
     },
   }),
 ])

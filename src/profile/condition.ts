@@ -58,7 +58,7 @@ export interface Verdict extends Pair {
 export class BadCondition extends UsageError {
   static sample = () => new BadCondition('root total 5ms', 11, '> or < is expected')
   readonly hint =
-    "Write what is not to happen, as 'Foo.bar self > +10%', 'root total > 5ms' or 'Foo.bar calls < -1%'."
+    "Write a condition that must not hold, for example 'Foo.bar self > +10%', 'root total > 5ms' or 'Foo.bar calls < -1%'."
   /** @param at  where in the text */
   constructor(text: string, at: number, expected: string) {
     super(`cannot read --fail-if: ${expected}\n  ${text}\n  ${' '.repeat(at)}^`)

@@ -16,7 +16,7 @@ export class CannotReadProfile extends JfluidError {
     super(`cannot read ${path}: ${reasonOf(code)}`)
     const autosaved = code === 'ENOENT' ? autosavedBeside(path) : undefined
     if (autosaved !== undefined) {
-      this.hint = `Its recording goes on, or did not end as it should. What was autosaved of it: jfluid report ${shellWord(autosaved)}`
+      this.hint = `Read the autosaved profile, because the recording still runs or did not end normally: jfluid report ${shellWord(autosaved)}`
       return
     }
     this.hint =
@@ -30,7 +30,7 @@ export class CannotReadProfile extends JfluidError {
 export class NotAProfile extends JfluidError {
   static sample = () => new NotAProfile('app.json')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Give a file that jfluid wrote: jfluid record <pid> --root <method> --out <file>'
+  readonly hint = 'Give a file that jfluid has written with: jfluid record <pid> --root <method> --out <file>'
   constructor(path: string) {
     super(`${path} is not a jfluid profile`)
   }
@@ -40,7 +40,7 @@ export class NotAProfile extends JfluidError {
 export class CorruptProfile extends JfluidError {
   static sample = () => new CorruptProfile('/tmp/app.jfluid', 'it ends too early')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Copy the file again from where it was recorded, or record anew.'
+  readonly hint = 'Copy the file again from its origin, or record again.'
   constructor(path: string, problem: string) {
     super(`${path} is a damaged jfluid profile: ${problem}`)
   }
@@ -50,9 +50,9 @@ export class CorruptProfile extends JfluidError {
 export class NewerProfile extends JfluidError {
   static sample = () => new NewerProfile('/tmp/app.jfluid', 9, 8)
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Open it with the jfluid that wrote it, or update this one.'
+  readonly hint = 'Open the file with the jfluid that wrote it, or update this jfluid.'
   constructor(path: string, version: number, known: number) {
-    super(`${path} has profile format ${version}, this jfluid reads up to ${known}`)
+    super(`${path} has profile format ${version}, and this jfluid reads formats up to ${known}`)
   }
 }
 
@@ -68,8 +68,8 @@ export class CannotWriteProfile extends JfluidError {
     super(`cannot write ${path}: ${reasonOf(code)}`)
     this.hint =
       code === 'ENOSPC' || code === 'EDQUOT'
-        ? 'Free some space, or choose another place with --out.'
-        : 'Choose a directory that exists and that you may write to with --out.'
+        ? 'Free some space, or choose another directory with --out.'
+        : 'Choose with --out a directory that exists and that you may write to.'
   }
 }
 

@@ -11,11 +11,11 @@ export class NoSuchMethod extends UsageError {
   static sample = () => new NoSuchMethod('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly hint: string
   constructor(method: string, close: readonly string[]) {
-    super(`no method of the profile is '${method}'`)
+    super(`the profile contains no method '${method}'`)
     this.hint =
       close.length > 0
-        ? `Did you mean ${close.join(', ')}?`
-        : 'Take a name that the report shows, as Foo.bar or com.acme.Foo.bar.'
+        ? `Use a method of the profile with a similar name: ${close.join(', ')}`
+        : 'Use a name that the report shows, for example Foo.bar or com.acme.Foo.bar.'
   }
 }
 

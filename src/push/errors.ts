@@ -18,7 +18,7 @@ export class BadPushUrl extends UsageError {
     why: string,
     readonly hint = 'Give the address of a store: http://pyroscope:4040, https://…, or otlp+http://collector:4318.',
   ) {
-    super(`cannot push there: ${why}`)
+    super(`cannot push to this address: ${why}`)
   }
 }
 
@@ -26,9 +26,9 @@ export class BadPushUrl extends UsageError {
 export class BadLabel extends UsageError {
   static sample = () => new BadLabel('region=eu,west', 'its value has a comma')
   readonly hint =
-    'Give a name of letters, digits and _, and a value without , { and }: --label region=eu-west'
+    'Write name=value: the name with letters, digits and _, the value without , { and }. Example: --label region=eu-west'
   constructor(label: string, why: string) {
-    super(`--label ${JSON.stringify(label.slice(0, 40))} is none: ${why}`)
+    super(`--label ${JSON.stringify(label.slice(0, 40))} is not a label: ${why}`)
   }
 }
 
@@ -36,10 +36,10 @@ export class BadLabel extends UsageError {
 export class BadPushCredentials extends UsageError {
   static sample = () => new BadPushCredentials('JFLUID_PUSH_TOKEN')
   readonly hint =
-    'Set it to what the store has given you, without a line end and other control characters, or unset it.'
+    'Set the variable to the value from the store, without a line end or other control characters, or unset it.'
   constructor(variable: string) {
     super(
-      `the environment variable ${variable} cannot be sent: it is empty, or holds a character that no header can have`,
+      `cannot send the value of ${variable}: it is empty, or contains a character that an HTTP header cannot have`,
     )
   }
 }
@@ -50,10 +50,10 @@ export class PushNotAllowed extends JfluidError {
   readonly exitCode = EX_NOPERM
   readonly hint: string
   constructor(store: string, status: number, said: string, isTokenSet: boolean) {
-    super(`${store} does not let us push: HTTP ${status}${said}`)
+    super(`${store} does not permit the push: HTTP ${status}${said}`)
     this.hint = isTokenSet
-      ? 'Check JFLUID_PUSH_TOKEN, and JFLUID_PUSH_USER if it wants a user as well.'
-      : 'Set JFLUID_PUSH_TOKEN to the token of the store, and JFLUID_PUSH_USER if it wants a user as well.'
+      ? 'Check JFLUID_PUSH_TOKEN, and JFLUID_PUSH_USER if the store needs a user.'
+      : 'Set JFLUID_PUSH_TOKEN to the token of the store, and JFLUID_PUSH_USER if the store needs a user.'
   }
 }
 
@@ -61,9 +61,9 @@ export class PushNotAllowed extends JfluidError {
 export class PushHostUnknown extends JfluidError {
   static sample = () => new PushHostUnknown('pyroscope', 'ENOTFOUND')
   readonly exitCode = EX_NOHOST
-  readonly hint = 'Check the name of the host, and whether this machine can look it up.'
+  readonly hint = 'Check the name of the host, and that this machine can resolve it.'
   constructor(host: string, code: string) {
-    super(`there is no host ${host} (${code})`)
+    super(`cannot resolve the host ${host} (${code})`)
   }
 }
 
@@ -80,9 +80,9 @@ export class PushUnavailable extends JfluidError {
     what: string,
     readonly retry: boolean,
     readonly afterMs: number | null = null,
-    readonly hint = 'Check that the store runs, and try again.',
+    readonly hint = 'Check that the store runs, then try again.',
   ) {
-    super(`${store} did not take the profile: ${what}`)
+    super(`${store} did not accept the profile: ${what}`)
   }
 }
 
@@ -93,7 +93,7 @@ export class PushRefused extends JfluidError {
   constructor(
     store: string,
     what: string,
-    readonly hint = 'See what the store says, and what it says in its log.',
+    readonly hint = 'Look for the reason in the message of the store, and in its log.',
   ) {
     super(`${store} refused the profile: ${what}`)
   }
@@ -106,9 +106,9 @@ export class PushNotUnderstood extends JfluidError {
   constructor(
     store: string,
     what: string,
-    readonly hint = 'Check the address: its host, its port, and whether it begins with http or https.',
+    readonly hint = 'Check the host and the port of the address, and whether it begins with http or https.',
   ) {
-    super(`${store} did not answer as a store of profiles does: ${what}`)
+    super(`${store} is not a store of profiles: ${what}`)
   }
 }
 

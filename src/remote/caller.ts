@@ -165,7 +165,7 @@ export class Caller {
 
   /** No more will be asked; what has no answer gets none. */
   close(): void {
-    this.#end(new ProxyLost(this.where, 'it has been closed'))
+    this.#end(new ProxyLost(this.where, 'this side closed it'))
   }
 
   #send(connection: Duplex, { id, operation, args }: Asked): void {
@@ -286,7 +286,7 @@ export class Caller {
     this.#lostAt ??= performance.now()
     const since = this.#lostAt
     if (performance.now() - since > this.giveUpMs)
-      this.#end(new ProxyLost(this.where, 'it closes each connection without an answer'))
+      this.#end(new ProxyLost(this.where, 'the proxy closes each connection without an answer'))
     while (this.#over === null) {
       await sleep(this.#pauseMs)
       this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)

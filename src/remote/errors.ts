@@ -19,7 +19,7 @@ export class BadAddress extends UsageError {
   static sample = () => new BadAddress('ssh://', 'it has no host')
   readonly hint = 'Give ssh://[user@]host[:port]/<pid or main class>, or tcp://host:port/<pid or main class>.'
   constructor(text: string, problem: string) {
-    super(`'${text}' is no address of a JVM: ${problem}`)
+    super(`'${text}' is not an address of a JVM: ${problem}`)
   }
 }
 
@@ -32,18 +32,18 @@ export class JvmElsewhere extends UsageError {
    * @param login  words that open a shell there; null if they are not known
    */
   constructor(text: string, what: string, login: string | null) {
-    super(`'${text}' is a JVM of another machine, and ${what} is for those of this one`)
+    super(`'${text}' is a JVM on another machine, and ${what} works only on this machine`)
     const how = login === null ? '' : ` (${login})`
-    this.hint = `Run it on that machine${how}; from here, attach and record take the address in place of a process id.`
+    this.hint = `Run the command on that machine${how}. From here only attach and record accept such an address.`
   }
 }
 
 /** What needs files of this machine, or its processes, cannot be asked of another. */
 export class NotFromAfar extends UsageError {
   static sample = () => new NotFromAfar('--profiler')
-  readonly hint = 'Leave it out, or run jfluid on the machine of the JVM.'
+  readonly hint = 'Leave the option out, or run jfluid on the machine of the JVM.'
   constructor(option: string) {
-    super(`${option} is not for a JVM on another machine`)
+    super(`${option} does not work for a JVM on another machine`)
   }
 }
 
@@ -54,7 +54,7 @@ export class CannotReach extends JfluidError {
   readonly hint: string
   readonly reason: string
   constructor(where: string, reason: string, hint: string) {
-    super(`cannot reach a proxy by ${where}: ${reason}`)
+    super(`cannot connect to a proxy (${where}): ${reason}`)
     this.reason = reason
     this.hint = hint
   }
@@ -65,18 +65,18 @@ export class WrongProxyKey extends JfluidError {
   static sample = () => new WrongProxyKey('tcp://shop-7:7071')
   readonly exitCode = EX_NOPERM
   readonly hint =
-    'Give the key that `jfluid proxy --listen` has shown there, by JFLUID_PROXY_KEY or JFLUID_PROXY_KEY_FILE.'
+    'Set JFLUID_PROXY_KEY, or JFLUID_PROXY_KEY_FILE, to the key that jfluid proxy --listen has printed there.'
   constructor(where: string) {
-    super(`the proxy at ${where} does not take this key`)
+    super(`the proxy at ${where} does not accept this key`)
   }
 }
 
 export class NoProxyKey extends UsageError {
   static sample = () => new NoProxyKey('/home/ann/key can be read by others: chmod 600')
   readonly hint =
-    'Set JFLUID_PROXY_KEY to what `jfluid proxy --listen` has shown, or JFLUID_PROXY_KEY_FILE to a file with it.'
+    'Set JFLUID_PROXY_KEY to the key that jfluid proxy --listen has printed, or JFLUID_PROXY_KEY_FILE to a file with that key.'
   constructor(problem: string) {
-    super(`there is no key for the proxy: ${problem}`)
+    super(`no key for the proxy: ${problem}`)
   }
 }
 
@@ -84,19 +84,18 @@ export class NoProxyKey extends UsageError {
 export class NotAProxy extends JfluidError {
   static sample = () => new NotAProxy('ssh shop-7', 'it says "Welcome to shop-7"')
   readonly exitCode = EX_PROTOCOL
-  readonly hint =
-    'Check that what is started there is `jfluid proxy`, and that nothing else writes to its output, as a login script might.'
+  readonly hint = 'Check that jfluid proxy is started there, and that no login script prints anything.'
   constructor(where: string, what: string) {
-    super(`what answers by ${where} is no jfluid proxy: ${what}`)
+    super(`no jfluid proxy answers at ${where}: ${what}`)
   }
 }
 
 export class OtherProxyVersion extends JfluidError {
   static sample = () => new OtherProxyVersion('0.2.0', '0.1.0')
   readonly exitCode = EX_PROTOCOL
-  readonly hint = 'Install the same jfluid on both machines.'
+  readonly hint = 'Install the same version of jfluid on both machines.'
   constructor(there: string, here: string) {
-    super(`the proxy is jfluid ${there}, and this is jfluid ${here}`)
+    super(`the proxy has jfluid version ${there}, and this is version ${here}`)
   }
 }
 
@@ -104,9 +103,9 @@ export class OtherProxyVersion extends JfluidError {
 export class SessionGone extends JfluidError {
   static sample = () => new SessionGone()
   readonly exitCode = EX_IOERR
-  readonly hint = 'Attach again. The JVM has its own code back: a session ends with its proxy.'
+  readonly hint = 'Attach again. The JVM has its own code again, because a session ends with its proxy.'
   constructor() {
-    super('the proxy knows nothing of this session any more')
+    super('the session has ended in the proxy')
   }
 }
 
@@ -114,20 +113,20 @@ export class SessionGone extends JfluidError {
 export class ProxyTakesNoMore extends JfluidError {
   static sample = () => new ProxyTakesNoMore('it has 64')
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Try again in a minute, or end a session there.'
+  readonly hint = 'Try again in a minute, or end another session of the proxy.'
   constructor(why: string) {
-    super(`the proxy takes no further session: ${why}`)
+    super(`the proxy accepts no further session: ${why}`)
   }
 }
 
 /** The connection has gone, and does not come back. */
 export class ProxyLost extends JfluidError {
-  static sample = () => new ProxyLost('ssh shop-7', 'it has been closed')
+  static sample = () => new ProxyLost('ssh shop-7', 'this side closed it')
   readonly exitCode = EX_IOERR
   readonly hint =
-    'Attach again when the machine can be reached. A proxy that is not reached leaves its JVM by itself after some time.'
+    'Attach again when the machine can be reached. Without a client the proxy detaches from its JVM after some time.'
   constructor(where: string, reason: string) {
-    super(`the connection by ${where} was lost: ${reason}`)
+    super(`the connection to the proxy (${where}) was lost: ${reason}`)
   }
 }
 
@@ -161,7 +160,7 @@ export class ProxyCannotListen extends JfluidError {
   constructor(
     where: string,
     reason: string,
-    hint = 'Make the directory of the socket your own, mode 0700, or set TMPDIR to one that is.',
+    hint = 'Make yourself the owner of the directory, with mode 0700, or set TMPDIR to a directory of yours.',
   ) {
     super(`the proxy cannot listen at ${where}: ${reason}`)
     this.hint = hint

@@ -42,9 +42,10 @@ export function keyOfFile(path: string): Buffer {
   }
   try {
     const facts = fstatSync(file)
-    if (!facts.isFile() || facts.size > MOST_FILE_BYTES) throw new NoProxyKey(`${path} is no file of a key`)
-    if (facts.uid !== process.geteuid?.()) throw new NoProxyKey(`${path} is somebody else's`)
-    if ((facts.mode & 0o077) !== 0) throw new NoProxyKey(`${path} can be read by others: chmod 600`)
+    if (!facts.isFile() || facts.size > MOST_FILE_BYTES)
+      throw new NoProxyKey(`${path} is not a file with a key`)
+    if (facts.uid !== process.geteuid?.()) throw new NoProxyKey(`${path} belongs to another user`)
+    if ((facts.mode & 0o077) !== 0) throw new NoProxyKey(`other users can read ${path} (chmod 600)`)
     return keyOf(readFileSync(file, 'latin1'), path)
   } finally {
     closeSync(file)

@@ -34,7 +34,7 @@ function socketDirectory(): string {
       `the directory cannot be made (${(error as NodeJS.ErrnoException).code})`,
     )
   }
-  throw new ProxyCannotListen(path, 'the directory is not ours alone')
+  throw new ProxyCannotListen(path, 'other users own the directory, or may write to it')
 }
 
 /**

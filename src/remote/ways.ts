@@ -73,8 +73,8 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
           where,
           `${basename(program)} ended with ${status}${last === '' ? '' : `: ${last}`}`,
           status === 127
-            ? 'Install jfluid on that machine, or say by JFLUID_PROXY_COMMAND what starts it there; JFLUID_SSH names ssh itself.'
-            : `Try it by hand: ${[loginTo(address), command.replace('--stdio', '--help')].join(' ')}`,
+            ? 'Install jfluid on that machine, or set JFLUID_PROXY_COMMAND to the command that starts its proxy there.'
+            : `Run the command yourself: ${[loginTo(address), command.replace('--stdio', '--help')].join(' ')}`,
         )
       })
       return Promise.resolve(both)
@@ -130,8 +130,8 @@ export function tcpWay(address: RemoteAddress, key: Buffer): Way {
       }
       throw new CannotReach(
         where,
-        'it has closed the connection',
-        'Check that `jfluid proxy --listen` runs there. One that is called by too many at a time hangs up: try again.',
+        'the other end closed the connection',
+        'Check that jfluid proxy --listen runs there. If too many clients connect at once it closes connections: try again.',
       )
     },
     problem: (connection) => Promise.resolve(problems.get(connection) ?? null),

@@ -1,7 +1,7 @@
 // Errors of revelation: what a user can mistype in a root or a filter.
 
 import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError, UsageError } from '../base/errors.ts'
-import { isNotNow, isOtherAgents, OTHER_AGENT } from '../base/refusal.ts'
+import { isNotNow, isOtherAgents } from '../base/refusal.ts'
 import type { RootOption } from './patterns.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
@@ -40,7 +40,7 @@ export class RootNotFound extends JfluidError {
     this.hint =
       suggestions.length > 0
         ? `Try --${option} '${suggestions[0]}'${suggestions.length > 1 ? `; also close: ${suggestions.slice(1).join(', ')}` : ''}`
-        : 'Name a method that the class itself declares.'
+        : 'Name a method that the class itself declares, not an inherited one.'
   }
 }
 
@@ -72,10 +72,10 @@ export class AbstractOrNativeRoot extends JfluidError {
     this.reason = `it is ${kind}`
     this.hint =
       kind === 'native'
-        ? 'Name a Java method that calls it.'
+        ? 'Name a Java method that calls this method.'
         : implementations.length > 0
-          ? `Name an implementation: ${implementations.map((it) => `--${option} '${it}'`).join(', ')}`
-          : 'Name an implementation; no loaded class has one yet.'
+          ? `Name an implementation of the method: ${implementations.map((it) => `--${option} '${it}'`).join(', ')}`
+          : 'Name an implementation of the method; no loaded class has one yet.'
   }
 }
 
@@ -83,10 +83,10 @@ export class AbstractOrNativeRoot extends JfluidError {
 export class RootNeverInstrumented extends JfluidError {
   static sample = () => new RootNeverInstrumented('java.lang.Math.max')
   readonly exitCode = EX_NOCODE
-  readonly hint = 'Name a method that calls it.'
-  readonly reason = 'it is never instrumented'
+  readonly hint = 'Name a method that calls this method.'
+  readonly reason = 'it cannot have probes'
   constructor(root: string, option: RootOption = 'root') {
-    super(`${option} '${root}' is never instrumented: the compiler replaces it, or the probes run on it`)
+    super(`${option} '${root}' cannot have probes: the compiler replaces it, or the probes use it`)
   }
 }
 
@@ -109,11 +109,11 @@ export class RootRefused extends JfluidError {
     this.reason = `could not be instrumented: ${because}`
     this.exitCode = isNotNow(why) ? EX_TEMPFAIL : EX_UNAVAILABLE
     if (isOtherAgents(why))
-      this.hint = `${OTHER_AGENT}: run the program without it, or name a method of another class, for example a caller.`
+      this.hint = `Run the program without the other agent that changes this class (jfluid doctor names the agents), or name a method of another class, for example a caller.`
     else if (isNotNow(why))
       this.hint =
-        'Raise the limits of the JVM (ulimit -u and pids.max for threads), or try again when it needs less.'
-    else this.hint = 'Name another method, for example one that calls it.'
+        'Raise the limits of the JVM (ulimit -u and pids.max for threads), or try again when it uses fewer threads and less memory.'
+    else this.hint = 'Name another method, for example a caller of this one.'
   }
 }
 
@@ -123,10 +123,10 @@ export class RootNotLoaded extends JfluidError {
   readonly exitCode = EX_NOROOT
   readonly hint: string
   constructor(root: string, near: readonly string[]) {
-    super(`root '${root}' not found: no loaded class is named so`)
+    super(`root '${root}' not found: no loaded class has this name`)
     this.hint =
       near.length > 0
-        ? `Close are: ${near.join(', ')}`
-        : 'Have the program load the class, or begin a session with this root.'
+        ? `Use a loaded class with a similar name: ${near.join(', ')}`
+        : 'Wait until the program has loaded the class, or start a new session with this root.'
   }
 }

@@ -21,7 +21,7 @@ import { rootNames } from './session-profile.ts'
 export class CannotChangeRoots extends JfluidError {
   static sample = () => new CannotChangeRoots('the session has ended')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Begin a session with the other roots.'
+  readonly hint = 'Start a new session with the other roots.'
   constructor(reason: string) {
     super(`cannot change the roots: ${reason}`)
   }
@@ -37,8 +37,11 @@ export class OldRootsAgain extends JfluidError {
   /** @param where  location of the earlier profile; null if it was not kept */
   constructor(problem: unknown, where: string | null) {
     const reason = messageOf(problem)
-    super(`the old roots again, from zero (before: ${where ?? 'lost'}): ${reason}`)
-    this.hint = where === null ? 'Try again.' : `Read it with: jfluid report ${shellWord(where)}`
+    super(
+      `cannot record the new roots: ${reason}; the old roots are recorded again, from zero (earlier profile: ${where ?? 'lost'})`,
+    )
+    this.hint =
+      where === null ? 'Try again.' : `Read the earlier profile with: jfluid report ${shellWord(where)}`
     const before = where === null ? 'not in here' : `in ${where}`
     this.warning = `the roots could not be changed: the old ones begin at zero, and what came before is ${before} (${reason})`
   }

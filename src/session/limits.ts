@@ -26,11 +26,10 @@ export class TooManyMethods extends NeedsConsent {
    * @param needs  the option that needs the calls of all methods; null if the scheme was named
    */
   constructor(scheme: Scheme, most: number, needs: string | null) {
-    const who =
-      needs === null ? `--scheme ${scheme}` : `${needs} needs the calls of all methods: scheme ${scheme}`
+    const who = needs === null ? `--scheme ${scheme}` : `${needs}, which needs --scheme ${scheme},`
     super(`${who} may give probes to more than ${thousands(most)} methods`)
     const instead =
-      needs === null ? 'Take --scheme adaptive' : `Leave ${needs} out, or take a root that leads to less`
-    this.hint = `That may stop all threads of the program for seconds, many times, and takes metaspace that is not given back. ${instead}; --yes does it all the same.`
+      needs === null ? 'Use --scheme adaptive' : `Leave ${needs} out, or use a root that calls less`
+    this.hint = `${instead}. Adding so many probes may stop all threads of the program for seconds, several times, and uses metaspace that is not freed; --yes does it.`
   }
 }

@@ -50,9 +50,9 @@ export class BadProfiler extends JfluidError {
   static sample = () => new BadProfiler('its manifest names no Jfluid-Profiler')
   readonly exitCode = EX_DATAERR
   readonly hint =
-    'It is a jar that the JVM can read (of a path that its locale can spell), with a jfluid.api.Profiler that its manifest names: see docs/measuring.md.'
+    'Give a jar that the JVM can read, with an ASCII path. Its manifest names a class that implements jfluid.api.Profiler, see docs/measuring.md.'
   constructor(reason: string) {
-    super(`the profiler cannot be used: ${reason}`)
+    super(`cannot use the profiler: ${reason}`)
   }
 }
 

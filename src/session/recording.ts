@@ -22,9 +22,9 @@ import { whileRunning, whyLinkWasLost } from './target-waits.ts'
 export class LeftBeforeRecording extends JfluidError {
   static sample = () => new LeftBeforeRecording(4711, 'the client did not answer for 10 s')
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Try again: the program goes on with its own code.'
+  readonly hint = 'Try again. The program runs on with its own code.'
   constructor(pid: number, reason: string) {
-    super(`JVM ${pid} ended the session before it recorded: ${reason}`)
+    super(`JVM ${pid} ended the session before the recording began: ${reason}`)
   }
 }
 

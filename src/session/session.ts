@@ -121,8 +121,8 @@ export class Session {
     onPhase: (phase: string) => void = () => {},
     keep: KeepProfile | null = null,
   ): Promise<void> {
-    if (this.#isChanging) throw new CannotChangeRoots('they are being changed')
-    if (this.timesRegions) throw new CannotChangeRoots('regions are timed, and no calls recorded')
+    if (this.#isChanging) throw new CannotChangeRoots('another change of the roots is in progress')
+    if (this.timesRegions) throw new CannotChangeRoots('this session times regions, and has no roots')
     if (this.recording.end.isStopping || this.recording.end.isOver)
       throw new CannotChangeRoots('the session has ended')
     this.#isChanging = true
@@ -243,12 +243,12 @@ export class Session {
       )
     if (this.#isChanging)
       throw new CannotTime('the roots are being changed', 'Try again when they have been.')
-    if (end.isStopping || end.isOver) throw new CannotTime('the session has ended', 'Begin another one.')
+    if (end.isStopping || end.isOver) throw new CannotTime('the session has ended', 'Start a new session.')
     return controller
   }
 
   #mayChange(Problem: typeof CannotLeaveOut | typeof CannotAdd): void {
-    if (this.timesRegions) throw new Problem('regions are timed, and no calls recorded')
+    if (this.timesRegions) throw new Problem('this session times regions, and has no roots')
     if (this.scheme === 'adaptive')
       throw new Problem(
         'scheme adaptive chooses what it times',

@@ -61,7 +61,7 @@ export class NoTerminal extends JfluidError {
   readonly exitCode = EX_NOTERMINAL
   readonly hint: string
   constructor(which: 'input' | 'output', instead: string) {
-    super(`the live view needs a terminal, and the ${which} is not one`)
+    super(`the live view needs a terminal, and the standard ${which} is not a terminal`)
     this.hint = sentence(instead)
   }
 }
@@ -72,8 +72,8 @@ export class DumbTerminal extends JfluidError {
   readonly exitCode = EX_SMALLTERM
   readonly hint: string
   constructor(type: string, instead: string) {
-    super(`the live view cannot be drawn on a terminal of type "${type}"`)
-    this.hint = `Set TERM to what the terminal is, or ${instead}`
+    super(`the live view does not work on a terminal of type "${type}"`)
+    this.hint = `Set TERM to the type of the terminal, or ${instead}`
   }
 }
 
@@ -84,9 +84,9 @@ export class SmallTerminal extends JfluidError {
   readonly hint: string
   constructor(columns: number, rows: number, instead: string) {
     super(
-      `the live view needs a terminal of ${SMALLEST_COLUMNS} columns and ${SMALLEST_ROWS} rows; this one has ${columns} and ${rows}`,
+      `the live view needs a terminal of ${SMALLEST_COLUMNS} columns and ${SMALLEST_ROWS} rows; this terminal has ${columns} and ${rows}`,
     )
-    this.hint = `Enlarge it, or ${instead}`
+    this.hint = `Enlarge the terminal, or ${instead}`
   }
 }
 

@@ -33,8 +33,8 @@ export class AgentDidNotConnect extends JfluidError {
     )
     this.hint =
       reason === null
-        ? 'Check that the JVM has memory left, is not stopped and shares the file system under /tmp, then try again.'
-        : 'The program goes on as it was. See to what it lacks, then try again.'
+        ? 'Check that the JVM has free memory, is not stopped and shares /tmp with jfluid, then try again.'
+        : 'Remove the cause, then try again. The program runs on unchanged.'
   }
 }
 
@@ -42,7 +42,7 @@ export class AgentDidNotConnect extends JfluidError {
 export class LinkLost extends JfluidError {
   static sample = () => new LinkLost('closed by the JVM')
   readonly exitCode = EX_IOERR
-  readonly hint = 'The JVM has probably ended; attach to the new one.'
+  readonly hint = 'Check whether the JVM still runs, and attach again.'
   constructor(readonly reason: string) {
     super(`the connection to the JVM was lost: ${reason}`)
   }
@@ -52,12 +52,12 @@ export class LinkLost extends JfluidError {
 export class AgentRefused extends JfluidError {
   static sample = () => new AgentRefused('redefine', 'java.lang.InternalError')
   readonly exitCode = EX_PROTOCOL
-  readonly hint = 'This is a defect of jfluid or of this JVM; the target runs on. Please report it.'
+  readonly hint = 'Report this message: it is a defect of jfluid or of this JVM. The program runs on.'
   constructor(
     op: string,
     readonly reason: string,
   ) {
-    super(`the agent could not carry out ${op}: ${reason}`)
+    super(`the agent could not execute ${op}: ${reason}`)
   }
 }
 
@@ -66,9 +66,9 @@ export class TargetRanOut extends JfluidError {
   static sample = () => new TargetRanOut('threads', 'unable to create native thread')
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
-    'The program goes on as it was. Raise its limit (ulimit -u and pids.max for threads, ulimit -n for files), or try again when it needs less.'
+    'Raise the limit of the JVM (ulimit -u and pids.max for threads, ulimit -n for files), or try again later. The program runs on unchanged.'
   constructor(what: string, reason: string) {
-    super(`the JVM has run out of ${what} while jfluid attached: ${reason}`)
+    super(`the JVM ran out of ${what} during the attach: ${reason}`)
   }
 }
 
@@ -94,9 +94,9 @@ function refusal(op: string, reason: string): JfluidError {
 export class AgentNotUnderstood extends JfluidError {
   static sample = () => new AgentNotUnderstood('a text where a number was expected')
   readonly exitCode = EX_PROTOCOL
-  readonly hint = 'Attach again; if it happens again, report it with the version of the JVM.'
+  readonly hint = 'Attach again. If the message comes again, report it with the version of the JVM.'
   constructor(what: string) {
-    super(`the agent was not understood: it sent ${what}`)
+    super(`the agent sent an unexpected message: ${what}`)
   }
 }
 

@@ -81,8 +81,8 @@ describe('an attach is refused', () => {
   it('with what is to be done: a user of a container is nobody outside, but root may', () => {
     const hint = (ownUsers: boolean) =>
       attachProblem(facts({ process: { euid: 100_000, ownUsers } }), OWNER)?.hint
-    assert.equal(hint(false), "Run it as the owner: sudo -u '#100000' jfluid attach 4711")
-    assert.match(hint(true) ?? '', /^Run it as root: sudo jfluid attach 4711 /)
+    assert.equal(hint(false), "Run jfluid as the owner: sudo -u '#100000' jfluid attach 4711")
+    assert.match(hint(true) ?? '', /^Run jfluid as root: sudo jfluid attach 4711 /)
   })
 
   it('for the reason that has to be dealt with first', () => {
@@ -157,15 +157,15 @@ describe('a refusal tells', () => {
     const problem = attachProblem(facts({ process: { euid: 1001 } }), OWNER)
     assert.equal(
       problem?.message,
-      'cannot attach to JVM 4711: it belongs to uid 1001, jfluid runs as uid 1000',
+      'cannot attach to JVM 4711: the process belongs to uid 1001, and jfluid runs as uid 1000',
     )
-    assert.equal(problem?.hint, "Run it as the owner: sudo -u '#1001' jfluid attach 4711")
+    assert.equal(problem?.hint, "Run jfluid as the owner: sudo -u '#1001' jfluid attach 4711")
     assert.equal(problem?.reason, 'belongs to uid 1001')
   })
 
   it('both groups, when only these differ', () => {
     const problem = attachProblem(facts({ process: { egid: 101 } }), OWNER)
-    assert.match(problem?.message ?? '', /belongs to group 101, jfluid runs as group 100$/)
-    assert.equal(problem?.hint, "Run it as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")
+    assert.match(problem?.message ?? '', /belongs to group 101, and jfluid runs as group 100$/)
+    assert.equal(problem?.hint, "Run jfluid as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")
   })
 })

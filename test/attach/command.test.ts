@@ -162,7 +162,7 @@ describe('a server that is no JVM', () => {
       setTimeout(() => ending.child.stdin?.end(), 200)
     })
     await assert.rejects(loadThrough(path, {}, ending.pid), {
-      message: `cannot attach to ${ending.pid}: it has ended`,
+      message: `cannot attach to ${ending.pid}: the process has ended`,
     })
   })
 

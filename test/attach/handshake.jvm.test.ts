@@ -247,7 +247,7 @@ forEachJdk((jdk) => {
     await stop(java)
     const problem = await refusal(java.pid)
     assert.equal(`${problem.name} ${problem.exitCode}`, 'TargetStopped 75')
-    assert.equal(problem.hint, `Continue it first: kill -CONT ${java.pid}`)
+    assert.equal(problem.hint, `Continue the process first: kill -CONT ${java.pid}`)
     java.child.kill('SIGCONT')
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     await assertUndisturbed(java)

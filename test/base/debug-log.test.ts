@@ -34,7 +34,7 @@ describe('topics', () => {
       const error = new UnknownDebugTopic('wires')
       expect([error.message, error.exitCode]).toEqual(["JFLUID_DEBUG has no topic 'wires'", 64])
       expect(error.hint).toBe(
-        'Give some of attach, wire, reveal, redefine, recorder, remote, push, end, with commas between them; or all.',
+        'Set JFLUID_DEBUG to all, or to topics separated by commas: attach, wire, reveal, redefine, recorder, remote, push, end.',
       )
     },
   )
@@ -162,7 +162,7 @@ describe('the file', () => {
     chmodSync(path, 0o644)
     await expect(begin('wire')).rejects.toMatchObject({
       message: `the debug log ${path} cannot be created (EEXIST)`,
-      hint: 'An earlier process with the same id has left it: move it away, or run jfluid in another folder.',
+      hint: 'Move the file away, or run jfluid in another directory: an earlier process with the same id created it.',
       exitCode: 73,
     })
     expect(readFileSync(path, 'utf8')).toBe('of somebody')
@@ -176,7 +176,7 @@ describe('the file', () => {
 
   it('needs a folder: exit code 73', async () => {
     await expect(begin('wire', join(dir, 'none'))).rejects.toMatchObject({
-      hint: 'Run jfluid in a folder in which you may create files, or unset JFLUID_DEBUG.',
+      hint: 'Run jfluid in a directory in which you may create files, or set JFLUID_DEBUG_DIR to one.',
       exitCode: 73,
     })
   })

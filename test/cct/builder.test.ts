@@ -58,7 +58,7 @@ describe('a tree that outgrows its bounds', () => {
     const builder = new CctBuilder({ maxNodes: 4 }) // nobody, the thread's top, and two contexts
     play(builder, 'main> 0  a> 10  a< 15')
     assert.throws(() => play(builder, 'b> 20'), TreeTooLarge)
-    assert.throws(() => play(builder, 'b> 20'), /outgrown memory at 2 contexts/)
+    assert.throws(() => play(builder, 'b> 20'), /no memory is left .* at 2 contexts/)
     builder.closeOpen(50)
     assert.equal(show(treeOf(builder)), 'main 1x 45ns ( a 1x 5ns )')
   })

@@ -10,21 +10,21 @@ const FLAGS: Flags<'record'> = {
 }
 
 it.each([
-  ['4711', {}, "not go with '4711': both"],
-  [undefined, { jdwp: { host: '127.0.0.1', port: 5005 } }, 'not go with --jdwp: '],
-  [undefined, { waitFor: 'x' }, 'not go with --wait-for: '],
-  [undefined, { region: ['A.b'] }, 'not go with --region: '],
-  [undefined, { sampler: 'jfr' }, 'not go with --sampler: '],
-  [undefined, { stream: true }, 'not go with --stream: '],
-  [undefined, { push: 'http://a' }, 'not go with --push: '],
-  [undefined, { reproducible: true }, 'not go with --reproducible: '],
-  [undefined, { callSites: true }, 'not go with --call-sites: '],
-  [undefined, { slow: 'p99' as const }, 'not go with --slow: '],
-  [undefined, { trace: 3 }, 'not go with --trace: '],
-  [undefined, { liveness: true }, 'not go with --liveness: '],
-  [undefined, { root: [] }, 'there is no root'],
+  ['4711', {}, "cannot be combined with '4711': both"],
+  [undefined, { jdwp: { host: '127.0.0.1', port: 5005 } }, 'cannot be combined with --jdwp: '],
+  [undefined, { waitFor: 'x' }, 'cannot be combined with --wait-for: '],
+  [undefined, { region: ['A.b'] }, 'cannot be combined with --region: '],
+  [undefined, { sampler: 'jfr' }, 'cannot be combined with --sampler: '],
+  [undefined, { stream: true }, 'cannot be combined with --stream: '],
+  [undefined, { push: 'http://a' }, 'cannot be combined with --push: '],
+  [undefined, { reproducible: true }, 'cannot be combined with --reproducible: '],
+  [undefined, { callSites: true }, 'cannot be combined with --call-sites: '],
+  [undefined, { slow: 'p99' as const }, 'cannot be combined with --slow: '],
+  [undefined, { trace: 3 }, 'cannot be combined with --trace: '],
+  [undefined, { liveness: true }, 'cannot be combined with --liveness: '],
+  [undefined, { root: [] }, '--all needs a root'],
   [undefined, { all: ' ' }, 'it is empty'],
-  [undefined, { all: 'tcp://shop7:7071/*' }, 'and --all is for those of this one'],
+  [undefined, { all: 'tcp://shop7:7071/*' }, 'and --all works only on this machine'],
 ])('%s with %o is refused', (pid, more, message) => {
   expect(() => checkAll('record', pid, { ...FLAGS, ...more })).toThrow(message)
   expect(() => checkAll('record', undefined, FLAGS)).not.toThrow()
@@ -40,11 +40,13 @@ const jvms = (count: number, mainClass: string): Jvm[] =>
 it('it takes all of that name, but not too many, and not none', async () => {
   expect(await allMeant('Shop', jvms(16, 'com.Shop'))).toHaveLength(16)
   await expect(allMeant('Shop', jvms(17, 'com.Shop'))).rejects.toThrow("'Shop' is the main class of 17 JVMs")
-  await expect(allMeant('Other', jvms(1, 'com.Shop'))).rejects.toThrow("no JVM has the main class 'Other'")
+  await expect(allMeant('Other', jvms(1, 'com.Shop'))).rejects.toThrow(
+    "no running JVM has the main class 'Other'",
+  )
 })
 
 it('it takes a container as well, of which the name must be one', async () => {
-  await expect(allMeant('container:')).rejects.toThrow("'container:' names no container")
+  await expect(allMeant('container:')).rejects.toThrow("'container:' is not the name of a container")
 })
 
 it('a container is not waited for: its main class can be', () => {

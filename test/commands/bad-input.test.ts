@@ -113,19 +113,19 @@ describe('a file that is no profile', () => {
       () => file('short', magic.subarray(0, 5)),
       STATUS.corruptOrForeignFile,
       /ends after 5 bytes/,
-      /record anew/,
+      /record again/,
     ],
     [
       'without its body',
       () => file('head', header(1, 99)),
       STATUS.corruptOrForeignFile,
       /ends after 24 of 123 bytes/,
-      /record anew/,
+      /record again/,
     ],
     [
       'changed',
       () => file('changed', Buffer.concat([header(1, 1), Buffer.from('x')])),
-      ...([STATUS.corruptOrForeignFile, /checksum is wrong/, /record anew/] as const),
+      ...([STATUS.corruptOrForeignFile, /checksum is wrong/, /record again/] as const),
     ],
     [
       'of a newer jfluid',

@@ -172,12 +172,12 @@ describe('refused is', () => {
     [{ json: 'yes' }, '"json" cannot be "yes": It is true or false.'],
     [{ json: null }, '"json" cannot be null: It is true or false.'],
     [{ constructor: 1 }, 'there is no option "constructor"'],
-    [{ session: 'x' }, '"session" is only taken from the command line'],
-    [{ listen: '7071' }, '"listen" is only taken from the command line'],
-    [{ 'no-config': true }, '"no-config" is only taken from the command line'],
+    [{ session: 'x' }, '"session" can only be given on the command line'],
+    [{ listen: '7071' }, '"listen" can only be given on the command line'],
+    [{ 'no-config': true }, '"no-config" can only be given on the command line'],
     [{ bba: { toString: 1 } }, '"bba" runs code'],
-    [{ 'look-ahead': 3 }, '"look-ahead" was removed: no number was better'],
-    [{ sampler: 'stacks' }, '"sampler": "stacks" was removed: dumps of threads'],
+    [{ 'look-ahead': 3 }, '"look-ahead" was removed: no other number was better'],
+    [{ sampler: 'stacks' }, '"sampler": "stacks" was removed: thread dumps'],
   ])('%j', async (options, message) => {
     const [code, stderr] = await refusal(options)
     expect([code, stderr]).toEqual([EX_CONFIG, expect.stringContaining(message)])

@@ -255,11 +255,11 @@ describe('it is said why a container cannot be found', () => {
     expect(await refusal('container:shop')).toMatchObject({
       exit: STATUS.notAJvm,
       says: expect.stringMatching(
-        /^cannot look up container shop: none of docker, podman, nerdctl, crictl is on the PATH/,
+        /^cannot find container shop: none of docker, podman, nerdctl, crictl is on the PATH/,
       ),
     })
     expect(await refusal('k8s:shop/shop-0')).toMatchObject({
-      says: expect.stringMatching(/^cannot look up pod shop\/shop-0: none of kubectl is on the PATH/),
+      says: expect.stringMatching(/^cannot find pod shop\/shop-0: none of kubectl is on the PATH/),
     })
   })
 
@@ -279,7 +279,7 @@ describe('it is said why a container cannot be found', () => {
     client('docker', { 'container inspect shop': inspected(0, state) })
     expect(await refusal('container:shop')).toMatchObject({
       exit: STATUS.notNow,
-      says: expect.stringContaining(`container shop does not run: it is ${state}`),
+      says: expect.stringContaining(`container shop is not running: its state is ${state}`),
     })
   })
 
@@ -289,7 +289,7 @@ describe('it is said why a container cannot be found', () => {
       expect(await refusal('container:shop')).toMatchObject({
         exit: STATUS.noSuchProcess,
         says: expect.stringContaining(
-          `docker says that it is process ${pid}; Run jfluid on the machine of the engine`,
+          `docker reports process ${pid}, which does not exist here; Run jfluid on the machine of the container engine`,
         ),
       })
     }
@@ -320,15 +320,15 @@ describe('it is said why a container cannot be found', () => {
     const of = (isRoot: boolean) => clientPath('docker', bin, isRoot)
     expect(of(false)).toBe(join(bin, 'docker'))
     // What a user has is not root's.
-    if (!IS_ROOT) return expect(() => of(true)).toThrow(`others than root may change ${bin}`)
+    if (!IS_ROOT) return expect(() => of(true)).toThrow(`users other than root can change ${bin}`)
     expect(of(true)).toBe(join(bin, 'docker'))
     for (const path of [bin, join(bin, 'docker')]) {
       chmodSync(path, 0o777)
-      expect(() => of(true)).toThrow(`others than root may change ${path}`)
+      expect(() => of(true)).toThrow(`users other than root can change ${path}`)
       chmodSync(path, 0o755)
     }
     chownSync(join(bin, 'docker'), 65534, 65534)
-    expect(() => of(true)).toThrow('others than root may change')
+    expect(() => of(true)).toThrow('users other than root can change')
     expect(of(false)).toBe(join(bin, 'docker'))
   })
 
@@ -352,7 +352,7 @@ describe('it is said why a container cannot be found', () => {
   })
 
   it.each([
-    ['no JSON', 'not found', 'the answer of docker container inspect was not understood: Unexpected'],
+    ['no JSON', 'not found', 'cannot read the output of docker container inspect: Unexpected'],
     ['another JSON', '[{"Id": 7}]', 'there is no id, state or process in it'],
     ['a process that is none', JSON.stringify(inspected(1.5)), 'there is no id, state or process in it'],
   ])('a client answers with %s', async (_, text, expected) => {
@@ -368,7 +368,7 @@ describe('it is said why a container cannot be found', () => {
     client('crictl', {})
     expect(await refusal('k8s:shop/shop-0')).toEqual({
       exit: STATUS.noSuchProcess,
-      says: `pod shop/shop-0 runs on the node worker-3, and jfluid on ${hostname()}; Run jfluid there, as root: jfluid attach container:${ID.slice(0, 12)} (app), or container:${OTHER_ID.slice(0, 12)} (log)`,
+      says: `pod shop/shop-0 runs on node worker-3, and jfluid runs on ${hostname()}; Run jfluid on that node, as root: jfluid attach container:${ID.slice(0, 12)} (app), or container:${OTHER_ID.slice(0, 12)} (log)`,
     })
     expect(asked('crictl')).toEqual([])
   })
@@ -381,12 +381,12 @@ describe('it is said why a container cannot be found', () => {
       [
         'k8s:shop/shop-0',
         pod({ containers: [CRASHED] }),
-        /^pod shop\/shop-0 does not run: it is CrashLoopBackOff/,
+        /^pod shop\/shop-0 is not running: its state is CrashLoopBackOff/,
       ],
       [
         'k8s:shop/shop-0',
         pod({ phase: 'Pending', containers: [] }),
-        /^pod shop\/shop-0 does not run: it is Pending/,
+        /^pod shop\/shop-0 is not running: its state is Pending/,
       ],
     ]
     expect(await refusal('k8s:shop/shop-0')).toMatchObject({

@@ -31,7 +31,7 @@ describe('JFLUID_DEBUG', () => {
       stdout: '',
       stderr:
         "jfluid: JFLUID_DEBUG has no topic 'reveall'\n" +
-        '  Give some of attach, wire, reveal, redefine, recorder, remote, push, end, with commas between them; or all.\n',
+        '  Set JFLUID_DEBUG to all, or to topics separated by commas: attach, wire, reveal, redefine, recorder, remote, push, end.\n',
       files: [],
     })
   })

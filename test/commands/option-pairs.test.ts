@@ -161,7 +161,7 @@ it('without a root, samples of the whole JVM take --every, --sampler and --debug
         expect(message).toBe(null)
       else
         expect(message, `--mode ${mode} ${name}`).toMatch(
-          /no root method was given|--sampler|--every|--random|--debug-info|without --root/,
+          /no root method was given|--sampler|--every|--random|--debug-info|needs --root/,
         )
     }
   }

@@ -26,20 +26,20 @@ describe('--max-overhead', () => {
   })
 
   it.each([
-    [{ mode: 'count' }, /not for --mode count/],
-    [{ mode: 'locks' }, /not for --mode locks/],
-    [{ mode: 'sample', every: '9bc' }, /not for --mode sample/],
-    [{ followThreads: true }, /does not go with --follow-threads: /],
-    [{ trace: 3 }, /does not go with --trace: /],
-    [{ scheme: 'a' }, /--scheme a times all that it reaches/],
-    [{ scheme: 'b' }, /--scheme b times all that it reaches/],
+    [{ mode: 'count' }, /not with --mode count/],
+    [{ mode: 'locks' }, /not with --mode locks/],
+    [{ mode: 'sample', every: '9bc' }, /not with --mode sample/],
+    [{ followThreads: true }, /cannot be combined with --follow-threads: /],
+    [{ trace: 3 }, /cannot be combined with --trace: /],
+    [{ scheme: 'a' }, /--scheme a, which times all methods/],
+    [{ scheme: 'b' }, /--scheme b, which times all methods/],
   ] as const)('does not go with %j', async (flags, message) => {
     const asked = commandOptions({ ...FLAGS, scheme: 'auto', ...flags, maxOverhead: 0.05 })
     const error = await asked.catch((it: unknown) => it)
     assert.ok(error instanceof JfluidError)
     assert.equal(error.exitCode, EX_USAGE)
     assert.match(error.message, message)
-    if ('scheme' in flags) assert.match(error.hint ?? '', /^Take --scheme adaptive, /)
+    if ('scheme' in flags) assert.match(error.hint ?? '', /^Use --scheme adaptive, /)
   })
 })
 
@@ -62,10 +62,10 @@ describe('--slow', () => {
   })
 
   it.each([
-    [{ mode: 'count' }, /--mode count does not know/],
-    [{ mode: 'alloc' }, /--mode alloc does not know/],
-    [{ mode: 'sample', every: '9bc' }, /--mode sample does not know/],
-    [{ mode: 'bytecodes' }, /needs times, and --mode bytecodes has none/],
+    [{ mode: 'count' }, /--mode count does not record/],
+    [{ mode: 'alloc' }, /--mode alloc does not record/],
+    [{ mode: 'sample', every: '9bc' }, /--mode sample does not record/],
+    [{ mode: 'bytecodes' }, /--mode bytecodes, which records no times/],
   ] as const)('with a time does not go with %j', async (flags, message) => {
     const error = await commandOptions({ ...FLAGS, ...flags, slow: 5e6 }).catch((it: unknown) => it)
     assert.ok(error instanceof JfluidError)

@@ -94,10 +94,10 @@ describe('a recording that is over ends with', () => {
     assert.equal(status({ ...everything, rootsNeverCalled: ['A.b'] }), 67)
     const problem = outcome(session({ rootsNeverCalled: ['A.b', 'A.c'] }), null, null)
     assert.equal(problem?.message, 'no root was called: A.b, A.c')
-    assert.equal(problem?.hint, 'Name a method that the program calls; jfluid roots 4711 looks for some.')
+    assert.equal(problem?.hint, 'Name a method that the program calls; jfluid roots 4711 lists candidates.')
     const missed = outcome(session({ rootsNeverCalled: ['A.b'], gaps: 2 }), null, null)
     assert.equal(missed?.message, 'no call of a root was recorded (gaps: 2): A.b')
-    assert.equal(missed?.hint, 'It may have been called before it had probes: record once more.')
+    assert.equal(missed?.hint, 'Record again: the root may have been called before it had probes.')
   })
 
   it('84 when classes may not have their code back', () => {
@@ -120,7 +120,7 @@ describe('a recording that is over ends with', () => {
     assert.equal(status({ ending: { how: 'target silent' } }), 84)
     assert.equal(
       outcome(session(left(1)), null, null)?.message,
-      '1 class did not get the code from before back in JVM 4711',
+      '1 class did not get the original code back in JVM 4711',
     )
   })
 
@@ -130,15 +130,18 @@ describe('a recording that is over ends with', () => {
 
   it('a sentence, and where the profile is', () => {
     const problem = outcome(session({ ending: GONE }), null, 'p.jfluid')
-    assert.equal(problem?.message, 'JVM 4711 ended before the recording did')
-    assert.equal(problem?.hint, 'Read what had been recorded until then: jfluid report p.jfluid')
-    assert.match(outcome(session({ ending: GONE }), null, null)?.hint ?? '', /--out keeps it/)
+    assert.equal(problem?.message, 'JVM 4711 ended during the recording')
+    assert.equal(
+      problem?.hint,
+      'Read the profile, which has everything that was recorded until then: jfluid report p.jfluid',
+    )
+    assert.match(outcome(session({ ending: GONE }), null, null)?.hint ?? '', /^Use --out to keep/)
   })
 
   it('what is close to the root', () => {
     const hint = (near: string[]) => outcome(session({ armed: true, near }), null, null)?.hint
     assert.equal(hint(['a.A.b', 'a.C.b']), "Try --root 'a.A.b'; also close: a.C.b")
-    assert.match(hint([]) ?? '', /^Check its name/)
+    assert.match(hint([]) ?? '', /^Check the name/)
   })
 })
 
@@ -155,8 +158,8 @@ describe('samples that found nothing are told', () => {
   const sampling = { every: 1e7, unit: 'ns', by: 'stacks', samples: 0 } as const
 
   it.each([
-    [[], 0, 12, 'no thread was found running Java code in 12 dumps of threads'],
-    [['a.B.c'], 90, 1, 'no thread was found inside a.B.c in 1 dump of threads'],
+    [[], 0, 12, 'no thread was found running Java code in 12 thread dumps'],
+    [['a.B.c'], 90, 1, 'no thread was found inside a.B.c in 1 thread dump'],
     [['a.B.c'], 0, undefined, 'no thread was found running Java code'],
   ])('with roots %j and %i samples elsewhere', (roots, outside, dumps, message) => {
     const problem = new NothingSampled(42, {
@@ -182,6 +185,6 @@ describe('samples that found nothing are told', () => {
       roots: ['a.B.c'],
       sampling: { ...sampling, outside: 9, ...(dumps !== undefined && { dumps }) },
     })
-    assert.equal(problem.hint.includes('Virtual threads are in no dump'), isTold)
+    assert.equal(problem.hint.includes('For virtual threads use --sampler jfr'), isTold)
   })
 })

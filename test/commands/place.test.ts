@@ -87,7 +87,7 @@ describe('the place of a profile is looked at before anything is recorded', () =
       assert.throws(() => checkOwnOptions(command, { autosave: '1s' }), {
         name: 'OptionRefused',
         exitCode: 64,
-        message: `--autosave is for a profile that is kept, and there is no ${option}`,
+        message: `--autosave needs ${option}, which names the file of the profile`,
       })
     }
     assert.doesNotThrow(() => checkOwnOptions('run', { autosave: '1s', record: 'p.jfluid' }))
@@ -233,7 +233,7 @@ describe('a place that fails in the end', () => {
       name: 'ProfileOnlyAutosaved',
       exitCode: 73,
       message:
-        /it is a directory; what had been autosaved some seconds before the end is in .*p\.jfluid\.autosave$/,
+        /it is a directory; a profile that was autosaved some seconds before the end is in .*p\.jfluid\.autosave$/,
     })
     assert.equal((await readProfile(`${path}.autosave`)).events.count, 2000)
   })

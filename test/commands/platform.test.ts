@@ -23,7 +23,9 @@ it.each([
     const { code, stdout, stderr } = await inProcess(...args)
     expect([code, stdout]).toEqual([EX_UNAVAILABLE, ''])
     expect(stderr).toMatch(
-      new RegExp(`^jfluid: jfluid attaches to JVMs on Linux, and this is ${name}\\n {2}Run it .+\\n$`),
+      new RegExp(
+        `^jfluid: jfluid can attach only to JVMs on Linux, and this machine runs ${name}\\n {2}Run jfluid .+\\n$`,
+      ),
     )
   }
   expect((await inProcess('--help')).code).toBe(0)

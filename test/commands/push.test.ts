@@ -91,11 +91,9 @@ describe('jfluid push', () => {
       const { code, stderr } = await jfluid([...args, '--to', store.url])
       return `${code} ${stderr.split('\n')[0]}`
     }
-    expect(await told(['push', await fileOf(EMPTY)])).toMatch(
-      /^65 .*holds no calls: there is nothing to push$/,
-    )
+    expect(await told(['push', await fileOf(EMPTY)])).toMatch(/^65 .*nothing to push: .* contains no calls$/)
     const regions = await fileOf({ ...PROFILE, regions: [REGION] })
-    expect(await told(['push', regions])).toMatch(/^64 .*times of regions and no tree/)
+    expect(await told(['push', regions])).toMatch(/^64 .*times of regions, and no tree/)
     expect(await told(['push', 'none.jfluid'])).toMatch(/^66 /)
     expect(store.received).toHaveLength(0)
   })
@@ -138,8 +136,8 @@ describe('record refuses', () => {
   })
 
   it.each([
-    [{ out: 'p', label: ['a=b'] }, '--label says what a pushed profile is filed under'],
-    [{ push: 'http://h', region: ['A.b:1-2'] }, '--push has nothing to send of --region'],
+    [{ out: 'p', label: ['a=b'] }, '--label needs --push'],
+    [{ push: 'http://h', region: ['A.b:1-2'] }, '--push cannot be combined with --region'],
   ])('%j: labels that nobody sees, and regions for a store', (flags, message) => {
     expect(() => checkOwnOptions('record', flags)).toThrow(message)
     expect(() => checkOwnOptions('record', { out: 'p', region: ['A.b:1-2'] })).not.toThrow()
@@ -187,9 +185,7 @@ describe('a recording', () => {
     const store = await startStore((response) => response.writeHead(code).end())
     const naming = { label: ['service_name=shop/checkout', 'env=prod', 'note=a b', 'pid='] }
     const { problem } = await put({ out: file(), push: `${store.url}?key=secret`, ...naming })
-    const [, command] = problem!.hint.split(
-      /Then, with the query of the address, which is left out here: jfluid /,
-    )
+    const [, command] = problem!.hint.split(/Then, with the query of the address added: jfluid /)
     expect(problem!.hint).not.toContain('secret')
     code = 200
     const p = startProcess('/bin/sh', ['-c', `${process.execPath} ${cli} ${command}`], { cwd: directory })

@@ -35,6 +35,6 @@ describe('--region', () => {
     ['--follow-threads', { followThreads: true }],
   ])('does not go with %s', async (option, flags) => {
     const asked = commandOptions({ ...plain, region: ['Foo.bar'], ...flags })
-    await expect(asked).rejects.toThrow(`--region does not go with ${option}`)
+    await expect(asked).rejects.toThrow(`--region cannot be combined with ${option}`)
   })
 })

@@ -58,7 +58,7 @@ describe.each(COMMANDS)('jfluid %s %s', (name, ...rest) => {
 it('the user reads what was removed, why, and what to do', async () => {
   const { code, stdout, stderr } = await inProcess('attach', '1', '--error-bars')
   expect([code, stdout]).toEqual([EX_USAGE, ''])
-  expect(stderr).toMatch(/^jfluid: --error-bars was removed: .+[^.]\n {2}Leave it out: .+\.\n$/)
+  expect(stderr).toMatch(/^jfluid: --error-bars was removed: .+[^.]\n {2}Leave the option out: .+\.\n$/)
 })
 
 it('each says why, and what to do, in a sentence', () => {

@@ -29,8 +29,8 @@ it.each([
 })
 
 it('of several, none is taken', () => {
-  expect(() => pidNamed('Batch', JVMS)).toThrow("'Batch' may be any of 2 JVMs")
-  expect(() => pidNamed('com.', JVMS)).toThrow("'com.' may be any of 3 JVMs")
+  expect(() => pidNamed('Batch', JVMS)).toThrow("'Batch' matches 2 JVMs")
+  expect(() => pidNamed('com.', JVMS)).toThrow("'com.' matches 3 JVMs")
   expect(() => pidNamed('nothing', JVMS)).toThrow("'nothing' is not a process id")
 })
 
@@ -54,13 +54,13 @@ it('a number is a process id, whatever runs', async () => {
 })
 
 it.each([
-  ['ssh://deploy@shop7:2222/4711', 'that machine (ssh -p 2222 deploy@shop7); from here'],
-  ['tcp://shop7:7071/4711', 'that machine; from here'],
+  ['ssh://deploy@shop7:2222/4711', 'that machine (ssh -p 2222 deploy@shop7). From here'],
+  ['tcp://shop7:7071/4711', 'that machine. From here'],
 ])('%s is of another machine', async (address, hint) => {
   const error = await targetOf(address).catch((it: unknown) => it)
   expect(error).toBeInstanceOf(JvmElsewhere)
   expect((error as JvmElsewhere).message).toBe(
-    `'${address}' is a JVM of another machine, and this command is for those of this one`,
+    `'${address}' is a JVM on another machine, and this command works only on this machine`,
   )
   expect((error as JvmElsewhere).hint).toContain(hint)
   await expect(targetOf('tcp://shop7/4711')).rejects.toBeInstanceOf(BadAddress)
@@ -69,5 +69,5 @@ it.each([
 it('who gives none, where nobody can be asked, is told what there is', () => {
   expect(new NoPid(JVMS).hint).toContain('1 (com.shop.Server)')
   expect(new NoPid(JVMS).hint).toMatch(/, …$/)
-  expect(new NoPid([jvm(1, 'a.B', 'belongs to uid 7')]).hint).toBe('List the JVMs that run: jfluid ps')
+  expect(new NoPid([jvm(1, 'a.B', 'belongs to uid 7')]).hint).toBe('List the running JVMs: jfluid ps')
 })

@@ -17,14 +17,16 @@ it('goes with roots and regions', () => {
 })
 
 it('does not go with a process id, nor with what attach alone can do', () => {
-  expect(() => checkJdwp('4711', { ...root, jdwp })).toThrow('--jdwp says which JVM it is, and so does 4711')
-  expect(() => checkJdwp(undefined, { ...plain, jdwp })).toThrow('choosing one goes by the attach mechanism')
+  expect(() => checkJdwp('4711', { ...root, jdwp })).toThrow(
+    "--jdwp cannot be combined with '4711': both name a JVM",
+  )
+  expect(() => checkJdwp(undefined, { ...plain, jdwp })).toThrow('choosing one works only with a process id')
   for (const samples of [
     { ...plain, mode: 'sample' as const },
     { ...root, mode: 'sample' as const, sampler: 'jfr' as const },
     { ...root, mode: 'sample' as const, every: '1ms' },
   ]) {
-    expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('sampling by time goes by')
+    expect(() => checkJdwp(undefined, { ...samples, jdwp })).toThrow('works only with a process id')
   }
 })
 

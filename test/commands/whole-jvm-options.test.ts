@@ -45,11 +45,11 @@ describe('--mode sample by time', () => {
     [{ reproducible: true }, '--reproducible'],
   ])('%j is refused by name', (given, option) => {
     expect(() => wholeJvmSampling(flags(given))).toThrow(
-      `${option} is for instrumented methods, and without --root none is instrumented`,
+      `${option} needs --root, because without a root no method is instrumented`,
     )
     const inside = flags({ ...given, root: ['A.b'], sampler: 'jfr' })
     expect(() => wholeJvmSampling(inside)).toThrow(
-      `${option} is for instrumented methods, and samples by time need none`,
+      `${option} cannot be combined with sampling by time, which instruments no methods`,
     )
   })
 
@@ -75,6 +75,6 @@ it('roots are what samples are kept of', () => {
 
 it('other modes take no samples', async () => {
   await expect(commandOptions(flags({ mode: 'exact', sampler: 'jfr' }))).rejects.toThrow(
-    '--sampler says how samples are taken, and --mode exact takes none',
+    '--sampler is for sampling, and --mode exact takes no samples',
   )
 })

@@ -88,7 +88,7 @@ export function errorsPage(classes: readonly ErrorClass[]): string {
     'All chapters: [the manual](README.md). jfluid prints an error as two lines on the standard error: what happened, and what to do next.',
     'The messages below are examples: your process ids, paths, methods and numbers are others. Search the page for a few words of your message.',
     'The last column is the [exit code](exit-codes.md). Symptoms and their causes are in [TROUBLESHOOTING.md](../TROUBLESHOOTING.md).',
-    'Options that cannot be combined have their messages in [All options](options.md#what-does-not-go-together).',
+    'Options that cannot be combined have their messages in [All options](options.md#options-that-cannot-be-combined).',
     ...order.flatMap((section) => [
       '',
       `## ${section[0]}`,

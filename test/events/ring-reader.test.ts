@@ -404,7 +404,7 @@ describe.each([
   describe('a buffer that was overwritten', () => {
     it('is an error that says where', () => {
       target.put(2, CHUNK_BUSY, 5, 0, [enterWord(1, 1), [0xbeef, 0xffc0ffee], enterWord(1, 2)])
-      assert.throws(() => reader.poll(), /unknown event 0xffc0ffee0000beef of writer 5, chunk 0, offset 24/)
+      assert.throws(() => reader.poll(), /unknown event 0xffc0ffee0000beef, of writer 5, chunk 0, offset 24/)
     })
 
     it('is an error when a sequence comes twice', () => {

@@ -39,8 +39,8 @@ describe('creating the buffer', () => {
     const full = new CannotCreateRing('/dev/shm/x', 17 * 2 ** 20, {
       cause: Object.assign(new Error('no space'), { code: 'ENOSPC' }),
     })
-    assert.equal(full.message, 'no room for the 17 MiB event buffer /dev/shm/x')
-    assert.match(full.hint, /Free some space/)
+    assert.equal(full.message, 'no room for the event buffer /dev/shm/x of 17 MiB')
+    assert.match(full.hint, /^Free 16 MiB/)
     assert.equal(full.exitCode, 73)
     assert.throws(() => createRing(join(dir, 'none', 'ring')), /cannot create the event buffer .*: ENOENT/)
   })

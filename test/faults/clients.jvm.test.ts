@@ -114,7 +114,8 @@ describe.each(newestOrAll)('while it records, JDK $version', (jdk) => {
     const { asleep } = await witness.loads(1)
     const { harm, ms } = await aftermath(witness, performance.now())
     client.process.child.kill('SIGCONT')
-    const said = /^jfluid: JVM \d+ ended the session before it recorded: the client was stopped or killed$/m
+    const said =
+      /^jfluid: JVM \d+ ended the session before the recording began: the client was stopped or killed$/m
     const wrong = await verdict(client, { [STATUS.notNow]: said })
     return { harm, wrong, ms, asleep }
   }

@@ -278,7 +278,7 @@ describe('containers of an engine', () => {
           podman('pause', name)
           const ran = await outside(...recording(`container:${name}`, out()))
           podman('unpause', name)
-          return refused(ran, STATUS.notNow, /does not run: it is paused/)
+          return refused(ran, STATUS.notNow, /is not running: its state is paused/)
         },
         'none',
       )

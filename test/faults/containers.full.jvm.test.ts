@@ -195,7 +195,7 @@ describe('is refused', () => {
       'a /tmp that its user may not write',
       { namespaces: MOUNT, setUp: 'mount -t tmpfs -o mode=755 tmpfs /tmp', as: APP },
       STATUS.notNow,
-      /It can make no attach socket, it seems: its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000/,
+      /probably it cannot create its attach socket \(its \/tmp is of uid 0 and gid 0, mode 755, and it runs as uid 1000\)/,
     )
 
     const other = ({ pid }: Contained, ...words: string[]) => asClient(words, 'doctor', `${pid}`)
@@ -203,21 +203,21 @@ describe('is refused', () => {
       'another user',
       { namespaces: ALL, setUp: PRIVATE, usersFrom: USERS, as: APP },
       STATUS.notOwner,
-      /Run it as root/,
+      /Run jfluid as root/,
       (java) => other(java, 'setpriv', '--reuid', '4243', '--regid', '4243', '--clear-groups'),
     )
     refused(
       'a client in another container',
       { namespaces: MOUNT },
       STATUS.noSuchProcess,
-      /is in a container and sees/,
+      /in a container jfluid sees only/,
       (java) => other(java, 'unshare', ...PIDS),
     )
     refused(
       'root that may not look',
       { namespaces: ALL, setUp: PRIVATE },
       STATUS.notOwner,
-      /may not enter it/,
+      /has no permission to read/,
       (java) => other(java, ...MAY_NOT_LOOK),
     )
     // As a client in a container of its own, which is shown the processes of the machine: its own /tmp is another.
@@ -225,7 +225,7 @@ describe('is refused', () => {
       'root that may not look, though it has the same processes',
       { namespaces: MOUNT, setUp: PRIVATE },
       STATUS.notOwner,
-      /may not enter it/,
+      /has no permission to read/,
       ({ pid }) => record(pid, join(temporaryDirectory(), 'p.jfluid'), MAY_NOT_LOOK),
     )
     let home = ''

@@ -52,11 +52,10 @@ interface Presence {
   readonly recorded: 'all' | 'some' | 'some or none'
 }
 
-const RECORDED = { [STATUS.jvmEnded]: /^jfluid: JVM \d+ ended before the recording did$/m }
+const RECORDED = { [STATUS.jvmEnded]: /^jfluid: JVM \d+ ended during the recording$/m }
 const CAME_TOO_LATE = {
   [STATUS.noSuchProcess]: /^jfluid: cannot attach to \d+: (it has ended|no such process)$/m,
-  [STATUS.jvmEnded]:
-    /^jfluid: (JVM \d+ ended before the recording did$|the connection to the JVM was lost: )/m,
+  [STATUS.jvmEnded]: /^jfluid: (JVM \d+ ended during the recording$|the connection to the JVM was lost: )/m,
 }
 
 const ALL_THE_WHILE: Presence = {

@@ -67,7 +67,7 @@ const DISKS: readonly Disk[] = [
     ...{
       fresh: 73,
       again: 73,
-      says: /no place to meet the JVM: \/dev\/shm: 0 MiB are free; \/tmp: 0 MiB are free/,
+      says: /no directory can be shared with the JVM: \/dev\/shm: 0 MiB are free; \/tmp: 0 MiB are free/,
     },
   },
 ]

@@ -21,7 +21,7 @@ forOldestJdk((jdk) => {
         const out = `${temporaryDirectory()}/p.jfluid`
         const { code, stderr } = await jfluid('record', String(lean.java.pid), ...ROOTS, '--out', out)
         const harm = await lean.harm()
-        const wrong = code === 75 && /of its metaspace are left/.test(stderr) ? [] : [`${code}: ${stderr}`]
+        const wrong = code === 75 && /of its metaspace are free/.test(stderr) ? [] : [`${code}: ${stderr}`]
         await lean.ask('give')
         wrong.push(...(await nextAttach(lean)))
         harm.push(...(await lean.harm()))

@@ -53,9 +53,7 @@ forEachJdk((jdk) => {
       await until(() => ownThreads(java.pid).length === 0)
       p.child.kill('SIGCONT')
       expect((await p.exit).code).toBe(STATUS.notNow)
-      expect(p.stderr()).toMatch(
-        /^jfluid: the recording ended before its time: the client was stopped or killed$/m,
-      )
+      expect(p.stderr()).toMatch(/^jfluid: the recording ended too early: the client was stopped or killed$/m)
       expect((await readProfileJson(file)).truncated).toBe(true)
     })
     expect(ms).toBeLessThan(WAIT_FOR_CLIENT_MS)

@@ -274,7 +274,7 @@ forEachJdk((jdk) => {
       await expect(started).rejects.toThrow()
       expect((await p.exit).code).toBe(STATUS.notNow)
       expect(p.stderr()).toMatch(
-        /^jfluid: cannot attach to JVM \d+: \d\.\d MiB of its metaspace are left, and an attach takes up to 6\.0 MiB\n {2}Restart /m,
+        /^jfluid: cannot attach to JVM \d+: \d\.\d MiB of its metaspace are free, and an attach needs up to 6\.0 MiB\n {2}Restart /m,
       )
     })
 

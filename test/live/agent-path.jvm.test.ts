@@ -205,7 +205,7 @@ forEachJdk((jdk) => {
       const agent = `-javaagent:${pieces(/^nothing/, other)}`
       const java = startJava(jdk, [...options, agent, '-cp', classes, 'fix.Host'])
       await java.line(/ready/)
-      const said = `JVM ${java.pid} holds the agent of another jfluid build`
+      const said = `JVM ${java.pid} contains the agent of another jfluid build`
       const out = join(temporaryDirectory(), 'p.jfluid')
       const [found, attached] = await Promise.all([
         jfluid('doctor', String(java.pid)),

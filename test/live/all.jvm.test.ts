@@ -61,7 +61,7 @@ it('all are recorded together and each by itself; one that takes no attach, and 
   const { code } = await recording.exit
   const said = recording.stderr()
   expect(said).toContain(`cannot attach to JVM ${shut.pid}: it was started with -XX:+DisableAttachMechanism`)
-  expect(said).toMatch(/^jfluid: 2 of 3 JVMs not recorded as asked: /m)
+  expect(said).toMatch(/^jfluid: 2 of 3 JVMs were not recorded completely: /m)
   expect(code, said).toBe(78)
   expect(said).toContain(`detached from ${b.pid}`)
   expect(said).toContain('nothing left')

@@ -56,7 +56,7 @@ const LATE: readonly { root: string; status: number; problem: string }[] = [
   {
     root: 'fix.Soon$Shape.sites',
     status: STATUS.rootWithoutCode,
-    problem: 'is native: it has no bytecode to instrument\n  Name a Java method that calls it.',
+    problem: 'is native: it has no bytecode to instrument\n  Name a Java method that calls this method.',
   },
 ]
 
@@ -150,7 +150,9 @@ describe('no terminal', () => {
   it('a small one will not do, and is told its size', async () => {
     const { code, said } = await attachOnTerminal('stty cols 79 rows 30;', '', 'xterm')
     expect(code, said).toBe(STATUS.terminalTooSmall)
-    expect(said).toMatch(/^jfluid: .* 80 columns and 24 rows; this one has 79 and 30\n {2}Enlarge it/m)
+    expect(said).toMatch(
+      /^jfluid: .* 80 columns and 24 rows; this terminal has 79 and 30\n {2}Enlarge the terminal/m,
+    )
     expect(said).not.toContain('\x1b')
     // One that is large enough is not what is refused: the process is.
     const large = await attachOnTerminal('stty cols 80 rows 24;', '', 'xterm')
@@ -244,7 +246,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
       ran,
       STATUS.rootNotFound,
       ...([
-        /^jfluid: root 'fix\.Calbacks\.root' was waited for in vain/m,
+        /^jfluid: root 'fix\.Calbacks\.root' not found: no class that was loaded/m,
         /Try --root 'fix\.Callbacks\.root'/,
       ] as const),
     )

@@ -50,7 +50,7 @@ forJdks({ before: 23, reason: 'from JDK 23 on little compiled code is discarded'
       return { file, ...(await jfluid('record', `${java.pid}`, ...asked, ...args)) }
     }
     const why =
-      /JVM \d+ is too busy for its first redefinition, which discards all of its [\d,]+ compiled methods \(JDK \d+\): it uses [\d.]+ processors, would need about [\d.]+ until these are compiled again, and can have [\d.]+, so requests would wait for seconds/
+      /JVM \d+ is too busy for its first redefinition, which discards all of its [\d,]+ compiled methods \(JDK \d+\): the JVM uses [\d.]+ processors and can use [\d.]+, but would need about [\d.]+ to compile them again, so requests would wait for seconds/
 
     const timed = await record('--time', 'fix.Busy.compute')
     expect([timed.code, timed.stderr]).toEqual([STATUS.notNow, expect.stringMatching(why)])

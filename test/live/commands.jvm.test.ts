@@ -194,7 +194,7 @@ describe('without a JVM', () => {
     const full = await inProcess('export', file, '--format', 'csv', '--out', '/dev/full')
     expect(full).toMatchObject({ code: 73, stdout: '' })
     expect(full.stderr).toMatch(
-      /^jfluid: cannot write \/dev\/full: no space left on the device\n {2}Choose a place/,
+      /^jfluid: cannot write \/dev\/full: no space left on the device\n {2}Choose with --out/,
     )
   })
 

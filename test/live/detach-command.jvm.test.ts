@@ -86,7 +86,7 @@ forNewestJdk((jdk) => {
     const refused = await jfluid('detach', String(java.pid))
     expect([refused.code, refused.stdout]).toEqual([75, ''])
     expect(refused.stderr).toContain(
-      `JVM ${java.pid} is being profiled by a jfluid that lives, process ${recording.process.pid}`,
+      `another jfluid is profiling JVM ${java.pid}, and it runs (process ${recording.process.pid})`,
     )
     expect(await threadNames(java.pid)).toContain('jfluid-agent')
 

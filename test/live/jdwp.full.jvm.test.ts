@@ -164,7 +164,7 @@ it('a network that goes while a thread stands is told as that, and the thread ru
   await expect(entered).rejects.toMatchObject({
     exitCode: 75,
     message: expect.stringMatching(
-      /^a thread of the JVM at 127.0.0.1:\d+ stood while it was to start one of ours: /,
+      /^a thread of the JVM at 127.0.0.1:\d+ is stopped, because it did not start the agent in time: /,
     ),
   })
   await way.close()
@@ -203,7 +203,7 @@ it('a JVM of which nothing comes any more ends the session, and what was recorde
   process.kill(java.pid, 'SIGSTOP')
   expect((await recording.process.exit).code).toBe(74)
   process.kill(java.pid, 'SIGCONT')
-  expect(recording.process.stderr()).toContain('nothing came from the JVM for 15 s')
+  expect(recording.process.stderr()).toContain('the JVM sent no events for 15 s')
   const profile = await readProfileJson(recording.file)
   // What it had written a moment before it was stopped may not have come.
   const expected = parseExpectation(java.stdout())
@@ -223,7 +223,7 @@ it('a JVM of which nothing comes from the beginning is not waited for, and goes 
   process.kill(java.pid, 'SIGSTOP')
   await expect(preparation.prepare(() => {})).rejects.toMatchObject({
     exitCode: 74,
-    message: 'nothing came from the JVM for 10 s',
+    message: 'the JVM sent no events for 10 s',
   })
   await preparation.abandon(false)
   process.kill(java.pid, 'SIGCONT')
@@ -236,7 +236,7 @@ it('a JVM without memory for the buffer says so, and goes on', async () => {
   await java.line(/ready/)
   const way = await forwarded(java)
   const told = await jfluid('record', '--jdwp', `${way.port}`, ...ROOT, '--out', 'none.jfluid')
-  expect(told.stderr).toContain('the JVM has run out of memory while jfluid attached: ')
+  expect(told.stderr).toContain('the JVM ran out of memory during the attach: ')
   expect(told.code).toBe(75)
   java.send('run 1')
   await java.line(/done/)
@@ -309,7 +309,7 @@ it('a JVM that cannot reach us is told so, and goes on', async () => {
   await expect(jdwpDoor({ host: '127.0.0.1', port })).rejects.toMatchObject({
     exitCode: 69,
     message: expect.stringMatching(
-      /^nothing is shared with the JVM at 127.0.0.1:\d+, and it cannot connect to jfluid at 127.0.0.1:\d+: java\.net\.ConnectException: /,
+      /^the JVM at 127.0.0.1:\d+ shares no directory with jfluid, and cannot connect to jfluid at 127.0.0.1:\d+: java\.net\.ConnectException: /,
     ),
   })
   java.send('run 1')

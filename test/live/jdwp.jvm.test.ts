@@ -191,7 +191,7 @@ it('a thread is not taken for whose monitors others would wait', async () => {
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
   await expect(jdwpDoor(address, 700)).rejects.toThrow(
-    'has no thread to spare: those that passed a method within 0.7 s own monitors',
+    'has no thread that jfluid can use: each thread that called a method within 0.7 s holds a lock',
   )
   java.send('run 1')
   await java.line(/done/)
@@ -256,7 +256,7 @@ it('an idle JVM is told so, and is left as it was', async () => {
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
   await expect(jdwpDoor(address, 300)).rejects.toThrow(
-    `the JVM at 127.0.0.1:${address.port} is idle: no thread passed a method within 0.3 s`,
+    `the JVM at 127.0.0.1:${address.port} is idle: no thread called a method within 0.3 s`,
   )
   const jvm = await debug(java, 2)
   expect(await suspensions(jvm)).toBe(0)
@@ -277,7 +277,7 @@ it('Common-Cleaner is not taken where it is at work, for whoever may hold someth
   await java.line(/ready/)
   const address = { host: '127.0.0.1', port: await portOf(java) }
   // Long enough that methods of all classes are asked for as well.
-  await expect(jdwpDoor(address, 2000)).rejects.toThrow('is idle: no thread passed a method within 2 s')
+  await expect(jdwpDoor(address, 2000)).rejects.toThrow('is idle: no thread called a method within 2 s')
   const jvm = await debug(java, 2)
   expect(await suspensions(jvm)).toBe(0)
   await jvm.dispose()
@@ -292,7 +292,7 @@ it('a debugger that is connected stays so, and is named', async () => {
   await using jvm = await JdwpTarget.connect(port)
   await expect(jdwpDoor({ host: '127.0.0.1', port })).rejects.toMatchObject({
     exitCode: 75,
-    message: `a debugger is connected to the JVM at 127.0.0.1:${port} already`,
+    message: `another debugger is connected to the JVM at 127.0.0.1:${port}`,
   })
   expect((await jvm.virtualMachine.version()).ok).toBe(true)
 })
@@ -307,7 +307,7 @@ it('what is no JVM is not taken for one', async () => {
   const address = { host: '127.0.0.1', port }
   await expect(jdwpDoor(address)).rejects.toMatchObject({
     exitCode: 76,
-    message: `no JVM shakes hands with a debugger at 127.0.0.1:${port}: it does not speak JDWP`,
+    message: `no JVM answers as a debug port at 127.0.0.1:${port}: it does not speak JDWP`,
   })
   await new Promise((closed) => server.close(closed))
   await expect(jdwpDoor(address)).rejects.toMatchObject({

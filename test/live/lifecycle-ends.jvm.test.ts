@@ -113,7 +113,7 @@ forOldestJdk((jdk) => {
       expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
       expect(recording.process.stderr()).toMatch(/warning: the JVM ended while it was profiled/)
       expect(recording.process.stderr()).toMatch(
-        /^jfluid: JVM \d+ ended before the recording did\n {2}Read .*: jfluid report \S+\.jfluid$/m,
+        /^jfluid: JVM \d+ ended during the recording\n {2}Read .*: jfluid report \S+\.jfluid$/m,
       )
       const profile = await readProfileJson(recording.file)
       expect(profile.truncated).toBe(true)
@@ -197,7 +197,7 @@ forNewestJdk((jdk) => {
         const said = recording.process.stderr()
         expect(said).toMatch(/warning: .*the client was stopped or killed/)
         expect(said).toMatch(
-          /^jfluid: the recording ended before its time: the client was stopped or killed\n {2}Read .*: jfluid report \S+$/m,
+          /^jfluid: the recording ended too early: the client was stopped or killed\n {2}Read .*: jfluid report \S+$/m,
         )
         // The JVM lives, and nothing else is said of it.
         expect(said).toMatch(new RegExp(`^the session with JVM ${java.pid} had ended by itself$`, 'm'))
@@ -239,7 +239,7 @@ forNewestJdk((jdk) => {
         const profile = await readProfileJson(recording.file)
         expect([profile.truncated, profile.merged[0]?.calls]).toEqual([false, 3])
         const told = new RegExp(
-          `^jfluid: the recording was ended by ${signal}\\n  Read .*: jfluid report ${recording.file}$`,
+          `^jfluid: ${signal} ended the recording\\n  Read .*: jfluid report ${recording.file}$`,
           'm',
         )
         if (code === 0) expect(said).not.toMatch(/^jfluid: /m)

@@ -68,9 +68,9 @@ forEachJdk((jdk) => {
     const ran = await jfluid('record', `${java.pid}`, ...asked, ...out)
     expect(ran.code).toBe(64)
     expect(ran.stderr).toMatch(
-      `--max-overhead limits what scheme adaptive times, and --scheme ${scheme} times all that it reaches`,
+      `--max-overhead cannot be combined with --scheme ${scheme}, which times all methods`,
     )
-    expect(ran.stderr).toContain('Take --scheme adaptive')
+    expect(ran.stderr).toContain('Use --scheme adaptive')
   })
 
   const recorded = async (maxOverhead: number, decided: (session: Session) => Promise<boolean>) => {

@@ -154,7 +154,7 @@ forNewestJdk((jdk) => {
     const args = ['record', target, ...ROOT, '--out', file, '--duration']
     const wrong = startClient({ env: { JFLUID_PROXY_KEY: newKey().text } }, ...args, '10m')
     expect((await wrong.exit).code).toBe(77)
-    expect(wrong.stderr()).toMatch(/the proxy at tcp:\S+ does not take this key/)
+    expect(wrong.stderr()).toMatch(/the proxy at tcp:\S+ does not accept this key/)
     const client = startClient({ env: { JFLUID_PROXY_KEY: key } }, ...args, '10m')
     await stderrLine(client, /root fix.KnownTree.task: 1 method/)
     java.send('run 1')

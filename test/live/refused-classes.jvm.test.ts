@@ -17,7 +17,7 @@ describe('a class that another agent has changed as it was loaded', () => {
       const { code, stderr } = await jfluid('record', String(java.pid), ...options)
       expect(stderr).toContain(
         `jfluid: root 'Reshaped.work' could not be instrumented: Reshaped.work(): its class was refused: ${SAID}\n` +
-          `  ${WHY} (jfluid doctor names the agents): run the program without it, or name a method of another class`,
+          '  Run the program without the other agent that changes this class (jfluid doctor names the agents), or name',
       )
       expect(code).toBe(69)
       java.send('')

@@ -225,7 +225,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     expect(left).toMatch(/fix\.Noisy\.leaf/)
     expect(left).toMatch(/^Hot methods/m)
     expect(left).toContain(`JVM ${java.pid} has ended`)
-    expect(left).toContain(`jfluid: JVM ${java.pid} ended before the recording did`)
+    expect(left).toContain(`jfluid: JVM ${java.pid} ended during the recording`)
     expect(left).not.toMatch(/q quit|events\/s/)
   })
 })

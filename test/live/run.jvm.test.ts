@@ -171,7 +171,10 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
       'Start.Shape.sides',
       "is abstract: it has no bytecode to instrument. Name an implementation: --root 'fix.Start.Square.sides'",
     ],
-    ['Start.Shape.area', 'is native: it has no bytecode to instrument. Name a Java method that calls it.'],
+    [
+      'Start.Shape.area',
+      'is native: it has no bytecode to instrument. Name a Java method that calls this method.',
+    ],
   ] as const
 
   it('roots that their class lacks are told, and cost the program nothing', async () => {
@@ -212,7 +215,7 @@ describe('what cannot be run', () => {
   it('a program that starts no JVM', async () => {
     const { code, stdout, stderr } = await run('sh', '-c', 'echo hello; exit 4')
     expect({ code, stdout }).toEqual({ code: 69, stdout: 'hello\n' })
-    expect(stderr).toMatch(/ended without starting a JVM .*\n {2}Give a command/)
+    expect(stderr).toMatch(/ended and started no JVM .*\n {2}Give a command/)
   })
 
   it('a JVM that does not start', async () => {

@@ -181,7 +181,7 @@ it('--debug-info where dumps of threads would be taken is refused, and nothing i
   const java = await startAtRest(jdks[0], '-XX:-FlightRecorder')
   const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
   const ran = await jfluid('record', `${java.pid}`, '--mode', 'sample', '--debug-info', '--out', file)
-  expect(ran.stderr).toMatch(/--debug-info is for the flight recorder, and .* dumps of threads\n/)
+  expect(ran.stderr).toMatch(/--debug-info works only with the flight recorder, and .* thread dumps\n/)
   expect([ran.code, existsSync(file)]).toEqual([64, false])
   expect(java.stdout() + java.stderr()).not.toMatch(/DebugNonSafepoints/)
   await quit(java)
@@ -206,7 +206,7 @@ it('a root with parameters where dumps of threads would be taken is refused: the
   const file = join(temporaryDirectory('jfluid-sampling-'), 'p.jfluid')
   const ran = await jfluid('record', `${java.pid}`, ...flags, '--out', file)
   expect(ran.stderr).toMatch(
-    /dumps of threads know no parameters, and root 'Sampled\.down\(int\)' has some: /,
+    /root 'Sampled\.down\(int\)' has parameters, which thread dumps do not contain: /,
   )
   expect([ran.code, existsSync(file)]).toEqual([64, false])
   await quit(java)

@@ -77,7 +77,7 @@ forNewestJdk((jdk) => {
     const implied = await refused(java, '--call-sites', '--jdk')
     expect(implied.code).toBe(64)
     expect(implied.stderr).toContain(
-      '--call-sites needs the calls of all methods: scheme b may give probes to more than 2,000 methods',
+      '--call-sites, which needs --scheme b, may give probes to more than 2,000 methods',
     )
     const profile = await record(java, '--scheme', 'a')
     expect(profile).toMatchObject({ scheme: 'a', instrumentation: { instrumentedMethods: 2 } })

@@ -43,7 +43,9 @@ describe('a JVM with a security manager', () => {
       const { code, stderr } = await jfluid(
         ...['run', '--root', 'fix.Guarded.work', '--record', out, '--', ...java],
       )
-      expect(stderr).toMatch(/JVM \d+ has a security manager, fix.Guarded\$Own: jfluid does not enter/)
+      expect(stderr).toMatch(
+        /JVM \d+ has a security manager \(fix.Guarded\$Own\), with which jfluid does not work/,
+      )
       expect(code).toBe(69)
       expect(existsSync(out)).toBe(false)
     })
@@ -52,7 +54,7 @@ describe('a JVM with a security manager', () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = `'${jdk.java}' -Djava.security.manager='fix.Guarded$Own' -cp '${classes}' fix.Guarded no`
       const told =
-        /JVM \d+ has a security manager, fix.Guarded\$Own: jfluid does not enter; it goes on, and jfluid waits/
+        /JVM \d+ has a security manager \(fix.Guarded\$Own\), with which jfluid does not work; it goes on, and jfluid waits/
       const run = (script: string) => {
         const out = join(temporaryDirectory(), 'p.jfluid')
         return startJfluid(
@@ -83,7 +85,9 @@ describe('a JVM with a security manager', () => {
         '--out',
         out,
       )
-      expect(stderr).toContain(`JVM ${java.pid} has a security manager, ${manager}: jfluid does not enter`)
+      expect(stderr).toContain(
+        `JVM ${java.pid} has a security manager (${manager}), with which jfluid does not work`,
+      )
       expect(code).toBe(69)
       java.send('work')
       await java.line(/^done 2$/)
@@ -100,7 +104,7 @@ describe('a JVM with a security manager', () => {
         ])
         await java.line(/^ready$/)
         const port = async (nth: number) => /\d+$/.exec(await java.line(/^Listening for transport/, nth))![0]
-        const words = `has a security manager, ${manager}: jfluid does not enter`
+        const words = `has a security manager (${manager}), with which jfluid does not work`
         const looked = await jfluid('doctor', '--jdwp', await port(1), '--json')
         const found = JSON.parse(looked.stdout).findings.filter(
           (it: { level: string }) => it.level === 'problem',

@@ -169,6 +169,6 @@ function fill(descriptor: number, bytes: number): void {
 
 it('of a whole JVM there is none', async () => {
   const { code, stderr } = await jfluid('record', '1', '--mode', 'sample', '--out', '/nowhere/p', '--stream')
-  expect(stderr).toMatch(/--stream tells of the calls of a root/)
+  expect(stderr).toMatch(/--stream needs a root/)
   expect(code).toBe(64)
 })

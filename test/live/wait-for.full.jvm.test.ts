@@ -23,5 +23,5 @@ it('a JVM of another user is not the one that is waited for, and is told', async
   const [code] = await once(client, 'exit')
   expect(code, said).toBe(68)
   expect(said).toContain(`JVM ${java.pid} is not yours, but root's`)
-  expect(said).toContain(`no JVM whose main class is '${name}' has appeared in 1s`)
+  expect(said).toContain(`no JVM with the main class '${name}' was started within 1s`)
 })

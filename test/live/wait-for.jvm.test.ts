@@ -64,6 +64,6 @@ describe('the wait', () => {
     expect((await waiting.exit).code, waiting.stderr()).toBe(130)
     const { code, stderr } = await late
     expect(code).toBe(68)
-    expect(stderr).toContain(`no JVM whose main class is '${nameOf('Never')}' has appeared in 50ms`)
+    expect(stderr).toContain(`no JVM with the main class '${nameOf('Never')}' was started within 50ms`)
   })
 })

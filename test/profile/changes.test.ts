@@ -452,7 +452,9 @@ describe('conditions', () => {
     const close = (subject: string) => closeMethods(subject, [...before.methodNames, ...after.methodNames])
     assert.throws(
       () => judge(parseCondition('Other.work self > +1%', METRICS.exact), changes, close),
-      (error) => error instanceof NoSuchMethod && error.hint === 'Did you mean com.acme.App.work?',
+      (error) =>
+        error instanceof NoSuchMethod &&
+        error.hint === 'Use a method of the profile with a similar name: com.acme.App.work',
     )
   })
 })

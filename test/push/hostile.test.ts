@@ -84,7 +84,7 @@ describe('a store that says no', () => {
   it.each([401, 403])('is not asked again: %i', async (code) => {
     const store = await status(code, 'no such tenant\n')
     expect(await wrong(store.url)).toBe(
-      `PushNotAllowed 77: ${store.url}/ingest does not let us push: HTTP ${code}: no such tenant`,
+      `PushNotAllowed 77: ${store.url}/ingest does not permit the push: HTTP ${code}: no such tenant`,
     )
     expect(store.received).toHaveLength(1)
   })
@@ -183,7 +183,7 @@ describe('a store that is in trouble', () => {
     const { filed, told } = await tried(store.url)
     expect(filed).toBe('com.acme.Main{pid=4711,mode=exact}')
     expect(told).toEqual([
-      `${store.url}/ingest did not take the profile: HTTP 503; trying once more in 0.001 s`,
+      `${store.url}/ingest did not accept the profile: HTTP 503; trying once more in 0.001 s`,
     ])
     const [first, second] = store.received
     expect(second!.body).toEqual(first!.body)
@@ -206,7 +206,7 @@ describe('a store that is in trouble', () => {
     async (code, path, requests) => {
       const store = await status(code)
       expect(await wrong(store.url + path)).toBe(
-        `PushUnavailable 75: ${store.url}${path || '/ingest'} did not take the profile: HTTP ${code}`,
+        `PushUnavailable 75: ${store.url}${path || '/ingest'} did not accept the profile: HTTP ${code}`,
       )
       expect(store.received).toHaveLength(requests)
     },
@@ -247,7 +247,7 @@ describe('a store that is in trouble', () => {
 
   it('has no address', async () => {
     expect(await wrong('http://jfluid-no-such-host.invalid')).toMatch(
-      /^(PushHostUnknown 68: there is no host|PushUnavailable 75: .* nobody tells now where) jfluid-no-such-host\.invalid (is )?\(E\w+\)$/,
+      /^(PushHostUnknown 68: cannot resolve the host|PushUnavailable 75: .* nobody tells now where) jfluid-no-such-host\.invalid (is )?\(E\w+\)$/,
     )
   })
 
@@ -398,7 +398,7 @@ describe('what is no store', () => {
       response.writeHead(200, type === '' ? {} : { 'content-type': type }).end(text)
     })
     expect(await wrong(store.url)).toBe(
-      `PushNotUnderstood 76: ${store.url}/ingest did not answer as a store of profiles does: HTTP 200 with no text was expected, not with ${what}`,
+      `PushNotUnderstood 76: ${store.url}/ingest is not a store of profiles: HTTP 200 with no text was expected, not with ${what}`,
     )
     expect(await wrong(store.url + OTLP)).toMatch(/HTTP 200 with a message of OTLP was expected, not with /)
   })

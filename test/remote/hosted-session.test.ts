@@ -21,13 +21,13 @@ it.each([null, {}, { flags: null }, { flags: { root: ['a.B.c'] } }])(
 )
 
 it.each([
-  ['', 'the address names no JVM'],
-  ['Shopp', "'Shopp' is no JVM of that machine"],
+  ['', 'the address has no process id and no main class'],
+  ['Shopp', "'Shopp' matches no JVM on that machine"],
 ])('a client that asks for %j is told what JVMs are there', async (target, message) => {
   const asked = new HostedSession().operations.find!({ target })
   await expect(asked).rejects.toMatchObject({
     message,
-    hint: 'Give one of those that are there: 1 (com.shop.Server), 2 (com.shop.Server)',
+    hint: 'Give one of the JVMs on that machine: 1 (com.shop.Server), 2 (com.shop.Server)',
   })
 })
 
@@ -47,7 +47,7 @@ it('of several JVMs in a container none is taken, and nobody at the terminal of 
   onTerminal()
   const session = new HostedSession()
   await expect(session.operations.find!({ target: 'container:shop' })).rejects.toThrow(
-    "'container:shop' may be any of 2 JVMs",
+    "'container:shop' matches 2 JVMs",
   )
   expect(pickJvm).not.toHaveBeenCalled()
 })

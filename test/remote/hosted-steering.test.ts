@@ -59,12 +59,12 @@ it('what a session would have lost is kept by the client, at the place that the 
       return 'out/p.jfluid'
     })
   await expect(change()).rejects.toThrow(
-    /^the old roots again, from zero \(before: out\/p\.jfluid\): no room$/,
+    /^cannot record the new roots: no room; .* from zero \(earlier profile: out\/p\.jfluid\)$/,
   )
   expect(kept.map(encodeProfile)).toEqual([encodeProfile(LARGE)])
   // And is not kept again with what loses nothing.
   isLost = false
-  await expect(change()).rejects.toThrow(/\(before: lost\): no room$/)
+  await expect(change()).rejects.toThrow(/no room; .* \(earlier profile: lost\)$/)
   expect(kept).toHaveLength(1)
 })
 

@@ -220,7 +220,12 @@ it('what was recorded before a change of roots that failed comes over, and is wh
   let place = ''
   answers.steer = async (args) => {
     place = (args as { place: string }).place
-    throw new ProxySays(['OldRootsAgain', `the old roots again (before: ${place}): oh`, 'Try again.', 69])
+    throw new ProxySays([
+      'OldRootsAgain',
+      `cannot record the new roots: oh (earlier profile: ${place})`,
+      'Try again.',
+      69,
+    ])
   }
   answers.piece = async (args) => {
     const { of, at } = args as { of: number; at: number }
@@ -228,7 +233,7 @@ it('what was recorded before a change of roots that failed comes over, and is wh
   }
   answers.before = async () => file.length
   const change = (): Promise<string> => source.steering!.changeRoot('a.B.c(int)', () => {})
-  await expect(change()).rejects.toThrow(/^the old roots again \(before: .*\.jfluid\): oh$/)
+  await expect(change()).rejects.toThrow(/^cannot record the new roots: oh \(earlier profile: .*\.jfluid\)$/)
   expect(readdirSync(directory).map((name) => join(directory, name))).toEqual([place])
   expect(decodeProfile(readFileSync(place), place)).toEqual(before)
   answers.before = async () => null // nothing was lost

@@ -37,13 +37,16 @@ describe('an address', () => {
     ['ssh://-oProxyCommand=x/1', /begins with '-'/],
     ['ssh://-l@host/1', /begins with '-'/],
     ['ssh://@host/1', /no name/],
-    ['ssh://me:secret@host/1', /^'ssh:\/\/me:…@host' is no address of a JVM: a password in it could be read/],
+    [
+      'ssh://me:secret@host/1',
+      /^'ssh:\/\/me:…@host' is not an address of a JVM: a password in it could be read/,
+    ],
     ['ssh://host:ssh/1', /'ssh' is no port/],
     ['tcp://host:65536/1', /'65536' is no port/],
     ['tcp://host/1', /tcp needs a port/],
     ['tcp://me@host:1/1', /tcp knows no users/],
     ['ssh://::1/1', /no host/],
-    ['ssh://[::1]x/1', /parts cannot be told apart/],
+    ['ssh://[::1]x/1', /it has not the form ssh:/],
   ])('%s is none', (text, said) => {
     expect(() => remoteAddress(text)).toThrow(said)
   })
@@ -79,7 +82,7 @@ describe('a key', () => {
     expect(() => keyOfEnvironment({ JFLUID_PROXY_KEY: 'secret' })).toThrow(/JFLUID_PROXY_KEY holds none/)
     expect(() => keyOfEnvironment({ JFLUID_PROXY_KEY_FILE: `${path}.none` })).toThrow(/ENOENT/)
     chmodSync(path, 0o640)
-    expect(() => keyInFile(path)).toThrow(/read by others/)
+    expect(() => keyInFile(path)).toThrow(/other users can read/)
   })
 })
 
@@ -127,9 +130,9 @@ describe('by TLS', () => {
     socket.destroy()
     expect(calls).toBe(3)
     hangUps = Number.POSITIVE_INFINITY
-    await expect(way.connect(false)).rejects.toThrow(/it has closed the connection/)
+    await expect(way.connect(false)).rejects.toThrow(/the other end closed the connection/)
     expect(calls).toBe(7)
-    await expect(way.connect(true)).rejects.toThrow(/it has closed the connection/)
+    await expect(way.connect(true)).rejects.toThrow(/the other end closed the connection/)
     expect(calls).toBe(8)
   })
 
@@ -167,7 +170,7 @@ describe('by ssh', () => {
     expect([refused.exitCode, refused.message]).toEqual([
       68,
       expect.stringMatching(
-        /^cannot reach a proxy by ssh:\/\/me@there:2222: .*ended with 255: me@there: Permission denied/,
+        /^cannot connect to a proxy \(ssh:\/\/me@there:2222\): .*ended with 255: me@there: Permission denied/,
       ),
     ])
     const none = await said('exec sh -c jfluid-that-is-not')
@@ -178,7 +181,7 @@ describe('by ssh', () => {
   it('without an ssh, that is told', async () => {
     const env = { ...process.env, JFLUID_SSH: 'no-such-ssh' }
     const error = await Caller.connect(sshWay(at('ssh://there/1'), env), '1.2.3').catch((it: unknown) => it)
-    expect((error as Error).message).toMatch(/cannot reach a proxy .*no-such-ssh ended with 127/)
+    expect((error as Error).message).toMatch(/cannot connect to a proxy .*no-such-ssh ended with 127/)
   })
 
   it('a greeting of a login script is shown', async () => {

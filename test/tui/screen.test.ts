@@ -48,10 +48,10 @@ describe('a terminal that will not do', () => {
   it('is not one: exit 71, with what to do instead', () => {
     const problem = terminalProblem(TTY, {}, UTF8)
     assert.equal(problem?.exitCode, 71)
-    assert.match(problem?.message ?? '', /the output is not one$/)
+    assert.match(problem?.message ?? '', /the standard output is not a terminal$/)
     assert.match(problem?.hint ?? '', /jfluid record/)
     assert.equal(terminalProblem({}, TTY, UTF8)?.exitCode, 71)
-    assert.match(terminalProblem({}, TTY, UTF8)?.message ?? '', /the input is not one$/)
+    assert.match(terminalProblem({}, TTY, UTF8)?.message ?? '', /the standard input is not a terminal$/)
   })
   it('is dumb: exit 81', () => {
     assert.equal(terminalProblem(TTY, TTY, { TERM: 'dumb' })?.exitCode, 81)
@@ -59,8 +59,8 @@ describe('a terminal that will not do', () => {
   it('is smaller than 80 × 24: exit 81, and its size is told', () => {
     const sized = (columns: number, rows: number) => terminalProblem(TTY, { ...TTY, columns, rows }, UTF8)
     assert.deepEqual([sized(79, 24)?.exitCode, sized(80, 23)?.exitCode, sized(80, 24)], [81, 81, null])
-    assert.match(sized(60, 10)?.message ?? '', /80 columns and 24 rows; this one has 60 and 10$/)
-    assert.match(sized(60, 10)?.hint ?? '', /^Enlarge it, or .*jfluid record/)
+    assert.match(sized(60, 10)?.message ?? '', /80 columns and 24 rows; this terminal has 60 and 10$/)
+    assert.match(sized(60, 10)?.hint ?? '', /^Enlarge the terminal, or .*jfluid record/)
   })
   it('any other will do, and one whose size nobody knows yet is tried', () => {
     assert.equal(terminalProblem(TTY, TTY, { TERM: 'vt100' }), null)

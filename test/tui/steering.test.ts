@@ -249,8 +249,8 @@ describe('leaving out', () => {
     assert.match(bottom(), /leave out a\.B\.c/)
     screen.press('enter')
     assert.equal(steering.told.at(-1), 'out a.B.c')
-    await steering.finish(new Error('nothing to leave out: no method with probes matches a.B.c'))
-    assert.match(bottom(), /no method with probes matches a\.B\.c/)
+    await steering.finish(new Error('cannot exclude a.B.c: no method with probes matches'))
+    assert.match(bottom(), /cannot exclude a\.B\.c/)
     screen.press('X +')
     for (const letter of 'java.util.*') screen.press(letter)
     assert.equal(

@@ -71,7 +71,7 @@ describe('the link to the agent', () => {
   it('turns an error of the agent into AgentRefused with the command', async () => {
     asked = ([id]) => peer.write(encodeFrame([id, false, 'no such thing']))
     await expect(link.request('classBytes')).rejects.toThrow(AgentRefused)
-    await expect(link.request('classBytes')).rejects.toThrow(/carry out classBytes: no such thing/)
+    await expect(link.request('classBytes')).rejects.toThrow(/execute classBytes: no such thing/)
   })
 
   it('tells an error for want of something as that', async () => {
@@ -87,9 +87,9 @@ describe('the link to the agent', () => {
       )
     await expect(link.request('configure')).rejects.toMatchObject({
       exitCode: 75,
-      message: expect.stringMatching(/run out of files .*: FileSystemException/),
+      message: expect.stringMatching(/ran out of files .*: FileSystemException/),
     })
-    await expect(link.request('other')).rejects.toThrow(/run out of threads/)
+    await expect(link.request('other')).rejects.toThrow(/ran out of threads/)
     asked = ([id]) => peer.write(encodeFrame([id, false, 'java.io.IOException: the JVM is ending']))
     await expect(link.request('loadedClasses')).rejects.toThrow(LinkLost)
   })

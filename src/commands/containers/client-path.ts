@@ -10,9 +10,9 @@ export class ClientOfAnotherUser extends JfluidError {
   static sample = () => new ClientOfAnotherUser('/home/ann/bin/docker', '/home/ann/bin')
   readonly exitCode = EX_NOPERM
   readonly hint =
-    'Have root own it and the directory it is in, and nobody else write there; or take that directory out of the PATH of root.'
+    'Make root the owner of the file and of its directory, both writable for root only; or remove the directory from the PATH of root.'
   constructor(file: string, changeable: string) {
-    super(`${file} is not run as root: others than root may change ${changeable}`)
+    super(`jfluid does not run ${file} as root: users other than root can change ${changeable}`)
   }
 }
 

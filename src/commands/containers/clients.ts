@@ -17,9 +17,9 @@ const OUTPUT_TIMEOUT_MS = 300
 export class NoContainerClient extends JfluidError {
   static sample = () => new NoContainerClient('container shop', ['docker', 'podman', 'nerdctl'])
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Give a process id: jfluid ps lists the JVMs of containers as well, if it may see them.'
+  readonly hint = 'Give a process id: jfluid ps lists JVMs in containers, too.'
   constructor(what: string, clients: readonly string[]) {
-    super(`cannot look up ${what}: none of ${clients.join(', ')} is on the PATH`)
+    super(`cannot find ${what}: none of ${clients.join(', ')} is on the PATH`)
   }
 }
 
@@ -30,7 +30,7 @@ export class ContainerClientSilent extends JfluidError {
   readonly hint: string
   constructor(command: string, ms: number) {
     super(`${command} did not answer within ${ms / 1000} s`)
-    this.hint = 'See what keeps it, by the same command; or give a process id, which jfluid ps lists.'
+    this.hint = 'Run the command yourself to see why it hangs, or give a process id, which jfluid ps lists.'
   }
 }
 
@@ -39,9 +39,9 @@ export class ContainerClientNotUnderstood extends JfluidError {
   static sample = () =>
     new ContainerClientNotUnderstood('docker inspect shop', 'there is no id, state or process in it')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Give a process id, which jfluid ps lists, and report the version of that client.'
+  readonly hint = 'Give a process id, which jfluid ps lists, and report the version of the program.'
   constructor(command: string, problem: string) {
-    super(`the answer of ${command} was not understood: ${problem}`)
+    super(`cannot read the output of ${command}: ${problem}`)
   }
 }
 

@@ -23,7 +23,7 @@ export class ContainerUnknown extends JfluidError {
   static sample = () => new ContainerUnknown('container shop', ['docker says: No such object: shop'])
   readonly exitCode = EX_NOHOST
   readonly hint =
-    'Mind that clients look where the settings of their user say (sudo has others), or give a process id: jfluid ps lists the JVMs of containers as well.'
+    'Check the name. With sudo these programs have other settings: sudo --preserve-env=KUBECONFIG,DOCKER_HOST. Or give a process id, which jfluid ps lists.'
   /** @param said  messages of the clients, with their names */
   constructor(what: string, said: readonly string[]) {
     super(`cannot find ${what}: ${said.join('; ')}`)
@@ -33,9 +33,9 @@ export class ContainerUnknown extends JfluidError {
 export class ContainerNotRunning extends JfluidError {
   static sample = () => new ContainerNotRunning('container shop', 'paused')
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Start it, or let it go on, and try again.'
+  readonly hint = 'Start or resume the container, then try again.'
   constructor(what: string, state: string) {
-    super(`${what} does not run: it is ${state}`)
+    super(`${what} is not running: its state is ${state}`)
   }
 }
 
@@ -44,9 +44,9 @@ export class ContainerElsewhere extends JfluidError {
   static sample = () => new ContainerElsewhere('container shop', 'docker', 4711)
   readonly exitCode = EX_NOHOST
   readonly hint =
-    'Run jfluid on the machine of the engine (DOCKER_HOST and Docker Desktop have another); in a container: docker run --pid=host --cap-add=SYS_PTRACE.'
+    'Run jfluid on the machine of the container engine, which is another one with DOCKER_HOST or Docker Desktop. If jfluid runs in a container, start that with docker run --pid=host --cap-add=SYS_PTRACE.'
   constructor(what: string, client: string, pid: number) {
-    super(`${what} is none of the processes that are seen here: ${client} says that it is process ${pid}`)
+    super(`${what} does not run on this machine: ${client} reports process ${pid}, which does not exist here`)
   }
 }
 

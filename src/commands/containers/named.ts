@@ -9,9 +9,9 @@ import { containersOfPod } from './pods.ts'
 
 export class BadContainerName extends UsageError {
   static sample = () => new BadContainerName('container:')
-  readonly hint = 'It is container:name, container:id, k8s:namespace/pod or k8s:namespace/pod/container.'
+  readonly hint = 'Write container:name, container:id, k8s:namespace/pod or k8s:namespace/pod/container.'
   constructor(text: string) {
-    super(`'${text}' names no container`)
+    super(`'${text}' is not the name of a container`)
   }
 }
 

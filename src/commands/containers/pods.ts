@@ -21,9 +21,9 @@ export class PodElsewhere extends JfluidError {
   readonly exitCode = EX_NOHOST
   readonly hint: string
   constructor(what: string, node: string, containers: readonly ContainerOfPod[], here = hostname()) {
-    super(`${what} runs on the node ${node}, and jfluid on ${here}`)
+    super(`${what} runs on node ${node}, and jfluid runs on ${here}`)
     const each = containers.map(({ id, name }) => `container:${id.slice(0, 12)} (${name})`)
-    this.hint = `Run jfluid there, as root: jfluid attach ${each.join(', or ')}`
+    this.hint = `Run jfluid on that node, as root: jfluid attach ${each.join(', or ')}`
   }
 }
 

@@ -60,11 +60,11 @@ export class CannotTime extends JfluidError {
     reason: string,
     readonly hint: string,
   ) {
-    super(`no exact times by hand: ${reason}`)
+    super(`cannot give this row exact times: ${reason}`)
   }
 }
 
-const hasEnded = (): CannotTime => new CannotTime('the session has ended', 'Begin another one.')
+const hasEnded = (): CannotTime => new CannotTime('the session has ended', 'Start a new session.')
 const dotted = (name: string): string => name.replaceAll('$', '.')
 
 type Phase = 'look' | 'settle' | 'hold'
@@ -157,9 +157,12 @@ export class Controller {
   async #pauseToTime(pattern: RootPattern): Promise<number | null> {
     const { arming, options } = this.engine
     if (arming?.areTimed(pattern) === true)
-      throw new CannotTime(`${pattern.text} has them already`, 'Its row tells how often it was called.')
+      throw new CannotTime(
+        `${pattern.text} is a root, which has exact times already`,
+        'Read the calls in its row.',
+      )
     if (!options.jdk && isJdkName(pattern.className))
-      throw new CannotTime(`${pattern.text} is of the JDK`, 'Begin a session with --jdk.')
+      throw new CannotTime(`${pattern.text} is a method of the JDK`, 'Start a session with --jdk.')
     if (arming === null || arming.hasProbes(pattern)) return 0
     return await arming.predict(1)
   }

@@ -39,30 +39,30 @@ export class NothingToLeaveOut extends JfluidError {
   readonly exitCode = EX_NOMATCH
   readonly hint: string
   constructor(text: string, isRoot: boolean) {
-    super(`nothing to leave out: ${isRoot ? `${text} is a root` : `no method with probes matches ${text}`}`)
+    super(`cannot exclude ${text}: ${isRoot ? 'it is a root' : 'no method with probes matches'}`)
     this.hint = isRoot
-      ? 'Change the root instead.'
-      : "Write 'pkg.Class.method(int)', 'pkg.Class', or 'pkg.*' and 'pkg.**' for packages; these may be loaded later."
+      ? 'Change the roots instead.'
+      : "Write 'pkg.Class.method(int)', 'pkg.Class', 'pkg.*' for a package, or 'pkg.**' with its subpackages."
   }
 }
 
 /** It was neither left out nor added by hand. */
 export class NotByHand extends UsageError {
   static sample = () => new NotByHand('com.acme.shop.Cart')
-  readonly hint = 'Write it as it was left out, or added.'
+  readonly hint = 'Write the text exactly as it was excluded or added.'
   constructor(text: string) {
-    super(`nothing to take back: ${text} was neither left out nor added by hand`)
+    super(`cannot undo ${text}: it was not excluded or added during this session`)
   }
 }
 
 /** Nothing that is named so is left out, or could have probes. */
 export class NothingToAdd extends JfluidError {
-  static sample = () => new NothingToAdd('com.acme.shop.Cart', 'is not left out')
+  static sample = () => new NothingToAdd('com.acme.shop.Cart', 'it is not excluded')
   readonly exitCode = EX_NOMATCH
   readonly hint =
-    "Write 'pkg.Class.method(int)', 'pkg.Class', or 'pkg.*' and 'pkg.**' for packages; these may be loaded later."
+    "Write 'pkg.Class.method(int)', 'pkg.Class', 'pkg.*' for a package, or 'pkg.**' with its subpackages."
   constructor(text: string, reason: string) {
-    super(`nothing to add: ${text} ${reason}`)
+    super(`cannot add ${text}: ${reason}`)
   }
 }
 
@@ -71,9 +71,9 @@ export class CannotAdd extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   constructor(
     reason: string,
-    readonly hint = 'Begin a session with other filters, or with --jdk.',
+    readonly hint = 'Start a new session with other filters, or with --jdk.',
   ) {
-    super(`nothing can be added by hand: ${reason}`)
+    super(`cannot add methods in this session: ${reason}`)
   }
 }
 
@@ -82,9 +82,9 @@ export class CannotLeaveOut extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   constructor(
     reason: string,
-    readonly hint = 'Begin a session with --exclude.',
+    readonly hint = 'Start a new session with --exclude.',
   ) {
-    super(`nothing can be left out by hand: ${reason}`)
+    super(`cannot exclude methods in this session: ${reason}`)
   }
 }
 
@@ -226,9 +226,9 @@ export class ByHand {
     const { classes, out, usable, jdk } = await revealer.classes.lookUp(chosen)
     const isLeftOutByHand = await this.#hasLeftOut(chosen)
     if (classes === 0 && !text.includes('*'))
-      throw new NothingToAdd(text, 'is no loaded class, nor a method of one that could have probes')
-    if (classes > 0 && out === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is not left out')
-    if (out > 0 && usable === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'is never instrumented')
+      throw new NothingToAdd(text, 'no loaded class or method with bytecode has this name')
+    if (classes > 0 && out === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'it is not excluded')
+    if (out > 0 && usable === 0 && !isLeftOutByHand) throw new NothingToAdd(text, 'it cannot have probes')
     return !options.jdk && (jdk > 0 || isJdkName(text) || text.startsWith('*'))
   }
 

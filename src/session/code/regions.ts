@@ -28,7 +28,7 @@ export class RegionNotFound extends JfluidError {
   constructor(region: Pick<RegionPattern, 'text' | 'lines'>, methods: readonly MethodLines[]) {
     const [first] = methods
     const where = methods.length === 1 ? first!.method : `any of ${methods.length} methods of that name`
-    super(`region '${region.text}' not found: no code on ${linesText(region)} in ${where}`)
+    super(`region '${region.text}' not found: no code at ${linesText(region)} of ${where}`)
     const have = methods.map(({ method, from, to }) => `${method} has lines ${from} to ${to}`)
     this.hint = `Give lines that have code: ${have.slice(0, 3).join('; ')}. The compiler puts the code of a lambda into a separate method.`
   }
@@ -41,7 +41,7 @@ export class RegionWithoutLines extends JfluidError {
   readonly exitCode = EX_NOCODE
   readonly hint = 'Leave the lines out to time the whole method, or compile the class with -g:lines.'
   constructor(region: Pick<RegionPattern, 'text'>, method: string) {
-    super(`region '${region.text}' names lines, and ${method} was compiled without line numbers`)
+    super(`region '${region.text}' has line numbers, but ${method} was compiled without them`)
   }
 }
 

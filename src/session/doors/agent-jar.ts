@@ -10,7 +10,7 @@ import { builtFile } from '../../base/package-root.ts'
 export class AgentNotBuilt extends JfluidError {
   static sample = () => new AgentNotBuilt()
   readonly exitCode = EX_OSFILE
-  readonly hint = 'Run npm run build; it needs a JDK 17 or newer once.'
+  readonly hint = 'Build the agent, which needs a JDK 17 or newer: npm run build'
   constructor() {
     super('the agent jar has not been built')
   }
@@ -20,9 +20,9 @@ export class AgentNotBuilt extends JfluidError {
 export class AgentDamaged extends JfluidError {
   static sample = () => new AgentDamaged('/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_DATAERR
-  readonly hint = 'Install jfluid anew, or build it: npm run build'
+  readonly hint = 'Install jfluid again, or build it: npm run build'
   constructor(path: string) {
-    super(`${path} is not the agent that was built with this jfluid: its checksum is another`)
+    super(`${path} is not the agent of this jfluid: its checksum differs`)
   }
 }
 

@@ -19,12 +19,12 @@ export class ThrownInTarget extends JfluidError {
   static sample = () =>
     new ThrownInTarget('Thread.start()', 'java.lang.OutOfMemoryError: unable to create native thread')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'The program goes on as it was. See to what it lacks, then try again.'
+  readonly hint = 'Remove the cause, then try again. The program runs on unchanged.'
   constructor(
     what: string,
     readonly reason: string,
   ) {
-    super(`the JVM could not carry out ${what}: ${reason}`)
+    super(`the JVM could not execute ${what}: ${reason}`)
   }
 }
 

@@ -23,10 +23,10 @@ export class NoInstrumentThere extends JfluidError {
 export class AnotherAgentThere extends JfluidError {
   static sample = () => new AnotherAgentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Use that jfluid, or restart the JVM.'
+  readonly hint = 'Use the jfluid of that agent, or restart the JVM.'
   constructor(address: DebuggerAddress) {
     super(
-      `the JVM at ${textOf(address)} holds the agent of an older jfluid, which cannot be loaded over a debugger's port`,
+      `the JVM at ${textOf(address)} contains the agent of another jfluid build, and a second agent cannot be loaded by a debug port`,
     )
   }
 }

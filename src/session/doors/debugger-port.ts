@@ -33,9 +33,9 @@ export class NobodyAtPort extends JfluidError {
   static sample = () => new NobodyAtPort({ host: '10.0.0.7', port: 5005 }, 'connect ECONNREFUSED')
   readonly exitCode = EX_NOHOST
   readonly hint =
-    'Look where the JVM says "Listening for transport dt_socket at address"; while a debugger is connected it listens to nobody.'
+    'Use the address that the JVM printed after "Listening for transport dt_socket at address", and disconnect other debuggers.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`no JVM takes a debugger at ${textOf(address)}: ${problem}`)
+    super(`no JVM accepts a debugger at ${textOf(address)}: ${problem}`)
   }
 }
 
@@ -44,9 +44,9 @@ export class NotDebuggerPort extends JfluidError {
   static sample = () => new NotDebuggerPort({ host: '10.0.0.7', port: 5005 }, 'it does not speak JDWP')
   readonly exitCode = EX_PROTOCOL
   readonly hint =
-    'Give the address from the option -agentlib:jdwp=… of the JVM. Another debugger may be connected to it, or its allow=… leave this machine out.'
+    'Use the address in the option -agentlib:jdwp=… of the JVM. Disconnect other debuggers, and check that allow=… of that option includes this machine.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`no JVM shakes hands with a debugger at ${textOf(address)}: ${problem}`)
+    super(`no JVM answers as a debug port at ${textOf(address)}: ${problem}`)
   }
 }
 
@@ -54,9 +54,9 @@ export class NotDebuggerPort extends JfluidError {
 export class DebuggerConnected extends JfluidError {
   static sample = () => new DebuggerConnected({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Disconnect the debugger, then try again: a JVM takes one at a time.'
+  readonly hint = 'Disconnect the debugger, then try again: a JVM accepts one debugger at a time.'
   constructor(address: DebuggerAddress) {
-    super(`a debugger is connected to the JVM at ${textOf(address)} already`)
+    super(`another debugger is connected to the JVM at ${textOf(address)}`)
   }
 }
 
@@ -67,7 +67,7 @@ export class UnfitJvm extends JfluidError {
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = `Run the program on HotSpot ${OLDEST_JDK} or newer to profile it.`
   constructor(address: DebuggerAddress, { vmName, vmVersion }: Pick<Version, 'vmName' | 'vmVersion'>) {
-    super(`the JVM at ${textOf(address)} is ${vmName} ${vmVersion}: jfluid does not know it`)
+    super(`the JVM at ${textOf(address)} is ${vmName} ${vmVersion}, which jfluid does not support`)
   }
 }
 

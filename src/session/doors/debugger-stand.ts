@@ -25,14 +25,14 @@ export class JvmIdle extends JfluidError {
     new JvmIdle({ host: '10.0.0.7', port: 5005 }, 10_000, true),
   ]
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Give it something to do, then try again.'
+  readonly hint = 'Send the program requests while jfluid waits, and try again.'
   /** @param ownersOnly  threads came by that own monitors, for which others would have to wait */
   constructor(address: DebuggerAddress, patienceMs: number, ownersOnly = false) {
     const seconds = patienceMs / 1000
     super(
       ownersOnly
-        ? `the JVM at ${textOf(address)} has no thread to spare: those that passed a method within ${seconds} s own monitors`
-        : `the JVM at ${textOf(address)} is idle: no thread passed a method within ${seconds} s, and without one nothing can be loaded`,
+        ? `the JVM at ${textOf(address)} has no thread that jfluid can use: each thread that called a method within ${seconds} s holds a lock`
+        : `the JVM at ${textOf(address)} is idle: no thread called a method within ${seconds} s, and jfluid needs one to load its agent`,
     )
   }
 }

@@ -28,8 +28,8 @@ export class ClientLives extends JfluidError {
   readonly exitCode = EX_TEMPFAIL
   readonly hint: string
   constructor(pid: number, client: number) {
-    super(`JVM ${pid} is being profiled by a jfluid that lives${client > 0 ? `, process ${client}` : ''}`)
-    this.hint = `End it there, by q or Ctrl-C, or from here: jfluid detach ${pid} --force`
+    super(`another jfluid is profiling JVM ${pid}, and it runs${client > 0 ? ` (process ${client})` : ''}`)
+    this.hint = `End that jfluid with q or Ctrl-C, or end its session from here: jfluid detach ${pid} --force`
   }
 }
 
@@ -38,9 +38,9 @@ export class AgentOfAnotherBuild extends JfluidError {
   static sample = () => new AgentOfAnotherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Take the jfluid that has attached to it, or end that by kill -9: an agent that has lost its client leaves by itself.'
+    'Use the jfluid that has attached, or end that process with kill -9: its agent then detaches without a command.'
   constructor(pid: number) {
-    super(`the agent in JVM ${pid} is of another jfluid build, and cannot be told to leave`)
+    super(`the agent in JVM ${pid} belongs to another jfluid build, and does not accept a command to detach`)
   }
 }
 
@@ -49,9 +49,11 @@ export class CannotTell extends JfluidError {
   static sample = () => new CannotTell(4711)
   readonly exitCode = EX_CANTCREAT
   readonly hint =
-    "Make the JVM's /tmp one that can be trusted (the JVM's user's or root's, and sticky if others may write there), and take another user's .jfluid_pid file away."
+    "Make root or the user of the JVM the owner of its /tmp, with the sticky bit if other users may write to it, and remove another user's .jfluid_pid file."
   constructor(pid: number) {
-    super(`the agent in JVM ${pid} cannot be told to leave: no line can be handed to it in the JVM's /tmp`)
+    super(
+      `cannot tell the agent in JVM ${pid} to detach: jfluid cannot write a file for it in /tmp of the JVM`,
+    )
   }
 }
 
@@ -59,9 +61,9 @@ export class CannotTell extends JfluidError {
 export class NotGone extends JfluidError {
   static sample = () => new NotGone(4711, ['thread jfluid-agent'])
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Look again when the JVM is less busy: jfluid detach says what is there.'
+  readonly hint = 'Run jfluid detach again when the JVM is less busy.'
   constructor(pid: number, left: readonly string[]) {
-    super(`something of jfluid is still in JVM ${pid}: ${left.join(', ')}`)
+    super(`JVM ${pid} still contains parts of jfluid: ${left.join(', ')}`)
   }
 }
 
@@ -126,7 +128,7 @@ async function endSession(
     case 'none':
       return null
     case 'leaving':
-      throw new NotGone(pid, ['its session, which is about to end'])
+      throw new NotGone(pid, ['its session, which is ending'])
     case 'alive':
       throw new ClientLives(pid, Number(numbers[0]))
     case 'ended': {

@@ -244,7 +244,7 @@ function instrument({ facts, circumstances: { modules } }: Evidence): Finding {
 
 function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
   if (path === null) {
-    const hint = 'Run npm run build; it needs a JDK 17 or newer once.'
+    const hint = 'Build the agent, which needs a JDK 17 or newer: npm run build'
     const text = 'the agent jar has not been built'
     return [{ check: 'agent jar', level: 'problem', text, hint, exitCode: EX_OSFILE }]
   }
@@ -476,7 +476,11 @@ function sampling(
   }
   const { buffer: place } = places
   return place !== undefined && place.free < ROOM_TO_BEGIN && place.path === '/tmp'
-    ? note('sampling', 'by its flight recorder, for which /tmp may have too little room', 'Make room there.')
+    ? note(
+        'sampling',
+        'by its flight recorder, for which /tmp may have too little room',
+        'Free some space in that directory.',
+      )
     : ok('sampling', 'by its flight recorder')
 }
 

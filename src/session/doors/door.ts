@@ -69,7 +69,7 @@ export class AlreadyAttached extends JfluidError {
   readonly hint: string
   constructor(pid: number) {
     super(`another jfluid is attached to JVM ${pid}`)
-    this.hint = `End the other session first, or wait until it has detached; if it hangs: jfluid detach ${pid}`
+    this.hint = `End the other session, or wait until it has detached. If it hangs: jfluid detach ${pid}`
   }
 }
 
@@ -80,11 +80,11 @@ export class AlreadyAttached extends JfluidError {
 export class SecurityManagerPresent extends JfluidError {
   static sample = () => new SecurityManagerPresent(4711, 'com.acme.Guard')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Run the program without a security manager to profile it.'
+  readonly hint = 'Run the program without a security manager.'
   /** @param who  its process id, or what it is called where that is not known */
   constructor(who: number | string, className: string) {
     const jvm = typeof who === 'number' ? `JVM ${who}` : who
-    super(`${jvm} has a security manager, ${className}: jfluid does not enter`)
+    super(`${jvm} has a security manager (${className}), with which jfluid does not work`)
   }
 }
 
@@ -92,9 +92,9 @@ export class SecurityManagerPresent extends JfluidError {
 export class CannotWake extends JfluidError {
   static sample = () => new CannotWake(4711, '/tmp/.jfluid_pid4711', 'ENOSPC')
   readonly exitCode = EX_CANTCREAT
-  readonly hint = "Make the JVM's /tmp writable, with a few free KiB."
+  readonly hint = 'Make /tmp of the JVM writable, and free a few KiB there.'
   constructor(pid: number, file: string, code: string) {
-    super(`cannot attach to JVM ${pid}: ${file} could not be written (${code})`)
+    super(`cannot attach to JVM ${pid}: jfluid cannot write ${file} (${code})`)
   }
 }
 
@@ -103,9 +103,9 @@ export class OtherBuild extends JfluidError {
   static sample = () => new OtherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Use the jfluid that it was started with or that was in it before, or restart the program, with what jfluid agent-path prints now or without it.'
+    'Use the jfluid of that agent, or restart the program: without the old agent, or with the option that jfluid agent-path prints now.'
   constructor(pid: number) {
-    super(`JVM ${pid} holds the agent of another jfluid build, which stays until the JVM ends`)
+    super(`JVM ${pid} contains the agent of another jfluid build, which stays until the JVM ends`)
   }
 }
 

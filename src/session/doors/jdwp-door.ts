@@ -50,9 +50,11 @@ export class StoodTooLong extends JfluidError {
   static sample = () => new StoodTooLong({ host: '10.0.0.7', port: 5005 }, 'no answer within 5000 ms')
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
-    'Its thread runs again as soon as the JVM hears that the debugger has gone. If the network is away that may take until it is back: see to it, or end that connection at the JVM (ss -K).'
+    'Restore the network, or end the connection on the machine of the JVM (ss -K). The thread resumes as soon as the JVM notices that the debugger has disconnected.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`a thread of the JVM at ${textOf(address)} stood while it was to start one of ours: ${problem}`)
+    super(
+      `a thread of the JVM at ${textOf(address)} is stopped, because it did not start the agent in time: ${problem}`,
+    )
   }
 }
 
@@ -61,9 +63,9 @@ export class LoadedTooSlowly extends JfluidError {
   static sample = () => new LoadedTooSlowly({ host: '10.0.0.7', port: 5005 }, 'nothing came for 10 s')
   readonly exitCode = EX_TEMPFAIL
   readonly hint =
-    'The program goes on as it was. See whether the network is slow or away, or the machine busy, then try again.'
+    'Check the network and the load of the machine, then try again. The program runs on unchanged.'
   constructor(address: DebuggerAddress, problem: string) {
-    super(`the agent could not be loaded into the JVM at ${textOf(address)}: ${problem}`)
+    super(`loading the agent into the JVM at ${textOf(address)} took too long: ${problem}`)
   }
 }
 
@@ -73,10 +75,10 @@ export class CannotCallBack extends JfluidError {
     new CannotCallBack({ host: '10.0.0.7', port: 5005 }, '10.0.0.9:41234', 'no route to host')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint =
-    'Run jfluid on the machine of the JVM, or where the JVM reaches it: not behind a port forward or a firewall.'
+    'Run jfluid on the machine of the JVM, or on one to which the JVM can connect, without a port forward or a firewall between them.'
   constructor(address: DebuggerAddress, ours: string, problem: string) {
     super(
-      `nothing is shared with the JVM at ${textOf(address)}, and it cannot connect to jfluid at ${ours}: ${problem}`,
+      `the JVM at ${textOf(address)} shares no directory with jfluid, and cannot connect to jfluid at ${ours}: ${problem}`,
     )
   }
 }

@@ -79,9 +79,9 @@ export class NoMeetingPlace extends JfluidError {
   static sample = () => new NoMeetingPlace(['/dev/shm: ENOSPC', '/tmp: EROFS'], {})
   readonly exitCode = EX_CANTCREAT
   readonly hint =
-    'Make one of them writable for the user jfluid runs as, with room for 17 MiB; in a container: docker run --shm-size 128m, or --tmpfs /tmp.'
+    'Make one of these directories writable for the user that jfluid runs as, with 17 MiB free. In a container: docker run --shm-size 128m, or --tmpfs /tmp.'
   constructor(problems: readonly string[], options: ErrorOptions) {
-    super(`no place to meet the JVM: ${problems.join('; ')}`, options)
+    super(`no directory can be shared with the JVM: ${problems.join('; ')}`, options)
   }
 }
 

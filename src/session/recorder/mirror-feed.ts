@@ -20,9 +20,9 @@ export class NothingComes extends JfluidError {
   static sample = () => new NothingComes(10_000)
   readonly exitCode = EX_IOERR
   readonly hint =
-    'See whether the network is away, or the JVM stopped. Its agent gives the JVM its code back by itself.'
+    'Check the network, and whether the JVM is stopped. Its agent restores the code of the JVM without jfluid.'
   constructor(ms: number) {
-    super(`nothing came from the JVM for ${ms / 1000} s`)
+    super(`the JVM sent no events for ${ms / 1000} s`)
   }
 }
 

@@ -28,7 +28,7 @@ export class DebugInfoRefused extends JfluidError {
   readonly hint =
     'Leave --debug-info out, or start the JVM with -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints.'
   constructor(pid: number, said: string) {
-    super(`JVM ${pid} does not keep debug info of compiled code: ${said}`)
+    super(`JVM ${pid} cannot keep debug info of compiled code: ${said}`)
   }
 }
 

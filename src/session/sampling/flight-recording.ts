@@ -58,9 +58,9 @@ const OWNER_ONLY = 0o700
 export class RecordingStopped extends JfluidError {
   static sample = () => new RecordingStopped()
   readonly exitCode = EX_TEMPFAIL
-  readonly hint = 'Record again, and leave recordings named jfluid-… to jfluid.'
+  readonly hint = 'Record again, and do not stop flight recordings named jfluid-….'
   constructor() {
-    super('the flight recording of jfluid was stopped by somebody else, or jfluid itself for minutes')
+    super('another program has stopped the flight recording of jfluid, or jfluid was stopped for minutes')
   }
 }
 

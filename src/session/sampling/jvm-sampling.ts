@@ -41,9 +41,9 @@ const UNKNOWN = '?'
 export class NoCpuTimeSamples extends JfluidError {
   static sample = () => new NoCpuTimeSamples(4711, '21.0.4')
   readonly exitCode = EX_UNAVAILABLE
-  readonly hint = 'Sample with --sampler jfr.'
+  readonly hint = 'Use --sampler jfr.'
   constructor(pid: number, version: string) {
-    super(`JVM ${pid} cannot sample by CPU time: that came with JDK 25, and this is ${version}`)
+    super(`JVM ${pid} cannot sample by CPU time: this needs JDK 25 or newer, and the JVM runs ${version}`)
   }
 }
 

@@ -6,20 +6,20 @@ import type { RootPattern } from '../../reveal/patterns.ts'
 /** Dumps are of safepoints, where there is debug info anyway; and probes know where they are. */
 export class DebugInfoUnused extends UsageError {
   static sample = () => new DebugInfoUnused('probes take samples by bytecodes')
-  readonly hint = 'Sample by time with --sampler jfr, or leave --debug-info out.'
+  readonly hint = 'Add --sampler jfr, or leave --debug-info out.'
   /** @param instead  what is done, to follow "and" */
   constructor(instead: string) {
-    super(`--debug-info is for the flight recorder, and ${instead}`)
+    super(`--debug-info works only with the flight recorder, and ${instead}`)
   }
 }
 
 /** A dump of threads has names of methods, and no descriptors. */
 export class StacksHaveNoParameters extends UsageError {
   static sample = () => new StacksHaveNoParameters('OrderService.place(int)', 'stacks are taken')
-  readonly hint = "Leave the root's parameters out, or sample with --sampler jfr."
+  readonly hint = 'Leave the parameters of the root out, or add --sampler jfr.'
   /** @param instead  what is done, as a sentence */
   constructor(root: string, instead: string) {
-    super(`dumps of threads know no parameters, and root '${root}' has some: ${instead}`)
+    super(`root '${root}' has parameters, which thread dumps do not contain: ${instead}`)
   }
 }
 

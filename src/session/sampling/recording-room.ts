@@ -17,10 +17,10 @@ export const ROOM_TO_GO_ON = 32 * MIB
 export class NoRoomForRecording extends JfluidError {
   static sample = () => new NoRoomForRecording('/tmp', 20 * MIB)
   readonly exitCode = EX_CANTCREAT
-  readonly hint = 'Make room there.'
+  readonly hint = 'Free some space in that directory.'
   constructor(directory: string, free: number) {
     super(
-      `too little room for a flight recording in ${directory}: ${Math.floor(free / MIB)} MiB are free, and a full disk ends a JVM that records`,
+      `too little room for a flight recording in ${directory}: ${Math.floor(free / MIB)} MiB are free, and a full disk would end the JVM`,
     )
   }
 }

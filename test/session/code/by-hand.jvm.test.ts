@@ -94,7 +94,7 @@ describe('what was left out by hand can be added', () => {
     await target.invoke('Main.run')
     await exclude('Util.help')
     for (const text of ['Main', 'Util.never', 'Main.again'])
-      await expect(byHand.add(text, 0), text).rejects.toThrow(new NothingToAdd(text, 'is not left out'))
+      await expect(byHand.add(text, 0), text).rejects.toThrow(new NothingToAdd(text, 'it is not excluded'))
     expect((await byHand.add('Util', 0)).what).toBe('add')
   })
 })

@@ -54,7 +54,7 @@ it('leaves an agent of which nothing comes any more', async () => {
   const { feed, problem, closed } = await feedWith((agent) => {
     if (++questions < 3) agent.write(head(WHOLE, 0))
   }, 300)
-  expect(String(await problem)).toContain('nothing came from the JVM for 0.3 s')
+  expect(String(await problem)).toContain('the JVM sent no events for 0.3 s')
   await closed
   expect(feed.ring.isWhole).toBe(false)
 })
@@ -65,7 +65,7 @@ it.each([
   ['an entry without an end', [head(LAST, 8), Buffer.alloc(8)]],
 ])('leaves an agent that sends %s', async (_what, sent) => {
   const { problem, closed } = await feedWith((agent) => agent.write(Buffer.concat(sent)))
-  expect(String(await problem)).toMatch(/^MalformedRound|buffer was not understood/)
+  expect(String(await problem)).toMatch(/^MalformedRound|received malformed events/)
   await closed
 })
 

@@ -269,7 +269,7 @@ describe.each([
     recorder.onError = (error) => errors.push(error)
     target.put(0, CHUNK_BUSY, 2, 0, [enterWord(MAIN, 0), exitWord(MAIN, 8), [7, 7]])
     await until('told', () => errors.length > 0)
-    assert.match(errors[0].message, /unknown event 0x0000000700000007 of writer 2/)
+    assert.match(errors[0].message, /unknown event 0x0000000700000007, of writer 2/)
     assert.equal(show((await snapshot()).merged), 'main 1x 8ns')
     const beat = target.heartbeat()
     await tenRoundsOfAnother()
@@ -362,7 +362,7 @@ describe('a recorder of trees that threads keep', () => {
     await overwritten()
     await recorder.finish()
     assert.equal(await snapshot(), 'main 3x 0ns')
-    assert.match(errors[0]!.message, /a call that cannot be/)
+    assert.match(errors[0]!.message, /an impossible call/)
     assert.equal(errors.length, 1)
   })
 
