@@ -237,7 +237,7 @@ it('what was recorded before a change of roots that failed comes over, and is wh
   expect(readdirSync(directory).map((name) => join(directory, name))).toEqual([place])
   expect(decodeProfile(readFileSync(place), place)).toEqual(before)
   answers.before = async () => null // nothing was lost
-  await expect(change()).rejects.toThrow(/oh$/)
+  await expect(change()).rejects.toThrow(/roots: oh/)
   answers.before = async () => file.length + 1
   await expect(change()).rejects.toThrow(/oh; it is lost: .*a piece of a profile that is none$/)
   expect(readdirSync(directory)).toHaveLength(1)
