@@ -16,7 +16,7 @@ export const OLDEST_JDK = 17
  * Since this version (JDK-8324241), HotSpot records from its start which compiled code a redefinition invalidates. In an older JVM the
  * first redefinition discards all compiled code. The first start of its flight recorder also redefines classes.
  */
-export const INVALIDATES_LITTLE = 23
+export const SELECTIVE_INVALIDATION_JDK = 23
 
 /** Returns the feature version of a `java.version` (17 for "17.0.15", 8 for "1.8.0_392"), or null if the text is not a version. */
 export function featureOf(version: string | undefined): number | null {
@@ -74,12 +74,12 @@ export class NoSuchProcess extends AttachError {
 }
 
 /** Name that the kernel gives to the initial process namespace (PROC_PID_INIT_INO). */
-const FIRST_PROCESSES = 'pid:[4026531836]'
+const INITIAL_PID_NAMESPACE = 'pid:[4026531836]'
 
 /** Returns whether there may be processes that are not visible to jfluid. */
 function isContained(): boolean {
   const ours = linkOf('/proc/self/ns/pid') // undefined without a Linux /proc; another check reports that
-  return ours !== undefined && ours !== FIRST_PROCESSES
+  return ours !== undefined && ours !== INITIAL_PID_NAMESPACE
 }
 
 /** The process is not a JVM. */

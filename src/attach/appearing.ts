@@ -11,11 +11,11 @@ import type { Jvm } from './jvms.ts'
 import { readTargetFacts } from './target-facts.ts'
 
 /** Interval between two polls for JVMs that no file watch reports. */
-const LOOK_MS = 500
+const POLL_INTERVAL_MS = 500
 /** Interval between two polls of a JVM that is starting. */
-const STARTING_LOOK_MS = 10
+const STARTING_POLL_INTERVAL_MS = 10
 /** Maximum startup time of a JVM. After it jfluid tries to attach in any case, and the attach reports the problem. */
-const STARTING_MS = 10_000
+const MAX_STARTUP_MS = 10_000
 
 const DIRECTORY = /^hsperfdata_./
 
@@ -24,7 +24,7 @@ export class JvmStarts {
   readonly #tmp: string
   readonly #watchers = new Map<string, FSWatcher>()
   /** Whether an event has occurred since `next` last returned. */
-  #told = false
+  #isNotified = false
   #wake: (() => void) | null = null
 
   constructor(tmp = '/tmp') {
@@ -42,7 +42,7 @@ export class JvmStarts {
 
   /** Resolves at the first event since the previous call, after `mostMs`, or when `stop` fires. */
   async next(mostMs: number, stop?: AbortSignal): Promise<void> {
-    if (!this.#told && stop?.aborted !== true) {
+    if (!this.#isNotified && stop?.aborted !== true) {
       const over = new AbortController()
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve
@@ -52,7 +52,7 @@ export class JvmStarts {
       over.abort()
       this.#wake = null
     }
-    this.#told = false
+    this.#isNotified = false
   }
 
   close(): void {
@@ -65,8 +65,8 @@ export class JvmStarts {
       if (!DIRECTORY.test(name)) continue
       const directory = join(this.#tmp, name)
       if (this.#watchers.has(directory)) continue
-      this.#watch(directory, () => this.#tell())
-      this.#tell() // the directory may already contain files
+      this.#watch(directory, () => this.#notify())
+      this.#notify() // the directory may already contain files
     }
   }
 
@@ -83,8 +83,8 @@ export class JvmStarts {
     }
   }
 
-  #tell(): void {
-    this.#told = true
+  #notify(): void {
+    this.#isNotified = true
     this.#wake?.()
   }
 }
@@ -102,7 +102,7 @@ export async function appeared(meant: () => readonly Jvm[], stop: AbortSignal): 
       const found = meant()
       const ready = found.filter(({ pid }) => !isStarting(pid))
       if (ready.length > 0) return oldestOf(ready)
-      await starts.next(found.length > 0 ? STARTING_LOOK_MS : LOOK_MS, stop)
+      await starts.next(found.length > 0 ? STARTING_POLL_INTERVAL_MS : POLL_INTERVAL_MS, stop)
     }
     return null
   } finally {
@@ -114,7 +114,7 @@ export async function appeared(meant: () => readonly Jvm[], stop: AbortSignal): 
 function isStarting(pid: number): boolean {
   const facts = readTargetFacts(pid)
   if (facts === undefined) return true // the process has just ended
-  const isYoung = Date.now() - facts.process.startedAt < STARTING_MS
+  const isYoung = Date.now() - facts.process.startedAt < MAX_STARTUP_MS
   return isYoung && facts.perf?.complete === false
 }
 

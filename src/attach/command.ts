@@ -28,12 +28,12 @@ import { endsNow, readTargetProcess } from './target-process.ts'
 import { userToBe } from './target-user.ts'
 
 // From attachListener.hpp: name_length_max, arg_length_max, arg_count_max.
-const OPERATION_BYTES = 16
-const ARGUMENT_BYTES = 1024
-const ARGUMENTS = 3
+const MAX_OPERATION_BYTES = 16
+const MAX_ARGUMENT_BYTES = 1024
+const MAX_ARGUMENTS = 3
 
 /** Maximum length of a reply. Replies are text for users; the longest is a heap histogram. */
-const REPLY_BYTES = 64 << 20
+const MAX_REPLY_BYTES = 64 << 20
 
 /** An argument that the attach protocol cannot carry. */
 export class ArgumentRefused extends UsageError {
@@ -72,11 +72,11 @@ export interface AttachReply {
   bytes: Buffer
 }
 
-const COMMAND_MS = 10_000
+const COMMAND_TIMEOUT_MS = 10_000
 /** Maximum time until a JVM that has removed its attach socket ends. */
-const LEAVING_MS = 10_000
+const SHUTDOWN_TIMEOUT_MS = 10_000
 /** Interval between attempts to connect: the JVM's listen backlog has five places. */
-const QUEUE_MS = 10
+const CONNECT_RETRY_INTERVAL_MS = 10
 
 export interface CommandOptions {
   /** Time limit from the connect to the last byte of the reply. Default 10,000. */
@@ -87,19 +87,19 @@ export interface CommandOptions {
 
 /** Encodes a request. Missing arguments are sent as empty strings: HotSpot waits for all three. */
 export function encodeRequest(operation: string, args: readonly string[]): Buffer {
-  if (args.length > ARGUMENTS) {
-    throw new ArgumentRefused(operation, `${args.length} arguments, the protocol has ${ARGUMENTS}`)
+  if (args.length > MAX_ARGUMENTS) {
+    throw new ArgumentRefused(operation, `${args.length} arguments, the protocol has ${MAX_ARGUMENTS}`)
   }
   const words = [operation, ...args]
   for (const [index, word] of words.entries()) {
-    const limit = index === 0 ? OPERATION_BYTES : ARGUMENT_BYTES
+    const limit = index === 0 ? MAX_OPERATION_BYTES : MAX_ARGUMENT_BYTES
     const length = Buffer.byteLength(word)
     if (word.includes('\0')) throw new ArgumentRefused(operation, `argument ${index} holds a NUL character`)
     if (length > limit) {
       throw new ArgumentRefused(operation, `argument ${index} has ${length} bytes, the limit is ${limit}`)
     }
   }
-  while (words.length < 1 + ARGUMENTS) words.push('')
+  while (words.length < 1 + MAX_ARGUMENTS) words.push('')
   return Buffer.from(['1', ...words, ''].join('\0'))
 }
 
@@ -130,7 +130,7 @@ export async function attachCommand(
   to: string | AttachSocket,
   operation: string,
   args: readonly string[] = [],
-  { timeoutMs = COMMAND_MS, signal }: CommandOptions = {},
+  { timeoutMs = COMMAND_TIMEOUT_MS, signal }: CommandOptions = {},
 ): Promise<AttachReply> {
   signal?.throwIfAborted()
   const request = encodeRequest(operation, args)
@@ -147,7 +147,7 @@ export async function attachCommand(
       return reply
     }
     if (performance.now() > giveUp) throw new CommandTimeout(operation, timeoutMs)
-    await sleep(QUEUE_MS)
+    await sleep(CONNECT_RETRY_INTERVAL_MS)
   }
 }
 
@@ -177,8 +177,10 @@ async function exchange(
     socket.on('data', (chunk) => {
       chunks.push(chunk)
       size += chunk.length
-      if (size > REPLY_BYTES) {
-        socket.destroy(new AttachProtocolError(operation, `the reply is longer than ${REPLY_BYTES} bytes`))
+      if (size > MAX_REPLY_BYTES) {
+        socket.destroy(
+          new AttachProtocolError(operation, `the reply is longer than ${MAX_REPLY_BYTES} bytes`),
+        )
       }
     })
     socket.on('error', (problem: NodeJS.ErrnoException) => {
@@ -336,7 +338,7 @@ export async function loadAgent(
     throw new ArgumentRefused('load', `HotSpot ends the path of an agent at its first "=": ${jar}`)
   }
   const load = () => run(connection, 'load', ['instrument', 'false', `${jar}=${options}`], limits)
-  const giveUp = performance.now() + (limits?.timeoutMs ?? COMMAND_MS)
+  const giveUp = performance.now() + (limits?.timeoutMs ?? COMMAND_TIMEOUT_MS)
   let reply = await load()
   while (TOO_YOUNG.test(reply.text) && performance.now() < giveUp) {
     debug.attach?.('the JVM is too young to load an agent: trying again')
@@ -376,7 +378,7 @@ export async function run(
   } catch (problem) {
     // When a JVM ends, its socket is reset or missing. The cause to report is the end of the process. A JVM removes the socket early in its
     // shutdown. The shutdown may take long: it stops threads and releases the heap.
-    const withinMs = existsSync(socketPath) ? undefined : LEAVING_MS
+    const withinMs = existsSync(socketPath) ? undefined : SHUTDOWN_TIMEOUT_MS
     if (problem instanceof AttachProtocolError && (await endsNow(target, withinMs))) {
       throw new NoSuchProcess(pid, 'has ended')
     }

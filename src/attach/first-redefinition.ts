@@ -5,7 +5,7 @@
 import { debug } from '../base/debug.ts'
 import { EX_TEMPFAIL, NeedsConsent } from '../base/errors.ts'
 import { thousands } from '../base/thousands.ts'
-import { AttachError, featureOf, INVALIDATES_LITTLE } from './admission.ts'
+import { AttachError, featureOf, SELECTIVE_INVALIDATION_JDK } from './admission.ts'
 import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 import { findPerfData } from './hsperfdata.ts'
@@ -13,27 +13,32 @@ import { compiledCount } from './loaded-code.ts'
 import { type Processors, readProcessors, spareOf, usedText } from './processors.ts'
 import type { TargetProcess } from './target-process.ts'
 
-const TIMEOUT_MS = 2_000
+const VERSION_TIMEOUT_MS = 2_000
 /** Below this number of compiled methods, as in a small program, recompilation takes almost no time. A Spring Boot service has 11,768. */
-const MUCH_CODE = 4_000
+const MIN_COMPILED_METHODS = 4_000
 /**
  * Factor by which requests use more processor time for some seconds, while their code is interpreted and recompiled. A compromise: after
  * first redefinitions on stock servers that used up to 0.31 of two processors, no request took longer than 0.42 s, except in four runs of
  * Keycloak (0.7 to 1.1 s). At a use of 0.32 to 0.44, the longest request took 0.4 to 3.9 s. decision 112.
  */
-const TIMES_AS_MUCH = 7
-const LOOK_MS = 100
-const LEAST_LOOKS = 3
-const MOST_LOOKS = 10
+const RECOMPILATION_COST_FACTOR = 7
+const MEASUREMENT_DURATION_MS = 100
+const MIN_MEASUREMENTS = 3
+const MAX_MEASUREMENTS = 10
 
 /** Returns whether the first redefinition of a JVM discards enough code to slow requests down. Null arguments mean unknown. */
 export function discardsMuch(feature: number | null, compiled: number | null): boolean {
-  return feature !== null && feature < INVALIDATES_LITTLE && compiled !== null && compiled >= MUCH_CODE
+  return (
+    feature !== null &&
+    feature < SELECTIVE_INVALIDATION_JDK &&
+    compiled !== null &&
+    compiled >= MIN_COMPILED_METHODS
+  )
 }
 
 /** Returns the number of processors that requests would lack without compiled code; negative if there are enough. */
 export function shortfall(processors: Processors): number {
-  return processors.used * (TIMES_AS_MUCH - 1) - spareOf(processors)
+  return processors.used * (RECOMPILATION_COST_FACTOR - 1) - spareOf(processors)
 }
 
 /**
@@ -42,10 +47,10 @@ export function shortfall(processors: Processors): number {
  */
 export function isShort(shortfalls: readonly number[]): boolean | null {
   const count = shortfalls.length
-  if (count < LEAST_LOOKS) return null
+  if (count < MIN_MEASUREMENTS) return null
   const mean = sum(shortfalls) / count
   const variance = sum(shortfalls.map((it) => (it - mean) ** 2)) / (count - 1)
-  return count >= MOST_LOOKS || Math.abs(mean) > Math.sqrt(variance / count) ? mean > 0 : null
+  return count >= MAX_MEASUREMENTS || Math.abs(mean) > Math.sqrt(variance / count) ? mean > 0 : null
 }
 
 export class BusyBeforeFlush extends NeedsConsent {
@@ -60,8 +65,8 @@ export class BusyBeforeFlush extends NeedsConsent {
     feature: number,
   ) {
     const { used } = processors
-    const [uses, needs, has] = [used, used * TIMES_AS_MUCH, used + spareOf(processors)].map((it) =>
-      it.toFixed(2),
+    const [uses, needs, has] = [used, used * RECOMPILATION_COST_FACTOR, used + spareOf(processors)].map(
+      (it) => it.toFixed(2),
     )
     super(
       `JVM ${pid} is too busy for its first redefinition, which discards all of its ${thousands(compiled)} compiled methods (JDK ${feature}): the JVM uses ${uses} processors and can use ${has}, but would need about ${needs} to compile them again, so requests would wait for seconds`,
@@ -78,10 +83,10 @@ export class BusyBeforeFlush extends NeedsConsent {
 export async function refuseBusyBeforeFlush(connection: AttachConnection): Promise<void> {
   const { pid } = connection.target
   const feature = featureToldBy(connection.target) ?? (await featureBehind(connection))
-  if (feature === null || feature >= INVALIDATES_LITTLE) return
+  if (feature === null || feature >= SELECTIVE_INVALIDATION_JDK) return
   const compiled = await compiledCount(connection)
   if (compiled === null || !discardsMuch(feature, compiled)) return
-  const processors = await whereShort(() => readProcessors(pid, LOOK_MS))
+  const processors = await whereShort(() => readProcessors(pid, MEASUREMENT_DURATION_MS))
   if (processors !== null) throw new BusyBeforeFlush(pid, processors, compiled, feature)
 }
 
@@ -126,7 +131,7 @@ function featureToldBy(target: TargetProcess): number | null {
 /** Asks by `VM.version`: a line about the VM, then "JDK 17.0.15". @returns null if the JVM does not answer in time */
 async function featureBehind(connection: AttachConnection): Promise<number | null> {
   try {
-    const options = { timeoutMs: TIMEOUT_MS }
+    const options = { timeoutMs: VERSION_TIMEOUT_MS }
     const { code, text } = await attachCommand(connection, 'jcmd', ['VM.version'], options)
     return code === 0 ? featureOf(/^JDK (\S+)/m.exec(text)?.[1]) : null
   } catch (problem) {

@@ -38,7 +38,7 @@ export interface RecorderSetup {
 /** A first recording starts within half a second, on a busy machine within several seconds. */
 const START_TIMEOUT_MS = 30_000
 /** Timeout of all other commands. */
-const SHORT_MS = 10_000
+const COMMAND_TIMEOUT_MS = 10_000
 
 /** @throws NoFlightRecorder */
 export async function recorderSetup(connection: AttachConnection): Promise<RecorderSetup> {
@@ -118,7 +118,11 @@ export async function stopRecording(connection: AttachConnection, name: string):
 }
 
 /** @throws NoFlightRecorder if the JVM does not know the command */
-async function ask(connection: AttachConnection, command: string, timeoutMs = SHORT_MS): Promise<string> {
+async function ask(
+  connection: AttachConnection,
+  command: string,
+  timeoutMs = COMMAND_TIMEOUT_MS,
+): Promise<string> {
   const { code, text } = await attachCommand(connection, 'jcmd', [command], { timeoutMs })
   if (code === 0) return text
   throw new NoFlightRecorder(connection.pid, firstLine(text))

@@ -122,7 +122,7 @@ export interface AttachConnection {
 }
 
 /** Maximum age of a process that may not be an attachable JVM yet. */
-const STARTING_MS = 10_000
+const MAX_STARTUP_MS = 10_000
 
 /**
  * Makes the JVM `pid` open its attach socket if it is not open, and returns its location.
@@ -225,7 +225,7 @@ async function admit(
     }
     const { process, perf } = facts
     const foreign = foreignAtSocketPath(process)
-    const young = Date.now() - process.startedAt < STARTING_MS
+    const young = Date.now() - process.startedAt < MAX_STARTUP_MS
     // A killed JVM leaves its socket file. A later JVM with the same pid has no socket of its own yet.
     const short = attachProblem(facts, client)
     if (short instanceof NoDescriptorsLeft || short instanceof NoThreadsLeft) throw short // without even a connection attempt
@@ -328,7 +328,7 @@ interface Trigger {
 }
 
 /** A trigger file older than this was left by a client that ended. */
-const TRIGGER_LEFT_MS = 2000
+const TRIGGER_TIMEOUT_MS = 2000
 
 /**
  * Creates the trigger file, which makes HotSpot treat SIGQUIT as an attach request. It must belong to the JVM's user or to root.
@@ -401,7 +401,7 @@ function clearOfTriggers(cwd: string, { nsPid, euid }: TargetProcess): boolean {
 
 /** Returns whether the file is another client's pending request: fresh, and with an owner that HotSpot accepts. */
 function isRequest({ mtimeMs, uid }: fs.Stats, owner: number): boolean {
-  return Date.now() - mtimeMs < TRIGGER_LEFT_MS && (uid === owner || uid === 0)
+  return Date.now() - mtimeMs < TRIGGER_TIMEOUT_MS && (uid === owner || uid === 0)
 }
 
 /** @param handle  descriptor of the directory; the file can be removed through it even after the process has ended */

@@ -52,7 +52,7 @@ const TYPE_LONG = 0x4a // J
 const TYPE_BYTE = 0x42 // B
 
 /** Upper bound of a valid file. HotSpot's default is 32 KiB. */
-export const MAXIMUM_BYTES = 16 << 20
+export const MAX_BYTES = 16 << 20
 
 /** The file is not performance data, or is damaged. */
 export class BadPerfData extends JfluidError {
@@ -282,7 +282,7 @@ export function findPerfData(target: TargetProcess): PerfFile | undefined {
 /** Returns the contents of a regular file that belongs to `owner`; `undefined` if there is no such file. */
 function readFileOf(owner: number, path: string): Uint8Array | 'denied' | undefined {
   try {
-    return readRegular(path, { owner, mostBytes: MAXIMUM_BYTES })
+    return readRegular(path, { owner, mostBytes: MAX_BYTES })
   } catch (problem) {
     return (problem as NodeJS.ErrnoException).code === 'EACCES' ? 'denied' : undefined
   }

@@ -5,9 +5,9 @@ import { attachCommand } from './command.ts'
 import type { AttachConnection } from './handshake.ts'
 
 /** Timeout of commands that improve a guess. A wrong guess costs redefinitions, not correctness. */
-const GUESS_MS = 2_000
+const GUESS_TIMEOUT_MS = 2_000
 /** Timeout of lists that are a convenience for the user. */
-const LIST_MS = 5_000
+const LIST_TIMEOUT_MS = 5_000
 
 /** @returns '' if the JVM is too slow or has ended; the next command reports that */
 async function answerOf(
@@ -35,7 +35,7 @@ export async function compiledMethods(
   connection: AttachConnection,
   signal?: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  return parseCodeList(await answerOf(connection, 'Compiler.codelist', GUESS_MS, signal))
+  return parseCodeList(await answerOf(connection, 'Compiler.codelist', GUESS_TIMEOUT_MS, signal))
 }
 
 /**
@@ -44,7 +44,9 @@ export async function compiledMethods(
  * @returns null if the JVM does not answer
  */
 export async function compiledCount(connection: AttachConnection): Promise<number | null> {
-  const found = /\bnmethods=(\d+)/.exec(await answerOf(connection, 'Compiler.codecache', GUESS_MS))?.[1]
+  const found = /\bnmethods=(\d+)/.exec(
+    await answerOf(connection, 'Compiler.codecache', GUESS_TIMEOUT_MS),
+  )?.[1]
   return found === undefined ? null : Number(found)
 }
 
@@ -67,7 +69,7 @@ export async function loadedClassNames(
   connection: AttachConnection,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  return parseClassHierarchy(await answerOf(connection, 'VM.class_hierarchy', LIST_MS, signal))
+  return parseClassHierarchy(await answerOf(connection, 'VM.class_hierarchy', LIST_TIMEOUT_MS, signal))
 }
 
 /** Line of KlassHierarchy::print_class_hierarchy in heapInspection.cpp: `|  |--shop.BigOrder/0x00007f… (intf)`, `java.lang.Object/null`. */

@@ -95,7 +95,7 @@ export function metaspaceLeft(report: string): number {
 export const HEAP_NEEDED = 2 << 20
 /** Maximum wait for a collection: part of the used heap may be garbage. */
 const HEAP_ROOM_TIMEOUT_MS = 2000
-const PAUSE_MS = 50
+const HEAP_CHECK_INTERVAL_MS = 50
 
 export class NoHeapLeft extends AttachError {
   static sample = () => new NoHeapLeft(4711, 400_000)
@@ -130,7 +130,7 @@ export async function refuseWithoutHeap(connection: AttachConnection): Promise<v
     const free = max - heapUsed(info)
     if (free >= HEAP_NEEDED) return
     if (performance.now() >= until) throw new NoHeapLeft(connection.pid, free)
-    await sleep(PAUSE_MS)
+    await sleep(HEAP_CHECK_INTERVAL_MS)
   }
 }
 

@@ -19,10 +19,10 @@ export interface Processors {
   readonly ours: number
 }
 
-const MS_A_TICK = 10
-/** A process is busy if it can get less than this part of its processors in addition, and less than SPARE_MOST processors. */
-const SPARE = 0.3
-const SPARE_MOST = 2
+const MS_PER_TICK = 10
+/** A process is busy if it can get less than this part of its processors in addition, and less than ENOUGH_SPARE processors. */
+const SPARE_FRACTION = 0.3
+const ENOUGH_SPARE = 2
 
 /** "1.9 of 2, and 0.1 are idle" */
 export function usedText({ used, most, idle }: Processors): string {
@@ -37,7 +37,7 @@ export function spareOf({ used, most, idle, ours }: Processors): number {
 
 /** Returns whether the process has no spare processors, because of its own use or the use of others. */
 export function isBusy(processors: Processors): boolean {
-  return spareOf(processors) < Math.min(SPARE * processors.most, SPARE_MOST)
+  return spareOf(processors) < Math.min(SPARE_FRACTION * processors.most, ENOUGH_SPARE)
 }
 
 /** @returns undefined if the process has ended or is unreadable */
@@ -70,7 +70,7 @@ export function idleMs(stat: string, numbers: ReadonlySet<number>): number {
   let some = 0
   let isTold = false
   for (const [, number, idle, waiting] of stat.matchAll(/^cpu(\d*) +\d+ \d+ \d+ (\d+) (\d+)/gm)) {
-    const ms = (Number(idle) + Number(waiting)) * MS_A_TICK
+    const ms = (Number(idle) + Number(waiting)) * MS_PER_TICK
     if (number === '') all = ms
     else if (numbers.has(Number(number))) {
       some += ms

@@ -3,7 +3,7 @@
 
 import { textOf } from '../base/visible.ts'
 import { controlGroups } from './control-groups.ts'
-import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAXIMUM_BYTES } from './hsperfdata.ts'
+import { collectionTime, findPerfData, loopsHaveNoSafepoints, MAX_BYTES } from './hsperfdata.ts'
 import { readRegular } from './regular-file.ts'
 import { readTargetProcess } from './target-process.ts'
 
@@ -51,7 +51,7 @@ export class StopCounters {
     if (this.#perf === null) return undefined
     const { path, owner } = this.#perf
     try {
-      const bytes = readRegular(path, { owner, mostBytes: MAXIMUM_BYTES })
+      const bytes = readRegular(path, { owner, mostBytes: MAX_BYTES })
       return bytes === undefined ? undefined : of(bytes)
     } catch {
       return undefined // the JVM has ended, or the file is unreadable

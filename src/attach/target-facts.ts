@@ -14,7 +14,7 @@ import { readEnvironment, readTargetProcess, stillRuns, type TargetProcess } fro
 import { actingAs, type User } from './target-user.ts'
 
 /** Maximum file size read. `release` files and argument files are far smaller. */
-const TEXT_BYTES = 1 << 20
+const MAX_TEXT_BYTES = 1 << 20
 
 /** Collects the facts about `pid` without its help; `undefined` if there is no such process. */
 export function readTargetFacts(pid: number): TargetFacts | undefined {
@@ -199,5 +199,5 @@ function argumentFile(process: TargetProcess, name: string): string[] {
 
 /** @throws the system's errors. Returns '' if the path is not a regular file */
 function textOf(path: string): string {
-  return readRegular(path, { mostBytes: TEXT_BYTES })?.toString('utf8') ?? ''
+  return readRegular(path, { mostBytes: MAX_TEXT_BYTES })?.toString('utf8') ?? ''
 }

@@ -86,7 +86,7 @@ export function parseCpuMs(stat: string): number | undefined {
  * Returns whether a process has released its memory while it exits: field 23 of /proc/<pid>/stat, its virtual memory in bytes, is 0. The
  * kernel releases the memory before the descriptors. So this is true by the time that the process's sockets are closed.
  */
-export function hasLetGoOfMemory(stat: string): boolean {
+export function hasReleasedMemory(stat: string): boolean {
   return stat.includes(')') && stat.slice(stat.lastIndexOf(')') + 2).split(' ')[20] === '0'
 }
 
@@ -94,10 +94,10 @@ export function hasLetGoOfMemory(stat: string): boolean {
 const PF_EXITING = 0x4
 const PF_KTHREAD = 0x200000
 
-/** Returns whether a process exits, slightly earlier than `hasLetGoOfMemory`. False for kernel threads, which have no memory either. */
-export function isLeaving(stat: string): boolean {
+/** Returns whether a process exits, slightly earlier than `hasReleasedMemory`. False for kernel threads, which have no memory either. */
+export function isExiting(stat: string): boolean {
   const flags = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6])
-  return (flags & PF_EXITING) !== 0 || ((flags & PF_KTHREAD) === 0 && hasLetGoOfMemory(stat))
+  return (flags & PF_EXITING) !== 0 || ((flags & PF_KTHREAD) === 0 && hasReleasedMemory(stat))
 }
 
 /** Returns the arguments in /proc/<pid>/cmdline, program first. Empty for a zombie or a kernel thread. */
@@ -212,7 +212,7 @@ export function readTargetProcess(pid: number): TargetProcess | undefined {
   const itsRoot = `/proc/${pid}/root`
   return {
     ...status,
-    ...(now !== undefined && isLeaving(now) && { state: 'X' }),
+    ...(now !== undefined && isExiting(now) && { state: 'X' }),
     // A process that is both stopped and frozen must be thawed first, so F replaces T.
     ...(vmLibrary && isFrozen(pid) && { state: 'F' }),
     pid,
@@ -278,22 +278,22 @@ export function stillRuns({ pid, startTicks }: Pick<TargetProcess, 'pid' | 'star
   const stat = readProc(pid, 'stat')
   if (stat === undefined || parseStartTicks(stat) !== startTicks) return false
   const state = stat[stat.lastIndexOf(')') + 2]
-  return state !== 'Z' && state !== 'X' && !hasLetGoOfMemory(stat)
+  return state !== 'Z' && state !== 'X' && !hasReleasedMemory(stat)
 }
 
 /** Maximum time until a process with closed sockets is seen to exit. On Linux it is normally visible at once. */
-const ENDING_MS = 1_000
-const ENDING_LOOK_MS = 10
+const EXIT_TIMEOUT_MS = 1_000
+const EXIT_POLL_INTERVAL_MS = 10
 
 /** Returns whether a process has ended or is exiting. The sockets of an exiting process are closed before the process disappears. */
 export async function endsNow(
   process: Pick<TargetProcess, 'pid' | 'startTicks'>,
-  withinMs = ENDING_MS,
+  withinMs = EXIT_TIMEOUT_MS,
 ): Promise<boolean> {
   const giveUp = performance.now() + withinMs
   while (stillRuns(process)) {
     if (performance.now() >= giveUp) return false
-    await sleep(ENDING_LOOK_MS)
+    await sleep(EXIT_POLL_INTERVAL_MS)
   }
   return true
 }

@@ -14,8 +14,8 @@ import { debug, TOPICS, type Topic } from './debug.ts'
 import { EX_CANTCREAT, JfluidError, UsageError } from './errors.ts'
 
 /** Size limit of the log. The last line reports it. */
-export const MOST_BYTES = 256 << 20
-const MOST_CHARACTERS = 2048
+export const MAX_BYTES = 256 << 20
+const MAX_CHARACTERS = 2048
 const TOPIC_WIDTH = maxOf(Object.keys(TOPICS).map((it) => it.length))
 /** O_EXCL also prevents following a symbolic link. */
 const FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_APPEND
@@ -119,14 +119,14 @@ export function beginDebugLog(env: NodeJS.ProcessEnv): string | null {
 /** Connects the debug topics of this thread to a log. */
 export function joinDebugLog({ topics, descriptor, begunNs, state }: DebugLogShare): void {
   write = (topic, text) => {
-    if (Atomics.load(state, ERROR) !== 0 || Atomics.load(state, BYTES) > MOST_BYTES) return
+    if (Atomics.load(state, ERROR) !== 0 || Atomics.load(state, BYTES) > MAX_BYTES) return
     const ms = Number(process.hrtime.bigint() - begunNs) / 1e6
     let line = lineOf(ms, topic, text)
     const bytes = Buffer.byteLength(line)
     const before = Atomics.add(state, BYTES, bytes)
-    if (before > MOST_BYTES) return // another thread has just reached the limit
-    if (before + bytes > MOST_BYTES)
-      line = lineOf(ms, 'jfluid', `the log ends here, at ${MOST_BYTES >> 20} MiB`)
+    if (before > MAX_BYTES) return // another thread has just reached the limit
+    if (before + bytes > MAX_BYTES)
+      line = lineOf(ms, 'jfluid', `the log ends here, at ${MAX_BYTES >> 20} MiB`)
     try {
       writeFileSync(descriptor, line)
     } catch (error) {
@@ -140,14 +140,14 @@ export function joinDebugLog({ topics, descriptor, begunNs, state }: DebugLogSha
 /** Formats any text as one line, with apparent secrets hidden. */
 export function lineOf(ms: number, topic: string, text: string): string {
   const clean = redacted(bounded(text)).replace(UNSHOWN, escaped)
-  const cut = clean.length > MOST_CHARACTERS ? `${clean.slice(0, MOST_CHARACTERS)}…` : clean
+  const cut = clean.length > MAX_CHARACTERS ? `${clean.slice(0, MAX_CHARACTERS)}…` : clean
   return `${ms.toFixed(3).padStart(12)}  ${topic.padEnd(TOPIC_WIDTH)}  ${cut}\n`
 }
 
 /** Limits the length of the text that the patterns scan. Cuts at a word boundary, so that no partial secret remains. */
 function bounded(text: string): string {
-  if (text.length <= 4 * MOST_CHARACTERS) return text
-  return `${text.slice(0, text.lastIndexOf(' ', 4 * MOST_CHARACTERS) + 1)}…`
+  if (text.length <= 4 * MAX_CHARACTERS) return text
+  return `${text.slice(0, text.lastIndexOf(' ', 4 * MAX_CHARACTERS) + 1)}…`
 }
 
 /** Control characters and characters that change the text direction. */

@@ -20,13 +20,13 @@ export type Topic = keyof typeof TOPICS
 
 export const debug: { [topic in Topic]?: (text: string) => void } = {}
 
-const MOST_LISTED = 8
+const MAX_LISTED = 8
 
 /** Returns "a, b and 17 more", or "none". */
 export function some<T>(items: readonly T[], show: (item: T) => string = String): string {
   if (items.length === 0) return 'none'
-  const shown = items.slice(0, MOST_LISTED).map(show).join(', ')
-  return items.length > MOST_LISTED ? `${shown} and ${items.length - MOST_LISTED} more` : shown
+  const shown = items.slice(0, MAX_LISTED).map(show).join(', ')
+  return items.length > MAX_LISTED ? `${shown} and ${items.length - MAX_LISTED} more` : shown
 }
 
 /** Returns "3.142 ms". */

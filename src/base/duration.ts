@@ -13,7 +13,7 @@ export class BadDuration extends UsageError {
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /** 24 days: a timer longer than 2^31 ms fires at once. */
-const LONGEST_MS = 576 * UNITS.h!
+const MAX_DURATION_MS = 576 * UNITS.h!
 
 /**
  * Parses a duration.
@@ -24,6 +24,6 @@ const LONGEST_MS = 576 * UNITS.h!
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text)
   const ms = match === null ? 0 : Number(match[1]) * UNITS[match[2]!]!
-  if (ms <= 0 || ms > LONGEST_MS) throw new BadDuration(text)
+  if (ms <= 0 || ms > MAX_DURATION_MS) throw new BadDuration(text)
   return ms
 }

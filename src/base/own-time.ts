@@ -14,7 +14,7 @@ export function afterOwnTime(ms: number, late: () => void): () => void {
   const timer = setInterval(() => {
     const now = performance.now()
     // A very late tick means that this process did not run, and unread replies may be queued.
-    if (now - looked < (2 * ms) / SLICES + LATE_MS) left--
+    if (now - looked < (2 * ms) / SLICES + MAX_TIMER_DELAY_MS) left--
     looked = now
     if (left > 0) return
     clearInterval(timer)
@@ -24,4 +24,4 @@ export function afterOwnTime(ms: number, late: () => void): () => void {
 }
 
 /** Maximum delay of a timer on a busy machine. */
-const LATE_MS = 100
+const MAX_TIMER_DELAY_MS = 100

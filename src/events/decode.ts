@@ -5,12 +5,12 @@
 // them (`CctBuilder.calls`).
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
-import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT, MOST_EPOCHS } from './event-halves.ts'
+import { HIGH_TICKS_MASK, KIND_SHIFT, MAX_EPOCHS, METHOD_MASK, METHOD_SHIFT } from './event-halves.ts'
 import * as layout from './event-layout.ts'
 
 /**
  * Receives the events for which it has a method. Called often, so the arguments are scalars only. Ticks are session ticks, exact below
- * 2^53, and never less than the previous event's ticks (see MOST_EPOCHS).
+ * 2^53, and never less than the previous event's ticks (see MAX_EPOCHS).
  */
 export interface EventSink extends Partial<CallSink & SampleSink & HandOverSink & AllocationSink> {
   /**
@@ -191,7 +191,7 @@ function control(high: number, low: number, state: WriterState, sink: EventSink,
   const payload = (high & HIGH_TICKS_MASK) * TWO_32 + low
   switch ((high >>> METHOD_SHIFT) & METHOD_MASK) {
     case layout.CONTROL_EPOCH:
-      if (payload >= MOST_EPOCHS) return false
+      if (payload >= MAX_EPOCHS) return false
       state.base = payload * 2 ** layout.TICK_BITS
       return true
     case layout.CONTROL_THREAD: {

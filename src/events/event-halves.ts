@@ -13,4 +13,4 @@ export const HIGH_TICKS_MASK = 2 ** METHOD_SHIFT - 1
  * the nearest double, off by at most 16 ticks or 6 ns. Sums of times stay exact, since the rounding of one interval is compensated by the
  * next.
  */
-export const MOST_EPOCHS = 2 ** (58 - TICK_BITS)
+export const MAX_EPOCHS = 2 ** (58 - TICK_BITS)

@@ -31,12 +31,12 @@ export class BrokenChunk extends JfluidError {
 }
 
 /** Maximum number of chunks of one writer that are read before other writers get a turn. */
-const CHUNKS_A_TURN = 8
+const CHUNKS_PER_TURN = 8
 /** Number of complete rounds after which a missing earlier segment, or a missing SUBMIT, counts as lost. */
-const PATIENT_ROUNDS = 3
+const MAX_MISSING_ROUNDS = 3
 const SEGMENTS = 2 ** 16
 /** Number of additional rounds at the end, on top of the rounds that may be waited for each chunk. */
-const MORE_ROUNDS = 64
+const EXTRA_ROUNDS = 64
 
 class Writer extends WriterState {
   /** Current chunk, -1 between two chunks, and the offset in it. */
@@ -153,10 +153,10 @@ export class RingReader implements ThreadGate {
     for (; read < writers.length && budget > 0; read++) {
       const writer = writers[(this.#turn + read) % writers.length]
       const { events } = this
-      const chunks = this.#drain(writer, Math.min(CHUNKS_A_TURN, budget))
+      const chunks = this.#drain(writer, Math.min(CHUNKS_PER_TURN, budget))
       // A writer without new events costs nothing: a server has hundreds of threads with a chunk, most of them idle.
       budget -= this.#events > events ? Math.max(1, chunks) : chunks
-      if (chunks === CHUNKS_A_TURN) this.#complete = false
+      if (chunks === CHUNKS_PER_TURN) this.#complete = false
     }
     if (read < writers.length) this.#complete = false
     if (writers.length > 0) this.#turn = (this.#turn + read) % writers.length
@@ -168,11 +168,11 @@ export class RingReader implements ThreadGate {
   }
 
   /**
-   * Reads the data that are in the buffer now, while the target continues to write. A round reads up to CHUNKS_A_TURN chunks per writer, so
+   * Reads the data that are in the buffer now, while the target continues to write. A round reads up to CHUNKS_PER_TURN chunks per writer, so
    * this number of rounds reads a full buffer.
    */
   catchUp(): void {
-    for (let rounds = 0; rounds <= this.#ring.chunkCount / CHUNKS_A_TURN; rounds++) {
+    for (let rounds = 0; rounds <= this.#ring.chunkCount / CHUNKS_PER_TURN; rounds++) {
       this.poll()
       if (this.#complete) return
     }
@@ -186,7 +186,7 @@ export class RingReader implements ThreadGate {
     const most = this.#ring.chunkCount + this.#aside.count
     let events = 0
     let given = 0
-    for (let rounds = 0; given <= most && rounds < PATIENT_ROUNDS * most + MORE_ROUNDS; rounds++) {
+    for (let rounds = 0; given <= most && rounds < MAX_MISSING_ROUNDS * most + EXTRA_ROUNDS; rounds++) {
       const read = this.poll()
       events += read
       given += this.#returned
@@ -386,7 +386,7 @@ export class RingReader implements ThreadGate {
     for (const writer of this.#active) {
       const missing = writer.chunk < 0 && writer.later.size > 0
       if (!writer.held && !missing) continue
-      if (++writer.rounds <= PATIENT_ROUNDS) continue
+      if (++writer.rounds <= MAX_MISSING_ROUNDS) continue
       if (missing) {
         const chunk = minOf(writer.later.values())
         throw new BrokenChunk(chunk, writer.writer, `sequence ${writer.sequence} never came`)

@@ -7,7 +7,7 @@
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { EX_CANTCREAT, EX_DATAERR, JfluidError } from '../base/errors.ts'
-import { MOST_EPOCHS } from './event-halves.ts'
+import { MAX_EPOCHS } from './event-halves.ts'
 import { EVENT_BYTES } from './event-layout.ts'
 import * as layout from './ring-layout.ts'
 import { bufferBytes, treesBytes } from './tree-layout.ts'
@@ -457,7 +457,7 @@ function signature(reader: RingReaderThread): [offset: number, value: number][] 
 
 /** Returns the epoch, or -1 if it is too large. */
 export function checkedEpoch(low: number, high: number): number {
-  return high === 0 && low < MOST_EPOCHS ? low : -1
+  return high === 0 && low < MAX_EPOCHS ? low : -1
 }
 
 interface Mapping {

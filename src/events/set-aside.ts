@@ -5,7 +5,7 @@ import type { Ring } from './ring.ts'
 import { CHUNK_EVENTS } from './ring-layout.ts'
 
 /** Maximum size: the events that a few threads write in a quarter of a second. Unused parts take no memory. */
-const MOST_BYTES = 2 ** 26
+const MAX_BYTES = 2 ** 26
 
 export class SetAside {
   #most: number
@@ -18,7 +18,7 @@ export class SetAside {
   #used = 0
 
   constructor(private readonly ring: Ring) {
-    this.#most = Math.max(1, Math.floor(MOST_BYTES / ring.chunkBytes))
+    this.#most = Math.max(1, Math.floor(MAX_BYTES / ring.chunkBytes))
     this.#chunkWords = ring.chunkBytes / 4
     this.#ends = new Float64Array(this.#most)
     this.#epochs = new Float64Array(this.#most)

@@ -16,13 +16,13 @@ const TWO_32 = 2 ** 32
 /** Flag in the number of blocks: no more blocks will be added. */
 const NO_MORE = 0x8000_0000
 /** Number of blocks read at once. */
-const AT_ONCE = 64
+const BLOCKS_PER_READ = 64
 /** Method of the record above a thread's roots. */
 const TOP = -1
 /** Used instead of a context for the record above the roots. */
 const ABOVE_ROOTS = -1
 /** Maximum bytes per write, so that heartbeats are never delayed for long. */
-const MOST_WRITTEN = AT_ONCE * layout.BLOCK_BYTES
+const MAX_WRITE_BYTES = BLOCKS_PER_READ * layout.BLOCK_BYTES
 
 /** Threads have found no block, and no more blocks will be added. */
 export interface TreesFull {
@@ -69,7 +69,7 @@ export class TreeBlocks {
   /**
    * Scans all records. Frees the blocks of threads that have ended.
    *
-   * @param alive  called every AT_ONCE blocks: a scan of two million records takes longer than the heartbeat timeout of threads
+   * @param alive  called every BLOCKS_PER_READ blocks: a scan of two million records takes longer than the heartbeat timeout of threads
    */
   read(sink: TreeSink, alive: () => void = () => {}): void {
     this.#look(alive)
@@ -81,7 +81,7 @@ export class TreeBlocks {
     }
     let free = 0
     for (let block = 0; block < this.#count; block++) {
-      if (block % AT_ONCE === 0) alive()
+      if (block % BLOCKS_PER_READ === 0) alive()
       if (this.#states[block] === layout.BLOCK_FREE) free++
       else this.#readBlock(block, sink)
     }
@@ -121,10 +121,11 @@ export class TreeBlocks {
     for (let block = 0; block < this.#count; ) {
       if (block >= aliveAt) {
         alive()
-        aliveAt = block + AT_ONCE
+        aliveAt = block + BLOCKS_PER_READ
       }
       let end = block
-      while (end < this.#count && end < block + AT_ONCE && this.#states[end] !== layout.BLOCK_FREE) end++
+      while (end < this.#count && end < block + BLOCKS_PER_READ && this.#states[end] !== layout.BLOCK_FREE)
+        end++
       if (end > block)
         readWhole(
           this.fd,
@@ -215,7 +216,7 @@ export class TreeBlocks {
     }
     const zeros = new Uint8Array(layout.BLOCK_BYTES)
     for (const [i, block] of over.entries()) {
-      if (i % AT_ONCE === 0) alive()
+      if (i % BLOCKS_PER_READ === 0) alive()
       if (notReadYet.has(words[block * WORDS + layout.BLOCK_THREAD / 4])) continue
       writeSync(this.fd, zeros, 0, layout.BLOCK_BYTES, this.#blockAt(block))
       // The block's next owner may have records in it before a scan finds it taken.
@@ -237,7 +238,7 @@ export class TreeBlocks {
     if (!this.#mayGrow) return false
     const more = Math.min(Math.ceil(this.#count / 2), layout.MOST_BLOCKS - this.#count)
     const bytes = more * layout.BLOCK_BYTES
-    const zeros = new Uint8Array(Math.min(bytes, MOST_WRITTEN))
+    const zeros = new Uint8Array(Math.min(bytes, MAX_WRITE_BYTES))
     try {
       const at = this.#blockAt(this.#count)
       for (let done = 0; done < bytes; ) {

@@ -24,7 +24,7 @@ const REGIONS = 20
 const ROOTS = 5
 const THREADS = 5
 /** Maximum length of a name or warning, in characters. */
-const LONGEST = 160
+const MAX_CHARACTERS = 160
 
 export const markdown: ExportFormat = {
   name: 'markdown',
@@ -61,7 +61,9 @@ export function codeSpan(text: string): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}…${text.slice(-LONGEST / 2)}`
+  return text.length <= MAX_CHARACTERS
+    ? text
+    : `${text.slice(0, MAX_CHARACTERS / 2)}…${text.slice(-MAX_CHARACTERS / 2)}`
 }
 
 function* facts(profile: Profile): Generator<string> {

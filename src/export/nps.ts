@@ -45,18 +45,18 @@ const VERSION = [1, 2]
 const TYPE_CPU = 1
 const SNAPSHOT_VERSION = 1
 const NODE_BYTES = 18
-const MOST_NUMBER = 2 ** 31 - 1
-const MOST_METHODS = 2 ** 16 - 1
-const MOST_CHILDREN = 2 ** 16 - 1
-const MOST_TIME_US = 2 ** 40 - 1
-const MOST_SHORT_OFFSET = 2 ** 24 - 1
+const MAX_NUMBER = 2 ** 31 - 1
+const MAX_METHODS = 2 ** 16 - 1
+const MAX_CHILDREN = 2 ** 16 - 1
+const MAX_TIME_US = 2 ** 40 - 1
+const MAX_SHORT_OFFSET = 2 ** 24 - 1
 /**
  * Maximum depth. The readers visit trees recursively, on stacks of a megabyte. Deeper contexts are merged into their ancestor at this
  * depth.
  */
-const MOST_DEPTH = 1000
+const MAX_DEPTH = 1000
 /** Maximum length of a string, in characters of at most three bytes. */
-const LONGEST_TEXT = 20_000
+const MAX_TEXT_CHARACTERS = 20_000
 
 export const nps: ExportFormat = {
   name: 'nps',
@@ -70,7 +70,7 @@ export const nps: ExportFormat = {
     const methods = new Methods(profile)
     const made = trees.map(({ name, tree }) => ({ name, tree: new CompactTree(tree, times, methods) }))
     const { bytes, length } = deflated(snapshot(profile, methods, made))
-    if (length > MOST_NUMBER) throw new DoesNotFit('nps', 'more than 2 GiB of contexts')
+    if (length > MAX_NUMBER) throw new DoesNotFit('nps', 'more than 2 GiB of contexts')
     const settings = Buffer.from('# written by jfluid\n')
     const compressed = bytes.reduce((sum, it) => sum + it.length, 0)
     const isCut = made.some(({ tree }) => tree.isCut)
@@ -104,7 +104,7 @@ function commentsOf(profile: Profile, isCut: boolean): string[] {
   const { mode, roots } = profile
   return [
     `jfluid, mode ${mode}${roots.length === 0 ? '' : `, roots: ${roots.join(', ')}`}`,
-    ...(isCut ? [`contexts more than ${MOST_DEPTH} deep are part of those above them`] : []),
+    ...(isCut ? [`contexts more than ${MAX_DEPTH} deep are part of those above them`] : []),
     ...allWarnings(profile).map((warning) => `warning: ${warning}`),
   ]
 }
@@ -150,7 +150,7 @@ class Methods {
 
   of(id: number): number {
     const number = this.#numbers.of(id) + 1
-    if (number > MOST_METHODS) throw new DoesNotFit('nps', `more than ${countText(MOST_METHODS)} methods`)
+    if (number > MAX_METHODS) throw new DoesNotFit('nps', `more than ${countText(MAX_METHODS)} methods`)
     return number
   }
 
@@ -202,13 +202,13 @@ class CompactTree {
       const above = parent[node]!
       this.#depth[node] = above < 0 ? 1 : this.#depth[above]! + 1
       this.#selfUs[node] = selfUs(node)
-      if (this.#depth[node]! > MOST_DEPTH) continue
+      if (this.#depth[node]! > MAX_DEPTH) continue
       nodes++
       calls += this.#calls[node]!
       methods.of(tree.method[node]!)
       if (above < 0) tops++
       else children[above]!++
-      if (this.#calls[node]! > MOST_NUMBER)
+      if (this.#calls[node]! > MAX_NUMBER)
         throw new DoesNotFit('nps', `${countText(this.#calls[node]!)} calls of one context`)
     }
     let total = 0
@@ -217,19 +217,19 @@ class CompactTree {
       const above = parent[node]!
       if (above < 0) total += this.#totalUs[node]!
       else this.#totalUs[above]! += this.#totalUs[node]!
-      if (this.#depth[node] === MOST_DEPTH) this.#selfUs[node] = this.#totalUs[node]!
+      if (this.#depth[node] === MAX_DEPTH) this.#selfUs[node] = this.#totalUs[node]!
     }
     const most = children.reduce((a, b) => Math.max(a, b), tops)
-    if (most > MOST_CHILDREN) throw new DoesNotFit('nps', `${countText(most)} callees of one context`)
-    if (total > MOST_TIME_US) throw new DoesNotFit('nps', 'more than 12 days')
+    if (most > MAX_CHILDREN) throw new DoesNotFit('nps', `${countText(most)} callees of one context`)
+    if (total > MAX_TIME_US) throw new DoesNotFit('nps', 'more than 12 days')
     this.#children = Uint16Array.from(children)
     this.isCut = nodes < count + 1
     this.calls = Math.round(calls)
     this.totalUs = Math.max(0, total)
     const short = nodes * NODE_BYTES + (nodes - 1) * 3
-    this.#offsetBytes = short > MOST_SHORT_OFFSET ? 4 : 3
+    this.#offsetBytes = short > MAX_SHORT_OFFSET ? 4 : 3
     this.length = nodes * NODE_BYTES + (nodes - 1) * this.#offsetBytes
-    if (this.length > MOST_NUMBER) throw new DoesNotFit('nps', `${countText(nodes)} contexts of one thread`)
+    if (this.length > MAX_NUMBER) throw new DoesNotFit('nps', `${countText(nodes)} contexts of one thread`)
   }
 
   *pieces(): Generator<Uint8Array> {
@@ -242,7 +242,7 @@ class CompactTree {
     yield thread.bytes
     let fields = new Fields()
     for (let node = 0; node < count; node++) {
-      if (this.#depth[node]! > MOST_DEPTH) continue
+      if (this.#depth[node]! > MAX_DEPTH) continue
       fields
         .uint(this.methods.of(method[node]!), 2)
         .uint(Math.max(0, this.#calls[node]!), 4)
@@ -268,7 +268,7 @@ class CompactTree {
     for (let node = 0; node < count; node += size[node]!) tops++
     let next = NODE_BYTES + tops * this.#offsetBytes
     for (let node = 0; node < count; node++) {
-      if (this.#depth[node]! > MOST_DEPTH) continue
+      if (this.#depth[node]! > MAX_DEPTH) continue
       offsets[node] = next
       next += NODE_BYTES + this.#children[node]! * this.#offsetBytes
     }
@@ -298,7 +298,7 @@ class Fields extends GrowingBytes {
   /** Writes text without the characters that modified UTF-8 encodes differently from UTF-8: NUL and characters beyond 16 bits. */
   text(value: string): this {
     const safe = printable(value).replace(/[\u{10000}-\u{10ffff}]|\p{Cs}/gu, '?')
-    const bytes = Buffer.from(safe.slice(0, LONGEST_TEXT))
+    const bytes = Buffer.from(safe.slice(0, MAX_TEXT_CHARACTERS))
     return this.uint(bytes.length, 2).add(bytes)
   }
 }

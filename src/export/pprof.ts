@@ -23,7 +23,7 @@ import { type Value, valuesOf } from './values.ts'
 import { wholeNumbers } from './whole-numbers.ts'
 
 /** Number of samples encoded at once. */
-const SAMPLES_AT_ONCE = 256
+const SAMPLES_PER_MESSAGE = 256
 
 export const pprof: ExportFormat = {
   name: 'pprof',
@@ -67,7 +67,7 @@ function* messages(
     let held: SampleInput[] = []
     for (const sample of samples(tree, values, locations, least)) {
       held.push({ ...sample, label })
-      if (held.length < SAMPLES_AT_ONCE) continue
+      if (held.length < SAMPLES_PER_MESSAGE) continue
       yield encoded({ sample: held })
       held = []
     }

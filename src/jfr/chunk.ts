@@ -14,7 +14,7 @@ const CHECKPOINT = 1
 /** Bytes per read; only a larger event is read in one piece. */
 const WINDOW_BYTES = 1 << 20
 /** Maximum size of an event. Checkpoints of a JVM with 100,000 classes have a few MiB. */
-const LARGEST_EVENT = 256 << 20
+const MAX_EVENT_BYTES = 256 << 20
 
 /** Activity of a sampled thread: Java code, native code, or either (CPU time). */
 export type SampleKind = 'java' | 'native' | 'cpu'
@@ -162,7 +162,7 @@ export class Chunk {
   #event(at: number, end: number): Buffer {
     const size = new Cursor(this.#bytes(at, Math.min(16, end - at))).varint()
     if (size < 2 || at + size > end) throw new BadRecording(`an event at ${at} claims ${size} bytes`)
-    if (size > LARGEST_EVENT) throw new BadRecording(`an event has ${size} bytes`)
+    if (size > MAX_EVENT_BYTES) throw new BadRecording(`an event has ${size} bytes`)
     return this.#bytes(at, Math.min(Math.max(size, WINDOW_BYTES), end - at))
   }
 

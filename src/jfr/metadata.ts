@@ -27,7 +27,7 @@ export interface Type {
 export type Types = ReadonlyMap<number, Type>
 
 /** Maximum nesting depth; elements are four deep. */
-const DEEPEST = 16
+const MAX_DEPTH = 16
 
 interface Element {
   readonly name: string
@@ -55,7 +55,7 @@ export function parseMetadata(event: Buffer): Types {
 }
 
 function elementAt(cursor: Cursor, strings: readonly string[], depth: number): Element {
-  if (depth > DEEPEST) throw new BadRecording('its metadata are too deep')
+  if (depth > MAX_DEPTH) throw new BadRecording('its metadata are too deep')
   const text = (): string => {
     const found = strings[cursor.varint()]
     if (found === undefined) throw new BadRecording('its metadata name a string that is not there')

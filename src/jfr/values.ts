@@ -8,7 +8,7 @@ import { BadRecording } from './problem.ts'
 export type Value = number | string | null | StringKey | readonly Value[]
 
 /** Maximum nesting depth of structures: only stack traces contain structures (frames). */
-const DEEPEST = 8
+const MAX_DEPTH = 8
 
 export class Values {
   constructor(private readonly types: Types) {}
@@ -81,7 +81,7 @@ export class Values {
   }
 
   #type(field: Field, depth: number): Type {
-    if (depth > DEEPEST) throw new BadRecording(`structures in ${field.name} have no end`)
+    if (depth > MAX_DEPTH) throw new BadRecording(`structures in ${field.name} have no end`)
     const type = this.types.get(field.type)
     if (type === undefined) throw new BadRecording(`field ${field.name} is of an unknown type`)
     return type

@@ -54,7 +54,7 @@ export interface AttachmentEvents {
 }
 
 const HOTTEST = 20
-const STATUS_MS = 250
+const STATUS_INTERVAL_MS = 250
 
 /**
  * Attaches to a JVM and records until `detach`. The caller must call `detach`: if the process ends without it, the target notices and
@@ -91,7 +91,7 @@ export class Attachment extends EventEmitter<AttachmentEvents> implements AsyncD
   constructor(session: Session) {
     super()
     this.#session = session
-    this.#timer = setInterval(() => void this.status().catch(() => {}), STATUS_MS) // a session that ends emits `ended`
+    this.#timer = setInterval(() => void this.status().catch(() => {}), STATUS_INTERVAL_MS) // a session that ends emits `ended`
     this.#timer.unref()
     void session.ended.then((reason) => this.#tell('ended', reason))
   }

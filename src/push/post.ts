@@ -44,7 +44,7 @@ export interface Bounds {
 export const BOUNDS: Bounds = { idleMs: 10_000, wholeMs: 60_000 }
 
 /** Maximum number of bytes read of an answer. OTLP 1.11.0 allows 4 MiB. */
-const MOST_ANSWER_BYTES = 1 << 20
+const MAX_ANSWER_BYTES = 1 << 20
 /**
  * Number of characters shown from the beginning and the end of the store's message. If the message repeats all labels in its middle, the
  * reason comes last.
@@ -142,8 +142,8 @@ function readAnswer(incoming: IncomingMessage, shown: string): Promise<Answer> {
     incoming.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       bytes += chunk.length
-      if (bytes > MOST_ANSWER_BYTES) {
-        reject(new PushNotUnderstood(shown, `its answer is longer than ${MOST_ANSWER_BYTES} bytes`))
+      if (bytes > MAX_ANSWER_BYTES) {
+        reject(new PushNotUnderstood(shown, `its answer is longer than ${MAX_ANSWER_BYTES} bytes`))
       }
     })
     incoming.on('error', () => cut('its answer ended in the middle'))

@@ -64,7 +64,7 @@ export class Fields extends GrowingBytes implements Part {
   }
 
   #varint(value: number): this {
-    const bytes = this.room(LONGEST_VARINT)
+    const bytes = this.room(MAX_VARINT_BYTES)
     let left = value
     for (; left >= 0x80; left = Math.floor(left / 0x80)) bytes[this.at++] = (left % 0x80) + 0x80
     bytes[this.at++] = left
@@ -72,7 +72,7 @@ export class Fields extends GrowingBytes implements Part {
   }
 }
 
-const LONGEST_VARINT = 10
+const MAX_VARINT_BYTES = 10
 
 function varintLength(value: number): number {
   let length = 1

@@ -24,7 +24,7 @@ export interface PushBounds extends Bounds {
 
 const PUSH_BOUNDS: PushBounds = { ...BOUNDS, pauseMs: 1000 }
 /** Maximum delay before a retry. If the store requests more, there is no retry. */
-const LONGEST_PAUSE_MS = 10_000
+const MAX_RETRY_DELAY_MS = 10_000
 const REDIRECTS = 3
 
 /**
@@ -57,18 +57,18 @@ export async function push(
 /** Generates the body, and yields to other tasks, which may abort it: a million contexts take some seconds. */
 async function made(body: Iterable<Uint8Array>, shown: string, stop: AbortSignal): Promise<Uint8Array[]> {
   const pieces: Uint8Array[] = []
-  let next = performance.now() + TURN_MS
+  let next = performance.now() + YIELD_INTERVAL_MS
   for (const piece of body) {
     if (piece.length > 0) pieces.push(piece)
     if (performance.now() < next) continue
     await turn()
     if (stop.aborted) throw new PushUnavailable(shown, 'it was interrupted', false)
-    next = performance.now() + TURN_MS
+    next = performance.now() + YIELD_INTERVAL_MS
   }
   return pieces
 }
 
-const TURN_MS = 50
+const YIELD_INTERVAL_MS = 50
 
 async function twice<T>(
   once: () => Promise<T>,
@@ -82,7 +82,7 @@ async function twice<T>(
   } catch (error) {
     if (!(error instanceof PushUnavailable) || !error.retry) throw error
     const asked = error.afterMs ?? 0
-    if (asked > LONGEST_PAUSE_MS) throw error
+    if (asked > MAX_RETRY_DELAY_MS) throw error
     const pause = Math.max(pauseMs, asked)
     tell(`${error.message}; trying once more in ${pause / 1000} s`)
     await sleep(pause, undefined, { signal: stop }).catch(() => {

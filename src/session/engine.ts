@@ -1,6 +1,6 @@
 // Creates and connects the parts of a session. `beginning.ts`, `questions.ts`, `pulse.ts` and `ending.ts` use these parts.
 
-import { INVALIDATES_LITTLE } from '../attach/admission.ts'
+import { SELECTIVE_INVALIDATION_JDK } from '../attach/admission.ts'
 import { mainOf } from '../attach/java-command.ts'
 import { readTargetProcess } from '../attach/target-process.ts'
 import type { MeasuredCalibration } from '../base/compensation.ts'
@@ -170,7 +170,7 @@ export class Engine {
     if (installation.swaps.latest.length === 0) this.#compilationsBefore = compilations
     const before = this.#compilationsBefore
     const compiledMethods =
-      facts.feature < INVALIDATES_LITTLE ? compiledSince({ counted, compilations, before }) : counted
+      facts.feature < SELECTIVE_INVALIDATION_JDK ? compiledSince({ counted, compilations, before }) : counted
     return { compiledMethods, loadedClasses: facts.loadedClasses }
   }
 

@@ -1,6 +1,6 @@
 // Whether the JVM has had its first redefinition, which may discard all compiled code.
 
-import { INVALIDATES_LITTLE } from '../attach/admission.ts'
+import { SELECTIVE_INVALIDATION_JDK } from '../attach/admission.ts'
 import type { Engine } from './engine.ts'
 import type { SessionRequest } from './session-options.ts'
 
@@ -16,7 +16,8 @@ export function firstRedefinition({
   | 'is to come'
   | 'may be over'
   | 'is over' {
-  if (facts.feature >= INVALIDATES_LITTLE || facts.keepsCode || options.untilExit === true) return 'is over'
+  if (facts.feature >= SELECTIVE_INVALIDATION_JDK || facts.keepsCode || options.untilExit === true)
+    return 'is over'
   // Here an agent of jfluid was loaded before. The earlier agent may have redefined classes, or only read classes.
   return door.hadAgent === true && !door.woken ? 'may be over' : 'is to come'
 }

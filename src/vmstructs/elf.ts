@@ -11,9 +11,9 @@ const DT_GNU_HASH = 0x6ffffef5
 const SYMBOL_BYTES = 24
 /** Size of a program header entry, and the maximum number of entries; libraries have about ten. */
 const SEGMENT_BYTES = 56
-const MOST_SEGMENTS = 256
+const MAX_SEGMENTS = 256
 /** Maximum length of a hash chain that is searched. Chains have two or three symbols. */
-const LONGEST_CHAIN = 64
+const MAX_CHAIN_LENGTH = 64
 
 /** @returns the address of each symbol; null if the library has another format or a symbol is missing */
 export async function symbolAddresses(
@@ -35,8 +35,8 @@ export async function symbolAddresses(
     const wanted = gnuHash(name)
     const first = (await memory.read(bucketsAt + 4 * (wanted % buckets), 4)).u32(0)
     if (first < firstHashed) return null
-    const chain = await memory.read(chainsAt + 4 * (first - firstHashed), 4 * LONGEST_CHAIN)
-    for (let i = 0; i < LONGEST_CHAIN; i++) {
+    const chain = await memory.read(chainsAt + 4 * (first - firstHashed), 4 * MAX_CHAIN_LENGTH)
+    for (let i = 0; i < MAX_CHAIN_LENGTH; i++) {
       const hashed = chain.u32(0, 4 * i)
       // The lowest bit marks the end of the chain.
       if ((hashed | 1) === (wanted | 1)) {
@@ -60,7 +60,7 @@ async function dynamicTable(memory: Memory, base: number): Promise<ReadonlyMap<n
   const isElf64 = header.u32(0) === MAGIC && header.u8(0, 4) === 2 && header.u8(0, 5) === 1
   if (!isElf64) return null
   const [entryBytes, entries] = [header.u16(0, 0x36), header.u16(0, 0x38)]
-  if (entryBytes < SEGMENT_BYTES || entryBytes > 2 * SEGMENT_BYTES || entries > MOST_SEGMENTS) return null
+  if (entryBytes < SEGMENT_BYTES || entryBytes > 2 * SEGMENT_BYTES || entries > MAX_SEGMENTS) return null
   const segments = await memory.read(base + header.word(0, 0x20), entryBytes * entries)
   for (let at = 0; at < entryBytes * entries; at += entryBytes) {
     if (segments.u32(0, at) !== PT_DYNAMIC) continue

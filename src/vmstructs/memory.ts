@@ -13,14 +13,14 @@ export interface MemoryPort {
 }
 
 /** Upper bound of an address. User space has 47 bits on x86-64, 48 on AArch64; a JavaScript number holds 53. */
-const HIGHEST = 2 ** 52
+const MAX_ADDRESS = 2 ** 52
 /** Limits of one request. They bound the memory on both sides, and let other requests proceed in between (1 to 2 µs per place). */
 const ANSWER_BYTES = 4 << 20
 const PLACES = 16_384
 /** Maximum total size of one `gather`. */
-const MOST_BYTES = 256 << 20
+const MAX_BYTES = 256 << 20
 /** Maximum length of a C string. */
-const LONGEST_STRING = 128
+const MAX_STRING_BYTES = 128
 
 /** The JVM's data are inconsistent. Detach then reports that the code could not be compared. */
 export class VmNotUnderstood extends Error {
@@ -61,7 +61,7 @@ export class Pieces {
   word(i: number, offset = 0): number {
     const at = this.#at(i, offset, 8)
     const value = this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32
-    return value < HIGHEST ? value : 0
+    return value < MAX_ADDRESS ? value : 0
   }
 
   slice(i: number, offset: number, length: number): Uint8Array {
@@ -87,7 +87,7 @@ export class Memory {
    * @throws VmNotUnderstood if the size exceeds the limits
    */
   async gather(addresses: readonly number[], length: number): Promise<Pieces> {
-    if (!(length >= 0 && length <= ANSWER_BYTES && addresses.length * length <= MOST_BYTES))
+    if (!(length >= 0 && length <= ANSWER_BYTES && addresses.length * length <= MAX_BYTES))
       throw new VmNotUnderstood(`${addresses.length} pieces of ${length} bytes`)
     const all = new Uint8Array(addresses.length * length)
     const atOnce = Math.max(1, Math.min(PLACES, Math.floor(ANSWER_BYTES / Math.max(1, length))))
@@ -107,11 +107,11 @@ export class Memory {
 
   /** Reads C strings of less than 128 bytes. */
   async strings(addresses: readonly number[]): Promise<string[]> {
-    const pieces = await this.gather(addresses, LONGEST_STRING)
+    const pieces = await this.gather(addresses, MAX_STRING_BYTES)
     return addresses.map((_, i) => {
-      const bytes = pieces.slice(i, 0, LONGEST_STRING)
+      const bytes = pieces.slice(i, 0, MAX_STRING_BYTES)
       const end = bytes.indexOf(0)
-      return Buffer.from(bytes.subarray(0, end < 0 ? LONGEST_STRING : end)).toString('latin1')
+      return Buffer.from(bytes.subarray(0, end < 0 ? MAX_STRING_BYTES : end)).toString('latin1')
     })
   }
 }

@@ -23,7 +23,7 @@ interface Layout {
 }
 
 /** Maximum number of methods in a class file. */
-const MOST_METHODS = 65_535
+const MAX_METHODS = 65_535
 /** Lengths read for symbols. Most names fit the first length; longer names are read again. */
 const SYMBOL_BYTES = [64, 512, 65_535]
 
@@ -92,7 +92,7 @@ export class MethodPlaces {
     const places: { classId: number; methods: number[]; array: number; length: number }[] = []
     classIds.forEach((classId, i) => {
       const length = lengths.i32(i)
-      if (arrays[i] === 0 || length < 0 || length > MOST_METHODS) return
+      if (arrays[i] === 0 || length < 0 || length > MAX_METHODS) return
       places.push({ classId, methods: [], array: arrays[i], length })
     })
     // Reads word by word: arrays differ in length, and each length would need its own request.

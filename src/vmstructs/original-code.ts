@@ -53,7 +53,7 @@ interface Head extends Omit<HeldCode, 'bytecode'> {
 }
 
 /** Codes shorter than this are read together. */
-const LEAST_BYTES = 128
+const MIN_READ_BYTES = 128
 
 export class HeldCodes {
   private constructor(
@@ -146,7 +146,7 @@ export class HeldCodes {
     const codes: Uint8Array[] = []
     const bySize = new Map<number, number[]>()
     for (const [i, { size }] of heads.entries()) {
-      const like = 2 ** Math.ceil(Math.log2(Math.max(size, LEAST_BYTES)))
+      const like = 2 ** Math.ceil(Math.log2(Math.max(size, MIN_READ_BYTES)))
       const known = bySize.get(like)
       if (known) known.push(i)
       else bySize.set(like, [i])
@@ -210,8 +210,8 @@ function namesPool(opcode: number): boolean {
 const POOL_OPERAND_END = Uint8Array.from({ length: 256 }, (_, opcode) => poolOperand(opcode)[1])
 
 /** Limits of the comparison. Code may have the maximum length of a method, and an ambiguous `ldc` may be visited once per path. */
-const MOST_LOOKS = 1 << 20
-const LONGEST_CODE = 1 << 16
+const MAX_STEPS = 1 << 20
+const MAX_CODE_BYTES = 1 << 16
 
 interface Step {
   /** Offset of the instruction in the JVM's code and in the class file's code. */
@@ -258,9 +258,9 @@ function stepsOf(held: Uint8Array, own: Uint8Array): Step[] | null {
   // tried once.
   const tried = new Set<number>()
   let at: Step = { held: 0, own: 0 }
-  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+  for (let looks = 0; looks < MAX_STEPS; looks++) {
     const isAmbiguous = own[at.own] === op.LDC && held[at.held]! > BREAKPOINT
-    const state = at.held * LONGEST_CODE + at.own
+    const state = at.held * MAX_CODE_BYTES + at.own
     const isInside = at.own < own.length && at.held < held.length
     const length = isInside && !(isAmbiguous && tried.has(state)) ? lengthOf(held, own, at) : null
     if (length !== null) {

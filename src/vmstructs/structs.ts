@@ -5,10 +5,10 @@ import { symbolAddresses } from './elf.ts'
 import type { Memory, Pieces } from './memory.ts'
 
 /** Rows per read; a JVM has 500 to 1,500. */
-const ROWS = 512
-const MOST_ROWS = 16_384
+const ROWS_PER_READ = 512
+const MAX_ROWS = 16_384
 /** Maximum size of a structure; the largest have some KiB. A larger value means an unknown layout. */
-const MOST_BYTES = 1 << 16
+const MAX_BYTES = 1 << 16
 
 export interface Structs {
   /** Offset of a field such as "Method._code"; undefined if this JVM has no such field. */
@@ -57,7 +57,7 @@ export async function readStructs(memory: Memory, library: number): Promise<Stru
 }
 
 function setSmall(values: Map<string, number>, name: string, bytes: number): void {
-  if (bytes < MOST_BYTES) values.set(name, bytes)
+  if (bytes < MAX_BYTES) values.set(name, bytes)
 }
 
 async function locate(
@@ -85,12 +85,12 @@ async function readRows(
   { at, stride, columns }: Table,
 ): Promise<{ of: Pieces; indices: number[] }[]> {
   const blocks: { of: Pieces; indices: number[] }[] = []
-  for (let row = 0; row < MOST_ROWS; row += ROWS) {
+  for (let row = 0; row < MAX_ROWS; row += ROWS_PER_READ) {
     const of = await memory.gather(
-      Array.from({ length: ROWS }, (_, i) => at + (row + i) * stride),
+      Array.from({ length: ROWS_PER_READ }, (_, i) => at + (row + i) * stride),
       stride,
     )
-    const all = Array.from({ length: ROWS }, (_, i) => i)
+    const all = Array.from({ length: ROWS_PER_READ }, (_, i) => i)
     const end = all.findIndex((i) => of.word(i, columns[0]) === 0)
     blocks.push({ of, indices: end < 0 ? all : all.slice(0, end) })
     if (end >= 0) break

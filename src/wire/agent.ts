@@ -67,7 +67,7 @@ export interface AgentEvents {
 }
 
 /** A redefinition takes 1 to 18 ms unless it must wait for a thread. */
-const SLOW_SWAP_MS = 25
+const SLOW_SWAP_TIMEOUT_MS = 25
 
 export class Agent {
   /** Resolves when the running redefinition ends. The agent would queue further requests until then, and all later ones. */
@@ -223,10 +223,12 @@ export class Agent {
     this.swapped = swap.catch(() => {})
     this.swapping = classIds
     const timer = setTimeout(() => {
-      debug.redefine?.(`a redefinition takes more than ${SLOW_SWAP_MS} ms: class loads are answered first`)
+      debug.redefine?.(
+        `a redefinition takes more than ${SLOW_SWAP_TIMEOUT_MS} ms: class loads are answered first`,
+      )
       this.slow = true
       this.onSlowSwap()
-    }, SLOW_SWAP_MS)
+    }, SLOW_SWAP_TIMEOUT_MS)
     let reply: unknown
     try {
       reply = await swap

@@ -4,8 +4,8 @@
 import { AgentNotUnderstood } from './link.ts'
 
 /** Limits from events/event-layout.ts. */
-export const MOST_METHODS = 2 ** 22
-export const MOST_THREADS = 2 ** 24
+export const MAX_METHODS = 2 ** 22
+export const MAX_THREADS = 2 ** 24
 
 function unexpected(wanted: string, got: unknown): AgentNotUnderstood {
   const what = typeof got === 'number' ? `${got}` : got === null ? 'nothing' : `a ${typeof got}`
@@ -34,12 +34,12 @@ export function count(v: unknown): number {
 }
 
 export function threadNumber(v: unknown): number {
-  if (count(v) < MOST_THREADS) return v as number
+  if (count(v) < MAX_THREADS) return v as number
   throw unexpected('the number of a thread', v)
 }
 
 export function methodId(v: unknown): number {
-  if (count(v) < MOST_METHODS) return v as number
+  if (count(v) < MAX_METHODS) return v as number
   throw unexpected('the number of a method', v)
 }
 

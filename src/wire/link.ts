@@ -101,7 +101,7 @@ export class AgentNotUnderstood extends JfluidError {
 }
 
 /** Maximum number of events queued before a listener is set. An agent sends none before the first request. */
-const MOST_EARLY = 1024
+const MAX_QUEUED_EVENTS = 1024
 
 export type EventHandler = (event: string, args: readonly unknown[]) => void
 
@@ -116,9 +116,9 @@ interface Waiting {
 /** Number of characters of the token. Only the token precedes the first frame. */
 const TOKEN_BYTES = 32
 /** Keep-alive interval of a network connection: a machine that was switched off sends no end of connection. */
-const KEEP_ALIVE_MS = 30_000
+const KEEP_ALIVE_INTERVAL_MS = 30_000
 /** Maximum number of unauthenticated connections. At the limit, a new connection closes the oldest. */
-const MOST_STRANGERS = 16
+const MAX_UNAUTHENTICATED = 16
 
 /** Returns a new token. The agent of one session shows it when it connects; no other process knows it. */
 export function newToken(): string {
@@ -181,7 +181,7 @@ export class LinkServer {
    */
   #meet(socket: Socket): void {
     const [eldest] = this.#strangers
-    if (eldest !== undefined && this.#strangers.size >= MOST_STRANGERS) {
+    if (eldest !== undefined && this.#strangers.size >= MAX_UNAUTHENTICATED) {
       this.#strangers.delete(eldest)
       eldest.destroy()
     }
@@ -218,7 +218,7 @@ export class LinkServer {
     connected()
     this.#isTaken = socket !== null
     this.close()
-    socket?.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS)
+    socket?.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_INTERVAL_MS)
     return socket === null ? null : new Link(socket)
   }
 
@@ -318,7 +318,7 @@ export class Link {
       for (const [i, message] of this.reader.push(chunk, sizes).entries()) this.take(message, sizes?.[i] ?? 0)
       if (this.early.length === 0) return
       this.earlyBytes += chunk.length
-      if (this.early.length > MOST_EARLY || this.earlyBytes > MAX_FRAME) {
+      if (this.early.length > MAX_QUEUED_EVENTS || this.earlyBytes > MAX_FRAME) {
         throw new Malformed('more events than were asked for')
       }
     } catch (error) {

@@ -3,9 +3,9 @@
 
 const SHOWS_TEXTS: ReadonlySet<string> = new Set(['classLoading', 'reflect', 'waited', 'ended'])
 
-const MOST_ITEMS = 3
-const MOST_LEVELS = 2
-const MOST_CHARACTERS = 100
+const MAX_ITEMS = 3
+const MAX_LEVELS = 2
+const MAX_CHARACTERS = 100
 
 /**
  * @param name    name of the command or event
@@ -21,11 +21,11 @@ function fieldText(field: unknown, showsTexts: boolean, level: number): string {
   if (field instanceof Uint8Array) return `(${field.length} bytes)`
   if (typeof field === 'string') {
     if (!showsTexts) return `(${field.length} characters)`
-    return field.length > MOST_CHARACTERS ? `${field.slice(0, MOST_CHARACTERS)}…` : field
+    return field.length > MAX_CHARACTERS ? `${field.slice(0, MAX_CHARACTERS)}…` : field
   }
   if (!Array.isArray(field)) return field === null ? 'nil' : String(field)
-  if (level === MOST_LEVELS && field.length > 0) return `[${field.length}]`
-  const some = field.slice(0, MOST_ITEMS).map((it) => fieldText(it, showsTexts, level + 1))
-  if (field.length > MOST_ITEMS) some.push(`… ${field.length}`)
+  if (level === MAX_LEVELS && field.length > 0) return `[${field.length}]`
+  const some = field.slice(0, MAX_ITEMS).map((it) => fieldText(it, showsTexts, level + 1))
+  if (field.length > MAX_ITEMS) some.push(`… ${field.length}`)
   return `[${some.join(', ')}]`
 }

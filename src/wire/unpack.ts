@@ -6,10 +6,10 @@
 import { jvmText } from '../base/jvm-text.ts'
 
 /** Maximum number of values in one message. A list counts as eight values, by its memory. 100,000 classes are 2 million values. */
-const MOST_VALUES = 32 << 20
+const MAX_VALUES = 32 << 20
 const LIST_VALUES = 8
 /** Maximum nesting depth; the deepest message has five levels. */
-const DEEPEST = 16
+const MAX_DEPTH = 16
 
 /** Bytes that no agent sends. */
 export class Malformed extends Error {}
@@ -37,7 +37,7 @@ class Reader {
   }
 
   value(depth: number): unknown {
-    if (depth > DEEPEST) throw new Malformed('a message of too many levels')
+    if (depth > MAX_DEPTH) throw new Malformed('a message of too many levels')
     this.#count(1)
     const code = this.#bytes[this.#take(1)]!
     if (code < 0x80) return code
@@ -95,7 +95,7 @@ class Reader {
 
   #count(values: number): void {
     this.#values += values
-    if (this.#values > MOST_VALUES) throw new Malformed('a message of too many values')
+    if (this.#values > MAX_VALUES) throw new Malformed('a message of too many values')
   }
 
   /** @returns the offset of the bytes */

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { INVALIDATES_LITTLE } from '../../src/attach/admission.ts'
+import { SELECTIVE_INVALIDATION_JDK } from '../../src/attach/admission.ts'
 import { refuseBusyBeforeFlush } from '../../src/attach/first-redefinition.ts'
 import { openAttachSocket } from '../../src/attach/handshake.ts'
 import { debug } from '../../src/base/debug.ts'
@@ -21,7 +21,7 @@ forEachJdk((jdk) => {
       asked.push(...(/^command jcmd (\S+):/.exec(text)?.slice(1) ?? []))
     }
     await refuseBusyBeforeFlush(connection)
-    expect(asked).toEqual(jdk.version < INVALIDATES_LITTLE ? ['Compiler.codecache'] : [])
+    expect(asked).toEqual(jdk.version < SELECTIVE_INVALIDATION_JDK ? ['Compiler.codecache'] : [])
     await java.kill()
   })
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import {
   findVmLibrary,
-  hasLetGoOfMemory,
   hasLostRuntime,
-  isLeaving,
+  hasReleasedMemory,
+  isExiting,
   mapsPerfData,
   mountOfTmp,
   parseCommandLine,
@@ -74,14 +74,14 @@ describe('/proc/<pid>/stat', () => {
   })
 
   it('tells a process that has let go of its memory, which is about to close its descriptors', () => {
-    assert.equal(hasLetGoOfMemory(stat('java')), false)
-    assert.equal(hasLetGoOfMemory(stat('java').replace(/ 10 20$/, ' 0 0')), true)
-    assert.equal(hasLetGoOfMemory(''), false)
+    assert.equal(hasReleasedMemory(stat('java')), false)
+    assert.equal(hasReleasedMemory(stat('java').replace(/ 10 20$/, ' 0 0')), true)
+    assert.equal(hasReleasedMemory(''), false)
     const flags = (value: number) => stat('java').replace('4194560', String(value))
-    assert.equal(isLeaving(flags(0x400100)), false)
-    assert.equal(isLeaving(flags(0x400104)), true)
-    assert.equal(isLeaving(flags(0x400100).replace(/ 10 20$/, ' 0 0')), true)
-    assert.equal(isLeaving(flags(0x208040).replace(/ 10 20$/, ' 0 0')), false, 'a thread of the kernel')
+    assert.equal(isExiting(flags(0x400100)), false)
+    assert.equal(isExiting(flags(0x400104)), true)
+    assert.equal(isExiting(flags(0x400100).replace(/ 10 20$/, ' 0 0')), true)
+    assert.equal(isExiting(flags(0x208040).replace(/ 10 20$/, ' 0 0')), false, 'a thread of the kernel')
   })
 
   it('garbage has none', () => {

@@ -182,9 +182,9 @@ describe('the file', () => {
   })
 
   it('ends at 256 MiB, and says so', async () => {
-    const { debug, share, MOST_BYTES } = await begin('wire')
+    const { debug, share, MAX_BYTES } = await begin('wire')
     debug.wire?.('one')
-    share!.state[0] = MOST_BYTES - 10
+    share!.state[0] = MAX_BYTES - 10
     for (const text of ['two', 'three', 'four']) debug.wire?.(text)
     expect(lines()).toEqual(['wire      one', 'jfluid    the log ends here, at 256 MiB', ''])
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { decodeEvents, type EventSink, type ThreadGate, WriterState } from '../../src/events/decode.ts'
-import { MOST_EPOCHS } from '../../src/events/event-halves.ts'
+import { MAX_EPOCHS } from '../../src/events/event-halves.ts'
 import {
   CONTROL_ADJUST,
   CONTROL_BEGIN,
@@ -88,10 +88,10 @@ describe('decoding', () => {
   it('counts on beyond 2^53, in steps that a double has, and never back', () => {
     // From 2^57 on these are 32 ticks.
     const { events } = decode([
-      controlWord(CONTROL_EPOCH, MOST_EPOCHS - 1),
+      controlWord(CONTROL_EPOCH, MAX_EPOCHS - 1),
       ...[0, 15, 17, 31, 33].map((ticks) => exitWord(1, ticks)),
     ])
-    const base = (MOST_EPOCHS - 1) * 2 ** 40
+    const base = (MAX_EPOCHS - 1) * 2 ** 40
     assert.deepEqual(
       events.slice(1),
       [0, 0, 32, 32, 32].map((ticks) => `exit 1 ${base + ticks}`),
@@ -175,7 +175,7 @@ describe('decoding', () => {
     ['a control event of a later version', controlWord(77)],
     ['a control event with a code of 0', word(KIND_CONTROL, 0, 5)],
     ['a thread without a number', threadWord(0, 4)],
-    ['an epoch beyond 2^58 ticks', controlWord(CONTROL_EPOCH, MOST_EPOCHS)],
+    ['an epoch beyond 2^58 ticks', controlWord(CONTROL_EPOCH, MAX_EPOCHS)],
   ])('stops at %s', (_what, garbage) => {
     assert.equal(decode([enterWord(1, 0), garbage, enterWord(1, 0)]).taken, 1)
   })

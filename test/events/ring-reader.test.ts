@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { CctBuilder } from '../../src/cct/builder.ts'
 import { snapshotOf } from '../../src/cct/snapshot.ts'
 import type { EventSink } from '../../src/events/decode.ts'
-import { MOST_EPOCHS } from '../../src/events/event-halves.ts'
+import { MAX_EPOCHS } from '../../src/events/event-halves.ts'
 import { CONTROL_BEGIN, CONTROL_SUBMIT, KIND_ENTER, KIND_EXIT } from '../../src/events/event-layout.ts'
 import { LAST, MirrorRing, MORE } from '../../src/events/mirror.ts'
 import {
@@ -421,7 +421,7 @@ describe.each([
     it('is an error when a writer or an epoch cannot be', () => {
       target.put(2, CHUNK_BUSY, 2 ** 24, 0, [])
       assert.throws(() => reader.poll(), /writer 16777216: no such writer/)
-      target.put(2, CHUNK_BUSY, 5, 0, [], MOST_EPOCHS)
+      target.put(2, CHUNK_BUSY, 5, 0, [], MAX_EPOCHS)
       assert.throws(() => reader.poll(), /beyond 2\^58 ticks/)
     })
 

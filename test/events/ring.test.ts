@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { MOST_EPOCHS } from '../../src/events/event-halves.ts'
+import { MAX_EPOCHS } from '../../src/events/event-halves.ts'
 import { CannotCreateRing, createRing, ForeignRing, openRing, type Ring } from '../../src/events/ring.ts'
 import { CHUNK_BUSY, CHUNK_EVENTS, CHUNK_FREE, CHUNK_FULL, ringBytes } from '../../src/events/ring-layout.ts'
 import { enterWord, exitWord, FakeTarget } from './fake-target.ts'
@@ -154,7 +154,7 @@ describe.each([
   })
 
   it('refuses an epoch that a tick cannot hold', () => {
-    target.put(0, CHUNK_BUSY, 1, 0, [], MOST_EPOCHS)
+    target.put(0, CHUNK_BUSY, 1, 0, [], MAX_EPOCHS)
     ring.refresh()
     assert.equal(ring.epoch(0), -1)
   })

@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { METHOD_BITS, THREAD_NUMBER_BITS } from '../../src/events/event-layout.ts'
 import { Agent, type AgentEvents } from '../../src/wire/agent.ts'
-import { MOST_METHODS, MOST_THREADS } from '../../src/wire/checked.ts'
+import { MAX_METHODS, MAX_THREADS } from '../../src/wire/checked.ts'
 import { encodeFrame } from '../../src/wire/frame.ts'
 import { AgentNotUnderstood, AgentRefused, Link, LinkLost } from '../../src/wire/link.ts'
 import { Malformed, unpack } from '../../src/wire/unpack.ts'
@@ -212,7 +212,7 @@ describe('what a hostile agent sends', () => {
   })
 
   it('numbers things within what tables have room for', () => {
-    expect([MOST_METHODS, MOST_THREADS]).toEqual([2 ** METHOD_BITS, 2 ** THREAD_NUMBER_BITS])
+    expect([MAX_METHODS, MAX_THREADS]).toEqual([2 ** METHOD_BITS, 2 ** THREAD_NUMBER_BITS])
   })
 })
 

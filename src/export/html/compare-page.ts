@@ -11,9 +11,9 @@ import { blockOf, type Columns, keptNodes } from './block.ts'
 import { PageNames } from './names.ts'
 import type { Page } from './page.ts'
 import type { PageData } from './page-data.ts'
-import { MOST_CONTEXTS, probesOf, wordsOf } from './profile-page.ts'
+import { MAX_CONTEXTS, probesOf, wordsOf } from './profile-page.ts'
 
-const MOST_HOT = 2000
+const MAX_HOT = 2000
 const COLUMNS = ['calls', 'self', 'total', 'calls0', 'self0', 'total0']
 
 export function comparePage(
@@ -31,7 +31,7 @@ export function comparePage(
   const count = kept.reduce((sum, it) => sum + it, 0)
   for (const node of keptNodes(kept)) name(node)
   const hot = changes.methods
-    .slice(0, MOST_HOT)
+    .slice(0, MAX_HOT)
     .map(({ name: method, before: b, after: a }) => [
       names.take(method),
       ...[a?.calls ?? 0, a?.self ?? 0, a?.total ?? 0],
@@ -49,7 +49,7 @@ export function comparePage(
         count,
         columns: COLUMNS,
         leftOut: difference.count - count,
-        ...{ hotColumns: COLUMNS, hot, hotLeftOut: Math.max(0, changes.methods.length - MOST_HOT) },
+        ...{ hotColumns: COLUMNS, hot, hotLeftOut: Math.max(0, changes.methods.length - MAX_HOT) },
       },
     ],
   }
@@ -82,12 +82,9 @@ function columnsOf({ difference, perRootCall }: Changes): Columns {
 /** Keeps the contexts that are largest in either profile. */
 function keptOf({ difference }: Changes, columns: Columns, { self, total }: Metric): Uint8Array {
   const { count, parent, size } = difference
-  if (count <= MOST_CONTEXTS) return new Uint8Array(count).fill(1)
+  if (count <= MAX_CONTEXTS) return new Uint8Array(count).fill(1)
   const larger = columns.total!.map((value, node) => Math.max(value, columns.total0![node]!))
   const method = new Int32Array(count)
-  return prune(
-    { count, method, parent, size, metrics: { [self]: larger, [total]: larger } },
-    0,
-    MOST_CONTEXTS,
-  ).kept
+  return prune({ count, method, parent, size, metrics: { [self]: larger, [total]: larger } }, 0, MAX_CONTEXTS)
+    .kept
 }

@@ -33,7 +33,7 @@ export interface Probes {
 /** Length of a piece in base64 characters; a multiple of 4, so that it holds whole bytes. */
 const PIECE_BYTES = 48 * 1024
 /** Maximum number of methods without probes that are listed per reason. */
-const MOST_SKIPPED = 1000
+const MAX_SKIPPED = 1000
 
 export function escaped(text: string): string {
   return clean(text).replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
@@ -121,9 +121,9 @@ function* probesPieces({ heads, rows, skipped }: Probes): Generator<string> {
   yield `<p>${skipped.length === 0 ? 'Every method that was reached has probes.' : `${plural(skipped.length, 'method')} that were reached have no probes; their time is in their callers:`}</p>\n`
   for (const [reason, methods] of [...byReason].sort(([, a], [, b]) => b.length - a.length)) {
     yield `<details><summary>${escaped(reason)}: ${plural(methods.length, 'method')}</summary><ul>\n`
-    for (const method of methods.slice(0, MOST_SKIPPED)) yield `<li>${escaped(method)}</li>\n`
-    if (methods.length > MOST_SKIPPED)
-      yield `<li>and ${plural(methods.length - MOST_SKIPPED, 'more method')}</li>\n`
+    for (const method of methods.slice(0, MAX_SKIPPED)) yield `<li>${escaped(method)}</li>\n`
+    if (methods.length > MAX_SKIPPED)
+      yield `<li>and ${plural(methods.length - MAX_SKIPPED, 'more method')}</li>\n`
     yield '</ul></details>\n'
   }
   yield '</section>\n'

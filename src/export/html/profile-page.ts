@@ -20,10 +20,10 @@ import type { PageData, PageTree } from './page-data.ts'
  * Maximum number of contexts for all threads together, and for all single threads: 20 to 30 bytes of the file each. A browser can still
  * display this number at once.
  */
-export const MOST_CONTEXTS = 200_000
+export const MAX_CONTEXTS = 200_000
 /** Maximum number of hot methods listed for all threads, and for each thread. */
-const MOST_HOT = 2000
-const MOST_HOT_OF_THREAD = 200
+const MAX_HOT = 2000
+const MAX_HOT_PER_THREAD = 200
 
 /** The whole profile as one HTML file that works offline. */
 export const html: ExportFormat = {
@@ -34,7 +34,7 @@ export const html: ExportFormat = {
 }
 
 /** @param mostContexts  maximum for all threads together, and for all single threads */
-export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Page {
+export function profilePage(profile: Profile, mostContexts = MAX_CONTEXTS): Page {
   const names = new PageNames()
   const numbers: (number | undefined)[] = []
   const numberOf = (id: number): number => (numbers[id] ??= names.take(nameOf(profile.methodNames, id)))
@@ -46,7 +46,7 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
     const kept = tree.count <= most ? new Uint8Array(tree.count).fill(1) : prune(tree, 0, most).kept
     const columns = columnsOf(tree)
     const name = (node: number): number => numberOf(tree.method[node]!)
-    // The JSON is written before the blocks but contains the blocks' names, so the names are collected here.
+    // Blocks are generated only when they are written. Their names must be known earlier, so the names are collected here.
     for (const node of keptNodes(kept)) name(node)
     const count = kept.reduce((sum, it) => sum + it, 0)
     const counted = { ...tree, metrics: { ...tree.metrics, calls: columns.calls! } }
@@ -61,13 +61,13 @@ export function profilePage(profile: Profile, mostContexts = MOST_CONTEXTS): Pag
     })
     blocks.push(() => blockOf({ count: tree.count, name, size: tree.size, columns }, kept))
   }
-  add(profile.jvms === undefined ? 'all threads' : 'all JVMs', profile.merged, mostContexts, MOST_HOT)
+  add(profile.jvms === undefined ? 'all threads' : 'all JVMs', profile.merged, mostContexts, MAX_HOT)
   const threads = profile.threads.filter(({ tree }) => tree.count > 0)
   if (threads.length > 1) {
     let left = mostContexts
     for (const [index, { name, id, tree }] of threads.entries()) {
       const most = Math.max(1, Math.floor(left / (threads.length - index)))
-      add(`${clean(name)} (${id})`, tree, most, MOST_HOT_OF_THREAD)
+      add(`${clean(name)} (${id})`, tree, most, MAX_HOT_PER_THREAD)
       left -= Math.min(most, tree.count)
     }
   }

@@ -7,10 +7,10 @@ import {
   attachProblem,
   type Client,
   featureOf,
-  INVALIDATES_LITTLE,
   JdkTooOld,
   NotJvm,
   OLDEST_JDK,
+  SELECTIVE_INVALIDATION_JDK,
   type TargetFacts,
   thisClient,
 } from '../../attach/admission.ts'
@@ -331,7 +331,7 @@ function buffer({ places: { buffer: place } }: Evidence): Finding {
 function redefinition({ circumstances }: Evidence, feature: number | null): Finding[] {
   if (feature === null) return []
   // With an agent that may redefine from the start on, the compilers have noted down what depends on what.
-  if (feature >= INVALIDATES_LITTLE || circumstances.options.some(isOwnAgent)) {
+  if (feature >= SELECTIVE_INVALIDATION_JDK || circumstances.options.some(isOwnAgent)) {
     return [ok('redefinition', 'the first discards only compiled code that depends on it')]
   }
   const text = `the first in its life discards all compiled code: JDK ${feature} then runs slowly for some seconds (JDK-8324241)`

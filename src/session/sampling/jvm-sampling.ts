@@ -5,8 +5,8 @@
 
 import {
   featureOf,
-  INVALIDATES_LITTLE,
   NoSuchProcess,
+  SELECTIVE_INVALIDATION_JDK,
   type TargetFacts,
   thisClient,
 } from '../../attach/admission.ts'
@@ -64,7 +64,7 @@ export function recorderSampling({ by, every = USUAL_EVERY }: AskedSampling): Sa
 
 /** The flight recorder, where its first start does not discard all compiled code; dumps of threads elsewhere. */
 export function usualSampler(feature: number | null): 'jfr' | 'stacks' {
-  return (feature ?? 0) < INVALIDATES_LITTLE ? 'stacks' : 'jfr'
+  return (feature ?? 0) < SELECTIVE_INVALIDATION_JDK ? 'stacks' : 'jfr'
 }
 
 export interface JvmSamplingOptions {
@@ -184,7 +184,7 @@ export class JvmSampling {
             tree,
             sampling,
             () => {
-              if ((featureOf(jdk) ?? 0) < INVALIDATES_LITTLE) options.onCost?.(firstStartText(jdk))
+              if ((featureOf(jdk) ?? 0) < SELECTIVE_INVALIDATION_JDK) options.onCost?.(firstStartText(jdk))
             },
           )
     try {

@@ -15,7 +15,7 @@ import { childrenOf, data, fittingName, fullName, packageOf } from './data.js'
 
 const FRAME = 19
 /** Minimum width of a frame that is drawn separately, in pixels. */
-const SLIVER = 0.7
+const MIN_FRAME_WIDTH = 0.7
 
 /** Background colours that are readable with black text and distinguishable for colour-blind readers (after Okabe and Ito). */
 const PALETTE = ['#e69f00', '#56b4e9', '#f0e442', '#8fd0bd', '#e0a3c4', '#f3b98b', '#b9d7f2', '#d9d28a']
@@ -107,7 +107,7 @@ export class Flame {
     const [from, end] = node < 0 ? [0, tree.count] : [node, node + tree.size[node]]
     const scale = this.#width / this.#whole
     for (let i = from; i < end; i++) {
-      if (this.#weight[i] * scale >= SLIVER && tree.depth[i] > deepest) deepest = tree.depth[i]
+      if (this.#weight[i] * scale >= MIN_FRAME_WIDTH && tree.depth[i] > deepest) deepest = tree.depth[i]
     }
     this.#spacer.style.height = `${(deepest + 1) * FRAME}px`
     this.#o.selected(this.#selected)
@@ -176,12 +176,12 @@ export class Flame {
     let [at, slivers] = [x, 0]
     for (let child = parent + 1; child < end; child += tree.size[child]) {
       const width = Math.max(0, this.#weight[child]) * scale
-      if (width >= SLIVER) {
+      if (width >= MIN_FRAME_WIDTH) {
         stack.push({ node: child, x: at })
         at += width
       } else slivers += width
     }
-    if (slivers < SLIVER || depth < first || depth > last) return
+    if (slivers < MIN_FRAME_WIDTH || depth < first || depth > last) return
     context.fillStyle = '#9a9a9a'
     context.fillRect(at, depth * FRAME, slivers, FRAME - 1)
   }
@@ -198,12 +198,12 @@ export class Flame {
   #frame(context, node, x, width, first, last, isAbove) {
     const tree = /** @type {Tree} */ (this.#tree)
     const depth = tree.depth[node]
-    if (depth < first || depth > last || width < SLIVER) return
+    if (depth < first || depth > last || width < MIN_FRAME_WIDTH) return
     const y = depth * FRAME
     const isDim = this.#matches !== undefined && this.#matches[node] === 0
     context.globalAlpha = isAbove || isDim ? 0.35 : 1
     context.fillStyle = this.#colorOf(node)
-    context.fillRect(x, y, Math.max(SLIVER, width - 0.6), FRAME - 1)
+    context.fillRect(x, y, Math.max(MIN_FRAME_WIDTH, width - 0.6), FRAME - 1)
     context.globalAlpha = 1
     if (node === this.#selected) {
       context.strokeStyle = getComputedStyle(document.body).color
@@ -270,7 +270,7 @@ export class Flame {
     if (tree === undefined || this.#selected < 0 || this.#selected === this.#zoom) return
     const scale = this.#width / this.#whole
     const all = childrenOf(tree, tree.parent[this.#selected])
-    const seen = all.filter((it) => it === this.#selected || this.#weight[it] * scale >= SLIVER)
+    const seen = all.filter((it) => it === this.#selected || this.#weight[it] * scale >= MIN_FRAME_WIDTH)
     this.#select(seen[seen.indexOf(this.#selected) + step] ?? -1)
   }
 
