@@ -7,8 +7,8 @@ import { idOf, play } from './notation.ts'
 
 const latest = (of: Uint32Array, seconds: number): number[] => [...of.slice(-seconds)]
 
-describe('what a thread has told lately', () => {
-  it('is by second, those that are over, and nothing where it told nothing', () => {
+describe('recent activity of one thread', () => {
+  it('counts events per completed second, zero without events', () => {
     const activity = new ThreadActivity()
     activity.add(100, 3)
     activity.add(100, 4)
@@ -18,7 +18,7 @@ describe('what a thread has told lately', () => {
     assert.deepEqual(latest(activity.before(106), 3), [5, 0, 0])
   })
 
-  it('is forgotten after a minute, however long the silence was', () => {
+  it('drops seconds older than a minute, after any gap', () => {
     const activity = new ThreadActivity()
     for (const second of [10, 11, 69]) activity.add(second, 1)
     assert.deepEqual(
@@ -37,8 +37,8 @@ describe('what a thread has told lately', () => {
   })
 })
 
-describe('what threads have told', () => {
-  it('is kept of those that told something lately only', () => {
+describe('recent activity of all threads', () => {
+  it('is kept only for threads with recent events', () => {
     const activities = new Activities()
     for (let row = 1; row <= 1000; row++) activities.of(row, 100).add(100, 1)
     activities.of(7, 130).add(130, 2)
@@ -51,7 +51,7 @@ describe('what threads have told', () => {
     assert.equal(activities.size, 2) // nothing comes of looking
   })
 
-  it('goes on where one has been silent for long', () => {
+  it('continues after a long gap of a thread', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, '@1 main> 0 @2 main> 1')
@@ -65,8 +65,8 @@ describe('what threads have told', () => {
   })
 })
 
-describe('the activity of threads', () => {
-  it('is the events of each, and whether it is inside a root', () => {
+describe('activity of threads in a picture', () => {
+  it('shows events per thread and whether the thread is inside a root', () => {
     const builder = new CctBuilder()
     builder.nowMs = 5_000
     play(builder, '@1 main> 0 work> 1 work< 2 @2 main> 3 main< 4')
@@ -80,7 +80,7 @@ describe('the activity of threads', () => {
     assert.equal(builder.activityOf(2).inside, 0)
   })
 
-  it('of virtual threads is that of all of them, as is their tree', () => {
+  it('sums all virtual threads, which share a tree', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, '@7.0 main> 0 @8.0 main> 1 main< 2 @9.0 main> 3')
@@ -89,7 +89,7 @@ describe('the activity of threads', () => {
     assert.equal(builder.activityOf(0).inside, 2)
   })
 
-  it('begins anew with the counts', () => {
+  it('restarts at a reset of the counts', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, 'main> 0')
@@ -99,7 +99,7 @@ describe('the activity of threads', () => {
     assert.equal(builder.activityOf(1).inside, 1)
   })
 
-  it('where threads are sampled is their samples, and nobody knows who is inside', () => {
+  it('counts samples in sampled sessions, and does not know which threads are inside', () => {
     const builder = new CctBuilder()
     builder.nowMs = 1_000
     play(builder, 'main> 0 sample 0 sample 0 sample 0')
@@ -111,7 +111,7 @@ describe('the activity of threads', () => {
     assert.equal(inside, undefined)
   })
 
-  it('does not count the words that tell call sites', () => {
+  it('does not count call site words as events', () => {
     const builder = new CctBuilder({ callSites: true })
     builder.nowMs = 1_000
     play(builder, 'main> 0')
@@ -122,8 +122,8 @@ describe('the activity of threads', () => {
   })
 })
 
-describe('first calls', () => {
-  it('are told once, with when they were read', () => {
+describe('first calls of methods', () => {
+  it('are reported once, with the time of reading', () => {
     const builder = new CctBuilder()
     const [main, work] = [idOf('main'), idOf('work')]
     builder.thread(1, -1)
@@ -141,7 +141,7 @@ describe('first calls', () => {
     assert.deepEqual(builder.takeFirstCalls(), [])
   })
 
-  it('are not those of waiting, nor kept where nobody asks', () => {
+  it('exclude waits, and are not kept unless requested', () => {
     const builder = new CctBuilder({ firstMethod: 100 })
     builder.nowMs = 1
     builder.thread(1, -1)

@@ -46,7 +46,7 @@ const snapshot = (every = 1) =>
   })
 
 describe('a tree of allocations', () => {
-  it("gives a method the sum of its classes' rows, and its callers the totals", () => {
+  it("a method's row sums the rows of its allocated classes, and callers have totals", () => {
     const { metrics, method } = snapshot().merged
     assert.deepEqual([...method], [ROOT, STRING, LEAF, BYTES])
     assert.deepEqual([...metrics.calls!], [1, 2, 1, 2])
@@ -56,18 +56,18 @@ describe('a tree of allocations', () => {
     assert.deepEqual([...metrics.totalBytes!], [104, 48, 56, 56])
   })
 
-  it('multiplies what is sampled, and not the calls of methods', () => {
+  it('sampled allocations are multiplied, calls of methods are not', () => {
     const { metrics } = snapshot(10).merged
     assert.deepEqual([...metrics.calls!], [1, 20, 1, 20])
     assert.deepEqual([...metrics.totalBytes!], [1040, 480, 560, 560])
   })
 
-  it('counts objects of classes over all contexts', () => {
+  it('objects of a class are counted over all contexts', () => {
     const strings = hotMethods(snapshot().merged).find(({ method }) => method === STRING)
     assert.deepEqual(strings, { method: STRING, calls: 2, self: 48, total: 48, objects: 2 })
   })
 
-  it('does not count classes among the methods called', () => {
+  it('allocated classes do not count as called methods', () => {
     const builder = recorded()
     assert.equal(builder.methods, 4)
     for (const id of [BYTES, STRING]) builder.className(id, 0, 0x41)
@@ -76,7 +76,7 @@ describe('a tree of allocations', () => {
 })
 
 describe('names of classes', () => {
-  it('are those of sources', () => {
+  it('class names are shown as in source code', () => {
     const name = (told: string) => allocationName(told).class
     assert.equal(name('[[I\nbootstrap'), 'int[][]')
     assert.equal(name('[Ljava.lang.String;\nbootstrap'), 'java.lang.String[]')
@@ -86,7 +86,7 @@ describe('names of classes', () => {
     })
   })
 
-  it('come in units, in any order', () => {
+  it('class names arrive as UTF-16 units, in any order', () => {
     const builder = new CctBuilder()
     for (const [at, text] of [...'[J'].entries()) builder.className(7, at, text.charCodeAt(0))
     assert.deepEqual(builder.takeClassNames(), [[7, '[J']])
@@ -97,7 +97,7 @@ describe('names of classes', () => {
 })
 
 describe('ids of a profile', () => {
-  it('have methods right behind classes', () => {
+  it('method ids in a profile follow class ids without a gap', () => {
     const names: MethodName[] = []
     const method = (id: string): MethodName => ({ class: 'A', method: id, descriptor: '()V', loader: 'app' })
     names[0] = method('')
@@ -116,7 +116,7 @@ describe('ids of a profile', () => {
     assert.equal(methodNames[BYTES]!.class, '?') // its name was lost
   })
 
-  it('are as many as there are, and say still which of them are the same method', () => {
+  it('ids in a profile are dense, and ids of one method stay related', () => {
     const { merged } = snapshotOf(recorded(), {
       calibration: { innerTicks: 0, outerTicks: 0 },
       nsPerTick: 1,

@@ -30,7 +30,7 @@ function show(tree: Tree, self = 'selfNs', total = 'totalNs'): string {
 const of = (notation: string, ...names: string[]) => backTraces(treeOf(notation, methods), names.map(id))
 
 describe('back traces', () => {
-  it('merge the callers of all contexts, down to the roots', () => {
+  it('back traces merge the callers of all contexts up to the roots', () => {
     // leaf: 1 + 2 + 4 calls, of which 1 + 2 by way of a.
     const { tree, levels, isCut } = of(
       `main 1x 100ns ( a 1x 5ns ( leaf 1x 10ns ) b 1x 7ns ( a 1x 5ns ( leaf 2x 20ns ) leaf 4x 40ns ) )`,
@@ -43,29 +43,29 @@ describe('back traces', () => {
     assert.deepEqual({ levels, isCut }, { levels: 3, isCut: false })
   })
 
-  it('give callers what the method and its callees cost, not what they cost themselves', () => {
+  it('a caller in a back trace has the cost of the method and its callees, not its own cost', () => {
     const { tree } = of('main 1x 100ns ( a 1x 5ns ( mid 1x 3ns ( leaf 1x 10ns ) ) )', 'mid')
     assert.equal(show(tree), 'mid 1x 3/13 ( a 1x 3/13 ( main 1x 3/13 ) )')
   })
 
-  it('count recursion once: the total of outermost activations, calls and self of all', () => {
+  it('back traces count recursion once: total of outermost activations, calls and self time of all', () => {
     // f calls f calls f: 1 + 2 + 4 calls and ns; the outermost has a total of 7.
     const { tree } = of('main 1x 0ns ( f 1x 1ns ( f 2x 2ns ( f 4x 4ns ) ) )', 'f')
     assert.equal(show(tree), 'f 7x 7/7 ( main 1x 1/7  f 6x 6/0 ( main 2x 2/0  f 4x 4/0 ( main 4x 4/0 ) ) )')
   })
 
-  it('leave what a root was called by to nobody', () => {
+  it('a root has no caller in a back trace', () => {
     const { tree } = of('f 3x 3ns ( g 1x 1ns ( f 2x 2ns ) )', 'f')
     assert.equal(show(tree), 'f 5x 5/6 ( g 2x 2/0 ( f 2x 2/0 ) )')
   })
 
-  it('are a top node for each method that has a context', () => {
+  it('back traces have one top node per method with a context', () => {
     const { tree } = of('main 1x 0ns ( a 1x 1ns b 2x 2ns )', 'b', 'nowhere', 'a')
     assert.equal(show(tree), 'b 2x 2/2 ( main 2x 2/2 )  a 1x 1/1 ( main 1x 1/1 )')
     assert.equal(of('main 1x 0ns', 'nowhere').tree.count, 0)
   })
 
-  it('have the columns of the metric', () => {
+  it('back traces have the columns of the metric', () => {
     const { metrics, ...rest } = treeOf('main 1x 100ns ( a 1x 5ns ( leaf 2x 16ns ) )', methods)
     const calls = metrics.calls!
     const bytes = { calls, bytes: metrics.selfNs!, totalBytes: metrics.totalNs! }
@@ -76,13 +76,13 @@ describe('back traces', () => {
     assert.equal(show(ofCalls, 'calls', 'totalCalls'), 'a 1x 1/21 ( main 1x 1/21 )')
   })
 
-  it('take a method called from several places for one', () => {
+  it('back traces merge call sites of one method', () => {
     const tree = treeOf('main 1x 0ns ( leaf 2x 2ns leaf2 3x 3ns )', methods)
     const methodOf = Int32Array.from(methods.names, (_, at) => (at === id('leaf2') ? id('leaf') : at))
     assert.equal(show(backTraces({ ...tree, methodOf }, [id('leaf')]).tree), 'leaf 5x 5/5 ( main 5x 5/5 )')
   })
 
-  it('are those that a walk up from each context finds, in random trees', () => {
+  it('back traces of random trees equal a walk up from each context', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const tree = randomTree(60, 4, seeded(seed))
       for (const { method, calls, self, total } of hotMethods(tree)) {
@@ -99,7 +99,7 @@ describe('back traces', () => {
     }
   })
 
-  it('stop after so many steps, and say so', () => {
+  it('back traces stop at the limit of steps and report it', () => {
     // 100,000 + 99,999 + ... steps: ten levels are 999,955.
     const { tree, levels, isCut } = backTraces(chain(100_000), [1], 1_000_000)
     assert.deepEqual({ levels, isCut, rows: tree.count }, { levels: 10, isCut: true, rows: 11 })
@@ -115,7 +115,7 @@ describe('back traces of two trees', () => {
     return [sides.before, sides.after].map(({ tree, levels, isCut }) => [tree.count, levels, isCut])
   }
 
-  it('have the levels that can be found in both', () => {
+  it('compared back traces have the levels available on both sides', () => {
     // 100 + 99 + ... steps: ten levels are 955. 200 + 199 + ...: five are 990.
     assert.deepEqual(both(chain(100), chain(200)), [
       [6, 5, true],
@@ -127,7 +127,7 @@ describe('back traces of two trees', () => {
     ])
   })
 
-  it('are whole where one side has no more than are found of the other', () => {
+  it('compared back traces are complete if one side has fewer levels than the other', () => {
     assert.deepEqual(both(chain(4), chain(200)), [
       [4, 3, false],
       [6, 5, true],
@@ -142,7 +142,7 @@ describe('back traces of two trees', () => {
     ])
   })
 
-  it('take what is known of the first as it is, if that has no more levels', () => {
+  it('compared back traces reuse the first side if it has no further levels', () => {
     const [before, after] = [chain(200), chain(100)]
     const found = backTraces(before, [1], 1000)
     assert.equal(backTracesOfBoth(found, before, after, [1], 1000).before, found)

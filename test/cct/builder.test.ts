@@ -8,7 +8,7 @@ import { enter, exit } from '../events/sinks.ts'
 import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 
 describe('building a calling context tree', () => {
-  it('stops the clock of the caller at an entry and starts it again at the exit', () => {
+  it("an entry stops the caller's self time, and the exit resumes it", () => {
     // main: 10 + 20 + 20 = 50; work: 30 + 20 = 50
     assert.equal(
       show(cctOf('main> 0  work> 10  work< 40  work> 60  work< 80  main< 100')),
@@ -16,28 +16,28 @@ describe('building a calling context tree', () => {
     )
   })
 
-  it('tells contexts apart, not methods', () => {
+  it('one method in two contexts has two nodes', () => {
     const cct = cctOf('main> 0  a> 1 c> 2 c< 4 a< 5  b> 6 c> 7 c< 12 b< 14  main< 15')
     assert.equal(show(cct), 'main 1x 3ns ( a 1x 2ns ( c 1x 2ns ) b 1x 3ns ( c 1x 5ns ) )')
   })
 
-  it('gives every level of a recursion its own node', () => {
+  it('each level of a recursion has its own node', () => {
     const cct = cctOf('fib> 0  fib> 1  fib> 2  fib< 4  fib< 5  fib> 6  fib< 9  fib< 10')
     assert.equal(show(cct), 'fib 1x 3ns ( fib 2x 5ns ( fib 1x 2ns ) )')
   })
 
-  it('charges the time between two calls of a root to nobody', () => {
+  it('time between two root calls is charged to no node', () => {
     assert.equal(show(cctOf('root main> 0 main< 10  root main> 1000 main< 1010')), 'main 2x 20ns')
   })
 
-  it('finds a child again whichever was called in between', () => {
+  it('a callee is found again after calls of other callees', () => {
     const order = 'abcabcbacab'
     let text = 'main> 0 '
     for (let i = 0; i < order.length; i++) text += `${order[i]}> ${2 * i + 1} ${order[i]}< ${2 * i + 2} `
     assert.equal(show(cctOf(`${text} main< 30`)), 'main 1x 19ns ( a 4x 4ns b 4x 4ns c 3x 3ns )')
   })
 
-  it('keeps 100,000 contexts below one caller apart, and 100,000 calls deep', () => {
+  it('builds 100,000 contexts below one caller, and a tree 100,000 calls deep', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
     enter(builder, 1, 0)
@@ -54,7 +54,7 @@ describe('building a calling context tree', () => {
 })
 
 describe('a tree that outgrows its bounds', () => {
-  it('says so, and keeps what it had', () => {
+  it('a tree that exceeds its bounds reports it and keeps its nodes', () => {
     const builder = new CctBuilder({ maxNodes: 4 }) // nobody, the thread's top, and two contexts
     play(builder, 'main> 0  a> 10  a< 15')
     assert.throws(() => play(builder, 'b> 20'), TreeTooLarge)
@@ -65,69 +65,69 @@ describe('a tree that outgrows its bounds', () => {
 })
 
 describe('frames that lost their exit', () => {
-  it('are closed when a frame below them exits, and counted', () => {
+  it('frames without an exit are closed and counted when a caller exits', () => {
     const builder = built('main> 0  a> 10  b> 20  main< 50  root main> 60 main< 70')
     assert.equal(show(treeOf(builder)), 'main 2x 20ns ( a 1x 10ns ( b 1x 30ns ) )')
     assert.equal(builder.healed, 2)
   })
 
-  it('have half a probe pair too much taken out, which is given back', () => {
+  it('a frame without an exit gets back half a probe pair of compensation', () => {
     const builder = built('main> 0  a> 10  b> 20  main< 50')
     // b ends with the exit of main; main and a have 10 - 4 - 2 + 3
     const pair = { innerTicks: 4, outerTicks: 2 }
     assert.equal(show(treeOf(builder, pair)), 'main 1x 7ns ( a 1x 7ns ( b 1x 26ns ) )')
   })
 
-  it('leave an exit without a frame: it is ignored, and its time stays with the frame on top', () => {
+  it('an exit without a frame is ignored, and its time stays with the top frame', () => {
     const builder = built('main> 0  never< 10  main< 50')
     assert.equal(show(treeOf(builder)), 'main 1x 50ns')
     assert.equal(builder.healed, 1)
   })
 
-  it('are closed when a root is entered from outside; the time in between is charged to nobody', () => {
+  it('open frames are closed when a root is entered from outside; time in between is charged to no node', () => {
     const builder = built('main> 0  a> 10  a< 20  b> 30  root  main> 90  main< 95')
     assert.equal(show(treeOf(builder)), 'main 2x 25ns ( a 1x 10ns b 1x 0ns )')
     assert.equal(builder.healed, 2)
   })
 
-  it('do not hurt an exit that comes before any entry', () => {
+  it('an exit before any entry is ignored', () => {
     const builder = built('main< 10  main> 20  main< 30')
     assert.equal(show(treeOf(builder)), 'main 1x 10ns')
   })
 })
 
 describe('a handler that has caught something', () => {
-  it('closes what its method had called, which is known and not counted', () => {
+  it('a handler closes open callees of its method without counting them as repairs', () => {
     const builder = built('main> 0  a> 10  b> 20  main^ 50  c> 60 c< 70  main< 90')
     assert.equal(show(treeOf(builder)), 'main 1x 40ns ( a 1x 10ns ( b 1x 30ns ) c 1x 10ns )')
     assert.equal(builder.healed, 0)
   })
 
-  it('changes nothing where all exits were seen', () => {
+  it('a handler changes nothing if no callee is open', () => {
     const builder = built('main> 0  a> 10  a< 20  main^ 25  main< 90')
     assert.equal(show(treeOf(builder)), 'main 1x 80ns ( a 1x 10ns )')
   })
 
-  it('is of the nearest frame of its method', () => {
+  it('a handler belongs to the nearest frame of its method', () => {
     assert.equal(
       show(cctOf('f> 0  f> 10  a> 20  f^ 30  b> 40 b< 50  f< 60  f< 70')),
       'f 1x 20ns ( f 1x 30ns ( a 1x 10ns b 1x 10ns ) )',
     )
   })
 
-  it('is ignored if its method was not seen to be entered, and outside all roots', () => {
+  it('a handler without an entered method, or outside all roots, is ignored', () => {
     const builder = built('never^ 0  main> 0  a> 10  never^ 15  a< 20  main< 50  main^ 60')
     assert.equal(show(treeOf(builder)), 'main 1x 40ns ( a 1x 10ns )')
     assert.equal(builder.healed, 0)
   })
 
-  it('leaves work that was handed over where it hangs', () => {
+  it('a handler does not move followed tasks', () => {
     const builder = built('root main> 0 submit 5 main< 10  @2 begin 5  main^ 15  a> 20  b> 30  a^ 40  a< 50')
     assert.equal(builder.healed, 0)
     assert.equal(show(treeOf(builder)), 'main 1x 10ns ( a 1x 20ns ( b 1x 10ns ) )')
   })
 
-  it('costs half a probe pair, which is taken out of whatever time it fell in', () => {
+  it('the cost of a handler, half a probe pair, is subtracted from the time it falls in', () => {
     const pair = { innerTicks: 4, outerTicks: 2 } // a half is 3
     const none = built('main> 0  a> 10  a< 20  main^ 30  main< 50')
     assert.equal(show(treeOf(none, pair)), 'main 1x 31ns ( a 1x 6ns )') // 40 - 4 - 2 - 3
@@ -138,7 +138,7 @@ describe('a handler that has caught something', () => {
     assert.equal(show(treeOf(three, pair)), 'main 1x 14ns ( a 1x 7ns ( b 1x 7ns ( c 1x 6ns ) ) )')
   })
 
-  it('counts as warm-up before the last redefinition, and as nothing after counting began anew', () => {
+  it("a handler's cost counts as warm-up before the last redefinition, and not after a reset", () => {
     const pair = { innerTicks: 4, outerTicks: 2 }
     const builder = built('main> 0  main^ 20')
     builder.markWarmup()
@@ -151,7 +151,7 @@ describe('a handler that has caught something', () => {
     assert.equal(show(treeOf(builder, pair)), 'main 1x 6ns')
   })
 
-  it('comes once for 100,000 lost exits, and the tree stays flat', () => {
+  it('one handler closes 100,000 frames, and the tree stays flat', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
     enter(builder, 1, 0)
@@ -163,43 +163,43 @@ describe('a handler that has caught something', () => {
   })
 })
 
-describe('time that is charged to nobody', () => {
-  it('adjust: waiting since the last event', () => {
+describe('time excluded from all nodes', () => {
+  it('ADJUST excludes a wait since the last event', () => {
     const builder = built('main> 0  a> 10  adjust 60  a< 100  main< 110')
     assert.equal(show(treeOf(builder)), 'main 1x 20ns ( a 1x 30ns )')
     assert.equal(builder.waitTicks, 60)
   })
 
-  it('adjust: two waits before one event', () => {
+  it('two ADJUST words before one event are both excluded', () => {
     assert.equal(show(cctOf('main> 0  adjust 20  adjust 30  main< 100')), 'main 1x 50ns')
   })
 
-  it('adjust: outside all roots it is only counted', () => {
+  it('ADJUST outside all roots is only counted', () => {
     const builder = built('adjust 5  root  main> 10  main< 20')
     assert.equal(show(treeOf(builder)), 'main 1x 10ns')
     assert.equal(builder.waitTicks, 5)
   })
 
-  it('suspend to resume: the class-load hook', () => {
+  it('time in the class-load hook, SUSPEND to RESUME, is excluded', () => {
     assert.equal(
       show(cctOf('main> 0  a> 10  suspend 15  resume 75  a< 80  main< 90')),
       'main 1x 20ns ( a 1x 10ns )',
     )
   })
 
-  it('a suspended frame is not charged up to now', () => {
+  it('a snapshot does not charge a suspended frame', () => {
     assert.equal(show(treeOf(built('main> 0  suspend 15'), FREE, 1000)), 'main 1x 15ns')
   })
 })
 
 describe('threads', () => {
-  it('have trees of their own', () => {
+  it('each thread has its own tree', () => {
     const builder = built('@1 main> 0 @2 main> 5 a> 6 @1 a> 10 @2 a< 16 main< 17 @1 a< 40 main< 50')
     assert.equal(show(treeOf(builder)), 'main 2x 22ns ( a 2x 40ns )')
     assert.deepEqual(builder.platformThreads(), [1, 2])
   })
 
-  it('share one tree when they are virtual, and keep their own places in it', () => {
+  it('virtual threads share one tree and keep their own positions', () => {
     const builder = built(
       '@1 main> 0 @7.0 main> 0 a> 5 @8.0 main> 10 @7.1 a< 15 main< 20 @8.1 main< 30 @1 main< 1',
     )
@@ -207,7 +207,7 @@ describe('threads', () => {
     assert.deepEqual(builder.platformThreads(), [1])
   })
 
-  it('can be said to be virtual before they come', () => {
+  it('a thread can be declared virtual before its first event', () => {
     const builder = new CctBuilder()
     builder.markVirtual(70)
     play(builder, '@70 main> 0 main< 5 @3 main> 0 main< 1')
@@ -222,20 +222,20 @@ describe('pauses of redefinitions', () => {
   const calls = `main> 0  a> ${ms}  a< ${9 * ms}  main< ${10 * ms}`
   const without = `main 1x ${2 * ms}ns ( a 1x ${5 * ms}ns )`
 
-  it('are taken out when told after the events', () => {
+  it('a pause reported after the events is subtracted', () => {
     const builder = built(calls)
     builder.pause(4 * ms, 7 * ms)
     assert.equal(show(treeOf(builder)), without)
   })
 
-  it('are taken out when told before the events', () => {
+  it('a pause reported before the events is subtracted', () => {
     const builder = new CctBuilder()
     builder.pause(4 * ms, 7 * ms)
     play(builder, calls)
     assert.equal(show(treeOf(builder)), without)
   })
 
-  it('are taken out when told in the middle of the gap', () => {
+  it('a pause reported within the gap is subtracted', () => {
     const builder = built(`main> 0  a> ${ms}`)
     builder.pause(4 * ms, 7 * ms)
     assert.equal(show(treeOf(builder, FREE, 9 * ms)), `main 1x ${ms}ns ( a 1x ${5 * ms}ns )`)
@@ -243,7 +243,7 @@ describe('pauses of redefinitions', () => {
     assert.equal(show(treeOf(builder)), without)
   })
 
-  it('are taken out of every thread that was inside a root, and of no other', () => {
+  it('a pause is subtracted from every thread inside a root, and from no other', () => {
     const builder = built(
       `@1 main> 0 main< ${10 * ms}  @2 b> 0 b< ${10 * ms}  @3 c> 0 c< ${ms} c> ${9 * ms} c< ${10 * ms}`,
     )
@@ -251,7 +251,7 @@ describe('pauses of redefinitions', () => {
     assert.equal(show(treeOf(builder)), `main 1x ${7 * ms}ns b 1x ${7 * ms}ns c 2x ${2 * ms}ns`)
   })
 
-  it('are taken out of a thread once: of the gap that they fill most', () => {
+  it('a pause is subtracted once per thread, from the gap it fills most', () => {
     // The pause is told as 3 to 8 ms. main was still at work until 3.1 ms, then a stood still.
     const events = `main> 0  a> 3100000  a< 8200000  main< 8300000`
     const expected = 'main 1x 3200000ns ( a 1x 200000ns )'
@@ -264,7 +264,7 @@ describe('pauses of redefinitions', () => {
     assert.equal(show(treeOf(early)), expected)
   })
 
-  it('are not taken out again of a thread that waited for the redefinition', () => {
+  it('a pause is not subtracted again from a thread that waited for the redefinition', () => {
     // a runs for 1 ms, then waits 7 ms for its callees; the pause is inside the wait.
     const builder = built(
       `main> 0  a> ${ms}  adjust ${7 * ms}  b> ${9 * ms}  b< ${9 * ms}  a< ${9 * ms}  main< ${9 * ms}`,
@@ -273,7 +273,7 @@ describe('pauses of redefinitions', () => {
     assert.equal(show(treeOf(builder)), `main 1x ${ms}ns ( a 1x ${ms}ns ( b 1x 0ns ) )`)
   })
 
-  it('come out of the warm-up share too if their gap lies in it', () => {
+  it('a pause is also subtracted from the warm-up share if its gap is there', () => {
     const builder = built(calls)
     builder.markWarmup()
     builder.pause(4 * ms, 7 * ms)
@@ -282,7 +282,7 @@ describe('pauses of redefinitions', () => {
 })
 
 describe('marks', () => {
-  it('warm-up: what was measured before the last redefinition had settled', () => {
+  it('warm-up is the time measured until the last redefinition has settled', () => {
     const builder = built('main> 0  a> 10  a< 15')
     builder.markWarmup()
     play(builder, 'a> 20  a< 22  b> 24 b< 25  main< 30')
@@ -293,7 +293,7 @@ describe('marks', () => {
     assert.equal(show(tree, 'warmupSelfNs', 'warmupCalls'), 'main 1x 8ns ( a 1x 4ns b 0x 0ns )')
   })
 
-  it('reset: counts start anew, stacks stay', () => {
+  it('a reset zeroes counts and keeps stacks', () => {
     const builder = built('main> 0  a> 10  a< 15  b> 20')
     builder.reset()
     assert.equal(treeOf(builder).count, 0)
@@ -302,14 +302,14 @@ describe('marks', () => {
     assert.equal(builder.healed, 0)
   })
 
-  it('reset: given the time, forgets what open frames have spent', () => {
+  it('a reset with a time drops the time of open frames', () => {
     const builder = built('main> 0')
     builder.reset(70)
     play(builder, 'main< 100')
     assert.equal(show(treeOf(builder)), 'main 0x 30ns')
   })
 
-  it('the end: open frames are charged up to it and closed', () => {
+  it('the end charges open frames and closes them', () => {
     const builder = built('@1 main> 0  a> 10  @2 b> 20 b< 25  @3 c> 5 suspend 7')
     builder.closeOpen(50)
     const closed = 'main 1x 10ns ( a 1x 40ns ) b 1x 5ns c 1x 2ns'
@@ -318,7 +318,7 @@ describe('marks', () => {
     assert.equal(builder.healed, 0)
   })
 
-  it('now: a snapshot charges open frames, and leaves the builder as it was', () => {
+  it('a snapshot charges open frames and does not change the builder', () => {
     const builder = built('main> 0  a> 10')
     assert.equal(show(treeOf(builder, FREE, 25)), 'main 1x 10ns ( a 1x 15ns )')
     assert.equal(show(treeOf(builder)), 'main 1x 10ns ( a 1x 0ns )')
@@ -327,7 +327,7 @@ describe('marks', () => {
     assert.equal(idOf('main') > 0, true)
   })
 
-  it('never works on more than 65,536 nodes or 4 MiB without a sign of life', () => {
+  it('long work calls the heartbeat at least every 65,536 nodes or 4 MiB', () => {
     let signs = 0
     const builder = new CctBuilder({ alive: () => signs++ })
     const during = (work: () => void): number => {
@@ -361,7 +361,7 @@ describe('marks', () => {
 })
 
 describe('samples', () => {
-  it('are charged where the thread is, and only what is new counts as seen', () => {
+  it('a sample is charged to the current node, and only new frames count as seen', () => {
     const builder = built(
       'a> 0 b> 0 sample 1 sample 1 unwind 1 c> 0 d> 0 sample 1 unwind 2 sample 1 b> 0 sample 1',
     )
@@ -371,14 +371,14 @@ describe('samples', () => {
     assert.deepEqual([...merged.metrics.totalSamples], [5, 3, 1, 1])
   })
 
-  it('outside of all methods are nobody’s, and more frames than there are cannot go', () => {
+  it('a sample outside all methods is charged to no node, and UNWIND stops at the root', () => {
     const { merged } = snapshotOf(built('a> 0 sample 1 unwind 9 sample 1'), {
       ...{ sink: SINKS.sample, calibration: FREE, nsPerTick: 1 },
     })
     assert.deepEqual([...merged.metrics.totalSamples], [1])
   })
 
-  it('of more contexts than there may be, those with the fewest become part of their callers', () => {
+  it('above the limit, contexts with the fewest samples are merged into their callers', () => {
     const builder = new CctBuilder({ executed: true, mostSampled: 24 })
     play(builder, 'main> 0 hot> 0 inner> 0')
     // Two calls each of 30 methods, now below cold, now below hot; inner is where the thread is in between.

@@ -72,13 +72,13 @@ function show(builder: CctBuilder): string {
 describe('calls told apart by where they come from', () => {
   const TWO = 'main> work@7> work< work@8> work< work@7> work< main<'
 
-  it('two places are two contexts, however the words are cut into pieces', () => {
+  it('two call sites are two contexts, for any split of the words', () => {
     for (const piece of [0, 1, 2, 3]) {
       assert.equal(show(built(TWO, piece)), 'main 1 .work@7 2 .work@8 1', `${piece}`)
     }
   })
 
-  it('a method is one for the hot list and for what has been called', () => {
+  it('a method with several call sites is one method in the hot list and among called methods', () => {
     const builder = built(TWO)
     assert.deepEqual(
       hotMethods(treeOf(builder)).map(({ calls }) => calls),
@@ -89,26 +89,26 @@ describe('calls told apart by where they come from', () => {
     assert.equal(builder.isCalled(3), false)
   })
 
-  it('a call without a word comes from where its caller has called last', () => {
+  it("a call without a site word has the caller's latest site", () => {
     const back = 'main> work@7> leaf@9> leaf< work< work> leaf@9> leaf< work< main<'
     assert.equal(show(built(back)), 'main 1 .work@7 2 ..leaf@9 2')
     // Nobody has called before it.
     assert.equal(show(built('main> work> work< main<')), 'main 1 .work 1')
   })
 
-  it('recursion comes from two places as well', () => {
+  it('recursion from two call sites has two contexts', () => {
     const text = 'main> work@7> work@3> work< work@4> work< work< main<'
     assert.equal(show(built(text)), 'main 1 .work@7 1 ..work@3 1 ..work@4 1')
   })
 
-  it('frames without exits are closed by method: at an exit further out, and where something is caught', () => {
+  it('frames without exits are closed per method, at an outer exit and at a handler', () => {
     const lost = built('main> work@7> leaf@9> work< work@8> leaf@9> work^ leaf@2> leaf< work< main<')
     assert.equal(show(lost), 'main 1 .work@7 1 ..leaf@9 1 .work@8 1 ..leaf@9 1 ..leaf@2 1')
     assert.equal(lost.healed, 1)
   })
 })
 
-it('a call from a site that cannot be is refused, before there is a table for it', () => {
+it('a call from an invalid site is refused before a table is allocated', () => {
   const builder = new CctBuilder({ callSites: true })
   const all = words(`main@7> work@${2 ** 31}>`)
   assert.throws(() => decodeEvents(all, 0, all.length, new WriterState(1), builder, OPEN), ImpossibleCall)
@@ -116,7 +116,7 @@ it('a call from a site that cannot be is refused, before there is a table for it
 })
 
 describe('CallIds', () => {
-  it('classes that are allocated are their own, as many as there may be', () => {
+  it('allocated classes keep their ids, up to the maximum number', () => {
     const ids = new CallIds(FIRST_METHOD_BESIDE_CLASSES)
     const id = ids.of(FIRST_METHOD_BESIDE_CLASSES + 5, 9)
     assert.equal(id, FIRST_METHOD_BESIDE_CLASSES)
@@ -125,7 +125,7 @@ describe('CallIds', () => {
     assert.deepEqual([method[id], site[id]], [FIRST_METHOD_BESIDE_CLASSES + 5, 9])
   })
 
-  it('a pair keeps its id while the table grows; ids of waiting are their own', () => {
+  it('a pair of method and site keeps its id while the table grows; wait ids are unchanged', () => {
     const ids = new CallIds(256)
     const first = Array.from({ length: 5000 }, (_, i) => ids.of(256 + (i % 70), i))
     assert.equal(new Set(first).size, 5000)

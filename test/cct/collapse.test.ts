@@ -175,7 +175,7 @@ const WITH_WAITS: Sink = {
   },
 }
 
-describe('a tree with more contexts than there may be', () => {
+describe('a tree above the limit of contexts', () => {
   it.each<[string, Shape]>([
     ['wide', WIDE],
     ['deep', { bound: 1500, steps: 15_000, depth: 300, methods: 3 }],
@@ -227,7 +227,7 @@ describe('a tree with more contexts than there may be', () => {
     })
   })
 
-  it('has all waiting in rows of its own', () => {
+  it('a collapsed row keeps waits in rows of their own', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, after, before } = both({ ...WIDE, waits: true }, seed)
       assert.ok(bounded.collapsed!.contexts > 1000)
@@ -238,7 +238,7 @@ describe('a tree with more contexts than there may be', () => {
     }
   })
 
-  it('tells calls from different places apart where it has them', () => {
+  it('a collapsed tree still separates call sites', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, after, before } = both({ ...WIDE, sites: true, methods: 3 }, seed)
       assert.ok(bounded.collapsed!.contexts > 1000)
@@ -247,7 +247,7 @@ describe('a tree with more contexts than there may be', () => {
     }
   })
 
-  it('has what was handed over below a context that stays, or below a row', () => {
+  it('followed tasks are below a remaining context or below a collapsed row', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { bounded, free, after, before } = both({ ...WIDE, handsOver: true }, seed)
       assert.ok(bounded.collapsed!.contexts > 1000)
@@ -258,7 +258,7 @@ describe('a tree with more contexts than there may be', () => {
     }
   })
 
-  it('keeps what costs most, and what threads stand in', () => {
+  it('collapsing keeps the most expensive contexts and current stacks', () => {
     const builder = new CctBuilder({ mostContexts: 1000 })
     builder.thread(1, -1)
     enter(builder, 1, 1000)
@@ -278,7 +278,7 @@ describe('a tree with more contexts than there may be', () => {
     assert.equal(builder.healed, 0)
   })
 
-  it('says how many have been collapsed, and nothing of it before', () => {
+  it('the number of collapsed contexts is reported, and absent before', () => {
     const builder = new CctBuilder({ mostContexts: 1000 })
     play(builder, 'main> 0 work> 10 work< 20 main< 30')
     const { merged } = snapshotOf(builder, { calibration: PROBES, nsPerTick: 1 })

@@ -21,7 +21,7 @@ function show(difference: Difference, before: Tree, after: Tree, names: Methods)
 }
 
 describe('two trees as one', () => {
-  it('has every context of both, with the costs of each', () => {
+  it('a difference has every context of both trees, with the costs of each', () => {
     const methods = new Methods()
     const before = treeOf('main 2x 10ns ( work 4x 20ns ( leaf 1x 5ns ) old 1x 3ns )', methods)
     const after = treeOf('main 3x 12ns ( fresh 1x 7ns work 6x 40ns ( leaf 2x 6ns ) )', methods)
@@ -37,7 +37,7 @@ describe('two trees as one', () => {
     assert.deepEqual([...difference.size], [5, 2, 1, 1, 1])
   })
 
-  it('meets by key where ids differ, and sums siblings of one key', () => {
+  it('contexts are matched by key if ids differ, and siblings with one key are summed', () => {
     const [ours, theirs] = [new Methods(), new Methods()]
     const before = treeOf('main 1x 1ns ( work 1x 2ns )', ours)
     const after = treeOf('main 1x 1ns ( other.work 1x 3ns work 1x 4ns )', theirs)
@@ -49,7 +49,7 @@ describe('two trees as one', () => {
     ])
   })
 
-  it('children and self make the parent on both sides, in preorder, whatever the trees', () => {
+  it('children and self sum to the parent on both sides, in preorder, for random trees', () => {
     const seed = 20261123
     const random = seeded(seed)
     for (let round = 0; round < 30; round++) {
@@ -70,14 +70,14 @@ describe('two trees as one', () => {
     }
   })
 
-  it('of an empty tree and another is that other; of two empty ones nothing', () => {
+  it('the difference with an empty tree is the other tree; of two empty trees it is empty', () => {
     const methods = new Methods()
     const [none, one] = [treeOf('', methods), treeOf('main 1x 1ns', methods)]
     assert.deepEqual(show(differenceOf(none, one), none, one, methods), ['main - | 1x 1/1'])
     assert.equal(differenceOf(none, none).count, 0)
   })
 
-  it('takes trees 100,000 deep, and very many children of one context', () => {
+  it('accepts trees 100,000 levels deep, and very many children of one context', () => {
     const deep = chain(100_000)
     assert.equal(differenceOf(deep, chain(100_001)).count, 100_001)
     const count = FULL ? 1_000_001 : 200_001 // more than a call may have arguments

@@ -10,22 +10,22 @@ function threadsOf(text: string): string[] {
   return threads.map((t) => `${t.number}: ${show(t.tree)}`)
 }
 
-describe('work that was handed over', () => {
+describe('followed tasks', () => {
   const handed =
     '@1 main> 0 send> 10 submit 7 send< 20 main< 30  @2 begin 7 run> 100 work> 101 work< 105 run< 106'
 
-  it('stands below what handed it over, in the tree of all threads', () => {
+  it('a task is below the submitting context in the tree of all threads', () => {
     assert.equal(show(cctOf(handed)), 'main 1x 20ns ( send 1x 10ns ( run 1x 2ns ( work 1x 4ns ) ) )')
   })
 
-  it('stands in the tree of the thread that did it, below a path without calls or time', () => {
+  it('a task is in the tree of its executing thread, below a path without calls or time', () => {
     assert.deepEqual(threadsOf(handed), [
       '1: main 1x 20ns ( send 1x 10ns )',
       '2: main 0x 0ns ( send 0x 0ns ( run 1x 2ns ( work 1x 4ns ) ) )',
     ])
   })
 
-  it('makes totals the sum over threads: self time and children, as ever', () => {
+  it('totals with tasks are sums over threads: self time plus children', () => {
     // send: 10 of its own and 6 of the other thread; main: 20 and those 16
     assert.equal(
       show(cctOf(handed), 'totalNs'),
@@ -33,7 +33,7 @@ describe('work that was handed over', () => {
     )
   })
 
-  it('costs its submitter no outer time: another thread has made the call', () => {
+  it('a task costs its submitter no t_O, since another thread makes the call', () => {
     const calibration = { innerTicks: 1, outerTicks: 2 }
     // main: 20 - 1 - 2 for send; send: 10 - 1, and no 2 for run; run: 2 - 1 - 2; work: 4 - 1
     assert.equal(
@@ -42,7 +42,7 @@ describe('work that was handed over', () => {
     )
   })
 
-  it('meets calls that the submitter makes itself', () => {
+  it("nodes of a task merge with the submitter's own calls", () => {
     const text =
       '@1 main> 0 run> 1 run< 3 submit 5 main< 4  @2 begin 5 run> 10 run< 13  @1 root main> 20 run> 21 run< 22 main< 23'
     assert.equal(show(cctOf(text)), 'main 2x 4ns ( run 3x 6ns )')
@@ -50,12 +50,12 @@ describe('work that was handed over', () => {
     assert.equal(show(cctOf(text, { innerTicks: 1, outerTicks: 2 })), 'main 2x -2ns ( run 3x 3ns )')
   })
 
-  it('may be done by the thread that submitted it', () => {
+  it('the submitting thread may execute its own task', () => {
     const text = '@1 main> 0 submit 5 main< 4  begin 5 run> 10 run< 13  root main> 20 main< 21'
     assert.equal(show(cctOf(text)), 'main 2x 5ns ( run 1x 3ns )')
   })
 
-  it('may hand over work in turn', () => {
+  it('a task may submit further tasks', () => {
     const text =
       '@1 main> 0 submit 1 main< 9  @2 begin 1 outer> 10 submit 2 outer< 12  @3 begin 2 inner> 20 inner< 23'
     assert.equal(show(cctOf(text)), 'main 1x 9ns ( outer 1x 2ns ( inner 1x 3ns ) )')
@@ -66,7 +66,7 @@ describe('work that was handed over', () => {
     ])
   })
 
-  it('does not make the tree deeper each time that it hands itself over', () => {
+  it('a task that resubmits itself does not deepen the tree', () => {
     let text = '@1 main> 0 submit 1 main< 9'
     for (let k = 1; k <= 50; k++) {
       text += ` @${2 + (k % 2)} begin ${k} run> ${k * 10} submit ${k + 1} run< ${k * 10 + 1}`
@@ -76,7 +76,7 @@ describe('work that was handed over', () => {
     assert.ok(builder.contexts < 10, String(builder.contexts))
   })
 
-  it('does not, either, when two tasks hand over each other', () => {
+  it('two tasks that submit each other do not deepen the tree', () => {
     let text = '@1 main> 0 submit 1 main< 9'
     for (let k = 1; k <= 40; k++) {
       const name = k % 2 === 1 ? 'ping' : 'pong'
@@ -85,47 +85,47 @@ describe('work that was handed over', () => {
     assert.equal(show(treeOf(built(text))), 'main 1x 9ns ( ping 1x 1ns ( pong 20x 20ns ( ping 19x 19ns ) ) )')
   })
 
-  it('that a task hands over outside all methods is of the origin of the task', () => {
+  it('a submission by a task outside all methods has the origin of that task', () => {
     const text = '@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 run< 11 submit 2 begin 2 run> 20 run< 21'
     assert.equal(show(cctOf(text)), 'main 1x 9ns ( run 2x 2ns )')
   })
 
-  it('has time between its calls charged to nobody, also while it goes on', () => {
+  it('time between calls of a task is charged to no node, also while the task is running', () => {
     const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 100 run< 101 run> 200 run< 202')
     assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 2x 3ns )')
   })
 
-  it('whose submission was lost stands for itself, and is counted', () => {
+  it('a task with a lost submission is recorded at the top, and counted', () => {
     const builder = built('@2 begin 9 run> 10 run< 11')
     assert.equal(show(treeOf(builder)), 'run 1x 1ns')
     assert.deepEqual([builder.orphans, builder.followed, builder.healed], [1, 0, 0])
   })
 
-  it('that is dropped is not known any more', () => {
+  it('a dropped task is forgotten', () => {
     const builder = built('@1 main> 0 submit 1 submit 2')
     assert.deepEqual([builder.knows(1), builder.knows(2)], [true, true])
     play(builder, 'drop 1')
     assert.deepEqual([builder.knows(1), builder.knows(2)], [false, true])
   })
 
-  it('ends where its thread lets go, calls without an end included', () => {
+  it('a task ends when its thread leaves it, including calls without an exit', () => {
     const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 begin 0')
     assert.equal(show(treeOf(builder, FREE, 1000)), 'main 1x 9ns ( run 1x 0ns )')
     assert.equal(builder.healed, 0)
   })
 
-  it('is healed like a root when a call has lost its end', () => {
+  it('missing exits in a task are repaired as in a root', () => {
     const builder = built('@1 main> 0 submit 1 submit 2 main< 9  @2 begin 1 run> 10 begin 2 run> 20 run< 21')
     assert.equal(show(treeOf(builder)), 'main 1x 9ns ( run 2x 1ns )')
     assert.equal(builder.healed, 1)
   })
 
-  it('of virtual threads is in their tree', () => {
+  it('tasks run by virtual threads are in the tree of virtual threads', () => {
     const text = '@1 main> 0 submit 3 main< 9  @5.0 begin 3 run> 10 @6.0 main> 11 @5.1 run< 12 @6.1 main< 13'
     assert.deepEqual(threadsOf(text), ['1: main 1x 9ns', '0: main 1x 2ns ( run 1x 2ns )'])
   })
 
-  it('has a warm-up share of its own', () => {
+  it('a task has its own warm-up share', () => {
     const builder = built('@1 main> 0 submit 1 main< 9  @2 begin 1 run> 10 run< 13')
     builder.markWarmup()
     play(builder, '@1 main> 20 submit 2 main< 29  @2 begin 2 run> 30 run< 31')
@@ -134,7 +134,7 @@ describe('work that was handed over', () => {
     assert.equal(show(tree, 'warmupSelfNs', 'warmupCalls'), 'main 1x 9ns ( run 1x 3ns )')
   })
 
-  it('may be deeper than a stack', () => {
+  it('nested submissions may exceed the depth of a stack', () => {
     const depth = 20_000
     let text = '@1'
     for (let k = 0; k < depth; k++) text += ` a> ${k}`
@@ -143,7 +143,7 @@ describe('work that was handed over', () => {
     assert.equal(tree.metrics.totalNs[depth], 1)
   })
 
-  it('has a way back with an end, in a tree of samples that was made small, too: who writes both is no runtime of ours', () => {
+  it("the walk to a task's origin ends for any input, also in a reduced tree of samples", () => {
     const small = new CctBuilder({ mostSampled: 8 })
     // The one that hands work over, the sixth context, goes with its thread's others: nobody has sampled them.
     play(small, '@1 a> 0 b> 0 c> 0 d> 0 e> 0 submit 7 unwind 5  @2 begin 7 run> 0 sample 1')

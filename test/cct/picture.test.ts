@@ -104,7 +104,7 @@ function picture(timedRows: Tree, samples: InsideSamples, timed: readonly string
 const sumOf = (values: ArrayLike<number>) => Array.from(values).reduce((sum, it) => sum + it, 0)
 
 describe('a tree of one timed root', () => {
-  it('is divided as its samples are, and the sum stays', () => {
+  it("a timed root's time is divided in proportion to its samples, and the sum is unchanged", () => {
     const { of, paths, tree } = picture(
       timedTree(['R', -1, 6_000, 1_000]),
       sampled({ R: 12, 'R f': 6, 'R B': 42, 'R g': 40, 'R g h:lock': 20 }),
@@ -120,13 +120,13 @@ describe('a tree of one timed root', () => {
     expect(sumOf(tree.metrics.selfNs!)).toBe(6_000)
   })
 
-  it('without samples is as it was, and nothing is known of what it did', () => {
+  it('a timed root without samples is unchanged, and its states are unknown', () => {
     const { of } = picture(timedTree(['R', -1, 500]), new InsideSamples(), ['R'])
     expect(of('selfNs')).toEqual({ R: 500 })
     expect(of(UNKNOWN_STATE)).toEqual({ R: 500 })
   })
 
-  it('has one row for frames with fewer than three samples', () => {
+  it('frames with fewer than three samples share one row', () => {
     const { of } = picture(
       timedTree(['R', -1, 1_000]),
       sampled({ 'R g': 6, 'R f': 2, 'R B': 1, 'R h A': 1 }),
@@ -137,7 +137,7 @@ describe('a tree of one timed root', () => {
 })
 
 describe('a timed callee', () => {
-  it('keeps its own time, and hangs below the frames that lead to it', () => {
+  it('a timed callee keeps its time, below the sampled frames that lead to it', () => {
     const { of, paths } = picture(
       timedTree(['R', -1, 6_000, 1_000], ['A', 0, 4_010, 5_000]),
       sampled({ R: 12, 'R f': 6, 'R g': 102, 'R f A': 80 }),
@@ -149,7 +149,7 @@ describe('a timed callee', () => {
     expect(of('calls')).toMatchObject({ 'R f A': 5_000 })
   })
 
-  it('divides its own time by its own samples', () => {
+  it("a timed callee's time is divided by its own samples", () => {
     const { of } = picture(
       timedTree(['R', -1, 100], ['A', 0, 900]),
       sampled({ R: 50, 'R A': 10, 'R A h': 30 }),
@@ -167,7 +167,7 @@ describe('a timed callee', () => {
     expect(of('totalNs')['R f']).toBeLessThanOrEqual(100)
   })
 
-  it('has what an overload of it, or a bridge, is seen to call it by', () => {
+  it('a timed callee is below the overload or bridge that samples show as its caller', () => {
     const { of } = picture(
       timedTree(['R', -1, 100], ['A', 0, 900]),
       sampled({ 'R R A A': 60, 'R R A A h': 30 }),
@@ -176,18 +176,18 @@ describe('a timed callee', () => {
     expect(of('selfNs')).toEqual({ R: 100, 'R A': 600, 'R A h': 300 })
   })
 
-  it('that has not been called since it is timed is a sampled row', () => {
+  it('a timed method without calls since then is a sampled row', () => {
     const { of } = picture(timedTree(['R', -1, 100]), sampled({ 'R A': 10 }), ['R', 'A'])
     expect(of('known')).toEqual({ R: TIMED, 'R A': SAMPLED })
   })
 
-  it('has rows above it that have no time where its owner was never seen itself', () => {
+  it('rows above a timed callee have no time if its owner was never sampled itself', () => {
     const { of } = picture(timedTree(['R', -1, 100], ['A', 0, 900]), sampled({ 'R f g A': 10 }), ['R', 'A'])
     expect(of('selfNs')).toEqual({ R: 100, 'R f': 0, 'R f g': 0, 'R f g A': 900 })
     expect(of('totalNs')).toMatchObject({ R: 1_000, 'R f': 900 })
   })
 
-  it('keeps a way of few samples as rows', () => {
+  it('a path of few samples to a timed callee stays as rows', () => {
     const { paths } = picture(timedTree(['R', -1, 100], ['A', 0, 900]), sampled({ R: 9, 'R f A': 1 }), [
       'R',
       'A',
@@ -196,7 +196,7 @@ describe('a timed callee', () => {
   })
 })
 
-describe('calls that probes did not see', () => {
+describe('calls missed by probes', () => {
   const ALL = ['R', 'A', 'B']
   const unseen = (tree: Tree, seen: Readonly<Record<string, number>>, probes: Probes = { seen: ALL }) => {
     const made = picture(tree, sampled(seen), ALL, probes)
@@ -205,14 +205,14 @@ describe('calls that probes did not see', () => {
   }
   const tree = () => timedTree(['R', -1, 500], ['A', 0, 500])
 
-  it('are those of a frame that is timed, at a place where the tree has none', () => {
+  it('a timed frame in a sample without a call in the tree is a missed call', () => {
     expect(unseen(tree(), { R: 45, 'R A': 50, 'R g B': 3, 'R g B h': 2 })).toEqual({
       marked: { 'R g B': 5 },
       part: 0.05,
     })
   })
 
-  it('are counted once where one is below another, and those that are timed below it', () => {
+  it('nested missed calls count once, with timed calls below them', () => {
     const { marked, part } = unseen(timedTree(['R', -1, 500], ['A', 0, 500]), {
       R: 40,
       'R B A': 30,
@@ -222,7 +222,7 @@ describe('calls that probes did not see', () => {
     expect(part).toBeCloseTo(0.6, 9)
   })
 
-  it('are not told of one or two samples', () => {
+  it('one or two samples report no missed call', () => {
     expect(unseen(tree(), { R: 48, 'R A': 50, 'R g B': 2 })).toEqual({ marked: {}, part: 0 })
   })
 
@@ -235,26 +235,26 @@ describe('calls that probes did not see', () => {
     expect(unseen(tree(), seen, probes)).toEqual({ marked: {}, part: 0 })
   })
 
-  it('are none below two overloads at one place, as a frame may be of either', () => {
+  it('no missed call is reported below two overloads, since a frame may be of either', () => {
     const both = timedTree(['R', -1, 100], ['A', 0, 600], ['B', 0, 300], ['f', 2, 100])
     const probes = { seen: ['R', 'A', 'f'], overloads: { A: ['A', 'B'] } }
     const { tree } = picture(both, sampled({ R: 10, 'R A': 80, 'R A f': 10 }), ['R', 'A', 'f'], probes)
     expect(unseenPart(tree)).toBe(0)
   })
 
-  it('are none in stacks of which HotSpot has left out the outermost frames', () => {
+  it('no missed call is reported in stacks truncated by HotSpot', () => {
     const deep = (frames: number) => ({ R: 45, 'R A': 50, [`R${' g'.repeat(frames)} B`]: 5 })
     expect(unseen(tree(), deep(990)).part).toBe(0.05)
     expect(unseen(tree(), deep(1_000)).part).toBe(0)
   })
 
-  it('are none where contexts have been collapsed', () => {
+  it('no missed call is reported where contexts were collapsed', () => {
     const none = { method: new Int32Array(), calls: new Float64Array(), self: new Float64Array() }
     const collapsed = { ...tree(), collapsed: { ...none, total: new Float64Array() } }
     expect(unseen(collapsed, { R: 45, 'R A': 50, 'R g B': 5 })).toEqual({ marked: {}, part: 0 })
   })
 
-  it('are those of a row of which samples show clearly more than the clock', () => {
+  it('a row with clearly more of the samples than of the clock has missed calls', () => {
     const rows = timedTree(['R', -1, 800], ['A', 0, 200])
     expect(unseen(rows, { R: 400, 'R A': 400, 'R A h': 200 })).toEqual({
       marked: { 'R A': 400 },
@@ -269,18 +269,18 @@ describe('calls that probes did not see', () => {
     expect(unseen(rows, { R: 400, 'R A': 600 }, { seen: ['R'] }).marked).toEqual({})
   })
 
-  it('are none where samples show less of a row than the clock, or a little more', () => {
+  it('a row with less, or little more, of the samples than of the clock has no missed call', () => {
     expect(unseen(timedTree(['R', -1, 500], ['A', 0, 500]), { R: 600, 'R A': 400 }).marked).toEqual({})
     expect(unseen(timedTree(['R', -1, 700], ['A', 0, 300]), { R: 600, 'R A': 400 }).marked).toEqual({})
   })
 
-  it('are none where the samples are of a few calls of the root', () => {
+  it('samples of few root calls report no missed call', () => {
     const shares = { clock: 0.2, samples: 0.6 }
     for (const calls of [0, 1, 10]) expect(unseenByShare({ ...shares, calls })).toBe(0)
     expect(unseenByShare({ ...shares, calls: 1_000 })).toBeCloseTo(0.4, 9)
   })
 
-  it('are none by chance', () => {
+  it('random variation reports no missed call', () => {
     let random = 1
     const next = () => {
       random = (random * 48_271) % 2_147_483_647
@@ -298,7 +298,7 @@ describe('calls that probes did not see', () => {
 })
 
 describe('any picture', () => {
-  it('has states that sum to the row, and children and self that make the parent', () => {
+  it('states sum to the row, and children and self to the parent', () => {
     const { tree } = picture(
       timedTree(['R', -1, 700, 3], ['A', 0, 200], ['B', 1, 100], ['A', 0, 0]),
       sampled({ R: 4, 'R f:lock': 3, 'R f A g': 7, 'R f A': 2, 'R f A B h:lock': 9, 'R g h R': 5 }),
@@ -316,14 +316,14 @@ describe('any picture', () => {
     expect(totalNs![0]).toBeCloseTo(1_000, 9)
   })
 
-  it('knows a share better the more calls it was seen in', () => {
+  it('a share is more precise if it was seen in more calls', () => {
     const few = picture(timedTree(['R', -1, 1_000]), sampled({ R: 5, 'R g': 5 }), ['R'])
     const many = picture(timedTree(['R', -1, 1_000]), sampled({ R: 500, 'R g': 500 }), ['R'])
     expect(few.of('sdNs')['R g']).toBeGreaterThan(100)
     expect(many.of('sdNs')['R g']).toBeLessThan(20)
   })
 
-  it('knows a share no better for many samples of the same calls', () => {
+  it('more samples of the same calls do not make a share more precise', () => {
     const samples = sampled({})
     const frames = Object.keys(ID).map((method) => ({ className: 'T', method }))
     const one = { thread: 1, state: RUNNABLE, ticks: 0, weight: 1 }
@@ -339,7 +339,7 @@ describe('any picture', () => {
     expect(of('sdNs')['R g']).toBeGreaterThan(250)
   })
 
-  it('is made of 100,000 frames below each other', () => {
+  it('a picture accepts 100,000 nested frames', () => {
     const samples = new InsideSamples()
     const deep = 100_000
     const stacks = Int32Array.from({ length: 2 * deep }, (_, at) =>

@@ -18,8 +18,8 @@ function timed(costs = COSTS, builder = new CctBuilder()) {
   return { builder, calls, course, times }
 }
 
-describe('how long calls of a root take', () => {
-  it('is told of outermost calls that have ended, of all threads', () => {
+describe('durations of root calls', () => {
+  it('durations cover finished outermost calls of all threads', () => {
     const { builder, calls, times } = timed()
     // 100, with a recursion in it; 30; of thread 2 70; of thread 1 one that goes on
     play(builder, 'root main> 0 main> 10 main< 50 main< 100  root main> 200 a> 205 a< 215 main< 230')
@@ -31,7 +31,7 @@ describe('how long calls of a root take', () => {
     assert.equal(calls.state().max, 100)
   })
 
-  it('is without waiting for ourselves, and without what was suspended', () => {
+  it('durations exclude waits for jfluid and suspended time', () => {
     const { builder, times } = timed()
     play(builder, 'root main> 0 adjust 7 a> 20 a< 30 main< 100') // 100 - 7
     play(builder, 'root main> 200 suspend 220 resume 270 main< 300') // 100 - 50
@@ -39,20 +39,20 @@ describe('how long calls of a root take', () => {
     assert.deepEqual(times(), [10, 50, 93])
   })
 
-  it('is without the probes: t_I a call and t_O a call made, in the root and below', () => {
+  it('durations exclude probes: t_I per call and t_O per call made, in the root and below', () => {
     const { builder, times } = timed({ innerTicks: 2, outerTicks: 3 })
     // main itself 2, a and b 2 + 3 each: 100 - 12
     play(builder, 'root main> 0 a> 10 b> 20 b< 30 a< 40 main< 100')
     assert.deepEqual(times(), [88])
   })
 
-  it('ends at the latest event where the exit is lost', () => {
+  it('a call with a lost exit ends at its latest event', () => {
     const { builder, times } = timed()
     play(builder, 'root main> 0 a> 10 a< 40  root main> 100 main< 120')
     assert.deepEqual(times(), [20, 40])
   })
 
-  it('is without a pause, told before its call has ended or after', () => {
+  it('durations exclude a pause reported before or after the end of the call', () => {
     const { builder, calls, course, times } = timed()
     course.tick(100, 0, 0)
     builder.pause(20_000, 90_000)
@@ -71,7 +71,7 @@ describe('how long calls of a root take', () => {
     assert.ok(Math.abs(max[0]! - 30_000) <= 128)
   })
 
-  it('begins anew at a reset: a call that goes on is not told', () => {
+  it('a reset drops durations, and an unfinished call is not recorded', () => {
     const { builder, calls, times } = timed()
     play(builder, 'root main> 0 main< 10 root main> 20')
     builder.reset(25)
@@ -80,14 +80,14 @@ describe('how long calls of a root take', () => {
     assert.equal(calls.state().sum, 5)
   })
 
-  it('is told where calls have places', () => {
+  it('durations are recorded with call sites, too', () => {
     const placed = new CctBuilder({ callSites: true })
     const { builder, times } = timed(COSTS, placed)
     play(builder, 'root main> 0 main< 10 root main> 20 a> 21 a< 25 main< 35')
     assert.deepEqual(times(), [10, 15])
   })
 
-  it('adds up to the root, whatever happens in between', () => {
+  it("durations sum to the root's total, for random events", () => {
     const seed = 20261124
     let state = seed
     const random = (below: number): number => {
@@ -148,8 +148,8 @@ describe('how long calls of a root take', () => {
   })
 })
 
-describe('the course of a recording', () => {
-  it('has a value a second: calls that ended, their times, events, waiting', () => {
+describe('timeline of a recording', () => {
+  it('the timeline has one value per second: finished calls, their times, events, waits', () => {
     const { builder, course } = timed()
     play(builder, 'root main> 0 main< 10 root main> 20 main< 50')
     course.tick(999, 4, 1)
@@ -168,7 +168,7 @@ describe('the course of a recording', () => {
     assert.deepEqual([...times.waitNs], [6, 0, 0, 0])
   })
 
-  it('keeps the latest hour', () => {
+  it('the timeline keeps the latest hour', () => {
     const { builder, course } = timed()
     for (let second = 0; second < 4000; second++) {
       course.tick(second * 1000, second, 0)
@@ -182,7 +182,7 @@ describe('the course of a recording', () => {
     assert.deepEqual([later.first, [...later.calls]], [19_991, Array(10).fill(0)])
   })
 
-  it('of what is executed has no nanoseconds', () => {
+  it('the timeline of bytecodes has no nanoseconds', () => {
     const { calls, builder, course } = timed()
     play(builder, 'root main> 0 main< 10')
     assert.equal(rootCallTimes(calls.state(), 'bytecodes', 5).max, 10)

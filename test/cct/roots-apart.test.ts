@@ -26,7 +26,7 @@ function apart() {
   return { roots, all, sink, read }
 }
 
-it('a carrier inside a root of its own: what it calls is in its tree, and only the virtual thread is told by events', () => {
+it('calls of a carrier inside a root are in its own tree, and only its virtual thread is recorded by events', () => {
   const { roots, all, sink, read } = apart()
   read(
     ...[ROOT, enterWord(MAIN, 0)],
@@ -40,7 +40,7 @@ it('a carrier inside a root of its own: what it calls is in its tree, and only t
   expect([sink.openCalls, sink.healed, all.healed]).toEqual([0, 0, 0])
 })
 
-it('a piece that ends within a segment of a virtual thread goes on there', () => {
+it("a piece of words that ends within a virtual thread's segment continues there", () => {
   const { roots, all, read } = apart()
   read(threadWord(VIRTUAL, 0), ROOT, enterWord(WORK, 10))
   read(exitWord(WORK, 12))
@@ -48,7 +48,7 @@ it('a piece that ends within a segment of a virtual thread goes on there', () =>
   expect(show(treeOf(roots))).toBe('')
 })
 
-it('what a thread does is known from both: how much from its tree, and whether it is inside from its events', () => {
+it("activity comes from the thread's tree, and whether it is inside from its events", () => {
   const { roots, all, sink, read } = apart()
   for (const builder of [roots, all]) builder.nowMs = 0
   read(ROOT, enterWord(MAIN, 0))
@@ -60,7 +60,7 @@ it('what a thread does is known from both: how much from its tree, and whether i
   expect(sink.activityOf(CARRIER).inside).toBe(1) // it is where it was
 })
 
-it('time that threads waited for jfluid is told once, with all others', () => {
+it('time of threads stalled by jfluid is reported once, in the common total', () => {
   const { roots, all, read } = apart()
   read(ROOT, enterWord(MAIN, 0), controlWord(CONTROL_ADJUST, 5), exitWord(MAIN, 20))
   expect([roots.waitTicks, all.waitTicks]).toEqual([0, 5])

@@ -15,7 +15,7 @@ function doing(threadState: string, ...frames: string[]): string {
 const PARK = ['jdk.internal.misc.Unsafe.park', 'java.util.concurrent.locks.LockSupport.park']
 const AQS = 'java.util.concurrent.locks.AbstractQueuedSynchronizer'
 
-describe('what a thread is doing', () => {
+describe('state of a sampled thread', () => {
   it.each([
     ['it computes', 'cpu', 'RUNNABLE', ['a.B.compute', 'a.B.run']],
     ['it copies in a native method', 'cpu', 'RUNNABLE', ['java.lang.System.arraycopy', 'a.B.run']],

@@ -39,7 +39,7 @@ function arrayMiB(collect: () => void): number {
 }
 
 describe('slow calls', () => {
-  it('have a tree of their own, and the slowest each one', () => {
+  it('slow calls have a common tree, and each of the slowest has its own', () => {
     const { builder, course, slow } = keeping(50)
     course.tick(1234, 0, 0)
     play(builder, 'root main> 0 fast> 5 fast< 10 main< 20') // 20
@@ -62,7 +62,7 @@ describe('slow calls', () => {
     assert.equal(slow().treeOf(4), null)
   })
 
-  it('are above p99 where no threshold is given, once there are a hundred calls', () => {
+  it('without a threshold, calls above p99 are slow, from a hundred calls on', () => {
     const { builder, slow } = keeping('p99')
     let now = 0
     const call = (ticks: number) => {
@@ -87,7 +87,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest.length, SLOWEST)
   })
 
-  it('that had begun before anybody asked are in no tree', () => {
+  it('slow calls that began before the request are in no tree', () => {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(COSTS, new Course())
     play(builder, 'root main> 0 a> 10')
@@ -97,7 +97,7 @@ describe('slow calls', () => {
     assert.equal(calls.slow!.slowest.length, 1)
   })
 
-  it('begin anew at a reset, and a call that goes on is in no tree', () => {
+  it('a reset drops slow calls, and an unfinished call is in no tree', () => {
     const { builder, slow } = keeping(1)
     play(builder, 'root main> 0 main< 10 root main> 20')
     builder.reset(25)
@@ -107,7 +107,7 @@ describe('slow calls', () => {
     assert.equal(slow().latest?.number, 2) // no number stands for two calls
   })
 
-  it('are without pauses, told early or late', () => {
+  it('slow calls exclude pauses reported early or late', () => {
     const { builder, slow } = keeping(1)
     builder.pause(20_000, 90_000)
     play(builder, 'root main> 10000 main< 110000 root main> 200000 a> 200001 a< 299999 main< 300000')
@@ -125,7 +125,7 @@ describe('slow calls', () => {
     assert.equal(slow().latest?.ticks, 20_000)
   })
 
-  it('that a pause makes fast, told when they have ended, are in no sum any more', () => {
+  it('a slow call made fast by a late pause is removed from the sum', () => {
     const { builder, slow } = keeping(50_000)
     play(builder, 'root main> 0 a> 1 a< 60001 main< 60002') // slow
     play(builder, 'root main> 100000 b> 100001 a> 100002 a< 180002 b< 180003 main< 180004')
@@ -145,7 +145,7 @@ describe('slow calls', () => {
     assert.deepEqual([slow().count, slow().latest?.number], [1, 3])
   })
 
-  it('with more events than are kept that a pause makes fast are in no sum any more', () => {
+  it('a slow call with too many events, made fast by a pause, is removed from the sum', () => {
     const { builder, slow } = keeping(400_000)
     builder.thread(1, -1)
     enter(builder, idOf('main'), 0)
@@ -165,7 +165,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), '')
   })
 
-  it('are without pauses that were told before anybody asked, or began anew', () => {
+  it('slow calls exclude pauses reported before the request or a reset', () => {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(COSTS, new Course())
     builder.pause(20_000, 90_000)
@@ -178,7 +178,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(calls.slow!.tree)), 'main 1x 20000ns')
   })
 
-  it('that a pause makes fast leave their places to the slowest before them, were those slow or not', () => {
+  it('a call made fast by a pause is replaced by the next slowest, slow or not', () => {
     for (const threshold of [50_000, 5_000_000]) {
       const { builder, slow } = keeping(threshold)
       let now = 0
@@ -201,7 +201,7 @@ describe('slow calls', () => {
     }
   })
 
-  it('are without a pause over two of them in one of them only, in the sum and by themselves', () => {
+  it('a pause over two calls is subtracted from one of them, in the sum and in its tree', () => {
     const { builder, slow } = keeping(100_000)
     play(builder, 'root main> 0 main< 110000 root main> 110001 main< 500000')
     builder.pause(60_000, 400_000)
@@ -213,7 +213,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().treeOf(1)!)), 'main 1x 110000ns')
   })
 
-  it('keep their time if the call that a pause was in was not slow', () => {
+  it('slow calls keep their time if the pause was in a fast call', () => {
     const { builder, slow } = keeping(100_000)
     play(builder, 'root main> 0 main< 110000 root main> 110001 main< 180000')
     builder.pause(90_000, 175_000)
@@ -221,7 +221,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest[0]?.ticks, 110_000)
   })
 
-  it('are those that are slow without the pauses told early and late, and their sum is that of their own trees', () => {
+  it('slow calls are chosen after subtracting early and late pauses, and their sum equals that of their trees', () => {
     const seed = 20261126
     let state = seed
     const random = (below: number): number => {
@@ -293,7 +293,7 @@ describe('slow calls', () => {
     }
   })
 
-  it('have figures of one moment, though a pause is told while their trees are made', () => {
+  it('slow calls are consistent although a pause is reported while their trees are built', () => {
     const { builder, slow } = keeping(50_000)
     play(builder, 'root main> 0 main< 90000 root main> 100000 main< 200000')
     let told = 0
@@ -316,7 +316,7 @@ describe('slow calls', () => {
     )
   })
 
-  it('take no memory for threads that are in no call', () => {
+  it('threads outside root calls use no memory for slow calls', () => {
     const { builder, slow } = keeping(Number.POSITIVE_INFINITY)
     const collect = collector()
     const before = arrayMiB(collect)
@@ -327,7 +327,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest.length, SLOWEST)
   })
 
-  it('take a bounded memory while a pause may make them fast, and others as much, however large they are', () => {
+  it('memory of slow calls that a pause may still change is bounded', () => {
     const collect = collector()
     const { builder, slow } = keeping(1, new CctBuilder(), BOUNDS)
     const before = arrayMiB(collect)
@@ -346,7 +346,7 @@ describe('slow calls', () => {
     assert.equal(slow().count, calls)
   })
 
-  it('that have more events than are kept have the same trees', () => {
+  it('slow calls with more events than are kept have the same trees', () => {
     const { builder, slow } = keeping(1)
     const children = ['a', 'b', 'c'].map(idOf)
     builder.thread(1, -1)
@@ -363,7 +363,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
   })
 
-  it('that have more events than are kept are without pauses, told before, meanwhile and after', () => {
+  it('slow calls with more events than are kept exclude pauses reported before, during and after', () => {
     const { builder, slow } = keeping(1)
     let now = 0
     const calls = () => {
@@ -388,7 +388,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), show(treeOf(builder)))
   })
 
-  it('with more gaps than are remembered are without pauses in each of them', () => {
+  it('slow calls with more gaps than are kept exclude pauses in each of them', () => {
     // The first is told when it has ended; the second is read into a tree of its own meanwhile.
     for (const children of [40_000, 140_000]) {
       const { builder, slow } = keeping(1)
@@ -424,7 +424,7 @@ describe('slow calls', () => {
     }
   })
 
-  it('whose own tree outgrows its bound are counted, and recording goes on', () => {
+  it('a slow call whose tree exceeds its limit is counted, and recording continues', () => {
     const { builder, slow } = keeping(1, new CctBuilder(), { ...SLOW_BOUNDS, contexts: 1000 })
     builder.thread(1, -1)
     let now = 0
@@ -441,7 +441,7 @@ describe('slow calls', () => {
     assert.equal(show(treeOf(slow().tree)), 'main 1x 3ns')
   })
 
-  it('whose contexts are too many are collapsed as those of all calls are, and recording goes on', () => {
+  it('the tree of a slow call with too many contexts is collapsed, and recording continues', () => {
     const [contexts, count] = [4000, 6000]
     const bounded = new CctBuilder({ mostContexts: contexts })
     const { builder, slow } = keeping(1, bounded)
@@ -478,7 +478,7 @@ describe('slow calls', () => {
     assert.equal(slow().treeOf(first!.number)?.count, 5002, 'more than the bound is what one call has')
   })
 
-  it('are not taken away again whose own contexts were collapsed as they were added', () => {
+  it('a slow call whose contexts were collapsed is not removed from the sum again', () => {
     const contexts = 4000
     const bounded = new CctBuilder({ mostContexts: contexts })
     const { builder, slow } = keeping(50_000, bounded)
@@ -499,7 +499,7 @@ describe('slow calls', () => {
     assert.ok(Math.min(...merged.metrics.calls!) >= 0)
   })
 
-  it('that are unfinished take a bounded memory together, and those without room are counted', () => {
+  it('unfinished slow calls share a memory limit, and calls above it are counted', () => {
     const { builder, slow } = keeping(1, new CctBuilder(), BOUNDS)
     const methods = Math.round(1000 * Math.sqrt(PART))
     const words: number[] = []
@@ -536,7 +536,7 @@ describe('slow calls', () => {
     assert.equal(slow().slowest.length, threads - slow().dropped)
   })
 
-  it('that are all of them have the tree of all calls, whatever happens in between', () => {
+  it('if all calls are slow, their tree equals the common tree, for random events', () => {
     const seed = 20261125
     let state = seed
     const random = (below: number): number => {

@@ -9,7 +9,7 @@ import { built, cctOf, FREE, idOf, play, show, treeOf } from './notation.ts'
 describe('overhead compensation (report, section 5.3)', () => {
   const calibration = { innerTicks: 3, outerTicks: 2 }
 
-  it('subtracts t_I per invocation and t_O per direct call made', () => {
+  it('compensation subtracts t_I per call and t_O per direct callee call', () => {
     // main: 10 + 10 + 20 = 40 measured, 1 invocation, 2 calls out: 40 - 1*3 - 2*2 = 33
     // work: 30 + 30      = 60 measured, 2 invocations, none out:   60 - 2*3       = 54
     const cct = cctOf('main> 0  work> 10  work< 40  work> 50  work< 80  main< 100', calibration)
@@ -17,36 +17,36 @@ describe('overhead compensation (report, section 5.3)', () => {
     assert.equal(show(cct, 'measuredNs'), 'main 1x 40ns ( work 2x 60ns )')
   })
 
-  it('keeps a negative result negative, so that sums stay exact', () => {
+  it('a negative compensated time stays negative, so that sums are exact', () => {
     const cct = cctOf('main> 0  main< 1', calibration)
     assert.equal(show(cct), 'main 1x -2ns')
   })
 
-  it('makes parents of self time and children, before and after', () => {
+  it('self time and children sum to the parent before and after compensation', () => {
     // c: 5 - 3 = 2; b: 4 + 1 - 3 - 2 = 0, with c 2; a: 2 + 3 - 3 - 2 = 0, with b 2
     const cct = cctOf('a> 0  b> 2  c> 6  c< 11  b< 12  a< 15', calibration)
     assert.equal(show(cct, 'totalNs'), 'a 1x 2ns ( b 1x 2ns ( c 1x 2ns ) )')
   })
 
-  it('counts a call that is still open among those made', () => {
+  it('an open call counts as a call made by its caller', () => {
     // main: 10 - 3 - 2; a: 20 - 3
     assert.equal(show(treeOf(built('main> 0  a> 10'), calibration, 30)), 'main 1x 5ns ( a 1x 17ns )')
   })
 
-  it('converts ticks to nanoseconds last', () => {
+  it('ticks are converted to nanoseconds last', () => {
     const builder = built('main> 0  a> 10  a< 20  main< 30')
     const { merged } = snapshotOf(builder, { calibration, nsPerTick: 0.5 })
     assert.equal(show(merged), 'main 1x 7.5ns ( a 1x 3.5ns )')
     assert.equal(show(merged, 'measuredNs'), 'main 1x 10ns ( a 1x 5ns )')
   })
 
-  it('is the formula of the report, for the sum of a node', () => {
+  it('the sum of a node follows the formula of the report', () => {
     assert.equal(exactTime(40, 1, 2, calibration), 33)
   })
 })
 
 describe('a snapshot', () => {
-  it('sums the same contexts of different threads, and has each thread by itself', () => {
+  it('a snapshot sums contexts over threads, and has each thread separately', () => {
     const builder = built(
       '@5 main> 0 a> 1 a< 3 main< 4  @9 main> 10 b> 20 b< 21 a> 22 a< 25 main< 30  @5 run> 40 run< 41',
     )
@@ -59,7 +59,7 @@ describe('a snapshot', () => {
     assert.deepEqual([...threads[1].tree.parent], [-1, 0, 0])
   })
 
-  it('has one tree for all virtual threads', () => {
+  it('a snapshot has one tree for all virtual threads', () => {
     const builder = built('@5.0 main> 0 @6.0 main> 1 @5.1 main< 4 @6.1 main< 5')
     const { threads } = snapshotOf(builder, { calibration: FREE, nsPerTick: 1 })
     assert.deepEqual(
@@ -68,25 +68,25 @@ describe('a snapshot', () => {
     )
   })
 
-  it('keeps children in the order their methods were first seen, in every context', () => {
+  it('children are in the order in which their methods were first seen, in every context', () => {
     const builder = built('m> 0 x> 1 x< 2 y> 3 y< 4 m< 5  n> 6 y> 7 y< 8 x> 9 x< 10 n< 11')
     assert.equal(show(treeOf(builder)), 'm 1x 3ns ( x 1x 1ns y 1x 1ns ) n 1x 3ns ( x 1x 1ns y 1x 1ns )')
   })
 
-  it('is empty when nothing was called', () => {
+  it('a snapshot without calls is empty', () => {
     assert.equal(treeOf(new CctBuilder()).count, 0)
     const builder = built('@3 root')
     assert.deepEqual(snapshotOf(builder, { calibration: FREE, nsPerTick: 1 }).threads, [])
   })
 
-  it('leaves the trees of single threads out when they are not wanted', () => {
+  it('a snapshot omits trees of single threads if not requested', () => {
     const builder = built('@3 main> 0 main< 5')
     const { merged, threads } = snapshotOf(builder, { calibration: FREE, nsPerTick: 1, perThread: false })
     assert.equal(show(merged), 'main 1x 5ns')
     assert.deepEqual(threads, [])
   })
 
-  it('does not see events that come while it is made, nor a pause that is told then', () => {
+  it('a snapshot contains no event or pause that arrives while it is built', () => {
     const before = 'main> 0 work> 10 work< 40 work> 100010'
     const builder = built(before)
     builder.markWarmup()
@@ -108,7 +108,7 @@ describe('a snapshot', () => {
     assert.equal(show(treeOf(builder)), 'main 1x 10230ns ( work 2x 120ns other 1x 100ns )')
   })
 
-  it('is made of 100,000 calls in each other without recursion', () => {
+  it('a snapshot of 100,000 nested calls needs no recursion', () => {
     const builder = new CctBuilder()
     builder.thread(1, -1)
     for (let depth = 0; depth < 100_000; depth++) enter(builder, 1, depth)
@@ -118,7 +118,7 @@ describe('a snapshot', () => {
     assert.deepEqual(hotMethods(tree), [{ method: 1, calls: 100_000, self: 199_999, total: 199_999 }])
   })
 
-  it('agrees with itself on random trees: size, parents, and totals (seed printed on failure)', () => {
+  it('snapshots of random trees are consistent: size, parents, totals (seed printed on failure)', () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const random = generator(seed)
     const builder = new CctBuilder()
@@ -160,7 +160,7 @@ describe('a snapshot', () => {
 })
 
 describe('hot methods', () => {
-  it('count recursion once in total time: outermost activations', () => {
+  it('hot methods count recursion once in total time, by outermost activations', () => {
     // fib: 1 + 2 + 3 self; its total is the 10 of the outermost, not 10 + 6 + …
     const tree = cctOf('main> 0  fib> 5  fib> 6  fib> 8  fib< 11  fib< 12  fib< 15  main< 20')
     const [first, second] = hotMethods(tree)
@@ -168,14 +168,14 @@ describe('hot methods', () => {
     assert.deepEqual(second, { method: idOf('fib'), calls: 3, self: 10, total: 10 })
   })
 
-  it('see through mutual recursion', () => {
+  it('hot methods count mutual recursion once', () => {
     const tree = cctOf('even> 0  odd> 1  even> 2  odd> 3  odd< 4  even< 5  odd< 6  even< 7')
     const total = new Map(hotMethods(tree).map((h) => [h.method, h.total]))
     assert.equal(total.get(idOf('even')), 7)
     assert.equal(total.get(idOf('odd')), 5)
   })
 
-  it('add up contexts, most self time first', () => {
+  it('hot methods sum contexts, most self time first', () => {
     const builder = built('a> 0 c> 1 c< 9 a< 10  b> 10 c> 11 c< 14 b< 16')
     play(builder, '@2 c> 0 c< 2')
     assert.deepEqual(

@@ -25,7 +25,7 @@ function built(play: (writer: StackWriter, builder: CctBuilder) => void): string
 }
 
 describe('stacks become a tree', () => {
-  it('a frame counts as a call when the sample before did not have it, and only then', () => {
+  it('a frame counts as a call only if the previous sample did not have it', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve/find'))
       writer.sample(1, path('main/serve/find'))
@@ -43,7 +43,7 @@ describe('stacks become a tree', () => {
     ])
   })
 
-  it('a stack that is no sample ends the calls that it does not have, and begins none', () => {
+  it('a stack that is not a sample ends missing calls and begins none', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve/find'))
       writer.away(1, path('main/idle/wait'))
@@ -55,7 +55,7 @@ describe('stacks become a tree', () => {
     expect(tree).toEqual(['main 1x 0/3', '  serve 2x 0/3', '    find 2x 3/3'])
   })
 
-  it('each thread is where it was, whatever others do meanwhile', () => {
+  it('the position of a thread does not depend on other threads', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve'))
       writer.sample(2, path('main/idle'))
@@ -65,7 +65,7 @@ describe('stacks become a tree', () => {
     expect(tree).toEqual(['main 2x 0/4', '  serve 1x 2/2', '  idle 1x 2/2'])
   })
 
-  it('recursion is as deep as it was', () => {
+  it('recursion keeps its depth', () => {
     const tree = built((writer) => {
       writer.sample(1, path('a/a/a'))
       writer.sample(1, path('a/a'))
@@ -74,7 +74,7 @@ describe('stacks become a tree', () => {
     expect(tree).toEqual(['a 1x 0/3', '  a 1x 1/3', '    a 2x 2/2'])
   })
 
-  it('a number that is given to another thread begins anew', () => {
+  it('a reused thread number starts without a stack', () => {
     const tree = built((writer) => {
       writer.sample(1, path('main/serve'))
       writer.leave(1)
@@ -83,7 +83,7 @@ describe('stacks become a tree', () => {
     expect(tree).toEqual(['main 2x 0/2', '  serve 2x 2/2'])
   })
 
-  it('after a reset all that is found is new', () => {
+  it('after a reset all frames count as new calls', () => {
     const tree = built((writer, builder) => {
       writer.sample(1, path('main/serve'))
       writer.leaveAll()

@@ -24,7 +24,7 @@ function living(survivors: Survivors): [node: number, bytes: number, age: number
 }
 
 describe('survivors', () => {
-  it('counts what both have told of, whoever was first', () => {
+  it('an object counts once ring and status have both reported it, in either order', () => {
     const survivors = new Survivors()
     survivors.place(token(3, 0), 7)
     assert.deepEqual(living(survivors), [])
@@ -39,7 +39,7 @@ describe('survivors', () => {
     assert.deepEqual(living(survivors), [[9, 40, 3]])
   })
 
-  it('a place that another object has taken counts once both tell of the same', () => {
+  it('a reused slot counts once ring and status report the same object', () => {
     const survivors = new Survivors()
     survivors.place(token(3, 0), 7)
     survivors.hear(news(0, [token(3, 0), 0, 24]))
@@ -53,7 +53,7 @@ describe('survivors', () => {
     assert.deepEqual(living(survivors), [[9, 48, 0]])
   })
 
-  it('forgets what was made before', () => {
+  it('a reset forgets objects allocated before', () => {
     const survivors = new Survivors()
     survivors.place(token(1, 0), 7)
     survivors.hear(news(0, [token(1, 0), 0, 24]))

@@ -55,14 +55,14 @@ function totals({ calls }: Trace<number>): Record<string, number> {
   return sums
 }
 
-describe('calls that are traced', () => {
-  it('are kept event by event, in their order, from the call that begins', () => {
+describe('traced calls', () => {
+  it('a traced call keeps its events in order from its begin', () => {
     assert.deepEqual(trace('root main> 100 a> 110 a< 120 b> 125 a> 130 a< 131 b< 140 main< 150'), [
       'whole 100: @1 main> 0 a> 10 a< 20 b> 25 a> 30 a< 31 b< 40 main< 50',
     ])
   })
 
-  it('are the first ones that begin, in all threads together, and whole', () => {
+  it('the first calls over all threads are traced, completely', () => {
     const events =
       '@1 root main> 0 @2 root main> 5 @1 a> 7 @3 root main> 8 @2 main< 9 @1 a< 10 main< 11 root main> 20 main< 21'
     assert.deepEqual(trace(events, { asked: 2 }), [
@@ -72,18 +72,18 @@ describe('calls that are traced', () => {
     assert.equal(trace(events, { asked: 9 }).length, 4)
   })
 
-  it('stand in the order in which they began, whatever was read first', () => {
+  it('traced calls are ordered by their begin, for any reading order', () => {
     assert.deepEqual(trace('@1 root main> 50 main< 60 @2 root main> 10 main< 20', { asked: 2 }), [
       'whole 10: @2 main> 0 main< 10',
       'whole 50: @1 main> 0 main< 10',
     ])
   })
 
-  it('are not those that were running when it began', () => {
+  it('calls already running are not traced', () => {
     assert.deepEqual(trace('a> 1 a< 2 main< 3 root main> 10 main< 12'), ['whole 10: @1 main> 0 main< 2'])
   })
 
-  it('leave the tree as it would be without', () => {
+  it('tracing does not change the tree', () => {
     const events =
       '@1 root main> 0 a> 10 @2 root main> 12 main< 20 @1 adjust 5 a< 40 main< 50 root main> 60 main< 70'
     const builder = new CctBuilder()
@@ -93,11 +93,11 @@ describe('calls that are traced', () => {
     assert.equal(show(treeOf(builder)), show(treeOf(plain)))
   })
 
-  it('are open where they had not ended, up to their latest event', () => {
+  it('an unfinished traced call is open up to its latest event', () => {
     assert.deepEqual(trace('root main> 0 a> 4'), ['open 0: @1 main> 0 a> 4 a< 4 main< 4'])
   })
 
-  it('heal as the tree does: frames without an exit end with the one below, exits without a frame are nothing', () => {
+  it('a trace repairs missing exits like the tree, and ignores exits without a frame', () => {
     assert.deepEqual(trace('root main> 0 a> 1 b> 2 a< 9 c< 10 main< 12'), [
       'whole 0: @1 main> 0 a> 1 b> 2 b< 9 a< 9 main< 12',
     ])
@@ -111,14 +111,14 @@ describe('calls that are traced', () => {
     ])
   })
 
-  it('are cut where there is no more room, and say so', () => {
+  it('a trace is truncated at the limit of events, and reports it', () => {
     const tracer = traced('root main> 0 a> 1 a< 2 b> 3 b< 4 main< 5 root main> 9 main< 10', 2, 4)
     const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
     assert.deepEqual(text(found), ['cut 0: @1 main> 0 a> 1 a< 2 b> 3 b< 3 main< 3'])
     assert.equal(found.cutAfter, 6) // four that came, and two ends
   })
 
-  it('leave every frame when the room ends while several are closed', () => {
+  it('a trace closes every frame if the limit is reached while several are closed', () => {
     for (const room of [4, 5]) {
       const tracer = traced('root main> 0 a> 1 b> 2 main< 9', 1, room)
       const found = traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })
@@ -126,7 +126,7 @@ describe('calls that are traced', () => {
     }
   })
 
-  it('are others after a reset', () => {
+  it('a reset selects new calls to trace', () => {
     const tracer = traced('root main> 0 a> 1')
     tracer.reset()
     play(tracer, 'a< 2 main< 3 root main> 10 main< 14')
@@ -136,14 +136,14 @@ describe('calls that are traced', () => {
   })
 })
 
-describe('their time', () => {
-  it('stands while the thread waits for us, and in a class-load hook', () => {
+describe('times in a trace', () => {
+  it('trace time stops while the thread waits for jfluid or is in a class-load hook', () => {
     assert.deepEqual(trace('root main> 0 a> 10 adjust 5 a< 20 suspend 22 resume 30 main< 31'), [
       'whole 0: @1 main> 0 a> 10 a< 15 main< 18', // 20 - 5; 31 - 5 - 8
     ])
   })
 
-  it('has no redefinitions in it, told before or after', () => {
+  it('trace time excludes redefinitions reported before or after', () => {
     const tracer = traced('root main> 0 a> 100 a< 200100 main< 200200')
     tracer.pause(50_000, 150_000)
     assert.deepEqual(text(traceOf(tracer, { calibration: FREE, nsPerTick: 1, beginTicks: 0 })), [
@@ -151,7 +151,7 @@ describe('their time', () => {
     ])
   })
 
-  it('knows of no redefinition that began when all was over', () => {
+  it('trace time ignores a redefinition that began after the end', () => {
     const tracer = traced('root main> 0 a> 100 a< 200100 main< 200200')
     tracer.pause(300_000, 400_000)
     assert.deepEqual(tracer.pauses, [])
@@ -160,7 +160,7 @@ describe('their time', () => {
     assert.deepEqual(tracer.pauses, [{ start: 50_000, end: 150_000 }])
   })
 
-  it('has none of several redefinitions in it, in whatever order they are told', () => {
+  it('trace time excludes several redefinitions reported in any order', () => {
     const tracer = traced('root main> 0 a> 100000 a< 300000 main< 600000')
     for (const [start, end] of [
       [400_000, 500_000],
@@ -175,7 +175,7 @@ describe('their time', () => {
     ])
   })
 
-  it('is the same while more events come', () => {
+  it('trace times do not change while events arrive', () => {
     const some = Array.from({ length: 10_000 }, (_, i) => `a> ${2 * i + 1} a< ${2 * i + 2}`).join(' ')
     const tracer = traced(`root main> 0 ${some}`)
     const options = { calibration: FREE, nsPerTick: 1, beginTicks: 0 }
@@ -191,7 +191,7 @@ describe('their time', () => {
     assert.ok(at > 30_002)
   })
 
-  it('has no probes in it: t_I of the call itself, t_O of its caller', () => {
+  it('trace time excludes probes: t_I of the call, t_O of its caller', () => {
     // main: 10 - 1 - 2, a: 20 - 1, main: 30
     assert.deepEqual(
       trace('root main> 0 a> 10 a< 30 main< 60', { calibration: { innerTicks: 1, outerTicks: 2 } }),
@@ -199,7 +199,7 @@ describe('their time', () => {
     )
   })
 
-  it('never runs backwards: what is too short owes the rest to what follows', () => {
+  it('trace time never decreases: a negative interval is carried to the next', () => {
     // main: 3 - 1 - 2 = 0; a: 2 - 5, which leaves 3 to main: 10 - 3
     assert.deepEqual(
       trace('root main> 0 a> 3 a< 5 main< 15', { calibration: { innerTicks: 1, outerTicks: 2 } }),
@@ -211,7 +211,7 @@ describe('their time', () => {
     )
   })
 
-  it('makes the same totals as the tree', () => {
+  it('totals of a trace equal those of the tree', () => {
     const events =
       'root main> 0 a> 100 b> 120 b< 180 b> 200 b< 260 a< 300 adjust 7 c> 350 b> 351 b< 400 c< 460 main< 600'
     const calibration = { innerTicks: 3, outerTicks: 4 }
@@ -228,7 +228,7 @@ describe('their time', () => {
     assert.deepEqual(found, sums)
   })
 
-  it('of a wait includes what is called inside of it', () => {
+  it('the time of a wait in a trace includes calls inside the wait', () => {
     const [wait, method] = [idOf('parked'), idOf('method after waits')]
     assert.ok(wait < method)
     const events = 'root later> 0 parked> 10 later> 12 later< 14 parked< 30 later< 31'
@@ -240,8 +240,8 @@ describe('their time', () => {
   })
 })
 
-describe('work that a traced call hands over', () => {
-  it('is a track of the call, from where it was handed over', () => {
+describe('tasks submitted by a traced call', () => {
+  it('a submitted task is a track of the traced call, from its submission', () => {
     // As late as it can have been: at main's next event.
     assert.deepEqual(
       trace(
@@ -251,20 +251,20 @@ describe('work that a traced call hands over', () => {
     )
   })
 
-  it('was handed over no later than it began', () => {
+  it("a task's submission is not after its begin", () => {
     assert.deepEqual(trace('@1 root main> 0 submit 7 @2 begin 7 run> 15 run< 20 @1 main< 30'), [
       'whole 0: @1 main> 0 hand 1 15 main< 30 @2 run> 15 run< 20',
     ])
   })
 
-  it('stays with the call when that has ended, and after others have begun', () => {
+  it('a task stays with its call after the call has ended and others have begun', () => {
     assert.deepEqual(
       trace('@1 root main> 0 submit 7 main< 10 root main> 20 main< 30 @2 begin 7 run> 50 run< 60'),
       ['whole 0: @1 main> 0 hand 1 10 main< 10 @2 run> 50 run< 60'],
     )
   })
 
-  it('may hand over work in turn; the thread that takes up other work leaves it', () => {
+  it('a task may submit tasks; a thread that starts another task leaves it', () => {
     assert.deepEqual(
       trace(
         '@1 root main> 0 submit 1 main< 10 @2 begin 1 outer> 20 submit 2 outer< 22 @3 begin 2 inner> 30 inner< 33 begin 9 x> 40 x< 50',
@@ -273,26 +273,26 @@ describe('work that a traced call hands over', () => {
     )
   })
 
-  it('that nobody takes up is not shown', () => {
+  it('a task that never starts is not shown', () => {
     assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1 drop 2'), [
       'whole 0: @1 main> 0 main< 10',
     ])
   })
 
-  it('that has not begun leaves the call open', () => {
+  it('a task that has not begun leaves the call open', () => {
     assert.deepEqual(trace('root main> 0 submit 1 submit 2 main< 10 drop 1'), ['open 0: @1 main> 0 main< 10'])
     assert.deepEqual(trace('@1 root main> 0 submit 1 main< 10 @2 begin 1 run> 15 submit 2 run< 20 begin 0'), [
       'open 0: @1 main> 0 hand 1 10 main< 10 @2 run> 15 run< 20',
     ])
   })
 
-  it('that was dropped by a thread that is read first is no work', () => {
+  it('a task dropped by a thread that is read first is not shown', () => {
     assert.deepEqual(trace('@1 root main> 0 @2 drop 7 @1 submit 7 main< 10'), [
       'whole 0: @1 main> 0 main< 10',
     ])
   })
 
-  it('is not shown where it only hands over what nobody shows', () => {
+  it('a task that only submits tasks that are not shown is not shown', () => {
     for (const further of ['', '@3 begin 8 submit 9 @2']) {
       assert.deepEqual(
         trace(`@1 root main> 0 submit 7 a> 5 a< 6 @2 begin 7 submit 8 ${further} @1 main< 10`),
@@ -301,7 +301,7 @@ describe('work that a traced call hands over', () => {
     }
   })
 
-  it('begins with its first method, or with what it hands over, by the clock of the call', () => {
+  it('a task begins at its first method or submission, by the clock of the call', () => {
     const main = '@1 root main> 1000000 submit 7'
     assert.deepEqual(
       trace(
@@ -314,7 +314,7 @@ describe('work that a traced call hands over', () => {
     ])
   })
 
-  it('lies by its clock where its thread stood still before', () => {
+  it('a task is placed by its own clock after its thread was stopped', () => {
     // main waited 100 ticks for us before it handed over: all that follows is 100 earlier.
     assert.deepEqual(
       trace(

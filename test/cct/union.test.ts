@@ -32,7 +32,7 @@ function random(seed: number, trees: number): { parts: Part[]; ids: UnionIds } {
 }
 
 describe('a union', () => {
-  it('has every context of all, with the sums of their columns', () => {
+  it('a union has every context of all trees, with sums of their columns', () => {
     const [one, two] = [new Methods(), new Methods()]
     const before = treeOf('main 2x 10ns ( work 4x 20ns ( leaf 1x 5ns ) old 1x 3ns )', one)
     const after = treeOf('main 3x 12ns ( fresh 1x 7ns work 6x 40ns ( leaf 2x 6ns ) )', two)
@@ -53,7 +53,7 @@ describe('a union', () => {
     expect(ids.names).toHaveLength(6)
   })
 
-  it('has a row as timed that is timed in any of them', () => {
+  it("a union's row is timed if it is timed in any tree", () => {
     const [one, two] = [new Methods(), new Methods()]
     const known = (tree: Tree, ...values: number[]): Tree => ({
       ...tree,
@@ -78,7 +78,7 @@ describe('a union', () => {
     expect(knownOf([sampled, one], [exact, two])).toEqual([TIMED, SAMPLED, SAMPLED, TIMED])
   })
 
-  it('children and self make the parent, whatever the trees', () => {
+  it('in a union of random trees children and self sum to the parent', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const { parts, ids } = random(seed, 3)
       const { count, parent, metrics } = unionOf(parts, ids)
@@ -92,7 +92,7 @@ describe('a union', () => {
     }
   })
 
-  it('a class loader that its JVM has numbered is the same in another', () => {
+  it('class loaders numbered by their JVMs match across JVMs', () => {
     const methods = new Methods()
     const tree = treeOf('main 1x 1ns', methods)
     const by = (loader: string): Part => ({
@@ -105,7 +105,7 @@ describe('a union', () => {
     expect(ids.names.map(({ loader }) => loader)).toEqual(['', 'com.foo.Loader', 'app'])
   })
 
-  it('has what collapsed contexts of all had, by method', () => {
+  it('a union sums collapsed contexts of all trees per method', () => {
     const [one, two] = [new Methods(), new Methods()]
     const numbers = (...values: number[]) => Float64Array.from(values)
     const with_ = (tree: Tree, method: number[], calls: number[]): Tree => ({

@@ -71,7 +71,7 @@ function worked(): CctBuilder {
 }
 
 describe('waiting', () => {
-  it('is no self time, and is summed where it was and below', () => {
+  it('waiting is not self time, and is summed in its context and above', () => {
     const columns = ['calls', 'selfNs', 'totalNs', 'blockedNs', 'waitedNs', 'totalBlockedNs', 'totalWaitedNs']
     assert.deepEqual(rows(snapshot(worked()), ...columns), {
       main: [1, 30, 100, 0, 20, 20, 21],
@@ -82,7 +82,7 @@ describe('waiting', () => {
     })
   })
 
-  it('is the whole time of what the JDK calls while it waits', () => {
+  it('a wait includes all JDK calls made while waiting', () => {
     const made = worked()
     enter(made, MAIN, 200)
     enter(made, WAIT_SLEEPING, 210)
@@ -118,7 +118,7 @@ describe('waiting', () => {
     assert.equal(rows(tree, 'calls')['main work'][0], 2)
   })
 
-  it('is the metric of a tree of waits: children make the parent', () => {
+  it('in a tree of waits children sum to the parent', () => {
     const tree = snapshot(worked())
     assert.equal(metricOf(tree).kind, 'waits')
     assert.deepEqual(rows(tree, 'selfWaitNs', 'totalWaitNs'), {
@@ -130,7 +130,7 @@ describe('waiting', () => {
     })
   })
 
-  it('is neither a method that was called, nor a frame that was closed by force', () => {
+  it('a wait is neither a called method nor a repaired frame', () => {
     const made = worked()
     assert.equal(made.methods, 2)
     enter(made, MAIN, 200)
