@@ -45,7 +45,7 @@ function nameIn(line: string): string {
 beforeEach(() => open())
 
 describe('the live view', () => {
-  it('at 80x24', () => {
+  it('the live view fits 80x24', () => {
     assert.equal(
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
@@ -75,7 +75,7 @@ describe('the live view', () => {
     )
   })
 
-  it('at 120x40, all open', async () => {
+  it('the live view with all rows open fits 120x40', async () => {
     await open(120, 40)
     source.facts = { warnings: ['The first redefinition throws away compiled code.'] }
     screen.press('* end')
@@ -124,7 +124,7 @@ describe('the live view', () => {
     )
   })
 
-  it('shows hot methods', () => {
+  it('m shows hot methods', () => {
     screen.press('m')
     assert.equal(
       screen.text.split('\n').slice(2, 13).join('\n'),
@@ -142,7 +142,7 @@ describe('the live view', () => {
     )
   })
 
-  it('stays inside the screen at every size, in every view, with any name', async () => {
+  it('output stays inside the screen at every size, in every view, with any name', async () => {
     const names = `${'VeryLongNameOfAClass'.repeat(8)}.${'method'.repeat(20)} 1x 5ns ( 数学.計算する 999999999999x 1000000000000000ns )`
     for (const [columns, height] of [
       [80, 24],
@@ -161,7 +161,7 @@ describe('the live view', () => {
     }
   })
 
-  it('without UTF-8 uses ASCII alone', async () => {
+  it('without UTF-8 the live view uses ASCII only', async () => {
     await open(80, 24, ORDERS, false)
     for (const key of ['*', '?', 'escape', 'm', '/']) {
       screen.press(key)
@@ -169,7 +169,7 @@ describe('the live view', () => {
     }
   })
 
-  it('lets no escape sequence of a name through', async () => {
+  it('an escape sequence in a name is not written to the terminal', async () => {
     await open(80, 24, 'a 1x 1ns')
     const evil = '\x1b[2J\x07\u202e\n\x9b2J\u2066\u200f'
     methods.names[1] = { class: evil, method: evil, descriptor: evil, loader: evil }
@@ -190,7 +190,7 @@ describe('the live view', () => {
 })
 
 describe('the rows', () => {
-  it('open along the hottest path until someone opens or closes one', async () => {
+  it('rows open along the hottest path until the user opens or closes one', async () => {
     assert.deepEqual(rows(), ['[process]', 'priceOf', 'get', 'save', 'validate', 'debug'])
     screen.press('down left')
     assert.deepEqual(rows(), ['process', '[priceOf]', 'save', 'validate', 'debug'])
@@ -198,7 +198,7 @@ describe('the rows', () => {
     assert.deepEqual(rows(), ['process', '[priceOf]', 'save', 'validate', 'debug'])
   })
 
-  it('open and close by arrow, Enter and space, and arrows walk', () => {
+  it('arrows, Enter and space open and close rows, and arrows move the selection', () => {
     screen.press('down left enter')
     assert.deepEqual(rows()[2], 'get')
     screen.press('space')
@@ -211,7 +211,7 @@ describe('the rows', () => {
     assert.deepEqual(rows()[0], '[process]')
   })
 
-  it('keep the selection on its node when the order changes', async () => {
+  it('the selection stays on its node when the order changes', async () => {
     screen.press('down down down')
     assert.equal(rows()[3], '[save]')
     source.tree = treeOf(ORDERS.replace('save 120x', 'save 999x').replace('81000000', '981000000'), methods)
@@ -223,7 +223,7 @@ describe('the rows', () => {
     assert.deepEqual(rows(), ['[other]'])
   })
 
-  it('scroll with the selection in sight, by key and by wheel', async () => {
+  it('keys and the wheel scroll, with the selection visible', async () => {
     const calls = Array.from({ length: 100 }, (_, i) => `m${i} 1x ${1000 - i}ns`).join(' ')
     await open(80, 24, `main 1x 1ns ( ${calls} )`)
     screen.press('pagedown')
@@ -238,7 +238,7 @@ describe('the rows', () => {
     assert.equal(rows()[0], '[m2]')
   })
 
-  it('are selected by a click, opened by another or by one on the marker; heads sort', () => {
+  it('a click selects a row, a second click or one on the marker opens it; a click on a column head sorts', () => {
     screen.mouse('click', 60, 7) // the fifth row: validate
     assert.equal(rows()[4], '[validate]')
     screen.mouse('click', 60, 7)
@@ -254,7 +254,7 @@ describe('the rows', () => {
     screen.mouse('click', 5, 22) // below the rows
   })
 
-  it('sort by the next column, by number, and the other way', () => {
+  it('keys sort by the next column, by column number, and in reverse', () => {
     screen.press('o')
     assert.equal(screen.styled('sorted'), '▾self')
     screen.press('O')
@@ -266,7 +266,7 @@ describe('the rows', () => {
     assert.equal(screen.styled('sorted'), '▴calls')
   })
 
-  it('of a recursion 100,000 deep open at once', async () => {
+  it('rows of a recursion 100,000 deep open without delay', async () => {
     await open()
     source.tree = chain(100_000)
     await view.refresh()
@@ -277,7 +277,7 @@ describe('the rows', () => {
 })
 
 describe('search', () => {
-  it('finds closed rows, shows them, and goes on with n and N', () => {
+  it('a search finds and shows closed rows, and n and N continue it', () => {
     screen.press('/ a p p l')
     assert.match(screen.text, /\n \/appl▏ {3}Enter finds it/)
     screen.press('enter')
@@ -294,7 +294,7 @@ describe('search', () => {
     assert.doesNotMatch(screen.styled('match'), /CreditLimitRule/)
   })
 
-  it('is edited, given up, and says when there is nothing', () => {
+  it('a search text can be edited and cancelled, and no match is reported', () => {
     screen.press('/ x y backspace backspace backspace')
     assert.doesNotMatch(screen.text, /Enter finds it/)
     screen.press('/ q escape')
@@ -305,13 +305,13 @@ describe('search', () => {
     assert.match(screen.text, /no method here matches "zzz"/)
   })
 
-  it('shows the end of what is typed, however long it is', () => {
+  it('a long search text shows its end', () => {
     screen.press(`/ ${'VeryLongNameOfAClassThatIsPasted'.repeat(3).split('').join(' ')} . e n d`)
     assert.match(screen.text, /\n \/…\S+Pasted\.end▏ {3}Enter finds it/)
     assert.ok(screen.widest <= 80)
   })
 
-  it('works among hot methods, and Enter goes from there to the tree', () => {
+  it('a search works among hot methods, and Enter goes to the tree', () => {
     screen.press('m / S t o c k enter')
     assert.match(screen.styled('selected'), /StockRule\.applies/)
     screen.press('enter')
@@ -321,7 +321,7 @@ describe('search', () => {
 })
 
 describe('a session that has ended', () => {
-  it('says so to keys that would change what is recorded', async () => {
+  it('after the end of the session, keys that change the recording show a hint', async () => {
     source.more = TIMED
     Object.assign(source, { steering: undefined })
     await view.refresh()
@@ -339,7 +339,7 @@ describe('a session that has ended', () => {
 })
 
 describe('the page of keys', () => {
-  it('has two columns where both fit, one below the other', async () => {
+  it('the page of keys has two columns if both fit, otherwise one', async () => {
     await open(200, 50)
     screen.press('?')
     const starts = screen.text
@@ -354,8 +354,8 @@ describe('the page of keys', () => {
   })
 })
 
-describe('views in which nothing is hidden or named by methods', () => {
-  it('say so, and go on showing all', () => {
+describe('views without hidden rows or method names', () => {
+  it('keys for hidden rows show a hint, and all rows stay visible', () => {
     for (const key of ['T', 'L']) {
       screen.press(`${key} %`)
       assert.match(screen.text, /\n here nothing is hidden; % hides rows of trees/)
@@ -379,7 +379,7 @@ describe('threads', () => {
     await view.refresh()
   })
 
-  it('are asked for when they are listed or one is shown, and for a frozen view', async () => {
+  it('threads are requested when listed, when one is shown, and for a frozen view', async () => {
     const asked = async (keys: string): Promise<number> => {
       if (keys !== '') screen.press(keys)
       await view.refresh()
@@ -397,7 +397,7 @@ describe('threads', () => {
     assert.match(screen.text, /thread http-2/)
   })
 
-  it('are found one after the other, either way', async () => {
+  it('keys select the next and previous thread', async () => {
     screen.press('T')
     await view.refresh()
     screen.press('/ h t t p enter')
@@ -410,7 +410,7 @@ describe('threads', () => {
     assert.match(screen.styled('selected'), /http-1/)
   })
 
-  it('are chosen from a list, and one is shown', async () => {
+  it('a thread is chosen from a list and shown', async () => {
     screen.press('T')
     await view.refresh()
     assert.equal(
@@ -449,7 +449,7 @@ describe('threads', () => {
 })
 
 describe('pages', () => {
-  it('help has every key of the table, and scrolls', () => {
+  it('the help page lists every key, and scrolls', () => {
     screen.press('?')
     assert.match(screen.text, / {2}q {8}detach and leave\n/)
     assert.match(screen.text, /lines 1 to 19 of \d+/)
@@ -459,7 +459,7 @@ describe('pages', () => {
     assert.match(screen.text, /% root/)
   })
 
-  it('warnings are shown in full', () => {
+  it('the warnings page shows complete warnings', () => {
     source.facts = { warnings: ['one '.repeat(30).trim(), 'two'] }
     screen.press('w')
     assert.match(screen.text, /2 warnings: w/)
@@ -467,8 +467,8 @@ describe('pages', () => {
   })
 })
 
-describe('before there is anything', () => {
-  it('says what it waits for, and the hint of the session', async () => {
+describe('before the first picture', () => {
+  it('the view shows what it waits for, and the hint of the session', async () => {
     await open(80, 24, '')
     source.facts = {
       phase: 'waiting for root',
@@ -489,7 +489,7 @@ describe('before there is anything', () => {
 })
 
 describe('a session', () => {
-  it('that ends leaves the last tree to look at, and says why', async () => {
+  it('the last tree stays visible after the end of a session, with the reason', async () => {
     source.tree = treeOf('OrderService.process 9x 1ns', methods)
     source.end('the target has exited')
     await new Promise((resolve) => setImmediate(resolve))
@@ -505,14 +505,14 @@ describe('a session', () => {
     assert.deepEqual(rows(), ['[process]'])
   })
 
-  it('without a snapshot to give shows the one before', async () => {
+  it('without a new snapshot the previous one is shown', async () => {
     source.failure = new Error('the link is closed')
     await view.refresh()
     assert.match(screen.text, /the link is closed/)
     assert.equal(rows().length, 6)
   })
 
-  it('is paused, reset and stopped as a job', async () => {
+  it('a session is paused, reset and stopped by job control', async () => {
     screen.press('p')
     await turnOfTheLoop()
     const asked = source.snapshots
@@ -528,7 +528,7 @@ describe('a session', () => {
 })
 
 describe('a terminal smaller than 80x24', () => {
-  it('is told so, and the view resumes when it is enlarged', async () => {
+  it('a small terminal shows a message, and the view resumes when it is enlarged', async () => {
     screen.resize(60, 10)
     assert.equal(
       screen.text.trim(),
@@ -540,7 +540,7 @@ describe('a terminal smaller than 80x24', () => {
   })
 })
 
-describe('the pace', () => {
+describe('update rate', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -562,7 +562,7 @@ describe('the pace', () => {
     return taken
   }
 
-  it.each([0, 10, 60])('is eight turns a second when a snapshot takes %i ms', async (ms) => {
+  it.each([0, 10, 60])('updates eight times a second when a snapshot takes %i ms', async (ms) => {
     const begins = (await turns(ms)).map(({ begin }) => Math.round(begin))
     assert.deepEqual(
       begins.slice(0, 15),
@@ -570,7 +570,7 @@ describe('the pace', () => {
     )
   })
 
-  it.each([90, 400])('is half of the time when a snapshot takes %i ms, never two at once', async (ms) => {
+  it.each([90, 400])('uses half of the time when a snapshot takes %i ms, never two at once', async (ms) => {
     const taken = await turns(ms)
     assert.ok(taken.length >= 2)
     for (const [i, { begin, end }] of taken.entries()) {
@@ -581,7 +581,7 @@ describe('the pace', () => {
 })
 
 describe('leaving', () => {
-  it('is q, Ctrl-C or a signal; nothing is drawn or asked after it', async () => {
+  it('q, Ctrl-C or a signal ends the view; nothing is drawn or requested afterwards', async () => {
     for (const [leave, how] of [
       [() => screen.press('q'), 'quit'],
       [() => screen.press('/ a C-c'), 'quit'],

@@ -48,7 +48,7 @@ async function settled(): Promise<void> {
 beforeEach(() => open())
 
 describe('the change since b', () => {
-  it('at 80x24', async () => {
+  it('changes since the baseline fit 80x24', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('escape')
@@ -70,7 +70,7 @@ describe('the change since b', () => {
     `)
   })
 
-  it('is per call of the root, the largest first, and self and children make the parent', async () => {
+  it('changes are per root call, largest first, and self and children sum to the parent', async () => {
     screen.press('b')
     assert.match(screen.text, /what changes from now on, per call of the root; b again ends that/)
     await show(AFTER)
@@ -85,7 +85,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /main: 10 calls of the root against 10 calls before; b ends it$/m)
   })
 
-  it('is that of methods in the view of hot methods', async () => {
+  it('hot methods show changes per method', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('m')
@@ -101,7 +101,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /▾ com\.acme\.App\.main/)
   })
 
-  it('is copied with its sign, and with what was', async () => {
+  it('a change is copied with its sign and with the earlier value', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('m G y')
@@ -110,7 +110,7 @@ describe('the change since b', () => {
     ])
   })
 
-  it('is in the order of what was by the fifth column', async () => {
+  it('the fifth column sorts by the earlier value', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('m 5')
@@ -120,7 +120,7 @@ describe('the change since b', () => {
     )
   })
 
-  it('of a callee is shown where that of its caller is too small, as others outweigh it', async () => {
+  it("a callee's change is shown even if its caller's change is small", async () => {
     await show('main 10x 0ns ( work 20x 10000000ns  old 10x 10000000ns )')
     screen.press('b')
     await show('main 20x 0ns ( work 60x 30000000ns  old 10x 10000000ns )')
@@ -131,7 +131,7 @@ describe('the change since b', () => {
     )
   })
 
-  it('is that of a method by its callers', async () => {
+  it('callers show the change of a method per caller', async () => {
     await show('main 10x 5000000ns ( work 20x 10000000ns  other 10x 0ns ( work 10x 1000000ns ) )')
     screen.press('b')
     // 10 more root calls: of work 40 calls from main that take 26 ms in place of 10, and 10 from other, as before.
@@ -149,7 +149,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /No call of the root has begun since b/)
   })
 
-  it('of another method is that of its callers at once', async () => {
+  it('callers of another method show changes immediately', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('/ w o r k enter escape c')
@@ -158,7 +158,7 @@ describe('the change since b', () => {
     assert.deepEqual(rows(), ['+2.000ms -100.0µs +100 0 2.000ms main'])
   })
 
-  it('of callers looks at as many levels on both sides, and says how many', async () => {
+  it('changes of callers use the same number of levels on both sides, and report it', async () => {
     source.tree = chain(100_000)
     await view.refresh()
     screen.press('c b z')
@@ -174,7 +174,7 @@ describe('the change since b', () => {
     )
   })
 
-  it('makes the side of the baseline once, whatever is made of it', async () => {
+  it("the baseline's side is computed once", async () => {
     const [before, now, later] = [BEFORE, AFTER, BEFORE].map((it) => treeOf(it, methods)) as [
       Tree,
       Tree,
@@ -195,7 +195,7 @@ describe('the change since b', () => {
     assert.equal(seen[0], seen[1], 'packages of it')
   })
 
-  it('that is hidden everywhere says so', async () => {
+  it('a change that is hidden everywhere is reported', async () => {
     screen.press('/ w o r k enter escape c b')
     await show('main 20x 10000000ns ( work 40x 20000000ns  old 20x 10000000ns )')
     screen.press('% 5 enter')
@@ -205,7 +205,7 @@ describe('the change since b', () => {
     }
   })
 
-  it('is the colours of the flame graph, whose boxes are what a root call takes now', async () => {
+  it('flame graph boxes have the current time per root call, and colours show changes', async () => {
     screen.press('f b')
     assert.match(screen.text, /No call of the root has begun since b, and 10 before\./)
     await show('main 20x 10000000ns ( work 60x 36000000ns  old 20x 6000000ns )')
@@ -229,7 +229,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /zoomed|flame graph of time/)
   })
 
-  it('of samples is told where it is less than one a call', async () => {
+  it('changes of samples below one per call are shown', async () => {
     source.facts = { mode: 'sample' }
     const sampled = (notation: string) => {
       const { metrics, ...tree } = treeOf(notation, methods)
@@ -245,7 +245,7 @@ describe('the change since b', () => {
     assert.deepEqual(rows(), ['+1.20 0 +240 0 0.50 ▾ main', '+1.20 +1.20 +240 0 0.30 work'])
   })
 
-  it('goes away by b, and numbers are of all again', async () => {
+  it('b removes the baseline, and numbers cover the whole recording', async () => {
     screen.press('b')
     await show(AFTER)
     screen.press('b')
@@ -253,7 +253,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /^ +60\.0\d*ms .*main$/m)
   })
 
-  it('after a zero is what came since then, against what was at b', async () => {
+  it('after a reset, changes compare later values with the baseline', async () => {
     screen.press('b z')
     // 5 calls of 4 ms
     await show('main 5x 2000000ns ( work 20x 18000000ns )')
@@ -264,7 +264,7 @@ describe('the change since b', () => {
     ])
   })
 
-  it('says so while no call has begun since, and where there was nothing', async () => {
+  it('without calls since, or without data before, a message is shown', async () => {
     screen.press('b escape')
     await view.refresh()
     assert.match(screen.text, /No call of the root has begun since b, and 10 before\./)
@@ -274,7 +274,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /nothing has been recorded yet to compare with/)
   })
 
-  it('ends when another thread is looked at', async () => {
+  it('the baseline ends when another thread is shown', async () => {
     source.threads = [{ id: 21, name: 'worker-1', tree: source.tree }]
     screen.press('b T')
     await settled()
@@ -283,7 +283,7 @@ describe('the change since b', () => {
     assert.doesNotMatch(screen.text, /Δ/)
   })
 
-  it('of slow calls is what they have more of than all', async () => {
+  it('for slow calls, the change is their excess over all calls', async () => {
     const slow = treeOf('main 1x 500000ns ( work 2x 21000000ns )', methods)
     source.more = { ...TIMED, slow: slowCallsOf(slow) }
     await view.refresh()
@@ -299,7 +299,7 @@ describe('the change since b', () => {
     assert.match(screen.text, /slow calls less all calls, per call of the root/)
   })
 
-  it('without UTF-8 has no other signs', async () => {
+  it('changes without UTF-8 use ASCII signs', async () => {
     await open(80, false)
     screen.press('b')
     await show(AFTER)

@@ -8,11 +8,11 @@ import { chain, Methods, treeOf } from '../profile/trees.ts'
 import { FakeScreen, FakeSource } from './fake-screen.ts'
 
 describe('the sequence of the clipboard', () => {
-  it('is OSC 52 with the text in base64', () => {
+  it('the clipboard sequence is OSC 52 with the text in base64', () => {
     assert.equal(clipboardSequence('Größe', false), '\x1b]52;c;R3LDtsOfZQ==\x07')
   })
 
-  it('is inside of tmux for tmux, and for the terminal around it, with escapes doubled', () => {
+  it('inside tmux the clipboard sequence goes to tmux and, with doubled escapes, to the outer terminal', () => {
     assert.equal(
       clipboardSequence('a', true),
       '\x1b]52;c;YQ==\x07' + '\x1bPtmux;\x1b\x1b]52;c;YQ==\x07\x1b\\',
@@ -21,7 +21,7 @@ describe('the sequence of the clipboard', () => {
 })
 
 describe('many lines', () => {
-  it('are as they are if they fit, else without those in the middle', () => {
+  it('many lines are sent unchanged if they fit, otherwise without the middle', () => {
     assert.equal(linesForClipboard(['a', 'b', 'c']), 'a\nb\nc')
     const many = Array.from({ length: 100_000 }, (_, i) => `frame ${i}`)
     const text = linesForClipboard(many)
@@ -36,7 +36,7 @@ describe('many lines', () => {
     )
   })
 
-  it('of which one is too long are cut', () => {
+  it('a line that is too long is truncated', () => {
     assert.ok(clipboardSequence(linesForClipboard(['x'.repeat(100_000)]), false).length < 75_000)
     assert.ok(clipboardSequence(linesForClipboard(['語'.repeat(100_000)]), false).length < 75_000)
   })
@@ -58,14 +58,14 @@ describe('copying', () => {
 
   const said = () => screen.text.split('\n').at(-2)
 
-  it('takes the selected row in full, and says what was sent', () => {
+  it('copying takes the complete selected row, and reports it', () => {
     screen.press('down y')
     const row = 'com.acme.Cart.sum(int)  total 5.000ms, self 3.000ms, 50.0 % of all, calls 20'
     assert.deepEqual(screen.copied, [row])
     assert.match(said()!, /^ sent to the clipboard of the terminal: "com\.acme\.Cart\.sum\(int\) {2}total 5/)
   })
 
-  it('takes the way to it, root first, in any view', () => {
+  it('copying takes the path to the row, root first, in any view', () => {
     const way = 'com.acme.Orders.process\ncom.acme.Cart.sum\ncom.acme.Cache.get'
     screen.press('end Y')
     assert.match(said()!, /clipboard of the terminal: 3 lines from com\.acme\.Orders\.process on$/)
@@ -75,7 +75,7 @@ describe('copying', () => {
     assert.deepEqual(screen.copied, [way, way, way, 'com.acme.Cache.get'])
   })
 
-  it('says when there is nothing', async () => {
+  it('copying without a row shows a message', async () => {
     source.tree = treeOf('', methods)
     await view.refresh()
     screen.press('y')
@@ -84,7 +84,7 @@ describe('copying', () => {
     assert.deepEqual(screen.copied, [])
   })
 
-  it('of a recursion 100,000 deep keeps both ends', async () => {
+  it('copying a recursion 100,000 deep keeps both ends', async () => {
     source.tree = chain(100_000)
     await view.refresh()
     screen.press('* end Y')

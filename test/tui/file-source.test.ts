@@ -23,7 +23,7 @@ async function open(
 }
 
 describe('the live view of a file', () => {
-  it('says which file, of what, from when, and in which mode, at 80x24', async () => {
+  it('the view of a file shows file, program, date and mode at 80x24', async () => {
     const { screen } = await open()
     assert.equal(
       screen.text,
@@ -54,7 +54,7 @@ describe('the live view of a file', () => {
     )
   })
 
-  it('has the hot methods, threads and warnings of the profile', async () => {
+  it("the view of a file has the profile's hot methods, threads and warnings", async () => {
     const { screen } = await open()
     screen.press('m')
     assert.match(screen.text, /50\.00ms .* com\.acme\.App\.work\n/)
@@ -64,7 +64,7 @@ describe('the live view of a file', () => {
     assert.match(screen.text, /truncated: the target ended/)
   })
 
-  it('names what only a session can do, and leaves it out of the help', async () => {
+  it('keys that need a session show a hint and are not in the help', async () => {
     const { screen } = await open()
     for (const key of ['p', 'z']) {
       screen.press(key)
@@ -75,7 +75,7 @@ describe('the live view of a file', () => {
     assert.doesNotMatch(screen.text, /zero|freeze/)
   })
 
-  it('asks for the picture once, and draws only what a key has changed', async () => {
+  it('the view of a file requests the picture once, and redraws only changes', async () => {
     const screen = new FakeScreen(80, 24)
     const source = fileSource(PROFILE, 'p.jfluid')
     let asked = 0
@@ -96,12 +96,12 @@ describe('the live view of a file', () => {
     assert.notEqual(screen.lines, lines)
   })
 
-  it('of a profile without a call says so', async () => {
+  it('the view of a profile without calls shows a message', async () => {
     const { screen } = await open(profileOf(''))
     assert.match(screen.text, /No root was called\./)
   })
 
-  it('goes to the bottom of a chain 100,000 deep', async () => {
+  it('the view of a file moves to the bottom of a chain 100,000 deep', async () => {
     const names = PROFILE.methodNames.slice(0, 2)
     const { screen } = await open(profileOfTree(chain(100_000), names))
     screen.press('* end')
@@ -110,7 +110,7 @@ describe('the live view of a file', () => {
 })
 
 describe('the live view of a file of regions', () => {
-  it('has the rate of all the time', async () => {
+  it('the view of a file of regions has the rate over the whole recording', async () => {
     const screen = new FakeScreen(80, 24)
     const profile = { ...profileOf('main 1x 1ns', { events: { count: 4, waitMs: 0 } }), regions: [REGION] }
     const view = new RegionView(fileRegionSource(profile, 'r.jfluid'), screen)

@@ -22,7 +22,7 @@ function show(flame: Flame, level: number): string {
 }
 
 describe('boxes of a flame graph', () => {
-  it('are as wide as their cost, the widest first, and leave their caller what it spends itself', () => {
+  it("boxes are as wide as their cost, widest first, and leave space for the caller's self time", () => {
     const flame = new Flame(treeOf(SMALL, methods), -1, 100)
     assert.equal(show(flame, 0), 'main 0-100')
     assert.equal(show(flame, 1), 'a 0-60  b 60-80  c 80-90')
@@ -31,14 +31,14 @@ describe('boxes of a flame graph', () => {
     assert.equal(flame.depth(10), 3)
   })
 
-  it('below a zoom are parts of it', () => {
+  it('boxes below a zoomed box are fractions of it', () => {
     const tree = treeOf(SMALL, methods)
     const flame = new Flame(tree, [...tree.method].indexOf(methods.id('a')), 60)
     assert.equal(show(flame, 0), 'a 0-60')
     assert.equal(show(flame, 1), 'd 0-30  e 30-50')
   })
 
-  it('narrower than a cell stand together', () => {
+  it('boxes narrower than a cell are merged', () => {
     const tree = treeOf('main 1x 0ns ( a 1x 94ns b 1x 2ns c 1x 2ns d 1x 2ns )', methods)
     assert.equal(show(new Flame(tree, -1, 20), 1), 'a 0-19  +3 19-20')
     const even = build(
@@ -53,17 +53,17 @@ describe('boxes of a flame graph', () => {
     )
   })
 
-  it('share what their caller has where its own cost is below zero, and are none without a cost', () => {
+  it("boxes share the caller's width if its self cost is negative, and have no width without a cost", () => {
     const tree = treeOf('main 1x -20ns ( a 1x 80ns b 1x 40ns c 1x -5ns )', methods)
     assert.equal(show(new Flame(tree, -1, 120), 1), 'a 0-80  b 80-120')
     assert.equal(show(new Flame(treeOf('main 1x -20ns', methods), -1, 120), 0), '')
   })
 
-  it('of several roots stand side by side', () => {
+  it('boxes of several roots are side by side', () => {
     assert.equal(show(new Flame(treeOf('a 1x 10ns b 1x 30ns', methods), -1, 80), 0), 'b 0-60  a 60-80')
   })
 
-  it('lie inside those of their callers, side by side, as wide as their cost', () => {
+  it("boxes lie within their caller's box, side by side, as wide as their cost", () => {
     for (let seed = 1; seed <= 20; seed++) {
       const tree = randomTree(2000, 12, seeded(seed))
       const flame = new Flame(tree, -1, 150)
@@ -94,7 +94,7 @@ describe('boxes of a flame graph', () => {
     }
   })
 
-  it('of 100,000 levels are laid out as far as they are looked at', () => {
+  it('boxes of 100,000 levels are laid out only for visible levels', () => {
     const flame = new Flame(chain(100_000), -1, 80)
     assert.equal(flame.depth(50), 50)
     // A chain of ones: at level n there is (100,000 - n) / 100,000 of the width, and half a cell is drawn.
@@ -124,10 +124,10 @@ const detail = () => screen.text.split('\n').at(-2)!
 /** Its name may not fit into its box. */
 const selected = () => methods.names[view.model.view.method!]!.method
 
-describe('the flame graph', () => {
+describe('flame graph', () => {
   beforeEach(() => open())
 
-  it('at 80x24', () => {
+  it('the flame graph fits 80x24', () => {
     assert.equal(
       body(),
       ` flame graph of time; Enter zooms in, Esc out
@@ -137,18 +137,18 @@ describe('the flame graph', () => {
     )
   })
 
-  it('without UTF-8', async () => {
+  it('the flame graph without UTF-8 uses ASCII', async () => {
     await open(80, 24, false)
     assert.equal(body().replace(/[ -~\n]/g, ''), '')
     assert.match(body(), /\n\|com\.acme\.OrderService\.process\n\|/)
   })
 
-  it('says what the selected box costs', () => {
+  it('the status line shows the cost of the selected box', () => {
     assert.equal(screen.styled('selected'), '▏com.acme.OrderService.process')
     assert.equal(detail(), ' com.acme.OrderService.process  100.0 %  total 291.8ms  self 9.000ms  calls 120')
   })
 
-  it('goes down to the widest callee, aside, and up to the caller', () => {
+  it('arrows select the widest callee, siblings and the caller', () => {
     screen.press('down')
     assert.match(selected(), /priceOf/)
     screen.press('right')
@@ -167,7 +167,7 @@ describe('the flame graph', () => {
     assert.match(selected(), /process/)
   })
 
-  it('zooms into a box, and out of it again', () => {
+  it('Enter zooms into a box and out of it', () => {
     screen.press('down right enter')
     assert.match(
       body(),
@@ -181,7 +181,7 @@ describe('the flame graph', () => {
     assert.match(body(), /^ flame graph/)
   })
 
-  it('keeps zoom and selection from one picture to the next, by path', async () => {
+  it('zoom and selection are kept between pictures, by path', async () => {
     screen.press('down right enter down')
     assert.match(selected(), /borrow/)
     source.tree = treeOf(SHOP.replace('Cache.get', 'Other.first 1x 5ns Cache.get'), methods)
@@ -190,7 +190,7 @@ describe('the flame graph', () => {
     assert.match(body(), /^ zoomed: com\.acme\.db\.JdbcOrderRepository\.save/)
   })
 
-  it('shows what a search finds, and how much it is', () => {
+  it('a search highlights matches and shows their share', () => {
     screen.press('/')
     for (const letter of 'acme.db') screen.press(letter)
     assert.match(screen.styled('flame-match'), /save\|▏borr/, 'while it is typed')
@@ -203,7 +203,7 @@ describe('the flame graph', () => {
     assert.equal(screen.styled('flame-match'), '')
   })
 
-  it('zooms where a match is too narrow for a box', () => {
+  it('a search zooms if a match is too narrow for a box', () => {
     screen.press('/')
     for (const letter of 'log') screen.press(letter)
     screen.press('enter')
@@ -211,7 +211,7 @@ describe('the flame graph', () => {
     assert.match(body(), /^ zoomed: com\.acme\.Log\.debug, 1\.0 % of all/)
   })
 
-  it('selects what is clicked on, and zooms by another click', () => {
+  it('a click selects a box, and a second click zooms', () => {
     screen.mouse('click', 60, 4)
     assert.match(selected(), /save/)
     screen.mouse('click', 79, 4)
@@ -220,7 +220,7 @@ describe('the flame graph', () => {
     assert.match(body(), /^ zoomed: .*save/)
   })
 
-  it('scrolls down a deep tree, and stays in it', async () => {
+  it('a deep flame graph scrolls and stays within the tree', async () => {
     await open(80, 24)
     source.tree = chain(1000)
     await view.refresh()
@@ -237,13 +237,13 @@ describe('the flame graph', () => {
     assert.equal(view.model.view.first, 0)
   })
 
-  it('has no rows that could be hidden, and says so', () => {
+  it('keys that hide rows show a hint in the flame graph', () => {
     screen.press('%')
     assert.match(detail(), /here, what costs little is drawn together/)
     assert.equal(view.model.filter.least, 0)
   })
 
-  it('of nothing says so', async () => {
+  it('an empty flame graph shows a message', async () => {
     await open(80, 24, true, '')
     assert.match(body(), /Nothing has been recorded yet/)
     screen.press('enter down right end escape')
@@ -252,7 +252,7 @@ describe('the flame graph', () => {
     screen.press('enter down right end escape')
   })
 
-  it('leads to the callers of a box', () => {
+  it('c shows the callers of a box', () => {
     screen.press('down right c')
     assert.match(body(), /▾ c\.a\.d\.JdbcOrderRepository\.save|▾ com\.acme\.db\.JdbcOrderRepository\.save/)
   })

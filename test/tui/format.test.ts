@@ -3,14 +3,14 @@ import { describe, it } from 'vitest'
 import { tail, width } from '../../src/tui/format.ts'
 
 describe('the end of a text', () => {
-  it('is all of it where there is room, wide characters counted as two', () => {
+  it('the end of a text is the whole text if it fits; wide characters count as two', () => {
     assert.equal(tail('abc', 3, '…'), 'abc')
     assert.equal(tail('abcdef', 4, '…'), '…def')
     assert.equal(tail('abcdef', 4, '..'), '..ef')
     assert.equal(tail('注文サービス', 6, '…'), '…ビス')
   })
 
-  it('of the longest name of a class file is found at once', () => {
+  it('the end of the longest class file name is found without delay', () => {
     const begun = performance.now()
     assert.equal(width(tail('x'.repeat(65_535), 60, '…')), 60)
     assert.ok(performance.now() - begun < 500, `${performance.now() - begun} ms`)

@@ -72,7 +72,7 @@ describe('screens', () => {
     }
   }
 
-  it('are all that is kept', () => {
+  it('golden/ contains exactly the tested screens', () => {
     assert.deepEqual(readdirSync(FOLDER).sort(), names.sort())
   })
 })

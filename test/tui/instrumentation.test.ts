@@ -53,8 +53,8 @@ const body = (): string[] =>
 
 beforeEach(() => open())
 
-describe('what was done to code', () => {
-  it('at 80x24: redefinitions, methods with probes, what was skipped and why', () => {
+describe('page of instrumentation', () => {
+  it('the page shows redefinitions, methods with probes, and skipped methods with reasons at 80x24', () => {
     assert.deepEqual(body(), [
       '      ▾number     when  what was done to the code',
       '            3           ▾ redefinitions: 25.500 ms, longest stop 9.250 ms',
@@ -70,7 +70,7 @@ describe('what was done to code', () => {
     ])
   })
 
-  it('opens and closes, by Enter and arrows', () => {
+  it('groups open and close by Enter and arrows', () => {
     screen.press('enter')
     assert.equal(body()[1], '            3           ▸ redefinitions: 25.500 ms, longest stop 9.250 ms')
     assert.equal(body().length, 8)
@@ -87,7 +87,7 @@ describe('what was done to code', () => {
     assert.match(screen.styled('selected'), /skipped, for 2 reasons/)
   })
 
-  it('sorts methods by calls, by when they were called first, or by name, either way', () => {
+  it('methods sort by calls, first call or name, in either direction', () => {
     screen.press('down down down down enter')
     const called = () =>
       body()
@@ -109,7 +109,7 @@ describe('what was done to code', () => {
     assert.deepEqual(called(), [process, price, get])
   })
 
-  it('says when the selected method was called first', () => {
+  it('the status line shows the first call of the selected method', () => {
     const below = () => screen.text.split('\n').at(-2)!
     screen.press('down')
     assert.equal(below(), ' 3 classes, stop 0.500 ms, 1:02 after counting began')
@@ -119,7 +119,7 @@ describe('what was done to code', () => {
     assert.equal(below(), ' com.acme.Orders.process(int), first called before counting began')
   })
 
-  it('says that nothing was skipped without counting reasons', async () => {
+  it('the page shows that no method was skipped', async () => {
     facts = { ...facts, skipped: new Map() }
     await view.refresh()
     assert.equal(body().at(-1), '            0             methods that were reached and skipped')
@@ -127,7 +127,7 @@ describe('what was done to code', () => {
     assert.match(screen.styled('selected'), /0 +methods that were reached and skipped/)
   })
 
-  it('searches rows of open groups, and keeps the selection while the session goes on', async () => {
+  it('a search covers open groups, and the selection is kept while the session continues', async () => {
     screen.press('/ , space s t o p enter')
     assert.match(screen.styled('selected'), /stop 0\.500 ms/)
     assert.match(screen.text, /2 found/)
@@ -136,7 +136,7 @@ describe('what was done to code', () => {
     assert.match(screen.styled('selected'), /stop 0\.500 ms/)
   })
 
-  it('at 120x40, in ASCII without UTF-8, stays inside the screen', async () => {
+  it('the page at 120x40 in ASCII stays inside the screen', async () => {
     for (const [columns, rows] of [
       [80, 24],
       [120, 40],
@@ -157,7 +157,7 @@ describe('what was done to code', () => {
     }
   })
 
-  it('is nothing where no code was changed', async () => {
+  it('the page is empty if no code was changed', async () => {
     Object.assign(source, { instrumentation: undefined })
     await view.refresh()
     assert.match(screen.text, /no method has probes/)

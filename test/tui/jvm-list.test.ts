@@ -20,7 +20,7 @@ beforeEach(() => {
 const pids = (): number[] => list.fitting.map((it) => it.pid)
 
 describe('a list of JVMs', () => {
-  it('begins with the first, and stays within its ends', () => {
+  it('the selection begins at the first JVM and stays within the list', () => {
     expect(list.selected?.pid).toBe(101)
     list.move(1)
     expect(list.selected?.pid).toBe(202)
@@ -43,7 +43,7 @@ describe('a list of JVMs', () => {
     expect(pids()).toEqual([101, 202, 303])
   })
 
-  it('takes characters that come at once one after the other', () => {
+  it('several keys in one read are handled in order', () => {
     expect(list.typeAll('xx\x15shp\x7fop\r')).toBe('take')
     expect(list.typed).toBe('shop')
     expect(list.typeAll('b\b\x03no')).toBe('leave')
@@ -51,7 +51,7 @@ describe('a list of JVMs', () => {
     expect(list.typeAll('s')).toBe(undefined)
   })
 
-  it('keeps what is selected while others come and go, and takes the first once it has gone', () => {
+  it('the selection is kept while JVMs start and end, and moves to the first if its JVM ends', () => {
     list.move(1)
     list.rows = [row(7, 'New'), ...ROWS]
     expect(list.selected?.pid).toBe(202)
@@ -63,7 +63,7 @@ describe('a list of JVMs', () => {
     expect(list.selected).toBeUndefined()
   })
 
-  it('is drawn with what there is to know, and why one cannot be attached to', () => {
+  it('the list shows details of each JVM, and why a JVM cannot be attached to', () => {
     const { head, rows } = jvmLines(list, 90, 10)
     expect([head, ...rows.map((it) => it.text)]).toEqual([
       'PID  CPU %  JAVA     USER    MAIN CLASS',
@@ -75,7 +75,7 @@ describe('a list of JVMs', () => {
     expect(rows.map((it) => it.isSelected)).toEqual([true, false, false])
   })
 
-  it('shows a window around the selected one, no wider than the terminal', () => {
+  it('the list shows a window around the selection, no wider than the terminal', () => {
     list.rows = Array.from({ length: 50 }, (_, i) => row(i + 1, 'x'.repeat(200)))
     list.move(30)
     const { rows } = jvmLines(list, 60, 5)

@@ -51,7 +51,7 @@ beforeEach(async () => {
 })
 
 describe('s', () => {
-  it('asks for a name, and has a good one', () => {
+  it('s asks for a name and suggests one', () => {
     screen.press('s')
     assert.deepEqual(bottom(), [
       ' write to jfluid-4711.jfluid▏',
@@ -59,7 +59,7 @@ describe('s', () => {
     ])
   })
 
-  it('writes what is typed, says so while it does, and when it is done', async () => {
+  it('s writes the typed file, and reports begin and end', async () => {
     screen.press('s C-u a b backspace space c . j enter')
     assert.deepEqual(written, ['jfluid a c.j'])
     assert.equal(bottom()[0], ' writing a c.j ...')
@@ -67,7 +67,7 @@ describe('s', () => {
     assert.equal(bottom()[0], ' wrote a c.j')
   })
 
-  it('takes letters that are keys elsewhere, q among them, and Esc writes nothing', () => {
+  it('letters such as q are text in the name, and Esc writes nothing', () => {
     screen.press('s C-u q s t')
     assert.equal(bottom()[0], ' write to qst▏')
     screen.press('escape')
@@ -75,7 +75,7 @@ describe('s', () => {
     assert.match(screen.text, / q quit/)
   })
 
-  it('asks before it replaces a file', () => {
+  it('s asks before it replaces a file', () => {
     taken = ['jfluid-4711.jfluid']
     screen.press('s enter')
     assert.deepEqual(bottom(), [' jfluid-4711.jfluid is there already', ' Enter replaces it  Esc leaves it'])
@@ -85,7 +85,7 @@ describe('s', () => {
     assert.deepEqual(written, ['jfluid jfluid-4711.jfluid'])
   })
 
-  it('says why it failed until a key is pressed, and recording goes on', async () => {
+  it('a failed write is shown until a key is pressed, and recording continues', async () => {
     screen.press('s enter')
     await finished(new Error('cannot write x: no space left on the device'))
     assert.equal(
@@ -97,20 +97,20 @@ describe('s', () => {
     assert.match(screen.text, /recording/)
   })
 
-  it('wants a name', () => {
+  it('s requires a name', () => {
     screen.press('s C-u enter')
     assert.deepEqual(written, [])
     screen.press('x enter')
     assert.deepEqual(written, ['jfluid x'])
   })
 
-  it('shows the end of a name that is too long for the screen', () => {
+  it('a name too long for the screen shows its end', () => {
     screen.press(`s C-u ${[...'a'.repeat(100)].join(' ')} z`)
     assert.match(bottom()[0]!, /^ write to …a+z▏$/)
     assert.ok(screen.widest <= 80)
   })
 
-  it('writes one file at a time; other keys work meanwhile', async () => {
+  it('one file is written at a time; other keys still work', async () => {
     screen.press('s enter s')
     assert.equal(written.length, 1)
     assert.match(bottom()[0]!, /a file is being written/)
@@ -123,7 +123,7 @@ describe('s', () => {
 })
 
 describe('e', () => {
-  it('lists the formats at 80x24', () => {
+  it('e lists the export formats at 80x24', () => {
     screen.press('e down')
     assert.equal(
       screen.text,
@@ -155,7 +155,7 @@ describe('e', () => {
     assert.equal(screen.styled('selected'), 'csv           a table')
   })
 
-  it('tells what the chosen one is in full, where a line has no room for it', async () => {
+  it('e shows the complete description of the selected format', async () => {
     const words = 'one row a context with its path and all of its numbers, for spreadsheets and data frames'
     await open()
     source.keeper = { ...source.keeper!, formats: [FORMATS[0]!, { ...FORMATS[1]!, description: words }] }
@@ -167,14 +167,14 @@ describe('e', () => {
     assert.match(screen.text.replaceAll(/\n +/g, ' '), new RegExp(words))
   })
 
-  it('then asks for a name with the right end', () => {
+  it("e then asks for a name with the format's extension", () => {
     screen.press('e down enter')
     assert.equal(bottom()[0], ' write to jfluid-4711.csv▏')
     screen.press('enter')
     assert.deepEqual(written, ['csv jfluid-4711.csv'])
   })
 
-  it('without UTF-8', async () => {
+  it('e without UTF-8 uses ASCII', async () => {
     await open(80, 24, false)
     screen.press('e enter')
     assert.equal(bottom()[0], ' write to jfluid-4711.json_')
@@ -182,7 +182,7 @@ describe('e', () => {
 })
 
 describe('leaving', () => {
-  it('waits for what is being written, and does not if asked again', async () => {
+  it('leaving waits for a running write, and a second request does not wait', async () => {
     const left = (await open()).run()
     screen.press('s enter q')
     assert.match(bottom()[0]!, /then jfluid leaves/)
@@ -194,14 +194,14 @@ describe('leaving', () => {
     assert.equal(await again, 'quit')
   })
 
-  it('is not held up by a question', async () => {
+  it('an open question does not delay leaving', async () => {
     const left = (await open()).run()
     screen.press('s C-c')
     assert.equal(await left, 'quit')
   })
 })
 
-it('without a keeper the keys say so', async () => {
+it('without a keeper, s and e show a hint', async () => {
   await open()
   const bare = new FakeSource(source.methods, source.tree)
   const view = new LiveView(bare, screen)

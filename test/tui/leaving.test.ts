@@ -57,13 +57,13 @@ async function expectLeft(terminal: Terminal, code: number, signal = ''): Promis
 }
 
 describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
-  it('at Ctrl-C, which is a key', async () => {
+  it('the terminal is restored at Ctrl-C, which is a key', async () => {
     const { terminal } = await shown()
     terminal.send('\x03')
     await expectLeft(terminal, 3)
   })
 
-  it('at SIGTERM, SIGHUP, SIGINT and SIGQUIT', async () => {
+  it('the terminal is restored at SIGTERM, SIGHUP, SIGINT and SIGQUIT', async () => {
     const codes = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3 } as const
     await Promise.all(
       Object.entries(codes).map(async ([signal, code]) => {
@@ -74,25 +74,25 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     )
   })
 
-  it('when the program ends in the middle of something', async () => {
+  it('the terminal is restored when the program exits unexpectedly', async () => {
     const { terminal } = await shown()
     terminal.send('e')
     await expectLeft(terminal, 4)
   })
 
-  it('at a crash, whose message is to be read', async () => {
+  it('the terminal is restored at a crash, and its message is visible', async () => {
     const { terminal } = await shown()
     terminal.send('x')
     assert.match(await expectLeft(terminal, 1), /Error: thrown/)
   })
 
-  it('at a rejection that nobody handles', async () => {
+  it('the terminal is restored at an unhandled rejection', async () => {
     const { terminal } = await shown()
     terminal.send('r')
     assert.match(await expectLeft(terminal, 1), /Error: rejected/)
   })
 
-  it('while it is stopped by Ctrl-Z, and taken again by fg', async () => {
+  it('the terminal is restored at Ctrl-Z, and taken again by fg', async () => {
     const { terminal } = await shownInShell()
     const before = terminal.screen()[0]
     terminal.send('\x1a')
@@ -111,7 +111,7 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
     assert.deepEqual(terminal.modes(), LEFT)
   })
 
-  it('to the shell while somebody else stops it, and taken again by fg, and by nothing less', async () => {
+  it('the terminal is restored at SIGSTOP from another process, and taken again only by fg', async () => {
     const { terminal } = await shownInShell()
     const before = terminal.screen()[0]
     const pid = Number(/\d+/.exec(before!)![0])
@@ -141,7 +141,7 @@ describe('a terminal that was taken is given back', { timeout: 60_000 }, () => {
 })
 
 describe('a terminal that has gone', { timeout: 60_000 }, () => {
-  it('ends the view of a file as SIGHUP does, and not by an abort of Node.js', async () => {
+  it('a closed terminal ends the view of a file like SIGHUP, without an abort of Node.js', async () => {
     const profile = fileURLToPath(new URL('../profile/files/v1-exact.jfluid', import.meta.url))
     const told = join(temporaryDirectory(), 'code')
     // The shell hears the hang-up as well, and must live to tell.

@@ -33,7 +33,7 @@ function show(tree: Tree, names: Packages): string {
 }
 
 describe('a tree of packages', () => {
-  it('has one node for methods of a package that call each other, with calls from outside', () => {
+  it('methods of one package that call each other share a node with the calls from outside', () => {
     const names = packages()
     const tree = treeOf(
       'a.A.f 1x 1ns ( a.B.g 2x 2ns ( b.C.h 4x 4ns ) b.C.h 8x 8ns ( b.C.k 1x 1ns ) )',
@@ -42,7 +42,7 @@ describe('a tree of packages', () => {
     assert.equal(show(names.fold(tree), names), 'a.* 1x 3/16 ( b.* 12x 13/13 )')
   })
 
-  it('keeps packages apart that are called by others, and one that calls itself by way of another', () => {
+  it('packages called by other packages have separate nodes, also in recursion through another package', () => {
     const names = packages()
     const tree = treeOf(
       'a.A.f 1x 1ns ( b.B.g 2x 2ns ( a.A.f 4x 4ns ) c.C.h 8x 8ns ( b.B.g 1x 16ns ) )',
@@ -54,7 +54,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it('takes so many parts of the name, and says when there is more below', () => {
+  it('packages are cut to a number of name parts, with a mark if names continue', () => {
     const names = packages(2)
     const tree = treeOf(
       'com.acme.A.f 1x 1ns ( com.acme.shop.B.g 1x 2ns ( com.other.C.h 1x 4ns ( top.D.k 1x 8ns ) ) )',
@@ -66,7 +66,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it('leaves waits what they are, rows of classes apart, and names what has no package', () => {
+  it('waits and class rows stay separate, and the default package has a name', () => {
     const named = [
       { class: 'Main', method: 'main', descriptor: '()V', loader: 'app' },
       { class: 'com.acme.Lock', method: '(blocked on)', descriptor: '', loader: 'app' },
@@ -79,7 +79,7 @@ describe('a tree of packages', () => {
     )
   })
 
-  it('costs what the tree of methods does: children and self make the parent, roots stay', () => {
+  it('a tree of packages has the costs of the tree of methods: children and self sum to the parent', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const tree = randomTree(500, 9, seeded(seed))
       // Three packages of three methods each.
@@ -102,7 +102,7 @@ describe('a tree of packages', () => {
     }
   })
 
-  it('of calls counts all of them as its own', () => {
+  it('a tree of packages by calls counts all calls as self', () => {
     const { metrics, ...rest } = treeOf('a.A.f 1x 0ns ( a.B.g 2x 0ns ( b.C.h 4x 0ns ) )', methods)
     const names = packages()
     const folded = names.fold({
@@ -120,7 +120,7 @@ describe('a tree of packages', () => {
 })
 
 describe('rows below a percentage', () => {
-  it('are left out with what is below them; the others keep their numbers', () => {
+  it('rows below a percentage are hidden with their callees; other rows keep their numbers', () => {
     const tree = treeOf(
       'main 1x 10ns ( a 1x 80ns ( b 1x 4ns ) c 1x 5ns ( d 1x 1ns ) ) other 1x 2ns ( e 1x 1ns )',
       methods,
@@ -158,7 +158,7 @@ describe('the live view by package', () => {
     await view.refresh()
   })
 
-  it('folds the tree, hot methods, callers and the flame graph, and back', () => {
+  it('P folds tree, hot methods, callers and flame graph by package, and back', () => {
     screen.press('P')
     assert.match(line(-2), /rows are packages: methods of one that call each other are one row; sums stay/)
     assert.equal(
@@ -184,14 +184,14 @@ describe('the live view by package', () => {
     assert.match(body(), / method\n.*com\.acme\.shop\.Orders\.process/)
   })
 
-  it('keeps what was selected and opened by method', () => {
+  it('P keeps selection and open rows of the method view', () => {
     screen.press('down right')
     const before = screen.styled('selected')
     screen.press('P down P P')
     assert.equal(screen.styled('selected'), before)
   })
 
-  it('hides rows step by step, and says what is hidden', () => {
+  it('rows are hidden step by step, with a message', () => {
     screen.press('*')
     assert.match(body(), /log/i)
     screen.press('%')
@@ -206,7 +206,7 @@ describe('the live view by package', () => {
     assert.match(body(), /Log/)
   })
 
-  it('hides rows below a number that is typed', () => {
+  it('rows below a typed percentage are hidden', () => {
     screen.press('% 1 5')
     assert.match(body(), / method, 3 below 15 % hidden\n/)
     screen.press('enter 6')
@@ -221,7 +221,7 @@ describe('the live view by package', () => {
     assert.match(body(), /, 5 below 99 % hidden\n\n {2}All rows are below 99 % and hidden/)
   })
 
-  it('shows what is hidden when it is asked for', async () => {
+  it('hidden rows are shown on request', async () => {
     // Log.log spends most below write, 0.9 % of all.
     screen.press('m end % 5 enter t')
     assert.match(body(), / method, 2 below 5 % hidden\n/)
@@ -232,7 +232,7 @@ describe('the live view by package', () => {
     assert.match(line(-2), /all rows are shown again/)
   })
 
-  it('says that a search may miss what is hidden', () => {
+  it('a search reports that hidden rows are not searched', () => {
     screen.press('% % enter /')
     for (const letter of 'log') screen.press(letter)
     screen.press('enter')

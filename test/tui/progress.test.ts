@@ -19,11 +19,11 @@ function told(isTTY: boolean, columns = 80): string {
 }
 
 describe('progress of headless work', () => {
-  it('is a line a phase in a log', () => {
+  it('progress in a log is one line per phase', () => {
     assert.equal(told(false), 'attaching to 4711\n--root com.acme.Foo.bar: 2 methods?[2J\ndetached\n')
   })
 
-  it('is one line that changes on a terminal, below what stays, and gone at the end', () => {
+  it('progress on a terminal is one changing line below other output, removed at the end', () => {
     assert.equal(
       told(true).replaceAll('\r\x1b[K', '<'),
       '<attaching to 4711<--root com.acme.Foo.bar: 2 methods?[2J\n<attaching to 4711' +
@@ -31,7 +31,7 @@ describe('progress of headless work', () => {
     )
   })
 
-  it('never wraps', () => {
+  it('a progress line never wraps', () => {
     const changing = told(true, 12)
       .split('\r\x1b[K')
       .filter((line) => !line.includes('\n'))

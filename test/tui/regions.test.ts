@@ -49,7 +49,7 @@ describe('the view of regions', () => {
     expect(screen.text).toContain('latest  1.00 µs  5.00 µs  5.00 µs  50.0 µs')
   })
 
-  it('shows the region that is chosen, and scrolls the table with it', async () => {
+  it('the selected region is shown, and the table scrolls with it', async () => {
     const { screen } = await shown(9)
     expect(screen.text).not.toContain('App.part9')
     screen.press('down down down down down down down down down')
@@ -61,7 +61,7 @@ describe('the view of regions', () => {
     expect(screen.styled('selected')).toContain('App.part7:3-4')
   })
 
-  it('keeps what it shows while it is paused', async () => {
+  it('a paused view of regions does not change', async () => {
     const { screen, source, view } = await shown(1)
     screen.press('p')
     await expect.poll(() => screen.text).toContain('PAUSED')
@@ -74,7 +74,7 @@ describe('the view of regions', () => {
     expect(screen.text).toMatch(/^ +77 /m)
   })
 
-  it('has pages of help and warnings, begins at zero, and says what a key does not do', async () => {
+  it('the view of regions has help and warnings, resets, and shows hints for unavailable keys', async () => {
     const { screen, source } = await shown(1)
     screen.press('?')
     for (const { label, help } of REGION_BINDINGS) expect(screen.text).toContain(`${label.padEnd(9)}${help}`)
@@ -90,7 +90,7 @@ describe('the view of regions', () => {
     expect(screen.suspended).toBe(1)
   })
 
-  it('scrolls warnings that do not fit, by key and by wheel', async () => {
+  it('long warnings scroll by key and wheel', async () => {
     const { screen, source } = await shown(3)
     source.facts = { warnings: Array.from({ length: 30 }, (_, i) => `warning ${i + 1}.`) }
     screen.press('w')
@@ -104,7 +104,7 @@ describe('the view of regions', () => {
     expect(screen.styled('selected')).toContain('App.part1:3-4') // the wheel was the page's
   })
 
-  it('says why the session is over, and is left by q or a signal', async () => {
+  it('the view of regions shows why the session ended, and q or a signal leaves it', async () => {
     const { screen, source, left } = await shown(1)
     source.end('the JVM ended')
     await expect.poll(() => screen.text).toContain('the JVM ended: press q to leave and see the report')
@@ -115,7 +115,7 @@ describe('the view of regions', () => {
     expect(await other.left).toBe('SIGTERM')
   })
 
-  it('says what has not been executed, what went wrong, and when the terminal is too small', async () => {
+  it('the view of regions shows unexecuted regions, errors, and a terminal that is too small', async () => {
     const { screen, source, view, left } = await shown(1)
     source.all = [{ ...source.all[0]!, count: 0, intervals: [], buckets: [], lastNs: [] }]
     await view.refresh()
@@ -129,7 +129,7 @@ describe('the view of regions', () => {
     expect(await left).toBe('quit')
   })
 
-  it('does without what is not ASCII', async () => {
+  it('the view of regions works in ASCII', async () => {
     const { screen } = await shown(1, 80, 24, false)
     expect(screen.text).toMatch(/^[\n -~]*$/)
     expect(screen.text).toMatch(/50\.0 us/)

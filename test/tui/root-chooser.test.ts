@@ -51,7 +51,7 @@ const detail = (): string => screen.text.split('\n').at(-2)!.trim()
 beforeEach(() => open())
 
 describe('choosing a root', () => {
-  it('begins with the candidates, best first, and says which may never return', () => {
+  it('the picker begins with candidates, best first, and marks those that may never return', () => {
     const lines = screen.text.split('\n')
     expect(lines.slice(0, 6)).toEqual([
       ' jfluid  pid 4711  shop.Main                                choose a root 3.0 s',
@@ -64,14 +64,14 @@ describe('choosing a root', () => {
     expect(detail()).toBe('in worker-1, worker-2')
   })
 
-  it('tells how many samples there are by now, while they are taken', async () => {
+  it('the picker shows the number of samples while sampling', async () => {
     await open(80, { samplesNow: () => 1234 })
     expect(screen.text.split('\n')[1]).toBe(
       ' whole JVM  101 samples, 1,234 by now         candidates  sampled tree  by name',
     )
   })
 
-  it('takes what Enter points at, once it is confirmed', async () => {
+  it('Enter chooses the selected root after a confirmation', async () => {
     const left = chooser.run()
     screen.press('down enter')
     expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
@@ -87,21 +87,21 @@ describe('choosing a root', () => {
     expect(await chosen).toEqual({ left: 'quit', root: null })
   })
 
-  it('the end of the JVM leaves without one', async () => {
+  it('the picker ends without a root when the JVM ends', async () => {
     expect(await chooseRoot(choiceOf({ ended: Promise.resolve('the JVM ended') }), screen)).toEqual({
       left: 'quit',
       root: null,
     })
   })
 
-  it('a signal leaves without one, even where one was asked about', async () => {
+  it('a signal ends the picker without a root, also during the confirmation', async () => {
     const chosen = chooseRoot(choiceOf(), screen)
     screen.press('enter')
     screen.signal('SIGTERM')
     expect(await chosen).toEqual({ left: 'SIGTERM', root: null })
   })
 
-  it('in the tree the candidate is in sight and selected, and candidates have a star', () => {
+  it('the tree shows the selected candidate, and candidates have a star', () => {
     screen.press('tab')
     expect(screen.styled('selected')).toMatch(/shop\.Orders\.process \*$/)
     expect(screen.text).toMatch(/shop\.Worker\.loop$/m)
@@ -110,12 +110,12 @@ describe('choosing a root', () => {
     expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
   })
 
-  it('in the tree what cannot be a root is refused', () => {
+  it('a row of the tree that cannot be a root is refused', () => {
     screen.press('t home enter')
     expect(detail()).toBe('this cannot be a root: choose a method with code of its own')
   })
 
-  it('/ searches candidates, and in the tree closed rows too', () => {
+  it('/ searches candidates, and also closed rows of the tree', () => {
     screen.press('/ a p p e n d enter')
     expect(screen.styled('selected')).toContain('shop.Journal.append')
     screen.press('/ i d l e enter')
@@ -124,7 +124,7 @@ describe('choosing a root', () => {
     expect(screen.styled('selected')).toContain('shop.Worker.idle')
   })
 
-  it('a name is typed in part, and completed', () => {
+  it('a partly typed name is completed', () => {
     screen.press('r j a p')
     expect(screen.styled('selected')).toBe('shop.Journal.append')
     screen.press('enter')
@@ -135,14 +135,14 @@ describe('choosing a root', () => {
     expect(detail()).toBe('it names no class')
   })
 
-  it('letters are text while a name is typed: q does not leave', () => {
+  it('letters are text while a name is typed, so q does not leave', () => {
     screen.press('r q j k ? /')
     expect(screen.text).toContain('root: qjk?/')
     screen.press('escape')
     expect(screen.text).toContain(' share %')
   })
 
-  it('begins with the tree or the name where there are no candidates', async () => {
+  it('without candidates the picker begins with the tree or the name field', async () => {
     await open(80, { rows: [] })
     expect(screen.text).toContain('java.lang.Thread.run')
     const methods = new Methods()
@@ -151,14 +151,14 @@ describe('choosing a root', () => {
     expect(screen.text).toContain('root: ')
   })
 
-  it('a page tells all keys, and Esc closes it before it leaves', () => {
+  it('a page lists all keys, and the first Esc closes it', () => {
     screen.press('?')
     expect(screen.text).toContain('take this method as the root')
     screen.press('escape')
     expect(screen.text).toContain(' share %')
   })
 
-  it('the wheel scrolls a page, and nothing behind it moves; a click closes it', async () => {
+  it('the wheel scrolls only the open page, and a click closes it', async () => {
     await open(80, { warnings: Array.from({ length: 30 }, (_, i) => `warning ${i}.`) })
     screen.press('w')
     expect(screen.text).toContain('warning 0.')
@@ -169,7 +169,7 @@ describe('choosing a root', () => {
     expect(screen.styled('selected')).toContain('shop.Orders.process')
   })
 
-  it('a click selects, another asks; the wheel moves', () => {
+  it('a click selects a root, a second click asks for confirmation; the wheel moves the selection', () => {
     screen.mouse('click', 40, 4)
     expect(screen.styled('selected')).toContain('shop.Journal.append')
     screen.mouse('click', 40, 4)
@@ -179,7 +179,7 @@ describe('choosing a root', () => {
     expect(screen.styled('selected')).toContain('shop.Orders.process')
   })
 
-  it('fits the screen, at any size, without UTF-8', async () => {
+  it('the picker fits any screen size without UTF-8', async () => {
     for (const columns of [60, 80, 120, 200]) {
       await open(columns, {}, false)
       for (const keys of ['tab', 'tab', '?']) {
@@ -200,7 +200,7 @@ describe('a name field', () => {
     return made
   }
 
-  it('completes a class with a dot, and then offers its methods only', () => {
+  it('the name field completes a class with a dot, and then its methods only', () => {
     const made = typed('orders')
     made.move(made.fitting.indexOf('shop.Orders'))
     expect(made.enter()).toBeNull()
@@ -209,13 +209,13 @@ describe('a name field', () => {
     expect(made.enter()).toMatch(/^shop\.Orders\./)
   })
 
-  it('takes what it does not know as it is typed: overloads, other methods', () => {
+  it('the name field accepts unknown names as typed: overloads, other methods', () => {
     expect(typed('Basket.add(Item, int)').enter()).toBe('Basket.add(Item, int)')
     expect(typed('shop.Orders.zz').enter()).toBe('shop.Orders.zz')
     expect(field().type('f5')).toBe(false)
   })
 
-  it('an empty one takes the name that is selected', () => {
+  it('an empty name field takes the selected name', () => {
     expect(METHODS.concat('shop.Journal', 'shop.Orders')).toContain(field().fitting[0])
   })
 })

@@ -40,11 +40,11 @@ function rowsOf(of: Tree, expansion: Expansion, sort = byTotal): TreeRows {
 }
 
 describe('rows of a tree', () => {
-  it('are its roots while nothing is open', () => {
+  it('rows are the roots while no row is open', () => {
     assert.deepEqual(shown(rowsOf(tree, new Expansion())), ['> main'])
   })
 
-  it('are, below what is open, its children in order', () => {
+  it('rows below an open row are its children in order', () => {
     const expansion = new Expansion()
     expansion.set(path('main'), true)
     expansion.set(path('main', 'load'), true)
@@ -54,7 +54,7 @@ describe('rows of a tree', () => {
     assert.equal(rows.count, 6)
   })
 
-  it('are all of it when everything below is open, and come back when closed', () => {
+  it('all rows are shown when everything is open, and hidden again when closed', () => {
     const expansion = new Expansion()
     expansion.setBelow(path('main'), true)
     expansion.set(path('main', 'load', 'parse'), false)
@@ -66,7 +66,7 @@ describe('rows of a tree', () => {
     assert.deepEqual(shown(rowsOf(tree, expansion)), all)
   })
 
-  it('are sorted by any column, either way', () => {
+  it('rows sort by any column in either direction', () => {
     const children = (sort: Sort): string[] => {
       const rows = rowsOf(tree, new Expansion(), sort)
       return rows.children(0).map((node) => nameText(tree.method[node]!))
@@ -79,7 +79,7 @@ describe('rows of a tree', () => {
     assert.deepEqual(children({ column: 'name', reversed: false }), ['load', 'log', 'save'])
   })
 
-  it('in a window are those of the whole, wherever it begins (random trees, folds and windows)', () => {
+  it('a window of rows equals the same range of all rows (random trees, folds and windows)', () => {
     const seed = Number(process.env.JFLUID_SEED ?? 7)
     const random = seeded(seed)
     for (let round = 0; round < 60; round++) {
@@ -105,7 +105,7 @@ describe('rows of a tree', () => {
     }
   })
 
-  it('know a node by its path in a later snapshot, or the nearest caller that is left', () => {
+  it('a row is found in a later snapshot by its path, or its nearest remaining caller', () => {
     const later = treeOf('start 1x 1ns main 1x 1ns ( save 3x 500ns load 2x 10ns )', methods)
     const rows = rowsOf(later, new Expansion())
     assert.equal(nodeAt(rows.tree, path('main', 'load')), 3)
@@ -113,7 +113,7 @@ describe('rows of a tree', () => {
     assert.equal(nodeAt(rows.tree, path('gone')), -1)
   })
 
-  it('hide a node in the closed one above it', () => {
+  it('a closed row hides the rows below it', () => {
     const expansion = new Expansion()
     expansion.set(path('main'), true)
     const rows = rowsOf(tree, expansion)
@@ -123,7 +123,7 @@ describe('rows of a tree', () => {
     assert.deepEqual(rowsOf(tree, expansion).find(lex), { index: 3, node: lex })
   })
 
-  it('of a recursion 100,000 deep take no stack', () => {
+  it('rows of a recursion 100,000 deep need no recursion', () => {
     const deep = chain(100_000)
     const expansion = new Expansion()
     expansion.setBelow([1], true)
@@ -136,7 +136,7 @@ describe('rows of a tree', () => {
     assert.equal(rowsOf(deep, opened).count, 100_000)
   })
 
-  it('of 200,000 nodes, all open, are found without walking them', () => {
+  it('rows of 200,000 open nodes are found without a walk', () => {
     const wide = randomTree(200_000, 300, seeded(3))
     const expansion = new Expansion()
     expansion.setBelow([1], true)
@@ -152,7 +152,7 @@ describe('rows of a tree', () => {
 })
 
 describe('the hottest path', () => {
-  it('follows the largest child while it has a tenth of its parent', () => {
+  it('the hottest path follows the largest child while it has a tenth of its parent', () => {
     assert.deepEqual(hottestPath(tree, 10), path('main', 'load', 'parse', 'lex'))
     assert.deepEqual(hottestPath(tree, 2), path('main', 'load'))
     assert.deepEqual(hottestPath(treeOf('a 1x 100ns ( b 1x 5ns )', methods), 9), path('a'))
@@ -161,7 +161,7 @@ describe('the hottest path', () => {
 })
 
 describe('hot rows', () => {
-  it('fold the tree by method and sort by the columns', () => {
+  it('hot rows fold the tree by method and sort by the columns', () => {
     const names = (sort: Sort): string[] =>
       hotRows(tree, sort, nameText).methods.map((hot) => nameText(hot.method))
     // self: parse 40 + 2, lex 30, save 20, load 10, check 5, main 1, log -3
@@ -185,7 +185,7 @@ describe('search', () => {
   const found = (text: string): NodeMatches => new NodeMatches(rows, matcher(text, nameText))
   const nameAt = (node: number): string => pathOf(rows.tree, node).map(nameText).join('/')
 
-  it('goes through all matches in the order shown, closed or not, and around', () => {
+  it('a search visits all matches in display order, closed rows included, and wraps', () => {
     const matches = found('PARSE')
     assert.equal(matches.count, 2)
     const first = matches.next(-1)
@@ -196,12 +196,12 @@ describe('search', () => {
     assert.equal(matches.previous(second), first)
   })
 
-  it('finds nothing where there is nothing', () => {
+  it('a search without matches finds nothing', () => {
     assert.equal(found('none').next(0), -1)
     assert.equal(found('').previous(0), -1)
   })
 
-  it('forward and backward visit the same nodes (random trees)', () => {
+  it('forward and backward searches visit the same nodes (random trees)', () => {
     const random = seeded(11)
     for (let round = 0; round < 20; round++) {
       const some = rowsOf(randomTree(300, 10, random), new Expansion())

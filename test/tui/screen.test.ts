@@ -42,10 +42,10 @@ async function onFakeTerminal(env: { [name: string]: string } = UTF8): Promise<{
 
 const plain = (text: string): Line => [{ text, style: 'plain' }]
 
-describe('a terminal that will not do', () => {
+describe('unusable terminals', () => {
   const TTY = { isTTY: true }
 
-  it('is not one: exit 71, with what to do instead', () => {
+  it('output that is no terminal exits with 71 and a hint', () => {
     const problem = terminalProblem(TTY, {}, UTF8)
     assert.equal(problem?.exitCode, 71)
     assert.match(problem?.message ?? '', /the standard output is not a terminal$/)
@@ -53,21 +53,21 @@ describe('a terminal that will not do', () => {
     assert.equal(terminalProblem({}, TTY, UTF8)?.exitCode, 71)
     assert.match(terminalProblem({}, TTY, UTF8)?.message ?? '', /the standard input is not a terminal$/)
   })
-  it('is dumb: exit 81', () => {
+  it('a dumb terminal exits with 81', () => {
     assert.equal(terminalProblem(TTY, TTY, { TERM: 'dumb' })?.exitCode, 81)
   })
-  it('is smaller than 80 × 24: exit 81, and its size is told', () => {
+  it('a terminal below 80 × 24 exits with 81 and reports its size', () => {
     const sized = (columns: number, rows: number) => terminalProblem(TTY, { ...TTY, columns, rows }, UTF8)
     assert.deepEqual([sized(79, 24)?.exitCode, sized(80, 23)?.exitCode, sized(80, 24)], [81, 81, null])
     assert.match(sized(60, 10)?.message ?? '', /80 columns and 24 rows; this terminal has 60 and 10$/)
     assert.match(sized(60, 10)?.hint ?? '', /^Enlarge the terminal, or .*jfluid record/)
   })
-  it('any other will do, and one whose size nobody knows yet is tried', () => {
+  it('any other terminal is accepted, also one of unknown size', () => {
     assert.equal(terminalProblem(TTY, TTY, { TERM: 'vt100' }), null)
     assert.equal(terminalProblem(TTY, TTY, {}), null)
     assert.equal(terminalProblem(TTY, { ...TTY, columns: 0, rows: 0 }, UTF8), null)
   })
-  it('has UTF-8 by its locale', () => {
+  it('the locale decides whether a terminal has UTF-8', () => {
     assert.equal(isUnicode({ LANG: 'de_DE.UTF-8' }), true)
     assert.equal(isUnicode({ LC_ALL: 'C', LANG: 'de_DE.UTF-8' }), false)
     assert.equal(isUnicode({}), false)
@@ -75,7 +75,7 @@ describe('a terminal that will not do', () => {
 })
 
 describe('the screen', () => {
-  it('takes the terminal, and gives it back once', async () => {
+  it('the screen takes the terminal, and restores it once', async () => {
     const listeners = (): number[] =>
       ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGCONT', 'exit'].map((event) =>
         process.listenerCount(event),
@@ -94,7 +94,7 @@ describe('the screen', () => {
     assert.deepEqual(listeners(), before)
   })
 
-  it('writes what changed only', async () => {
+  it('the screen writes changes only', async () => {
     const { screen, written } = await onFakeTerminal()
     screen.draw([plain('total 100'), plain('same line')])
     written()
@@ -105,7 +105,7 @@ describe('the screen', () => {
     screen.destroy()
   })
 
-  it('writes a line with double-width characters whole, so that cells stay in step', async () => {
+  it('a line with double-width characters is written completely, so that cells stay aligned', async () => {
     const { screen, written } = await onFakeTerminal()
     screen.draw([plain('数学 1 end')])
     written()
@@ -114,7 +114,7 @@ describe('the screen', () => {
     screen.destroy()
   })
 
-  it('has no colour with NO_COLOR, and no character beyond ASCII without UTF-8', async () => {
+  it('the screen has no colour with NO_COLOR, and only ASCII without UTF-8', async () => {
     const { screen, written } = await onFakeTerminal({ NO_COLOR: '1', TERM: 'xterm', LANG: 'C' })
     screen.draw([[{ text: 'hot é', style: 'hot' }]])
     const text = written()
@@ -123,7 +123,7 @@ describe('the screen', () => {
     screen.destroy()
   })
 
-  it('has no colour on terminals that never had one, unless it is asked for', async () => {
+  it('the screen has no colour on monochrome terminals unless requested', async () => {
     for (const [env, isColoured] of [
       [{ TERM: 'vt100', LANG: 'C' }, false],
       [{ TERM: 'vt220', LANG: 'C' }, false],
@@ -137,7 +137,7 @@ describe('the screen', () => {
     }
   })
 
-  it('hands on keys, the mouse and its size', async () => {
+  it('the screen passes on keys, mouse events and its size', async () => {
     const { screen, input, output } = await onFakeTerminal()
     const seen: string[] = []
     let wake = (): void => {}
@@ -162,7 +162,7 @@ describe('the screen', () => {
     screen.destroy()
   })
 
-  it('has as many colours as are asked for', async () => {
+  it('the screen has the requested number of colours', async () => {
     for (const [level, looks] of [
       ['0', /\x1b\[0?;?1m/],
       ['1', /\x1b\[[\d;]*33m/],
@@ -176,7 +176,7 @@ describe('the screen', () => {
     }
   })
 
-  it('is sent what is for its clipboard, through tmux too', async () => {
+  it('clipboard text is sent to the terminal, also through tmux', async () => {
     const alone = await onFakeTerminal()
     alone.written()
     alone.screen.copy('a')
@@ -189,7 +189,7 @@ describe('the screen', () => {
     inside.screen.destroy()
   })
 
-  it('is given back when the terminal hangs up', async () => {
+  it('the terminal is released when it hangs up', async () => {
     const { screen, input, written } = await onFakeTerminal()
     const signal = new Promise((resolve) => screen.onSignal(resolve))
     input.end()

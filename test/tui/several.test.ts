@@ -34,7 +34,7 @@ const calls = ({ merged }: Snapshot, { methodName }: LiveSource): string[] =>
 
 const settled = async (): Promise<void> => await new Promise((resolve) => setImmediate(resolve))
 
-it('has the sums of all, and with them a tree of each', async () => {
+it('the view of several JVMs has the sums of all and a tree of each', async () => {
   const { source } = pair()
   const picture = await source.snapshot(true)
   expect(calls(picture, source)).toEqual(['main 4', 'work 7', 'rest 4'])
@@ -50,7 +50,7 @@ it('has the sums of all, and with them a tree of each', async () => {
   expect(source.status().waitPercent).toBeCloseTo(0.84)
 })
 
-it('one that has ended stays as it was, until all begins at zero', async () => {
+it('an ended JVM keeps its tree until a reset', async () => {
   const { one, two, source } = pair()
   one.failure = new Error('the recorder failed')
   await expect(source.snapshot(false)).rejects.toThrow('the recorder failed') // it should have a picture
@@ -79,7 +79,7 @@ it('one that has ended stays as it was, until all begins at zero', async () => {
   expect(over).toBe('all of the JVMs, or their sessions, have ended')
 })
 
-it('what is missing in all is said, and that of some is a warning', () => {
+it('data missing in all JVMs is reported, in some JVMs as a warning', () => {
   const { one, two, source } = pair()
   one.facts = { phase: 'waiting for root', message: 'not called' }
   expect(source.status()).toMatchObject({ phase: 'recording' })
@@ -88,7 +88,7 @@ it('what is missing in all is said, and that of some is a warning', () => {
   expect(source.status()).toMatchObject({ phase: 'waiting for root', message: 'JVM 11: not called' })
 })
 
-it('on a screen a JVM is chosen as a thread is', async () => {
+it('a JVM is chosen on the screen like a thread', async () => {
   const { source } = pair()
   const screen = new FakeScreen(100, 24, true)
   const view = new LiveView(source, screen)

@@ -35,7 +35,7 @@ async function settled(): Promise<void> {
 }
 
 describe('slow calls in the live view', () => {
-  it('are listed by S, and Enter shows their tree in place of that of all', async () => {
+  it('S lists slow calls, and Enter shows their tree in place of the common tree', async () => {
     const { screen, source } = await open()
     screen.press('S')
     await settled()
@@ -75,7 +75,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /^ +145\.\d*ms .*main$/m)
   })
 
-  it('stay selected when slower ones come before them', async () => {
+  it('a slow call stays selected when slower calls are added', async () => {
     const { screen, source, times, view } = await open()
     screen.press('S')
     await settled()
@@ -91,14 +91,14 @@ describe('slow calls in the live view', () => {
     assert.deepEqual(source.wanted, { call: 2 })
   })
 
-  it('keep the names of their roots while packages are shown', async () => {
+  it('slow calls keep the names of their roots while packages are shown', async () => {
     const { screen } = await open()
     screen.press('P S')
     await settled()
     assert.match(screen.text, /45\.0 ms .*com\.acme\.App\.main$/m)
   })
 
-  it('name their thread and threshold where there is room', async () => {
+  it('slow calls show thread and threshold if they fit', async () => {
     const { screen } = await open(120)
     screen.press('S down enter')
     await settled()
@@ -108,7 +108,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /slow call of 45\.0 ms, worker-1$/m)
   })
 
-  it('are in all views, and a thread is of all calls again', async () => {
+  it('slow calls are shown in all views, and choosing a thread returns to all calls', async () => {
     const { screen, source, all } = await open()
     source.threads = [{ id: 21, name: 'worker-1', tree: all }]
     screen.press('S down enter')
@@ -123,7 +123,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /thread worker-1/)
   })
 
-  it('that are not there yet, or not any more, are said to be so', async () => {
+  it('missing or removed slow calls show a message', async () => {
     const { screen, source, times, view } = await open()
     const { tree: _, ...rest } = times
     const none: SlowTimes = { ...rest, thresholdNow: null, count: 0, slowest: [], latest: null }
@@ -142,7 +142,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /The tree of this call is not kept any more, or was too large/)
   })
 
-  it('cannot be had where it is not known how long calls take', async () => {
+  it('slow calls are refused if root calls are not timed', async () => {
     const { screen, source, view } = await open()
     source.more = {}
     await view.refresh()
@@ -153,7 +153,7 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /how long single calls take is not known here/)
   })
 
-  it('of a file are shown, or are not in it', async () => {
+  it('slow calls of a file are shown, or reported as absent', async () => {
     const { all, methods, slow } = await open()
     const screenOf = async (more: object) => {
       const screen = new FakeScreen(80, 24)
@@ -171,7 +171,7 @@ describe('slow calls in the live view', () => {
 })
 
 describe('F', () => {
-  it('freezes at the next slow call with its tree, and goes on', async () => {
+  it('F freezes the view at the next slow call, and a second F continues', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     assert.match(screen.text, /freezes at the next slow call/)
@@ -202,7 +202,7 @@ describe('F', () => {
     assert.doesNotMatch(screen.text, /PAUSED/)
   })
 
-  it('freezes where slow calls are looked at meanwhile, too, and asks at once', async () => {
+  it('F freezes also while slow calls are shown, and requests at once', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await settled()
@@ -218,7 +218,7 @@ describe('F', () => {
     assert.match(screen.text, /PAUSED/)
   })
 
-  it('freezes at one that ended when a pause told late had made others fast', async () => {
+  it('F freezes at a finished slow call after a late pause made others fast', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()
@@ -236,7 +236,7 @@ describe('F', () => {
     assert.match(screen.text, /PAUSED/)
   })
 
-  it('lets p go on, too', async () => {
+  it('p continues after F', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
     await view.refresh()

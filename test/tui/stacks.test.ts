@@ -19,7 +19,7 @@ describe('stacks in the status line of the live view', () => {
     return screen
   }
 
-  it('are how many there are, what they and the probes cost, and the longest stall', async () => {
+  it('the status line shows the number of stacks, the cost of stacks and probes, and the longest stall', async () => {
     const screen = await shown({ samples: 12_345, costPercent: 1.26, longestStallMs: 48.4 }, 80)
     expect(screen.text).toMatch(
       /^ scheme ADAPTIVE {2}12\/9 methods {2}12\.3k samples {2}cost 1\.3 % {2}stall 48 ms$/m,
@@ -27,14 +27,14 @@ describe('stacks in the status line of the live view', () => {
     expect(screen.styled('warning')).not.toContain('ms')
   })
 
-  it('warn of a stall that requests notice', async () => {
+  it('the status line warns of a long stall', async () => {
     const stalls = async (longestStallMs: number) =>
       (await shown({ samples: 1, costPercent: 0, longestStallMs }, 80)).styled('warning')
     expect(await stalls(149)).not.toContain('149 ms')
     expect(await stalls(150)).toContain('150 ms')
   })
 
-  it('mark rows with calls that probes did not see, in tree and hot methods, and help says what that means', async () => {
+  it('rows with calls missed by probes are marked in tree and hot methods, and help explains the mark', async () => {
     const { tree } = source
     const one = new Float64Array(tree.count).fill(1)
     const zeros = new Float64Array(tree.count)
@@ -53,7 +53,7 @@ describe('stacks in the status line of the live view', () => {
     expect(screen.text).toContain('! samples show calls of this method')
   })
 
-  it('have more room on a wide screen, and no cost while that is not known', async () => {
+  it('a wide screen shows more about stacks, and an unknown cost is omitted', async () => {
     const screen = await shown({ samples: 812, longestStallMs: 3 }, 120)
     expect(screen.text).toMatch(
       /^ scheme ADAPTIVE {2}12 instrumented, 9 called {2}812 samples {2}stall 3 ms /m,

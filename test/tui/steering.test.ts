@@ -84,7 +84,7 @@ const bottom = (): string => screen.text.split('\n').slice(-2).join('\n')
 beforeEach(() => open())
 
 describe('another root', () => {
-  it('is asked for, changed to with its phases, and what is shown begins anew', async () => {
+  it('another root is requested and changed in phases, and the view restarts', async () => {
     screen.press('down r')
     assert.equal(
       bottom(),
@@ -113,7 +113,7 @@ describe('another root', () => {
     assert.match(bottom(), /done: root com\.acme/)
   })
 
-  it('that cannot be is told until a key is pressed, and all stays as it was', async () => {
+  it('an impossible root shows a message until a key is pressed, and nothing changes', async () => {
     screen.press('r enter')
     await steering.finish(new Error("root 'x' is never instrumented"))
     assert.match(bottom(), /root 'x' is never instrumented/)
@@ -122,7 +122,7 @@ describe('another root', () => {
     assert.doesNotMatch(bottom(), /never instrumented/)
   })
 
-  it('is not frozen away: p waits for it, and what is frozen when it comes goes on', async () => {
+  it('a change of root is applied while p is active, and a frozen view continues', async () => {
     screen.press('r enter p')
     await turnOfTheLoop()
     assert.match(bottom(), /the root is being changed: .*then p freezes/)
@@ -141,7 +141,7 @@ describe('another root', () => {
     assert.match(screen.text, /a\.Other\.root/)
   })
 
-  it('is not asked for while what is shown is frozen', async () => {
+  it('no root can be requested while the view is frozen', async () => {
     screen.press('p')
     await turnOfTheLoop()
     screen.press('r')
@@ -155,7 +155,7 @@ describe('exact times', () => {
     source.status = () => ({ ...status.call(source), scheme: 'adaptive' })
   }
 
-  it('are given once the user has seen what they cost', async () => {
+  it('exact times are given after the user has seen their cost', async () => {
     isAdaptive()
     screen.press('down +')
     assert.match(
@@ -173,7 +173,7 @@ describe('exact times', () => {
     assert.match(bottom(), /done: time com\.acme/)
   })
 
-  it('are not given to what the user leaves alone, and why they cannot be had is told', async () => {
+  it('exact times are not given to excluded methods, and a refusal has its reason', async () => {
     isAdaptive()
     screen.press('down + escape')
     await steering.finish(new Error('no room'))
@@ -187,7 +187,7 @@ describe('exact times', () => {
     )
   })
 
-  it('of single rows are for scheme adaptive', () => {
+  it('exact times of single rows need scheme adaptive', () => {
     screen.press('down +')
     assert.match(bottom(), /exact times for single rows are of --scheme adaptive/)
     assert.deepEqual(steering.told, [])
@@ -195,7 +195,7 @@ describe('exact times', () => {
 })
 
 describe('leaving out', () => {
-  it('is a method, its class or its package', async () => {
+  it('a method, its class or its package can be excluded', async () => {
     screen.press('down down x')
     assert.equal(
       bottom(),
@@ -214,7 +214,7 @@ describe('leaving out', () => {
     assert.match(bottom(), /done: out com\.acme\.\*/)
   })
 
-  it('marks the rows', async () => {
+  it('excluded rows are marked', async () => {
     steering.out.add(methods.names.findIndex((it) => it.method === 'priceOf'))
     await view.refresh()
     assert.match(screen.text, /Pricing\.priceOf \(left out\)/)
@@ -222,7 +222,7 @@ describe('leaving out', () => {
     assert.match(screen.text, /Pricing\.priceOf \(left out\)/)
   })
 
-  it('is listed, taken back and typed, and so is what is added, at 80x24', async () => {
+  it('exclusions and inclusions are listed, reverted and typed at 80x24', async () => {
     screen.press('X')
     assert.match(screen.text, /Nothing is left out or added by hand/)
     screen.press('escape')
@@ -263,7 +263,7 @@ describe('leaving out', () => {
     assert.equal(steering.told.at(-1), 'in java.util.*')
   })
 
-  it('stays inside the screen, in ASCII without UTF-8', async () => {
+  it('the list of exclusions stays inside the screen in ASCII', async () => {
     for (const [columns, rows] of [
       [80, 24],
       [120, 40],
@@ -284,7 +284,7 @@ describe('leaving out', () => {
     }
   })
 
-  it('is for sessions with probes', async () => {
+  it('exclusions need a session with probes', async () => {
     delete source.steering
     view = new LiveView(source, screen)
     await view.refresh()

@@ -45,7 +45,7 @@ const rows = (screen: FakeScreen): string =>
     .join('\n')
 
 describe('threads that run', () => {
-  it('have a line of their latest seconds and a mark while inside a root, at 80x24', async () => {
+  it('threads have a line of recent seconds and a mark while inside a root, at 80x24', async () => {
     const { screen } = await open(80)
     expect(rows(screen)).toMatchInlineSnapshot(`
       "      ▾total   % all       calls  last 12 s          id   thread
@@ -57,7 +57,7 @@ describe('threads that run', () => {
     `)
   })
 
-  it('and bars of their shares where there is room, at 120 columns', async () => {
+  it('threads have bars of their shares at 120 columns', async () => {
     const { screen } = await open(120)
     expect(rows(screen)).toMatchInlineSnapshot(`
       "      ▾total   % all       calls                last 40 s                                      id   thread
@@ -69,7 +69,7 @@ describe('threads that run', () => {
     `)
   })
 
-  it('say of the selected one what it does now', async () => {
+  it('the status line shows the state of the selected thread', async () => {
     const { screen } = await open(80)
     assert.match(
       screen.text,
@@ -81,7 +81,7 @@ describe('threads that run', () => {
     assert.match(screen.text, / 40 events in the last second, not inside a root now$/m)
   })
 
-  it('stay inside the screen, in ASCII without UTF-8', async () => {
+  it('the list of threads stays inside the screen in ASCII', async () => {
     for (const columns of [80, 100, 120, 200]) {
       const { screen } = await open(columns, false)
       assert.ok(screen.widest <= columns, `${columns}: ${screen.widest}`)
@@ -90,7 +90,7 @@ describe('threads that run', () => {
     }
   })
 
-  it('are not inside a root any more once the session has ended', async () => {
+  it('no thread is inside a root after the end of the session', async () => {
     const { screen, source, view } = await open(80)
     source.end('the JVM ended')
     await view.refresh()
@@ -98,7 +98,7 @@ describe('threads that run', () => {
     assert.match(screen.text, /▁▁▃▅▅/)
   })
 
-  it('are not made small by virtual threads, which are many', async () => {
+  it('many virtual threads do not shrink the bars of platform threads', async () => {
     const { screen, source, view } = await open(80)
     const virtual = { id: 0, name: 'virtual threads', tree: source.tree, activity: told([4000, 8000], 7) }
     source.threads = [...source.threads, virtual]
@@ -107,7 +107,7 @@ describe('threads that run', () => {
     assert.match(screen.text, / {6}▄█ {8}0 ● virtual threads/)
   })
 
-  it('that are sampled have samples, and no mark', async () => {
+  it('sampled threads have samples and no mark', async () => {
     const { screen } = await open(80, true, [
       { name: 'main', ms: 1, activity: told([3, 2]) },
       { name: 'other', ms: 1, activity: told([1, 1]) },

@@ -40,7 +40,7 @@ async function open(columns: number, rows: number, unicode = true, of = course(6
 }
 
 describe('the timeline', () => {
-  it('shows fewer seconds a sign, or more, and tells what the chosen chart is', async () => {
+  it('keys change the seconds per character, and the chosen chart is named', async () => {
     const { screen } = await open(80, 24, true, course(3600))
     assert.match(screen.text, /^ calls\/s: outermost calls of roots that ended$/m)
     screen.press('left left down down')
@@ -56,7 +56,7 @@ describe('the timeline', () => {
     assert.match(screen.text, /^ wait %: time that threads waited for jfluid/m)
   })
 
-  it('has what is known where calls of roots are not timed, and says where nothing is', async () => {
+  it('without timed root calls the timeline shows available charts, and reports empty ones', async () => {
     const { rootCalls: _, ...rest } = course(30)
     const { screen, source, view } = await open(80, 24, true, rest)
     assert.doesNotMatch(screen.text, /p50|calls\/s/)
@@ -66,17 +66,17 @@ describe('the timeline', () => {
     assert.match(screen.text, /No course of this recording is known/)
   })
 
-  it('shows a first second that is not over', async () => {
+  it('the timeline shows an incomplete first second', async () => {
     const { screen } = await open(80, 24, true, course(1))
     assert.match(screen.text, /^ calls\/s +█ +100$/m)
   })
 
-  it('bars grow by eighths, and something is seen of whatever is not nothing', () => {
+  it('bars grow by eighths, and any non-zero value is visible', () => {
     // 16 steps: 0.001 is one, 8 is a whole line, 12 a line and a half
     assert.deepEqual(barLines([0, 0.001, 8, 12, 16, Number.NaN], 16, 2, BARS), ['   ▄█ ', ' ▁███ '])
   })
 
-  it('at 80x24', async () => {
+  it('the timeline fits 80x24', async () => {
     const { screen } = await open(80, 24)
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
@@ -106,7 +106,7 @@ describe('the timeline', () => {
     `)
   })
 
-  it('at 120x40', async () => {
+  it('the timeline fits 120x40', async () => {
     const { screen } = await open(120, 40)
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                              recording 12.3 s
@@ -152,7 +152,7 @@ describe('the timeline', () => {
     `)
   })
 
-  it('without UTF-8, where there is room for one line each', async () => {
+  it('the timeline without UTF-8 has one line per chart', async () => {
     const { screen } = await open(80, 14, false)
     expect(screen.text).toMatchInlineSnapshot(`
       "

@@ -34,7 +34,7 @@ const body = (screen: FakeScreen): string[] =>
     .filter((it) => it !== '')
 
 describe('traced calls', () => {
-  it('have their critical path and the order of time, the slowest one is open, at 80x24', async () => {
+  it('traced calls show critical path and order of time, with the slowest call open, at 80x24', async () => {
     const { screen } = await open()
     expect(body(screen).join('\n')).toMatchInlineSnapshot(`
       "     start     total  % call    calls  traced calls, start since each began
@@ -58,7 +58,7 @@ describe('traced calls', () => {
     assert.match(screen.styled('selected'), /call 2, at 1\.000ms in t1/)
   })
 
-  it('at 120x40', async () => {
+  it('traced calls fit 120x40', async () => {
     const { screen } = await open(120, 40)
     expect(body(screen).join('\n')).toMatchInlineSnapshot(`
       "     start     total  % call    calls  traced calls, start since each began
@@ -81,7 +81,7 @@ describe('traced calls', () => {
     `)
   })
 
-  it('that had not ended say so first, where a line has room for it', async () => {
+  it('an unfinished traced call is marked first if the line has space', async () => {
     const methods = new Methods()
     const call = callOf('main> 0 main< 5000', methods, 7e6, 'open')
     const tracks: TraceTrack[] = [
@@ -98,7 +98,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /it, or work of it, had not ended when recording did/)
   })
 
-  it('open and close, and a loop is one row with its calls', async () => {
+  it('traced calls open and close, and a loop is one row with its calls', async () => {
     const { screen } = await open()
     screen.press('g right')
     const shown = body(screen)
@@ -114,7 +114,7 @@ describe('traced calls', () => {
     assert.doesNotMatch(screen.text, /App\.find/)
   })
 
-  it('say what the selected row is', async () => {
+  it('the status line describes the selected row of a trace', async () => {
     const { screen } = await open()
     const below = (): string => screen.text.split('\n').at(-2)!
     assert.equal(below(), ' 13 events, 1 task handed over')
@@ -124,7 +124,7 @@ describe('traced calls', () => {
     assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
   })
 
-  it('are searched in closed rows, too, in the order of time', async () => {
+  it('a search in a trace covers closed rows, in the order of time', async () => {
     const { screen } = await open()
     screen.press('/ c o m p u t e enter')
     assert.match(screen.styled('selected'), /com\.acme\.App\.compute/)
@@ -140,7 +140,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /no method here matches "none"/)
   })
 
-  it('are copied with their times, and with the way to them', async () => {
+  it('rows of a trace are copied with times, and with their path', async () => {
     const { screen } = await open()
     screen.press('/ p a r s e enter y Y')
     assert.deepEqual(screen.copied, [
@@ -149,13 +149,13 @@ describe('traced calls', () => {
     ])
   })
 
-  it('lead to callers of a method', async () => {
+  it('a row of a trace leads to the callers of its method', async () => {
     const { screen } = await open()
     screen.press('/ g e t enter escape c')
     assert.match(screen.text, /App\.get\n.*App\.main/)
   })
 
-  it('leave out what takes little', async () => {
+  it('short calls in a trace are hidden', async () => {
     const { screen } = await open()
     assert.match(screen.text, /App\.prepare/)
     screen.press('% 5 enter')
@@ -163,7 +163,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /App\.get/)
   })
 
-  it('are found where they take too little: all is shown again', async () => {
+  it('a search that finds a hidden short call shows all calls again', async () => {
     const { screen } = await open()
     screen.press('% 5 enter / p a r s e enter')
     assert.match(screen.text, /"parse": 1 found/)
@@ -172,7 +172,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /no method here matches "none"$/m, 'none is hidden')
   })
 
-  it('are found among too many rows, one after the other', async () => {
+  it('a search visits matches among too many rows one after the other', async () => {
     const tiny = (name: string, at: number) => `${name}> ${at} ${name}< ${at + 10}`
     const many = Array.from({ length: 1002 }, (_, i) => `m${i}> ${1000 * (i + 1)} m${i}< ${1000 * (i + 2)}`)
     const { screen } = await open(80, 24, true, [
@@ -190,7 +190,7 @@ describe('traced calls', () => {
     assert.match(screen.styled('selected'), /… 2 smaller rows/)
   })
 
-  it('are those of methods where rows of other views are packages', async () => {
+  it('a trace shows methods while other views show packages', async () => {
     const { screen } = await open()
     screen.press('g right left t P P C')
     assert.match(screen.styled('selected'), /▸ call 1/, 'what was closed stays closed')
@@ -203,7 +203,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /package, below it its callers\n.* com\.acme\.\*\*$/m)
   })
 
-  it('stay those of methods by P, as other views without rows of methods do, and it says so', async () => {
+  it('P in a trace shows a hint and changes nothing', async () => {
     const { screen } = await open()
     const before = body(screen)
     screen.press('P')
@@ -217,7 +217,7 @@ describe('traced calls', () => {
     assert.match(screen.text, / method$/m)
   })
 
-  it('of a recursion 100,000 deep are rows of their own', async () => {
+  it('a traced recursion 100,000 deep has a row per call', async () => {
     const deep = 100_000
     const enters = Array.from({ length: deep }, (_, i) => `main> ${i}`).join(' ')
     const { screen } = await open(80, 24, true, [
@@ -228,7 +228,7 @@ describe('traced calls', () => {
     assert.match(screen.text, /App\.main/)
   })
 
-  it('stay inside the screen, in ASCII without UTF-8', async () => {
+  it('a trace stays inside the screen in ASCII', async () => {
     for (const [columns, rows] of [
       [80, 24],
       [200, 50],
@@ -242,7 +242,7 @@ describe('traced calls', () => {
     }
   })
 
-  it('that there are none of is said', async () => {
+  it('a profile without traced calls shows a message', async () => {
     const { screen } = await open(80, 24, true, [])
     assert.match(screen.text, /No call of a root began while calls were traced\./)
     const methods = new Methods()

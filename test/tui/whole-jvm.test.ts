@@ -21,7 +21,7 @@ const SAMPLES = 'Main.main 1x 10ns ( Shop.order 3x 20ns ) Pool.run 2x 70ns'
 const WHOLE_JVM = { isSampledByJvm: true, roots: [], events: 1234, eventsPerSecond: 98.7, calledMethods: 57 }
 
 describe('samples of the whole JVM', () => {
-  it('say how many there are, and shares are of all of them', async () => {
+  it('the view shows the number of samples, and shares are of all samples', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     const [, status, heads, ...rows] = screen.text.split('\n')
     assert.equal(status!.trimEnd(), ' whole JVM  1,234 samples  99 a second  57 methods')
@@ -31,32 +31,32 @@ describe('samples of the whole JVM', () => {
     assert.ok(screen.widest <= 80)
   })
 
-  it.each([80, 99, 100, 200])('fit %d columns', async (columns) => {
+  it.each([80, 99, 100, 200])('samples fit %d columns', async (columns) => {
     assert.ok((await shown(columns, SAMPLES, WHOLE_JVM)).widest <= columns)
   })
 
-  it('those inside a root have its share, and a word who took them', async () => {
+  it('samples inside a root show its share and the sampler', async () => {
     const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
     assert.match(screen.text, /^ by the JVM {2}1,234 samples/m)
     assert.match(screen.text, /% root/)
     assert.match(screen.text, /^ {7}70 {7}70 {3}100\.0 /m)
   })
 
-  it('have no timeline, and it says why', async () => {
+  it('sampled profiles have no timeline, and the key shows why', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     screen.press('L')
     assert.match(screen.text, /There is no timeline here: it is of calls of the root/)
     assert.match(screen.text, /Samples that the JVM takes tell neither/)
   })
 
-  it('have no baseline, which is per call of a root, and it says so', async () => {
+  it('sampled profiles have no baseline, which is per root call, and the key shows why', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     screen.press('b')
     assert.match(screen.text, /\n a whole JVM has no root, whose calls could be compared/)
     assert.match(screen.text, /▾samples self smp/)
   })
 
-  it('have none inside a root either: how often that was seen to begin is not how often it was called', async () => {
+  it('samples below a root have no baseline, since its calls are not counted', async () => {
     const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
     screen.press('b')
     assert.match(
@@ -66,7 +66,7 @@ describe('samples of the whole JVM', () => {
     assert.match(screen.text, /▾samples self smp/)
   })
 
-  it('without one there is a word about it', async () => {
+  it('a view without samples shows a message', async () => {
     const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
     assert.match(screen.text, /No thread has been found running Java code yet/)
     const inside = await shown(80, '', { ...WHOLE_JVM, roots: ['com.acme.Pool.run'], events: 0 })
