@@ -1,4 +1,4 @@
-// Which JVM of which machine: ssh://[user@]host[:port]/<pid or main class>, tcp://host:port/<pid or main class>.
+// Address of a JVM on another machine: ssh://[user@]host[:port]/<pid or main class> or tcp://host:port/<pid or main class>.
 
 import { BadAddress } from './errors.ts'
 
@@ -6,23 +6,24 @@ export interface RemoteAddress {
   readonly by: 'ssh' | 'tcp'
   readonly user: string | null
   readonly host: string
-  /** Null where ssh knows it. */
+  /** Port number. Null if ssh chooses the port. */
   readonly port: number | null
-  /** A process id or a main class, as the proxy's own command line takes it; '' to be told which there are. */
+  /** A process id or a main class, as the command line of the proxy accepts it. An empty string requests a list of the JVMs. */
   readonly target: string
-  /** As errors call the machine: without the target. */
+  /** The address without the target. Error messages name the machine like this. */
   readonly where: string
 }
 
 const FORM = /^(ssh|tcp):\/\/(?:([^@/]*)@)?(\[[^\]/]*\]|[^:/@[\]]*)(?::([^/]*))?(?:\/(.*))?$/
 
-/** Whether it looks like one. */
+/** Returns whether the text begins like a remote address. */
 export function isRemote(text: string): boolean {
   return /^(ssh|tcp):\/\//.test(text)
 }
 
 /**
- * @returns null if it does not look like one: a process id, a main class
+ * Parses a remote address.
+ * @returns null if the text is not a remote address, but a process id or a main class
  * @throws BadAddress
  */
 export function remoteAddress(text: string): RemoteAddress | null {
@@ -32,7 +33,7 @@ export function remoteAddress(text: string): RemoteAddress | null {
   const [, by, user, bracketed, portText, target] = found
   const host = bracketed!.replace(/^\[(.*)\]$/, '$1')
   if (host === '') throw new BadAddress(text, 'it has no host')
-  // ssh would take it for an option.
+  // ssh would parse such a name as an option.
   if (host.startsWith('-') || user?.startsWith('-') === true)
     throw new BadAddress(text, "a name begins with '-'")
   if (user?.includes(':') === true)
@@ -56,12 +57,12 @@ export function remoteAddress(text: string): RemoteAddress | null {
   }
 }
 
-/** As ssh has it. */
+/** Returns `[user@]host`, as ssh expects it. */
 export function loginName({ user, host }: RemoteAddress): string {
   return user === null ? host : `${user}@${host}`
 }
 
-/** Words that open a shell there; null where no ssh is known to lead there. */
+/** Returns the command that opens a shell on the machine, or null if the address does not use ssh. */
 export function loginTo(address: RemoteAddress): string | null {
   const { by, port } = address
   if (by !== 'ssh') return null

@@ -1,4 +1,4 @@
-// The client's end of one session: asks, and asks again by another connection where one has gone.
+// The client's end of one session. It sends requests, and sends unanswered requests again after it has reconnected.
 
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -21,27 +21,28 @@ import {
 import {
   described,
   firstOf,
-  GRACE_MS,
-  MOST_ANSWER_BYTES,
-  MOST_HELLO_BYTES,
-  MOST_OPEN,
+  GRACE_DURATION_MS,
+  MAX_ANSWER_BYTES,
+  MAX_HELLO_BYTES,
+  MAX_OPEN_REQUESTS,
   PROTOCOL,
-  PULSE_MS,
-  SILENCE_MS,
+  PULSE_INTERVAL_MS,
+  SILENCE_TIMEOUT_MS,
 } from './protocol.ts'
 
-/** A way to a proxy. */
+/** A way to connect to a proxy. */
 export interface Way {
-  /** For messages. */
+  /** Name of the proxy in messages. */
   readonly where: string
-  /** The first connection may ask somebody for a password. */
+  /** Whether the first connection may prompt the user for a password. */
   readonly mayAsk?: boolean
   /**
-   * @param isAgain  a connection was there before, and there may be nobody to ask for a password
+   * Opens a connection.
+   * @param isAgain  true for a reconnection, when no user may be present to enter a password
    * @throws CannotReach, WrongProxyKey
    */
   connect(isAgain: boolean): Promise<Duplex>
-  /** Why a connection that has come to nothing did, where that is known: what ssh says, say. */
+  /** Returns why a connection failed, for example the error output of ssh. Null if the reason is not known. */
   problem(connection: Duplex): Promise<JfluidError | null>
 }
 
@@ -49,39 +50,40 @@ interface Asked {
   readonly id: number
   readonly operation: string
   readonly args: string
-  /** As `performance.now()` has it. */
+  /** Time of the request on the clock of `performance.now()`. */
   readonly askedMs: number
   resolve(value: unknown): void
   reject(error: unknown): void
 }
 
-/** Two pulses have had no answer. */
-const QUIET_MS = 2.5 * PULSE_MS
-const FIRST_PAUSE_MS = 200
-const LONGEST_PAUSE_MS = 3000
-/** By then the proxy has given up, too. */
-const GIVE_UP_MS = GRACE_MS + 2 * SILENCE_MS
-/** A machine that lets us in and then says nothing. */
-const HELLO_MS = 60_000
-/** Where somebody may be asked for a password before: ssh itself ends that earlier. */
-const ASKED_HELLO_MS = 300_000
-/** A target has its code back in a moment, unless something is wrong with it. */
-const LEAVE_MS = 10_000
+/** Silence after which the connection counts as lost in the view: two pulses without an answer. */
+const QUIET_TIMEOUT_MS = 2.5 * PULSE_INTERVAL_MS
+/** Delay before the first attempt to reconnect. It doubles with each failed attempt, up to the maximum. */
+const MIN_RETRY_DELAY_MS = 200
+const MAX_RETRY_DELAY_MS = 3000
+/** Time after which the client stops reconnecting. The proxy has ended the session by that time, too. */
+const RECONNECT_TIMEOUT_MS = GRACE_DURATION_MS + 2 * SILENCE_TIMEOUT_MS
+/** Time limit for the first answer of a proxy, for a machine that accepts the connection but sends nothing. */
+const HELLO_TIMEOUT_MS = 60_000
+/** The same limit where ssh may prompt for a password. ssh has a shorter limit for the prompt. */
+const PASSWORD_HELLO_TIMEOUT_MS = 300_000
+/** Time limit for the last request of a session. Restoring the target's code normally takes less than a second. */
+const LEAVE_TIMEOUT_MS = 10_000
 
 export class Caller {
   readonly #session = randomBytes(16).toString('hex')
   readonly #asked = new Map<number, Asked>()
-  /** Asked as soon as others have been answered. */
+  /** Requests that are sent as soon as earlier requests have been answered. */
   readonly #waiting: Asked[] = []
   #next = 1
   #connection: Duplex | null = null
-  /** When the last connection by which something had come was lost; null while something has come by this one. */
+  /** Time at which the last connection that had delivered data was lost. Null once the current connection has delivered data. */
   #lostAt: number | null = null
-  #pauseMs = FIRST_PAUSE_MS
+  #pauseMs = MIN_RETRY_DELAY_MS
   #heardAt = performance.now()
   #over: JfluidError | null = null
   #bytes = 0
-  /** Of the last try to connect again. */
+  /** Reason why the last reconnection failed. */
   #problem: string | null = null
 
   private constructor(
@@ -91,10 +93,11 @@ export class Caller {
   ) {}
 
   /**
-   * @param giveUpMs  for how long it is tried to connect again
+   * Connects to the proxy.
+   * @param giveUpMs  time for which reconnection is tried
    * @throws CannotReach, WrongProxyKey, NotAProxy, OtherProxyVersion, ProxySays
    */
-  static async connect(way: Way, version: string, giveUpMs = GIVE_UP_MS): Promise<Caller> {
+  static async connect(way: Way, version: string, giveUpMs = RECONNECT_TIMEOUT_MS): Promise<Caller> {
     const caller = new Caller(way, version, giveUpMs)
     await caller.#connect(false)
     return caller
@@ -104,28 +107,27 @@ export class Caller {
     return this.way.where
   }
 
-  /** For how long there has been no connection, or nothing has come by it, in ms; null while something does. */
+  /** Time without a connection, or without data on the connection, in ms. Null while data arrives. */
   get lostForMs(): number | null {
     const now = performance.now()
     if (this.#lostAt !== null) return now - this.#lostAt
     const silentMs = now - this.#heardAt
-    return silentMs > QUIET_MS ? silentMs : null
+    return silentMs > QUIET_TIMEOUT_MS ? silentMs : null
   }
 
-  /** Why it has not come back so far; null if that is not known, or there is one. */
+  /** Reason why the last reconnection failed. Null if the reason is not known, or if the client is connected. */
   get problem(): string | null {
     return this.#problem
   }
 
-  /** Bytes that have come. */
+  /** Number of bytes received. */
   get bytesRead(): number {
     return this.#bytes
   }
 
   /**
-   * Has the proxy do something, once.
-   *
-   * @throws ProxySays: what is wrong there; ProxyLost, SessionGone
+   * Sends a request, which the proxy executes at most once.
+   * @throws ProxySays if the request failed at the proxy; ProxyLost, SessionGone
    */
   ask(operation: string, args: unknown = null): Promise<unknown> {
     if (this.#over !== null) return Promise.reject(this.#over)
@@ -133,7 +135,7 @@ export class Caller {
     return new Promise((resolve, reject) => {
       const askedMs = performance.now()
       const asked = { id, operation, args: JSON.stringify(args), askedMs, resolve, reject }
-      if (this.#asked.size < MOST_OPEN) this.#begin(asked)
+      if (this.#asked.size < MAX_OPEN_REQUESTS) this.#begin(asked)
       else this.#waiting.push(asked)
     })
   }
@@ -144,9 +146,8 @@ export class Caller {
   }
 
   /**
-   * The session is over: its proxy leaves what it has not left yet. Not waited for for long.
-   *
-   * @returns whether the proxy says that it has
+   * Ends the session: the proxy detaches from the target. The call waits for a limited time.
+   * @returns whether the proxy has confirmed the detach
    */
   async leave(): Promise<boolean> {
     if (this.#over !== null) return false
@@ -154,16 +155,16 @@ export class Caller {
     const hasLeft = await Promise.race([
       this.ask('bye').then(
         () => true,
-        () => false, // it has gone already
+        () => false, // the connection is already closed
       ),
-      sleep(LEAVE_MS, false, { signal: late.signal }).catch(() => false),
+      sleep(LEAVE_TIMEOUT_MS, false, { signal: late.signal }).catch(() => false),
     ])
     late.abort()
     this.close()
     return hasLeft
   }
 
-  /** No more will be asked; what has no answer gets none. */
+  /** Closes the session. Pending and later requests are rejected. */
   close(): void {
     this.#end(new ProxyLost(this.where, 'this side closed it'))
   }
@@ -177,11 +178,11 @@ export class Caller {
   async #connect(isAgain: boolean): Promise<void> {
     debug.remote?.(`connecting to ${this.where}${isAgain ? ' again' : ''}`)
     const connection = await this.way.connect(isAgain)
-    const reader = new FrameReader(MOST_HELLO_BYTES)
+    const reader = new FrameReader(MAX_HELLO_BYTES)
     let messages: unknown[][]
     try {
       connection.write(encodeFrame(['hello', PROTOCOL, this.version, this.#session, isAgain]))
-      const ms = this.way.mayAsk === true && !isAgain ? ASKED_HELLO_MS : HELLO_MS
+      const ms = this.way.mayAsk === true && !isAgain ? PASSWORD_HELLO_TIMEOUT_MS : HELLO_TIMEOUT_MS
       messages = await this.#hello(connection, reader, ms)
     } catch (error) {
       connection.destroy()
@@ -195,13 +196,16 @@ export class Caller {
     this.#connection = connection
     this.#listen(connection, reader, messages)
     for (const asked of this.#asked.values()) this.#send(connection, asked)
-    // Something comes by it then, if anything does, though all that is asked may take long.
+    // This pulse gets an answer at once, even if all pending requests take long.
     connection.write(encodeFrame([0]))
   }
 
-  /** @returns what has come behind it */
+  /**
+   * Waits for the greeting of the proxy.
+   * @returns the messages that arrived after the greeting
+   */
   async #hello(connection: Duplex, reader: FrameReader, ms: number): Promise<unknown[][]> {
-    connection.on('error', () => {}) // `problem` tells
+    connection.on('error', () => {}) // `problem` reports the error
     const answered = new AbortController()
     const late = sleep(ms, 'late' as const, { signal: answered.signal }).catch(() => 'late' as const)
     const first = await Promise.race([firstOf(connection, reader), late])
@@ -230,11 +234,11 @@ export class Caller {
   #listen(connection: Duplex, reader: FrameReader, messages: unknown[][]): void {
     this.#heardAt = performance.now()
     const pulse = setInterval(() => {
-      if (performance.now() - this.#heardAt > SILENCE_MS) connection.destroy()
+      if (performance.now() - this.#heardAt > SILENCE_TIMEOUT_MS) connection.destroy()
       else connection.write(encodeFrame([0]))
-    }, PULSE_MS)
+    }, PULSE_INTERVAL_MS)
     pulse.unref()
-    reader.most = MOST_ANSWER_BYTES
+    reader.most = MAX_ANSWER_BYTES
     const take = (read: () => unknown[][]): void => {
       try {
         for (const message of read()) this.#take(message)
@@ -264,11 +268,11 @@ export class Caller {
     const [id, isDone, ...rest] = message
     this.#lostAt = null
     this.#problem = null
-    this.#pauseMs = FIRST_PAUSE_MS
+    this.#pauseMs = MIN_RETRY_DELAY_MS
     if (id === 0) return
     const asked = typeof id === 'number' ? this.#asked.get(id) : undefined
     if (typeof id !== 'number' || typeof isDone !== 'boolean') throw new Malformed('no answer')
-    if (asked === undefined) return // asked by the connection before as well
+    if (asked === undefined) return // the request was also sent by the previous connection, and has already been answered
     const error = isDone ? null : readErrorFrame(rest)
     if (!isDone && error === null) throw new Malformed('no error')
     this.#asked.delete(id)
@@ -281,7 +285,10 @@ export class Caller {
     else asked.reject(new ProxySays(error))
   }
 
-  /** Until there is a connection again, or there will be none. Those that go before anything has come by them are none. */
+  /**
+   * Reconnects until there is a connection, or until the session is over. A connection that is lost before any data has arrived counts as a
+   * failed attempt.
+   */
   async #again(): Promise<void> {
     this.#lostAt ??= performance.now()
     const since = this.#lostAt
@@ -289,7 +296,7 @@ export class Caller {
       this.#end(new ProxyLost(this.where, 'the proxy closes each connection without an answer'))
     while (this.#over === null) {
       await sleep(this.#pauseMs)
-      this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+      this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_RETRY_DELAY_MS)
       if (this.#over !== null) return
       try {
         await this.#connect(true)
@@ -303,7 +310,7 @@ export class Caller {
           error instanceof OtherProxyVersion ||
           error instanceof WrongProxyKey
         )
-          this.#end(error) // it is not the same proxy any more
+          this.#end(error) // a later attempt cannot succeed
         else if (performance.now() - since > this.giveUpMs)
           this.#end(new ProxyLost(this.where, error.message))
       }

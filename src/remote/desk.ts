@@ -1,25 +1,25 @@
-// The proxy's end of one session: each request is done once, whatever becomes of the connection that it came by.
+// The proxy's end of one session. Each request is executed once, even if the connection that delivered it is lost.
 
 import type { Duplex } from 'node:stream'
 import { debug, msText } from '../base/debug.ts'
 import { encodeFrame, type FrameReader } from '../wire/frame.ts'
 import { Malformed } from '../wire/unpack.ts'
 import { errorFrame } from './errors.ts'
-import { MOST_ANSWER_BYTES, MOST_OPEN, MOST_REQUEST_BYTES, SILENCE_MS } from './protocol.ts'
+import { MAX_ANSWER_BYTES, MAX_OPEN_REQUESTS, MAX_REQUEST_BYTES, SILENCE_TIMEOUT_MS } from './protocol.ts'
 
-/** What MessagePack has here. */
+/** Values that this MessagePack encoder supports. */
 export type Value = null | boolean | number | string | Uint8Array | readonly Value[]
 
-/** @throws JfluidError, which the client gets as it is */
+/** Operations of a session, keyed by name. An operation rejects with a JfluidError, which is passed to the client unchanged. */
 export type Operations = Readonly<Record<string, (args: unknown) => Promise<Value>>>
 
 export class Desk {
   readonly #answers = new Map<number, Promise<Buffer>>()
-  /** Operations that go on, also those whose answer nobody waits for any more. */
+  /** Number of unfinished operations. Operations whose answer is not needed any longer are included. */
   #running = 0
   #connection: Duplex | null = null
 
-  /** @param onAlone  told when the client's connection has gone, and no other has come */
+  /** @param onAlone  called when the client's connection is lost and no newer connection has replaced it */
   constructor(
     private readonly operations: Operations,
     private readonly onAlone: () => void,
@@ -29,7 +29,7 @@ export class Desk {
     return this.#connection === null
   }
 
-  /** The client is here now; the connection before is of no use any more. What has come behind the hello is in `reader`. */
+  /** Adopts a new connection of the client and closes the previous connection. `reader` holds the bytes that arrived after the hello. */
   join(connection: Duplex, reader: FrameReader, messages: readonly unknown[][]): void {
     debug.remote?.(
       `a client has joined the session${this.#connection === null ? '' : ', by another connection'}`,
@@ -38,10 +38,10 @@ export class Desk {
     this.#connection = connection
     let heard = performance.now()
     const watch = setInterval(() => {
-      if (performance.now() - heard > SILENCE_MS) connection.destroy()
-    }, SILENCE_MS / 5)
+      if (performance.now() - heard > SILENCE_TIMEOUT_MS) connection.destroy()
+    }, SILENCE_TIMEOUT_MS / 5)
     watch.unref()
-    reader.most = MOST_REQUEST_BYTES
+    reader.most = MAX_REQUEST_BYTES
     const takeOf = (read: () => readonly unknown[][]): void => {
       try {
         for (const message of read()) this.#take(message, connection)
@@ -78,15 +78,15 @@ export class Desk {
     if (!open.includes(id)) throw new Malformed('a request that is not open')
     const answer = this.#answers.get(id) ?? this.#begun(id, operation, args)
     void answer.then((frame) => {
-      // It may have gone; the client asks again by the next.
+      // The connection may be lost. The client then sends the request again on its next connection.
       if (this.#connection === connection) write(connection, frame)
     })
   }
 
-  /** One request too many is refused, and not its connection: a client that comes back would make it again. */
+  /** Rejects a request above the limit, but keeps the connection: a client that reconnects would only send the same request again. */
   #begun(id: number, operation: string, args: string): Promise<Buffer> {
-    if (this.#running >= MOST_OPEN || this.#answers.size >= MOST_OPEN)
-      return Promise.resolve(refused(id, new Malformed(`more than ${MOST_OPEN} requests at a time`)))
+    if (this.#running >= MAX_OPEN_REQUESTS || this.#answers.size >= MAX_OPEN_REQUESTS)
+      return Promise.resolve(refused(id, new Malformed(`more than ${MAX_OPEN_REQUESTS} requests at a time`)))
     this.#running++
     const begun = performance.now()
     const answer = this.#answer(id, operation, args).finally(() => this.#running--)
@@ -112,9 +112,9 @@ function refused(id: number, error: unknown): Buffer {
   return encodeFrame([id, false, ...errorFrame(error)])
 }
 
-/** To a client that reads: one that only asks would have us keep all that it does not take. */
+/** Writes a frame. Closes the connection of a client that does not read its answers, since unread answers would fill the memory. */
 function write(connection: Duplex, frame: Buffer): void {
-  if (connection.writableLength > MOST_ANSWER_BYTES) connection.destroy()
+  if (connection.writableLength > MAX_ANSWER_BYTES) connection.destroy()
   else connection.write(frame)
 }
 

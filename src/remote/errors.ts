@@ -1,4 +1,4 @@
-// What can go wrong between two machines, on either of them.
+// Errors of the communication between two machines. Both client and proxy use them.
 
 import {
   EX_IOERR,
@@ -12,7 +12,7 @@ import {
   UsageError,
 } from '../base/errors.ts'
 
-/** An error as it crosses the wire: name, message, hint, exit status. */
+/** An error as it is sent between client and proxy: name, message, hint, exit status. */
 export type ErrorFrame = readonly [name: string, message: string, hint: string, exitCode: number]
 
 export class BadAddress extends UsageError {
@@ -23,13 +23,13 @@ export class BadAddress extends UsageError {
   }
 }
 
-/** Most commands look at JVMs of their own machine. */
+/** Most commands work only with JVMs of their own machine. */
 export class JvmElsewhere extends UsageError {
   static sample = () => new JvmElsewhere('ssh://shop-7/4711', 'doctor', 'ssh shop-7')
   readonly hint: string
   /**
    * @param what   the command or the option
-   * @param login  words that open a shell there; null if they are not known
+   * @param login  the command that opens a shell on the other machine; null if it is not known
    */
   constructor(text: string, what: string, login: string | null) {
     super(`'${text}' is a JVM on another machine, and ${what} works only on this machine`)
@@ -38,7 +38,7 @@ export class JvmElsewhere extends UsageError {
   }
 }
 
-/** What needs files of this machine, or its processes, cannot be asked of another. */
+/** An option needs files or processes of this machine, so it cannot be used with a JVM on another machine. */
 export class NotFromAfar extends UsageError {
   static sample = () => new NotFromAfar('--profiler')
   readonly hint = 'Leave the option out, or run jfluid on the machine of the JVM.'
@@ -47,7 +47,7 @@ export class NotFromAfar extends UsageError {
   }
 }
 
-/** There is nobody, or nobody who lets us in, before a word has been said. */
+/** No proxy answers, or the machine refuses access, before the first message. */
 export class CannotReach extends JfluidError {
   static sample = () => new CannotReach('ssh shop-7', 'ssh ended with 127', 'Install jfluid there.')
   readonly exitCode = EX_NOHOST
@@ -60,7 +60,7 @@ export class CannotReach extends JfluidError {
   }
 }
 
-/** The two ends of a TLS connection have different keys, or the other end has none. */
+/** The two ends of a TLS connection have different keys, or the other end has no key. */
 export class WrongProxyKey extends JfluidError {
   static sample = () => new WrongProxyKey('tcp://shop-7:7071')
   readonly exitCode = EX_NOPERM
@@ -80,7 +80,7 @@ export class NoProxyKey extends UsageError {
   }
 }
 
-/** Whoever answers speaks otherwise. */
+/** The other end does not speak the protocol of the proxy. */
 export class NotAProxy extends JfluidError {
   static sample = () => new NotAProxy('ssh shop-7', 'it says "Welcome to shop-7"')
   readonly exitCode = EX_PROTOCOL
@@ -99,7 +99,7 @@ export class OtherProxyVersion extends JfluidError {
   }
 }
 
-/** The session that was asked for again is over: the proxy has ended, or has waited long enough. */
+/** The session of a reconnecting client is over: the proxy has ended, or its waiting time has expired. */
 export class SessionGone extends JfluidError {
   static sample = () => new SessionGone()
   readonly exitCode = EX_IOERR
@@ -109,7 +109,7 @@ export class SessionGone extends JfluidError {
   }
 }
 
-/** It has as many sessions as it takes, or is on its way out. */
+/** The proxy has reached its maximum number of sessions, or is ending. */
 export class ProxyTakesNoMore extends JfluidError {
   static sample = () => new ProxyTakesNoMore('it has 64')
   readonly exitCode = EX_TEMPFAIL
@@ -119,7 +119,7 @@ export class ProxyTakesNoMore extends JfluidError {
   }
 }
 
-/** The connection has gone, and does not come back. */
+/** The connection is lost, and reconnecting has failed. */
 export class ProxyLost extends JfluidError {
   static sample = () => new ProxyLost('ssh shop-7', 'this side closed it')
   readonly exitCode = EX_IOERR
@@ -130,7 +130,7 @@ export class ProxyLost extends JfluidError {
   }
 }
 
-/** What the proxy says; it has the message, the hint and the status that its own terminal would have got. */
+/** An error that the proxy reports. Message, hint and exit status are those that the proxy would use on its own terminal. */
 export class ProxySays extends JfluidError {
   readonly exitCode: number
   readonly hint: string
@@ -146,13 +146,13 @@ export class ProxySays extends JfluidError {
     return this.#name
   }
 
-  /** The same, where we have something to add. */
+  /** Returns the error with more text added to its message. */
   with(more: string): ErrorFrame {
     return [this.#name, `${this.message}; ${more}`, this.hint, this.exitCode]
   }
 }
 
-/** A proxy that cannot listen, or keep what it needs. */
+/** The proxy cannot open its socket, or cannot create the directory or files that it needs. */
 export class ProxyCannotListen extends JfluidError {
   static sample = () => new ProxyCannotListen('127.0.0.1:7071', 'EADDRINUSE', 'Choose another port.')
   readonly exitCode = EX_UNAVAILABLE
@@ -173,7 +173,10 @@ export function errorFrame(error: unknown): ErrorFrame {
   return ['Error', `internal error of the proxy: ${what}`, 'Report it.', EX_SOFTWARE]
 }
 
-/** @returns null if it is none */
+/**
+ * Parses an error frame.
+ * @returns null if the values are not an error frame
+ */
 export function readErrorFrame(values: readonly unknown[]): ErrorFrame | null {
   const [name, message, hint, exitCode] = values
   if (typeof name !== 'string' || typeof message !== 'string' || typeof hint !== 'string') return null

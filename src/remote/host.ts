@@ -1,28 +1,30 @@
-// The sessions of a proxy, and who comes for which.
+// The sessions of a proxy. Each new connection is assigned to its session.
 
 import type { Duplex } from 'node:stream'
 import { debug } from '../base/debug.ts'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { Desk, type Operations } from './desk.ts'
 import { type ErrorFrame, errorFrame, ProxyTakesNoMore, SessionGone } from './errors.ts'
-import { firstOf, type Hello, MOST_HELLO_BYTES, PROTOCOL, readHello, refusal } from './protocol.ts'
+import { firstOf, type Hello, MAX_HELLO_BYTES, PROTOCOL, readHello, refusal } from './protocol.ts'
 
-/** Whoever connects says by then what it wants. */
-const HELLO_MS = 10_000
-/** Sessions at a time, also those that wait for their client. */
-const MOST_SESSIONS = 64
-/** From the end of a session's recording to that of its client's taking it. Machines that are shut down wait for longer. */
-const HAND_OVER_MS = 30_000
+/** Time limit for the hello of a new connection. */
+const HELLO_TIMEOUT_MS = 10_000
+/** Maximum number of simultaneous sessions. Sessions that wait for their client to reconnect count, too. */
+const MAX_SESSIONS = 64
+/**
+ * When the proxy ends, clients have this time to fetch what was recorded. Operating systems wait longer than this before they kill
+ * processes at shutdown.
+ */
+const HAND_OVER_TIMEOUT_MS = 30_000
 
-/** What a session can do, and how it is ended. */
+/** The operations of a session, and the ways to end it. */
 export interface Hosted {
   readonly operations: Operations
-  /** Its target is left; once for all. */
+  /** Detaches from the target. Idempotent. */
   close(): Promise<void>
   /**
-   * The same, where its client is told why.
-   *
-   * @returns whether there is something that it should still have
+   * Detaches from the target and reports the reason to the client.
+   * @returns whether the client should still fetch recorded data
    */
   end(reason: string): Promise<boolean>
 }
@@ -35,29 +37,29 @@ interface Entry {
 
 export interface HostOptions {
   readonly version: string
-  /** How long a session waits for its client. */
+  /** Time for which a session waits for its client to reconnect, in ms. */
   readonly graceMs: number
   open(): Hosted
-  /** Told when there is a session. */
+  /** Called when a session begins. */
   onOpen?(): void
-  /** Told when there is none any more. */
+  /** Called when the last session has ended. */
   onEmpty?(): void
-  /** Told what a session could not be closed for: a defect, which is no matter of the others. */
+  /** Called with the error that closing a session threw. Such an error is a defect of jfluid and does not affect other sessions. */
   onProblem?(error: unknown): void
 }
 
 export class Host {
   readonly #entries = new Map<string, Entry>()
   #isEnding = false
-  /** Told when a client has gone. */
+  /** Called when a client has disconnected. */
   #onGone: () => void = () => {}
 
   constructor(private readonly options: HostOptions) {}
 
-  /** Somebody has connected, who may be let in. */
+  /** Accepts a new connection from an authenticated client. */
   welcome(connection: Duplex): void {
-    const reader = new FrameReader(MOST_HELLO_BYTES)
-    const timer = setTimeout(() => connection.destroy(), HELLO_MS)
+    const reader = new FrameReader(MAX_HELLO_BYTES)
+    const timer = setTimeout(() => connection.destroy(), HELLO_TIMEOUT_MS)
     connection.on('error', () => connection.destroy())
     void firstOf(connection, reader).then((said) => {
       clearTimeout(timer)
@@ -78,7 +80,7 @@ export class Host {
     if (wrong !== null) {
       debug.remote?.(`a client is refused: ${wrong[1]}`)
       connection.end(encodeFrame(['refused', ...wrong]))
-      connection.resume() // what it says further is not kept, and its end is seen
+      connection.resume() // discards further data, and lets the end of the connection be noticed
       return
     }
     connection.write(encodeFrame(['hello', PROTOCOL, version]))
@@ -87,13 +89,13 @@ export class Host {
     entry.desk.join(connection, reader, others)
   }
 
-  /** Null if there is, or can be, such a session. */
+  /** Returns the reason for refusing the session. Null if the session exists, or can be opened. */
   #notNow({ session, again }: Hello): ErrorFrame | null {
     if (this.#entries.has(session)) return null
     if (again) return errorFrame(new SessionGone())
     if (this.#isEnding) return errorFrame(new ProxyTakesNoMore('it is about to end'))
-    const isFull = this.#entries.size >= MOST_SESSIONS
-    return isFull ? errorFrame(new ProxyTakesNoMore(`it has ${MOST_SESSIONS}`)) : null
+    const isFull = this.#entries.size >= MAX_SESSIONS
+    return isFull ? errorFrame(new ProxyTakesNoMore(`it has ${MAX_SESSIONS}`)) : null
   }
 
   #open(session: string): Entry {
@@ -132,7 +134,7 @@ export class Host {
     } catch (error) {
       this.options.onProblem?.(error)
     }
-    // Where the client is still there, it hears of it before it goes.
+    // If the client is still connected, it gets the answer first.
     if (entry.desk.isAlone) this.#perhapsEmpty()
   }
 
@@ -140,22 +142,21 @@ export class Host {
     if (this.#entries.size === 0) this.options.onEmpty?.()
   }
 
-  /** Sessions whose client is there. */
+  /** Number of sessions with a connected client. */
   get clients(): number {
     return [...this.#entries.values()].filter(({ desk }) => !desk.isAlone).length
   }
 
   /**
-   * Ends all of them: targets are left at once, and clients that are there may take what was recorded.
-   *
-   * @param by        what ends the proxy, as clients are told
-   * @param withinMs  for those
+   * Ends all sessions: detaches from the targets at once, and gives connected clients time to fetch what was recorded.
+   * @param by        reason for the end, as reported to the clients
+   * @param withinMs  time that the clients have
    */
-  async end(by: string, withinMs = HAND_OVER_MS): Promise<void> {
+  async end(by: string, withinMs = HAND_OVER_TIMEOUT_MS): Promise<void> {
     this.#isEnding = true
     const desks = await Promise.all(
       [...this.#entries.values()].map(async ({ desk, hosted }) => {
-        // `close` tells of a defect.
+        // `close` reports the defect.
         const isMore = await hosted.end(`the proxy was ended by ${by}`).catch(() => false)
         return isMore ? desk : null
       }),
@@ -167,7 +168,7 @@ export class Host {
     await Promise.all([...this.#entries.keys()].map((session) => this.#close(session)))
   }
 
-  /** Until the clients of all these have gone. */
+  /** Waits until the clients of all these desks have disconnected. */
   #gone(desks: readonly Desk[], withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const late = setTimeout(resolve, withinMs)

@@ -1,7 +1,6 @@
-// The key that a proxy and its clients share where they have no ssh: 256 random bits, in base64url.
-//
-// TLS 1.2 with it and with keys that are made for each connection (ECDHE-PSK, RFC 7905 and 5489): who has recorded a connection cannot read it
-// when the key becomes known. Node.js has no such keys for TLS 1.3.
+// The key that a proxy and its clients share if they do not use ssh: 256 random bits in base64url.
+// The connection uses TLS 1.2 with this key and with ephemeral keys (ECDHE-PSK, RFC 7905 and 5489). A recorded connection therefore stays
+// unreadable even if the key leaks later. Node.js does not support pre-shared keys with TLS 1.3.
 
 import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,25 +13,28 @@ export const TLS = {
   ciphers: 'ECDHE-PSK-CHACHA20-POLY1305',
 } as const satisfies ConnectionOptions
 
-/** What the key is for; no secret. */
+/** Identity name that TLS requires with the key. It is not secret. */
 export const IDENTITY = 'jfluid'
 const KEY_BYTES = 32
 const FORM = /^[A-Za-z0-9_-]{43}$/
-/** Behind the key a file may have a line's end, and no more. */
-const MOST_FILE_BYTES = 64
+/** Maximum size of a key file: the key and a line break fit. */
+const MAX_FILE_BYTES = 64
 
 /**
- * The key of the environment: of JFLUID_PROXY_KEY, or of the file that JFLUID_PROXY_KEY_FILE names. Not of the command line, which others can read.
- *
- * @returns null if there is none
- * @throws NoProxyKey if it is none
+ * Reads the key from JFLUID_PROXY_KEY, or from the file named by JFLUID_PROXY_KEY_FILE. The command line is not used, since other users can
+ * read it.
+ * @returns null if neither variable is set
+ * @throws NoProxyKey if the key is not valid
  */
 export function keyOfEnvironment(env: NodeJS.ProcessEnv): Buffer | null {
   if (env.JFLUID_PROXY_KEY) return keyOf(env.JFLUID_PROXY_KEY, 'JFLUID_PROXY_KEY')
   return env.JFLUID_PROXY_KEY_FILE ? keyOfFile(env.JFLUID_PROXY_KEY_FILE) : null
 }
 
-/** @throws NoProxyKey: of others, a link, open to others, or no key in it */
+/**
+ * Reads the key from a file.
+ * @throws NoProxyKey if the file has another owner, is a link, is accessible to other users, or contains no key
+ */
 export function keyOfFile(path: string): Buffer {
   let file: number
   try {
@@ -42,7 +44,7 @@ export function keyOfFile(path: string): Buffer {
   }
   try {
     const facts = fstatSync(file)
-    if (!facts.isFile() || facts.size > MOST_FILE_BYTES)
+    if (!facts.isFile() || facts.size > MAX_FILE_BYTES)
       throw new NoProxyKey(`${path} is not a file with a key`)
     if (facts.uid !== process.geteuid?.()) throw new NoProxyKey(`${path} belongs to another user`)
     if ((facts.mode & 0o077) !== 0) throw new NoProxyKey(`other users can read ${path} (chmod 600)`)
@@ -53,8 +55,7 @@ export function keyOfFile(path: string): Buffer {
 }
 
 /**
- * A new key, in a file that only its owner can read; that file's own if there is one.
- *
+ * Creates a key in a file that only its owner can read. If the file exists, returns the key in it.
  * @throws NoProxyKey
  */
 export function keyInFile(path: string): Buffer {

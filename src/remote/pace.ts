@@ -1,36 +1,36 @@
-// How fast a session's updates may come: so many bytes a second, and what has been saved up for a moment.
+// Limits the rate of a session's updates: a fixed number of bytes per second, plus a small saved budget for bursts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** With the headers of ssh or TLS, TCP and IP, and with what is sent twice, 1 MB. */
+/** Together with the headers of ssh or TLS, TCP and IP, and with retransmissions, this is about 1 MB/s. */
 const BYTES_PER_SECOND = 850_000
-/** A picture's share where there are five a second. */
-const MOST_SAVED = BYTES_PER_SECOND / 5
-/** What a picture may always have: names and its head do not fit into nothing. */
-const LEAST = 4096
+/** Maximum saved budget: one picture's share at five pictures per second. */
+const MAX_SAVED_BYTES = BYTES_PER_SECOND / 5
+/** Minimum budget of a picture: names and the header always fit. */
+const MIN_BYTES = 4096
 
 export class Pace {
-  #saved = MOST_SAVED
+  #saved = MAX_SAVED_BYTES
   #at = performance.now()
 
-  /** Bytes that may be sent now. */
+  /** Number of bytes that may be sent now. */
   get room(): number {
     const now = performance.now()
-    this.#saved = Math.min(MOST_SAVED, this.#saved + ((now - this.#at) / 1000) * BYTES_PER_SECOND)
+    this.#saved = Math.min(MAX_SAVED_BYTES, this.#saved + ((now - this.#at) / 1000) * BYTES_PER_SECOND)
     this.#at = now
-    return Math.max(LEAST, this.#saved)
+    return Math.max(MIN_BYTES, this.#saved)
   }
 
   spend(bytes: number): void {
     this.#saved -= bytes
   }
 
-  /** Until what has been spent is earned. */
+  /** Waits until the budget is above its minimum again. */
   async wait(): Promise<void> {
     for (;;) {
       const { room } = this
-      if (room > LEAST) return
-      await sleep(((LEAST - this.#saved) / BYTES_PER_SECOND) * 1000 + 1)
+      if (room > MIN_BYTES) return
+      await sleep(((MIN_BYTES - this.#saved) / BYTES_PER_SECOND) * 1000 + 1)
     }
   }
 }

@@ -1,14 +1,14 @@
-// What a client and a proxy say to each other: frames of `wire/frame.ts`, whose body is an array.
-//
+// Messages between client and proxy: frames of `wire/frame.ts` whose body is an array.
 //     client → proxy                                      proxy → client
 //     ['hello', PROTOCOL, version, session, again]        ['hello', PROTOCOL, version]  or  ['refused', …error]
 //     [id, open, operation, arguments as JSON]            [id, true, result]            or  [id, false, …error]
 //     [0]                                                 [0]
-//
-// `session` is a name that the client has made up, 128 random bits: who knows it goes on with that session, by any connection. `again` says
-// that it must be there already. Requests are numbered from 1; a client that has lost its connection asks once more what it has no
-// answer to, by the same numbers, and each is done once. `open` are the numbers of all that have none, this one among them: answers
-// to others are forgotten. [0] asks whether anybody is there.
+// `session` is a random name of 128 bits that the client has chosen. Any connection that sends this name continues the session. `again`
+// means that the session must already exist.
+// Requests are numbered from 1. After a reconnection the client repeats its unanswered requests with their old numbers, and the proxy
+// executes each request once. `open` lists the numbers of all unanswered requests, including this request. The proxy discards all other
+// answers.
+// [0] is a pulse: it checks that the other end is alive.
 
 import type { Readable } from 'node:stream'
 import type { FrameReader } from '../wire/frame.ts'
@@ -17,36 +17,39 @@ import { type ErrorFrame, errorFrame, OtherProxyVersion } from './errors.ts'
 
 export const PROTOCOL = 5
 
-/** Of a hello: what is longer is something else, a greeting of a shell say. */
-export const MOST_HELLO_BYTES = 4096
-/** Of a request: options, and a name to change. */
-export const MOST_REQUEST_BYTES = 1 << 20
-/** Of an answer; a profile comes in pieces. */
-export const MOST_ANSWER_BYTES = 64 << 20
+/** Maximum size of a hello. A longer first message is not a hello, but for example the greeting of a shell. */
+export const MAX_HELLO_BYTES = 4096
+/** Maximum size of a request. Requests contain options or a name. */
+export const MAX_REQUEST_BYTES = 1 << 20
+/** Maximum size of an answer. Profiles are sent in pieces. */
+export const MAX_ANSWER_BYTES = 64 << 20
 export const PIECE_BYTES = 64 << 10
-/** Of which pieces are asked for: this is the profile in the end, those so far are numbered from 1. */
+/** Number of the profile for which pieces are requested: the final profile. Intermediate profiles are numbered from 1. */
 export const FINISHED = 0
-/** And this what was recorded before the roots were to be changed, where that would be lost otherwise. */
+/** Number of the profile that was recorded before a change of the roots, if the change would discard it. */
 export const BEFORE = -1
-/** Requests that have no answer, at a time: a client has further ones wait. */
-export const MOST_OPEN = 64
+/** Maximum number of unanswered requests. The client queues further requests. */
+export const MAX_OPEN_REQUESTS = 64
 
-/** From one look whether the other end is there to the next. */
-export const PULSE_MS = 3000
-/** A connection on which nothing has come for so long is none. */
-export const SILENCE_MS = 15_000
-/** How long a session waits for its client to come back. */
-export const GRACE_MS = 60_000
+/** Interval between two pulses. */
+export const PULSE_INTERVAL_MS = 3000
+/** A connection without data for this time counts as lost. */
+export const SILENCE_TIMEOUT_MS = 15_000
+/** Time for which a session waits for its client to reconnect. */
+export const GRACE_DURATION_MS = 60_000
 
 const SESSION = /^[0-9a-f]{32}$/
 
 export interface First {
-  /** Null if it is no frame. */
+  /** Decoded messages. Null if the data is not a valid frame. */
   readonly messages: unknown[][] | null
   readonly bytes: Buffer
 }
 
-/** What comes first by a connection, which is paused then; null if it ends before. */
+/**
+ * Reads the first messages of a connection, and then pauses the connection.
+ * @returns null if the connection ends before its first message
+ */
 export function firstOf(connection: Readable, reader: FrameReader): Promise<First | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -77,7 +80,10 @@ export interface Hello {
   readonly again: boolean
 }
 
-/** @returns null if it is none */
+/**
+ * Parses a hello.
+ * @returns null if the message is not a hello
+ */
 export function readHello(message: readonly unknown[]): Hello | null {
   const [word, protocol, version, session, again] = message
   if (word !== 'hello' || typeof protocol !== 'number' || typeof version !== 'string') return null
@@ -85,7 +91,10 @@ export function readHello(message: readonly unknown[]): Hello | null {
   return { protocol, version, session, again }
 }
 
-/** @returns why this proxy does not speak with that client; null if it does */
+/**
+ * Compares the versions of client and proxy.
+ * @returns the reason for refusing the client; null if the versions match
+ */
 export function refusal(hello: Hello, version: string): ErrorFrame | null {
   if (hello.protocol === PROTOCOL && hello.version === version) return null
   return errorFrame(

@@ -1,5 +1,5 @@
-// The proxy's end of an ssh connection. A session outlives it: it is in a process of its own, which the next connection finds by
-// a socket in a directory that only this user can enter.
+// The proxy's end of an ssh connection. Each session runs in its own process, so it survives the connection. The next connection finds the
+// session by a socket in a directory that only this user can enter.
 
 import { spawn } from 'node:child_process'
 import { lstatSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
@@ -10,16 +10,15 @@ import type { Readable, Writable } from 'node:stream'
 import { encodeFrame, FrameReader } from '../wire/frame.ts'
 import { type ErrorFrame, errorFrame, ProxyCannotListen, SessionGone } from './errors.ts'
 import type { Host, HostOptions } from './host.ts'
-import { firstOf, MOST_HELLO_BYTES, readHello, refusal } from './protocol.ts'
+import { firstOf, MAX_HELLO_BYTES, readHello, refusal } from './protocol.ts'
 
-/** What a process that is started for a session says when it can be reached. */
+/** Output of a session process once its socket accepts connections. */
 const READY = 'ready\n'
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 
 /**
- * The directory of the sockets of this user's sessions.
- *
- * @throws ProxyCannotListen if others could enter it
+ * Returns the directory for the sockets of this user's sessions, and creates it if needed.
+ * @throws ProxyCannotListen if other users could enter the directory
  */
 function socketDirectory(): string {
   const uid = process.getuid?.() ?? 0
@@ -38,9 +37,8 @@ function socketDirectory(): string {
 }
 
 /**
- * The process of one session: it can be reached until there is none, or nobody has come.
- *
- * @param stopped  resolves when it is to end before that
+ * Runs the process of one session. It ends when the session is over, or when no client has connected in time.
+ * @param stopped  resolves when the process is to end earlier
  */
 export async function serveSession(
   session: string,
@@ -52,7 +50,7 @@ export async function serveSession(
   const closed = new Promise<void>((resolve) => {
     close = resolve
   })
-  // Not at the first connection: it may say nothing, or nothing of ours.
+  // The timer is not cleared by the first connection, since that connection may not send a valid hello.
   const unused = setTimeout(close, graceMs)
   const sessions = host({ onOpen: () => clearTimeout(unused), onEmpty: close })
   const server = createServer((socket) => sessions.welcome(socket))
@@ -70,31 +68,33 @@ function removeSocket(path: string): void {
   try {
     rmdirSync(dirname(path))
   } catch (error) {
-    // Of other sessions; or the last of these has removed it.
+    // The directory still contains the sockets of other sessions, or another session has removed it.
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOTEMPTY' && code !== 'ENOENT') throw error
   }
 }
 
-/** @returns the path of the socket */
+/**
+ * Listens on the socket of the session.
+ * @returns the path of the socket
+ */
 async function listen(server: Server, session: string): Promise<string> {
   for (let tries = 0; ; tries++) {
     const path = join(socketDirectory(), session)
     const code = await new Promise<string | undefined>((resolve) => {
-      // Heard for good: one that cannot be accepted later, for want of descriptors say, comes again.
+      // This listener stays: the server also emits `error` when it cannot accept a connection, for example without free file descriptors.
       server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
       server.listen(path, () => resolve(undefined))
     })
     if (code === undefined) return path
-    // The last session of others may have taken the directory along.
-    if (code !== 'ENOENT' || tries === MOST_TRIES) throw new ProxyCannotListen(path, code)
+    // The last of the other sessions may just have removed the directory.
+    if (code !== 'ENOENT' || tries === MAX_TRIES) throw new ProxyCannotListen(path, code)
   }
 }
 
 /**
- * Hands what comes to the session that it is for, and back.
- *
- * @param start  arguments that start this program as the process of a session, but for its name
+ * Forwards data in both directions between this connection and the process of its session.
+ * @param start  arguments that start this program as a session process, without the name of the session
  */
 export async function bridge(
   input: Readable,
@@ -102,7 +102,7 @@ export async function bridge(
   version: string,
   start: readonly string[],
 ): Promise<void> {
-  const first = await firstOf(input, new FrameReader(MOST_HELLO_BYTES))
+  const first = await firstOf(input, new FrameReader(MAX_HELLO_BYTES))
   const hello = readHello(first?.messages?.[0] ?? [])
   if (first === null || hello === null) return
   const refuse = (error: ErrorFrame): void => void output.end(encodeFrame(['refused', ...error]))
@@ -126,12 +126,15 @@ export async function bridge(
   input.destroy()
 }
 
-/** Where our own debug log is: the process of a session has another current folder. */
+/** Returns the directory of the debug log. A session process runs in another current directory. */
 function debugDirectory(): string {
   return resolve(process.env.JFLUID_DEBUG_DIR || '.')
 }
 
-/** @throws ProxyCannotListen, with what the process says */
+/**
+ * Starts the process of a session.
+ * @throws ProxyCannotListen with the error output of the process
+ */
 async function startSession(session: string, start: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [...start, session], {
     detached: true,
@@ -154,13 +157,16 @@ async function startSession(session: string, start: readonly string[]): Promise<
       reject(new ProxyCannotListen('its socket', problem.trim() || `it ended with ${code}`)),
     )
   })
-  // It is on its own from here on.
+  // The session process is independent from here on.
   child.stdout.destroy()
   child.stderr.destroy()
   child.unref()
 }
 
-/** @throws SessionGone if nobody is there; ProxyCannotListen if that is not known */
+/**
+ * Connects to the process of a session.
+ * @throws SessionGone if no process listens; ProxyCannotListen if the connection fails for another reason
+ */
 async function reach(path: string): Promise<Socket> {
   const socket = connect(path)
   return await new Promise((resolve, reject) => {
@@ -168,7 +174,7 @@ async function reach(path: string): Promise<Socket> {
     socket.once('error', ({ code }: NodeJS.ErrnoException) => {
       if (code !== 'ECONNREFUSED' && code !== 'ENOENT')
         return reject(new ProxyCannotListen(path, `its session is not reached (${code})`))
-      // It was killed: what it could not remove is of no use to anybody.
+      // The session process was killed and has left its socket behind.
       removeSocket(path)
       reject(new SessionGone())
     })

@@ -1,20 +1,20 @@
-// Connections of those who have not shown the key yet: they are few at a time, so that they cost little, and of too many goes one
-// that is no client, as far as can be told. Who has shown it holds no place here.
+// Connections that have not yet shown the key. Their number is limited, so that they cost little. Above the limit, the connection that is
+// least likely a client is closed. Connections that have shown the key do not count.
 
-/** What is known of a connection. */
+/** An unauthenticated connection. */
 export interface Stranger {
   readonly remoteAddress?: string | undefined
   readonly remotePort?: number | undefined
-  /** What has come; a client says something at once. */
+  /** Number of bytes received. A client sends data immediately. */
   readonly bytesRead: number
   destroy(): unknown
   once(event: 'close', listener: () => void): unknown
 }
 
-/** At a time. */
-const MOST = 256
-/** A client has said something by then, however far away it is. */
-const QUIET_MS = 1000
+/** Maximum number of simultaneous unauthenticated connections. */
+const MAX_STRANGERS = 256
+/** Time within which a client has sent its first data, even from far away. */
+const QUIET_DURATION_MS = 1000
 
 interface Known {
   readonly end: string
@@ -23,14 +23,17 @@ interface Known {
 }
 
 export class Strangers {
-  /** By their end, the oldest first: of a connection that comes by TLS there are two objects. */
+  /**
+   * Unauthenticated connections keyed by remote address and port, the oldest first. The key is needed because each TLS connection has two
+   * objects.
+   */
   readonly #all = new Map<string, Known>()
   readonly #random: () => number
   readonly #now: () => number
 
   /**
-   * @param random  from 0 to 1
-   * @param now     in ms
+   * @param random  returns a number from 0 to 1
+   * @param now     returns the time in ms
    */
   constructor(random = Math.random, now = () => performance.now()) {
     this.#random = random
@@ -39,7 +42,7 @@ export class Strangers {
 
   come(stranger: Stranger): void {
     const end = endOf(stranger)
-    const goes = this.#all.size < MOST ? undefined : this.#leastLikelyClient()
+    const goes = this.#all.size < MAX_STRANGERS ? undefined : this.#leastLikelyClient()
     if (goes !== undefined) {
       this.#all.delete(goes.end)
       goes.stranger.destroy()
@@ -51,14 +54,15 @@ export class Strangers {
     })
   }
 
-  /** It is none any more. */
+  /** Removes a connection that has shown the key. */
   leave(stranger: Pick<Stranger, 'remoteAddress' | 'remotePort'>): void {
     this.#all.delete(endOf(stranger))
   }
 
   /**
-   * Of the address that most come from, which leaves others to theirs: the oldest that has said nothing for long, else any of them. Were it
-   * the oldest, a flood would have it be a client for sure.
+   * Chooses a connection from the address with the most connections, so that clients at other addresses are not affected. Prefers the
+   * oldest connection that has sent nothing for a while; otherwise chooses at random. Choosing simply the oldest would let a flood of
+   * connections always close a real client.
    */
   #leastLikelyClient(): Known {
     const byAddress = new Map<string | undefined, Known[]>()
@@ -69,7 +73,7 @@ export class Strangers {
       else others.push(known)
     }
     const most = [...byAddress.values()].reduce((a, b) => (b.length > a.length ? b : a))
-    const quiet = this.#now() - QUIET_MS
+    const quiet = this.#now() - QUIET_DURATION_MS
     return (
       most.find(({ stranger, since }) => stranger.bytesRead === 0 && since <= quiet) ??
       most[Math.floor(this.#random() * most.length)]!

@@ -1,17 +1,17 @@
-// The other end of `tree-writer.ts`: what is known of a tree, made into one whenever it is looked at.
+// The reading end of `tree-writer.ts`: applies the updates, and builds a tree on demand.
 
 import type { Tree } from '../cct/tree.ts'
 import { Malformed } from '../wire/unpack.ts'
-import { MOST_COLUMNS, type TreeUpdate } from './tree-writer.ts'
+import { MAX_COLUMNS, type TreeUpdate } from './tree-writer.ts'
 import { VarintReader } from './varints.ts'
 
-/** A context takes a hundred bytes here: what a proxy says must not take all memory. */
-const MOST_NODES = 2 ** 24
-export const MOST_METHOD = 2 ** 28
+/** Limit against a proxy that would fill the memory: each context takes about a hundred bytes. */
+const MAX_NODES = 2 ** 24
+export const MAX_METHOD = 2 ** 28
 
 interface Summed {
   readonly total: string
-  /** Index of a column. */
+  /** Index of the column. */
   readonly self: number
 }
 
@@ -21,10 +21,13 @@ export class TreeMirror {
   #parent: number[] = []
   #method: number[] = []
   #isGone: boolean[] = []
-  /** By column. */
+  /** Values, grouped by column. */
   #values: number[][] = []
 
-  /** @throws Malformed: what is here then is of no use any more */
+  /**
+   * Applies an update.
+   * @throws Malformed; the mirror must then be discarded
+   */
   apply({ columns, bytes }: Pick<TreeUpdate, 'columns' | 'bytes'>): void {
     if (columns !== null) this.#begin(columns)
     const reader = new VarintReader(bytes)
@@ -32,16 +35,16 @@ export class TreeMirror {
       this.#isGone[number] = true
     })
     const added = this.#length(reader)
-    if (added + this.#parent.length > MOST_NODES) throw new Malformed('a tree of too many contexts')
+    if (added + this.#parent.length > MAX_NODES) throw new Malformed('a tree of too many contexts')
     for (let i = 0; i < added; i++) this.#add(reader)
     this.#each(reader, (number) => this.#change(reader, number))
-    reader.unsigned() // how many are pending: the one who made the update says so as well
+    reader.unsigned() // the number of pending nodes, which the caller already has from `TreeUpdate`
     if (!reader.isAtEnd) throw new Malformed('an update with something behind it')
   }
 
   #begin(columns: readonly string[]): void {
     const names = columns.filter((it) => !it.includes('='))
-    if (names.length > MOST_COLUMNS) throw new Malformed(`a tree of ${names.length} columns`)
+    if (names.length > MAX_COLUMNS) throw new Malformed(`a tree of ${names.length} columns`)
     this.#names = names
     this.#summed = columns
       .filter((it) => it.includes('='))
@@ -58,7 +61,7 @@ export class TreeMirror {
 
   #length(reader: VarintReader): number {
     const length = reader.unsigned()
-    // Each takes a byte at least.
+    // Each list element takes at least one byte.
     if (length > reader.left) throw new Malformed('a length beyond the update')
     return length
   }
@@ -78,7 +81,7 @@ export class TreeMirror {
     const parent = reader.unsigned() - 1
     const method = reader.unsigned()
     if (parent >= this.#parent.length) throw new Malformed('a context before its parent')
-    if (method >= MOST_METHOD) throw new Malformed(`a method ${method}`)
+    if (method >= MAX_METHOD) throw new Malformed(`a method ${method}`)
     const number = this.#parent.length
     this.#parent.push(parent)
     this.#method.push(method)
@@ -94,7 +97,7 @@ export class TreeMirror {
       if ((mask & (1 << c)) !== 0) this.#values[c]![number]! += reader.signed()
   }
 
-  /** Of what is known so far; children in the order they came. */
+  /** Builds the tree from the updates so far. Children are in the order of their arrival. */
   tree(): Tree {
     const known = this.#parent.length
     const { first, next, top, count } = this.#links()
@@ -131,7 +134,7 @@ export class TreeMirror {
     return { count, method, parent, size, metrics }
   }
 
-  /** Lists of children, oldest first; what hangs below one that has gone has gone, too. */
+  /** Builds the lists of children, oldest first. Descendants of a removed node are skipped, too. */
   #links(): { first: Int32Array; next: Int32Array; top: number; count: number } {
     const known = this.#parent.length
     const first = new Int32Array(known).fill(-1)

@@ -1,19 +1,16 @@
-// A tree as differences from what the other end has of it, the largest first where not all fit. `tree-mirror.ts` reads them.
-//
-// Nodes are known by their path of methods, so pictures may have them in any order. One that is sent for the first time is appended to
-// the other end's list; its index there is its number from then on. Values are whole numbers: fractions of a
-// nanosecond stay here. Totals that are sums of a subtree are not sent at all.
-//
-// One update, all of it varints:
-//
-//     removed   how many, then of each its number, less that of the one before (the first: less -1), ascending
-//     added     how many, then of each its parent's number + 1 (0: none), its method, its values
-//     changed   how many, then of each its number as above, its values
-//     pending   nodes that are not, or not as they are, at the other end yet
-//     values    a mask of the columns that differ, then the signed differences in the order of the columns
-//
-// The columns go beside it as names, with `total=self` for each column that the other end sums itself; where they come along,
-// all begins anew.
+// Writes a tree as differences from what the other end already has. If the budget is too small for all differences, the largest differences
+// are sent first. `tree-mirror.ts` reads the updates.
+// Nodes are identified by their path of methods, so the order of nodes in a picture does not matter. A node that is sent for the first time
+// is appended to the list at the other end, and its index in that list becomes its number. Values are whole numbers; fractions of a
+// nanosecond are not sent. Totals that are sums over a subtree are not sent.
+// An update consists of varints:
+//     removed   count, then for each removed node its number minus the previous number (the first: minus -1), ascending
+//     added     count, then for each added node: number of its parent + 1 (0: no parent), method, values
+//     changed   count, then for each changed node: number as above, values
+//     pending   count of nodes that the other end does not have yet, or has with old values
+//     values    a mask of the columns that differ, then the signed differences in column order
+// The column names are sent beside the bytes, with `total=self` for each column that the other end sums up. An update with column names
+// replaces the whole tree.
 
 import { enlarged } from '../base/enlarged.ts'
 import type { Tree } from '../cct/tree.ts'
@@ -21,29 +18,31 @@ import { METRICS } from '../measures/columns.ts'
 import { bytesOf, VarintWriter } from './varints.ts'
 
 export interface TreeUpdate {
-  /** Null where they are those of the update before. */
+  /** Names of the columns. Null if they are unchanged since the previous update. */
   readonly columns: readonly string[] | null
   readonly bytes: Uint8Array
-  /** Nodes that wait for the next. */
+  /** Number of nodes that are left for the next update. */
   readonly pending: number
 }
 
-/** Numbers of methods are below, and slots below 2^53 / this. */
+/** Method ids are below this limit. Slots are below 2^53 divided by this limit. */
 const METHODS = 2 ** 28
-/** More in one update would not be exact as a signed varint: the rest comes with the next. */
-const MOST_DIFFERENCE = 2 ** 51
-/** Of what there is room for, the part that goes by size of change; the rest goes round, so that everything comes. */
+/** Largest difference that a signed varint holds exactly in one update. The remainder is sent with the next update. */
+const MAX_DIFFERENCE = 2 ** 51
+/**
+ * Share of the budget for the largest changes. The rest is used for nodes in round-robin order, so that every change is sent eventually.
+ */
 const PART_BY_SIZE = 0.5
 const BUCKETS = 33
-/** Places of nodes that are no more, beside as many as live, before all begins anew. */
-const MOST_DEAD = 1 << 16
+/** The table is rebuilt when it has more removed nodes than live nodes plus this number. */
+const MAX_DEAD = 1 << 16
 const NOT_SENT = -1
-/** A mask is one number. */
-export const MOST_COLUMNS = 30
+/** The mask of columns must fit into one number. */
+export const MAX_COLUMNS = 30
 
 const SUMMED = Object.values(METRICS).filter(({ sumsUp }) => sumsUp)
 
-/** The columns of a tree as they are sent: those with values, and those that are sums. */
+/** Returns the columns of a tree to be sent: those with own values, and those that are sums. */
 export function columnsOf({ metrics }: Tree): { readonly sent: string[]; readonly summed: string[] } {
   const summed = SUMMED.filter((it) => metrics[it.self] !== undefined && metrics[it.total] !== undefined)
   const totals = new Set(summed.map((it) => it.total))
@@ -56,44 +55,43 @@ export function columnsOf({ metrics }: Tree): { readonly sent: string[]; readonl
 export class TreeWriter {
   readonly #onMethod: (id: number) => void
   #columns: readonly string[] = []
-  /** (slot of the parent + 1, method) to slot. */
+  /** Maps (slot of the parent + 1, method) to the slot. */
   #slots = new Map<number, number>()
-  // By slot; a parent's is below its children's.
+  // Arrays indexed by slot. The slot of a parent is smaller than the slots of its children.
   #parent = new Int32Array(1024)
   #method = new Int32Array(1024)
-  /** The update that it was last seen in; 0 once it is no more. */
+  /** The last update that contained the node. 0 once the node has been removed. */
   #seen = new Int32Array(1024)
-  /** Its number at the other end. */
+  /** Number of the node at the other end. */
   #number = new Int32Array(1024)
-  /** What is due now, and goes. */
+  /** 1 if the node has changes and is part of this update. */
   #chosen = new Uint8Array(1024)
-  /** By column. */
+  /** Current values, grouped by column. `#told` holds the values that the other end has. */
   #now: Float64Array[] = []
   #told: Float64Array[] = []
   #count = 0
   #alive = 0
-  /** Slots by number. */
+  /** Maps the number of a node to its slot. */
   #numbered: number[] = []
   #round = 0
-  /** Where what goes round goes on. */
+  /** Slot at which the round-robin order continues. */
   #cursor = 0
 
-  /** @param onMethod  told the method of each node that is sent for the first time */
+  /** @param onMethod  called with the method of each node that is sent for the first time */
   constructor(onMethod: (id: number) => void = () => {}) {
     this.#onMethod = onMethod
   }
 
   /**
-   * @param budget  bytes; some more may come of ancestors that children need
+   * Writes the differences to a tree.
+   * @param budget  number of bytes; ancestors of new nodes may exceed it
    */
   update(tree: Tree, budget: number): TreeUpdate {
     const { sent, summed } = columnsOf(tree)
-    if (sent.length > MOST_COLUMNS) throw new RangeError(`a tree of ${sent.length} columns`)
+    if (sent.length > MAX_COLUMNS) throw new RangeError(`a tree of ${sent.length} columns`)
     const columns = [...sent, ...summed]
     const isNew =
-      this.#round === 0 ||
-      columns.join() !== this.#columns.join() ||
-      this.#count > 2 * this.#alive + MOST_DEAD
+      this.#round === 0 || columns.join() !== this.#columns.join() || this.#count > 2 * this.#alive + MAX_DEAD
     if (isNew) this.#begin(columns, sent.length)
     this.#take(tree, sent)
     const removed = this.#forgetUnseen()
@@ -117,7 +115,7 @@ export class TreeWriter {
     this.#seen.fill(0)
   }
 
-  /** Hot: once for each node of each picture. */
+  /** Reads the values of a picture. Hot: runs once for each node of each picture. */
   #take({ count, parent, method, metrics }: Tree, names: readonly string[]): void {
     const round = ++this.#round
     const slotOf = new Int32Array(count)
@@ -132,7 +130,7 @@ export class TreeWriter {
         this.#slots.set(key, slot)
       }
       slotOf[i] = slot
-      // Two of one path are one here.
+      // Two nodes with the same path are merged.
       const isSecond = this.#seen[slot] === round
       this.#seen[slot] = round
       for (let c = 0; c < names.length; c++) {
@@ -165,7 +163,10 @@ export class TreeWriter {
     this.#told = this.#told.map((it) => enlarged(it, slot))
   }
 
-  /** @returns the list of those that the other end has */
+  /**
+   * Frees the slots of removed nodes.
+   * @returns the list of removed nodes that the other end has
+   */
   #forgetUnseen(): VarintWriter {
     const gone: number[] = []
     for (let slot = 0; slot < this.#count; slot++) {
@@ -188,9 +189,8 @@ export class TreeWriter {
   }
 
   /**
-   * Marks what goes with this update.
-   *
-   * @returns how many are due
+   * Marks the nodes that are part of this update.
+   * @returns the number of nodes with changes
    */
   #choose(budget: number, columns: number): number {
     const count = this.#count
@@ -199,7 +199,7 @@ export class TreeWriter {
     const now = this.#now
     const told = this.#told
     const bytesBySize = new Float64Array(BUCKETS)
-    /** 0: nothing is due; else its bucket + 1. */
+    /** 0: the node has no changes; otherwise its bucket + 1. */
     const bucketOf = new Uint8Array(count)
     const cost = new Uint8Array(count)
     let due = 0
@@ -213,7 +213,7 @@ export class TreeWriter {
         const difference = Math.abs(now[c]![slot]! - told[c]![slot]!)
         if (difference === 0) continue
         size += difference
-        bytes += bytesOf(2 * Math.min(difference, MOST_DIFFERENCE))
+        bytes += bytesOf(2 * Math.min(difference, MAX_DIFFERENCE))
       }
       const isNew = this.#number[slot] === NOT_SENT
       if (bytes === 0 && !isNew) continue
@@ -241,7 +241,7 @@ export class TreeWriter {
       chosen[slot] = 1
       room -= cost[slot]!
     }
-    // Nobody can be added to a parent that is not there.
+    // A new node requires that the other end has its parent.
     for (let slot = count - 1; slot >= 0; slot--) {
       const above = this.#parent[slot]!
       if (chosen[slot] === 1 && above >= 0 && this.#number[above] === NOT_SENT) chosen[above] = 1
@@ -249,7 +249,10 @@ export class TreeWriter {
     return due
   }
 
-  /** @returns how many have gone */
+  /**
+   * Writes the added and the changed nodes.
+   * @returns the number of nodes written
+   */
   #write(out: VarintWriter): number {
     const changed = new VarintWriter()
     let changes = 0
@@ -293,7 +296,7 @@ export class TreeWriter {
       const told = this.#told[c]!
       const difference = this.#now[c]![slot]! - told[slot]!
       if (difference === 0) continue
-      const sent = Math.max(-MOST_DIFFERENCE, Math.min(MOST_DIFFERENCE, difference))
+      const sent = Math.max(-MAX_DIFFERENCE, Math.min(MAX_DIFFERENCE, difference))
       out.signed(sent)
       told[slot]! += sent
     }

@@ -1,11 +1,11 @@
-// Whole numbers in as few bytes as they need: seven bits a byte, the low ones first, the high bit saying that more follow (LEB128).
-// Differences carry their sign in the lowest bit (zigzag), so that small ones of either sign are short.
+// Integers of variable length (LEB128): seven bits per byte, the low bits first. The high bit of a byte means that more bytes follow.
+// Signed numbers keep their sign in the lowest bit (zigzag), so small numbers of either sign are short.
 
 import { Malformed } from '../wire/unpack.ts'
 
-/** 2^53 has 54 bits. */
-const MOST_BYTES = 8
-const MOST = Number.MAX_SAFE_INTEGER
+/** Enough for 54 bits: 2^53 needs 54. */
+const MAX_BYTES = 8
+const MAX_VALUE = Number.MAX_SAFE_INTEGER
 
 export class VarintWriter {
   #bytes = Buffer.allocUnsafe(1 << 12)
@@ -15,9 +15,9 @@ export class VarintWriter {
     return this.#length
   }
 
-  /** @param value  whole, 0 to 2^53 - 1 */
+  /** @param value  an integer from 0 to 2^53 - 1 */
   unsigned(value: number): void {
-    if (this.#length + MOST_BYTES > this.#bytes.length) this.#grow()
+    if (this.#length + MAX_BYTES > this.#bytes.length) this.#grow()
     const bytes = this.#bytes
     let at = this.#length
     let rest = value
@@ -27,17 +27,17 @@ export class VarintWriter {
     this.#length = at
   }
 
-  /** @param value  whole, below 2^52 either way */
+  /** @param value  an integer with an absolute value below 2^52 */
   signed(value: number): void {
     this.unsigned(value < 0 ? -2 * value - 1 : 2 * value)
   }
 
-  /** A copy. */
+  /** Returns a copy of the bytes. */
   finish(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#length))
   }
 
-  /** All of `other` behind what is here. */
+  /** Appends all bytes of `other`. */
   append(other: VarintWriter): void {
     while (this.#length + other.#length > this.#bytes.length) this.#grow()
     other.#bytes.copy(this.#bytes, this.#length, 0, other.#length)
@@ -51,7 +51,7 @@ export class VarintWriter {
   }
 }
 
-/** How many bytes `unsigned` takes. */
+/** Returns the number of bytes that `unsigned` writes. */
 export function bytesOf(value: number): number {
   let bytes = 1
   for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) bytes++
@@ -67,21 +67,21 @@ export class VarintReader {
     return this.#at === this.bytes.length
   }
 
-  /** Bytes that are left: no list is longer. */
+  /** Number of unread bytes. No list has more elements. */
   get left(): number {
     return this.bytes.length - this.#at
   }
 
-  /** @throws Malformed if it ends, or is larger than 2^53 - 1 */
+  /** @throws Malformed if the number is truncated, or larger than 2^53 - 1 */
   unsigned(): number {
     let value = 0
     let scale = 1
-    for (let i = 0; i < MOST_BYTES; i++) {
+    for (let i = 0; i < MAX_BYTES; i++) {
       const byte = this.bytes[this.#at++]
       if (byte === undefined) throw new Malformed('a number that ends')
       value += (byte & 0x7f) * scale
       if (byte < 0x80) {
-        if (value > MOST) break
+        if (value > MAX_VALUE) break
         return value
       }
       scale *= 128

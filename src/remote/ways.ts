@@ -1,4 +1,4 @@
-// How a client gets to a proxy: by an ssh that it starts, or by TLS with a key that both have.
+// Ways from a client to a proxy: an ssh process that the client starts, or TLS with a shared key.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,23 +12,25 @@ import type { Way } from './caller.ts'
 import { CannotReach, WrongProxyKey } from './errors.ts'
 import { IDENTITY, TLS } from './key.ts'
 
-/** Of what ssh and the shell there say, the end. */
-const MOST_SAID = 2000
-const CONNECT_MS = 10_000
-/** By TLS, where the proxy hangs up. */
-const MOST_TRIES = 4
-/** After the first; after the others as many times as much. */
-const PAUSE_MS = 200
-/** From the end of ssh to that of what it says. */
-const LAST_WORDS_MS = 200
-/** Ctrl-C ends the recording, and not the way to its profile: ssh heeds that it is to be ignored. It keeps the terminal, to ask for a password. */
+/** Number of characters kept from the end of the error output of ssh. */
+const MAX_ERROR_TEXT = 2000
+const CONNECT_TIMEOUT_MS = 10_000
+/** Maximum number of attempts to connect by TLS while the proxy closes the connection. */
+const MAX_TRIES = 4
+/** Delay after the first failed attempt. The delay after attempt n is n times as long. */
+const RETRY_DELAY_MS = 200
+/** Time limit for the rest of the error output after ssh has exited. */
+const LAST_OUTPUT_TIMEOUT_MS = 200
+/**
+ * Makes ssh ignore Ctrl-C: it ends the recording, but the connection is still needed for the profile. ssh respects an ignored signal. ssh
+ * keeps the terminal, so that it can prompt for a password.
+ */
 const UNINTERRUPTED = 'trap "" INT QUIT; exec "$@"'
 const REMOTE_COMMAND = 'jfluid proxy --stdio'
 
 /**
- * By ssh, which knows both machines, encrypts, and asks for what it needs on the terminal itself.
- *
- * @param env  JFLUID_SSH: the program, in place of ssh; JFLUID_PROXY_COMMAND: what is started there
+ * Connects by ssh, which encrypts and prompts on the terminal for what it needs.
+ * @param env  JFLUID_SSH: the program to use instead of ssh; JFLUID_PROXY_COMMAND: the command to start on the other machine
  */
 export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
   const program = env.JFLUID_SSH || 'ssh'
@@ -44,7 +46,7 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
         'sh',
         [
           ...['-c', UNINTERRUPTED, 'sh', program, '-T'],
-          // Nobody could see what it asks while a view has the terminal.
+          // A prompt would be invisible while a view uses the terminal.
           ...(isAgain ? ['-o', 'BatchMode=yes'] : []),
           ...(port === null ? [] : ['-p', String(port)]),
           ...['--', there, command],
@@ -54,19 +56,19 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
       const both = new ChildStream(child)
       let text = ''
       child.stderr.setEncoding('utf8').on('data', (more: string) => {
-        text = (text + more).slice(-MOST_SAID)
+        text = (text + more).slice(-MAX_ERROR_TEXT)
       })
       const ended = new Promise<number | string | null>((resolve) => {
         child.once('exit', async (code, signal) => {
-          // A master that ssh leaves behind for later connections (ControlPersist) keeps it open.
-          await Promise.race([once(child.stderr, 'close'), sleep(LAST_WORDS_MS)])
+          // stderr stays open if ssh leaves a master process for later connections (ControlPersist).
+          await Promise.race([once(child.stderr, 'close'), sleep(LAST_OUTPUT_TIMEOUT_MS)])
           resolve(code ?? signal)
         })
         child.once('error', () => resolve(null))
       })
       said.set(both, async () => {
         const status = await ended
-        // 0: it was us who ended it.
+        // 0: the client has ended ssh.
         if (status === 0 || status === null) return null
         const last = text.trim().split('\n').slice(-3).join('; ')
         return new CannotReach(
@@ -83,7 +85,10 @@ export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {
   }
 }
 
-/** What goes to a child and what comes of it. All that it has said is read, also where it has ended meanwhile, or takes nothing. */
+/**
+ * A stream over the stdin and stdout of a child process. All output of the child is read, even if the child has exited or does not read its
+ * input.
+ */
 class ChildStream extends Duplex {
   constructor(private readonly child: ChildProcessWithoutNullStreams) {
     super({ allowHalfOpen: false })
@@ -91,7 +96,7 @@ class ChildStream extends Duplex {
       if (!this.push(bytes)) child.stdout.pause()
     })
     child.stdout.once('end', () => this.push(null))
-    child.stdin.on('error', () => {}) // the end of what it says tells
+    child.stdin.on('error', () => {}) // the end of stdout reports the failure
     child.once('error', () => this.destroy())
   }
 
@@ -114,19 +119,19 @@ class ChildStream extends Duplex {
   }
 }
 
-/** By TLS with a key that both ends have, and no certificates. */
+/** Connects by TLS with a shared key and without certificates. */
 export function tcpWay(address: RemoteAddress, key: Buffer): Way {
   const { where } = address
   const problems = new WeakMap<Duplex, JfluidError>()
   return {
     where,
     async connect(isAgain) {
-      // A proxy that is called by too many hangs up on any that have not shown the key yet. Whoever comes again is tried again anyway.
+      // A proxy with too many unauthenticated connections closes some of them. A reconnecting client tries again anyway.
       for (let tries = 1; ; tries++) {
         const connection = await connectOnce(address, key, problems)
         if (connection !== null) return connection
-        if (isAgain || tries === MOST_TRIES) break
-        await sleep(tries * PAUSE_MS)
+        if (isAgain || tries === MAX_TRIES) break
+        await sleep(tries * RETRY_DELAY_MS)
       }
       throw new CannotReach(
         where,
@@ -139,7 +144,8 @@ export function tcpWay(address: RemoteAddress, key: Buffer): Way {
 }
 
 /**
- * @returns null if it was taken, and closed before the key could be shown
+ * Makes one attempt to connect.
+ * @returns null if the proxy closed the connection before the client could show the key
  * @throws CannotReach, WrongProxyKey
  */
 function connectOnce(
@@ -152,13 +158,15 @@ function connectOnce(
       ...TLS,
       host,
       port: port ?? 0,
-      // There is no certificate: who has the key is the one.
+      // There is no certificate: the shared key proves the identity.
       checkServerIdentity: () => undefined,
       pskCallback: () => ({ psk: key, identity: IDENTITY }),
     })
     const timer = setTimeout(() => {
-      socket.destroy(Object.assign(new Error(`no answer for ${CONNECT_MS / 1000} s`), { code: 'ETIMEDOUT' }))
-    }, CONNECT_MS)
+      socket.destroy(
+        Object.assign(new Error(`no answer for ${CONNECT_TIMEOUT_MS / 1000} s`), { code: 'ETIMEDOUT' }),
+      )
+    }, CONNECT_TIMEOUT_MS)
     socket.on('error', (error: NodeJS.ErrnoException) => {
       const problem = problemOf(error, where)
       problems.set(socket, problem)

@@ -16,7 +16,7 @@ import {
   WrongProxyKey,
 } from '../../src/remote/errors.ts'
 import { Host } from '../../src/remote/host.ts'
-import { MOST_HELLO_BYTES, MOST_OPEN, PROTOCOL } from '../../src/remote/protocol.ts'
+import { MAX_HELLO_BYTES, MAX_OPEN_REQUESTS, PROTOCOL } from '../../src/remote/protocol.ts'
 import { encodeFrame, FrameReader } from '../../src/wire/frame.ts'
 import { Chance } from '../faults/trials.ts'
 import { inputs, mutated, seedOf } from '../security/mutate.ts'
@@ -176,7 +176,7 @@ describe('a request', () => {
     there.isUp = false
     there.sockets[0]!.destroy()
     await expect.poll(() => caller.lostForMs).not.toBeNull()
-    const numbers = Array.from({ length: 5 * MOST_OPEN }, (_, i) => i)
+    const numbers = Array.from({ length: 5 * MAX_OPEN_REQUESTS }, (_, i) => i)
     const asked = numbers.map((it) => caller.ask('twice', it))
     there.isUp = true
     expect(await Promise.all(asked)).toEqual(numbers.map((it) => 2 * it))
@@ -187,10 +187,10 @@ describe('a request', () => {
     const answers = deferred<string>()
     const there = await proxy({ slow: () => answers.promise })
     const { socket, next } = await spoken(there)
-    const open = Array.from({ length: MOST_OPEN + 1 }, (_, i) => i + 1)
+    const open = Array.from({ length: MAX_OPEN_REQUESTS + 1 }, (_, i) => i + 1)
     for (const id of open) socket.write(encodeFrame([id, open, 'slow', 'null']))
     expect(await next()).toEqual([
-      ...[MOST_OPEN + 1, false, 'Error', expect.stringMatching(/more than 64 requests at a time/)],
+      ...[MAX_OPEN_REQUESTS + 1, false, 'Error', expect.stringMatching(/more than 64 requests at a time/)],
       ...['Report it.', 70],
     ])
     answers.resolve('done')
@@ -345,8 +345,8 @@ describe('who speaks otherwise', () => {
     await expect(says(encodeFrame(['hello', PROTOCOL + 1, '1.2.3']))).rejects.toBeInstanceOf(
       OtherProxyVersion,
     )
-    const large = Buffer.alloc(MOST_HELLO_BYTES + 8)
-    large.writeUInt32LE(MOST_HELLO_BYTES + 1, 0)
+    const large = Buffer.alloc(MAX_HELLO_BYTES + 8)
+    large.writeUInt32LE(MAX_HELLO_BYTES + 1, 0)
     await expect(says(large)).rejects.toBeInstanceOf(NotAProxy)
   })
 
@@ -391,7 +391,7 @@ describe('who speaks otherwise', () => {
     const { socket } = await spoken(there)
     socket.pause()
     const closed = once(there.sockets[0]!, 'close')
-    for (let id = 1; id < MOST_OPEN; id++) socket.write(encodeFrame([id, [id], 'large', 'null']))
+    for (let id = 1; id < MAX_OPEN_REQUESTS; id++) socket.write(encodeFrame([id, [id], 'large', 'null']))
     await closed
   })
 
