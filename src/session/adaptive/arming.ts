@@ -1,4 +1,4 @@
-// Methods below the roots that get exact times: which they are, and that they have them.
+// Gives exact times to methods below the roots, and keeps track of which methods have them.
 
 import { maxOf } from '../../base/arrays.ts'
 import type { ClassFile } from '../../classfile/class-file.ts'
@@ -15,69 +15,72 @@ import type { Installation, Workshop } from '../code/installation.ts'
 import { classesWithin, type JvmSize, predictedPauseMs, refittedSlowness } from './pause.ts'
 
 export interface Armed {
-  /** Of methods that had no probes before. */
+  /** Ids of methods that had no probes before. */
   readonly ids: readonly number[]
-  /** What was wanted and is not there. */
+  /** Patterns that match no loaded method. */
   readonly missing: readonly RootPattern[]
 }
 
-/** In bytes. */
+/** Limits of a batch; sizes are in bytes. */
 export interface ArmLimits {
-  /** Of each loader its own. */
+  /** Maximum number of classes. The same class in two loaders counts twice. */
   readonly classes: number
-  /** Of a class file. */
+  /** Maximum size of one class file. */
   readonly largestClass: number
-  /** Of all class files together. */
+  /** Maximum size of all class files together. */
   readonly classBytes: number
-  /** Of a method's code, but for methods that may be short. */
+  /** Minimum size of a method's bytecode, except for methods that may be short. */
   readonly leastCode: number
   readonly mayBeShort: (method: MethodTarget) => boolean
 }
 
 export class Arming {
   readonly #size: () => Promise<JvmSize>
-  /** Of redefinitions so far. */
+  /** The redefinitions so far. */
   readonly pauses: PauseFact[] = []
-  /** By method id. */
+  /** Modes, indexed by method id. */
   #modes = new Uint8Array()
 
   /**
-   * @param size      of the JVM now
-   * @param slowness  of the machine
+   * @param size      returns the current size of the JVM
+   * @param slowness  factor of this machine for the duration of pauses
    */
   constructor(
     private readonly workshop: Workshop,
     private readonly installation: Installation,
     private readonly finder: ClassFinder,
     size: () => Promise<JvmSize>,
-    /** Of this machine and JVM; each pause that is measured moves it half way. */
+    /** Factor of this machine and JVM. Each measured pause moves it half way to the measured value. */
     private slowness: number,
   ) {
     this.#size = size
   }
 
-  /** Classes of these are asked for from now on. */
+  /** From now on, classes of these patterns are listed. */
   want(patterns: readonly RootPattern[]): void {
     this.finder.want(patterns)
   }
 
-  /** All classes are asked for from now on: for names that are like that of a root which none of them has. */
+  /** From now on, all classes are listed. Needed to suggest similar names when no class matches the root. */
   wantAll(): void {
     this.finder.wantAll()
   }
 
-  /** Of the JVM now. */
+  /** Returns the current size of the JVM. */
   async size(): Promise<JvmSize> {
     return await this.#size()
   }
 
-  /** How long a redefinition of so many classes will stop the JVM, in ms; null where that cannot be told. */
+  /** Predicts how long a redefinition of this number of classes will stop the JVM, in ms. Null if no prediction is possible. */
   async predict(classes: number, size = this.#size()): Promise<number | null> {
-    // Where the JVM does not tell what it has compiled, a redefinition takes as long as the one before.
+    // If the number of compiled methods is not known, the latest pause is the prediction.
     return predictedPauseMs(await size, classes, this.slowness) ?? this.pauses.at(-1)?.measuredMs ?? null
   }
 
-  /** How many classes, of so many, a redefinition may have that stops the JVM for no longer than that, in ms; 0 where that cannot be told. */
+  /**
+   * Returns how many of these classes one redefinition may contain without stopping the JVM for longer than `ms`. 0 if no prediction is
+   * possible.
+   */
   async classesWithin(ms: number, classes: number): Promise<number> {
     const size = await this.#size()
     if (size.compiledMethods !== null) return classesWithin(ms, size, classes, this.slowness)
@@ -85,7 +88,7 @@ export class Arming {
     return longMs !== null && longMs <= ms ? classes : 0
   }
 
-  /** Does what is one redefinition, of which it was said how long it would stop the JVM. */
+  /** Runs one redefinition, and compares the measured pause with the prediction. */
   async redefine(predictedMs: number | null, work: () => Promise<void>): Promise<void> {
     const { swaps } = this.installation
     const before = swaps.latest.length
@@ -94,14 +97,14 @@ export class Arming {
     if (swap === undefined) return
     const { pauseMs: measuredMs } = swap
     this.pauses.push({ predictedMs, measuredMs, classes: swap.classes })
-    // Of a class that was refused methods are tried one by one.
+    // After a class was refused, its methods are tried in separate redefinitions.
     for (const it of others)
       this.pauses.push({ predictedMs: null, measuredMs: it.pauseMs, classes: it.classes })
     if (predictedMs !== null && measuredMs !== null)
       this.slowness = refittedSlowness(this.slowness, predictedMs, measuredMs)
   }
 
-  /** What is to go into the target with another redefinition: of classes that have been asked for. */
+  /** Returns the methods to be instrumented by another redefinition. The classes must have been listed. */
   async reveal(
     patterns: readonly RootPattern[],
   ): Promise<{ revelation: Revelation; missing: RootPattern[] }> {
@@ -109,7 +112,7 @@ export class Arming {
     return await turns.ask(() => revealer.takeNamed(patterns))
   }
 
-  /** The same within limits: what is beyond them gets no probes. */
+  /** Like `reveal`, but methods beyond the limits get no probes. */
   async revealWithin(
     patterns: readonly RootPattern[],
     limits: ArmLimits,
@@ -118,7 +121,7 @@ export class Arming {
     return { revelation: await this.#within(revelation, limits), missing }
   }
 
-  /** Methods tell what their modes say, from the next call of a root on; those that are switched off tell nothing from now on. */
+  /** Sets the modes of methods. A new mode takes effect at the next root call; switching off takes effect immediately. */
   async switchTo(changes: readonly (readonly [ids: readonly number[], mode: number])[]): Promise<void> {
     const highest = maxOf(
       changes.map(([ids]) => maxOf(ids, 0)),
@@ -131,17 +134,16 @@ export class Arming {
     await this.workshop.agent.modes(modes)
   }
 
-  /** Whether calls of a method have exact times now. */
+  /** Returns whether calls of a method have exact times now. */
   isTimed(id: number): boolean {
     return this.#modes[id] === MODE_TIME
   }
 
   /**
-   * Gives methods probes, in one redefinition.
-   *
-   * @param mode    what these tell
-   * @param limits  what gets none
-   * @param predictedMs  for how long it was said that the JVM would stand still
+   * Instruments methods in one redefinition.
+   * @param mode    mode of the probes
+   * @param limits  methods beyond the limits are skipped
+   * @param predictedMs  predicted pause of the JVM
    */
   async arm(
     patterns: readonly RootPattern[],
@@ -163,7 +165,10 @@ export class Arming {
     return armed
   }
 
-  /** Methods that have been revealed, of the class of this name: in full, as another may end like it. */
+  /**
+   * Returns the revealed methods that match the pattern. The class name must match in full, since another class name may have the same
+   * ending.
+   */
   #revealed(pattern: RootPattern): MethodTarget[] {
     return [...this.workshop.revealer.methods].filter(
       (it) => rootRank(pattern, it.className) === RANK_FULL && matchesMethod(pattern, it.name, it.descriptor),
@@ -174,7 +179,7 @@ export class Arming {
     return this.#revealed(pattern).filter((it) => !it.root)
   }
 
-  /** Whether exact times of these need no redefinition. */
+  /** Returns whether the methods of a pattern already have probes, so that exact times need no redefinition. */
   hasProbes(pattern: RootPattern): boolean {
     const named = this.#named(pattern)
     return named.length > 0 && named.every(({ id }) => this.#hasProbes(id))
@@ -185,17 +190,16 @@ export class Arming {
     return instrumenter.has(id) && !instrumenter.leftOutMethods.has(id)
   }
 
-  /** Whether they have exact times now, as roots always do. */
+  /** Returns whether the methods have exact times now. Roots always have exact times. */
   areTimed(pattern: RootPattern): boolean {
     const revealed = this.#revealed(pattern)
     return revealed.length > 0 && revealed.every(({ id, root }) => root || this.isTimed(id))
   }
 
   /**
-   * Gives methods exact times, from the next call of a root on: however short they are, as they were asked for by name.
-   *
-   * @param predictedMs  for how long it was said that the JVM would stand still
-   * @returns their ids; empty if there is none, or the JVM or the rewriter has refused them
+   * Gives methods exact times from the next root call on. Short methods are included, since the user named them.
+   * @param predictedMs  predicted pause of the JVM
+   * @returns their ids; empty if no method matches, or if the JVM or the rewriter has refused all of them
    */
   async time(pattern: RootPattern, predictedMs: number | null): Promise<readonly number[]> {
     let ids: readonly number[] = []
@@ -224,10 +228,9 @@ export class Arming {
   }
 
   /**
-   * Gives methods that are switched off their own code again, in one redefinition.
-   *
-   * @param predictedMs  for how long it is expected that the JVM stands still
-   * @returns how many have it
+   * Restores the original code of switched-off methods, in one redefinition.
+   * @param predictedMs  predicted pause of the JVM
+   * @returns the number of restored methods
    */
   async restore(ids: readonly number[], predictedMs: number | null): Promise<number> {
     const { instrumenter, turns } = this.workshop
@@ -267,7 +270,7 @@ export class Arming {
   }
 }
 
-/** A method as a stack trace names it. */
+/** Returns a pattern for a method as a stack trace names it. */
 export function exactly(className: string, method: string): RootPattern {
   return {
     ...{ text: `${className}.${method}`, className: className.replaceAll('$', '.'), method },
@@ -275,14 +278,14 @@ export function exactly(className: string, method: string): RootPattern {
   }
 }
 
-// Which loaded classes scheme adaptive asks for. A server has tens of thousands, and listing them all takes seconds.
+// Chooses the loaded classes that scheme adaptive lists. A server has tens of thousands of classes, and listing all of them takes seconds.
 
 export class ClassFinder {
   readonly #names = new Set<string>([HANDLE_MEMBER_CLASS])
-  /** A class is named by a wildcard. */
+  /** Whether a pattern has a wildcard in its class name. */
   #wantsAll = false
 
-  /** Classes of these are asked for from now on. */
+  /** From now on, classes of these patterns are listed. */
   want(patterns: readonly Pick<RootPattern, 'className'>[]): void {
     for (const { className } of patterns) {
       if (className.includes('*')) this.#wantsAll = true
@@ -290,12 +293,12 @@ export class ClassFinder {
     }
   }
 
-  /** All classes are asked for from now on. */
+  /** From now on, all classes are listed. */
   wantAll(): void {
     this.#wantsAll = true
   }
 
-  /** Those that have not been told. */
+  /** Returns the matching classes that the agent has not yet reported. */
   async list(agent: Agent): Promise<LoadedClasses> {
     return this.#wantsAll ? await agent.loadedClasses() : await agent.findClasses([...this.#names])
   }

@@ -1,4 +1,4 @@
-// Which methods get probes with one redefinition, of those that samples have chosen, and how many of them.
+// Chooses the methods that one redefinition instruments, from the methods that the samples favour, and limits their number.
 
 import type { MethodTarget } from '../../reveal/method-ids.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
@@ -9,8 +9,8 @@ import { type Arming, type ArmLimits, exactly } from './arming.ts'
 import { chooseMethods, type Seen, shareOf, USUAL_LIMITS } from './choose.ts'
 
 /**
- * Methods with less code are inlined where they are called, and would not be with probes. One that holds so much of the time calls
- * what takes long: a call more does not matter.
+ * Minimum bytecode size. Shorter methods are usually inlined, and probes would prevent that. A method with more than MUCH of the time is
+ * exempt: it calls expensive code, so a call that is not inlined does not matter.
  */
 const LEAST_CODE = 36
 const MUCH = 0.03
@@ -19,16 +19,19 @@ const LARGEST_CLASS = 1 << 20
 export interface Batch {
   readonly patterns: readonly RootPattern[]
   readonly limits: ArmLimits
-  /** How long the JVM will stand still for it, in ms. */
+  /** Predicted pause of the JVM, in ms. */
   readonly pauseMs: number | null
 }
 
-/** Why methods get no probes. */
+/** Reason why no methods are instrumented. */
 export interface NoBatch {
   readonly why: string
 }
 
-/** @param seen  of which it is chosen */
+/**
+ * Returns patterns for the chosen methods.
+ * @param seen  candidates
+ */
 export function patternsOf(seen: readonly Seen[]): RootPattern[] {
   return [...chooseMethods(seen)].flatMap(([className, methods]) =>
     methods.map((it) => exactly(className, it)),
@@ -36,10 +39,11 @@ export function patternsOf(seen: readonly Seen[]): RootPattern[] {
 }
 
 /**
- * @param seen       of which it is chosen; nothing may be worth it
- * @param longestMs  that the JVM may stand still
- * @param beside     classes that the same redefinition has besides
- * @returns null if none of them is worth it
+ * Returns the batch to instrument.
+ * @param seen       candidates
+ * @param longestMs  maximum pause of the JVM
+ * @param beside     number of other classes in the same redefinition
+ * @returns null if no candidate is worth instrumenting
  */
 export async function batchOf(
   seen: readonly Seen[],
@@ -66,7 +70,7 @@ export async function batchOf(
     return {
       why: `only the root is timed: ${mib(left)} of the metaspace are left, and ${mib(MIN_FREE_METASPACE_BYTES)} stay free`,
     }
-  // The most valuable ones come first.
+  // The most valuable classes come first.
   const patterns = [...chosen]
     .slice(0, most)
     .flatMap(([className, methods]) => methods.map((it) => exactly(className, it)))

@@ -1,5 +1,5 @@
-// How a session of scheme adaptive begins: the roots get their probes, and nothing else is touched. No class is listed but those
-// of the roots' names, and no thread of the target asks or waits.
+// Start of a session of scheme adaptive: only the roots get probes. Only classes with the names of the roots are listed, and no thread of
+// the target waits for the client.
 
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { debug } from '../../base/debug.ts'
@@ -14,23 +14,23 @@ import type { Pulse } from '../pulse.ts'
 import { type Batch, batchOf, type NoBatch, patternsOf } from './batch.ts'
 import { type JvmSize, withRootsMs } from './pause.ts'
 
-/** Of the JDK: what method handles call is hidden there. */
+/** Number of JDK classes in this redefinition: the members that method handles call are hidden in it. */
 const HANDLE_CLASSES = 1
 
 /**
- * Before it stands still, for the roots, perhaps for a batch and to take that back, and at the end: what a user would want to know.
- *
- * @param times  that it will, at most
+ * Returns a text for the user about the expected pauses: for the roots, for the batch if there is one, and at the end.
+ * @param times  maximum number of pauses
  */
 function pauseText(ms: number | null, times: 'up to three times' | 'up to four times'): string {
   return ms !== null && ms >= 1 ? `; the JVM will stand still for about ${Math.round(ms)} ms, ${times}` : ''
 }
 
 /**
- * @param onPhase    told what is being done, for progress
- * @param recording  called when the target has been told to record
- * @returns ids of the batch, if it went in with the roots: their probes count. Empty if there is none yet
- * @throws RootNotFound and other errors of the revealer, before anything is changed. RootRefused
+ * Starts recording at the roots.
+ * @param onPhase    called with the current phase, for progress
+ * @param recording  called when the target has been asked to record
+ * @returns ids of the batch if it was instrumented together with the roots, with counting probes; otherwise empty
+ * @throws RootNotFound and other errors of the revealer, before any change; RootRefused
  */
 export async function beginAtRoots(
   engine: Engine,
@@ -41,7 +41,7 @@ export async function beginAtRoots(
   const { agent, arming, inside, installation, options, recorder, revealer, turns, warnings } = engine
   onPhase('looking for the root')
   const size = arming?.size()
-  size?.catch(() => {}) // it is waited for below
+  size?.catch(() => {}) // the result is awaited below
   let counted: readonly number[] = []
   await Promise.all([agent.neverWait(), agent.enable()])
   recorder.noThreadWaits()
@@ -61,7 +61,7 @@ export async function beginAtRoots(
     const revelations = batch === null ? asked : [...asked, batch]
     const [pauseMs = null] = await Promise.all([
       arming?.predict(classesOf(revelations) + HANDLE_CLASSES, size),
-      // A redefinition is timed in ticks of which the length must be known.
+      // The duration of a redefinition is measured in ticks, so the tick length must be known first.
       pulse.readStatus(),
       hideHandleMembers(engine),
     ])
@@ -69,11 +69,11 @@ export async function beginAtRoots(
       instrumentingPhase(engine) +
         pauseText(pauseMs, batch === null ? 'up to four times' : 'up to three times'),
     )
-    // While the agent calibrates the classes are rewritten.
+    // The classes are rewritten while the agent calibrates.
     const calibrated = engine.calibrate()
-    calibrated.catch(() => {}) // it is waited for below
-    await turnOfTheLoop() // the request is written a few awaits later, and rewriting, which leaves no turn, would come first
-    // A class that is still to come brings what goes in first along.
+    calibrated.catch(() => {}) // the result is awaited below
+    await turnOfTheLoop() // lets the calibration request be written before rewriting blocks the event loop
+    // A class that is loaded now has its own initial redefinition first.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
     await calibrated
@@ -101,10 +101,10 @@ function idsOf(revelation: Revelation | null | undefined): number[] {
 }
 
 /**
- * What goes in with the roots: the JVM stands still for these anyway.
- *
- * @param asked  what else goes in
- * @returns null if samples from before choose nothing, or it would take too long or too much; what there is later is tried again then
+ * Returns the batch to be instrumented together with the roots, since these stop the JVM anyway.
+ * @param asked  the other methods of this redefinition
+ * @returns null if earlier samples choose no method, or if the pause or the memory would be too large; the controller then tries again with
+ * new samples
  */
 async function firstBatch(
   { arming, door, options }: Engine,
@@ -128,7 +128,7 @@ async function firstBatch(
   return revelation.instrument.length === 0 ? null : revelation
 }
 
-/** An error of an abstract root names what implements it, of which nothing has been heard yet. */
+/** Finds the roots. If a root is abstract, all classes are listed, since the error message names its implementations. */
 async function rootsOf({ arming, installation, revealer, turns }: Engine): Promise<Revelation> {
   const start = () => turns.ask(() => revealer.start())
   try {

@@ -1,82 +1,85 @@
-// Which methods scheme adaptive gives exact times: those that surely have a share of the root's time, those that probably have a large
-// one, and the other methods of their classes that samples have seen; in as few classes as one redefinition should touch, the user's own
-// code before all else. Pure.
+// Chooses the methods that scheme adaptive gives exact times: methods with a significant share of the root's time, methods with a probably
+// large share, and other sampled methods in the same classes. The number of classes is limited, and the user's own code comes first. Pure
+// functions.
 
 import { LEAST_SAMPLES, SAMPLED } from '../../cct/picture.ts'
 import { type MethodName, type Tree, topSum } from '../../cct/tree.ts'
 import { isOfApplication } from '../roots/root-names.ts'
 
-/** Whose code a class is: the user's own, that of a framework to which a root belongs, or that of another library. */
+/** Owner of a class: the user, a framework that contains a root, or another library. */
 export type Owner = 'user' | 'framework of a root' | 'library'
 
 const PRECEDENCE: Readonly<Record<Owner, number>> = { user: 2, 'framework of a root': 1, library: 0 }
 
-/** A method that samples have seen, and how much of the roots' time was at or below it. */
+/** A sampled method, and its share of the roots' time. */
 export interface Seen {
   readonly className: string
   readonly method: string
-  /** Of the time of all roots, of outermost activations. */
+  /** Total time as a share of the time of all roots. Recursive calls count once. */
   readonly share: number
-  /** Its standard deviation. */
+  /** Standard deviation of `share`. */
   readonly sd: number
-  /** Of the same time, what it has itself. */
+  /** Self time, as a share of the same time. */
   readonly self: number
-  /** Of the same time, that during which it was the innermost method that is no library's; 0 of a library. */
+  /** Share of the time in which this method was the innermost method outside libraries. 0 for a library method. */
   readonly innermost: number
-  /** At or below it, of outermost activations. */
+  /** Number of samples at or below the method. Recursive calls count once. */
   readonly samples: number
-  /** Below it, so many rows begin that are not a chain of single calls. */
+  /** Number of rows that begin below the method, not counting chains of single calls. */
   readonly branches: number
   /**
-   * What all methods of its class, and of classes nested in the same one, compute themselves, of the same time: the compilers inline them into
-   * each other. 0 while fewer than three samples say so.
+   * Share of the time in which all methods of its class, including nested classes, compute themselves. The compilers inline such methods
+   * into each other. 0 if there are fewer than three samples.
    */
   readonly computing: number
   readonly owner: Owner
 }
 
 export interface Limits {
-  /** One redefinition. */
+  /** Maximum number of classes in one redefinition. */
   readonly classes: number
 }
 
 export const USUAL_LIMITS: Limits = { classes: 40 }
 
-/** Of the roots' time, surely: of the user's own code, and of libraries. */
+/** Minimum share of the roots' time, for the user's own code and for libraries. */
 const LEAST_OWN = 0.005
 const LEAST_OTHER = 0.03
 /**
- * A method with so many times the least share is taken even if that is not sure: of a call that is rare and takes long, all samples are of
- * one call, so that the standard deviation is as large as the share.
+ * A method with this many times the minimum share is accepted even if it is not significant. If a call is rare and long, all samples belong
+ * to one call, so the standard deviation is as large as the share.
  */
 const LARGE = 10
 const SEEN_TWICE = 2
-/** What a share is worth where it parts, and of a frame that passes on to one callee, beside the time of which it is the innermost. */
+/**
+ * Value of a share at a method with several callees, and at a method that only calls one callee. It is added to the time in which the
+ * method is innermost.
+ */
 const PARTING = 0.3
 const PASSING_ON = 0.1
-/** Itself, as a part of its share: more than passing on. */
+/** Minimum self time as a part of the share, for a method that is considered to do own work. */
 const SELF_OF_SHARE = 0.1
 /**
- * A redefined class is interpreted until it is compiled again, some thirty times as slow. A library class that computes for more than
- * that part of the roots' time keeps its code. (Keycloak's password hash took 600 to 860 ms in place of 130.)
+ * Maximum share of the roots' time that a library class may compute itself. A redefined class is interpreted until it is compiled again,
+ * about thirty times slower, so a class above the limit keeps its code. (Keycloak's password hash took 600 to 860 ms instead of 130.)
  */
 const MOST_COMPUTING = 0.02
 
-/** Classes of the JDK, which are not touched, of proxies that have no code worth timing, and of tracing agents. */
+/** Classes that are never chosen: JDK classes, proxies without code worth timing, and tracing agents. */
 const NEVER =
   /^(?:java|javax|jdk|sun|com\.sun)\.|\$\$|\$Proxy\d|^(?:io\.opentelemetry\.javaagent|co\.elastic\.apm|datadog\.trace|com\.newrelic|com\.dynatrace|net\.bytebuddy)\./
 
-/** What javac makes for other classes of the same file: it passes on. */
+/** Accessors that javac generates for other classes of the same file. They only forward the call. */
 const ACCESS = /^access\$\d+$/
 
 export function mayBeTimed({ class: className, method }: Pick<MethodName, 'class' | 'method'>): boolean {
   return className !== '' && !NEVER.test(className) && !method.startsWith('<') && !ACCESS.test(method)
 }
 
-/** Without the names of nested classes. */
+/** Returns the class name without nested class names. */
 const outermost = (className: string): string => className.replace(/(?<=[^.$])\$[^.]*$/, '')
 
-/** What the samples of a picture say of methods that may be timed, the largest share first. */
+/** Returns the methods of a picture that may be timed, largest share first. */
 export function seenMethods(
   tree: Tree,
   nameOf: (id: number) => MethodName,
@@ -95,11 +98,11 @@ export function seenMethods(
     kinds.set(id, known)
     return known
   }
-  // At or above each row, the nearest that is no library's.
+  // For each row, the nearest row at or above it that does not belong to a library.
   const own = new Int32Array(count)
   const innermost = new Float64Array(count)
   const children = new Int32Array(count)
-  // Without what is at or below their children.
+  // Values without those of the children.
   const computes = cpuNs.slice()
   const ends = samples.slice()
   for (let node = 0; node < count; node++) {
@@ -110,7 +113,7 @@ export function seenMethods(
     if (above < 0) continue
     children[above]!++
     computes[above]! -= cpuNs[node]!
-    // Those of a timed row are its own (laidOut() in cct/picture.ts).
+    // The samples of a timed row are already its own (laidOut() in cct/picture.ts).
     if (known[node] === SAMPLED) ends[above]! -= samples[node]!
   }
   const classes = new Map<string, { computes: number; samples: number }>()
@@ -141,7 +144,7 @@ export function seenMethods(
     sum.self += selfNs[node]!
     sum.innermost += innermost[node]!
     if (children[node]! > 1) sum.branches += children[node]!
-    if (node < sum.end) continue // below another activation of it
+    if (node < sum.end) continue // below another activation of the same method
     sum.end = node + size[node]!
     sum.total += totalNs[node]!
     sum.samples += samples[node]!
@@ -164,24 +167,29 @@ export function seenMethods(
 }
 
 /**
- * Where the JVM has discarded its compiled code a few seconds before: what was interpreted has too much of the time, and what was compiled
- * again at once, as a loop that computes a hash, too little. So all of the user's code that has been seen twice counts by its share alone.
+ * Adjusts samples taken while the JVM compiles its code again, a few seconds after it has discarded all code. Interpreted code then has too
+ * large a share, and code that was recompiled early, for example a hash loop, too small a share. So each user method with two samples is
+ * accepted by its share alone, without the standard deviation.
  */
 export function whileCold(seen: readonly Seen[]): Seen[] {
   return seen.map((it) => (it.owner === 'user' && it.samples >= SEEN_TWICE ? { ...it, sd: 0 } : it))
 }
 
-/** @returns 0 of a method that has not been seen */
+/**
+ * Returns the share of a method.
+ * @returns 0 if the method has no samples
+ */
 export function shareOf(seen: readonly Seen[], className: string, method: string): number {
   return seen.find((it) => it.className === className && it.method === method)?.share ?? 0
 }
 
-/** Such as com, org, io: it says nothing alone. */
+/** First part of a package name that identifies no owner, such as com, org, io. */
 const DOMAIN = /^(?:[a-z]{2,3}|info)$/
 
 /**
- * The user's own code is in the packages that share the first name of a root's, as `kafka`, or the first two where that is a domain,
- * as `org.keycloak`. Below a root of a framework, such as what calls all controllers, it is what is of no framework.
+ * Returns the owner of a class. The user's own code is in the packages that share the first part of a root's package, such as `kafka`, or
+ * the first two parts after a domain, such as `org.keycloak`. If the root belongs to a framework, for example the method that calls all
+ * controllers, the user's code is all code outside of frameworks.
  */
 export function ownerBy(rootClasses: readonly string[]): (className: string) => Owner {
   const isApplication = (className: string) =>
@@ -201,7 +209,11 @@ export function ownerBy(rootClasses: readonly string[]): (className: string) => 
   }
 }
 
-/** @returns methods by class, the user's first, and of these the most valuable classes; empty if nothing is sure enough yet */
+/**
+ * Chooses methods.
+ * @returns methods grouped by class, the user's classes first, the most valuable classes first in each group; empty if no method is
+ * significant yet
+ */
 export function chooseMethods(
   seen: readonly Seen[],
   { classes }: Limits = USUAL_LIMITS,
@@ -213,7 +225,7 @@ export function chooseMethods(
     const least = isLibrary ? LEAST_OTHER : LEAST_OWN
     if (it.share - it.sd < least && it.share < LARGE * least) continue
     const tells = it.branches > 1 || it.self >= SELF_OF_SHARE * it.share
-    // A redefinition of collections, say, has all code compiled again in which they are inlined, whatever that is for.
+    // Redefining a library class such as a collection forces recompilation of all code that inlines it.
     if (!tells && isLibrary) continue
     const value = it.innermost + it.share * (tells ? PARTING : PASSING_ON)
     const known = chosen.get(it.className) ?? { value: 0, precedence: PRECEDENCE[it.owner], methods: [] }
@@ -225,7 +237,7 @@ export function chooseMethods(
     .sort(([, a], [, b]) => b.precedence - a.precedence || b.value - a.value)
     .slice(0, classes)
   const taken = new Map(best.map(([className, { methods }]) => [className, methods]))
-  // Of a class that is redefined anyway, all that has been seen of the user's code: it makes no pause longer.
+  // In a chosen class, all sampled methods of the user's code are added, since they do not make the pause longer.
   for (const { className, method, owner } of seen) {
     const methods = taken.get(className)
     if (owner !== 'library' && methods?.includes(method) === false) methods.push(method)

@@ -1,6 +1,6 @@
-// Revelation that follows the time: once samples are sure enough of where it goes, one batch of methods gets probes. For a second
-// these only count; then those whose calls are long enough are timed, and the others are switched off. Nothing of that is a
-// redefinition but the first. While all go on, the densest are switched off where the probes cost too much.
+// Chooses methods by samples of the roots' time. Once the samples are significant, one batch of methods is instrumented. For about a second
+// the probes only count. Then methods with long calls are timed, and the others are switched off. Only the instrumentation is a
+// redefinition. While methods are timed, the most frequently called methods are switched off if the probes cost too much.
 
 import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
@@ -35,24 +35,24 @@ import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
 import { batchPauseMs, COLD_MS, tookTooLong } from './pause.ts'
 
 const STEP_MS = 250
-/** Before the first batch. */
+/** Minimum number of root calls before the first batch. */
 const LEAST_CALLS = 10
-/** So much more of them, before there is another look. */
+/** Factor by which the number of samples must grow before the next attempt. */
 const MORE_SAMPLES = 1.2
-/** Methods are only counted for so long, at least, and at most. */
+/** Minimum and maximum time for which methods are only counted. */
 const SETTLE_MS = 1_000
 const LONGEST_SETTLE_MS = 60_000
-/** Part of the time of the roots that probes may cost, unless the user says so. */
+/** Default share of the roots' time that probes may cost. */
 const BUDGET = 0.05
-/** So many looks in a row find that they cost more, before methods are switched off. */
+/** Number of consecutive checks above the budget before methods are switched off. */
 const LOOKS = 2
 
-/** Of all threads, each a safepoint. */
+/** Number of stack dumps of all threads. Each dump needs a safepoint. */
 const LOOKS_ELSEWHERE = 3
 const ELSEWHERE_MS = 1_000
 const STACK_DEPTH = 400
 
-/** Exact times that a user has asked for while a session runs are not to be had. */
+/** Exact times that a user has requested during a session are not possible. */
 export class CannotTime extends JfluidError {
   static sample = () => new CannotTime('java.util.HashMap.get is of the JDK', 'Begin a session with --jdk.')
   readonly exitCode = EX_UNAVAILABLE
@@ -71,7 +71,7 @@ type Phase = 'look' | 'settle' | 'hold'
 
 interface Look {
   readonly atMs: number
-  /** That have begun. */
+  /** Number of root calls that have begun. */
   readonly rootCalls: number
   readonly counts: Float64Array
   readonly rootNs: number
@@ -80,26 +80,29 @@ interface Look {
 export class Controller {
   #timer: NodeJS.Timeout | undefined
   #phase: Phase = 'look'
-  /** What is being done; null if nothing is. */
+  /** The running operation. Null if there is none. */
   #work: Promise<void> | null = null
   #stopped = false
-  /** Samples at the latest look for a batch. */
+  /** Number of samples at the latest attempt to choose a batch. */
   #lookedAt = 0
-  /** When rows had their first sample, in ms from the start of recording; null if they have none. */
+  /** Time of the first sample of the current rows, in ms since the start of recording. Null if there is no sample. */
   #sampledFromMs: number | null = null
-  /** Methods that get no probes: without code of their own, or with too little. */
+  /** Methods that cannot have probes: without code of their own, or with too little code. */
   readonly #useless = new Set<string>()
-  /** Ids of the batch, and what their shares were. */
+  /** Ids of the batch, with their shares when they were chosen. */
   #batch: ReadonlyMap<number, number> = new Map()
   #armedAt: Look | null = null
   #before: Look | null = null
   #tooDear = 0
-  /** Methods in which other threads were while the root returned at once, in so many looks, and when the next one is due. */
+  /**
+   * Methods in which other threads ran while the root returned at once, collected over several stack dumps. The other fields are the number
+   * of dumps and the time of the next dump.
+   */
   readonly #elsewhere: string[] = []
   #looksElsewhere = 0
   #nextElsewhere = 0
   #resets = 0
-  /** Since when rows have been what they are, in ms from the start of recording. */
+  /** Time at which the current rows began, in ms since the start of recording. */
   rowsFromMs = 0
 
   constructor(
@@ -116,7 +119,7 @@ export class Controller {
     clearInterval(this.#timer)
   }
 
-  /** All that was recorded is forgotten; what is timed stays so. */
+  /** Discards the recorded data. Timed methods stay timed. */
   reset(): void {
     this.rowsFromMs = 0
     this.#lookedAt = 0
@@ -131,7 +134,7 @@ export class Controller {
     await this.#alone(() => this.#step())
   }
 
-  /** One thing after another: nothing else may be at work. */
+  /** Runs `work` as the current operation. No other operation may be running. */
   async #alone(work: () => Promise<void>): Promise<void> {
     const done = work()
     const settled = done.catch(() => {}) // the caller gets the error
@@ -144,10 +147,9 @@ export class Controller {
   }
 
   /**
-   * How long the JVM will stand still so that methods have exact times, in ms: 0 if they have probes already, null if that cannot be
-   * told.
-   *
-   * @throws CannotTime: they have exact times already, or are of the JDK
+   * Predicts how long the JVM will stop to give methods exact times, in ms: 0 if they already have probes, null if no prediction is
+   * possible.
+   * @throws CannotTime if they already have exact times, or belong to the JDK
    */
   async pauseToTime(pattern: RootPattern): Promise<number | null> {
     while (this.#work !== null) await this.#work
@@ -168,10 +170,9 @@ export class Controller {
   }
 
   /**
-   * Gives methods exact times because the user wants that of them: they keep them whatever that costs.
-   *
-   * @returns how many there are
-   * @throws CannotTime: nothing has changed then
+   * Gives methods exact times at the user's request. They stay timed at any cost.
+   * @returns the number of methods
+   * @throws CannotTime; nothing has changed then
    */
   async time(pattern: RootPattern): Promise<number> {
     while (this.#work !== null) await this.#work
@@ -207,7 +208,7 @@ export class Controller {
           )
         : new CannotTime(`${pattern.text} cannot have probes: ${refused[1]}`, 'Time its caller instead.')
     }
-    // They are the user's: nothing switches them off.
+    // The user requested these methods, so they are never switched off automatically.
     this.#batch = new Map([...this.#batch].filter(([id]) => !ids.includes(id)))
     this.#newRows()
     return ids.length
@@ -227,10 +228,12 @@ export class Controller {
     }
   }
 
-  /** A root that is called too often stays braked: what slowed it down may have been its probes. */
+  /**
+   * Times only some root calls if a root is called too often. This is permanent, since a lower call rate may be an effect of the probes.
+   */
   async #timeFewerRootCalls(): Promise<void> {
     const { inside, options, warnings } = this.engine
-    // A constructor that ends by its super() tells no end: its thread would count nothing more.
+    // A constructor that ends in its super() call reports no exit, so its thread would count no further calls.
     if (inside === null || inside.timedOneOf > 1 || options.roots.some((it) => it.method === '<init>')) return
     const { callsPerSecond } = inside
     const oneOf = callsForOneTimed(callsPerSecond)
@@ -240,7 +243,7 @@ export class Controller {
     this.#newRows()
   }
 
-  /** Until then some code is still interpreted, because the first redefinition has dropped what was compiled. */
+  /** Whether code is still interpreted, because the first redefinition has discarded the compiled code. */
   get #isCold(): boolean {
     return firstRedefinition(this.engine) !== 'is over' && this.span.durationMs < COLD_MS
   }
@@ -264,11 +267,14 @@ export class Controller {
     await this.#arm(firstRedefinition(this.engine) === 'is over' ? seen : whileCold(seen), arming)
   }
 
-  /** A root that hands its work to other threads has hardly any samples, and a user is told where these are. */
+  /**
+   * Searches for work in other threads. A root that passes its work to other threads has almost no samples, so the user is told in which
+   * methods those threads run.
+   */
   async #lookElsewhere(): Promise<void> {
     const { agent, inside, revealer, warnings } = this.engine
     if (this.#looksElsewhere >= LOOKS_ELSEWHERE || performance.now() < this.#nextElsewhere) return
-    if (inside !== null && inside.timedOneOf > 1) return // a call that is only counted has no time
+    if (inside !== null && inside.timedOneOf > 1) return // untimed calls have no durations
     const { rootCalls, rootNs } = await this.#lookNow('timed')
     const times = { calls: rootCalls, ns: rootNs, overMs: this.span.durationMs }
     this.#nextElsewhere = performance.now() + ELSEWHERE_MS
@@ -303,12 +309,12 @@ export class Controller {
     const { patterns, limits, pauseMs } = batch
     const { ids } = await arming.arm(patterns, MODE_COUNT, limits, pauseMs)
     debug.reveal?.(`adaptive: ${ids.length} of ${patterns.length} methods are counted`)
-    // None was put in, and nothing redefined: what is below these may do.
+    // No method was instrumented and no class redefined. The next attempt may choose their callees instead.
     if (ids.length === 0) for (const { text } of patterns) this.#useless.add(text)
     else this.armed(ids, seen)
   }
 
-  /** The batch has its probes, which count. Also before the start. */
+  /** Accepts a batch whose probes count. May be called before recording starts. */
   armed(ids: readonly number[], seen: readonly Seen[]): void {
     const { names } = this.engine
     this.#batch = new Map(
@@ -328,7 +334,7 @@ export class Controller {
 
   async #settle(): Promise<void> {
     const { arming } = this.engine
-    // A batch that went in with the roots: calls of interpreted code are fewer than later, and each takes longer.
+    // If the batch was instrumented with the roots, interpreted code has fewer and slower calls than usual.
     if (arming === null || this.#isCold) return
     const before = this.#armedAt
     if (before !== null && performance.now() - before.atMs < SETTLE_MS) return
@@ -339,7 +345,7 @@ export class Controller {
       this.#armedAt = now
       return
     }
-    // Calls of roots that go on since before count nothing.
+    // Root calls that began before the counting are not counted.
     const isOver = performance.now() - before.atMs > LONGEST_SETTLE_MS
     if (now.rootCalls - before.rootCalls < LEAST_CALLS && !isOver) return
     const isCounted = now.rootCalls - before.rootCalls >= LEAST_CALLS
@@ -353,7 +359,7 @@ export class Controller {
     ])
     debug.reveal?.(`adaptive: ${timed.length} of them are timed, ${off.length} are switched off`)
     this.#phase = 'hold'
-    // A method's row has either samples or calls: what came before is of other rows.
+    // A row has either samples or calls, so the earlier rows are discarded.
     if (timed.length > 0) this.#newRows()
     await this.#giveBack(
       counted.filter(({ id }) => off.includes(id)),
@@ -372,7 +378,7 @@ export class Controller {
       )
   }
 
-  /** Methods that have been switched off have their own code again, if they are called so often that idle probes slow them down. */
+  /** Restores the original code of switched-off methods if they are called so often that their idle probes slow them down. */
   async #giveBack(off: readonly Counted[], costs: Costs): Promise<void> {
     const { arming, door, revealer, warnings } = this.engine
     if (arming === null || this.#stopped || !costIdle(off, costs)) return
@@ -400,7 +406,7 @@ export class Controller {
       `adaptive: ${restored} of ${ids.length} methods have their own code again: they are called too often`,
     )
     if (restored < ids.length) keep('the JVM has refused to give them their code back')
-    // What came before is of slower code.
+    // The earlier rows were measured with slower code.
     if (restored > 0) this.#newRows()
   }
 
@@ -428,7 +434,7 @@ export class Controller {
   }
 
   #newRows(): void {
-    if (this.#stopped) return // the last picture is about to be made
+    if (this.#stopped) return // the final picture is about to be made
     const { clock, inside, recorder } = this.engine
     recorder.newRows(clock.nowTicks)
     inside?.newRows(clock.nowTicks)

@@ -1,37 +1,36 @@
-// A root that returns at once, while its work goes on in other threads: where that is, by stacks of all threads.
+// Detects a root that returns at once while other threads do its work. Stack dumps of all threads show where.
 
 import { CPU, stateOf } from '../../cct/sample-states.ts'
 import type { StackRow } from '../../wire/messages.ts'
 import { mayBeTimed } from './choose.ts'
 
-/** In Thread.State. A stack that is taken so comes without its thread's state. */
+/** Ordinal in Thread.State. These stack dumps contain no thread states. */
 const RUNNABLE = 1
 
-/** Of all roots. */
+/** Sums over all roots. */
 export interface RootTimes {
   readonly calls: number
   readonly ns: number
-  /** Of recording. */
+  /** Duration of the recording. */
   readonly overMs: number
 }
 
 const LEAST_CALLS = 10
-/** Since recording began. */
+/** Minimum duration of the recording. */
 const LOOK_AFTER_MS = 5_000
-/** Of the time, in which threads are inside a root: where it is more, samples tell what they do there. */
+/** Maximum share of the time that threads spend inside a root. Above this share, samples show what threads do there. */
 const MOST_INSIDE = 0.01
 
-/** Whether its calls are so short that hardly a sample is inside of one. */
+/** Returns whether root calls are so short that almost no sample falls into one. */
 export function returnsAtOnce({ calls, ns, overMs }: RootTimes): boolean {
   return overMs >= LOOK_AFTER_MS && calls >= LEAST_CALLS && ns / 1e6 < MOST_INSIDE * overMs
 }
 
 /**
- * The user's own methods in which threads outside the roots compute, innermost, each as often as a thread does. Threads that wait may be
- * at rest, and are left out.
- *
+ * Returns the user's methods in which threads outside the roots compute: the innermost method per thread, with repetitions. Waiting threads
+ * may be idle and are skipped.
  * @param roots  class with dots, and method
- * @param isOwn  whether a class is of the packages of the roots
+ * @param isOwn  returns whether a class belongs to the packages of the roots
  */
 export function workElsewhere(
   stacks: readonly StackRow[],
@@ -50,7 +49,7 @@ export function workElsewhere(
   })
 }
 
-/** @param where  as `workElsewhere` has seen it, in several looks together; not empty */
+/** @param where  results of `workElsewhere` from several dumps together; not empty */
 export function elsewhereText({ calls, ns }: RootTimes, where: readonly string[]): string {
   const seen = new Map<string, number>()
   for (const it of where) seen.set(it, (seen.get(it) ?? 0) + 1)

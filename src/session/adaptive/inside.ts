@@ -1,4 +1,4 @@
-// What threads do inside the roots, between calls that are timed: the agent's samples, and the picture that they make of a tree.
+// Samples of the code inside the roots, between timed calls. Reads the samples of the agent and adds them to a tree.
 
 import { StopCounters, type StopTimes } from '../../attach/stops.ts'
 import { minOf } from '../../base/arrays.ts'
@@ -15,13 +15,13 @@ import type { Engine } from '../engine.ts'
 import { sourceName } from '../target-classes.ts'
 import { COLD_MS } from './pause.ts'
 
-/** Of rows that are only sampled. */
+/** Warning about rows that are only sampled. */
 const BENT =
   'compiled loops of this JVM have no safepoint, by its garbage collector (the serial or the parallel one, or CMS): samples fall behind loops, and sampled rows are unreliable for methods with loops'
 
 const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
 
-/** Of the one tree of all virtual threads, its id, and its number in samples. */
+/** Id of the common tree of all virtual threads, and its number in samples. */
 const VIRTUAL_THREADS = 0
 
 type Sources = Pick<
@@ -29,22 +29,22 @@ type Sources = Pick<
   'agent' | 'arming' | 'instrumenter' | 'revealer' | 'clock' | 'targetState' | 'process'
 >
 
-/** Between two readings of the JVM's time at safepoints: after longer ones a stall may not be told from others. */
+/** Maximum time between two readings of the JVM's safepoint time. After a longer time, the cause of a stall cannot be identified. */
 const LONGEST_BETWEEN_MS = 1_500
 
-/** A moment in which the target's threads may have stood still. */
+/** A moment in which the target's threads may have been stopped. */
 export interface Stall {
   readonly ms: number
   readonly atTicks: number
-  /** Stacks were taken meanwhile. */
+  /** Whether stacks were being taken during the stall. */
   readonly taking: boolean
-  /** Most of it that can have been at safepoints; null where the JVM does not tell. */
+  /** Upper bound of the time at safepoints. Null if the JVM does not report it. */
   readonly safepointMs: number | null
-  /** The same in garbage collections. */
+  /** Upper bound of the time in garbage collections. */
   readonly collectionMs: number | null
-  /** The same without its share of the processors, by the kernel. */
+  /** Upper bound of the time for which the kernel throttled the process. */
   readonly throttledMs: number | null
-  /** The process was seen to be stopped meanwhile. */
+  /** Whether the process was seen stopped during the stall. */
   readonly stopped: boolean
 }
 
@@ -53,14 +53,13 @@ const NO_STALL = {
   ...{ safepointMs: null, collectionMs: null, throttledMs: null },
 }
 
-/** In a shorter one the process may have been stopped for a part of it. */
+/** In a shorter stall the process may have been stopped for only a part of it. */
 const SUSPENDED_MS = 1_000
 
 /**
- * Most of it must have been for that.
- *
- * @param redefinedTicks  when redefinitions have stopped the threads, from when to when
- * @returns null where that is not known, or there was no stall
+ * Returns the cause that explains at least half of a stall.
+ * @param redefinedTicks  start and end of each pause by a redefinition
+ * @returns null if the cause is not known, or if there was no stall
  */
 export function causeOf(
   { ms, atTicks, taking, stopped, safepointMs, collectionMs, throttledMs }: Stall,
@@ -83,25 +82,28 @@ export function causeOf(
   return taking ? 'stacks' : 'processor'
 }
 
-/** How much of that there was between two readings, in ms. */
+/** Returns the increase between two readings in ns, converted to ms. */
 function msBetween(before: number | null | undefined, now: number | null | undefined): number | null {
   return typeof before !== 'number' || typeof now !== 'number' ? null : (now - before) / 1e6
 }
 
-/** Calls of roots a second, by the target's clock: what the client is late does not count. */
+/** Returns root calls per second by the target's clock, so delays of the client have no effect. */
 function rateBetween(a: InsideNews, b: InsideNews, clock: TargetClock): number {
   const seconds = clock.toNs(b.atTicks - a.atTicks) / 1e9
   return seconds <= 0 ? 0 : (b.rootCalls - a.rootCalls) / seconds
 }
 
-/** What a stack trace does not tell apart. */
+/** Methods that a stack trace does not distinguish. */
 interface Revealed {
   readonly ids: readonly number[]
-  /** All of them, and no other has that name. */
+  /** Whether all of them are timed, and no other method has this name. */
   readonly areTimed: boolean
 }
 
-/** Whether these are all methods of their name, in each of their classes. Constructors have their probes behind the call of another one. */
+/**
+ * Returns whether these are all methods of this name in each of their classes. Constructors do not count as whole, since their probes come
+ * after the call of another constructor.
+ */
 function isWhole(methods: readonly MethodTarget[], classes: Revealer['classes']): boolean {
   if (methods[0]?.name.startsWith('<') === true) return false
   const inClass = (wanted: number) => methods.filter(({ classId }) => classId === wanted).length
@@ -110,16 +112,16 @@ function isWhole(methods: readonly MethodTarget[], classes: Revealer['classes'])
 
 export class Inside {
   readonly #samples = new InsideSamples()
-  /** Of rows that are only sampled. */
+  /** Names of methods that only occur in samples. */
   readonly #names = new Map<number, MethodName>()
   readonly #ids = new Map<string, number>()
   #others = 0
-  /** How many methods of roots the agent knows. */
+  /** Number of root methods that the agent knows. */
   #roots = 0
   #news: InsideNews | null = null
-  /** What it was at the latest reset. */
+  /** Value of `#news` at the latest reset. */
   #before: InsideNews | null = null
-  /** Stacks of rows that have been given up. */
+  /** Number of samples in earlier rows that have been discarded. */
   #samplesBefore = 0
   #failure: string | null = null
   #fromTicks = Number.NEGATIVE_INFINITY
@@ -127,14 +129,14 @@ export class Inside {
   #suspendedMs = 0
   #safepointNs: number | null = null
   readonly #stops: StopCounters | null
-  /** Read before the latest news were asked for, so that what ended meanwhile is in the next ones, too. */
+  /** Read before the latest request, so an event that ends during the request is counted in the next reading, too. */
   #stopTimes: StopTimes | null = null
   #readAt = Number.NEGATIVE_INFINITY
-  /** Calls of roots a second, before the latest two readings. */
+  /** Root calls per second: the two latest rates. */
   #rates: readonly number[] = []
-  /** Of so many calls of roots one is timed. */
+  /** One of this many root calls is timed. */
   timedOneOf = 1
-  /** Compiled loops have no safepoint in them: samples fall behind them. False where the JVM's counters cannot be seen, too. */
+  /** Whether compiled loops of this JVM have no safepoint, so samples appear after the loop. False if the JVM's counters cannot be read. */
   readonly #isBent: boolean
 
   constructor(private readonly from: Sources) {
@@ -142,14 +144,14 @@ export class Inside {
     this.#isBent = this.#stops?.loopsHaveNoSafepoints() ?? false
   }
 
-  /** Before `go`. */
+  /** Must be called before `go`. */
   async begin(): Promise<void> {
     await this.rootsAre()
     this.#others = this.from.revealer.methods.reserve()
     this.#names.set(this.#others, OTHERS)
   }
 
-  /** Tells the agent below what frames stacks are wanted, if that has changed. */
+  /** Sends the root methods to the agent if they have changed. The agent samples stacks below these frames. */
   async rootsAre(): Promise<void> {
     const { agent, revealer } = this.from
     const roots = [...revealer.methods].filter((it) => it.root)
@@ -159,11 +161,10 @@ export class Inside {
   }
 
   /**
-   * Takes what has been sampled since the last time.
-   *
+   * Reads the samples since the previous call.
    * @param swaps    all redefinitions
-   * @param stopped  the process was seen to be stopped since the last time
-   * @returns when the process was suspended meanwhile, in ticks; null if it was not
+   * @param stopped  whether the process was seen stopped since the previous call
+   * @returns start and end of a suspension of the process in ticks; null if there was none
    */
   async read(swaps: readonly Swap[], stopped: boolean): Promise<readonly [from: number, to: number] | null> {
     if (this.#others === 0) return null
@@ -176,7 +177,7 @@ export class Inside {
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
     const [before, now] = [this.#safepointNs, news.safepointNs]
-    const isRecent = readAt - this.#readAt < LONGEST_BETWEEN_MS + ms // the agent does not answer while it stands still
+    const isRecent = readAt - this.#readAt < LONGEST_BETWEEN_MS + ms // a stopped agent does not answer, so `ms` is added
     const stopsBefore = this.#stopTimes
     this.#safepointNs = now
     this.#stopTimes = asked
@@ -202,29 +203,31 @@ export class Inside {
 
   #causeOf(stall: Stall, swaps: readonly Swap[]): StallCause | null {
     const ticksOf = (ms: number) => this.#ticksOf(ms)
-    // Threads stand still at the end of a redefinition.
+    // Threads are stopped at the end of a redefinition.
     const redefined = swaps.map(
       ({ ms, pauseMs, endTicks }) => [endTicks - ticksOf(pauseMs ?? ms), endTicks] as const,
     )
     return causeOf(stall, ticksOf, redefined)
   }
 
-  /** How late the sampler's thread woke at most, or for how long it took stacks: so long the program's threads may have stood still. */
+  /** Longest delay of the sampler thread, or longest time to take stacks. The program's threads may have been stopped for this time. */
   get longestStallMs(): number {
     return this.#longest?.ms ?? 0
   }
 
-  /** How long taking stacks has taken in the target since the latest reset. */
+  /** Time spent on taking stacks in the target since the latest reset. */
   get costMs(): number {
     return ((this.#news?.costNs ?? 0) - (this.#before?.costNs ?? 0)) / 1e6
   }
 
-  /** Calls of roots from outside: the lower of the latest two rates, so that a burst is none. 0 until there are two. */
+  /**
+   * Rate of outermost root calls: the lower of the two latest rates, so that a single burst does not count. 0 until there are two rates.
+   */
   get callsPerSecond(): number {
     return this.#rates.length < 2 ? 0 : minOf(this.#rates)
   }
 
-  /** From now on. */
+  /** From now on, one of this many root calls is timed. */
   async timeOneOf(calls: number): Promise<void> {
     await this.from.agent.timeOneOf(calls)
     this.timedOneOf = calls
@@ -241,19 +244,19 @@ export class Inside {
     return found
   }
 
-  /** Calls of roots in which there were samples. */
+  /** Number of root calls that contain samples. */
   get calls(): number {
     return this.#samples.calls
   }
 
-  /** The rows start at zero. */
+  /** Discards the samples of the rows. */
   newRows(nowTicks: number): void {
     this.#samplesBefore += this.#samples.count
     this.#samples.reset()
     this.#fromTicks = nowTicks
   }
 
-  /** All that was measured is forgotten. */
+  /** Discards all measured data. */
   reset(nowTicks: number): void {
     this.newRows(nowTicks)
     this.#samplesBefore = 0
@@ -263,10 +266,10 @@ export class Inside {
   }
 
   /**
-   * @param beginTicks        when recording began
-   * @param pauses            of redefinitions
-   * @param swaps             all of them
-   * @param rowsFromMs        since when rows count
+   * @param beginTicks        start of the recording
+   * @param pauses            pauses of redefinitions
+   * @param swaps             all redefinitions
+   * @param rowsFromMs        start time of the current rows
    */
   stackFacts(
     beginTicks: number,
@@ -300,7 +303,7 @@ export class Inside {
     }
   }
 
-  /** Of an id that no method has. */
+  /** Name of an id that no revealed method has. */
   name(id: number): MethodName | undefined {
     return this.#names.get(id)
   }
@@ -310,9 +313,8 @@ export class Inside {
   }
 
   /**
-   * The same with rows of what was sampled.
-   *
-   * @param leastSamples  rows with fewer are put together; default: LEAST_SAMPLES, below which a reader learns nothing from a row
+   * Returns the snapshot with rows for the samples.
+   * @param leastSamples  rows with fewer samples are merged; default: LEAST_SAMPLES, below which a row is not informative
    */
   picture(snapshot: Snapshot, leastSamples?: number): Snapshot {
     const revealed = this.#revealed()
@@ -336,7 +338,7 @@ export class Inside {
     return { ...snapshot, merged: withSamples(snapshot.merged, parts), threads }
   }
 
-  /** Methods by what a stack trace calls them, overloads and classes of several loaders together. */
+  /** Returns methods keyed by their name in a stack trace. Overloads are merged, and so are classes of several loaders. */
   #revealed(): ReadonlyMap<string, Revealed> {
     const { arming, instrumenter, revealer } = this.from
     const methods = new Map<string, MethodTarget[]>()
@@ -349,7 +351,7 @@ export class Inside {
     const withProbes = instrumenter.methodsWithProbes()
     const isTimed = ({ id, root }: MethodTarget) =>
       withProbes.has(id) && (root || arming?.isTimed(id) === true)
-    // Else samples of root calls that are not timed would look like calls that probes did not see.
+    // If only some root calls are timed, samples of untimed calls would look like calls without probe events.
     const isEachTimed = this.timedOneOf === 1
     return new Map(
       [...methods].map(([key, all]) => {

@@ -1,31 +1,35 @@
-// How long this machine waits for its memory. A redefinition walks all compiled methods and classes of a JVM, which lie anywhere in some
-// hundred MiB, so it takes longer where memory does. Against the machine that pause.ts has its figures from, pauses of Spring Boot, Kafka and
-// Keycloak on JDK 25 took 2.4 to 3 times as long on one that has 190 ns here, and 1.1 to 1.6 times on one that has 150: the exponent is between
-// what the two would have (1.1 and 0.3).
+// Measures the memory latency of this machine. A redefinition walks all compiled methods and classes of a JVM, spread over some hundred
+// MiB, so it takes longer with slow memory.
+// The figures in pause.ts come from a reference machine. Pauses of Spring Boot, Kafka and Keycloak on JDK 25 took 2.4 to 3 times as long on
+// a machine with 190 ns, and 1.1 to 1.6 times as long with 150 ns. The exponent is between the exponents of these two machines (1.1 and
+// 0.3).
 
-/** 16 MiB: more than fits into the caches of one core. */
+/** 16 MiB: larger than the caches of one core. */
 const WORDS = 1 << 22
 const STEPS = 1 << 11
 const ROUNDS = 12
-/** Of the machine that pause.ts has its figures from. */
+/** Latency of the reference machine of pause.ts. */
 const USUAL_NS = 75
 const EXPONENT = 0.7
 
 let known: number | null = null
 
 /**
- * By how much longer pauses take where memory is as slow as here: at most 8, and at least 1, as a large cache that is shared may hold all
- * that is read here. A pause that was measured says more. Takes some 25 ms, once in a process.
+ * Returns the factor by which pauses are longer on this machine, from 1 to 8. The minimum is 1, since a large shared cache may hide the
+ * latency. A measured pause is more accurate. Takes about 25 ms, once per process.
  */
 export function memorySlowness(): number {
   known ??= Math.min(Math.max((latencyNs() / USUAL_NS) ** EXPONENT, 1), 8)
   return known
 }
 
-/** Each address depends on what was read at the one before, so nothing is read ahead. The least of some rounds: others had to wait for a processor. */
+/**
+ * Returns the latency of dependent reads, so that prefetching has no effect. The minimum over several rounds excludes rounds that waited
+ * for a processor.
+ */
 function latencyNs(): number {
   const words = new Int32Array(WORDS).fill(1)
-  let at = chase(words, STEPS, 0) // compiled by then
+  let at = chase(words, STEPS, 0) // compiles the function before the measurement
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
     const begun = performance.now()
@@ -35,7 +39,7 @@ function latencyNs(): number {
   return least
 }
 
-/** A linear congruential generator of which the increment is read from memory: it goes through all of it, in no order. */
+/** A linear congruential generator whose increment is read from memory. It visits all addresses in pseudo-random order. */
 function chase(words: Int32Array, steps: number, from: number): number {
   let at = from
   for (let step = 0; step < steps; step++)

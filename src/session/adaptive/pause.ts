@@ -1,28 +1,26 @@
-// How long a JVM stands still for a redefinition: one thread of it walks all compiled methods and all classes.
-//
-// Measured on servers (97 pauses on Keycloak and Kafka, JDK 17 and 25): the number of redefinitions costs, hardly that of their classes.
-// Machines differ by how long they wait for memory (memory-latency.ts).
+// Predicts how long a redefinition stops a JVM: one thread walks all compiled methods and all classes.
+// Measured on servers (97 pauses on Keycloak and Kafka, JDK 17 and 25): the cost depends on the number of redefinitions, and hardly on
+// their number of classes. Machines differ in memory latency (memory-latency.ts).
 
 import type { PauseFact } from '../../profile/stack-facts.ts'
 
-/** Code that a redefinition has discarded is taken to be compiled again after so long. */
+/** Time after which code discarded by a redefinition is assumed to be compiled again. */
 export const COLD_MS = 10_000
 
-/** What a redefinition has to walk. */
+/** Number of methods and classes that a redefinition walks. */
 export interface JvmSize {
-  /** Null where the JVM does not tell. */
+  /** Null if the JVM does not report it. */
   readonly compiledMethods: number | null
   readonly loadedClasses: number
 }
 
 /**
- * Compiled methods that a redefinition walks after one that has discarded all compiled code. HotSpot counts what was discarded until it has
- * freed it, so these are fewer than it counts, and more than were compiled since: half way, as factors go. (Of pauses on 17, what was
- * expected by the count was 1.0 to 1.9 of what was measured, by what was compiled since 0.5 to 1.04.) Before that redefinition it is all
- * that are counted.
- *
- * @param it.counted  by `Compiler.codecache`
- * @param it.before   compilations when that redefinition was to begin; null where that is not known
+ * Estimates the number of compiled methods that a redefinition walks, after an earlier redefinition has discarded all compiled code.
+ * HotSpot counts discarded methods until they are freed, so its count is an upper bound; the number compiled since then is a lower bound.
+ * The estimate is their geometric mean. (On JDK 17 the prediction was 1.0 to 1.9 times the measured pause with the count, and 0.5 to 1.04
+ * times with the compilations.) Before the first redefinition, the count is exact.
+ * @param it.counted  count by `Compiler.codecache`
+ * @param it.before   number of compilations before the earlier redefinition; null if it is not known
  */
 export function compiledSince(it: {
   readonly counted: number | null
@@ -37,13 +35,14 @@ export function compiledSince(it: {
 const MS_A_COMPILED_METHOD = 2.8e-3
 const MS_A_LOADED_CLASS = 0.8e-3
 const MS_A_REDEFINED_CLASS = 0.2
-/** A single pause tells so much at most: it may have been short or long by chance. */
+/** Bounds of the factor. A single pause may be short or long by chance. */
 const LEAST_SLOWNESS = 0.5
 const MOST_SLOWNESS = 8
 
 /**
- * @param slowness  of this machine and JVM, where those that were measured have 1
- * @returns ms; null where it cannot be told
+ * Predicts a pause.
+ * @param slowness  factor of this machine and JVM; 1 for the measured machines
+ * @returns ms; null if no prediction is possible
  */
 export function predictedPauseMs(
   { compiledMethods, loadedClasses }: JvmSize,
@@ -59,7 +58,7 @@ export function predictedPauseMs(
   )
 }
 
-/** How many classes, of so many, one redefinition may have: as many as it will stop the JVM for no longer than that, in ms. */
+/** Returns how many of these classes one redefinition may contain without stopping the JVM for longer than `ms`. */
 export function classesWithin(ms: number, jvm: JvmSize, classes: number, slowness: number): number {
   const least = predictedPauseMs(jvm, 0, slowness)
   if (least === null) return 0
@@ -68,38 +67,37 @@ export function classesWithin(ms: number, jvm: JvmSize, classes: number, slownes
 }
 
 /**
- * By which this JVM's next pause is predicted, after one that has been measured: half way, as factors go. Single pauses vary by 1.5
- * either way, and of 15 second pauses on servers 12 were nearer to that than to all of the way.
+ * Returns the new factor after a measured pause: the geometric mean of the old and the measured factor. Single pauses vary by a factor of
+ * 1.5 in both directions. Of 15 second pauses on servers, 12 were nearer to this mean than to the measured factor.
  */
 export function refittedSlowness(slowness: number, predictedMs: number, measuredMs: number): number {
   const fitted = slowness * Math.sqrt(measuredMs / predictedMs)
   return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
 }
 
-/** After one that took so many times what was expected, the next cannot be expected either. */
+/** If a pause was longer than predicted by this factor, the next prediction is not reliable either. */
 const FAR_OFF = 3
 
 /**
- * Whether the first redefinition stopped the JVM for so much longer than was said that no batch may follow.
- *
- * @param unaskedMs  what may be done in any case
+ * Returns whether the first redefinition took so much longer than predicted that no batch may follow.
+ * @param unaskedMs  pause that is always allowed
  */
 export function tookTooLong({ predictedMs, measuredMs }: PauseFact, unaskedMs: number): boolean {
   if (predictedMs === null || measuredMs === null) return false
   return measuredMs > Math.max(unaskedMs, FAR_OFF * predictedMs)
 }
 
-/** A redefinition of 40 classes takes at most a fifth longer than one of the root's. */
+/** A redefinition of 40 classes takes at most 20 % longer than a redefinition of the root's class. */
 const OF_A_BATCH = 1.2
-/** @returns what a batch may be expected to take at most, in ms, however long the roots' redefinition took */
+/** Returns the maximum predicted pause of a batch in ms, independent of the pause for the roots. */
 export const longestBatchMs = (unaskedMs: number): number => 2 * unaskedMs
 
 /**
- * How long a pause may be expected of a batch that the user has not asked for, in ms. The last redefinition, which gives the code back,
+ * Returns the maximum predicted pause of a batch that the user has not requested, in ms. The final redefinition, which restores the code,
  * takes about as long as the batch.
- *
- * @param unaskedMs  what may be done in any case
- * @param roots      the roots' redefinition; undefined where none was measured. If it was not announced, a batch may not take longer
+ * @param unaskedMs  pause that is always allowed
+ * @param roots      redefinition of the roots; undefined if it was not measured. If it had no prediction, the batch is limited to
+ * `unaskedMs`
  */
 export function batchPauseMs(unaskedMs: number, roots: PauseFact | undefined): number {
   if (roots === undefined || roots.predictedMs === null) return unaskedMs
@@ -107,7 +105,10 @@ export function batchPauseMs(unaskedMs: number, roots: PauseFact | undefined): n
   return Math.min(longestBatchMs(unaskedMs), Math.max(unaskedMs, longMs))
 }
 
-/** The same of a batch and the roots together, which stop the JVM anyway: however long that is, the batch may make it a fifth longer. */
+/**
+ * Like `batchPauseMs`, for a batch that is instrumented together with the roots. They stop the JVM anyway, and the batch may make that
+ * pause 20 % longer.
+ */
 export function withRootsMs(unaskedMs: number, rootsMs: number | null): number {
   return Math.max(unaskedMs, OF_A_BATCH * (rootsMs ?? 0))
 }

@@ -1,21 +1,27 @@
-// Which agent of ours is asleep in a JVM, without asking it: the JVM keeps the jar open that it was loaded from, and the jar says of what
-// build it is, also after it was removed or replaced under its name.
+// Finds out, without a request to the JVM, which jfluid agent sleeps in it. The JVM keeps the jar of a loaded agent open. The jar contains
+// its build id, and can be read even after the file has been removed or replaced.
 
 import { readdirSync } from 'node:fs'
 import { inflateRawSync } from 'node:zlib'
 import { readRegular } from '../../attach/regular-file.ts'
 import { linkOf } from '../../base/visible.ts'
 
-/** `ours` is woken; `beside`: another's, but ours can be loaded, too, as both have the same probes; `foreign`: it keeps ours out. */
+/**
+ * `ours`: the agent is of this build and can be woken. `beside`: another build with the same probes, so ours can be loaded, too. `foreign`:
+ * a build with other probes, so ours cannot be loaded.
+ */
 export type AgentInside = 'ours' | 'beside' | 'foreign'
 
 const NAME = /\/jfluid-agent\.jar(?: \(deleted\))?$/
-/** Another program's file may have that name. */
+/** The limits are needed since another program's file may have this name. */
 const MOST_BYTES = 16 << 20
 const MOST_ENTRIES = 4096
 const MOST_TEXT = 256
 
-/** @returns undefined if there is none, or none that can be read */
+/**
+ * Identifies the agent in a JVM.
+ * @returns undefined if there is no agent, or if its jar cannot be read
+ */
 export function agentInside(pid: number, ourJar: string): AgentInside | undefined {
   const theirs = firstOpen(pid)
   const ours = identityOf(ourJar)
@@ -29,7 +35,7 @@ interface Identity {
   readonly runtime: string
 }
 
-/** Of several the one that was loaded first has made itself at home. */
+/** Reads the first of several open agent jars: the agent that was loaded first has defined the probes. */
 function firstOpen(pid: number): Identity | undefined {
   const directory = `/proc/${pid}/fd`
   try {
@@ -37,11 +43,11 @@ function firstOpen(pid: number): Identity | undefined {
     const found = numbers.sort((a, b) => a - b).find((it) => NAME.test(linkOf(`${directory}/${it}`) ?? ''))
     return found === undefined ? undefined : identityOf(`${directory}/${found}`)
   } catch {
-    return undefined // not ours to see, or gone
+    return undefined // no permission, or the process has ended
   }
 }
 
-/** What `build.mjs` has written into the jar. */
+/** Reads the ids that `build.mjs` has written into the jar. */
 function identityOf(jar: string): Identity | undefined {
   try {
     const bytes = readRegular(jar, { mostBytes: MOST_BYTES })
@@ -49,14 +55,17 @@ function identityOf(jar: string): Identity | undefined {
     const [build, runtime] = [textIn(bytes, 'runtime/build'), textIn(bytes, 'runtime/id')]
     return build === undefined || runtime === undefined ? undefined : { build, runtime }
   } catch {
-    return undefined // no jar, or a damaged one
+    return undefined // not a jar, or damaged
   }
 }
 
 const END_OF_DIRECTORY = Buffer.of(0x50, 0x4b, 5, 6)
 const STORED = 0
 
-/** One small file of a zip file (APPNOTE.TXT 4.3). @throws RangeError where it is damaged */
+/**
+ * Reads one small file from a zip file (APPNOTE.TXT 4.3).
+ * @throws RangeError if the zip file is damaged
+ */
 function textIn(zip: Buffer, wanted: string): string | undefined {
   const end = zip.lastIndexOf(END_OF_DIRECTORY)
   if (end < 0) return undefined

@@ -1,4 +1,4 @@
-// The agent that this build of jfluid carries.
+// The agent jar in this build of jfluid.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { EX_DATAERR, EX_OSFILE, JfluidError } from '../../base/errors.ts'
 import { builtFile } from '../../base/package-root.ts'
 
-/** The package was used before `npm run build` had built the Java part. */
+/** The Java part is missing: `npm run build` has not been run. */
 export class AgentNotBuilt extends JfluidError {
   static sample = () => new AgentNotBuilt()
   readonly exitCode = EX_OSFILE
@@ -16,7 +16,7 @@ export class AgentNotBuilt extends JfluidError {
   }
 }
 
-/** Of an installation that was damaged, or replaced in part. */
+/** The installation is damaged, or has been replaced in part. */
 export class AgentDamaged extends JfluidError {
   static sample = () => new AgentDamaged('/opt/jfluid/dist/agent/jfluid-agent.jar')
   readonly exitCode = EX_DATAERR
@@ -28,11 +28,11 @@ export class AgentDamaged extends JfluidError {
 
 export interface AgentJar {
   readonly path: string
-  /** Identity of its code: an agent of another build in a JVM is not woken. */
+  /** Id of the agent's code. An agent of another build in a JVM is not woken. */
   readonly build: string
 }
 
-/** "agent 3f2a91c0, built with javac 17.0.15", or that there is none. */
+/** Returns a description like "agent 3f2a91c0, built with javac 17.0.15", or the reason why the agent is missing. */
 export function describeAgent(): string {
   try {
     const { build } = agentJar()
@@ -47,9 +47,8 @@ export function describeAgent(): string {
 }
 
 /**
- * The jar, after its bytes have been held against the checksum that the build has written down. Whoever may replace both may replace
- * this file, too: that user is trusted (SECURITY.md).
- *
+ * Checks the jar against the checksum from the build. A user who can replace both files could also replace this source file, so that user
+ * is trusted (SECURITY.md).
  * @throws AgentNotBuilt, AgentDamaged
  */
 export function agentJar(folder = builtFile('agent/')): AgentJar {

@@ -1,12 +1,12 @@
-// The agent for a JVM that sees no file of ours: its bytes go over the debugger's port into a temporary file there, 0600, which is
-// removed as soon as the agent has been loaded from it. Where we do not live so long the JVM removes it at its end, and so does the next session
-// (CarriedJars.java).
+// The agent jar for a JVM that cannot read files of this machine. The bytes are sent over the debugger's port to a temporary file (mode
+// 0600) on the other machine. The file is removed as soon as the agent is loaded. If the client ends earlier, the JVM removes the file at
+// its end, or the next session removes it (CarriedJars.java).
 
 import { readFileSync } from 'node:fs'
 import * as jdwp from '../../jdwp-client/index.ts'
 import { type DebuggerCalls, NULL, objectIn, ThrownInTarget } from './debugger-calls.ts'
 
-/** Of one packet. */
+/** Number of bytes per packet. */
 const PART_BYTES = 64 << 10
 
 const FILES = 'java.nio.file.Files'
@@ -16,18 +16,21 @@ const CREATE =
   'createTempFile(Ljava/lang/String;Ljava/lang/String;[Ljava/nio/file/attribute/FileAttribute;)Ljava/nio/file/Path;'
 const ATTRIBUTES = '[Ljava.nio.file.attribute.FileAttribute;'
 
-/** Before its digits. CarriedJars.java knows it. */
+/** File name before the random digits. CarriedJars.java uses the same prefix. */
 const PREFIX = 'jfluid-carried-'
 
 export class CarriedJar {
   private constructor(
     private readonly calls: DebuggerCalls,
-    /** As the JVM calls it. */
+    /** Path of the file as seen by the JVM. */
     readonly path: string,
     private readonly file: jdwp.ObjectId,
   ) {}
 
-  /** The agent in the JVM's heap: what no thread has to stand for. @throws ThrownInTarget if it has no room there */
+  /**
+   * Copies the agent into the heap of the JVM. This needs no suspended thread.
+   * @throws ThrownInTarget if the heap is too small
+   */
   static async bytesInto(jvm: jdwp.JdwpTarget, calls: DebuggerCalls, jar: string): Promise<jdwp.ArrayId> {
     await calls.foresee(
       [FILES, FILE, STREAM, 'java.lang.Object', 'java.lang.Class'],
@@ -47,7 +50,10 @@ export class CarriedJar {
     return array
   }
 
-  /** @throws ThrownInTarget if the JVM has no room for it */
+  /**
+   * Writes the bytes to a temporary file of the JVM.
+   * @throws ThrownInTarget if the file cannot be created or written
+   */
   static async into(jvm: jdwp.JdwpTarget, calls: DebuggerCalls, bytes: jdwp.ArrayId): Promise<CarriedJar> {
     const files = await calls.neededClass(FILES)
     const attributes = await newArray(jvm, calls, ATTRIBUTES, 0)
@@ -79,7 +85,7 @@ export class CarriedJar {
     try {
       await this.calls.of(this.file, await this.calls.neededClass(FILE), 'deleteOnExit()V')
     } catch (problem) {
-      if (!(problem instanceof ThrownInTarget)) throw problem // else the JVM ends just now, and takes no more
+      if (!(problem instanceof ThrownInTarget)) throw problem // a ThrownInTarget means that the JVM is shutting down, so it accepts no new hook
     }
   }
 
@@ -101,7 +107,7 @@ export class CarriedJar {
 
 const TO_STRING = 'toString()Ljava/lang/String;'
 
-/** @param name  as Class.forName has it */
+/** @param name  name as Class.forName expects it */
 async function newArray(
   jvm: jdwp.JdwpTarget,
   calls: DebuggerCalls,
@@ -118,7 +124,7 @@ async function newArray(
   return made
 }
 
-/** @returns null if the boot loader has no such class yet */
+/** @returns null if the boot loader has not loaded the class yet */
 async function arrayOf(
   jvm: jdwp.JdwpTarget,
   calls: DebuggerCalls,

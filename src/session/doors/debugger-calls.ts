@@ -1,20 +1,17 @@
-// Methods of the JVM that are run in a thread which stands at an event: what a debugger can have done there.
-//
-// Other threads are left as they are (`singleThreaded`): they run, as only that one was stopped. Objects that are made here are
-// kept from collection until the connection ends.
-//
-// While the thread stands each question is a round trip of the network that it stands for, so nothing is asked twice, and what will be
-// needed is asked before (`foresee`).
+// Runs methods of the JVM in a thread that is suspended at an event, as a debugger can do.
+// Other threads continue to run (`singleThreaded`). Objects created here are protected from garbage collection until the connection ends.
+// Each request is a network round trip during which the thread is suspended. So no request is repeated, and everything that does not need
+// the thread is requested earlier (`foresee`).
 
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
 
-/** The agent reads its jar and defines a hundred classes. */
+/** Time limit for one method: the agent reads its jar and defines a hundred classes. */
 const CALL_MS = 10_000
-/** While a method runs, other threads do, too. */
+/** Other threads continue to run while a method runs. */
 const ALONE = { singleThreaded: true, timeoutMs: CALL_MS }
 
-/** A method that was run for us has thrown. */
+/** A method that was run for jfluid has thrown an exception. */
 export class ThrownInTarget extends JfluidError {
   static sample = () =>
     new ThrownInTarget('Thread.start()', 'java.lang.OutOfMemoryError: unable to create native thread')
@@ -28,7 +25,7 @@ export class ThrownInTarget extends JfluidError {
   }
 }
 
-/** Of a class (JDWP, ClassStatus). */
+/** Flag of an initialised class (JDWP, ClassStatus). */
 const INITIALIZED = 4
 
 export const NULL: jdwp.Value = { tag: 'OBJECT', id: null }
@@ -36,7 +33,7 @@ export const NULL: jdwp.Value = { tag: 'OBJECT', id: null }
 type Methods =
   Awaited<ReturnType<jdwp.JdwpTarget['referenceType']['methods']>> extends jdwp.Result<infer T> ? T : never
 
-/** The object that a value is; null if it is none. */
+/** Returns the object id of a value; null if the value is not an object. */
 export const objectIn = (value: jdwp.Value | undefined): jdwp.ObjectId | null =>
   value !== undefined && 'id' in value ? value.id : null
 
@@ -52,12 +49,15 @@ export class DebuggerCalls {
 
   constructor(private readonly jvm: jdwp.JdwpTarget) {}
 
-  /** From now on that thread runs methods. */
+  /** Sets the suspended thread that runs methods from now on. */
   standsIn(thread: jdwp.ThreadId): void {
     this.#standing = thread
   }
 
-  /** Asks what no thread has to stand for. @param classes  of the boot loader; one that is not loaded is left out */
+  /**
+   * Requests in advance everything that needs no suspended thread.
+   * @param classes  classes of the boot loader; a class that is not loaded is skipped
+   */
   async foresee(classes: readonly string[], texts: readonly string[]): Promise<void> {
     const known = async (name: string): Promise<void> => {
       const id = await this.loaded(signatureOf(name))
@@ -86,15 +86,17 @@ export class DebuggerCalls {
     return { tag: 'STRING', id }
   }
 
-  /** From collection. Not waited for: the JVM carries out commands in their order, and the next one tells of a connection that is lost. */
+  /**
+   * Protects an object from garbage collection. The reply is not awaited: the JVM executes commands in order, and the next command reports
+   * a lost connection.
+   */
   keep(object: jdwp.ObjectId): void {
     void this.jvm.objectReference.disableCollection(object).catch(() => {})
   }
 
   /**
-   * A class of the boot loader; initialised.
-   *
-   * @returns null if there is none of the name, or its module is not there
+   * Returns a class of the boot loader and initialises it.
+   * @returns null if there is no such class, or if its module is missing
    */
   async bootClass(name: string): Promise<jdwp.ClassId | null> {
     const signature = signatureOf(name)
@@ -116,14 +118,20 @@ export class DebuggerCalls {
     return await this.loaded(signature, true)
   }
 
-  /** The same, which must be there. @param what  cannot be carried out without it */
+  /**
+   * Returns a class like `bootClass`, but throws if it is missing.
+   * @param what  the operation that needs the class
+   */
   async neededClass(name: string, what = name): Promise<jdwp.ClassId> {
     const type = await this.bootClass(name)
     if (type === null) throw new ThrownInTarget(what, 'there is no such class')
     return type
   }
 
-  /** The class that the boot loader has of the name; null if none is loaded. @param isCertain  it has one */
+  /**
+   * Returns a class that the boot loader has already loaded; null if there is none.
+   * @param isCertain  whether the class is known to be loaded
+   */
   async loaded(signature: string, isCertain = false): Promise<jdwp.ClassId | null> {
     const before = this.#loaded.get(signature)
     if (before !== undefined) return before
@@ -141,8 +149,7 @@ export class DebuggerCalls {
 
   /**
    * Runs a static method.
-   *
-   * @param type    its signature, if the boot loader has it; else its id
+   * @param type    signature of a class of the boot loader; `staticOf` takes the class id instead
    * @param method  name and descriptor
    * @throws ThrownInTarget
    */
@@ -157,7 +164,10 @@ export class DebuggerCalls {
     return await this.#value(method, await this.jvm.classType.invokeMethod(type, invocation, ALONE))
   }
 
-  /** A new object, whose constructor has run. @param descriptor  of the constructor */
+  /**
+   * Creates an object and runs its constructor.
+   * @param descriptor  descriptor of the constructor
+   */
   async create(
     type: jdwp.ClassId,
     descriptor: string,
@@ -177,7 +187,10 @@ export class DebuggerCalls {
     return object.id
   }
 
-  /** @param type  which declares the method */
+  /**
+   * Runs a method of an object.
+   * @param type  the class that declares the method
+   */
   async of(
     object: jdwp.ObjectId,
     type: jdwp.TypeId,
@@ -191,7 +204,7 @@ export class DebuggerCalls {
     )
   }
 
-  /** Of a String; null for null. */
+  /** Returns the text of a String; null for null. */
   async text(value: jdwp.Value): Promise<string | null> {
     if (value.tag !== 'STRING' || value.id === null) return null
     return jdwp.granted(await this.jvm.stringReference.value(value.id), 'a string')
@@ -205,7 +218,7 @@ export class DebuggerCalls {
     return { thread, method: found.id, arguments: args }
   }
 
-  /** Its methods; asked once. */
+  /** Returns the methods of a class. The request is made once per class. */
   methodsOf(type: jdwp.TypeId): Promise<jdwp.Result<Methods>> {
     const before = this.#methods.get(type)
     if (before !== undefined) return before
@@ -237,13 +250,14 @@ export class DebuggerCalls {
   }
 }
 
-// Whether a JVM has a security manager, as a debugger sees it: one that the program has set itself, too, and in a JVM that is elsewhere.
+// Finds the security manager of a JVM through the debugger. Finds also a manager that the program has set itself, and works for a JVM on
+// another machine.
 
 const SYSTEM = 'Ljava/lang/System;'
-/** JDK 17 to 23. */
+/** Name of the field in JDK 17 to 23. */
 const FIELD = 'security'
 
-/** @returns the name of its class; null if there is none */
+/** @returns the class name of the security manager; null if there is none */
 export async function securityManager(jvm: jdwp.JdwpTarget): Promise<string | null> {
   for (const { id } of jdwp.granted(await jvm.virtualMachine.classesBySignature(SYSTEM), SYSTEM)) {
     const fields = jdwp.granted(await jvm.referenceType.fields(id), `fields of ${SYSTEM}`)

@@ -1,5 +1,5 @@
-// The classes of a JVM as a debugger sees them, in the form in which the agent tells them: what a revealer reads where no agent may
-// be loaded. No thread is stopped for it.
+// The classes of a JVM as a debugger sees them, in the form in which the agent reports them. A revealer reads them where no agent may be
+// loaded. No thread is suspended.
 
 import { append } from '../../base/arrays.ts'
 import { CLASS_HIDDEN, CLASS_JDK, CLASS_UNINITIALISED, type ClassInfo } from '../../base/class-info.ts'
@@ -8,13 +8,13 @@ import { ClassFormatProblem } from '../../classfile/class-file.ts'
 import { type MethodParts, rebuildClass } from '../../classfile/rebuilt.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
 
-/** Commands under way at a time. */
+/** Maximum number of unanswered commands. */
 const AT_ONCE = 256
 const PUBLIC_BITS = 0xffff
 const NO_CODE = 0x0100 | 0x0400 // native, abstract
 const PLATFORM_LOADER = 'Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;'
 
-/** `fix/A$$Lambda+0x0000…`, before JDK 21 with a number before the plus. */
+/** `fix/A$$Lambda+0x0000…`; before JDK 21 with a number before the plus. */
 const LAMBDA = /\$\$Lambda(?:\$\d+)?\+.*$/
 
 type Loaded = jdwp.LoadedType & { readonly id: jdwp.TypeId; readonly kind: 'CLASS' | 'INTERFACE' }
@@ -33,7 +33,10 @@ export class DebuggerClasses {
 
   constructor(private readonly jvm: jdwp.JdwpTarget) {}
 
-  /** All that are loaded, arrays left out. @param onRead  told how many have been read, now and then */
+  /**
+   * Returns all loaded classes except arrays.
+   * @param onRead  called with the number of classes read so far, once per batch
+   */
   async loaded(onRead: (read: number, of: number) => void = () => {}): Promise<ClassInfo[]> {
     const all = jdwp.granted(await this.jvm.virtualMachine.allClasses(), 'its classes')
     const types = all.filter((it): it is Loaded => it.kind !== 'ARRAY')
@@ -53,7 +56,10 @@ export class DebuggerClasses {
     return [...this.#infos.values()]
   }
 
-  /** Class files in the order of `ids`; null where the JVM does not tell. What is not in them says `rebuilt.ts`. */
+  /**
+   * Returns class files in the order of `ids`; null if the JVM does not provide the parts of a class. `rebuilt.ts` lists what these class
+   * files lack.
+   */
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
     const files: (Uint8Array | null)[] = []
     for (const id of ids) files.push(await this.#file(id))
@@ -74,7 +80,7 @@ export class DebuggerClasses {
     const name = text.replace('.', '+')
     const isStarted =
       (type.status & (jdwp.STATUS_INITIALIZED | jdwp.STATUS_ERROR)) === jdwp.STATUS_INITIALIZED
-    // Modules of the JDK that the application's loader has are known by their names only.
+    // JDK modules that are defined to the application's loader are recognised only by their names.
     const isJdk = loaderId === 0 || isPlatform || isJdkName(name)
     return {
       ...{ id: idOf.get(type.id) ?? 0, name, loader: loaderId },
@@ -86,7 +92,10 @@ export class DebuggerClasses {
     }
   }
 
-  /** A debugger is not told the nest host of a hidden class; that of a lambda is in its name. */
+  /**
+   * Sets the nest hosts of lambda classes. A debugger cannot request the nest host of a hidden class, but the name of a lambda class
+   * contains it.
+   */
   #nameHosts(): void {
     const lambdas = [...this.#infos.values()].filter((it) => LAMBDA.test(it.name))
     if (lambdas.length === 0) return

@@ -1,6 +1,6 @@
-// A thread that every JVM has and nobody waits for, "Common-Cleaner": it waits for objects that have gone, so that what they had outside of
-// the heap goes, too. One that is interrupted looks after its queue and waits again (`jdk.internal.ref.CleanerImpl.run` says so), and so
-// comes by when we want it to, in a JVM that is idle as well, and no thread of the program has to.
+// The thread "Common-Cleaner", which exists in every JVM. It waits for unreachable objects and frees their native resources. An interrupt
+// makes the thread check its queue and wait again (see `jdk.internal.ref.CleanerImpl.run`). So it can be made to reach a breakpoint at any
+// time, even in an idle JVM, and no thread of the program is needed.
 
 import * as jdwp from '../../jdwp-client/index.ts'
 
@@ -10,18 +10,21 @@ const ITS_CLASS = 'Ljdk/internal/misc/InnocuousThread;'
 const QUEUE = 'Ljava/lang/ref/ReferenceQueue;'
 const CLEANER = 'Ljdk/internal/ref/CleanerImpl;'
 const REMOVE = 'remove(J)Ljava/lang/ref/Reference;'
-/** Bci of a native method. */
+/** Bytecode index of a native method. */
 const NATIVE = -1
 
 export interface Cleaner {
   readonly thread: jdwp.ThreadId
-  /** Where it comes by, no other thread. */
+  /** Breakpoint of the cleaner thread. No other thread stops at it. */
   readonly place: readonly jdwp.Modifier[]
-  /** Its stack where it waits, the methods at its end: what it waits in, and who has called that. */
+  /** The methods on the stack of the waiting thread: the method in which it waits, and the caller of that method. */
   readonly waiting: readonly [remove: jdwp.MethodId, run: jdwp.MethodId]
 }
 
-/** @returns null if there is none */
+/**
+ * Finds the cleaner thread.
+ * @returns null if there is none
+ */
 export async function commonCleaner(jvm: jdwp.JdwpTarget): Promise<Cleaner | null> {
   const [thread, at, by] = await Promise.all([
     cleanerThread(jvm),
@@ -41,14 +44,13 @@ export async function commonCleaner(jvm: jdwp.JdwpTarget): Promise<Cleaner | nul
 }
 
 /**
- * Has it look after its queue. It stands while its stack is read and it is interrupted: else it might have begun to clean up in between, by what the
- * program says (`MemorySegment.reinterpret` of an automatic arena), and that might take an interrupt amiss. One that is given something in
- * just that cleans it up with the interrupt still pending: nobody can tell from outside.
- *
- * @returns whether it waited, and so was interrupted; false if it is at work, or has ended
+ * Interrupts the cleaner thread if it waits. The thread is suspended while its stack is read and while it is interrupted. Otherwise it
+ * might begin to run a cleanup action of the program (`MemorySegment.reinterpret` of an automatic arena), which might not tolerate an
+ * interrupt. If an object arrives at just that moment, its action runs with the interrupt pending; this cannot be seen from outside.
+ * @returns true if the thread waited and was interrupted; false if it is busy or has ended
  */
 export async function wakeIfWaiting(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean> {
-  // One that is at work does not stand for as long as the network takes, with the locks that it has.
+  // A busy thread is not suspended for a network round trip, since it may hold locks.
   if (!(await waitsNow(jvm, cleaner))) return false
   const { thread } = cleaner
   const threads = jvm.threadReference
@@ -59,13 +61,17 @@ export async function wakeIfWaiting(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Pro
     if (!stands.ok || !frames.ok || !isWaiting(frames.value, cleaner)) return false
     interrupted = threads.interrupt(thread)
   } finally {
-    // Nothing is waited for in between: commands are carried out in their order. A connection that ends resumes it, too.
+    // The resume is sent without waiting for replies, since commands are executed in order. If the connection ends, the thread is resumed,
+    // too.
     void suspended.then(async (it) => it.ok && (await threads.resume(thread))).catch(() => {})
   }
   return (await interrupted).ok
 }
 
-/** It stands for the moment that the JVM takes to look: all three commands are there at once. */
+/**
+ * Returns whether the cleaner thread waits. The three commands are sent together, so the thread is suspended only while the JVM reads its
+ * stack.
+ */
 async function waitsNow(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean> {
   const threads = jvm.threadReference
   const [, frames] = await Promise.all([
@@ -79,7 +85,7 @@ async function waitsNow(jvm: jdwp.JdwpTarget, cleaner: Cleaner): Promise<boolean
 function isWaiting(frames: readonly jdwp.Frame[], { waiting }: Cleaner): boolean {
   const methods = frames.map(({ location }) => location.method)
   const depth = methods.indexOf(waiting[0])
-  // What waits is native code, on all JDKs.
+  // The wait itself is a native method on all JDKs.
   return depth >= 1 && methods[depth + 1] === waiting[1] && frames[0]?.location.bci === NATIVE
 }
 

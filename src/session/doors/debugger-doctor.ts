@@ -1,5 +1,5 @@
-// What `--jdwp` would meet, found out over the debugger's port without a thread of the JVM being stopped, and no agent loaded. What is
-// known of its process from outside (`doctor.ts`) is said, too, where it is one of this machine.
+// Predicts the result of `--jdwp` over the debugger's port, without suspending a thread or loading an agent. For a process of this machine,
+// facts from outside (`doctor.ts`) are included.
 
 import { CLASS_HIDDEN, CLASS_JDK, type ClassInfo } from '../../base/class-info.ts'
 import { granted, type JdwpTarget } from '../../jdwp-client/index.ts'
@@ -14,28 +14,27 @@ import { targetOf } from './jdwp-door.ts'
 
 export interface DebuggedExamination {
   readonly address: DebuggerAddress
-  /** Null if it is none of this machine. */
+  /** Process id. Null if the JVM runs on another machine. */
   readonly pid: number | null
   readonly mainClass: string | undefined
   readonly findings: readonly Finding[]
-  /** Of the program, as `package.Class`: those of the JDK and of lambdas left out. */
+  /** Classes of the program, as `package.Class`, without JDK classes and lambdas. */
   readonly classes: readonly string[]
   readonly loadedClasses: number
-  /** Undefined if no root was asked for, or nothing can be read. */
+  /** Undefined if no root was given, or if the code cannot be read. */
   readonly reach: RootReach | undefined
 }
 
-/** What matters to an attach only, or is told by the port. */
+/** Checks that concern only attach, or that are done over the port instead. */
 const NOT_OVER_PORT: ReadonlySet<Check> = new Set([
   ...(['jdk', 'attach', 'container', 'agent loading', 'java.instrument', 'agent jar'] as const),
   ...(['classes', 'sampling', 'security manager'] as const),
 ])
 
 /**
- * Looks, and leaves: a JVM that waits for a debugger at its start runs then.
- *
- * @param options  of roots that are to be followed; undefined for none
- * @throws those of `openDebuggerPort`, RootNotFound and other errors of the revealer
+ * Examines the JVM and disconnects. A JVM that waited for a debugger at its start runs afterwards.
+ * @param options  options for the roots whose calls are followed; undefined for none
+ * @throws the errors of `openDebuggerPort`, RootNotFound and other errors of the revealer
  */
 export async function examineDebugged(
   address: DebuggerAddress,
@@ -115,7 +114,10 @@ async function threadsOf(jvm: JdwpTarget): Promise<number> {
   return granted(await jvm.virtualMachine.allThreads(), 'its threads').length
 }
 
-/** The names of modules that it runs with; one that was not resolved at its start can be loaded, if the runtime has it. */
+/**
+ * Checks whether java.instrument is among the modules of the program. A module that was not resolved at the start can be loaded later if
+ * the runtime image contains it.
+ */
 async function instrument(jvm: JdwpTarget, address: DebuggerAddress): Promise<Finding> {
   for (const id of granted(await jvm.virtualMachine.allModules(), 'its modules')) {
     const name = await jvm.moduleReference.name(id)

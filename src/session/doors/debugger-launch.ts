@@ -1,15 +1,14 @@
-// Has a thread of the JVM that stands at an event load the agent, or wake it.
-//
-// `sun.instrument.InstrumentationImpl.loadAgent` is what the `java` launcher calls for a `Launcher-Agent-Class` (java.base,
-// LauncherHelper), of a jar that is on the class path. It brings no options, so Boot keeps what the JVM gives it until `launched`, which does. An agent that sleeps
-// in the JVM is told directly what it would otherwise read from a launch file.
+// Makes a suspended thread of the JVM load the agent, or wake it.
+// The `java` launcher calls `sun.instrument.InstrumentationImpl.loadAgent` for a `Launcher-Agent-Class` (java.base, LauncherHelper) in a
+// jar on the class path. That call passes no options, so Boot keeps the Instrumentation object until `launched` passes the options. An
+// agent that already sleeps in the JVM gets the line directly instead of reading a launch file.
 
 import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import { type ClassId, granted, type JdwpTarget, type ObjectId, type Value } from '../../jdwp-client/index.ts'
 import { type DebuggerCalls, objectIn, ThrownInTarget } from './debugger-calls.ts'
 import { type DebuggedJvm, type DebuggerAddress, textOf } from './debugger-port.ts'
 
-/** Its runtime image lacks what defines agents. */
+/** The runtime image lacks the module that loads agents. */
 export class NoInstrumentThere extends JfluidError {
   static sample = () => new NoInstrumentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE
@@ -19,7 +18,7 @@ export class NoInstrumentThere extends JfluidError {
   }
 }
 
-/** An earlier jfluid has put its own there, for the life of the JVM. */
+/** An earlier version of jfluid has loaded its agent, which stays until the JVM ends. */
 export class AnotherAgentThere extends JfluidError {
   static sample = () => new AnotherAgentThere({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_UNAVAILABLE
@@ -42,29 +41,35 @@ const APPEND = 'appendToClassPathForInstrumentation(Ljava/lang/String;)V'
 const BOOT = 'Ljfluid/Boot;'
 const SETUP = 'Ljava/lang/JFluid1$Setup;'
 
-/** Of this build, in the JVM since an earlier session. */
+/** A sleeping agent of this build, left by an earlier session. */
 export interface SleepingAgent {
   readonly agent: ObjectId
   readonly type: ClassId
 }
 
-/** The agent as a session brings it. */
+/** The agent to be launched by a session. */
 export interface Launch {
   readonly asleep: SleepingAgent | null
-  /** What the agent is told. @param jar  as the JVM calls it; not looked at by one that is there already */
+  /**
+   * Returns the launch line for the agent.
+   * @param jar  path as seen by the JVM; ignored by a sleeping agent
+   */
   line(jar: string): string
-  /** The jar where the JVM sees it. */
+  /** Makes the jar readable for the JVM. */
   bring(): Promise<{ readonly path: string; remove(): Promise<void> }>
 }
 
 export interface Launched {
-  /** Why the agent could not start; null if it has. */
+  /** Reason why the agent could not start. Null if it has started. */
   readonly refusal: string | null
-  /** Whether it was there already. */
+  /** Whether a sleeping agent was woken. */
   readonly woken: boolean
 }
 
-/** Asks what will be needed and no thread has to stand for. @returns the agent that sleeps in the JVM */
+/**
+ * Requests in advance everything that needs no suspended thread.
+ * @returns the agent that sleeps in the JVM
+ */
 export async function foreseeLaunch(
   { jvm }: DebuggedJvm,
   calls: DebuggerCalls,
@@ -76,7 +81,10 @@ export async function foreseeLaunch(
   return asleep
 }
 
-/** @throws NoInstrumentThere, AnotherAgentThere, ThrownInTarget */
+/**
+ * Loads or wakes the agent.
+ * @throws NoInstrumentThere, AnotherAgentThere, ThrownInTarget
+ */
 export async function launch(
   { jvm, address }: DebuggedJvm,
   calls: DebuggerCalls,
@@ -102,11 +110,11 @@ export async function launch(
     isTaken = true
     return { refusal: await calls.text(answer), woken: false }
   } finally {
-    if (!isTaken) await jar.remove() // else Boot has
+    if (!isTaken) await jar.remove() // otherwise Boot removes the jar
   }
 }
 
-/** An agent of ours that an earlier session has left asleep (JFluid1.Setup); null if there is none of this build. */
+/** Finds an agent that an earlier session has left asleep (JFluid1.Setup). Returns null if there is no agent of this build. */
 async function sleepingAgent(
   jvm: JdwpTarget,
   calls: DebuggerCalls,
@@ -132,8 +140,8 @@ async function staticFields(jvm: JdwpTarget, type: ClassId, names: readonly stri
 }
 
 /**
- * A program that is made of modules may have started without it. Those that a JVM starts with may load libraries; of one that comes later
- * JDK 24 and newer warn on the program's error output, or refuse it, unless it is allowed to.
+ * Loads the module java.instrument, which a modular program may lack, and enables its native access. Without native access, JDK 24 and
+ * newer print a warning to the program's error output when a module loaded later loads a library, or refuse it.
  */
 async function afterItsModule(calls: DebuggerCalls): Promise<ClassId | null> {
   const modules = await calls.bootClass('jdk.internal.module.Modules')
@@ -154,8 +162,8 @@ async function afterItsModule(calls: DebuggerCalls): Promise<ClassId | null> {
 }
 
 /**
- * Has the system class loader look into the jar, as the JVM itself does for an agent (jvmtiEnv.cpp, AddToSystemClassLoaderSearch).
- * loadAgent would print to the program's output what it does not find.
+ * Appends the jar to the class path of the system class loader, as the JVM does for an agent (jvmtiEnv.cpp, AddToSystemClassLoaderSearch).
+ * Otherwise loadAgent would print an error to the program's output.
  */
 async function onClassPath(jvm: JdwpTarget, calls: DebuggerCalls, path: string): Promise<void> {
   const loader = objectIn(
@@ -178,7 +186,7 @@ async function onClassPath(jvm: JdwpTarget, calls: DebuggerCalls, path: string):
   throw new ThrownInTarget(APPEND, 'the system class loader of the program has no such method')
 }
 
-/** What loadAgent has just loaded; null if it is of a jfluid that did not wait. */
+/** Returns the Boot class that loadAgent has just loaded. Null if it is of a jfluid version whose Boot does not wait for `launched`. */
 async function waitingBoot(jvm: JdwpTarget): Promise<ClassId | null> {
   for (const type of granted(await jvm.virtualMachine.classesBySignature(BOOT), 'the agent')) {
     if (type.kind !== 'CLASS') continue

@@ -1,6 +1,6 @@
-// Where a JVM takes a debugger, `-agentlib:jdwp=transport=dt_socket,server=y`: who answers there, and why nobody does.
-//
-// HotSpot's agent serves one debugger at a time, and closes its listening socket meanwhile. So a port that refuses may be the right one.
+// Connects to a JVM that listens for a debugger: `-agentlib:jdwp=transport=dt_socket,server=y`. Explains failures.
+// HotSpot's JDWP agent serves one debugger at a time and closes its listening socket while a debugger is connected. So a port that refuses
+// connections may still be the right port.
 
 import { connect as connectSocket, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { EX_NOHOST, EX_PROTOCOL, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError } from
 import { textOf as fileText, linkOf, namesIn } from '../../base/visible.ts'
 import { granted, JdwpTarget, type Version } from '../../jdwp-client/index.ts'
 
-/** Where a JVM takes a debugger. */
+/** Address at which a JVM listens for a debugger. */
 export interface DebuggerAddress {
   readonly host: string
   readonly port: number
@@ -19,16 +19,16 @@ export interface DebuggerAddress {
 export const textOf = ({ host, port }: DebuggerAddress): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-/** Of each step: the socket's connection, the handshake. */
+/** Time limit for each step: the TCP connection, and the handshake. */
 const CONNECT_MS = 5000
-/** HotSpot listens again a moment after a debugger has left, us for instance: so long is one that refuses asked again. */
+/** A refused connection is retried for this time, since HotSpot listens again only a moment after a debugger has disconnected. */
 const REFUSED_MS = 1000
 const AGAIN_MS = 50
-/** For a reply. */
+/** Time limit for a reply. */
 const REPLY_MS = 10_000
 const OLDEST_JDK = 17
 
-/** The machine is not there, or nothing listens at its port. */
+/** The machine cannot be reached, or no process listens at the port. */
 export class NobodyAtPort extends JfluidError {
   static sample = () => new NobodyAtPort({ host: '10.0.0.7', port: 5005 }, 'connect ECONNREFUSED')
   readonly exitCode = EX_NOHOST
@@ -39,7 +39,7 @@ export class NobodyAtPort extends JfluidError {
   }
 }
 
-/** Something else has the port, or a JVM that does not listen now. */
+/** Another program listens at the port, or the JVM does not accept a debugger now. */
 export class NotDebuggerPort extends JfluidError {
   static sample = () => new NotDebuggerPort({ host: '10.0.0.7', port: 5005 }, 'it does not speak JDWP')
   readonly exitCode = EX_PROTOCOL
@@ -50,7 +50,7 @@ export class NotDebuggerPort extends JfluidError {
   }
 }
 
-/** A JVM has one at a time. */
+/** A JVM accepts one debugger at a time. */
 export class DebuggerConnected extends JfluidError {
   static sample = () => new DebuggerConnected({ host: '10.0.0.7', port: 5005 })
   readonly exitCode = EX_TEMPFAIL
@@ -60,7 +60,7 @@ export class DebuggerConnected extends JfluidError {
   }
 }
 
-/** The agent is made for another kind. */
+/** The JVM is not HotSpot, or is too old for the agent. */
 export class UnfitJvm extends JfluidError {
   static sample = () =>
     new UnfitJvm({ host: '10.0.0.7', port: 5005 }, { vmName: 'Eclipse OpenJ9 VM', vmVersion: '17.0.4' })
@@ -71,21 +71,20 @@ export class UnfitJvm extends JfluidError {
   }
 }
 
-/** A JVM whose debugger we are. */
+/** A JVM to which jfluid is connected as the debugger. */
 export interface DebuggedJvm {
   readonly jvm: JdwpTarget
   readonly address: DebuggerAddress
   readonly version: Version
-  /** Our end of the connection, which is where the JVM's machine finds us. */
+  /** Local end of the connection. The JVM's machine can reach jfluid at this address. */
   readonly local: { readonly address: string; readonly port: number }
-  /** The address of the other end. */
+  /** Address of the other end. */
   readonly remote: string
 }
 
 /**
- * Connects as a debugger. Whoever gets the answer has to `dispose` of `jvm`: then its threads run, and the port takes the next.
- *
- * @throws NobodyAtPort, NotDebuggerPort, TargetStopped, DebuggerConnected, UnfitJvm, and those of the protocol
+ * Connects as a debugger. The caller must `dispose` of `jvm`; this resumes all threads and frees the port.
+ * @throws NobodyAtPort, NotDebuggerPort, TargetStopped, DebuggerConnected, UnfitJvm, and errors of the protocol
  */
 export async function openDebuggerPort(address: DebuggerAddress): Promise<DebuggedJvm> {
   const socket = await listening(address)
@@ -107,7 +106,7 @@ export async function openDebuggerPort(address: DebuggerAddress): Promise<Debugg
   }
 }
 
-/** As `attach/hsperfdata.ts` has it of a JVM next door: "OpenJDK 64-Bit Server VM". */
+/** Recognises HotSpot by the same VM names as `attach/hsperfdata.ts`, for example "OpenJDK 64-Bit Server VM". */
 const isHotSpot = ({ vmName }: Version): boolean => /HotSpot|(?:Server|Client|Minimal) VM/.test(vmName)
 
 async function listening(address: DebuggerAddress): Promise<Socket> {
@@ -127,7 +126,7 @@ async function listening(address: DebuggerAddress): Promise<Socket> {
 const isCode = (problem: unknown, code: string): boolean =>
   problem instanceof Error && (problem as NodeJS.ErrnoException).code === code
 
-/** @throws what the socket says, or that nobody answers */
+/** @throws the socket error, or NobodyAtPort after the time limit */
 function connected(address: DebuggerAddress): Promise<Socket> {
   const socket = connectSocket({ host: address.host, port: address.port, noDelay: true })
   return new Promise((resolve, reject) => {
@@ -148,7 +147,7 @@ function connected(address: DebuggerAddress): Promise<Socket> {
   })
 }
 
-/** Somebody took the connection, or the system for somebody, and nobody has said `JDWP-Handshake`. */
+/** Explains a missing handshake: the TCP connection was accepted by a process or by its backlog, but `JDWP-Handshake` was not answered. */
 function handshakeProblem(address: DebuggerAddress, ours: number, problem: unknown): unknown {
   if (!(problem instanceof Error)) return problem
   const pid = processCalled(address, ours)
@@ -157,13 +156,13 @@ function handshakeProblem(address: DebuggerAddress, ours: number, problem: unkno
   return new NotDebuggerPort(address, problem.message)
 }
 
-// /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`, an address as
-// hex of bytes and port. One that nobody has accepted yet has no inode.
+// /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode …`. An address is the hex form
+// of its bytes and the port. A connection that no process has accepted yet has no inode.
 const ESTABLISHED = '01'
 const LISTEN = '0A'
 
 interface Row {
-  /** As there. */
+  /** Address in the hex form of that file. */
   readonly localAddress: string
   readonly local: number
   readonly remote: number
@@ -173,7 +172,7 @@ interface Row {
 
 function connections(): Row[] {
   return ['tcp', 'tcp6'].flatMap((name) => {
-    const text = fileText(`/proc/self/net/${name}`) ?? '' // no such protocol here
+    const text = fileText(`/proc/self/net/${name}`) ?? '' // this protocol is not available
     return text
       .split('\n')
       .slice(1, -1)
@@ -187,17 +186,23 @@ function connections(): Row[] {
 
 const portOf = (address: string): number => Number.parseInt(address.slice(-4), 16)
 
-/** Whether somebody of this machine serves a connection of that port, although nobody listens there. */
+/** Returns whether a process of this machine serves a connection at the port. Used if no process listens there. */
 function isServed({ port }: DebuggerAddress): boolean {
   return connections().some((it) => it.local === port && it.state === ESTABLISHED)
 }
 
-/** The process of this machine that has the other end of our connection; null if none has that we may look at. */
+/**
+ * Returns the process of this machine that has the other end of the debugger's connection. Null if there is no such process, or if it
+ * cannot be inspected.
+ */
 export function processServing({ address, local }: DebuggedJvm): number | null {
   return processWith(endsOf(address, local.port))
 }
 
-/** The same; or the one that listens there, if that has not accepted our connection. */
+/**
+ * Returns the process with the other end of the connection, or else the process that listens at the port and has not accepted the
+ * connection.
+ */
 function processCalled(address: DebuggerAddress, ours: number): number | null {
   const ends = endsOf(address, ours)
   const isListener = (it: Row): boolean =>
@@ -207,7 +212,7 @@ function processCalled(address: DebuggerAddress, ours: number): number | null {
   return processWith(ends) ?? processWith(connections().filter(isListener))
 }
 
-/** Other ends of our connection on this machine, which has one if that leads there. */
+/** Returns the other ends of the connection on this machine. The list is empty if the connection leads to another machine. */
 function endsOf({ port }: DebuggerAddress, ours: number): Row[] {
   return connections().filter((it) => it.local === port && it.remote === ours)
 }

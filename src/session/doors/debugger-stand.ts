@@ -1,22 +1,21 @@
-// A thread that stands at an event. A debugger may have only such a thread run a method, so one has to come by: one of the JDK's that can
-// be made to (`debugger-cleaner.ts`), else one of the program's at a place where threads are about to wait, else where any enters a method of
-// the program, else where any enters any.
-//
-// Only that thread is stopped; all others run all the time. Whatever comes of it, no request stays in the JVM, and no
-// thread of ours stays stopped.
+// Obtains a thread that is suspended at an event, since a debugger can run methods only in such a thread. First tries a JDK thread that can
+// be made to reach a breakpoint (`debugger-cleaner.ts`). Then tries program threads that are about to wait, then threads that enter a
+// method of the program, then threads that enter any method.
+// Only this thread is suspended; all others continue to run. In every case all event requests are cleared, and no other thread stays
+// suspended.
 
 import { EX_TEMPFAIL, JfluidError } from '../../base/errors.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
 import { commonCleaner, wakeIfWaiting } from './debugger-cleaner.ts'
 import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
-/** How long a thread is waited for, unless the user says otherwise. */
+/** Default time to wait for a thread. */
 export const IDLE_MS = 5000
-/** So long only the one that is made to is waited for, if it is there. */
+/** For this time only the cleaner thread is awaited, if it exists. */
 const CLEANER_MS = 1000
-/** Then for so long only those that are about to wait: the rest of the program does not notice. */
+/** After that, for this time only threads that are about to wait are used, so that the program is not delayed. */
 const QUIETLY_MS = 500
-/** From then on any method of the JDK will do, too. */
+/** After this time any method of the JDK is accepted, too. */
 const ANYWHERE_MS = 1500
 
 export class JvmIdle extends JfluidError {
@@ -26,7 +25,7 @@ export class JvmIdle extends JfluidError {
   ]
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Send the program requests while jfluid waits, and try again.'
-  /** @param ownersOnly  threads came by that own monitors, for which others would have to wait */
+  /** @param ownersOnly  whether the only threads found own monitors, which would block other threads */
   constructor(address: DebuggerAddress, patienceMs: number, ownersOnly = false) {
     const seconds = patienceMs / 1000
     super(
@@ -37,8 +36,10 @@ export class JvmIdle extends JfluidError {
   }
 }
 
-/** Methods that threads of servers enter all the time, in a state in which they harm nobody who waits for them: not
- * Object.wait, whose callers own the monitor. Native ones cannot be stopped at. */
+/**
+ * Methods that server threads enter often, and in which a suspended thread blocks no other thread. Object.wait is excluded, since its
+ * callers own the monitor. Native methods are excluded, since they cannot have breakpoints.
+ */
 const QUIET: readonly (readonly [signature: string, methods: RegExp])[] = [
   ['Ljava/util/concurrent/locks/LockSupport;', /^park/],
   ['Ljava/lang/Thread;', /^sleep$/],
@@ -46,7 +47,7 @@ const QUIET: readonly (readonly [signature: string, methods: RegExp])[] = [
   ['Lsun/nio/ch/NioSocketImpl;', /^(?:accept|read|implRead)$/],
 ]
 
-/** Of the JDK, the Reference Handler for one. What stops them stops more than them. */
+/** Thread group of JDK threads such as the Reference Handler. Suspending one of these threads may block other threads. */
 const SYSTEM_GROUP = 'system'
 const NOT_THE_JDKS: readonly jdwp.Modifier[] = ['java.*', 'javax.*', 'jdk.*', 'sun.*'].map((pattern) => ({
   modifier: 'ClassExclude',
@@ -61,12 +62,11 @@ interface Request {
 }
 
 /**
- * Waits for a thread to come by. A JVM that has been waiting for a debugger at its start (`suspend=y`) runs from then on: it would,
- * too, if we only left.
- *
- * @param onStart  told of that
- * @returns the thread, which stands until the connection ends or it is resumed
- * @throws JvmIdle: everything is as it was
+ * Waits for a thread to reach one of the places. A JVM that waited for a debugger at its start (`suspend=y`) runs from then on, as it would
+ * after a disconnect.
+ * @param onStart  called if the JVM waited at its start
+ * @returns the thread, which is suspended until it is resumed or the connection ends
+ * @throws JvmIdle; the JVM is then unchanged
  */
 export async function standingThread(
   jvm: jdwp.JdwpTarget,
@@ -93,7 +93,7 @@ export async function standingThread(
     let cleanersPlace: number | null = null
     if (cleaner !== null) {
       cleanersPlace = await places.watch({ kind: 'BREAKPOINT', modifiers: cleaner.place })
-      isWoken = await wakeIfWaiting(jvm, cleaner) // one that is at work comes by when it is done
+      isWoken = await wakeIfWaiting(jvm, cleaner) // a busy cleaner thread reaches the breakpoint when it has finished
     }
     let begin = performance.now()
     const phases = phasesFrom(isWoken ? CLEANER_MS : 0)
@@ -107,16 +107,16 @@ export async function standingThread(
       const taken = await jvm.events.next(['VM_START', 'BREAKPOINT', 'METHOD_ENTRY'], { timeoutMs })
       if (taken === null) continue
       const { event, set } = taken
-      // A VM_START without suspension is of a JVM that has just started, and waits for nobody.
+      // A VM_START without suspension comes from a JVM that has just started and does not wait for a debugger.
       if (event.kind === 'VM_START' && set.suspendPolicy !== 'NONE') {
         onStart()
         begin = performance.now()
       }
       if (event.kind !== 'VM_START') {
-        // With what is asked of any method it may come in one set.
+        // The event set may also contain the method entry request.
         const isAtItsPlace = set.events.some((it) => 'request' in it && it.request === cleanersPlace)
         if (isAtItsPlace) return event.thread
-        // Anywhere else it is at work, for whoever has said what is to be cleaned up.
+        // At any other place the cleaner thread is busy running a cleanup action of the program.
         if (event.thread !== cleaner?.thread) {
           const unfit = await whyUnfit(jvm, event.thread, { system, owners })
           if (unfit === null) return event.thread
@@ -127,25 +127,28 @@ export async function standingThread(
       await places.watchAgain(event.request)
     }
   } finally {
-    // Not waited for: a thread may stand by now, and the JVM carries out commands in their order.
+    // The replies are not awaited, since a thread may be suspended now. The JVM executes commands in order.
     places.clear()
-    // Those that came to another place at the same moment.
-    jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // the connection has ended, and they run
+    // Resumes threads that reached another place at the same moment.
+    jvm.events.listen((set) => void jvm.resume(set).catch(() => {})) // if the connection has ended, the threads run anyway
   }
 }
 
-/** What is asked of the JVM to be told, so that all of it can be taken back. */
+/** The event requests, kept so that all of them can be cleared. */
 class Places {
   readonly #requests = new Map<number, Request>()
 
   constructor(private readonly jvm: jdwp.JdwpTarget) {}
 
-  /** @returns its number; null if the JVM does not take it */
+  /**
+   * Sends an event request.
+   * @returns the number of the request; null if the JVM rejects it
+   */
   async watch(request: Request): Promise<number | null> {
-    // A method entry of every class costs the JVM much: it is told once, and is over then.
+    // A method entry request for every class is expensive for the JVM, so it expires after one event.
     const modifiers: jdwp.Modifier[] = [...request.modifiers, { modifier: 'Count', count: 1 }]
     const asked = await this.jvm.eventRequest.set(request.kind, 'EVENT_THREAD', modifiers)
-    // A class may have gone, a method may be native: others will do.
+    // The class may be unloaded or the method native. The other places are sufficient.
     if (!asked.ok) return null
     this.#requests.set(asked.value, request)
     return asked.value
@@ -159,7 +162,7 @@ class Places {
   }
 
   clear(): void {
-    if (this.jvm.connection.lost !== undefined) return // they have ended with it
+    if (this.jvm.connection.lost !== undefined) return // the requests ended with the connection
     for (const [id, { kind }] of this.#requests) void this.jvm.eventRequest.clear(kind, id).catch(() => {})
     this.#requests.clear()
   }
@@ -174,7 +177,7 @@ async function quietPlaces(jvm: jdwp.JdwpTarget): Promise<Request[]> {
   return (await Promise.all(requests)).flat()
 }
 
-/** Breakpoints where methods begin that have code. */
+/** Returns breakpoints at the starts of methods that have bytecode. */
 async function startsOf(jvm: jdwp.JdwpTarget, type: jdwp.TypeId, names: RegExp): Promise<Request[]> {
   const methods = await jvm.referenceType.methods(type)
   if (!methods.ok) return []
@@ -186,7 +189,7 @@ async function startsOf(jvm: jdwp.JdwpTarget, type: jdwp.TypeId, names: RegExp):
     }))
 }
 
-/** Why a thread is let go again; null if it may stand. */
+/** Reason why a thread is resumed at once. Null if it may be used. */
 type Unfit = 'not ordinary' | 'owner'
 
 async function systemGroups(jvm: jdwp.JdwpTarget): Promise<ReadonlySet<jdwp.ThreadGroupId>> {
@@ -201,11 +204,11 @@ async function systemGroups(jvm: jdwp.JdwpTarget): Promise<ReadonlySet<jdwp.Thre
 
 interface Known {
   readonly system: ReadonlySet<jdwp.ThreadGroupId>
-  /** Whether the JVM tells what monitors a thread owns. */
+  /** Whether the JVM can report the monitors that a thread owns. */
   readonly owners: boolean
 }
 
-/** A platform thread of the program, for whose monitors nobody would wait while it stands. */
+/** Checks that a thread is a platform thread of the program and owns no monitors for which other threads would wait. */
 async function whyUnfit(jvm: jdwp.JdwpTarget, thread: jdwp.ThreadId, known: Known): Promise<Unfit | null> {
   const [virtual, group, owned] = await Promise.all([
     jvm.threadReference.isVirtual(thread),

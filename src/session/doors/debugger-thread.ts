@@ -1,31 +1,31 @@
-// A thread of ours in the JVM, in which a debugger has methods run: loading an agent takes a while, and no thread of the program is to
-// stand for that. The thread that came by starts it, and goes on: two methods that take microseconds, and the turns of the network.
-//
-// It has nothing to do by itself (its Runnable is null): it stands where it begins, and ends as soon as it is resumed, or the debugger has gone.
+// A thread of jfluid in the JVM, in which a debugger runs methods. Loading an agent takes a while, and no program thread should be
+// suspended for that time. The suspended program thread only creates and starts the new thread: two methods that take microseconds, plus
+// network round trips.
+// The new thread has no work of its own (its Runnable is null). It is suspended at its first instruction, and ends when it is resumed or
+// when the debugger disconnects.
 
 import { granted, type JdwpTarget, type Modifier, type ThreadId } from '../../jdwp-client/index.ts'
 import { ranOut } from '../../wire/link.ts'
 import { type DebuggerCalls, NULL, objectIn, ThrownInTarget } from './debugger-calls.ts'
 
 const NAME = 'jfluid-door'
-/** Without anything of whoever starts it: no locals, no loader. */
+/** A thread class that inherits nothing from the thread that starts it: no thread-locals and no class loader. */
 const CLASS = 'jdk.internal.misc.InnocuousThread'
 const NEW = 'newSystemThread(Ljava/lang/String;Ljava/lang/Runnable;I)Ljava/lang/Thread;'
 const THREAD = 'java.lang.Thread'
 const LOCKS = 'java.util.concurrent.locks.LockSupport'
-/** Of a thread that has its processor. */
+/** Time limit for the start of the thread, assuming that it gets a processor. */
 const BEGIN_MS = 5000
 
-/** Asks what will be needed and no thread has to stand for. */
+/** Requests in advance everything that needs no suspended thread. */
 export async function foreseeThread(calls: DebuggerCalls): Promise<void> {
   await calls.foresee([CLASS, THREAD, LOCKS], [NAME])
 }
 
 /**
- * Has `standing` start it, which runs on then.
- *
- * @returns the new one, which stands until the connection ends or it is resumed
- * @throws ThrownInTarget if there is none to be had
+ * Makes `standing` start a new thread, and resumes `standing`.
+ * @returns the new thread, which is suspended until it is resumed or the connection ends
+ * @throws ThrownInTarget if the thread cannot be created
  */
 export async function ownThread(
   jvm: JdwpTarget,
@@ -39,10 +39,10 @@ export async function ownThread(
   const own = objectIn(made) as ThreadId | null
   if (own === null) throw new ThrownInTarget(NEW, 'there is no thread')
   const begun = jvm.events.next('BREAKPOINT', { where: (it) => it.thread === own, timeoutMs: BEGIN_MS })
-  begun.catch(() => {}) // what comes first is told
+  begun.catch(() => {}) // the first error is reported
   const stands = jvm.eventRequest.set('BREAKPOINT', 'EVENT_THREAD', await itsBegin(calls, type, own))
   stands.catch(() => {})
-  // The JVM carries out what it is asked in that order.
+  // The JVM executes requests in this order.
   try {
     await calls.of(own, thread, 'start()V')
   } catch (problem) {
@@ -72,7 +72,10 @@ async function itsBegin(
   return place
 }
 
-/** In our thread: the other one may have stood just before it parked, and what has run in it may have taken its permit. */
+/**
+ * Restores the park permit of a program thread. The thread may have been suspended just before it parked, and the methods run in it may
+ * have consumed its permit. The call runs in jfluid's own thread.
+ */
 export async function giveBackPermit(calls: DebuggerCalls, to: ThreadId): Promise<void> {
   const locks = await calls.bootClass(LOCKS)
   if (locks === null) return

@@ -1,8 +1,7 @@
-// Ends a session that is another client's, which hangs or is stopped, and removes what dead ones have left: `jfluid detach`.
-//
-// The agent hears of it as a sleeping one hears of a new session, by a line that only the JVM's user and root can hand to it
-// (door.ts). It looks for signs of life of its client for a second, and else leaves as if the client had been killed. A JVM in which
-// no thread of ours runs is not asked, and so not touched.
+// `jfluid detach`: ends the session of another client that hangs or is stopped, and removes files left by dead clients.
+// The agent gets the request as a sleeping agent gets a new session: by a line that only the JVM's user and root can write (door.ts). The
+// agent waits one second for a sign of life of its client, and otherwise leaves as if the client had been killed. A JVM without a thread of
+// jfluid is not asked and stays unchanged.
 
 import {
   attachProblem,
@@ -22,7 +21,7 @@ import { agentJar } from './agent-jar.ts'
 import { tellAgent } from './door.ts'
 import { removeLeftovers, removeLeftoversIn, removeTriggers } from './session-directory.ts'
 
-/** Whoever profiles there has not asked for it. */
+/** The client of the session is alive and has not asked to end it. */
 export class ClientLives extends JfluidError {
   static sample = () => new ClientLives(4711, 4712)
   readonly exitCode = EX_TEMPFAIL
@@ -33,7 +32,7 @@ export class ClientLives extends JfluidError {
   }
 }
 
-/** It understands other words. */
+/** An agent of another build uses another protocol. */
 export class AgentOfAnotherBuild extends JfluidError {
   static sample = () => new AgentOfAnotherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE
@@ -44,7 +43,7 @@ export class AgentOfAnotherBuild extends JfluidError {
   }
 }
 
-/** The line that tells the agent finds no place. */
+/** There is no place for the line that is passed to the agent. */
 export class CannotTell extends JfluidError {
   static sample = () => new CannotTell(4711)
   readonly exitCode = EX_CANTCREAT
@@ -57,7 +56,7 @@ export class CannotTell extends JfluidError {
   }
 }
 
-/** Told to leave, and not gone, or not without a trace. */
+/** The agent was asked to leave, but is still there, or has left something behind. */
 export class NotGone extends JfluidError {
   static sample = () => new NotGone(4711, ['thread jfluid-agent'])
   readonly exitCode = EX_TEMPFAIL
@@ -67,27 +66,28 @@ export class NotGone extends JfluidError {
   }
 }
 
-/** What the agent says of a session that it has ended for us. */
+/** The agent's report about the session that it has ended. */
 type EndedSession = Omit<DetachReport, 'pauseMs' | 'profilerFailure'>
 
 export interface Dismissal {
   readonly pid: number
-  /** Null if no session was there. */
+  /** Report of the ended session. Null if there was no session. */
   readonly ended: EndedSession | null
-  /** Files and directories of clients that are dead. */
+  /** Files and directories of dead clients that were removed. */
   readonly removed: readonly string[]
-  /** What of jfluid is still in and around the JVM. */
+  /** Traces of jfluid that are still in the JVM or in its files. */
   readonly left: readonly string[]
-  /** What could not be looked at. */
+  /** Traces that could not be checked. */
   readonly unseen: readonly string[]
 }
 
-/** Without these nothing more is to be asked; what else forbids an attach matters only where somebody is to be told something. */
+/** Problems that make any request pointless. Other attach problems matter only if the agent must get a request. */
 const HOPELESS = [NoSuchProcess, NotJvm, NotHotSpot, JdkTooOld, NotOwner]
 
 /**
- * @param force  also if the client lives
- * @throws ClientLives, CannotTell, AgentOfAnotherBuild, and errors of attaching: nothing has changed then
+ * Ends the session of another client.
+ * @param force  end it even if the client is alive
+ * @throws ClientLives, CannotTell, AgentOfAnotherBuild, and errors of attaching; nothing has changed then
  */
 export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
   const facts = readTargetFacts(pid)
@@ -107,9 +107,10 @@ export async function dismiss(pid: number, force: boolean): Promise<Dismissal> {
 }
 
 /**
- * @param sessions  which are meant: if we are killed now the line stays, and any program that asks for the agent's properties has it
- *                  read, perhaps when another client is there. None: whichever there is
- * @returns null if it had just ended by itself
+ * Sends the request to the agent.
+ * @param sessions  the sessions to end. If jfluid is killed now, its line stays in the file, and the agent may read it much later, when
+ * another client is attached. An empty list means any session.
+ * @returns null if the session had just ended
  */
 async function endSession(
   pid: number,
@@ -143,7 +144,7 @@ async function endSession(
       throw new AgentOfAnotherBuild(pid)
     default:
       if (told.properties.get('jfluid.error') === 'another build') throw new AgentOfAnotherBuild(pid)
-      // Another program that asks for these properties may have had the agent read the line.
+      // Another program may have requested these properties, so that the agent read the line earlier.
       throw told.isRead
         ? new NotGone(pid, ['its session, which was told to end'])
         : new AgentOfAnotherBuild(pid)

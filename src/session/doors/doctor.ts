@@ -1,7 +1,6 @@
-// What an attach would meet in a JVM, found out without touching it. `findings` decides, and is pure; `examine` looks.
-//
-// Nothing is signalled, no socket is opened and no command is sent: even an attach command that loads no code starts a
-// thread in a JVM that nobody has attached to before. So some things are told as far as options and files tell them.
+// Predicts what an attach to a JVM would meet, without any effect on the JVM. `findings` decides and is pure; `examine` collects the facts.
+// No signal is sent, no socket is opened and no command is sent: even a harmless attach command starts a thread in a JVM that has never
+// been attached to. So some results rely only on options and files.
 
 import {
   attachProblem,
@@ -39,14 +38,14 @@ import { seesJar } from './jar-path.ts'
 import { meetingPlace } from './session-directory.ts'
 
 export interface Finding {
-  /** What was looked at: one of a fixed set of names, for programs. */
+  /** Name of the check, from a fixed set that programs can use. */
   readonly check: Check
-  /** `ok`; `note`: to know before; `problem`: an attach would fail. */
+  /** `ok`; `note`: a fact worth knowing before an attach; `problem`: an attach would fail. */
   readonly level: 'ok' | 'note' | 'problem'
   readonly text: string
-  /** What to do about it. */
+  /** Advice for the user. */
   readonly hint?: string
-  /** Of a problem: the exit status that an attach would have. */
+  /** For a problem: the exit status of an attach. */
   readonly exitCode?: number
 }
 
@@ -75,28 +74,31 @@ export interface Examination {
   readonly findings: readonly Finding[]
 }
 
-/** What an attach needs of the file system. */
+/** File system locations that an attach needs. */
 export interface Places {
-  /** Null if it has not been built. */
+  /** Path of the agent jar. Null if it has not been built. */
   readonly jar: string | null
-  /** The JVM can read it there; else it is given a copy. */
+  /** Whether the JVM can read the jar. If not, it gets a copy. */
   readonly jarSeen: boolean
-  /** Which agent of ours sleeps in it, as far as that can be seen. */
+  /** The jfluid agent that sleeps in the JVM, as far as this can be detected. */
   readonly agentInside?: AgentInside | undefined
   readonly buffer: ReturnType<typeof meetingPlace>
 }
 
 const NEWEST = 25
-/** From it on, a JVM warns of an agent that is loaded while it runs (JEP 451). */
+/** First JDK that prints a warning when an agent is loaded into a running JVM (JEP 451). */
 const WARNS = 21
 const VIRTUAL_THREADS = 21
-/** The root's, and that of the JDK which gives what method handles call. */
+/** Number of classes redefined for a root: its own class, and the JDK class that provides the targets of method handles. */
 const CLASSES_OF_ROOT = 2
-/** The last with a security manager. */
+/** The last JDK with a security manager. */
 export const LAST_MANAGER = 23
 const MIB = 1 << 20
 
-/** @returns undefined when there is no such process */
+/**
+ * Examines a JVM.
+ * @returns undefined if there is no such process
+ */
 export function examine(
   pid: number,
   client: Client = thisClient(),
@@ -106,7 +108,7 @@ export function examine(
   if (facts === undefined) return undefined
   const jvm = describeJvm(facts, client)
   const problem = attachProblem(facts, client)
-  // Of what is no JVM, nothing else can be said.
+  // No other check makes sense for a process that is not a JVM.
   if (problem instanceof NotJvm || facts.process.threadGroup !== pid) {
     return {
       jvm: { ...jvm, mainClass: facts.process.name },
@@ -130,17 +132,17 @@ export interface Evidence {
   readonly client: Client
   readonly circumstances: Circumstances
   readonly places: Places
-  /** Undefined where they were not looked at, or may not be seen. */
+  /** Undefined if the processors were not measured, or cannot be read. */
   readonly processors?: Processors | undefined
-  /** Of this machine, where a usual one has 1. */
+  /** Memory latency of this machine relative to a typical machine, which has 1. */
   readonly memorySlowness: number
 }
 
-/** All there is to say, in the order in which an attach would meet it. */
+/** Returns all findings, in the order in which an attach would meet them. */
 export function findingsOf(evidence: Evidence): Finding[] {
   const { facts, client, jvm } = evidence
   const problem = attachProblem(facts, client)
-  // Nothing else there is as it is looked for.
+  // The other checks do not apply to such an old JDK.
   if (problem instanceof JdkTooOld) return [refused('jdk', problem)]
   const feature = featureOf(jvm.version)
   return [
@@ -164,7 +166,7 @@ export function findingsOf(evidence: Evidence): Finding[] {
   ]
 }
 
-/** The exit status that an attach would have; 0 if nothing known forbids it. */
+/** Returns the exit status that an attach would have; 0 if no known problem prevents it. */
 export function statusOf(findings: readonly Finding[]): number {
   return findings.find((it) => it.level === 'problem')?.exitCode ?? 0
 }
@@ -257,7 +259,7 @@ function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
   ]
 }
 
-/** One that the program sets itself while it runs is not seen from outside. */
+/** A manager that the program sets at run time cannot be detected from outside. */
 function securityManager({ facts, circumstances }: Evidence, feature: number | null): Finding[] {
   if (feature !== null && feature > LAST_MANAGER) return []
   const option = circumstances.options.findLast((it) => /^-Djava\.security\.manager(?:=|$)/.test(it))
@@ -269,7 +271,7 @@ function securityManager({ facts, circumstances }: Evidence, feature: number | n
   return [refused('security manager', new SecurityManagerPresent(facts.process.pid, name))]
 }
 
-/** The agent's thread is there during a session only; its jar stays open. */
+/** The agent's thread exists only during a session, but its jar stays open. */
 function session({ facts, circumstances, places }: Evidence): Finding[] {
   if (circumstances.threads.has('jfluid-agent')) {
     return [refused('session', new AlreadyAttached(facts.process.pid))]
@@ -294,7 +296,7 @@ function session({ facts, circumstances, places }: Evidence): Finding[] {
   return [ok('session', `${how}: its agent sleeps there, and is woken`)]
 }
 
-/** As `jfluid agent-path` prints it. */
+/** Recognises the option that `jfluid agent-path` prints. */
 function isOwnAgent(option: string): boolean {
   return /^-javaagent:(?:[^=]*\/)?jfluid-agent\.jar(?:=|$)/.test(option)
 }
@@ -330,7 +332,7 @@ function buffer({ places: { buffer: place } }: Evidence): Finding {
 
 function redefinition({ circumstances }: Evidence, feature: number | null): Finding[] {
   if (feature === null) return []
-  // With an agent that may redefine from the start on, the compilers have noted down what depends on what.
+  // If an agent that can redefine classes was present at the start, the compilers have recorded dependencies.
   if (feature >= SELECTIVE_INVALIDATION_JDK || circumstances.options.some(isOwnAgent)) {
     return [ok('redefinition', 'the first discards only compiled code that depends on it')]
   }
@@ -344,10 +346,10 @@ function redefinition({ circumstances }: Evidence, feature: number | null): Find
   ]
 }
 
-/** Of agents in Java. */
+/** Library that is loaded with any Java agent. */
 const AGENT_LIBRARY = 'libinstrument.so'
 
-/** One that was there from the start on, or was loaded later: it may have had classes redefined. */
+/** Returns whether a Java agent is loaded, since the start or later. It may have redefined classes. */
 function hasJavaAgent({ libraries }: Circumstances): boolean {
   return libraries?.has(AGENT_LIBRARY) === true
 }
@@ -356,7 +358,7 @@ function otherAgents({ circumstances }: Evidence): Finding {
   const { options, libraries } = circumstances
   const agents = options.filter((it) => /^-(?:javaagent|agentlib|agentpath):/.test(it))
   const named = agents.filter((it) => !isOwnAgent(it))
-  // A Java agent that was loaded later shows by its library only.
+  // A Java agent that was loaded later is visible only by its library.
   const loaded = hasJavaAgent(circumstances) && !agents.some((it) => it.startsWith('-javaagent'))
   const debugged = libraries?.has('libjdwp.so') === true && !named.some((it) => it.includes('jdwp'))
   const texts = [
@@ -395,7 +397,10 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
       )
 }
 
-/** How many of the methods that have been compiled are so still is not to be seen from outside: none of them, or all. */
+/**
+ * Formats the range of the predicted pause. The number of methods that are still compiled cannot be read from outside, so the bounds are
+ * none and all of the compilations.
+ */
 function pauseText(loadedClasses: number, compilations: number | undefined, slowness: number): string {
   const pause = (compiledMethods: number) =>
     Math.ceil(predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0)
@@ -431,7 +436,7 @@ function processors(evidence: Evidence, feature: number | null): Finding[] {
   const text = `it uses ${usedText(processors)}`
   const flushes =
     discardsMuch(feature, facts.perf?.compilations ?? Number.POSITIVE_INFINITY) &&
-    circumstances.libraries?.has(AGENT_LIBRARY) === false // as attach does, but for our own agent asleep, of which is not seen from outside what it has done
+    circumstances.libraries?.has(AGENT_LIBRARY) === false // as `attach` decides, except for a sleeping jfluid agent: whether it has redefined a class cannot be seen from outside
   if (flushes && shortfall(processors) > 0)
     return [
       note(
@@ -489,7 +494,7 @@ function placesOf({ process }: TargetFacts): Places {
   try {
     path = agentJar().path
   } catch {
-    // Not built: a finding.
+    // Not built: a finding reports this.
   }
   return {
     jar: path,

@@ -1,8 +1,7 @@
-// How an agent gets into a JVM and connects back: by attach to a running one, or by -javaagent at the
-// start of one. Both end in the same Link; what differs stays here.
-//
-// The session directory's contents are unlinked as soon as both sides have them open, so nothing is
-// left behind however either side ends from then on.
+// Ways to get an agent into a JVM: by attach to a running JVM, or by -javaagent at its start. Both result in a Link; only this file knows
+// the difference.
+// The files in the session directory are unlinked as soon as both sides have opened them. After that nothing is left behind, however either
+// side ends.
 
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -54,15 +53,15 @@ import {
 } from './session-directory.ts'
 
 export const CONNECT_MS = 10_000
-/** Pauses between looks for the error of an agent that could not start. */
+/** Interval between checks for the error file of an agent that could not start. */
 const LOOK_MS = 100
-/** How long another client may take to wake the agent; it has an attach command to be answered. */
+/** Time for another client to wake the agent. It includes the answer to an attach command. */
 const LAUNCH_MS = 11_000
 const LAUNCH_LOOK_MS = 10
-/** Of what an agent says that could not start. */
+/** Maximum size of the error text of an agent. */
 const MOST_SAID_BYTES = 64 << 10
 
-/** One session at a time: two would splice over each other. */
+/** A JVM can have one session at a time, since two sessions would instrument the same methods. */
 export class AlreadyAttached extends JfluidError {
   static sample = () => new AlreadyAttached(4711)
   readonly exitCode = EX_TEMPFAIL
@@ -74,21 +73,21 @@ export class AlreadyAttached extends JfluidError {
 }
 
 /**
- * JDK 17 to 23. The JVM asks a security manager before it links a probe: one of the application's may have probes
- * itself, and be asked again, for ever. The JDK's own grants an agent nothing.
+ * JDK 17 to 23. The JVM calls a security manager before it links a probe. A manager of the application may itself contain probes and be
+ * called again, without end. The JDK's manager grants an agent no permissions.
  */
 export class SecurityManagerPresent extends JfluidError {
   static sample = () => new SecurityManagerPresent(4711, 'com.acme.Guard')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Run the program without a security manager.'
-  /** @param who  its process id, or what it is called where that is not known */
+  /** @param who  the process id, or a name of the JVM if its process id is not known */
   constructor(who: number | string, className: string) {
     const jvm = typeof who === 'number' ? `JVM ${who}` : who
     super(`${jvm} has a security manager (${className}), with which jfluid does not work`)
   }
 }
 
-/** The agent of an earlier session reads a file of ours there, and it cannot be written. */
+/** The launch file that a sleeping agent reads cannot be written. */
 export class CannotWake extends JfluidError {
   static sample = () => new CannotWake(4711, '/tmp/.jfluid_pid4711', 'ENOSPC')
   readonly exitCode = EX_CANTCREAT
@@ -98,7 +97,7 @@ export class CannotWake extends JfluidError {
   }
 }
 
-/** That of another version, whose probes are not ours: they stay for the life of the JVM. */
+/** The agent in the JVM is of another version with other probes. Its probes stay until the JVM ends. */
 export class OtherBuild extends JfluidError {
   static sample = () => new OtherBuild(4711)
   readonly exitCode = EX_UNAVAILABLE
@@ -109,7 +108,7 @@ export class OtherBuild extends JfluidError {
   }
 }
 
-/** Where the JVM keeps its safepoint counter; '' and 0 if it keeps none. */
+/** Location of the JVM's safepoint counter; '' and 0 if there is none. */
 export interface PerfCounter {
   readonly file: string
   readonly offset: number
@@ -117,61 +116,62 @@ export interface PerfCounter {
 
 export interface OpenDoor {
   readonly link: Link
-  /** null where the JVM was started, perhaps by a script that stands between: it tells itself. */
+  /** Process id. Null if jfluid started the JVM, perhaps through a script: the agent then reports the process id. */
   readonly pid: number | null
-  /** The session directory as the target calls it; removed by `leave`. */
+  /** Path of the session directory as seen by the target. `leave` removes the directory. */
   readonly dir: string
-  /** As we reach it, whatever has taken the place of its name. */
+  /** Path of the session directory for this process. It stays valid even if the directory is renamed or replaced. */
   readonly inside: string
-  /** Whom a file must be given to that the target is to open; undefined where it may anyway. */
+  /** Owner for files that the target must open. Undefined if the target can open files of this process. */
   readonly owner: Owner | undefined
-  /** Makes something in there as whom the target knows (`actingAs`). */
+  /** Runs `work`, which creates files, as a user that the target knows (`actingAs`). */
   acting<T>(work: () => T): T
-  /** Whether an agent was there already and had only to be woken. */
+  /** Whether a sleeping agent was woken, so that no agent was loaded. */
   readonly woken: boolean
-  /** Whether any agent in Java was there before, which may have redefined something; undefined where that is not to be seen. */
+  /** Whether a Java agent was present before this session. It may have redefined classes. Undefined if this cannot be detected. */
   readonly hadAgent?: boolean | undefined
   /**
-   * Where the agent was there: to be asked before the first redefinition, if that is still to come.
-   *
+   * Present if the agent was woken: must be called before the first redefinition if that has not happened yet.
    * @throws BusyBeforeFlush
    */
   refuseBusy?(): Promise<void>
-  /** Where the agent sends its event buffer to, if it shares no directory with us; `dir` and `inside` are empty then. */
+  /** Address to which the agent sends its event buffer if it shares no directory with this process. `dir` and `inside` are then empty. */
   readonly elsewhere?: Meeting
-  /** Methods that are known to run in the JVM, as `package.Class.method(descriptor)`. */
+  /** Returns methods that are known to have run in the JVM, as `package.Class.method(descriptor)`. */
   executed(): Promise<ReadonlySet<string>>
-  /** How many methods are compiled; null where that is not known. */
+  /** Returns the number of compiled methods; null if it is not known. */
   compiled(): Promise<number | null>
   /**
-   * How many methods the JVM has compiled since its start, where no agent has been in it before us, which may have redefined something;
-   * null or undefined elsewhere, and where that is not known.
+   * Returns the number of compilations since the JVM started. Null or undefined if an earlier agent may have redefined classes, or if the
+   * number is not known.
    */
   compilations?(): number | null
-  /** Bytes of metaspace that are left; Infinity where it has no limit, or that is not known. */
+  /** Returns the bytes of free metaspace; Infinity if there is no limit, or if it is not known. */
   metaspaceLeft(): Promise<number>
-  /** @param pid of the JVM */
+  /** @param pid process id of the JVM */
   perf(pid: number): PerfCounter
-  /** Removes what the door left on disk. */
+  /** Removes the files of the door. */
   leave(): void
-  /** The same way in once more, after a session; undefined: by attach. */
+  /** Connects again in the same way after a session. Undefined: by attach. */
   readonly again?: {
-    /** Whether it would be there now. @throws why not */
+    /**
+     * Checks whether a connection would be possible now.
+     * @throws the reason if it is not
+     */
     look(): Promise<void>
     open(): Promise<OpenDoor>
   }
 }
 
 /**
- * Attaches to a running JVM (report, section 3). One that does not see our jar is given a copy, which is removed with the directory.
- *
- * @param asks  what would make its requests wait for seconds is refused, see `asksFirst`
- * @throws BusyBeforeFlush, AttachError and others, before anything is changed
+ * Attaches to a running JVM (report, section 3). A JVM that cannot read the installed jar gets a copy, which is removed with the directory.
+ * @param asks  whether to refuse an attach that would delay requests of the program for seconds, see `asksFirst`
+ * @throws BusyBeforeFlush, AttachError and others; the JVM is then unchanged
  */
 export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
   const built = agentJar()
   const connection = await openAttachSocket(pid)
-  // The JVM answers one after the other, but the second question need not wait for the first answer.
+  // The JVM answers the commands one after the other. The second command is sent without waiting for the first answer.
   await Promise.all([refuseWithoutMetaspace(connection), refuseWithoutHeap(connection)])
   await refuseSecurityManager(connection)
   const { target } = connection
@@ -201,7 +201,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
         try {
           await loadAgent(connection, jar.path, withToken(launch, token))
         } catch (error) {
-          // It may have been put there so that nothing has to be loaded.
+          // The agent may have been loaded at the start so that nothing has to be loaded later.
           throw answer === 'another build' && error instanceof DynamicLoadingDisabled
             ? new OtherBuild(pid)
             : error
@@ -229,8 +229,8 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
 }
 
 /**
- * One that the program has set itself is found by the agent. The JVM is asked only where its options may name one: to answer it
- * loads classes, which takes longer than all other questions.
+ * Refuses a JVM with a security manager. The agent finds a manager that the program has set itself. The JVM is asked only if its options
+ * may name a manager, because the answer requires loading classes and takes longer than all other requests.
  */
 async function refuseSecurityManager(connection: AttachConnection): Promise<void> {
   const facts = findPerfData(connection.target)?.facts
@@ -244,16 +244,16 @@ async function refuseSecurityManager(connection: AttachConnection): Promise<void
   )
 }
 
-/** The door for a JVM that is about to be started with `option` on its command line. */
+/** The door for a JVM that will be started with `option` on its command line. */
 export interface StartDoor {
-  /** `-javaagent:…`, to go before all other JVM options. */
+  /** `-javaagent:…`; must precede all other JVM options. */
   readonly option: string
   /**
-   * Waits until the agent of the started process connects; null once `gone` fires first.
-   *
-   * @param pid     of that process: for errors, as the JVM may be below it
-   * @param refused told why the agent did not start in a JVM below the process: it goes on, and another may come
-   * @throws SecurityManagerPresent, AgentDidNotConnect: the process is that JVM, or has ended
+   * Waits until the agent of the started process connects.
+   * @param pid     id of the process, for messages; the JVM may be a child of it
+   * @param refused called if the agent did not start in a child JVM. That JVM continues, and another JVM may connect
+   * @returns null if `gone` fires first
+   * @throws SecurityManagerPresent, AgentDidNotConnect: the process itself is that JVM, or has ended
    */
   connect(pid: number, gone: AbortSignal, refused: (problem: JfluidError) => void): Promise<OpenDoor | null>
   leave(): void
@@ -274,7 +274,7 @@ export async function startDoor(): Promise<StartDoor> {
 }
 
 async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartDoor> {
-  // A command line can be read by everybody, a file in there cannot.
+  // All users can read a command line, but not a file in this directory.
   const token = newToken()
   fs.writeFileSync(join(dir.inside, TOKEN), token, { mode: 0o600, flag: 'wx' })
   const server = await LinkServer.listen(join(dir.inside, SOCKET), token)
@@ -283,7 +283,7 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
     async connect(pid, gone, refused) {
       const said = () => saidBy(dir, process.geteuid!())
       const failed = new AbortController()
-      // Not by inotify, of which a machine may have none left.
+      // The file is polled, since inotify instances may be exhausted on the machine.
       let seen = 0
       const look = setInterval(() => {
         const written = fs.statSync(join(dir.inside, ERROR), { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -295,7 +295,7 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
         else refused(startProblem(pid, said()))
       }, LOOK_MS)
       try {
-        // No time limit but the process itself: a launcher script may take its time before java.
+        // There is no time limit other than the end of the process: a launcher script may take long before it starts java.
         const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
         if (link !== null) return opened(link, dir)
         const reason = said()
@@ -313,12 +313,12 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
   }
 }
 
-/** A launcher becomes one when it ends with `exec java`. */
+/** Returns whether a process is a JVM. A launcher becomes a JVM when it ends with `exec java`. */
 function isJvm(process: TargetProcess | undefined): boolean {
   return process !== undefined && process.vmLibrary !== null && process.vmLibrary !== undefined
 }
 
-/** Of a JVM that is not asked, as that goes by the attach mechanism only. */
+/** Defaults for a JVM that cannot be asked, since these requests need the attach mechanism. */
 export const TELLS_NOTHING: Pick<OpenDoor, 'executed' | 'compiled' | 'metaspaceLeft'> = {
   executed: async () => new Set(),
   compiled: async () => null,
@@ -344,7 +344,7 @@ export function launchLine(jar: AgentJar, dir: SessionDirectory): string {
   return `jar=${jar.path};dir=${dir.path};build=${jar.build}`
 }
 
-/** The agent does not repeat what comes behind `token`. */
+/** Appends the token. The agent's reply contains the line without the token. */
 export function withToken(launch: string, token: string): string {
   return `${launch};token=${token}`
 }
@@ -354,12 +354,9 @@ const LAUNCH_FLAGS =
 
 /**
  * Wakes an agent that an earlier session left asleep in the JVM.
- *
- * The attach command agentProperties makes it look for the launch file; see JFluid1.Wake. A JVM in which that runs for the first
- * time loads some 200 classes for it, so one that has never had an agent is not asked. A client that is faster than we are is no
- * problem: its agent hands our line on.
- *
- * @returns whether there is one, of our build
+ * The attach command agentProperties makes the agent check the launch file; see JFluid1.Wake. The first such command makes a JVM load about
+ * 200 classes, so the command is not sent to a JVM that has never had an agent. If another client is faster, its agent passes our line on.
+ * @returns whether there is an agent, and whether it is of this build
  */
 async function wake(
   connection: AttachConnection,
@@ -371,17 +368,17 @@ async function wake(
   if (told === null) return 'none'
   const started = told.properties.get('jfluid.started')
   if (started === launch) return 'woken'
-  if (started !== undefined) throw new AlreadyAttached(connection.pid) // by us, for a client that was faster
+  if (started !== undefined) throw new AlreadyAttached(connection.pid) // our command has woken the agent for another client
   const error = told.properties.get('jfluid.error')
   if (error === 'another build') return 'another build'
   if (error !== undefined) throw startProblem(connection.pid, error)
-  // Whoever asks for these properties has the agent read the line: another program may have done so in our place.
+  // Any request for these properties makes the agent read the line, so another program may have triggered it.
   return told.isRead ? 'woken' : 'none'
 }
 
 /**
- * A JVM that was short of descriptors once may never be able to write its properties: a class that this takes has failed. The agent
- * has read the line before.
+ * Requests the properties of the agent. A JVM that once ran out of file descriptors may never be able to write its properties, since a
+ * class that it needs has failed to initialise. The agent has read the line before that.
  */
 async function toldByAgent(connection: AttachConnection): Promise<Map<string, string>> {
   try {
@@ -393,20 +390,19 @@ async function toldByAgent(connection: AttachConnection): Promise<Map<string, st
   }
 }
 
-/** What an agent was told. */
+/** Result of passing a line to the agent. */
 interface Told {
-  /** Those of the agent, with its answer. */
+  /** Properties of the agent, with its answer. */
   readonly properties: Map<string, string>
-  /** Whether there is an agent that has read the line. */
+  /** Whether an agent has read the line. */
   readonly isRead: boolean
 }
 
 /**
- * Has the agent that is in the JVM read a line.
- *
- * @returns null if no line can be handed to it: there is no /tmp that can be trusted
- * @throws CannotWake if there is no room for the line
- * @throws AlreadyAttached if another client's stays there
+ * Makes the agent in the JVM read a line.
+ * @returns null if the line cannot be passed, since the JVM has no trusted /tmp
+ * @throws CannotWake if there is no space for the line
+ * @throws AlreadyAttached if the file of another client stays there
  */
 export async function tellAgent(connection: AttachConnection, line: string): Promise<Told | null> {
   const { target } = connection
@@ -423,7 +419,8 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
       const properties = await toldByAgent(connection)
       return { properties, isRead: !launchFileHas(file, line, believedBy(target)) }
     }
-    // Somebody else's lies there. Where there is no room, one that sleeps would be loaded anew each time.
+    // The file belongs to another user. If the disk is full, this is an error: without it a sleeping agent would not be woken, and a new
+    // agent would be loaded each time.
     if (!FULL.has(problem) || !(await agentProperties(connection)).has('jfluid.build')) return null
     throw new CannotWake(connection.pid, `/tmp/.jfluid_pid${target.nsPid}`, problem)
   } finally {
@@ -432,15 +429,14 @@ export async function tellAgent(connection: AttachConnection, line: string): Pro
   }
 }
 
-/** Nobody can write there. */
+/** Error codes that affect all users: no one can write to the file system. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
 /**
- * The file is also the lock between clients: two that wrote it at once would wake the agent for each other. While it is
- * of one that lives, it is waited for.
- *
- * @returns why it cannot be, null if it is written. Somebody else's that lies there the agent does not believe
- * @throws AlreadyAttached if another client's stays there
+ * Writes the launch file, which is also the lock between clients: two clients that wrote it at once would wake the agent for each other. If
+ * the file belongs to a living client, waits until it is removed. The agent ignores a file of an unrelated user.
+ * @returns the error code if the file cannot be written; null if it was written
+ * @throws AlreadyAttached if the file of another client stays there
  */
 async function writeLaunchFile(path: string, line: string, target: TargetProcess): Promise<string | null> {
   const owner = ownerFor(target)
@@ -467,7 +463,10 @@ async function writeLaunchFile(path: string, line: string, target: TargetProcess
   }
 }
 
-/** @returns why what lies there cannot be taken away; null if it can be tried again: it is gone, or in use */
+/**
+ * Removes an existing launch file that is not in use.
+ * @returns why the file cannot be removed; null if the caller can try again, because it is removed or in use
+ */
 function takeAway(path: string, target: TargetProcess): string | null {
   const believed = believedBy(target)
   if (isLaunchFileInUse(path, believed, target.root)) return null
@@ -475,57 +474,60 @@ function takeAway(path: string, target: TargetProcess): string | null {
     removeLaunchFile(path, believed, target.root)
   } catch (problem) {
     const { code } = problem as NodeJS.ErrnoException
-    // Its agent or its client has removed it; or a third client has put one there.
+    // The agent or the client has removed the file, or a third client has created a new file.
     if (code !== 'ENOENT' && code !== 'EEXIST') return code ?? String(problem)
   }
   return null
 }
 
-/** The agent may have removed it, and another client have put its own there. */
+/** Removes the launch file of this client. The agent may already have removed it, and another client may have created its own. */
 function removeOurs(file: string, line: string, target: TargetProcess): void {
   try {
     if (launchFileHas(file, line, believedBy(target))) fs.rmSync(file, { force: true })
   } catch {
-    // The agent has removed it, and somebody else has put something there; or nothing can be written there.
+    // The agent has removed the file and another user has created a new one, or the file system is read-only.
   }
 }
 
-/** @param said why the agent could not start, null if it has not said anything */
+/** @param said returns why the agent could not start; null if it has not reported an error */
 async function connected(
   server: LinkServer,
   said: () => string | null,
   target: TargetProcess,
 ): Promise<Link> {
-  // agentmain() has returned by now, so an error has been written if there was one; perhaps after it had connected.
+  // agentmain() has returned, so any error has been written by now. The agent may fail even after it has connected.
   const problem = said()
   const link = await server.accept(problem === null ? CONNECT_MS : 0)
   if (link !== null && problem === null) return link
   link?.close()
   const reason = problem ?? said()
-  // It writes why it could not start into a file, for which there may be no descriptor.
+  // The agent writes its error to a file. This fails if the JVM has no free file descriptor.
   const short = reason === null ? shortOf(target) : null
   throw short ?? startProblem(target.pid, reason)
 }
 
-/** What an agent has not had that said nothing. */
+/** Returns the resource that the target lacks, if the agent reported nothing. */
 function shortOf(target: TargetProcess): TargetRanOut | null {
   const { threads, descriptors } = readRoom(target)
   const what = descriptors < DESCRIPTORS_NEEDED ? 'files' : threads < THREADS_NEEDED ? 'threads' : null
   return what === null ? null : new TargetRanOut(what, `its agent did not connect within ${CONNECT_MS} ms`)
 }
 
-/** What the agent has written that could not start. The directory may be another user's: only a file of `owner` is believed. */
+/** Reads the error of an agent that could not start. The directory may belong to another user, so only a file of `owner` is trusted. */
 function saidBy(dir: SessionDirectory, owner: number): string | null {
   try {
     return (
       readRegular(join(dir.inside, ERROR), { owner, mostBytes: MOST_SAID_BYTES })?.toString('utf8') ?? null
     )
   } catch {
-    return null // none there, as it should be
+    return null // normally there is no error file
   }
 }
 
-/** @param reason what the agent said, null if it said nothing */
+/**
+ * Converts an error of the agent.
+ * @param reason error text of the agent; null if it reported nothing
+ */
 export function startProblem(pid: number, reason: string | null): JfluidError {
   const manager = /security manager: (\S+)/.exec(reason ?? '')?.[1]
   if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
@@ -534,7 +536,7 @@ export function startProblem(pid: number, reason: string | null): JfluidError {
   return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_MS, reason)
 }
 
-/** The same for a process that we started; its data appear while it starts. */
+/** Like `perfCounter`, for a process that jfluid started. Its counters appear while it starts. */
 function startedPerfCounter(pid: number): PerfCounter {
   const target = readTargetProcess(pid)
   return target === undefined ? { file: '', offset: 0 } : perfCounter(target)
@@ -545,7 +547,10 @@ function compilationsOf(target: TargetProcess): number | null {
   return findPerfData(target)?.facts?.compilations ?? null
 }
 
-/** Where the target finds its own counter of time at safepoints; if we may not read that, pauses are not taken out, and the profile says so. */
+/**
+ * Returns the path at which the target finds its own safepoint counter. If this process cannot read it, pauses are not subtracted from
+ * times, and the profile contains a warning.
+ */
 export function perfCounter(target: TargetProcess): PerfCounter {
   const found = findPerfData(target)
   if (found?.safepointTimeOffset === undefined) return { file: '', offset: 0 }

@@ -1,8 +1,7 @@
-// Where a JVM finds the agent's jar: whether it can load it from where it is installed, and else a copy at a path that a JVM can be told of
-// whatever its locale is, for as long as something may start with it.
-//
-// Where the locale is C, a JVM takes a path that is not ASCII for another one, which is not there: it ends (-javaagent), or prints a stack trace
-// (attach). What is behind `=` are options of the agent, which `;` separates; JAVA_TOOL_OPTIONS is split at blanks, and has quotes.
+// Path of the agent's jar for a JVM: the installed jar if the JVM can load it, otherwise a copy. The path of the copy works with every
+// locale, and the copy exists as long as a process may start JVMs with it.
+// With the locale C, a JVM misreads a path that is not ASCII and does not find the file: it ends (-javaagent), or prints a stack trace
+// (attach). After `=` follow the agent's options, separated by `;`. JAVA_TOOL_OPTIONS is split at spaces and supports quotes.
 
 import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,29 +10,32 @@ import { ifVisible, textOf } from '../../base/visible.ts'
 import type { AgentJar } from './agent-jar.ts'
 import { AGENT, isNamedByProcess, makeSessionDirectory } from './session-directory.ts'
 
-/** Characters of ASCII that stand for themselves everywhere. */
+/** ASCII characters without a special meaning in any of these places. */
 const PLAIN = /^[!#-&(-:<>-~]+$/
-/** Of a path: HotSpot takes 1,023 bytes with an attach command, in which the path stands twice, and a session directory. */
+/** Maximum length of the path. HotSpot accepts 1,023 bytes in an attach command, which contains the path twice and a session directory. */
 const LONGEST = 400
 
 export function isPlainPath(path: string): boolean {
   return PLAIN.test(path) && path.length <= LONGEST
 }
 
-/** A jar to start JVMs with. */
+/** A jar for starting JVMs. */
 export interface StartJar extends AgentJar {
-  /** Removes what was made for it, unless a process may still start JVMs with it: then a later session does. */
+  /** Removes the copy, unless a running process may still start JVMs with it. In that case a later session removes it. */
   leave(): void
 }
 
-/** @throws NoMeetingPlace if a copy has to be made, and there is no room for it */
+/**
+ * Returns a jar with a plain path; makes a copy if needed.
+ * @throws NoMeetingPlace if there is no space for the copy
+ */
 export function startJar(jar: AgentJar): StartJar {
   if (isPlainPath(jar.path)) return { ...jar, leave: () => {} }
   const bytes = readFileSync(jar.path)
   const dir = makeSessionDirectory(null, bytes.length)
   try {
     dir.put(AGENT, bytes, undefined)
-    // The program may start JVMs as other users, too: they would end if they could not read it.
+    // The program may start JVMs as other users. These JVMs would end if they could not read the jar.
     chmodSync(join(dir.inside, AGENT), 0o444)
     chmodSync(dir.inside, 0o711)
   } catch (problem) {
@@ -54,18 +56,18 @@ interface User {
   readonly groups: readonly number[]
 }
 
-/** Whether the target can be told of this path of ours, finds the same file there, and may read it. */
+/** Returns whether the target can be given this path, finds the same file there, and may read the file. */
 export function seesJar(target: TargetProcess, path: string): boolean {
   if (!isPlainPath(path)) return false
   const { pid, root, euid, egid, ownUsers } = target
-  // Of a user of its own, what others may read is what it may.
+  // In a user namespace, root of the target has only the permissions that all other users have.
   const user = { uid: ownUsers && euid === 0 ? -1 : euid, groups: [egid, ...groupsOf(pid)] }
   return isSame(path, `${root}${path}`) && mayRead(path, user)
 }
 
-/** Supplementary ones. */
+/** Returns the supplementary groups of a process. */
 function groupsOf(pid: number): number[] {
-  const status = textOf(`/proc/${pid}/status`) ?? '' // it has gone, which somebody else will tell
+  const status = textOf(`/proc/${pid}/status`) ?? '' // the process has ended, which other checks report
   const line = /^Groups:(.*)$/m.exec(status)?.[1] ?? ''
   return line.trim().split(/\s+/).filter(Boolean).map(Number)
 }
@@ -75,7 +77,7 @@ function isSame(ours: string, theirs: string): boolean {
   return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino
 }
 
-/** By the mode bits of a file and of the directories above it; access control lists are not looked at. */
+/** Checks the mode bits of a file and of its parent directories. Access control lists are ignored. */
 function mayRead(path: string, user: User): boolean {
   if (user.uid === 0) return true
   if (!allows(path, user, READ)) return false

@@ -1,8 +1,8 @@
-// The way in over the debugger's port, for JVMs that take no attach: a thread that stands at an event starts one of ours and goes on; ours loads
-// the agent, which connects back as it does after an attach. Then the debugger leaves: the session needs it no more, and the port is free for the next.
-//
-// A JVM of this machine that sees a directory of ours meets us there, as after an attach. Any other gets the agent over the port, connects
-// back over TCP to where the debugger came from, and sends its event buffer (events/mirror.ts).
+// Enters a JVM through the debugger's port, for JVMs that refuse attach. A thread suspended at an event starts a thread of jfluid and is
+// resumed. The new thread loads the agent, which connects back as after an attach. Then the debugger disconnects: the session does not need
+// it, and the port is free again.
+// A JVM on this machine that can see a session directory uses it, as after an attach. Any other JVM gets the agent over the port, connects
+// back by TCP to the debugger's address, and sends its event buffer (events/mirror.ts).
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,12 +40,12 @@ import {
 import { isPlainPath } from './jar-path.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
 
-/** A thread of the JVM stands no longer than this, all in all. */
+/** Maximum total time for which a thread of the JVM is suspended. */
 const STANDING_MS = 5000
-/** And ours loads the agent no longer. */
+/** Time limit for loading the agent in jfluid's own thread. */
 const LOADING_MS = 30_000
 
-/** While a thread of the JVM stood for it. */
+/** The time limit expired while a thread of the JVM was suspended. */
 export class StoodTooLong extends JfluidError {
   static sample = () => new StoodTooLong({ host: '10.0.0.7', port: 5005 }, 'no answer within 5000 ms')
   readonly exitCode = EX_TEMPFAIL
@@ -58,7 +58,7 @@ export class StoodTooLong extends JfluidError {
   }
 }
 
-/** In a thread of ours: no other waits for it. */
+/** The time limit expired in jfluid's own thread, for which no other thread waits. */
 export class LoadedTooSlowly extends JfluidError {
   static sample = () => new LoadedTooSlowly({ host: '10.0.0.7', port: 5005 }, 'nothing came for 10 s')
   readonly exitCode = EX_TEMPFAIL
@@ -69,7 +69,7 @@ export class LoadedTooSlowly extends JfluidError {
   }
 }
 
-/** Nothing is shared with the JVM, and it cannot connect to us either. */
+/** The JVM shares no directory with this process, and cannot connect to it by TCP either. */
 export class CannotCallBack extends JfluidError {
   static sample = () =>
     new CannotCallBack({ host: '10.0.0.7', port: 5005 }, '10.0.0.9:41234', 'no route to host')
@@ -84,12 +84,11 @@ export class CannotCallBack extends JfluidError {
 }
 
 /**
- * Has the JVM that takes a debugger at `address` load the agent, or wake it.
- *
- * @param patienceMs  how long a thread of the JVM is waited for
- * @param onPhase     told what is waited for
- * @throws those of `openDebuggerPort`, SecurityManagerPresent, JvmIdle, CannotCallBack, NoInstrumentThere, AnotherAgentThere, ThrownInTarget, AlreadyAttached,
- *   AgentDidNotConnect: the JVM runs as before, and its port is free
+ * Makes the JVM that listens for a debugger at `address` load the agent, or wake it.
+ * @param patienceMs  time to wait for a thread of the JVM
+ * @param onPhase     called with the current phase
+ * @throws the errors of `openDebuggerPort`, SecurityManagerPresent, JvmIdle, CannotCallBack, NoInstrumentThere, AnotherAgentThere,
+ * ThrownInTarget, AlreadyAttached, AgentDidNotConnect: the JVM runs as before, and its port is free
  */
 export async function jdwpDoor(
   address: DebuggerAddress,
@@ -101,7 +100,7 @@ export async function jdwpDoor(
   const { jvm } = debugged
   let entry: Entry | undefined
   try {
-    // Ours in the JVM could do nothing then: it may not even read the jar.
+    // With a security manager, the agent would not have the permission to read its jar.
     const manager = await securityManager(jvm)
     if (manager !== null) throw new SecurityManagerPresent(`the JVM at ${textOf(address)}`, manager)
     const foreseen = await foresee(debugged, jar)
@@ -126,7 +125,7 @@ export async function jdwpDoor(
     const entering = giveBackPermit(calls, thread).then(() => enter(debugged, foreseen, jar))
     entry = await within(LOADING_MS, tooSlow, entering, (late) => late.abandon())
     debug.attach?.('the agent has our address')
-    // Leaving does so, too, but a moment after the JVM has said that we may go.
+    // Disconnecting resumes the thread, too, but only a moment after the JVM has confirmed the disconnect.
     granted(await jvm.threadReference.resume(own), 'to let the thread end')
   } catch (problem) {
     entry?.abandon()
@@ -141,20 +140,20 @@ export async function jdwpDoor(
   })
 }
 
-/** An agent that has been told where to find us. */
+/** An agent that knows the address of this client. */
 interface Entry {
-  /** To be called once the debugger has gone, and all threads run. */
+  /** Waits for the agent to connect. Must be called after the debugger has disconnected and all threads run. */
   door(again: NonNullable<OpenDoor['again']>): Promise<OpenDoor>
   abandon(): void
 }
 
-/** What could be done before a thread stands for it. */
+/** Results of the requests that need no suspended thread. */
 interface Foreseen {
   readonly calls: DebuggerCalls
-  /** The JVM's process here. */
+  /** Process of the JVM, if it runs on this machine. */
   readonly target: TargetProcess | null
   readonly asleep: SleepingAgent | null
-  /** The jar in the JVM's heap, where it is certain to be needed. */
+  /** The jar in the heap of the JVM, if it is certain to be needed. */
   readonly bytes: ArrayId | null
 }
 
@@ -179,8 +178,9 @@ async function enter(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): 
 }
 
 /**
- * @param late  what the work comes to when nobody wants it any more
- * @throws what `tooLong` makes of it, also where the JVM is not heard of any more
+ * Limits the time of `work`.
+ * @param late  disposes of a result that arrives after the time limit
+ * @throws the error of `tooLong` after the time limit, or if the connection to the JVM is lost
  */
 async function within<T>(
   ms: number,
@@ -201,21 +201,24 @@ async function within<T>(
   } finally {
     inTime()
   }
-  work.then(late, () => {}) // the debugger leaves
+  work.then(late, () => {}) // the debugger disconnects afterwards
   throw tooLong(`that took more than ${ms / 1000} s`)
 }
 
 const OVER = Symbol()
 
-/** The JVM's process here; null if it is no process of this machine that we may look at. */
+/** Returns the process of the JVM. Null if it is not a process of this machine, or if it cannot be inspected. */
 export function targetOf(debugged: DebuggedJvm): TargetProcess | null {
   const pid = processServing(debugged)
   const target = pid === null ? undefined : readTargetProcess(pid)
-  // What forwards a port is no JVM. One whose library we may not see cannot be told from that.
+  // A process that forwards a port is not a JVM. A JVM whose libraries are not visible cannot be distinguished from such a process.
   return target?.vmLibrary == null ? null : target
 }
 
-/** As after an attach. @returns null if the JVM does not see the directory */
+/**
+ * Enters through a shared directory, as after an attach.
+ * @returns null if the JVM does not see the directory
+ */
 async function enterNear(
   target: TargetProcess,
   debugged: DebuggedJvm,
@@ -279,10 +282,10 @@ function nearEntry(target: TargetProcess, dir: SessionDirectory, server: LinkSer
   }
 }
 
-/** What an agent says that could not connect: a java.net.ConnectException and its like. */
+/** Errors of an agent that could not connect: java.net.ConnectException and similar exceptions. */
 const UNREACHABLE = /\b(?:Connect|SocketTimeout|NoRouteToHost|Socket|Bind)Exception\b/
 
-/** Over TCP. */
+/** Enters by TCP. */
 async function enterFar(debugged: DebuggedJvm, foreseen: Foreseen, jar: AgentJar): Promise<Entry> {
   const { address, jvm, local, remote } = debugged
   const { calls, asleep } = foreseen
@@ -330,7 +333,7 @@ function farEntry({ address, local, remote }: DebuggedJvm, server: LinkServer, w
   }
 }
 
-/** As the JVM calls itself. */
+/** Returns the process id in the JVM's own namespace. */
 async function pidOf(calls: DebuggerCalls): Promise<number> {
   const type = await calls.neededClass('java.lang.ProcessHandleImpl', 'ProcessHandle.current()')
   const current = await calls.staticOf(type, 'current()Ljava/lang/ProcessHandleImpl;')
@@ -340,7 +343,7 @@ async function pidOf(calls: DebuggerCalls): Promise<number> {
   return Number(pid.value)
 }
 
-/** Whether a file is there for the JVM, by its path, and it may read it. */
+/** Returns a function that checks whether the JVM finds a file by its path and may read it. */
 async function eyesOf(calls: DebuggerCalls): Promise<(path: string) => Promise<boolean>> {
   const type = await calls.neededClass('java.io.File')
   return async (path) => {
@@ -350,7 +353,7 @@ async function eyesOf(calls: DebuggerCalls): Promise<(path: string) => Promise<b
   }
 }
 
-/** Into the directory that both see. */
+/** Copies the jar into the shared directory. */
 function carried(jar: AgentJar, dir: SessionDirectory): string {
   dir.put(AGENT, readFileSync(jar.path), undefined)
   return join(dir.path, AGENT)

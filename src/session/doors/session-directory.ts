@@ -1,19 +1,16 @@
-// Where client and agent meet: a directory, 0700, that both see, for the moments from attach to the
-// start of recording. It holds the socket the agent connects to, the ring file, for an agent that is named on a command line
-// the token it must show, for one whose jar the target does not see a copy of that, and what an agent that cannot start says.
-//
-// Where both see the same /dev/shm or /tmp, it is there; else it is made in the target's root (a container, a private /tmp, a chroot).
-//
-// A client that is killed in those moments removes nothing, and neither does an agent that was not
-// there yet. So the name says whose it is, and the next session removes what the dead have left:
-//
+// The session directory (mode 0700), which both client and agent can see from attach to the start of recording. It holds the agent's socket
+// and the event buffer file. Depending on the kind of start, it also holds the token, a copy of the jar, and the error text of an agent
+// that could not start.
+// If both sides see the same /dev/shm or /tmp, the directory is made there. Otherwise it is made in the target's root (a container, a
+// private /tmp, a chroot).
+// A client that is killed in this phase cannot remove its files, and an agent that has not started cannot either. So the name contains the
+// owner, and the next session removes the files of dead clients:
 //   jfluid-<pid namespace>-<pid>-<six random characters>
-//   /tmp/.jfluid_pid<target>       the launch file for a sleeping agent; names a directory of these
+//   /tmp/.jfluid_pid<target>       the launch file for a sleeping agent; contains the path of a session directory
 //   .attach_pid<target>            in the target's working directory or /tmp, see handshake.ts
-//
-// Where root profiles another user's JVM the directory is given to that user, who may then put anything in place of it and of
-// what is in it, at any moment. So it is reached through a handle, files are made and given away without their names
-// being looked up twice, and what is not known is not removed.
+// If root profiles a JVM of another user, the directory is given to that user, who may then replace it or its files at any moment. So the
+// directory is accessed through a handle, files are created and given away without a second lookup of their names, and unknown files are
+// not removed.
 
 import * as fs from 'node:fs'
 import { basename, join } from 'node:path'
@@ -29,9 +26,9 @@ const SHARED_MEMORY = '/dev/shm'
 const TEMPORARY = '/tmp'
 const DIRECTORY = /^jfluid-(\d+)-(\d+)-\w{6}$/
 const LAUNCH_FILE = /^\.jfluid_pid\d+(?:-\d+)?$/
-/** A launch file has one line. */
+/** Maximum size of a launch file, which has one line. */
 const LAUNCH_BYTES = 4096
-/** One without a directory in it is of a client that lives for so long. */
+/** A launch file that names no directory counts as in use for this time. */
 const WRITTEN_MS = 2_000
 
 export const SOCKET = 'link'
@@ -39,11 +36,11 @@ export const RING = 'ring'
 export const ERROR = 'error'
 export const TOKEN = 'token'
 export const DIRECTIVES = 'directives'
-/** A target that is attached to has it open for good, by this name, and no longer linked. */
+/** Name under which a target keeps the jar open until it ends, even after the file is unlinked. */
 export const AGENT = 'jfluid-agent.jar'
-/** A repository of recordings has a directory for each JVM. */
+/** Depth of directories: a repository of recordings has one directory per JVM. */
 const DEEPEST = 2
-/** All that is ever in a directory that may be given to another user. */
+/** All file names that occur in a directory that may be given to another user. */
 const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`, DIRECTIVES]
 
 export interface Owner {
@@ -52,29 +49,28 @@ export interface Owner {
 }
 
 export interface SessionDirectory {
-  /** As the target calls it. */
+  /** Path as seen by the target. */
   readonly path: string
-  /** As we reach it, until it is removed, whatever has taken the place of its name. */
+  /** Path for this process. It stays valid until removal, even if the directory is renamed or replaced. */
   readonly inside: string
-  /** Makes it another user's, with the files that are in it now. */
+  /** Makes another user the owner of the directory and of the files that are in it now. */
   giveTo(owner: Owner): void
   /**
-   * A new file in it.
-   *
-   * @param owner  whose it is to be
-   * @throws NoMeetingPlace if there is no room for it
+   * Creates a file.
+   * @param owner  owner of the new file
+   * @throws NoMeetingPlace if there is no space
    */
   put(name: string, bytes: Uint8Array, owner: Owner | undefined): void
   remove(): void
 }
 
-/** Whom files of ours must be given to, for the target to open them; undefined where it may anyway. */
+/** Returns the owner for files that the target must open. Undefined if the target can open files of this process. */
 export function ownerFor(target: TargetProcess): Owner | undefined {
   if (process.geteuid?.() !== 0 || target.euid === 0) return undefined
   return { uid: target.euid, gid: target.egid }
 }
 
-/** No place takes the directory. */
+/** No place is suitable for the directory. */
 export class NoMeetingPlace extends JfluidError {
   static sample = () => new NoMeetingPlace(['/dev/shm: ENOSPC', '/tmp: EROFS'], {})
   readonly exitCode = EX_CANTCREAT
@@ -86,11 +82,10 @@ export class NoMeetingPlace extends JfluidError {
 }
 
 /**
- * Makes the directory, in shared memory if both sides see the same, there is room and it may be written; else in /tmp; else there in the
- * target's root.
- *
- * @param target one whose attach socket answers; null if it is yet to be started and will see what we see
- * @param bytes  how much should be free there
+ * Creates the directory: in shared memory if both sides see the same one, with enough space and write permission; else in /tmp; else in
+ * these places of the target's root.
+ * @param target a JVM whose attach socket answers; null for a JVM that jfluid will start in its own root
+ * @param bytes  free space needed
  * @throws NoMeetingPlace
  */
 export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): SessionDirectory {
@@ -103,7 +98,7 @@ export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): S
   let cause: unknown
   for (const place of preferred(target, bytes)) {
     const name = place.isShared ? place.path : `${place.path} of the JVM`
-    // Before the agent is loaded, which stays there. What is kept back for root may be had.
+    // Checked before the agent is loaded, since a loaded agent stays. Blocks reserved for root count, too.
     if (place.most < bytes) {
       problems.push(`${name}: ${Math.floor(place.most / 2 ** 20)} MiB are free`)
       continue
@@ -119,19 +114,19 @@ export function makeSessionDirectory(target: TargetProcess | null, bytes = 0): S
   throw new NoMeetingPlace(problems, { cause })
 }
 
-/** Where a directory may be made. */
+/** A place where a directory may be made. */
 export interface Place {
-  /** As the target calls it. */
+  /** Path as seen by the target. */
   readonly path: string
-  /** Both sides see the same there; else it is in the target's root. */
+  /** Whether both sides see the same directory. If not, it is in the target's root. */
   readonly isShared: boolean
-  /** Bytes. */
+  /** Number of free bytes. */
   readonly free: number
-  /** The same for root, who may have some that others may not. */
+  /** Number of free bytes for root, including reserved blocks. */
   readonly most: number
 }
 
-/** Best first: the nearest with room, then those without. */
+/** Returns the places, best first: places with enough space before the others, and shared places first in each group. */
 function preferred(target: TargetProcess | null, bytes: number): Place[] {
   const paths = [SHARED_MEMORY, TEMPORARY]
   const shared = paths.filter((path) => bothSee(target, path))
@@ -151,7 +146,7 @@ function roomIn(path: string): Pick<Place, 'free' | 'most'> {
   return { free: freeBytes(path), most: freeBytes(path, 'bfree') }
 }
 
-/** Does something with a directory of the target's root, as we reach it; undefined where there is none, or it is not ours to enter. */
+/** Runs `work` with a directory of the target's root. Returns undefined if the directory does not exist, or cannot be entered. */
 function withHandle<T>(target: TargetProcess, path: string, work: (inside: string) => T): T | undefined {
   let handle: number
   try {
@@ -179,8 +174,8 @@ class Directory implements SessionDirectory {
         : openBelow(target.root, path)
     try {
       const prefix = `/proc/self/fd/${parent}/jfluid-${pidNamespace()}-${process.pid}-`
-      const made = actingAs(user, () => fs.mkdtempSync(prefix)) // 0700
-      // In a root that is not ours its root may be who we are.
+      const made = actingAs(user, () => fs.mkdtempSync(prefix)) // mode 0700
+      // In another root, the target's root user may have our user id.
       return new Directory(path, parent, basename(made), !isShared || user !== undefined)
     } catch (problem) {
       fs.closeSync(parent)
@@ -190,7 +185,7 @@ class Directory implements SessionDirectory {
 
   private constructor(
     place: string,
-    /** Of what it is in, and of itself. */
+    /** Handle of the parent directory. */
     private readonly parent: number,
     name: string,
     private isGiven: boolean,
@@ -204,8 +199,9 @@ class Directory implements SessionDirectory {
   }
 
   giveTo({ uid, gid }: Owner): void {
-    // The files first: they are ours alone until the directory is not. It may be the target's from the beginning, where root has been that
-    // user to make it: what else has that name, as a link to a file of ours that is elsewhere, is not given away.
+    // The files are given away first, while the directory is still private. The directory may belong to the target from the beginning, if
+    // root acted as that user. So an unexpected file with one of these names, such as a hard link to another file of ours, is not given
+    // away.
     for (const name of fs.readdirSync(this.inside)) {
       if (FILES.includes(name)) giveFile(join(this.inside, name), uid, gid)
     }
@@ -241,7 +237,7 @@ class Directory implements SessionDirectory {
 
 const NEW_FILE = fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW
 
-/** As it is when it is looked at: nothing that takes its place, and none that has another name as well. */
+/** Changes the owner of the file that was opened. A replaced file and a file with several names are not given away. */
 function giveFile(path: string, uid: number, gid: number): void {
   const handle = fs.openSync(path, O_PATH | fs.constants.O_NOFOLLOW)
   try {
@@ -252,20 +248,20 @@ function giveFile(path: string, uid: number, gid: number): void {
   }
 }
 
-/** Of a directory that may be another user's: the entries that ours have, whatever they are now. */
+/** Empties a directory that may belong to another user: removes only entries with known names. */
 function emptyKnown(inside: string): void {
   for (const name of FILES) {
     try {
       fs.unlinkSync(join(inside, name))
     } catch {
-      // None there, or no file: that user's own.
+      // There is no such entry, or it is a directory of that user.
     }
   }
 }
 
 /**
- * Of one that is ours: all entries, as deep as a repository of recordings has any. Each directory is gone through by a handle that is of no
- * link, as `rmSync` does not: who shares our directories and is root, too, in a container, may have names lead elsewhere at any moment.
+ * Empties a directory of our own, as deep as a recording repository. Each subdirectory is opened by a handle that is not a link. `rmSync`
+ * does not do this, and root in a container that shares the directory may redirect names at any moment.
  */
 function empty(inside: string, depth = 0): void {
   for (const name of fs.readdirSync(inside)) {
@@ -278,7 +274,7 @@ function empty(inside: string, depth = 0): void {
   }
 }
 
-/** @returns whether it is a directory, and no link; it may have been changed in the middle of it */
+/** @returns whether the path is a directory and not a link */
 function withDirectory(path: string, work: (inside: string) => void): boolean {
   let handle: number
   try {
@@ -298,11 +294,11 @@ function removeEmpty(path: string): void {
   try {
     fs.rmdirSync(path)
   } catch {
-    // Gone, or something else is in it: that user's own.
+    // The directory is gone, or contains files of that user.
   }
 }
 
-/** Where the directory would be made; undefined where the target has no such place that we may enter. */
+/** Returns the place where the directory would be made. Undefined if the target has no place that this process can enter. */
 export function meetingPlace(
   target: TargetProcess,
   bytes: number,
@@ -324,7 +320,7 @@ export function isWritable(directory: string): boolean {
   }
 }
 
-/** @param path as both sides write it */
+/** @param path path in the root of either side */
 function bothSee(target: TargetProcess | null, path: string): boolean {
   try {
     const ours = fs.statSync(path)
@@ -333,7 +329,7 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
       const theirs = fs.statSync(at)
       return ours.dev === theirs.dev && ours.ino === theirs.ino
     }
-    // In our own root /tmp may be a link.
+    // In our own root, /tmp may be a link.
     if (isOurRoot(target.root)) return isSame(`${target.root}${path}`)
     return withHandle(target, path, isSame) ?? false
   } catch {
@@ -342,11 +338,10 @@ function bothSee(target: TargetProcess | null, path: string): boolean {
 }
 
 /**
- * Removes what clients of ours that were killed have left behind. Never fails, and waits for nothing, whatever others have put there.
- *
- * @param places  where directories are; launch files are in the last
- * @param root    in which launch files mean what they say
- * @returns what was there and is not any more
+ * Removes files left by killed clients. Never fails and never blocks, whatever other users have put there.
+ * @param places  directories to search; launch files are in the last directory
+ * @param root    root directory for the paths in launch files
+ * @returns the removed paths
  */
 export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMPORARY], root = ''): string[] {
   const removed: string[] = []
@@ -369,7 +364,7 @@ export function removeLeftovers(places: readonly string[] = [SHARED_MEMORY, TEMP
   return removed
 }
 
-/** The same in a root that is the target's, as it calls them. */
+/** Like `removeLeftovers`, in the root of the target. Returns paths as seen by the target. */
 export function removeLeftoversIn(target: TargetProcess): string[] {
   const removed: string[] = []
   for (const path of [SHARED_MEMORY, TEMPORARY]) {
@@ -386,9 +381,8 @@ function isThere(path: string): boolean {
 }
 
 /**
- * A directory that is ours with all that is in it; as root, of another user's what was ours.
- *
- * @param isOurRoot  else its root may be who we are
+ * Removes a directory with all its files if it is our own. As root, removes only known files from a directory of another user.
+ * @param isOurRoot  if false, the root user of that root may have our user id
  */
 function removeLeft(path: string, isOurRoot: boolean): void {
   try {
@@ -403,11 +397,14 @@ function removeLeft(path: string, isOurRoot: boolean): void {
     }
     removeEmpty(path)
   } catch {
-    // No directory, or another user's: theirs to remove.
+    // There is no such directory, or it belongs to another user.
   }
 }
 
-/** Whether a process has the directory's name in its command line or its environment: a JVM that it starts may read the agent there. */
+/**
+ * Returns whether a process has the directory's name in its command line or environment. A JVM that it starts may load the agent from
+ * there.
+ */
 export function isNamedByProcess(path: string): boolean {
   const name = basename(path)
   const names = (pid: string, file: string): boolean => {
@@ -419,9 +416,8 @@ export function isNamedByProcess(path: string): boolean {
 }
 
 /**
- * A launch file is written after its session's directory and removed before it.
- *
- * @returns whether it was stale, and is gone
+ * Removes a launch file whose session directory is gone. A launch file is created after its directory and removed before it.
+ * @returns whether the file was stale and is removed
  */
 function removeIfStale(launchFile: string, root: string): boolean {
   try {
@@ -432,21 +428,21 @@ function removeIfStale(launchFile: string, root: string): boolean {
     if (isStale) fs.unlinkSync(launchFile)
     return isStale
   } catch {
-    return false // another user's, or gone already
+    return false // the file belongs to another user, or is already gone
   }
 }
 
 interface LaunchFile {
   readonly line: string
-  /** The session directory that it leads to; undefined where it is being written, ends a session, or its writer was killed at that. */
+  /** The session directory named in the file. Undefined if the file is being written, if it ends a session, or if its writer was killed. */
   readonly dir: string | undefined
-  /** Written in the last few seconds. */
+  /** Whether the file was written within the last few seconds. */
   readonly isFresh: boolean
 }
 
 /**
- * @param believed  owners
- * @throws if there is none, or it is another user's
+ * @param believed  trusted owners
+ * @throws if there is no file, or if it belongs to another user
  */
 function readLaunchFile(launchFile: string, believed: readonly number[]): LaunchFile {
   const { uid: owner, mtimeMs } = fs.lstatSync(launchFile)
@@ -456,25 +452,27 @@ function readLaunchFile(launchFile: string, believed: readonly number[]): Launch
   return { line, dir: /;dir=([^;]+);/.exec(line)?.[1], isFresh: age >= 0 && age < WRITTEN_MS }
 }
 
-/** Users whose launch files the agent of a target believes. */
+/** Returns the users whose launch files the agent of a target trusts. */
 export function believedBy({ euid }: TargetProcess): number[] {
   return [0, euid, process.geteuid!()]
 }
 
-/** @param believed  owners */
+/**
+ * Returns whether the launch file contains this line.
+ * @param believed  trusted owners
+ */
 export function launchFileHas(launchFile: string, line: string, believed: number[]): boolean {
   try {
     return readLaunchFile(launchFile, believed).line === line
   } catch {
-    return false // there is none, or it is another user's
+    return false // there is no file, or it belongs to another user
   }
 }
 
 /**
- * Whether a client that lives has put it there, and waits for the agent to read it.
- *
- * @param believed  owners
- * @param root      that of the target, whose launch file it is
+ * Returns whether the launch file belongs to a living client that waits for the agent to read it.
+ * @param believed  trusted owners
+ * @param root      root directory of the target
  */
 export function isLaunchFileInUse(launchFile: string, believed: number[], root: string): boolean {
   try {
@@ -483,14 +481,13 @@ export function isLaunchFileInUse(launchFile: string, believed: number[], root: 
     const [, namespace, pid] = DIRECTORY.exec(basename(dir)) ?? []
     return fs.existsSync(`${root}${dir}`) && (namespace !== pidNamespace() || fs.existsSync(`/proc/${pid}`))
   } catch {
-    return false // there is none, or it is another user's
+    return false // there is no file, or it belongs to another user
   }
 }
 
 /**
- * Takes a launch file away that is not in use. Another client may put its own there at any moment: that goes back.
- *
- * @param believed  owners
+ * Removes a launch file that is not in use. If another client has just created its own file, that file is restored.
+ * @param believed  trusted owners
  */
 export function removeLaunchFile(launchFile: string, believed: number[], root: string): void {
   const taken = `${launchFile}-${process.pid}`
@@ -502,7 +499,7 @@ export function removeLaunchFile(launchFile: string, believed: number[], root: s
   }
 }
 
-/** A trigger file has done its work once the attach socket answers, whoever wrote it. */
+/** Removes the attach trigger file. It has no use once the attach socket answers, whoever created it. */
 export function removeTriggers(target: TargetProcess): void {
   const { pid, nsPid } = target
   const remove = (dir: string): void => {
@@ -511,7 +508,7 @@ export function removeTriggers(target: TargetProcess): void {
       const found = fs.lstatSync(trigger)
       if (found.isFile() && found.size === 0) fs.unlinkSync(trigger)
     } catch {
-      // None there, as it should be, or not ours to see.
+      // Normally there is no such file; or it is not visible.
     }
   }
   remove(`/proc/${pid}/cwd`)
@@ -523,11 +520,11 @@ export function removeTriggers(target: TargetProcess): void {
       fs.closeSync(tmp)
     }
   } catch {
-    // It has none, or it is not ours to enter.
+    // The target has no /tmp, or it cannot be entered.
   }
 }
 
-/** A process id means nothing outside its namespace, and /dev/shm can be shared by several. */
+/** Returns the id of the pid namespace. A process id is unique only within its namespace, and several namespaces may share /dev/shm. */
 export function pidNamespace(): string {
   return /\d+/.exec(linkOf('/proc/self/ns/pid') ?? '')?.[0] ?? '0'
 }

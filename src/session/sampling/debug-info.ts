@@ -1,9 +1,9 @@
-// --debug-info: the JVM records, for each instruction of code that it compiles from then on, which method it belongs to. Without that
-// the flight recorder charges a sample between two safepoints to the nearest recorded place: inlined methods get the self time of others.
-//
-// The flag is DebugNonSafepoints, which cannot be set in a running JVM. But HotSpot sets it when a compiler directive asks for a method's
-// assembly to be printed (compilerDirectives.cpp), so such a directive is added for a method that does not exist, and removed. The
-// flag stays until the JVM ends, and the JVM prints a warning to its standard error.
+// --debug-info: the JVM records the method of each instruction in the code that it compiles from then on. Without this information, the
+// flight recorder assigns a sample between two safepoints to the nearest recorded position, so an inlined method may get the self time of
+// another method.
+// The flag is DebugNonSafepoints. It cannot be set in a running JVM, but HotSpot sets it when a compiler directive requests the assembly of
+// a method (compilerDirectives.cpp). So a directive for a nonexistent method is added and removed again. The flag stays set until the JVM
+// ends, and the JVM prints a warning to its standard error.
 
 import { run } from '../../attach/command.ts'
 import type { AttachConnection } from '../../attach/handshake.ts'
@@ -14,14 +14,14 @@ import { DIRECTIVES, makeSessionDirectory, ownerFor } from '../doors/session-dir
 
 const DIRECTIVE = [{ match: 'jfluid/no/Such.method', c2: { PrintAssembly: true } }]
 
-/** A JVM that is to be started keeps it from its first moment on. */
+/** Options for a JVM that jfluid starts: debug info is kept from the beginning. */
 export const DEBUG_INFO_OPTIONS = ['-XX:+UnlockDiagnosticVMOptions', '-XX:+DebugNonSafepoints']
 
-/** What stays in the JVM, for the profile. */
+/** Warning in the profile: the flag stays set. */
 export const DEBUG_INFO_STAYS =
   'the JVM keeps debug info of code that it has compiled since --debug-info asked for it, until it ends'
 
-/** In the JVM's own words: one without C2, or of another make. */
+/** The JVM refuses the directive, for example because it has no C2 compiler or is not HotSpot. The message quotes the JVM. */
 export class DebugInfoRefused extends JfluidError {
   static sample = () => new DebugInfoRefused(4711, 'could not add the compiler directive')
   readonly exitCode = EX_UNAVAILABLE
@@ -32,7 +32,10 @@ export class DebugInfoRefused extends JfluidError {
   }
 }
 
-/** @throws DebugInfoRefused, NoMeetingPlace, NoSuchProcess, and what `attachCommand` throws */
+/**
+ * Turns the flag on.
+ * @throws DebugInfoRefused, NoMeetingPlace, NoSuchProcess, and the errors of `attachCommand`
+ */
 export async function keepDebugInfo(connection: AttachConnection): Promise<void> {
   const { target } = connection
   const owner = ownerFor(target)
@@ -46,7 +49,7 @@ export async function keepDebugInfo(connection: AttachConnection): Promise<void>
     if (code !== 0 || !/^1 compiler directives added/m.test(text)) {
       throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'it said nothing')
     }
-    // This removes the latest directive: ours, unless another client has added one in between. One that stays matches no method.
+    // This command removes the latest directive. If another client has added a directive since, ours stays, but it matches no method.
     const removed = await run(connection, 'jcmd', ['Compiler.directives_remove'])
     if (removed.code !== 0)
       debug.attach?.(`the compiler directive of --debug-info stays: ${removed.text.trim()}`)

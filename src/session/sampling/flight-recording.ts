@@ -1,10 +1,9 @@
-// Sampling by the JVM's own flight recorder: a recording of nothing but samples, read while it grows.
-//
-// The recorder keeps its files in a repository of the target's; a new one begins with our recording, and whenever it is
-// full or another recording begins or ends. Each is held open by us: the JVM deletes it when its last recording ends, and
-// the newest samples are in it only then. A recording has an end of its own a few minutes ahead, and is followed by
-// another before; so that of a client that was killed does not stay. A new file is also when the JVM is asked who else
-// records, and whether ours still runs.
+// Sampling by the JVM's flight recorder. The recording contains only samples and is read while it grows.
+// The recorder keeps its files in a repository directory of the target. It begins a new file when our recording begins, when a file is
+// full, and when another recording begins or ends. jfluid keeps each file open, since the JVM deletes a file when its last recording ends,
+// and only the deleted file contains the newest samples.
+// Each recording has a limited duration of a few minutes and is replaced by a new recording before its end. So the recording of a killed
+// client does not stay. When a new file appears, jfluid asks the JVM for all recordings, and whether its own recording still runs.
 
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -36,25 +35,25 @@ import {
 import type { SampledTree } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
-/** The recorder's default, 64, is less than a server's stacks have. A thread that is sampled keeps 20 KiB for it. */
+/** The recorder's default of 64 is too small for the stacks of a server. Each sampled thread needs 20 KiB for 512 frames. */
 export const STACK_DEPTH = 512
 const LEASE_S = 300
-/** So long before its end a recording is followed by the next. */
+/** A recording is replaced this long before its end. */
 const RENEW_MS = 60_000
-/** The JVM may delete a file of ours that is older; we are never that far behind. */
+/** The JVM may delete files of our recording that are older than this. jfluid reads them much earlier. */
 const KEPT_S = 60
-/** What a recording of ours ends by, and what the JVM keeps of it. */
+/** Limits of a recording: its duration, and the age and size of the data that the JVM keeps. */
 export const BOUNDS = { durationSeconds: LEASE_S, keptSeconds: KEPT_S, keptMib: KEPT_MIB } as const
-/** The recorder finishes its file when a recording ends. */
+/** The recorder finishes its file when a recording ends. This is the time limit for it. */
 const FINISH_MS = 5_000
 const LOOK_MS = 20
-/** Samples that come so many times too seldom are worth a word. */
+/** A warning is issued if samples are rarer than requested by more than this factor. */
 const RARER = 1.5
-/** A JVM that had no time for a question is asked again. */
+/** Delay before a failed request to the JVM is repeated. */
 const RETRY_MS = 5_000
 const OWNER_ONLY = 0o700
 
-/** By a JFR.stop of somebody else's; or we did not run ourselves, for longer than it had left. */
+/** The recording was stopped by a JFR.stop of another client, or expired while jfluid itself was stopped. */
 export class RecordingStopped extends JfluidError {
   static sample = () => new RecordingStopped()
   readonly exitCode = EX_TEMPFAIL
@@ -64,7 +63,7 @@ export class RecordingStopped extends JfluidError {
   }
 }
 
-/** Settings of the events that are samples. */
+/** Returns the settings of the sample events. */
 export function sampleSettings({ every, by }: Sampling): string[] {
   const us = Math.round(every / 1000)
   const text = us % 1000 === 0 ? `${us / 1000}ms` : `${us}us`
@@ -80,9 +79,9 @@ export function sampleSettings({ every, by }: Sampling): string[] {
 interface OpenChunk {
   readonly file: number
   readonly chunk: Chunk
-  /** By key of a stack: ids of its methods, outermost first. */
+  /** Maps the key of a stack to its method ids, outermost first. */
   readonly paths: Map<number, Int32Array>
-  /** By key of a method. */
+  /** Maps the key of a method to its id. */
   readonly ids: Map<number, number>
 }
 
@@ -90,43 +89,43 @@ export class FlightRecording implements Sampler {
   readonly #kind: SampleKind
   readonly #onFirst: () => void
   readonly #chunks: OpenChunk[] = []
-  /** File names that need not be looked at any more. */
+  /** Names of files that have already been opened, or that need not be opened. */
   readonly #known = new Set<string>()
-  /** A handle of what the repository is in: a path in the target's root ends with the target. */
+  /** Handle of the repository's parent directory. A path through the target's root would become invalid when the target ends. */
   #parent: number | null = null
-  /** Of the repository itself: nothing can take its place. */
+  /** Handle of the repository itself. A handle cannot be redirected to another directory. */
   #repository: number | null = null
-  /** The way to it, and its name in what it is in. */
+  /** `#directory` is the path by the handle of the repository. `#path` is the path by its parent directory. */
   #directory = ''
   #path = ''
-  /** Whose the files must be. */
+  /** User id that must own the files. */
   #owner = process.geteuid!()
-  /** The recorder had never recorded before. */
+  /** Whether the recorder had never recorded before this session. */
   #wasIdle = false
-  /** Its repository began with our recording: nothing of others is in it. */
+  /** Whether the repository was created for our recording, so it contains no data of other clients. */
   #isOurs = false
   #stackDepth = STACK_DEPTH
   #name = ''
   #renewAt = 0
   #endsAt = 0
-  /** Names of others' recordings. */
+  /** Names of recordings of other clients. */
   readonly #others = new Set<string>()
   #opened = 0
-  /** A file has come or ended since the JVM was asked: somebody's recording may have begun or ended. */
+  /** Whether a file has begun or ended since the last request to the JVM. Another client's recording may have begun or ended, too. */
   #rotated = false
-  /** A question to the JVM that is under way. */
+  /** The running request to the JVM. */
   #asking: Promise<void> | null = null
   #askAt = 0
   #problem: unknown = null
   #lost = 0
-  /** Seconds that samples stand for, and how many of them say so. */
+  /** Sum of the sampling periods in seconds, and the number of samples with a period. */
   #seconds = 0
   #told = 0
   #failed = 0
 
   /**
-   * @param connect  to the target; asked again for each renewal and the end
-   * @param onFirst  called before its recorder is started for the first time in the life of the JVM
+   * @param connect  connects to the target; called again for each renewal and for the end
+   * @param onFirst  called before the recorder starts for the first time in the life of the JVM
    */
   constructor(
     private readonly connect: () => Promise<AttachConnection>,
@@ -138,7 +137,10 @@ export class FlightRecording implements Sampler {
     this.#onFirst = onFirst
   }
 
-  /** @throws NoFlightRecorder, RecordingRefused, NoRoomForRecording, BadRecording */
+  /**
+   * Starts the recording.
+   * @throws NoFlightRecorder, RecordingRefused, NoRoomForRecording, BadRecording
+   */
   async start(signal?: AbortSignal): Promise<void> {
     const connection = await this.connect()
     const { root } = connection.target
@@ -154,8 +156,8 @@ export class FlightRecording implements Sampler {
     if (this.#wasIdle) this.#onFirst()
     await this.#begin(connection)
     try {
-      // Asked anew: a recorder that has never recorded may give up the repository it had. The new one has the same name
-      // if it comes within the same second (Repository.java).
+      // The setup is read again, since a recorder that has never recorded may replace its repository. The new repository has the same name
+      // if both were created within the same second (Repository.java).
       const { stackDepth, repository } = await recorderSetup(connection)
       this.#stackDepth = stackDepth
       this.#isOurs = repository !== before.repository || (older.length === 0 && running.length === 0)
@@ -173,7 +175,7 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** Takes over a recording that the JVM has begun with its first moment; nobody has recorded in it before. */
+  /** Uses a recording that the JVM began at its start. No other client has recorded before. */
   adopt(name: string, repository: string): void {
     this.#wasIdle = true
     this.#isOurs = true
@@ -182,7 +184,7 @@ export class FlightRecording implements Sampler {
     this.#poll()
   }
 
-  /** The JVM says where it is, and may say anything: what is not its user's is not touched. */
+  /** Opens the repository. The JVM reports its path and may report any path, so only a directory of the JVM's user is used. */
   #open({ target }: AttachConnection, repository: string): void {
     try {
       this.#owner = target.euid
@@ -193,7 +195,7 @@ export class FlightRecording implements Sampler {
       if (fs.fstatSync(this.#repository).uid !== target.euid) {
         throw new BadRecording(`${repository} is not the directory of uid ${target.euid}`)
       }
-      // The JVM makes it as its umask says, mostly for all to read.
+      // The JVM creates the directory with its umask, which usually lets all users read it.
       if (this.#isOurs) fs.chmodSync(this.#directory, OWNER_ONLY)
     } catch (error) {
       throw unreadable(repository, error)
@@ -234,7 +236,7 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** Ends our recording at once where it would fill the disk, whatever comes of the session. */
+  /** Stops our recording immediately if it would fill the disk. */
   async #leaveRoom(): Promise<void> {
     const free = freeBytes(this.#directory)
     if (free >= ROOM_TO_GO_ON) return
@@ -242,7 +244,7 @@ export class FlightRecording implements Sampler {
     throw new NoRoomForRecording('its repository', free)
   }
 
-  /** Asks what only the JVM knows. One that has no time for us is asked again, as long as the recording goes on. */
+  /** Lists the recordings and renews our recording. A failed request is repeated until the recording expires. */
   async #ask(): Promise<void> {
     try {
       const connection = await this.connect()
@@ -270,7 +272,7 @@ export class FlightRecording implements Sampler {
       if (this.#opened++ > 0) this.#rotated = true
     }
     for (const open of [...this.#chunks]) {
-      let isOver = true // if it cannot be read, too
+      let isOver = true // stays true if the chunk cannot be read
       try {
         isOver = open.chunk.poll(this.#sink(open))
       } finally {
@@ -288,10 +290,10 @@ export class FlightRecording implements Sampler {
     try {
       file = openRegular(join(this.#directory, name), this.#owner)
     } catch (error) {
-      if (isAbsent(error)) return // deleted meanwhile, by an end of all recordings
+      if (isAbsent(error)) return // deleted since, when all recordings ended
       throw unreadable(name, error)
     }
-    if (file === undefined) return // none that the JVM has written
+    if (file === undefined) return // not a file that the JVM has written
     const descriptor = file
     const read = (offset: number, length: number): Buffer => {
       const bytes = Buffer.allocUnsafe(length)
@@ -303,7 +305,7 @@ export class FlightRecording implements Sampler {
   #sink(open: OpenChunk): SampleSink {
     return {
       sample: (kind, _ticks, thread, stack, period) => {
-        if (kind !== this.#kind) return // another recording's
+        if (kind !== this.#kind) return // sample of another recording
         if (period > 0) {
           this.#seconds += period / open.chunk.header!.ticksPerSecond
           this.#told++
@@ -354,7 +356,7 @@ export class FlightRecording implements Sampler {
       if (lives) {
         await this.#asking
         try {
-          this.#poll() // so that we hold all there is
+          this.#poll() // opens all files before the JVM deletes them
         } finally {
           const connection = await this.connect()
           try {
@@ -380,14 +382,14 @@ export class FlightRecording implements Sampler {
     }
   }
 
-  /** A JVM that was killed leaves it; what others had recorded there is theirs to save. */
+  /** Removes the repository of a JVM that was killed. A repository with recordings of other clients is kept. */
   #removeRepository(): void {
     if (!this.#isOurs || this.#directory === '' || this.#others.size > 0) return
     try {
       for (const name of recordingsIn(this.#directory)) fs.rmSync(join(this.#directory, name))
       fs.rmdirSync(this.#path)
     } catch {
-      // The JVM has removed it itself, or it is not ours to remove.
+      // The JVM has removed the directory itself, or jfluid has no permission to remove it.
     }
   }
 
@@ -419,7 +421,7 @@ export class FlightRecording implements Sampler {
   }
 }
 
-/** Names of files, in the order in which they were begun; none where the JVM has removed the directory. */
+/** Returns the names of the recording files, oldest first. The list is empty if the JVM has removed the directory. */
 export function recordingsIn(directory: string): string[] {
   try {
     return fs
@@ -432,7 +434,7 @@ export function recordingsIn(directory: string): string[] {
   }
 }
 
-/** Where a recorder that has none yet will make its repository. */
+/** Returns the directory in which the recorder will create its repository. */
 async function placeOfRepositories(connection: AttachConnection): Promise<string> {
   const options = connection.target.commandLine.filter((it) => it.startsWith('-XX:FlightRecorderOptions'))
   const [, chosen] = /[:=,]repository=([^,]+)/.exec(options.at(-1) ?? '') ?? []

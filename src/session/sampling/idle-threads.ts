@@ -1,36 +1,34 @@
-// Which threads of a dump are in no task: they wait for work. All others count, those that wait inside a task among them:
-// for a lock, for a database, for a time. Pure.
-//
-// What a thread waits for is told by the frames right below the wait: a pool's queue, a selector, accept(). A loop that is not
-// known by name is told by its shape: a thread of its own, outside of any pool, in which only some methods of the application lie
-// between the start of the thread and the wait.
+// Decides which threads of a dump are idle, that is, wait for work. All other threads count, also threads that wait inside a task: for a
+// lock, for a database, or for a timeout. Pure functions.
+// The frames just below the wait show the reason of the wait: the queue of a pool, a selector, accept(). A loop with an unknown name is
+// recognised by its shape: a thread outside of any pool, with only a few application methods between the start of the thread and the wait.
 
 import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { isJdkName } from '../../base/jdk-names.ts'
 import { CPU, stateOf } from '../../cct/sample-states.ts'
 
-/** Native waits that no class of I/O has. */
+/** Native waits that belong to no I/O class. */
 const NATIVE_WAITS =
   /^(?:java\.lang\.ref\.Reference\.waitForReferencePendingList|sun\.nio\.fs\.LinuxWatchService\.poll|org\.apache\.tomcat\.jni\.Poll\.poll|\S*netty\S*\.channel\.(?:epoll|kqueue|uring|io_uring)\.Native\.\w+)$/
 
-/** Between a wait and the application: a thread in one of these waits for work. */
+/** Frames between a wait and the application. A thread in such a method waits for work. */
 const POLLS =
   /^(?:sun\.nio\.ch\.SelectorImpl\.\w+|(?:sun\.nio\.ch|java\.net)\.\S*[aA]ccept|java\.util\.concurrent\.(?:ThreadPoolExecutor\.getTask|ForkJoinPool\.awaitWork))$/
 
-/** Loops of servers and libraries, among the first frames below a wait. */
+/** Loops of servers and libraries. They are among the first frames below a wait. */
 const LOOPS = new RegExp(
   `(?:^|[.$])(?:${[
-    'ThreadPoolExecutor\\.getTask', // also Tomcat's
-    '\\w+\\.(?:awaitShutdown|awaitTermination|blockUntilShutdown|waitForExit)', // of main threads
+    'ThreadPoolExecutor\\.getTask', // also used by Tomcat
+    '\\w+\\.(?:awaitShutdown|awaitTermination|blockUntilShutdown|waitForExit)', // main threads
     'StandardServer\\.await',
-    'EnhancedQueueExecutor\\$PoolThreadNode\\.park', // of JBoss threads, which Quarkus has
-    'QueuedThreadPool\\.idleJobPoll', // Jetty's
+    'EnhancedQueueExecutor\\$PoolThreadNode\\.park', // JBoss threads, also used by Quarkus
+    'QueuedThreadPool\\.idleJobPoll', // Jetty
     'ReservedThread\\.reservedWait',
-    '(?:SingleThreadEventExecutor|GlobalEventExecutor)\\.takeTask', // Netty's
+    '(?:SingleThreadEventExecutor|GlobalEventExecutor)\\.takeTask', // Netty
     'HashedWheelTimer\\$Worker\\.waitForNextTick',
     'Native\\.(?:epollWait0?|epollBusyWait0?|keventWait|ioUringEnter)',
-    'Poll\\.poll', // Tomcat's by APR
-    'RequestChannel\\.receiveRequest', // Kafka's
+    'Poll\\.poll', // Tomcat with APR
+    'RequestChannel\\.receiveRequest', // Kafka
     'SystemTimer\\.advanceClock',
     'ShutdownableThread\\.pause',
     'KafkaEventQueue\\$EventHandler\\.handleEvents',
@@ -38,28 +36,28 @@ const LOOPS = new RegExp(
 )
 const LOOP_FRAMES = 4
 
-/** Below these a thread runs a task of a pool, or is one: nothing there is a loop of the thread. */
+/** With one of these frames a thread runs a task of a pool, or is a virtual thread, so it is never in a loop of its own. */
 const TASKS =
   /(?:^|\.)(?:ThreadPoolExecutor\.runWorker|FutureTask\.run|ForkJoinTask\.doExec|EnhancedQueueExecutor\$ThreadBody\.run|VirtualThread\.run\w*)$/
 
-/** Waits by which hand-written loops wait for work, and requests seldom do. */
+/** Waits that loops use to wait for work, and that tasks use rarely. */
 const HANDS_OVER =
   /^java\.(?:lang\.Object\.wait0?|util\.concurrent\.(?:\w*(?:Queue|Deque)(?:\$\w+)*\.\w+|locks\.\w+\$ConditionObject\.\w+))$/
-/** Methods of the application in a loop that waits in such a way; in any other way. */
+/** Maximum number of application methods in an idle loop: for a wait in HANDS_OVER, and for any other wait. */
 const MOST_IN_LOOP = 4
 const MOST_OTHERWISE = 1
-/** The object of a lambda: its body is a method of its own. */
+/** Class of a lambda object. The body of a lambda is a separate method. */
 const LAMBDA = /\$\$Lambda/
 
-/** Ordinal in Thread.State, as `stateOf` wants it. */
+/** Ordinal in Thread.State, as `stateOf` expects it. */
 const RUNNABLE = 1
 
-/** Whether a thread with Java frames waits for work. */
+/** Returns whether a thread with Java frames waits for work. */
 export function isIdle({ state, frames }: Pick<DumpedThread, 'state' | 'frames'>): boolean {
   if (state === 'CARRYING') return true
   if (!waits(state, frames)) return false
   const first = frames.findIndex((it) => !isJdkName(it))
-  if (first < 0) return true // nothing of the application would show
+  if (first < 0) return true // the thread has no application frames
   if (state === 'BLOCKED') return false
   const waiting = frames.slice(0, first)
   if (waiting.some((it) => POLLS.test(it))) return true
@@ -69,7 +67,7 @@ export function isIdle({ state, frames }: Pick<DumpedThread, 'state' | 'frames'>
   return own <= (waiting.some((it) => HANDS_OVER.test(it)) ? MOST_IN_LOOP : MOST_OTHERWISE)
 }
 
-/** The JVM calls a thread RUNNABLE that waits in native code. */
+/** Returns whether a thread waits. The JVM reports RUNNABLE for a thread that waits in native code. */
 function waits(state: string, frames: readonly string[]): boolean {
   if (state !== 'RUNNABLE' || NATIVE_WAITS.test(frames[0] ?? '')) return true
   return stateOf(RUNNABLE, (at) => namedAt(frames[at])) !== CPU

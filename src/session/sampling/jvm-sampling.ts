@@ -1,7 +1,6 @@
-// A session that looks at a whole JVM from outside: no agent, no instrumentation. attach → sample → leave.
-//
-// It owns the order of things and what is known of the target; who takes the samples is a `Sampler`. To views and commands it
-// is what `Session` is, as far as they ask both.
+// A session that samples a whole JVM without agent and instrumentation: attach → sample → detach.
+// The session owns the sequence of steps and the facts about the target. A `Sampler` takes the samples. Views and commands use this class
+// like `Session`, as far as both have the same members.
 
 import {
   featureOf,
@@ -32,12 +31,12 @@ import { SampledTree } from './sampled-tree.ts'
 import type { Sampler } from './sampler.ts'
 import { ThreadDumps } from './thread-dumps.ts'
 
-/** The recorder flushes once a second. */
+/** The recorder flushes once a second, so this interval is short enough. */
 const POLL_MS = 200
 const CPU_TIME_SINCE = 25
 const UNKNOWN = '?'
 
-/** JDK 25 and newer have it, on Linux. */
+/** Sampling by CPU time needs JDK 25 or newer on Linux. */
 export class NoCpuTimeSamples extends JfluidError {
   static sample = () => new NoCpuTimeSamples(4711, '21.0.4')
   readonly exitCode = EX_UNAVAILABLE
@@ -47,48 +46,48 @@ export class NoCpuTimeSamples extends JfluidError {
   }
 }
 
-/** Who takes samples, and how often. */
+/** The sampler and the interval that the user requests. */
 export interface AskedSampling {
-  /** Undefined: what a JVM of that version takes without harm. */
+  /** Sampler. Undefined: chosen by the version of the JVM, so that sampling has no large cost. */
   readonly by?: Exclude<Sampling['by'], 'probes'> | undefined
-  /** In ns. Undefined: each 10 ms; dumps come less often where they cost more than 1 %. */
+  /** Interval in ns. Undefined: 10 ms; thread dumps use a longer interval if they would cost more than 1 % of the time. */
   readonly every?: number | undefined
 }
 
 const USUAL_EVERY = 10_000_000
 
-/** What a flight recorder that has been chosen takes. */
+/** Returns the settings of a flight recorder that the user has chosen. */
 export function recorderSampling({ by, every = USUAL_EVERY }: AskedSampling): Sampling {
   return { every, unit: 'ns', by: by ?? 'jfr' }
 }
 
-/** The flight recorder, where its first start does not discard all compiled code; dumps of threads elsewhere. */
+/** Returns the default sampler: the flight recorder if its first start keeps the compiled code, otherwise thread dumps. */
 export function usualSampler(feature: number | null): 'jfr' | 'stacks' {
   return (feature ?? 0) < SELECTIVE_INVALIDATION_JDK ? 'stacks' : 'jfr'
 }
 
 export interface JvmSamplingOptions {
   readonly sampling: AskedSampling
-  /** Samples are kept of what is inside of these; none: all. */
+  /** Only samples inside of these roots are kept. Empty: all samples are kept. */
   readonly roots?: readonly RootPattern[]
-  /** The JVM keeps debug info of the code that it compiles from now on. */
+  /** Whether the JVM keeps debug info for the code that it compiles from now on. */
   readonly debugInfo?: boolean
-  /** The target's end is the expected end of the session, as with `run`. */
+  /** Whether the end of the target is the expected end of the session, as with `run`. */
   readonly untilExit?: boolean
-  /** Why it is samples, if calls were asked for: a warning of the profile. */
+  /** Reason for sampling although exact calls were requested. It becomes a warning in the profile. */
   readonly whySamples?: string | undefined
-  /** Once it is aborted, sampling does not begin any more. */
+  /** Aborting prevents sampling from starting. */
   readonly signal?: AbortSignal
-  /** Told before something is done to the target that its users will notice. */
+  /** Called before an action that users of the target will notice. */
   readonly onCost?: (text: string) => void
-  /** Told of each dump of threads. */
+  /** Called with each thread dump. */
   readonly onDump?: (threads: readonly DumpedThread[]) => void
 }
 
 export interface JvmSamplingStatus {
   readonly phase: 'recording' | 'ended'
   readonly samples: number
-  /** Distinct methods seen. */
+  /** Number of distinct methods in the samples. */
   readonly methods: number
   readonly elapsedMs: number
   readonly warnings: readonly string[]
@@ -99,7 +98,7 @@ function described(facts: TargetFacts): Profile['target'] {
   return { pid, jdk: version ?? UNKNOWN, vm: vm ?? UNKNOWN, mainClass: mainClass ?? '' }
 }
 
-/** @throws NoCpuTimeSamples */
+/** @throws NoCpuTimeSamples if the JVM has no sampling by CPU time */
 function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
   if (by === 'cpu' && Number.parseInt(jdk, 10) < CPU_TIME_SINCE) throw new NoCpuTimeSamples(pid, jdk)
 }
@@ -122,7 +121,7 @@ export class JvmSampling {
   #stopped: Promise<void> | undefined
   #wasReset = false
   #endWith: (reason: string) => void = () => {}
-  /** Resolves with the reason when the session ends otherwise than by `leave`. */
+  /** Resolves with the reason when the session ends without a call of `leave`. */
   readonly ended: Promise<string>
 
   private constructor(
@@ -142,10 +141,10 @@ export class JvmSampling {
   }
 
   /**
-   * Where no sampler is asked for, dumps of threads stand in for a flight recorder that is not there.
-   *
-   * @throws what `openAttachSocket` throws, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
-   *         DebugInfoUnused, StacksHaveNoParameters, BadRecording, or why `signal` was aborted; the target is then as it was
+   * Starts sampling. If no sampler is requested and the flight recorder is missing, thread dumps are used. If the call throws, the target
+   * is unchanged.
+   * @throws the errors of `openAttachSocket`, NoFlightRecorder, RecordingRefused, NoRoomForRecording, NoCpuTimeSamples, DebugInfoRefused,
+   * DebugInfoUnused, StacksHaveNoParameters, BadRecording, or the reason of `signal`
    */
   static async start(pid: number, options: JvmSamplingOptions): Promise<JvmSampling> {
     try {
@@ -208,9 +207,9 @@ export class JvmSampling {
   }
 
   /**
-   * A JVM that has been started so that it samples itself; null if it has gone already.
-   *
-   * @throws NoCpuTimeSamples: an older JDK takes the setting, and records nothing
+   * Creates a session for a JVM that was started with a recording.
+   * @returns null if the JVM has already ended
+   * @throws NoCpuTimeSamples: an older JDK accepts the setting, but records nothing
    */
   static adopt({ pid, name, repository }: StartedRecording, options: JvmSamplingOptions): JvmSampling | null {
     const facts = readTargetFacts(pid)
@@ -243,7 +242,7 @@ export class JvmSampling {
     if (this.#ending === null && this.#stopped === undefined) this.#arm()
   }
 
-  /** A JVM that has just begun does not tell all of itself. */
+  /** Reads the description of the target again. It is incomplete while the JVM starts. */
   #describe(): void {
     const facts = readTargetFacts(this.pid)
     if (facts !== undefined) this.#target = described(facts)
@@ -284,7 +283,7 @@ export class JvmSampling {
     return { ...this.#sampling, ...this.sampler.facts?.() }
   }
 
-  /** How the session ended; null while it has not. */
+  /** How the session ended. Null while it is active. */
   get ending(): Ending | null {
     return this.#ending
   }
@@ -293,7 +292,7 @@ export class JvmSampling {
     return this.tree.rootNames
   }
 
-  /** No root was looked for, and there are no filters; see `outcome`. */
+  /** Always empty, since sampling finds roots only in the samples and has no filters. See `outcome`. */
   rootReport(): [] {
     return []
   }
@@ -312,7 +311,7 @@ export class JvmSampling {
     }
   }
 
-  /** No sample was taken, not even one that was forgotten. */
+  /** Whether no sample was taken since the start. Samples that `reset` discarded count, too. */
   get foundNothing(): boolean {
     return this.tree.samples === 0 && !this.#wasReset
   }
@@ -325,7 +324,7 @@ export class JvmSampling {
     return this.tree.methodNames[id] ?? { class: '?', method: `#${id}`, descriptor: '', loader: '' }
   }
 
-  /** Forgets the samples so far; once the session is over, they stay, as none follow. */
+  /** Discards the samples so far. Does nothing after the end of the session, since no new samples would follow. */
   reset(): void {
     if (this.#ending !== null || this.#stopped !== undefined) return
     this.tree.reset()
@@ -334,13 +333,13 @@ export class JvmSampling {
     this.#begun = performance.now()
   }
 
-  /** The program under `run` did not end by itself: what was recorded is not all. */
+  /** Records that the program under `run` was ended by a signal, so the profile is incomplete. */
   endedBy(signal: string): void {
     this.#truncated ??= signal
     this.#warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
   }
 
-  /** Ends sampling in the target, and takes in the rest. */
+  /** Ends sampling in the target and reads the remaining samples. */
   leave(): Promise<void> {
     this.#stopped ??= this.#leave()
     return this.#stopped
@@ -366,13 +365,13 @@ export class JvmSampling {
     }
   }
 
-  /** What has been recorded so far; sampling goes on. See `Session.profileSoFar`. */
+  /** Returns the profile so far while sampling continues. See `Session.profileSoFar`. */
   profileSoFar(why: string): Profile {
     const profile = this.profile()
     return this.#ending === null ? { ...profile, truncated: why } : profile
   }
 
-  /** The finished profile. Call after `leave`. */
+  /** Returns the finished profile. Must be called after `leave`. */
   profile(): Profile {
     const { merged, threads } = this.snapshot()
     const { samples, methods, warnings, elapsedMs } = this.status()

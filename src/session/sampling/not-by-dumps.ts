@@ -1,30 +1,31 @@
-// What dumps of threads do not know, and where they have no use.
+// Limits of thread dumps, and options that have no effect with them.
 
 import { UsageError } from '../../base/errors.ts'
 import type { RootPattern } from '../../reveal/patterns.ts'
 
-/** Dumps are of safepoints, where there is debug info anyway; and probes know where they are. */
+/** Thread dumps are taken at safepoints, which always have debug info. Probes do not need debug info either. */
 export class DebugInfoUnused extends UsageError {
   static sample = () => new DebugInfoUnused('probes take samples by bytecodes')
   readonly hint = 'Add --sampler jfr, or leave --debug-info out.'
-  /** @param instead  what is done, to follow "and" */
+  /** @param instead  text that follows "and": what jfluid does instead */
   constructor(instead: string) {
     super(`--debug-info works only with the flight recorder, and ${instead}`)
   }
 }
 
-/** A dump of threads has names of methods, and no descriptors. */
+/** A thread dump has method names, but no descriptors. */
 export class StacksHaveNoParameters extends UsageError {
   static sample = () => new StacksHaveNoParameters('OrderService.place(int)', 'stacks are taken')
   readonly hint = 'Leave the parameters of the root out, or add --sampler jfr.'
-  /** @param instead  what is done, as a sentence */
+  /** @param instead  a sentence: what jfluid does instead */
   constructor(root: string, instead: string) {
     super(`root '${root}' has parameters, which thread dumps do not contain: ${instead}`)
   }
 }
 
 /**
- * @param instead  what is done, as a sentence
+ * Checks that the options can be used with thread dumps.
+ * @param instead  a sentence: what jfluid does instead
  * @throws DebugInfoUnused, StacksHaveNoParameters
  */
 export function mustDoWithDumps(

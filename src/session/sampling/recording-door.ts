@@ -1,5 +1,4 @@
-// How a JVM that is about to be started samples itself from its first moment on: by options, with the repository in a
-// directory of ours, so that it need not be asked for anything.
+// Options by which a new JVM samples itself from its start. The repository is in a directory of jfluid, so no request to the JVM is needed.
 
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,27 +11,28 @@ import { recordingName } from './recording-names.ts'
 import { mustHaveRoom, ROOM_TO_BEGIN } from './recording-room.ts'
 
 export interface StartedRecording {
-  /** Of the JVM. */
+  /** Process id of the JVM. */
   readonly pid: number
   readonly name: string
   readonly repository: string
 }
 
 export interface RecordingDoor {
-  /** Options of the JVM, without blanks in them. */
+  /** Options for the JVM. They contain no spaces. */
   readonly options: readonly string[]
-  /** Whether a JVM has begun: the first, if there are several. */
+  /** Returns the first JVM that has begun to record, or null if there is none yet. */
   look(): StartedRecording | null
-  /** Removes the repository. No JVM may need it any more. */
+  /** Removes the repository. All JVMs that use it must have ended. */
   leave(): void
 }
 
 /**
- * @param debugInfo  compiled code has debug info from the first moment on
+ * Creates the repository and the options.
+ * @param debugInfo  whether the JVM keeps debug info of compiled code from its start
  * @throws NoRoomForRecording
  */
 export function openRecordingDoor(sampling: Sampling, debugInfo = false): RecordingDoor {
-  // Shared memory is small in containers, and the target's to use.
+  // The directory is not in shared memory, which is small in containers and is needed by the target.
   const directory = makeSessionDirectory(null, 2 * ROOM_TO_BEGIN)
   const dir = directory.path
   try {
@@ -51,7 +51,7 @@ export function openRecordingDoor(sampling: Sampling, debugInfo = false): Record
       ...(debugInfo ? DEBUG_INFO_OPTIONS : []),
     ],
     look() {
-      // <date and time>_<process id>, each with the JVM's own directory and files
+      // Each entry is named <date and time>_<process id> and contains the files of one JVM.
       for (const entry of readdirSync(dir).sort()) {
         const repository = join(dir, entry)
         const pid = Number(/_(\d+)$/.exec(entry)?.[1])

@@ -1,19 +1,19 @@
-// Room for a flight recording. A JVM whose recorder finds its disk full does not stop recording: it ends at once
-// ("An irrecoverable error in Jfr. Shutting down VM", jfrStreamWriterHost.inline.hpp). So none is begun where there is
-// little room, and one is ended while there is some left.
+// Disk space for a flight recording. A JVM whose recorder finds a full disk does not stop recording. Instead it ends at once ("An
+// irrecoverable error in Jfr. Shutting down VM", jfrStreamWriterHost.inline.hpp). So jfluid begins no recording with little free space, and
+// stops a recording while some space is left.
 
 import { statfsSync } from 'node:fs'
 import { EX_CANTCREAT, JfluidError } from '../../base/errors.ts'
 
 const MIB = 1 << 20
-/** What the JVM keeps of a recording of ours; the file that it writes, of 12 MiB, comes to that. */
+/** Size limit of a recording in the JVM. The file being written may exceed the limit by its size of 12 MiB. */
 export const KEPT_MIB = 32
-/** Twice that, so that nobody is near the end because of us. */
+/** Free space required to begin: twice the size limit, so that jfluid does not fill the disk for other processes. */
 export const ROOM_TO_BEGIN = 64 * MIB
-/** Looked at with each poll, some times a second. */
+/** Free space required to continue. It is checked with each poll, several times a second. */
 export const ROOM_TO_GO_ON = 32 * MIB
 
-/** Going on would put the target at risk. */
+/** A recording would endanger the target. */
 export class NoRoomForRecording extends JfluidError {
   static sample = () => new NoRoomForRecording('/tmp', 20 * MIB)
   readonly exitCode = EX_CANTCREAT
@@ -26,10 +26,9 @@ export class NoRoomForRecording extends JfluidError {
 }
 
 /**
- * Bytes that are free where a file is; without an end where there is nothing, of which the recorder itself tells, and where the file
- * system has no size (a tmpfs of `size=0`).
- *
- * @param count  of blocks: those that anybody may have, or all, of which some may be kept back for root
+ * Returns the number of free bytes at a path. Infinity if the path does not exist, since the recorder then reports the error itself, or if
+ * the file system has no size limit (a tmpfs of `size=0`).
+ * @param count  blocks to count: those available to all users, or all blocks, of which some may be reserved for root
  */
 export function freeBytes(path: string, count: 'bavail' | 'bfree' = 'bavail'): number {
   try {
@@ -42,8 +41,9 @@ export function freeBytes(path: string, count: 'bavail' | 'bfree' = 'bavail'): n
 }
 
 /**
- * @param path  as we reach it
- * @param name  as the target calls it
+ * Checks the free space.
+ * @param path  path as seen by jfluid
+ * @param name  path as seen by the target, for the message
  * @throws NoRoomForRecording
  */
 export function mustHaveRoom(path: string, name: string, bytes: number): void {

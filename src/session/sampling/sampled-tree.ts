@@ -1,5 +1,5 @@
-// The tree that samples of a whole JVM build, and the names in it. Where samples come from is flight-recording.ts
-// and thread-dumps.ts.
+// The tree built from the samples of a whole JVM, with the method names in it. The samples come from flight-recording.ts and
+// thread-dumps.ts.
 
 import type { DumpedThread } from '../../attach/thread-dump.ts'
 import { CctBuilder } from '../../cct/builder.ts'
@@ -14,34 +14,34 @@ import { isOfJdk } from '../roots/root-names.ts'
 /** A thread as its sampler describes it. */
 export type SampledThread = Pick<DumpedThread, 'id' | 'name' | 'virtual'>
 
-/** Virtual threads whose latest stacks are remembered: a JVM may have a million. */
+/** Number of virtual threads whose latest stacks are kept. A JVM may have a million virtual threads. */
 const VIRTUAL_STACKS = 1024
 const NO_PROBES = { innerTicks: 0, outerTicks: 0 }
 
 export class SampledTree {
   readonly #builder = new CctBuilder({ executed: true })
   readonly #writer = new StackWriter(this.#builder)
-  /** By its four parts. */
+  /** Method ids, keyed by the four parts of the name. */
   readonly #ids = new Map<string, number>()
-  /** Index is the method id. */
+  /** Method names, indexed by method id. */
   readonly methodNames: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
-  /** By Java thread id. */
+  /** Numbers of platform threads, keyed by Java thread id. */
   readonly #numbers = new Map<number, number>()
-  /** By Java thread id; the one that was sampled longest ago is first. */
+  /** Numbers of virtual threads, keyed by Java thread id. The least recently sampled thread is first. */
   readonly #virtualNumbers = new Map<number, number>()
   readonly #names = new Map<number, SampledThread>()
   #nextNumber = 1
   readonly #roots: readonly RootPattern[]
-  /** By method id: whether it is a root. */
+  /** Whether a method is a root, indexed by method id. */
   readonly #rootIds: (boolean | undefined)[] = []
-  /** Since the start, or since `reset`. */
+  /** Number of samples since the start, or since `reset`. */
   samples = 0
-  /** Not among them: those of threads that were in none of the roots. */
+  /** Number of samples outside of all roots. They are not included in `samples`. */
   outside = 0
-  /** Those of them whose outermost frames are missing. */
+  /** Number of samples whose outermost frames are missing. */
   truncated = 0
 
-  /** @param roots  what is inside of these is kept, from the outermost one on; none: all */
+  /** @param roots  only frames from the outermost root inwards are kept; empty: all frames are kept */
   constructor(roots: readonly RootPattern[] = []) {
     this.#roots = roots
   }
@@ -50,7 +50,7 @@ export class SampledTree {
     return this.#roots.length > 0
   }
 
-  /** Full names of the roots that were seen; as the user wrote it where none was. */
+  /** Full names of the roots that were seen. A root that was not seen has the name that the user wrote. */
   get rootNames(): string[] {
     const seen = this.methodNames.filter((_, id) => this.#rootIds[id] === true)
     const names = new Set(seen.map((it) => `${it.class}.${it.method}`))
@@ -58,7 +58,7 @@ export class SampledTree {
     return [...names]
   }
 
-  /** The id of a method, the same for each of that name. */
+  /** Returns the id of a method. Equal names have the same id. */
   idOf(name: MethodName): number {
     const key = `${name.class}\n${name.method}\n${name.descriptor}\n${name.loader}`
     const known = this.#ids.get(key)
@@ -69,16 +69,16 @@ export class SampledTree {
     return id
   }
 
-  /** Stands above the frames that are there, where the outermost are missing. */
+  /** Id of the pseudo-method that replaces missing outermost frames. */
   get truncation(): number {
     return this.idOf({ class: '', method: '(truncated)', descriptor: '', loader: '' })
   }
 
-  /** @param path ids of methods, outermost first */
+  /** @param path method ids, outermost first */
   sample(thread: SampledThread, path: Int32Array, isTruncated = false): void {
     const number = thread.virtual ? this.#virtualNumber(thread) : this.#number(thread)
     const first = this.hasRoots ? path.findIndex((id) => this.#isRoot(id)) : 0
-    // With a root in it a stack is whole, as far as it is kept.
+    // If the truncated stack contains a root, the kept part of the stack is complete.
     if (isTruncated && (first < 0 || !this.hasRoots)) this.truncated++
     if (first < 0) {
       this.outside++
@@ -89,7 +89,7 @@ export class SampledTree {
     this.#writer.sample(number, first === 0 ? path : path.subarray(first))
   }
 
-  /** A thread that was seen with this stack, and is in no task: no sample. */
+  /** Records that a thread was seen with this stack but is idle. This adds no sample. */
   away({ id, virtual }: SampledThread, path: Int32Array): void {
     const number = (virtual ? this.#virtualNumbers : this.#numbers).get(id)
     if (number === undefined) return
@@ -113,7 +113,7 @@ export class SampledTree {
       number = this.#nextNumber++
       this.#numbers.set(thread.id, number)
     }
-    this.#names.set(number, thread) // it may have been renamed
+    this.#names.set(number, thread) // the thread may have been renamed
     return number
   }
 
@@ -134,7 +134,7 @@ export class SampledTree {
     return number
   }
 
-  /** Distinct methods seen. */
+  /** Number of distinct methods in the samples. */
   get methods(): number {
     return this.#builder.methods
   }
@@ -164,14 +164,14 @@ export class SampledTree {
   }
 }
 
-/** With wildcards, as --root has it: nothing of the JDK, and no hidden class, unless it is named. */
+/** Returns whether a method matches a root pattern of --root. A pattern with wildcards matches no JDK class and no hidden class. */
 export function isRoot(root: RootPattern, it: MethodName): boolean {
   const { class: name, method, descriptor } = it
   if (root.className.includes('*') && (isOfImage(it) || /\$\$Lambda/.test(name))) return false
   return rootRank(root, name.replaceAll('.', '/')) > RANK_NONE && matchesMethod(root, method, descriptor)
 }
 
-/** Whether a class is the JDK's. Dumps of threads tell no loader, and then its name decides. */
+/** Returns whether a class belongs to the JDK. Thread dumps have no loader, so the class name decides for them. */
 function isOfImage(it: MethodName): boolean {
   return it.loader === '' ? isOfJdk(it) : it.loader === 'bootstrap' || it.loader === 'platform'
 }

@@ -1,33 +1,30 @@
-// What a session needs of whoever takes samples of a whole JVM.
+// Interface between a sampling session and the sampler of a whole JVM.
 
 import type { Sampling } from '../../profile/profile.ts'
 
 export interface Sampler {
   /**
-   * Begins; the target is as it was if this throws.
-   *
-   * @param signal  once it is aborted, this throws why, as soon as the target allows
+   * Starts sampling. If the call throws, the target is unchanged.
+   * @param signal  when aborted, the call throws the reason as soon as the target allows it
    */
   start(signal?: AbortSignal): Promise<void>
   /**
-   * Brings what has been sampled since the last time into the tree. Called several times a second.
-   *
-   * @throws JfluidError, and then there will be no more
+   * Adds the new samples to the tree. Called several times a second.
+   * @throws JfluidError if sampling has failed; no further samples follow
    */
   poll(): Promise<void>
   /**
-   * Ends sampling in the target and brings the rest.
-   *
-   * @param lives whether the target can be asked
+   * Ends sampling in the target and adds the remaining samples.
+   * @param lives whether the target still runs
    */
   stop(lives: boolean): Promise<void>
-  /** What is known of how samples are taken only while they are. */
+  /** Returns facts about the sampling that become known only while it runs. */
   facts?(): Partial<Sampling>
-  /** What a reader of the profile should know by now. */
+  /** Returns warnings for the reader of the profile. */
   warnings?(): string[]
 }
 
-/** Lambdas and other hidden classes have an address in their name, another in each run: `Main$$Lambda/0x00007f…`. */
+/** Removes the address from the name of a lambda or other hidden class: `Main$$Lambda/0x00007f…`. The address differs in each run. */
 export function withoutAddress(className: string): string {
   return className.replace(/[./+]0x[0-9a-f]+(?:\.\d+)?$/, '')
 }

@@ -1,9 +1,8 @@
-// Sampling by dumps of all threads, by wall clock: threads that wait inside a task count, those that wait for work do not
+// Sampling by dumps of all threads, by wall clock. Threads that wait inside a task count. Threads that wait for work do not count
 // (idle-threads.ts).
-//
-// The JVM stops all its threads for each dump, wherever the compilers have left a safepoint, so hot loops hide in what
-// surrounds them. What that costs is read off the JVM's own counter after each dump, and the next comes so late that dumps take at
-// most a hundredth of the time.
+// For each dump the JVM stops all threads at safepoints. Compiled hot loops may have no safepoint, so their time is assigned to the code
+// around them. After each dump the cost is read from a counter of the JVM. The next dump is delayed so that dumps use at most 1 % of the
+// time.
 
 import type { AttachConnection } from '../../attach/handshake.ts'
 import { findPerfData } from '../../attach/hsperfdata.ts'
@@ -13,18 +12,18 @@ import { isIdle } from './idle-threads.ts'
 import type { SampledTree } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
-/** Of the time, that dumps may take. */
+/** Maximum share of the time that dumps may use. */
 const MOST_COST = 0.01
-/** So many dumps say what the next will cost. */
+/** Number of recent dumps from which the cost of the next dump is estimated. */
 const LATEST = 15
 const UNKNOWN_ID = -1
-/** For the dump that is under way when sampling ends. */
+/** Time limit for a dump that is running when sampling ends. */
 const LAST_MS = 1_000
 
 /**
- * When the next dump is due, ms after the last was: by their median, since a collection may have been counted with one.
- *
- * @param costs  of the latest dumps, in ms
+ * Returns the time from the last dump to the next dump, in ms. The median cost is used, since the cost of one dump may include a garbage
+ * collection.
+ * @param costs  costs of the latest dumps, in ms
  */
 export function dueAfter(everyMs: number, costs: readonly number[]): number {
   const median = [...costs].sort((a, b) => a - b)[costs.length >> 1] ?? 0
@@ -33,7 +32,7 @@ export function dueAfter(everyMs: number, costs: readonly number[]): number {
 
 export class ThreadDumps implements Sampler {
   readonly #onDump: (threads: readonly DumpedThread[]) => void
-  /** By `package.Class.method`. */
+  /** Method ids, keyed by `package.Class.method`. */
   readonly #ids = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
@@ -41,13 +40,13 @@ export class ThreadDumps implements Sampler {
   readonly #abort = new AbortController()
   #problem: unknown
   #dumps = 0
-  /** As the JVM counts; round trips where it does not. */
+  /** Time for which dumps stopped the JVM, by its own counter. If the counter is missing, the round-trip times are summed. */
   #stoppedMs = 0
   readonly #costs: number[] = []
   #firstAt = 0
   #lastAt = 0
 
-  /** @param leastMs  between dumps */
+  /** @param leastMs  minimum interval between dumps */
   constructor(
     private readonly connection: AttachConnection,
     private readonly tree: SampledTree,
@@ -134,13 +133,13 @@ export class ThreadDumps implements Sampler {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    // A JVM that is stopped does not answer.
+    // A suspended JVM does not answer.
     const late = setTimeout(() => this.#abort.abort(), LAST_MS)
     await this.#running
     clearTimeout(late)
   }
 
-  /** What dumps have cost so far, and how often they came. */
+  /** Returns the cost of the dumps so far, and their mean interval. */
   facts(): Pick<Sampling, 'every' | 'dumps' | 'stoppedNs'> {
     const meanMs = (this.#lastAt - this.#firstAt) / Math.max(1, this.#dumps - 1)
     return {
@@ -151,7 +150,7 @@ export class ThreadDumps implements Sampler {
   }
 }
 
-/** Outermost first. */
+/** Returns the method ids of a stack, outermost first. */
 function pathOf({ frames }: DumpedThread, idOf: (frame: string) => number): Int32Array {
   return Int32Array.from(frames, idOf).reverse()
 }
