@@ -1,11 +1,9 @@
-// What the user leaves out and adds while a session runs: methods, classes, packages.
-//
-// What is left out: the probes go out, in one redefinition, and those of what only these were seen to call; their time is their
-// callers' from then on, and their rows keep what they had. A method that is found later, in a class loaded then, say, gets none. What
-// a method that is left out would newly lead to is not looked for. Roots stay: without them nothing is recorded.
-//
-// What is added: what the filters leave out is included as if they had never left it out, and what is reached of it gets probes, by
-// the scheme of the session. Of what has been said of a method, the latest holds.
+// Methods, classes and packages that the user excludes or adds during a session.
+// Excluding removes their probes in one redefinition. Probes of methods that were called only by excluded methods are removed, too. From
+// then on their time belongs to their callers; their rows keep the earlier values. Excluded methods found later, for example in classes
+// loaded later, get no probes, and their callees are not searched. Roots cannot be excluded, since nothing would be recorded without them.
+// Adding treats filtered methods as if they had always been included: reachable methods get probes by the scheme of the session. If several
+// entries match a method, the latest entry applies.
 
 import { append } from '../../base/arrays.ts'
 import { EX_NOMATCH, EX_UNAVAILABLE, JfluidError, UsageError } from '../../base/errors.ts'
@@ -17,20 +15,20 @@ import type { Revealer } from '../../reveal/revealer.ts'
 import { eventsOf, type SessionOptions } from '../session-options.ts'
 import type { Installation, Workshop } from './installation.ts'
 
-/** Something the user has left out or added, and not taken back. */
+/** An active entry that the user has excluded or added. */
 export interface ByHandEntry {
   readonly what: 'exclude' | 'add'
-  /** As the user wrote it, or the view did. */
+  /** Text as the user or the view wrote it. */
   readonly text: string
-  /** From when recording began; 0 for what was so from the start. */
+  /** Time since recording began; 0 for an entry from the start. */
   readonly atMs: number
-  /** Methods that match: of those that had probes, or that have got some. */
+  /** Matching methods: methods that had probes, or that have received probes. */
   readonly methods: ReadonlySet<number>
-  /** Methods that only those had led to, and are left out with them. */
+  /** Methods that were called only by the matching methods, and are excluded with them. */
   readonly below: ReadonlySet<number>
 }
 
-/** Nothing that has probes is named so. */
+/** No method with probes matches the text. */
 export class NothingToLeaveOut extends JfluidError {
   static sample = () => [
     new NothingToLeaveOut('com.acne.*', false),
@@ -46,7 +44,7 @@ export class NothingToLeaveOut extends JfluidError {
   }
 }
 
-/** It was neither left out nor added by hand. */
+/** The text is not an entry that was excluded or added by hand. */
 export class NotByHand extends UsageError {
   static sample = () => new NotByHand('com.acme.shop.Cart')
   readonly hint = 'Write the text exactly as it was excluded or added.'
@@ -55,7 +53,7 @@ export class NotByHand extends UsageError {
   }
 }
 
-/** Nothing that is named so is left out, or could have probes. */
+/** No matching method is excluded, or no matching method can have probes. */
 export class NothingToAdd extends JfluidError {
   static sample = () => new NothingToAdd('com.acme.shop.Cart', 'it is not excluded')
   readonly exitCode = EX_NOMATCH
@@ -90,11 +88,11 @@ export class CannotLeaveOut extends JfluidError {
 
 type Entry = ByHandEntry & {
   readonly chosen: Chosen
-  /** It brings classes of the JDK in that would not be. */
+  /** Whether the entry includes JDK classes that the session would exclude. */
   readonly needsJdk: boolean
 }
 
-/** The parts of a session that this works with. */
+/** Parts of a session that this class uses. */
 export interface Hands {
   readonly options: SessionOptions
   readonly workshop: Workshop
@@ -102,13 +100,13 @@ export interface Hands {
 }
 
 export class ByHand {
-  /** Newest last. */
+  /** Active entries, oldest first. */
   entries: Entry[] = []
-  /** Methods whose probes are out. A new set after each change. */
+  /** Methods whose probes have been removed. Each change creates a new set. */
   ids: ReadonlySet<number> = new Set()
-  /** Whether classes of the JDK are asked for when they are loaded, which the session may not do by itself. */
+  /** Whether loaded JDK classes are reported. A session may not need this by itself. */
   watchesJdk: boolean
-  /** Oldest first. */
+  /** All changes, oldest first. */
   changes: HandChange[] = []
 
   constructor(private readonly hands: Hands) {
@@ -131,7 +129,7 @@ export class ByHand {
     })
   }
 
-  /** Before anything is looked at: what was left out of the recording before this one and added to it, whose roots were others. */
+  /** Copies the entries of the previous recording, which had other roots. Must be called before the revealer starts. */
   takeOver(before: ByHand, roots: readonly string[]): void {
     this.entries = before.entries.map((it) => ({ ...it, atMs: 0, methods: new Set(), below: new Set() }))
     this.changes = [
@@ -145,12 +143,11 @@ export class ByHand {
   }
 
   /**
-   * Takes the probes of methods out.
-   *
-   * @param text      a method, a class or classes, as --root and --exclude have them
-   * @param snapshot  what was recorded so far, all threads
-   * @param methodOf  the method of a node's id in it
-   * @param nowMs     from when recording began
+   * Removes the probes of methods.
+   * @param text      a method, class or classes, as for --root and --exclude
+   * @param snapshot  the recorded data of all threads
+   * @param methodOf  returns the method of a node's id in the snapshot
+   * @param nowMs     time since recording began
    * @throws BadPattern, NothingToLeaveOut, CannotLeaveOut
    */
   async exclude(
@@ -186,10 +183,9 @@ export class ByHand {
   }
 
   /**
-   * Gives probes to methods that the filters leave out, or that were left out by hand: to those that are reached.
-   *
+   * Gives probes to reachable methods that are excluded by filters or by hand.
    * @param text   as for `exclude`
-   * @param nowMs  from when recording began
+   * @param nowMs  time since recording began
    * @throws BadPattern, NothingToAdd, CannotAdd
    */
   async add(text: string, nowMs: number): Promise<ByHandEntry> {
@@ -216,7 +212,8 @@ export class ByHand {
   }
 
   /**
-   * @returns whether classes of the JDK are brought in that would not be
+   * Checks what an added text matches.
+   * @returns whether it includes JDK classes that the session would exclude
    * @throws NothingToAdd
    */
   async #lookUp(chosen: Chosen): Promise<boolean> {
@@ -232,7 +229,7 @@ export class ByHand {
     return !options.jdk && (jdk > 0 || isJdkName(text) || text.startsWith('*'))
   }
 
-  /** Whether methods of loaded classes are left out by hand: with probes that are out, or before they could have any. */
+  /** Returns whether methods of loaded classes are excluded by hand: their probes were removed, or were never installed. */
   async #hasLeftOut(chosen: Chosen): Promise<boolean> {
     const { revealer } = this.hands.workshop
     if ([...revealer.methods].some((it) => this.ids.has(it.id) && isChosen(chosen, it))) return true
@@ -240,7 +237,7 @@ export class ByHand {
     return await revealer.classes.hasUsable(chosen, leftOut, this.#filter)
   }
 
-  /** @throws CannotAdd */
+  /** @throws CannotAdd if the session cannot include JDK classes now */
   #mustBearJdk(): void {
     const { options } = this.hands
     const why = options.callSites === true ? 'places of calls are' : (eventsOf(options).byCallers ?? null)
@@ -251,9 +248,8 @@ export class ByHand {
   }
 
   /**
-   * Takes back what was left out, or added.
-   *
-   * @returns how many methods have probes, or have none, because of that
+   * Removes an entry.
+   * @returns the number of methods that got or lost probes by this
    * @throws NotByHand, CannotLeaveOut
    */
   async takeBack(text: string, nowMs: number): Promise<number> {
@@ -286,7 +282,7 @@ export class ByHand {
     return this.entries.filter((it) => it.what === 'add').map(({ chosen }) => chosen)
   }
 
-  /** Counting begins anew: what is left out, or added, has been from the start. */
+  /** Restarts the counting: active entries count as present from the start. */
   reset(): void {
     const stays = new Set(this.entries.map(({ what, text }) => `${what} ${text}`))
     const latest = new Map(this.changes.map((it) => [`${it.what} ${it.text}`, { ...it, atMs: 0 }]))
@@ -298,7 +294,7 @@ export class ByHand {
   readonly #filter = (className: string, name: string, descriptor: string): boolean =>
     this.#latestOf({ className, name, descriptor }) === 'exclude'
 
-  /** What was said of a method last. */
+  /** Returns whether the latest entry that matches a method excludes or adds it. */
   #latestOf(method: Named): Entry['what'] | undefined {
     return this.entries.findLast(({ chosen }) => isChosen(chosen, method))?.what
   }
@@ -307,18 +303,21 @@ export class ByHand {
     return this.hands.options.jdk || this.entries.some((it) => it.needsJdk)
   }
 
-  /** Each class of the JDK that is loaded waits for an answer, as long as something needs that and no longer. */
+  /** Makes each loaded JDK class wait for an answer while an entry requires it. */
   async #watchJdk(): Promise<void> {
     const { installation, workshop } = this.hands
     const needs = this.#needsJdk
     if (needs === this.watchesJdk) return
     await workshop.agent.watch(needs)
     this.watchesJdk = needs
-    // What was loaded since the last list has not waited.
+    // JDK classes loaded since the last list have not waited.
     if (needs) await installation.refreshClasses()
   }
 
-  /** @returns how many methods got their probes back, or their first */
+  /**
+   * Applies a new list of entries.
+   * @returns the number of methods that got probes, for the first time or again
+   */
   async #become(entries: Entry[]): Promise<number> {
     const { installation, workshop } = this.hands
     const { revealer, turns } = workshop
@@ -340,7 +339,7 @@ export class ByHand {
     return back - refused.filter((id) => before.has(id)).length + first
   }
 
-  /** Of the methods that have an id. */
+  /** Returns the ids of known methods to be excluded. */
   #idsToLeaveOut(revealer: Revealer): Set<number> {
     const below = new Set(this.entries.flatMap((it) => [...it.below]))
     const ids = new Set<number>()
@@ -358,16 +357,14 @@ export class ByHand {
 
 const NONE: ReadonlySet<number> = new Set()
 
-// What only some methods have led to, in all that was recorded: when they are left out, that is left out with them.
+// Finds the methods that were called only by excluded methods, so that they are excluded, too.
 
 /**
- * Methods that were called by these, or by what they called, and by nothing else.
- *
- * Costs one walk over the tree, and one over the edges between its methods.
- *
- * @param methodOf  the method of a node's id
- * @param out       methods that are left out
- * @param mayGo     a root stays, and so does what it calls
+ * Returns the methods that were called only by the excluded methods or by their callees.
+ * Costs one pass over the tree, and one over the edges between its methods.
+ * @param methodOf  returns the method of a node's id
+ * @param out       excluded methods
+ * @param mayGo     returns false for a root: roots and their callees stay
  */
 export function onlyBelow(
   { count, method, parent }: Tree,
@@ -403,7 +400,7 @@ export function onlyBelow(
   return below
 }
 
-/** Who calls a root. No method has this id. */
+/** Pseudo-caller of the roots. No method has this id. */
 const OUTSIDE = 0
 
 function add(map: Map<number, Set<number>>, key: number, value: number): void {

@@ -1,5 +1,5 @@
-// Classes in the target's load hook: each waits for its rewritten code, and for what it leads to in other classes,
-// unless a redefinition is waiting for it.
+// Classes in the target's load hook. Each class waits until it is rewritten and until other classes that it depends on are redefined,
+// unless a redefinition itself waits for the class.
 
 import { append } from '../../base/arrays.ts'
 import type { Revelation } from '../../reveal/revealer.ts'
@@ -9,32 +9,32 @@ import type { Installation, Workshop } from './installation.ts'
 import { type Refusal, type Task, taskOf } from './instrumenter.ts'
 
 /**
- * How much longer than others a class waits for a redefinition on its behalf if calls could be missed
- * otherwise. The target's thread waits no longer than 250 ms.
+ * Additional time that a class waits for its redefinitions if calls could be missed otherwise. The target's thread waits for at most 250
+ * ms.
  */
 const LONGER_MS = 150
 
-/** What a class that is being loaded leads to, in itself and in others. */
+/** Changes required by a loading class, in the class itself and in other classes. */
 interface Contribution {
   readonly own: readonly Task[]
   readonly readyOwn: readonly number[]
   readonly others: Revelation
-  /** Something must be put into other classes. */
+  /** Whether other classes must be redefined. */
   readonly leadsOn: boolean
 }
 
 export class ClassLoads {
-  /** Those whose turn has not come. */
+  /** Classes that are queued. */
   readonly #waiting = new Set<ClassLoading>()
-  /** Lets the class whose turn it is go first: a redefinition on its behalf takes long. */
+  /** Releases the class of the current turn if its redefinition takes long. */
   #letLoad = () => {}
   #recording = true
-  /** Answers that are being made out of turn. */
+  /** Answers that are being prepared out of turn. */
   readonly #early = new Set<Promise<void>>()
-  /** What load hooks were answered, until it is known whether that was in time. */
+  /** Answers to load hooks, kept until it is known whether they arrived in time. */
   readonly #answers = new Map<number, readonly Task[]>()
 
-  /** @param unanswered  told of errors that leave a class as it is */
+  /** @param unanswered  called with errors that leave a class unchanged */
   constructor(
     private readonly workshop: Workshop,
     private readonly installation: Installation,
@@ -42,7 +42,7 @@ export class ClassLoads {
   ) {
     installation.listing = () => {
       const answered = new Set(this.#answers.keys())
-      // The list was made after these answers had come, and no `late` came before it: they were in time.
+      // The list was made after these answers had arrived, and no `late` was reported before it, so they were in time.
       return (classIds) => this.#forget((hook, classId) => answered.has(hook) && classIds.has(classId))
     }
     workshop.agent.whenSwapIsSlow(() => {
@@ -51,7 +51,7 @@ export class ClassLoads {
     })
   }
 
-  /** A class is in the hook. */
+  /** Handles a class in the load hook. */
   loading(load: ClassLoading): void {
     const { agent, classes, turns } = this.workshop
     classes.comes(load.id, load.loader)
@@ -66,8 +66,8 @@ export class ClassLoads {
   }
 
   /**
-   * While nothing is recorded yet, no call can be missed: classes do not wait for their turn. When this resolves, what
-   * those that came meanwhile lead to is among the rests.
+   * Runs `work` before recording begins. No call can be missed then, so classes do not wait for their turn. When the promise resolves, the
+   * changes for classes loaded during `work` are among the rests.
    */
   async beforeRecording(work: () => Promise<void>): Promise<void> {
     this.#recording = false
@@ -80,7 +80,7 @@ export class ClassLoads {
     await Promise.all(this.#early)
   }
 
-  /** The class was defined without what its hook was answered: it is redefined as soon as it is there. */
+  /** Handles a class that was defined before the answer to its hook arrived. The class is redefined as soon as it is defined. */
   late(hook: number): void {
     const tasks = this.#answers.get(hook)
     if (tasks === undefined) return
@@ -89,7 +89,7 @@ export class ClassLoads {
     this.installation.deferLate(tasks)
   }
 
-  /** These have gone. */
+  /** Discards the answers for unloaded classes. */
   unloaded(classIds: ReadonlySet<number>): void {
     this.#forget((_, classId) => classIds.has(classId))
   }
@@ -99,8 +99,8 @@ export class ClassLoads {
   }
 
   /**
-   * A redefinition takes long, perhaps because the JVM wants this very class, to link and verify another; or it
-   * loads the class itself. It cannot wait for what that class leads to.
+   * Answers a class without waiting for its turn. A running redefinition may take long because it needs this class to link and verify
+   * another class, or loads the class itself. So the class cannot wait for changes in other classes.
    */
   #outOfTurn(load: ClassLoading): void {
     this.#waiting.delete(load)
@@ -110,12 +110,12 @@ export class ClassLoads {
     this.#early.add(answer)
   }
 
-  /** @param inTurn  whether other classes can be redefined before this one is defined */
+  /** @param inTurn  whether other classes can be redefined before this class is defined */
   async #answer(load: ClassLoading, inTurn: boolean): Promise<void> {
     const { hook, id, bytes, urgent } = load
     const { agent, instrumenter, revealer } = this.workshop
     const installation = this.installation
-    // What it leads to goes in before recording begins, if that has not been reached now.
+    // If recording has not begun, the changes in other classes are installed before it begins.
     const recording = this.#recording
     let answered = false
     try {
@@ -135,9 +135,9 @@ export class ClassLoads {
         }
         agent.loadHook(hook, given)
       }
-      // What must be in other classes before this one runs goes first: the loading thread waits. If it cannot,
-      // the first call of each of its methods waits instead. What it inherits needs no such call: there, calls
-      // may be missed, except while a redefinition loads the class itself.
+      // Changes in other classes are installed first while the loading thread waits. If it cannot wait, the first call of each method of
+      // the class waits instead. Inherited methods have no such first call, so their calls may be missed, except while a redefinition loads
+      // the class.
       const exposed =
         leadsOn &&
         (own.length === 0 || others.instrument.some((t) => revealer.classes.inherits(id, t.classId)))
@@ -149,7 +149,7 @@ export class ClassLoads {
         await this.#letting(exposed ? LONGER_MS : 0, early, () => installation.apply([others]))
         if (answered) await installation.install([], readyOwn)
       } else if (!inTurn && (leadsOn || own.length > 0)) {
-        // What its methods call may have been found before, and be on its way in with what runs now.
+        // The callees of this class may already be known and part of the running redefinition.
         early()
         installation.addRest(others, readyOwn)
       }
@@ -180,7 +180,7 @@ export class ClassLoads {
     }
   }
 
-  /** Does `work`, and `early` as well if a redefinition takes long meanwhile, and `ms` longer. */
+  /** Runs `work`. Also runs `early` if a redefinition takes too long and continues for another `ms`. */
   async #letting(ms: number, early: () => void, work: () => Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     this.#letLoad = () => {

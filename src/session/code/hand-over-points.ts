@@ -1,18 +1,14 @@
-// Where the JDK hands work from one thread to another, and where a thread takes it up.
-//
-// Existing pools are the point: their workers have been inside runWorker() since long before we came, and
-// a loop that runs keeps the code it began with. So the probes are in what such a loop calls anew for each
-// task. A worker that was waiting in getTask() itself tells of its first task in beforeExecute().
-//
-// A method that this JDK does not have is left out. Where a whole kind of hand-over is unknown, the user
-// is told.
+// JDK methods that pass a task from one thread to another, and methods in which a thread accepts a task.
+// Existing pools must work: their workers entered runWorker() long before the session, and a running loop keeps its old code. So the probes
+// are in methods that the loop calls for each task. A worker that already waits in getTask() reports its first task in beforeExecute().
+// Methods that the JDK of the target does not have are skipped. If a whole kind of hand-over is unknown, the user gets a warning.
 
 import { HAND_OVER_CLASSES, type HandOver } from '../../instrument/hand-over.ts'
 import type { Task } from './instrumenter.ts'
 import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
 type Place = Pick<Point, 'className' | 'name' | 'descriptor'> & {
-  /** Without any point of this kind and role, such hand-overs cannot be followed. */
+  /** Kind of hand-over. It cannot be followed if the JDK has no method of this kind and role. */
   readonly kind: 'pools' | 'fork/join' | 'threads' | 'virtual threads' | 'delays'
   readonly role: 'gives' | 'takes' | 'mends'
   readonly probe: HandOver
@@ -48,7 +44,7 @@ const forkJoin = (
   probe: HandOver,
 ): Place => ({ className, name, descriptor, kind: 'fork/join', role, probe })
 
-/** As JDK 17 to 25 have them. */
+/** The methods in JDK 17 to 25. */
 const PLACES: readonly Place[] = [
   pool('execute', `${RUNNABLE}V`, 'gives', { entry: { tell: 'submitted', local: 1 } }),
   pool('reject', `${RUNNABLE}V`, 'mends', { entry: { tell: 'withdrawn', local: 1 } }),
@@ -107,13 +103,14 @@ const PLACES: readonly Place[] = [
   },
 ]
 
-/** Names of the classes that must be loaded before their methods can have probes. */
+/** Names of the classes that must be loaded before their methods can be instrumented. */
 export const FOLLOWED_CLASSES: readonly string[] = [...HAND_OVER_CLASSES].map((name) =>
   name.replaceAll('/', '.'),
 )
 
 /**
- * The probes that this target can have, and kinds of hand-over that this JDK does in a way we do not know: parameters as of `tasksAt`.
+ * Returns the probes that this target can have, and the kinds of hand-over that this JDK implements in an unknown way. For the parameters
+ * see `tasksAt`.
  */
 export async function handOverTasks(
   classIds: ReadonlyMap<string, number>,

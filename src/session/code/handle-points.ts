@@ -1,16 +1,14 @@
-// Where a method handle of the JDK gives what it calls. What these methods return is hidden from C1, which would otherwise
-// inline it and run it without probes (instrument/handle-members.ts).
-//
-// The probes belong into the first redefinition of a recording that gives a method probes, or into one before it. They also
-// drop what C1 has compiled of handles, because C1 does record that it has inlined the methods listed here.
-//
-// A method that this JDK does not have is left out.
+// JDK methods that return the target of a method handle. Their results are hidden from C1, which would otherwise inline the target and run
+// it without probes (instrument/handle-members.ts).
+// These probes must be part of the first redefinition of a recording, or an earlier one. They also discard C1 code of method handles,
+// because C1 records that it has inlined the methods listed here.
+// Methods that the JDK of the target does not have are skipped.
 
 import { HANDLE_MEMBER_CLASS, HANDLE_MEMBER_RESULT } from '../../instrument/handle-members.ts'
 import type { Task } from './instrumenter.ts'
 import { type ClassBytes, type Point, tasksAt } from './points.ts'
 
-/** As JDK 11 to 25 have them: for methods, for static ones of a class that is not initialised, for constructors. */
+/** The methods in JDK 11 to 25: for methods, for static methods of an uninitialised class, and for constructors. */
 const POINTS = ['internalMemberName', 'internalMemberNameEnsureInit', 'constructorMethod'].map(
   (name): Point => ({
     className: HANDLE_MEMBER_CLASS,
@@ -20,7 +18,7 @@ const POINTS = ['internalMemberName', 'internalMemberNameEnsureInit', 'construct
   }),
 )
 
-/** The probes that this target can have: parameters as of `tasksAt`. */
+/** Returns the probes that this target can have. For the parameters see `tasksAt`. */
 export async function handleTasks(
   classIds: ReadonlyMap<string, number>,
   classBytes: ClassBytes,

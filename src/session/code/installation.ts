@@ -1,5 +1,5 @@
-// What was revealed becomes code in the target: the order in which redefinitions, classes that are still being
-// loaded and threads that wait for an answer follow each other.
+// Installs revealed methods in the target. Defines the order of redefinitions, of classes that are still being loaded, and of threads that
+// wait for an answer.
 
 import { performance } from 'node:perf_hooks'
 import { append } from '../../base/arrays.ts'
@@ -16,22 +16,25 @@ import type { Turns } from '../turns.ts'
 import { type Instrumenter, isTimed, type Refusal, type Task, taskOf } from './instrumenter.ts'
 import { reflectionTasks } from './reflection-points.ts'
 
-/** Without a redefinition for so long, the last one has settled. */
+/** The last redefinition counts as settled after this time without another redefinition. */
 const SETTLED_MS = 100
-/** Looks for what turns up while the first methods go in. A program may load classes all the time. */
+/** Maximum number of checks for new classes while the first methods are installed. A program may load classes continuously. */
 const CATCH_UP_ROUNDS = 10
-/** A class that passed the load hook is looked for until the JVM has defined it: at once, and the longer it takes, the more seldom. */
+/** Interval between checks whether the JVM has defined a class that passed the load hook. The interval grows with the waiting time. */
 const DEFINED_MS = 2
 const LONGEST_LOOK_MS = 500
-/** Its superclass comes first, from wherever its loader has it. One that could not be defined does not come at all. */
+/**
+ * A class is given up after this time. Its superclass is loaded first, possibly from a slow source. A class that could not be defined never
+ * appears.
+ */
 const COMING_MS = 60_000
 
-/** The parts of a session that an installation works with. */
+/** Parts of a session that an installation uses. */
 export interface Workshop {
   readonly agent: Agent
-  /** Those of the loaded classes that the scheme wants to know of, each once. */
+  /** Returns the loaded classes that the scheme needs, each class once. */
   readonly listClasses: () => Promise<LoadedClasses>
-  /** Whether what classes contribute that are loaded meanwhile is put in as well. */
+  /** Whether new classes are instrumented when they are loaded. */
   readonly followsLoads: boolean
   readonly instrumenter: Instrumenter
   readonly revealer: Revealer
@@ -42,33 +45,35 @@ export interface Workshop {
 }
 
 export class Installation {
-  /** Why methods were left as they are, by their names. */
+  /** Methods that were left unchanged, keyed by name, with the reason. */
   readonly skipped = new Map<string, string>()
   readonly swaps = new Swaps()
   redefinitions = 0
   hotSwapMs = 0
-  /** Of the stops of the target for redefinitions; null where it does not tell how long they were. */
+  /** Longest pause of the target for a redefinition. Null if the target does not report pauses. */
   longestPauseMs: number | null = null
-  /** When the last redefinition had settled, as `performance.now()` has it; -∞ if none has. */
+  /** Time at which the last redefinition settled, on the clock of `performance.now()`; -∞ if none has settled. */
   settledAt = Number.NEGATIVE_INFINITY
   #settleTimer: NodeJS.Timeout | undefined
   #begun = false
   #reflectionHooked = false
-  /** What goes in with the first redefinition, whatever that is for. */
+  /** Tasks that are part of the first redefinition, whatever its reason. */
   #first: readonly Task[] = []
-  /** Why method handles have the JDK's own code; null unless they do. */
+  /** Reason why the JDK's method handle code was left unchanged. Null if it was not refused. */
   #handlesRefused: string | null = null
-  /** Methods of classes in the load hook: they can be rewritten once the class is defined. */
+  /** Methods of classes that are in the load hook. They can be rewritten once the class is defined. */
   #deferred: Task[] = []
-  /** When the latest of them came. */
+  /** Time at which the latest deferred method was added. */
   #deferredSince = 0
   readonly #answeredLate = new Set<number>()
-  /** Classes of which calls may have been missed. */
+  /** Number of classes whose calls may have been missed. */
   lateClasses = 0
-  /** What classes that came out of turn lead to in others. */
+  /** Changes in other classes that are required by classes answered out of turn. */
   readonly #rests: { readonly others: Revelation; readonly readyOwn: readonly number[] }[] = []
 
-  /** Asked before each list of the loaded classes, and what it returns is told which have been defined since the one before. */
+  /**
+   * Called before each list of the loaded classes. The returned function gets the ids of classes that were defined since the previous list.
+   */
   listing: () => (classIds: ReadonlySet<number>) => void = () => () => {}
 
   constructor(private readonly workshop: Workshop) {}
@@ -86,15 +91,14 @@ export class Installation {
     return this.#rests.length > 0
   }
 
-  /** These go in with the first redefinition, whatever that is for, and with a redefinition of their own when `begin` makes none. */
+  /** Adds tasks to the first redefinition, whatever its reason. If `begin` makes no redefinition, they get their own. */
   withFirst(tasks: readonly Task[]): void {
     this.#first = tasks
   }
 
   /**
-   * Puts in the roots and what is ahead of them, and what classes contribute that have appeared since they were revealed.
-   * From now on, what new classes contribute goes in as they appear, if loads are followed; and what is to go in first has a redefinition of its
-   * own then where nothing else goes in.
+   * Installs the roots, the revealed methods, and the methods of classes that have appeared since. If loads are followed, new classes are
+   * instrumented from now on when they appear, and the tasks of `withFirst` get their own redefinition if no other redefinition was made.
    */
   async begin(revelations: readonly Revelation[]): Promise<void> {
     this.#begun = true
@@ -111,8 +115,8 @@ export class Installation {
   }
 
   /**
-   * Before recording begins: puts in what has turned up meanwhile, until nothing more does. Classes that came out of turn
-   * or have been defined, and what only refused methods call.
+   * Installs everything that has appeared before recording begins: classes that were answered out of turn or have been defined, and callees
+   * of refused methods. Repeats this until nothing new appears.
    */
   async catchUp(): Promise<void> {
     for (let round = 0; round < CATCH_UP_ROUNDS; round++) {
@@ -124,13 +128,13 @@ export class Installation {
     }
   }
 
-  /** Learns what has been loaded, and puts in what that contributes. */
+  /** Lists the loaded classes, and installs their methods. */
   async refreshClasses(): Promise<void> {
     const appeared = await this.#learnClasses()
     if (appeared !== null) await this.apply([appeared])
   }
 
-  /** @param owed  what is owed to the next answer is wanted, also if no class has appeared */
+  /** @param owed  whether to ask the revealer for pending results even if no class has appeared */
   async #learnClasses(owed = false): Promise<Revelation | null> {
     const { listClasses, revealer, classes: known, turns } = this.workshop
     const defined = this.listing()
@@ -143,8 +147,8 @@ export class Installation {
   }
 
   /**
-   * Rewrites and swaps what was revealed, in one redefinition: what one revelation takes for found must be in before the
-   * methods of another are ready, whichever came first.
+   * Rewrites and installs the revealed methods in one redefinition. A revelation may rely on methods of another revelation, so all of them
+   * must be installed before any method is ready.
    */
   async apply(revelations: readonly Revelation[]): Promise<void> {
     const rests = this.#rests.splice(0)
@@ -162,7 +166,7 @@ export class Installation {
       }
     }
     for (const revelation of all) take(revelation)
-    // Most of them have been defined since their hook: the list of loaded classes tells.
+    // Most of these classes have been defined since their hook. The list of loaded classes shows this.
     if (tasks.some((t) => classes.isComing(t.classId))) {
       const appeared = await this.#learnClasses()
       if (appeared !== null) take(appeared)
@@ -175,7 +179,7 @@ export class Installation {
     )
   }
 
-  /** Swaps these, and lets go of the threads that wait for the `ready`. */
+  /** Installs the tasks, and releases the threads that wait for the `ready` methods. */
   async install(tasks: readonly Task[], ready: readonly number[]): Promise<void> {
     await this.#install(tasks.length === 0 ? tasks : [...this.#takeFirst(), ...tasks], ready)
   }
@@ -190,17 +194,15 @@ export class Installation {
       if (r.calls > 0) this.#settleSoon()
     }
     if (!this.workshop.followsLoads || !results.some((r) => r.loadedClasses)) return
-    // What these classes contribute must be in before the threads that wait go on: none is ready yet.
+    // The methods of these classes must be installed before the waiting threads continue, so no method is ready yet.
     await this.refreshClasses()
     await this.applyRests()
     await this.install([], ready)
   }
 
   /**
-   * These methods, and no others, have their own code whatever else is wanted of them, in one redefinition. What was recorded before
-   * is no warm-up because of that.
-   *
-   * @returns ids of those that stay as they were
+   * Restores the original code of exactly these methods, in one redefinition. This does not turn earlier recorded data into warm-up.
+   * @returns ids of the methods that could not be changed
    */
   async leaveOut(ids: ReadonlySet<number>): Promise<number[]> {
     const { instrumenter } = this.workshop
@@ -216,8 +218,8 @@ export class Installation {
   }
 
   /**
-   * What a class leads to that could not wait for it. It is in before anything is ready that was revealed later.
-   *
+   * Adds changes in other classes for a class that could not wait for them. They are installed before methods that are revealed later
+   * become ready.
    * @param readyOwn  methods of the class itself, whose first calls wait
    */
   addRest(others: Revelation, readyOwn: readonly number[]): void {
@@ -225,12 +227,12 @@ export class Installation {
     void this.workshop.turns.enqueue(() => this.applyRests())
   }
 
-  /** Puts in what classes have led to that came out of turn. */
+  /** Installs the changes in other classes for classes that were answered out of turn. */
   async applyRests(): Promise<void> {
     while (this.hasRests) await this.apply([])
   }
 
-  /** Counts a redefinition, and takes its pause out of the times. */
+  /** Counts a redefinition, and subtracts its pause from the times. */
   noteSwap({ calls, classes, methods, startTicks, endTicks, pauseNs }: RedefineResult): void {
     const { clock, recorder } = this.workshop
     this.redefinitions += calls
@@ -243,7 +245,7 @@ export class Installation {
     )
     this.swaps.add({ at: performance.now(), classes, methods, ms, pauseMs, endTicks })
     if (pauseNs === null) return
-    // The stop-the-world part is at the end of the call; the rest runs beside the application.
+    // The pause is at the end of the call. The rest of the call runs concurrently with the application.
     const pause = Math.min(pauseNs / clock.nsPerTick, endTicks - startTicks)
     recorder.pause(endTicks - pause, endTicks)
     this.longestPauseMs = Math.max(this.longestPauseMs ?? 0, clock.toNs(pause) / 1e6)
@@ -268,13 +270,13 @@ export class Installation {
     })
   }
 
-  /** A class went on before what it leads to was in. */
+  /** Counts a class that was defined before its callees were instrumented. */
   noteLate(): void {
     debug.redefine?.('a class was defined before what it calls had probes: calls may be missing')
     this.lateClasses++
   }
 
-  /** A class was defined without these, and the JVM has counted the gap. */
+  /** Defers tasks of a class that was defined without them. The JVM has already counted the gap. */
   deferLate(tasks: readonly Task[]): void {
     debug.redefine?.(`a class was defined without its ${tasks.length} probes, which go in later`)
     for (const t of tasks) this.#answeredLate.add(t.id)
@@ -285,7 +287,7 @@ export class Installation {
     this.#deferred = this.#deferred.filter((t) => !classIds.has(t.classId))
   }
 
-  /** What has been recorded is warm-up if a redefinition has not settled yet. */
+  /** Marks the recorded data as warm-up if a redefinition has not settled yet. */
   settle(): void {
     clearTimeout(this.#settleTimer)
     if (this.#settleTimer === undefined) return
@@ -294,16 +296,15 @@ export class Installation {
     this.settledAt = performance.now()
   }
 
-  /** What comes before the last redefinition has settled is warm-up; a burst of them settles once. */
+  /** Schedules `settle`, once for a burst of redefinitions. Data before that moment is warm-up. */
   #settleSoon(): void {
     clearTimeout(this.#settleTimer)
     this.#settleTimer = setTimeout(() => this.settle(), SETTLED_MS)
   }
 
   /**
-   * A superclass that is loaded on behalf of a class in the hook may reveal methods of that class,
-   * which the JVM has not defined yet: there is nothing to redefine. They are taken up as soon as
-   * there is; the first calls may be missed, so this counts as a gap.
+   * Defers tasks of classes that the JVM has not defined yet. A superclass that is loaded for a class in the hook may reveal methods of
+   * that class. They are installed as soon as the class is defined. The first calls may be missed, so this counts as a gap.
    */
   #defer(tasks: readonly Task[]): void {
     append(this.#deferred, tasks)
@@ -311,7 +312,7 @@ export class Installation {
     if (this.#deferred.length === tasks.length) this.#retryDeferred()
   }
 
-  /** Of the deferred, those whose class the JVM has defined by now. */
+  /** Removes and returns the deferred tasks whose class has been defined. */
   #takeDefined(): Task[] {
     const { classes } = this.workshop
     const defined = this.#deferred.filter((t) => !classes.isComing(t.classId))
@@ -336,7 +337,7 @@ export class Installation {
           else
             await this.noteRefused(this.#deferred.splice(0).map((task) => ({ task, reason: NEVER_DEFINED })))
         })
-        .catch(() => {}) // the turns have told
+        .catch(() => {}) // the queue of turns has reported the error
     }, pause)
   }
 }
@@ -348,23 +349,23 @@ function isNothing({ instrument, ready, reflection, skipped }: Revelation): bool
 const MOST = 1_000
 
 export interface Swap {
-  /** When it had been done, as `performance.now()` has it. */
+  /** Time of the end, on the clock of `performance.now()`. */
   readonly at: number
   readonly classes: number
-  /** Bodies that were sent; 0 where none had to be. */
+  /** Number of method bodies sent; 0 if none was needed. */
   readonly methods: number
-  /** When it had been done, in the target's ticks. */
+  /** Time of the end, in the target's ticks. */
   readonly endTicks: number
-  /** How long it took in the target. */
+  /** Duration in the target. */
   readonly ms: number
-  /** For how much of that it stood still; null where it does not tell. */
+  /** Duration of the pause within `ms`. Null if the target does not report it. */
   readonly pauseMs: number | null
 }
 
 export class Swaps {
-  /** Oldest first. */
+  /** The latest redefinitions, oldest first. */
   latest: Swap[] = []
-  /** How many there were before these. */
+  /** Number of earlier redefinitions that are no longer in `latest`. */
   before = 0
 
   add(swap: Swap): void {

@@ -1,4 +1,4 @@
-// What has been done to the target's code, for whoever looks while it is done.
+// Facts about the instrumentation of the target, for the views during a session.
 
 import type { InstrumentationFacts } from '../../profile/code-facts.ts'
 import type { Engine } from '../engine.ts'

@@ -1,5 +1,5 @@
-// From methods that were revealed to redefined classes: fetch base bytes, rewrite, extend pools, send
-// one batch, and deal with what the rewriter or the JVM refuses.
+// Turns revealed methods into redefined classes: fetches class bytes, rewrites methods, extends constant pools, sends one batch, and
+// handles refusals by the rewriter or the JVM.
 
 import { crc32 } from 'node:zlib'
 import { append } from '../../base/arrays.ts'
@@ -24,18 +24,18 @@ import type { Agent, Body, LoadAnswer } from '../../wire/agent.ts'
 import type { RedefineResult } from '../../wire/messages.ts'
 import { sourceName } from '../target-classes.ts'
 
-/** Base bytes kept for classes that may be rewritten again; beyond it the oldest are fetched anew. */
+/** Size of the cache of original class bytes. Above this size the oldest entries are dropped and fetched again when needed. */
 const CACHE_BYTES = 96 << 20
 
-/** The world stands still for some 15 ms, and for 0.08 ms more with each class. */
+/** Maximum number of classes per redefinition. A redefinition stops all threads for about 15 ms plus 0.08 ms per class. */
 const CLASSES_AT_ONCE = 1_000
 
-/** What HotSpot says of a class that cannot be linked, whatever its methods are: no other attempt will do better. */
+/** HotSpot's messages for a class that cannot be linked. Retrying with fewer methods would fail, too. */
 const CANNOT_BE_LINKED = /invalid class\b|NoClassDefFoundError/
 
 const NO_BYTES = 'the JVM does not show the bytes of its class'
 
-/** A method to rewrite. Found by name and descriptor: the JVM may order methods otherwise than the file. */
+/** A method to rewrite. It is found by name and descriptor, since the JVM may order methods differently from the class file. */
 export interface Task {
   readonly id: number
   readonly classId: number
@@ -47,7 +47,7 @@ export interface Task {
   readonly wait?: WaitingMethod
 }
 
-/** Whether it times a method that the revealer has chosen; else the probe is there for its own sake. */
+/** Returns whether a task times a method that the revealer has chosen. Other probes have other purposes. */
 export function isTimed({ probe }: Task): boolean {
   return probe === 'method' || probe === 'root'
 }
@@ -61,38 +61,38 @@ export interface Refusal {
   readonly reason: string
 }
 
-/** A class that has probes, and its bytes from before. */
+/** A class with probes, and its original bytes. */
 export interface ClassBefore {
   readonly id: number
-  /** Internal. */
+  /** Internal class name. */
   readonly name: string
-  /** Null where they are no longer kept. */
+  /** Original bytes. Null if they are no longer in the cache. */
   readonly bytes: Uint8Array | null
-  /** The methods with probes, by `name(descriptor)`. */
+  /** The methods with probes, as `name(descriptor)`. */
   readonly probed: ReadonlySet<string>
 }
 
 export interface InstrumenterOptions {
-  /** The JVM takes code for this class as it comes: we check its types before. All classes unless given. */
+  /** Returns whether the JVM does not verify code of a class, so that its types are checked here. Default: all classes. */
   readonly unverified?: (classId: number) => boolean
-  /** What the probes tell: exact time, unless given. */
+  /** What the probes report. Default: exact times. */
   readonly recipe?: Recipe
-  /** No first call of a method asks: methods are ready before their probes are in. */
+  /** Whether methods become ready before they are instrumented, so that no first call waits. */
   readonly readyFirst?: boolean
-  /** Told of the tasks before their probes run. */
+  /** Called with the tasks before their probes run. */
   readonly onTasks?: (tasks: readonly Task[]) => void
-  /** Tests put a broken one here. */
+  /** Replacement for tests of refusals. */
   readonly rewriter?: typeof instrumentClass
 }
 
 export class Instrumenter {
   private readonly bytes = new Map<number, Uint8Array>()
   private cached = 0
-  /** Tasks whose bodies the target holds, by class. */
+  /** Tasks that are installed in the target, keyed by class. */
   private readonly installed = new Map<number, Task[]>()
-  /** Classes in which no method will get probes, with the reason. */
+  /** Classes that cannot be instrumented, with the reason. */
   private readonly hopeless = new Map<number, string>()
-  /** These have their own code whatever else is wanted of them. */
+  /** Methods that keep their original code although they have tasks. */
   private leftOut: ReadonlySet<number> = new Set()
   private unloadedClasses = 0
   private highestId = 0
@@ -102,13 +102,13 @@ export class Instrumenter {
     private readonly options: InstrumenterOptions = {},
   ) {}
 
-  /** Whether the target holds the body of this method with its probes. */
+  /** Returns whether the target has a rewritten body of this method. */
   has(methodId: number): boolean {
     for (const tasks of this.installed.values()) if (tasks.some(({ id }) => id === methodId)) return true
     return false
   }
 
-  /** Ids of methods whose code in the target has probes. */
+  /** Returns the ids of methods whose code in the target has probes. */
   methodsWithProbes(): ReadonlySet<number> {
     const ids = new Set<number>()
     for (const tasks of this.installed.values())
@@ -120,7 +120,7 @@ export class Instrumenter {
     return this.installed.size + this.unloadedClasses
   }
 
-  /** Classes that have probes, as they were before, and which of their methods have some. */
+  /** Returns the classes with probes, with their original bytes and the names of the methods with probes. */
   classesBefore(): ClassBefore[] {
     return [...this.installed].flatMap(([id, tasks]) => {
       const [task] = tasks
@@ -130,7 +130,7 @@ export class Instrumenter {
     })
   }
 
-  /** Class bytes as a retransformation sees them; null where the JVM shows none. One batch. */
+  /** Returns class bytes as a retransformation sees them; null if the JVM does not provide them. Sends one batch. */
   async classBytes(ids: readonly number[]): Promise<(Uint8Array | null)[]> {
     const missing = ids.filter((id) => !this.bytes.has(id))
     const fetched = new Map<number, Uint8Array | null>()
@@ -146,10 +146,9 @@ export class Instrumenter {
   }
 
   /**
-   * Installs the tasks' bodies, as many as the target bears in one redefinition, each part rewritten when it is due: in
-   * between, others have their turn. Marks methods as ready after the last, unless classes were loaded meanwhile.
-   *
-   * A class whose bytes have changed since they were read is read again and tried once more.
+   * Installs the tasks. Large sets are split into several redefinitions, and each part is rewritten just before it is sent, so that other
+   * work can run in between. After the last part the methods are marked as ready, unless classes were loaded during the redefinitions.
+   * If the bytes of a class have changed since they were read, they are read again and the class is retried once.
    */
   async install(
     tasks: readonly Task[],
@@ -162,9 +161,9 @@ export class Instrumenter {
     let isReady: Promise<void> | undefined
     if (this.options.readyFirst === true && ready.length > 0) {
       for (const { id } of tasks) this.highestId = Math.max(this.highestId, id)
-      // The agent may have more to do before that: the classes are rewritten meanwhile.
+      // The agent may have other work before that. The classes are rewritten at the same time.
       isReady = this.agent.ready(ready, this.highestId)
-      isReady.catch(() => {}) // it is waited for below
+      isReady.catch(() => {}) // the result is awaited below
       readyIds = []
     }
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -172,7 +171,8 @@ export class Instrumenter {
       const parts = inParts(wanted)
       for (const [i, part] of parts.entries()) {
         const { bodies, byClass } = await this.rewrite(part, refusals)
-        // What the last lets go may call what an earlier one has loaded: the caller looks at that first.
+        // Methods released by the last part may call methods of classes that an earlier part has loaded, so the caller checks these classes
+        // first.
         const unseen = results.some((it) => it.loadedClasses)
         const letGo = i === parts.length - 1 && !unseen ? readyIds : []
         if (bodies.length === 0 && letGo.length === 0) continue
@@ -190,7 +190,7 @@ export class Instrumenter {
     return { refusals, results }
   }
 
-  /** @returns what is to be tried once more */
+  /** @returns tasks to be retried once */
   private async takeRefusals(
     { refused }: RedefineResult,
     byClass: ReadonlyMap<number, Task[]>,
@@ -224,9 +224,9 @@ export class Instrumenter {
   }
 
   /**
-   * If nothing of a class is in, or its other methods do not matter, the class was refused.
-   *
-   * @param refused  of these tasks, which are of one class
+   * Handles refused tasks of one class. The class itself counts as refused if it has no probes at all, or if the reason does not depend on
+   * its methods.
+   * @param refused  refusals of these tasks
    */
   private takeRefused(tasks: readonly Task[], refused: readonly Refusal[], refusals: Refusal[]): void {
     const { classId } = tasks[0]!
@@ -235,16 +235,15 @@ export class Instrumenter {
       const isClass = (isBare && reason !== CLASS_GONE) || hasOtherShape(reason)
       const why = isClass ? classRefusal(reason) : reason
       refusals.push({ task, reason: why })
-      // One that has taken probes before may take others again.
+      // A class that has accepted probes before may accept others later.
       if (isBare && hasOtherShape(reason)) this.hopeless.set(classId, why)
     }
   }
 
   /**
-   * One method the verifier rejects must not cost the class the others.
-   *
-   * @param refusals  takes those of the rewriter
-   * @returns those of the JVM
+   * Retries methods in separate redefinitions, so that one method that fails verification does not exclude the others.
+   * @param refusals  receives the refusals by the rewriter
+   * @returns the refusals by the JVM
    */
   private async oneByOne(
     tasks: readonly Task[],
@@ -267,10 +266,12 @@ export class Instrumenter {
     return refused
   }
 
-  /** What the rewriter says to these, of which nothing is installed. The JVM is not asked: that would be a redefinition. */
+  /**
+   * Returns the refusals of the rewriter for tasks that are not installed. The JVM is not involved, since that would need a redefinition.
+   */
   async refusalsOf(tasks: readonly Task[]): Promise<Refusal[]> {
     const { recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
-    // Numbers of call sites are those of what is installed.
+    // Call site numbers must only be used for installed code.
     const apart = recipe.sites === undefined ? recipe : { ...recipe, sites: new SiteNumbers() }
     const refusals: Refusal[] = []
     const asTimed = () => false
@@ -290,9 +291,8 @@ export class Instrumenter {
   }
 
   /**
-   * Rewrites methods of a class that is being loaded: they go in with its definition. Types are checked here
-   * whoever the loader is: where the JVM refuses a redefinition, nothing has happened, but a class that it refuses
-   * to define is a VerifyError in the application.
+   * Rewrites methods of a class that is being loaded, so that they are part of its definition. Types are checked here for every loader: a
+   * refused redefinition has no effect, but a refused definition causes a VerifyError in the application.
    */
   atLoad(
     classId: number,
@@ -308,21 +308,21 @@ export class Instrumenter {
         `${sourceName(tasks[0]?.className ?? '')} is defined with ${bodies.length} bodies of ours`,
       )
       this.options.onTasks?.(tasks)
-      // From now on these are the base bytes: HotSpot keeps what the hook was shown.
+      // From now on these are the original bytes: HotSpot keeps the bytes that the hook received.
       this.remember(classId, bytes)
       this.installed.set(classId, done)
     }
     return { answer: { poolEntries, poolBytes, bodies, ready, highestId: this.highestId }, refusals }
   }
 
-  /** What is known of a class was true of bytes that the JVM did not define. */
+  /** Discards the data about a class, since the JVM has defined it with other bytes. */
   forgetClass(classId: number): void {
     this.forget(classId)
     this.hopeless.delete(classId)
     this.installed.delete(classId)
   }
 
-  /** The same for classes that are defined and stay. Returns what was installed, to be installed anew. */
+  /** Discards the data about classes that stay loaded. Returns the tasks that were installed, so that they can be installed again. */
   takeBack(classIds: readonly number[]): Task[] {
     return classIds.flatMap((id) => {
       const tasks = this.installed.get(id) ?? []
@@ -332,9 +332,8 @@ export class Instrumenter {
   }
 
   /**
-   * From now on these methods, and no others, have their own code whatever else is wanted of them. Not for roots.
-   *
-   * @returns what is to be installed for that
+   * From now on exactly these methods keep their original code. Must not contain roots.
+   * @returns the tasks to be installed for this change
    */
   leaveOut(ids: ReadonlySet<number>): Task[] {
     const changed = new Set([...ids].filter((id) => !this.leftOut.has(id)))
@@ -343,15 +342,15 @@ export class Instrumenter {
     return this.reopened(changed)
   }
 
-  /** Methods that have their own code whatever else is wanted of them. */
+  /** Methods that keep their original code although they have tasks. */
   get leftOutMethods(): ReadonlySet<number> {
     return this.leftOut
   }
 
   /**
-   * The JVM would not have it: these are as they were.
-   *
-   * @param before  `leftOutMethods` before `leaveOut`. What is refused may be more than what was to change: all of a class
+   * Reverts `leaveOut` for tasks that the JVM refused.
+   * @param tasks  may contain more than the changed methods: all methods of a class
+   * @param before  `leftOutMethods` before `leaveOut`
    */
   keepIn(tasks: readonly Task[], before: ReadonlySet<number>): void {
     const leftOut = new Set(this.leftOut)
@@ -364,7 +363,7 @@ export class Instrumenter {
     this.leftOut = leftOut
   }
 
-  /** Tasks of these methods, which count as not installed until they are again. */
+  /** Returns the tasks of these methods, and removes them from the installed tasks. */
   private reopened(changed: ReadonlySet<number>): Task[] {
     return [...this.installed].flatMap(([classId, tasks]) => {
       const found = tasks.filter((it) => isTimed(it) && changed.has(it.id))
@@ -377,7 +376,7 @@ export class Instrumenter {
     })
   }
 
-  /** The target has dropped the class, and with it what was installed. */
+  /** Discards the data about a class that the target has unloaded. */
   classUnloaded(classId: number): void {
     this.forget(classId)
     this.hopeless.delete(classId)
@@ -432,7 +431,7 @@ export class Instrumenter {
     loading = false,
   ): RewrittenClass {
     const { unverified, recipe = EXACT_TIME, rewriter = instrumentClass } = this.options
-    // A body replaces the one before it. A method that is timed and hooked for reflection gets both, whichever came first.
+    // A new body replaces the previous body. A method with both a timing probe and a reflection probe gets both.
     const same = (a: Task) => (b: Task) => a.name === b.name && a.descriptor === b.descriptor
     const kept = (this.installed.get(classId) ?? []).filter(
       (it) => !tasks.includes(it) && tasks.some(same(it)) && it.probe !== tasks.find(same(it))?.probe,
@@ -444,7 +443,7 @@ export class Instrumenter {
     const rewritten = rewriteClass(base, all, refused, check, isLeftOut, (classFile, work) =>
       rewriter(classFile, work, recipe),
     )
-    // What is kept is in, whatever becomes of the new body.
+    // The kept tasks stay installed even if the new body is refused.
     append(
       refusals,
       refused.filter(({ task }) => !kept.includes(task)),
@@ -471,7 +470,7 @@ export class Instrumenter {
   }
 }
 
-/** At least one. The tasks of a class stay together, in the order of the classes. */
+/** Splits tasks into at least one part. The tasks of a class stay together, and the order of classes is kept. */
 function inParts(tasks: readonly Task[]): Task[][] {
   const parts: Task[][] = [[]]
   const partOf = new Map<number, Task[]>()
@@ -498,16 +497,16 @@ interface RewrittenClass extends RewrittenBodies {
   done: Task[]
 }
 
-/** A task, and the method that it is for. */
+/** A task with the index of its method. */
 interface Placed {
   readonly task: Task
   readonly methodIndex: number
 }
 
-/** In place of a body: the method has its own code. */
+/** Empty body: the method gets its original code. */
 const OWN_CODE = new Uint8Array()
 
-/** Which bodies we type-check: `judged` leaves those to the JVM that our checker cannot judge (subroutines). */
+/** Which bodies are type-checked here. `judged` skips bodies that this checker does not support (subroutines); the JVM verifies them. */
 type Check = 'all' | 'judged' | 'none'
 
 function rewriteClass(
@@ -553,7 +552,7 @@ function rewriteClass(
   }
   const rewritten = new Set(result.bodies.map(({ methodIndex }) => methodIndex))
   for (const { methodIndex, id, reason } of result.skipped) {
-    // A method that was rewritten all the same is timed under another id.
+    // If the method was rewritten for another id, only this task is refused.
     refuse(methodIndex, reason, (task) => !rewritten.has(methodIndex) || (isTimed(task) && task.id === id))
   }
   const problems =
@@ -569,7 +568,7 @@ function rewriteClass(
       ...bodies.map(({ methodIndex, code }) => ({ methodIndex, code })),
       ...own.map(({ methodIndex }) => ({ methodIndex, code: OWN_CODE })),
     ],
-    // A method has one body, and there may be several tasks in it.
+    // A method has one body, which may serve several tasks.
     done: indexed.filter(({ task, methodIndex }) => isIn.has(methodIndex) && !refused.has(task)),
   }
 }

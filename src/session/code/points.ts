@@ -1,19 +1,18 @@
-// Methods of the JDK that get probes for their own sake: those that a target has.
+// JDK methods with special probes, as far as the target has them.
 
 import { ACC_NATIVE } from '../../classfile/access.ts'
 import { readableClassFile } from '../../classfile/recent.ts'
 import type { Task } from './instrumenter.ts'
 
-/** What a task says of a method and its probe. */
+/** The method and the probe of a task. */
 export type Point = Omit<Task, 'id' | 'classId'>
 
-/** Classes as the JVM has them; null where it does not show them. */
+/** Returns class bytes as the JVM has them; null if the JVM does not provide them. */
 export type ClassBytes = (ids: readonly number[]) => Promise<(Uint8Array | null)[]>
 
 /**
- * The probes that this target can have. A method that its JDK does not have, or that is native there, is left out.
- *
- * @param classIds  by internal name, of the bootstrap loader's classes
+ * Returns the tasks for methods that this target has. A method that its JDK lacks, or that is native there, is skipped.
+ * @param classIds  ids of the bootstrap loader's classes, keyed by internal name
  */
 export async function tasksAt(
   points: readonly Point[],

@@ -1,4 +1,4 @@
-// Where the JDK calls what no call site names, a probe tells what it is about to call.
+// JDK methods that call methods which no call site names. A probe in them reports the method to be called.
 
 import type { Task } from './instrumenter.ts'
 
@@ -13,7 +13,7 @@ const POINTS = [
   [HANDLE, 'internalMemberName', '(Ljava/lang/Object;)Ljava/lang/Object;'],
   [HANDLE, 'internalMemberNameEnsureInit', '(Ljava/lang/Object;)Ljava/lang/Object;'],
   [HANDLE, 'constructorMethod', '(Ljava/lang/Object;)Ljava/lang/Object;'],
-  [HANDLE, 'internalMemberName', '()Ljava/lang/invoke/MemberName;'], // of a lambda made by hand
+  [HANDLE, 'internalMemberName', '()Ljava/lang/invoke/MemberName;'], // called when code uses LambdaMetafactory directly
   [
     'java/lang/invoke/MethodHandles$Lookup$ClassDefiner',
     'defineClass',
@@ -21,7 +21,7 @@ const POINTS = [
   ],
 ] as const
 
-/** @param bootClasses  ids of loaded classes of the bootstrap loader, by internal name */
+/** @param bootClasses  ids of the loaded classes of the bootstrap loader, keyed by internal name */
 export function reflectionTasks(bootClasses: ReadonlyMap<string, number>): Task[] {
   return POINTS.flatMap(([className, name, descriptor]) => {
     const classId = bootClasses.get(className)

@@ -1,4 +1,4 @@
-// The regions of a session (--region): which stretches of which methods they are, and what they are called in events.
+// The regions of a session (--region): line ranges of methods, and their ids in events.
 
 import { EX_NOCODE, EX_NOROOT, JfluidError } from '../../base/errors.ts'
 import {
@@ -34,7 +34,7 @@ export class RegionNotFound extends JfluidError {
   }
 }
 
-/** Lines of a class that was compiled without. */
+/** A region names lines, but the class was compiled without line numbers. */
 export class RegionWithoutLines extends JfluidError {
   static sample = () =>
     new RegionWithoutLines({ text: 'OrderService.place:90-95' }, 'com.acme.shop.OrderService.place')
@@ -47,7 +47,7 @@ export class RegionWithoutLines extends JfluidError {
 
 export type RegionProblem = RegionNotFound | RegionWithoutLines
 
-/** The first and the last line of a method's code; both 0 if they are not known. */
+/** The first and the last line of a method's code; both are 0 if they are not known. */
 interface MethodLines {
   readonly method: string
   readonly from: number
@@ -67,19 +67,19 @@ function linesText({ lines }: Pick<RegionPattern, 'lines'>): string {
 
 export class RegionTable implements RegionRecipe {
   readonly tells = 'regions'
-  /** Id less one. */
+  /** Indexed by region id minus 1. */
   readonly #known: Known[] = []
   readonly #byMethod = new Map<number, readonly CodeRegion[]>()
-  /** Methods that a pattern names and that have no code on its lines. */
+  /** Methods that match a pattern but have no code on its lines. */
   readonly #without = new Map<RegionPattern, Map<number, MethodLines>>()
 
-  /** @param session  what the target's runtime calls it */
+  /** @param session  number of the session in the target's runtime */
   constructor(
     private readonly patterns: readonly RegionPattern[],
     readonly session: number,
   ) {}
 
-  /** Of the same method always the same. */
+  /** Returns the regions of a method. The result is the same for each call with the same method. */
   regionsOf(classFile: ClassFile, method: MethodInfo, methodId: number): readonly CodeRegion[] {
     const known = this.#byMethod.get(methodId)
     if (known !== undefined) return known
@@ -124,10 +124,9 @@ export class RegionTable implements RegionRecipe {
   }
 
   /**
-   * Looks at methods before anything is changed.
-   *
-   * @param bytes  of their classes, in the same order; null where the JVM shows none
-   * @throws RegionProblem if lines were named that no method has
+   * Checks methods before any change is made.
+   * @param bytes  bytes of their classes, in the same order; null if the JVM does not provide them
+   * @throws RegionProblem if no method has code on the named lines
    */
   check(targets: readonly MethodTarget[], bytes: readonly (Uint8Array | null)[]): void {
     targets.forEach(({ id, name, descriptor }, i) => {
@@ -138,14 +137,14 @@ export class RegionTable implements RegionRecipe {
         const method = classFile.methods.find((it) => it.name === name && it.descriptor === descriptor)
         if (method !== undefined) this.regionsOf(classFile, method, id)
       } catch (error) {
-        if (!(error instanceof ClassFormatProblem)) throw error // else it is told when its turn comes
+        if (!(error instanceof ClassFormatProblem)) throw error // a ClassFormatProblem is reported when the class is rewritten
       }
     })
     const [problem] = this.problems()
     if (problem !== undefined) throw problem
   }
 
-  /** Of patterns that name methods, and lines that none of them has. */
+  /** Returns the patterns that match methods but whose lines have no code in any of them. */
   problems(): RegionProblem[] {
     const problems: RegionProblem[] = []
     for (const [pattern, noted] of this.#without) {
@@ -161,12 +160,12 @@ export class RegionTable implements RegionRecipe {
     return problems
   }
 
-  /** Ids of a method's regions. */
+  /** Returns the ids of a method's regions. */
   idsOf(methodId: number): number[] {
     return (this.#byMethod.get(methodId) ?? []).map((it) => it.id)
   }
 
-  /** What is known of each region that there is, in the order of the command line. */
+  /** Returns the times of each region, in the order of the command line. */
   times(states: readonly RegionState[], scale: TickScale): RegionTimes[] {
     const byId = new Map(states.map((it) => [it.id, it]))
     const order = (it: Known) => this.patterns.indexOf(it.pattern)

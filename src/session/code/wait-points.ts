@@ -1,8 +1,7 @@
-// Where threads wait in the JDK, whoever calls it and whether or not the JDK itself is profiled: Object.wait, LockSupport
-// (and so the locks, queues and futures of java.util.concurrent), Thread.sleep. And how the rows of waiting are called.
-//
-// Up to JDK 18, Object.wait(long) and Thread.sleep(long) are native: their callers are in this list, as far as they are
-// the JDK's, and other callers have probes around the call (instrument/waits.ts).
+// JDK methods in which threads wait, for all callers and even if the JDK is not profiled: Object.wait, LockSupport (and so the locks,
+// queues and futures of java.util.concurrent), Thread.sleep. Also defines the names of wait rows.
+// Up to JDK 18, Object.wait(long) and Thread.sleep(long) are native. Their JDK callers are in this list, and other callers get probes
+// around the call (instrument/waits.ts).
 
 import type { MethodName } from '../../cct/tree.ts'
 import { BLOCKED_OTHER, WAIT_PARKED, WAIT_SLEEPING } from '../../events/wait-ids.ts'
@@ -22,7 +21,7 @@ function points(
   return methods.map(([name, descriptor]) => ({ className, name, descriptor, probe: 'wait', wait }))
 }
 
-/** As JDK 17 to 25 have them. One may call another: the outermost counts. */
+/** The methods in JDK 17 to 25. If one of them calls another, only the outer method counts. */
 const POINTS: readonly Point[] = [
   ...points(OBJECT, { kind: 'waiting', on: true }, ['wait', '()V'], ['wait', '(J)V'], ['wait', '(JI)V']),
   ...points(
@@ -48,14 +47,14 @@ const POINTS: readonly Point[] = [
   ),
 ]
 
-/** Of JDK 17 and 18 only, where its call of wait(long) has no probes. */
+/** Only for JDK 17 and 18, where its call of wait(long) has no probes. */
 const JOIN = points(THREAD, { kind: 'waiting', on: true }, ['join', '(J)V'])
 
 export function waitRecipe(feature: number, jdk: boolean): WaitRecipe {
   return { nativeWaits: feature < 19, jdk }
 }
 
-/** The probes that this target can have, and what is missing: parameters as of `tasksAt`. */
+/** Returns the probes that this target can have, and the kinds of waiting that are missing. For the parameters see `tasksAt`. */
 export async function waitTasks(
   classIds: ReadonlyMap<string, number>,
   classBytes: ClassBytes,
@@ -66,14 +65,14 @@ export async function waitTasks(
   return { tasks, unknown: kinds.filter((kind) => !tasks.some(({ wait }) => wait?.kind === kind)) }
 }
 
-/** What was waited for, as the agent tells it. */
+/** The class of the object that a thread waited for, as the agent reports it. */
 export interface WaitedClass {
   readonly kind: number
   readonly itself: boolean
   readonly className: string
 }
 
-/** Of a row of waiting: the class is what is waited for, the method says how, in parentheses. */
+/** Returns the name of a wait row: the class is the class of the awaited object, and the method describes the wait in parentheses. */
 export function waitName(id: number, known: WaitedClass | undefined): MethodName {
   const named = (method: string, className = ''): MethodName => ({
     ...{ class: className, method: `(${method})`, descriptor: '' },
