@@ -26,7 +26,7 @@ export function featureOf(version: string | undefined): number | null {
 
 /** An attach that was refused or failed. */
 export abstract class AttachError extends JfluidError {
-  /** @param reason  a few words for a table, such as `attach is disabled` */
+  /** @param reason  short reason for a table, such as `attach is disabled` */
   constructor(
     readonly pid: number,
     readonly reason: string,

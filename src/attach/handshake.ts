@@ -1,8 +1,8 @@
-// HotSpot's attach handshake: a trigger file, SIGQUIT, and a UNIX socket that appears.
+// HotSpot's attach handshake: the client writes a trigger file and sends SIGQUIT, then the JVM opens a UNIX socket.
 //
 //   client                                      JVM
 //     .attach_pid<n> in /tmp or its cwd
-//     SIGQUIT ------------------------------->  signal thread: trigger file there, owner right?
+//     SIGQUIT ------------------------------->  signal thread checks the trigger file and its owner,
 //                                               starts the Attach Listener thread, which binds
 //     connect <-------------------------------  /tmp/.java_pid<n>
 //

@@ -1,4 +1,4 @@
-// The command line of the `java` launcher: where its options end and the program begins.
+// Parses the command line of the `java` launcher: its options, the main class, and the arguments of the program.
 //
 // Used when hsperfdata lacks the main class, or the flag that must be known before a signal is sent (`-XX:+DisableAttachMechanism`).
 // Options may also come from environment variables and argument files. The caller reads those; this module knows their grammar.

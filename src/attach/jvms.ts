@@ -73,8 +73,8 @@ function userNames(): Map<number, string> {
 
 // A container is recognised by its control group's path: the container runtime puts an id or a name into the path.
 //
-//   0::/system.slice/docker-<64 hex>.scope                     Docker with systemd; also a line for each controller (version 1)
-//   0::/docker/<64 hex>                                        Docker without
+//   0::/system.slice/docker-<64 hex>.scope                     Docker with systemd; version 1: one line per controller
+//   0::/docker/<64 hex>                                        Docker without systemd
 //   0::/machine.slice/libpod-<64 hex>.scope                    Podman; a scope below it may be called container
 //   0::/kubepods.slice/…/cri-containerd-<64 hex>.scope         Kubernetes with containerd; crio- with CRI-O
 //   0::/kubepods/burstable/pod<uid>/<64 hex>                   Kubernetes without systemd

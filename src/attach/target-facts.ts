@@ -129,7 +129,7 @@ function atSocketPath(process: TargetProcess): fs.Stats | undefined {
 }
 
 /**
- * Connects to the socket of the attach listener, in the target's /tmp as `openTmp` finds it.
+ * Connects to the socket of the attach listener, in the /tmp directory that `openTmp` opens.
  *
  * @param user  user to connect as; this user may be unable to enter /proc/<pid>/root
  * @throws the system's errors, if there is no /tmp or it is a link

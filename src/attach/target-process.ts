@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ifVisible, linkOf, namesIn, textOf } from '../base/visible.ts'
 import { isFrozen } from './control-groups.ts'
 
-/** Clock ticks a second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
+/** Clock ticks per second in /proc/<pid>/stat: USER_HZ, which is 100 on every Linux that runs a JVM. */
 const USER_HZ = 100
 
 const SIGQUIT_MASK = 1n << 2n // signal n is bit n - 1; SIGQUIT is 3

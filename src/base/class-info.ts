@@ -16,7 +16,7 @@ export interface ClassInfo {
   /** Id of the superclass; 0 if it has none or if it is not known yet. */
   readonly superId: number
   readonly interfaceIds: readonly number[]
-  /** Modifiers of the class (JVMS 4.1 access_flags as `Class.getModifiers()` gives them). */
+  /** Modifiers of the class (JVMS 4.1 access_flags, from `Class.getModifiers()`). */
   readonly access: number
   /** Bit set of CLASS_* flags. */
   readonly flags: number

@@ -2,10 +2,10 @@
 //
 // The client sends questions, the agent (Feeder.java) sends answers; u32 each, little-endian:
 //
-//   question   heart, n, n chunks that have been read and are free again
+//   question   heartbeat, n, numbers of n chunks that were read and are free again
 //   answer     kind (0: more of this round follows, 1: end of round, 2: end of the last round), bytes of entries,
 //              starving, gaps, ended (ring-layout.ts), entries
-//   entry      chunk, state, writer, sequence, epoch (u64), offset and bytes of words, words
+//   entry      chunk, state, writer, sequence, epoch (u64), offset of the words, their length in bytes, the words
 //
 // A round is not a snapshot of one moment: threads write while it is made. If a round contains a writer's later chunk, it contains all
 // words of the earlier chunk. A word may depend on other words (the previous segment of a virtual thread, a SUBMIT); these are in the same

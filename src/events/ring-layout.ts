@@ -1,7 +1,7 @@
 // The shared buffer: one mapped file, written by the threads of the target, read by the client.
 //
 // There are no locks. A thread owns a chunk and appends 8-byte events to it (event-layout.ts). The
-// client follows every owned chunk up to its first zero word, so data is visible at any moment, and
+// client follows every owned chunk up to its first zero word, so the data are visible at any time, and
 // zeroes a full chunk before it frees it. Little-endian throughout.
 //
 //   offset        size            what

@@ -4,23 +4,23 @@
 //
 //   offset               size               what
 //   treesOffset          4 * MOST_BLOCKS    states of blocks, u32 each
-//   + the above          4096 * n           blocks: as many of MOST_BLOCKS as the ring's header says; the client makes more
+//   + the above          4096 * n           blocks; their number n is in the header of the ring. The client adds blocks, up to MOST_BLOCKS
 //
-// The life of a block: FREE --thread CAS--> TAKEN --the thread has ended--> OVER --client has read and zeroed it--> FREE
+// The life of a block: FREE --thread CAS--> TAKEN --the thread ends--> OVER --the client reads and zeroes it--> FREE
 //
 // Block: a head as large as a record, and 127 records.
 //   offset  size  type  field
 //        0     4  u32   thread    the owner, stored last (release): 0 means "not yet"
 //        4     4  u32   before    the thread's previous block, counted from 1, 0 for none; used by the target only
 //
-// Record: a context. Its index counts records from the first block; 0 is none.
+// Record: a context. Its index counts records from the first block; 0 means no record.
 //   offset  size  type  field
 //        0     8  u64   calls
-//        8     8  u64   executed  bytecodes, without those of callees; 0 where they are not counted
-//       16     4  i32   method    stored last (release): 0 means "not written yet"; -1 is above the thread's roots
+//        8     8  u64   executed  bytecodes executed, callees excluded; 0 if bytecodes are not counted
+//       16     4  i32   method    stored last (release): 0 means "not written yet"; -1 is the record above the thread's roots
 //       20     4  u32   parent    index; a parent is written before its children
-//       24     4  u32   child     index of the callee called last
-//       28     4  u32   sibling   index of the next in the ring of its parent's callees, itself if there is no other
+//       24     4  u32   child     index of the callee that was called last
+//       28     4  u32   sibling   index of the next callee of the same parent, in a circular list
 //
 // `child` and `sibling` are used only by the owning thread: the client does not read them.
 //

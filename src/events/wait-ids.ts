@@ -2,11 +2,11 @@
 //
 //   id            pseudo method
 //     1           (sleeping)
-//     2           (parked), for an object that is not known
-//     3           (waiting), for an object of one class too many
-//     4 … 127     (waiting on …), (parked on …): a class each, in the order they are first waited for
-//   128           (blocked), on a monitor of one class too many
-//   129 … 255     (blocked on …): a class each
+//     2           (parked), for an unknown object
+//     3           (waiting), when the ids of classes are used up
+//     4 … 127     (waiting on …), (parked on …): one id per class, in the order of the first wait
+//   128           (blocked), when the ids of classes are used up
+//   129 … 255     (blocked on …): one id per class
 //   256 …         methods
 //
 // The agent's message `waited` reports the class of an id.

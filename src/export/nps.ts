@@ -5,7 +5,7 @@
 //
 //   bytes    "nBpRoFiLeR", u8 major 1, u8 minor 2
 //   i32      type, 1 for CPU
-//   i32 i32  bytes of the snapshot, compressed and not
+//   i32 i32  length of the snapshot, compressed and uncompressed
 //   bytes    the snapshot, zlib
 //   i32      bytes of the settings
 //   bytes    the settings, a Java properties file
@@ -13,15 +13,15 @@
 //
 // The snapshot:
 //
-//   i32 version 1, i64 began at (ms since 1970), i64 taken at (the same), bool thread CPU time as well: false
+//   i32 version 1, i64 began at (ms since 1970), i64 taken at (ms since 1970), bool with thread CPU time: false
 //   i32 methods; for each, the strings class, method, descriptor. Method 0 stands for a thread.
 //   i32 threads; for each
-//     i32 number, string name, bool thread CPU time as well: false
+//     i32 number, string name, bool with thread CPU time: false
 //     i32 bytes of the tree, the tree, i32 bytes of a node: 18
-//     i64 gross time, i64 gross CPU time, f64 f64 of it in probes, i64 net time, i64 net CPU time (all in clock ticks or µs,
-//     for statistics), i64 i64 net time of the whole tree in µs, i64 calls, bool CPU time is known: false
+//     i64 gross time, i64 gross CPU time, f64 f64 time in probes, i64 net time, i64 net CPU time (all in clock ticks or µs,
+//     for statistics), i64 i64 net time of the whole tree in µs, i64 calls, bool CPU time known: false
 //
-// A tree is one node, the thread, and what is below it, each node before its children:
+// A tree has the thread as its top node. Each node precedes its children:
 //
 //   u16 method, i32 calls, u40 total in µs, u40 self in µs, u16 children; for each, its offset in the tree: u24, or i32 if the
 //   tree has more than 2^24 - 1 bytes

@@ -1,19 +1,19 @@
 // Parses the header of a chunk. A recording is a sequence of chunks, each with its own metadata and constants.
 //
-//   offset  size  type   field         big-endian, as nothing else in a chunk but floats
+//   offset  size  type   field         big-endian; the rest of a chunk is not, except for floats
 //        0     4  bytes  magic         "FLR\0"
 //        4     2  u16    major         2
 //        6     2  u16    minor         1
-//        8     8  u64    size          bytes that are whole, header included
+//        8     8  u64    size          number of complete bytes, header included
 //       16     8  u64    constants     offset of the newest checkpoint
 //       24     8  u64    metadata      offset of the newest metadata event; 0 before the first flush
-//       32     8  u64    startNanos    since 1970
+//       32     8  u64    startNanos    ns since 1970
 //       40     8  u64    durationNanos
 //       48     8  u64    startTicks
 //       56     8  u64    ticksPerSecond
-//       64     1  u8     state         0: finished; 255: the header is being written; else: flushes so far, 1 to 254
+//       64     1  u8     state         0: finished; 255: the header is being written; otherwise the number of flushes, 1 to 254
 //       65     1  u8     pad
-//       66     2  u16    flags         bit 0: compressed integers; bit 1: the last chunk, the JVM is at its end
+//       66     2  u16    flags         bit 0: compressed integers; bit 1: the last chunk of a JVM that is ending
 //
 // A recording JVM appends to the file. Once a second, when all bytes before `size` are complete, it rewrites the header. The constants of
 // every event before `size` are then in a checkpoint before `size`, too. (JDK: jdk.jfr.internal.consumer.ChunkHeader.)

@@ -1,5 +1,5 @@
 // Parses the layout of a chunk's events and constants from the chunk's own description: types with their fields.
-// A metadata event is: size, 0, start, duration, id, a table of strings, then a tree of elements, each
+// A metadata event is: size, 0, start, duration, id, a table of strings, then a tree of elements. Each element is:
 //
 //   name, number of attributes, (key, value)…, number of children, children…
 //

@@ -1,12 +1,12 @@
-// A profile as OTLP has it: opentelemetry-proto 1.11.0, profiles/v1development/profiles.proto and
-// collector/profiles/v1development/profiles_service.proto. The signal is in development: another version may read this otherwise.
-// In protobuf, as Go's and the Collector's receivers have it by default; the encoder is ours (protobuf.ts), since pprof-format
-// knows pprof's messages alone, and a protobuf library would be the largest dependency of all for one message.
+// Encodes a profile in OTLP: opentelemetry-proto 1.11.0, profiles/v1development/profiles.proto and
+// collector/profiles/v1development/profiles_service.proto. The format is in development: other versions may be incompatible.
+// The encoding is protobuf, the default of Go's receivers and the Collector. The encoder is our own (protobuf.ts): pprof-format
+// supports only pprof's messages, and for one message a protobuf library would be jfluid's largest dependency.
 //
 //   request    1 resource profiles, 2 dictionary
 //   resource profiles   1 resource (1 attributes), 2 scope profiles (1 scope (1 name), 2 profiles)
-//   profile    1 type of its values, 2 samples, 3 begin in ns (fixed64), 4 duration in ns, 5 type of the period, 6 period, 7 id
-//   type       1 name, 2 unit: numbers of strings
+//   profile    1 type of its values, 2 samples, 3 start time in ns (fixed64), 4 duration in ns, 5 type of the period, 6 period, 7 id
+//   type       1 name, 2 unit: both are indices of strings
 //   sample     1 stack, 4 values (packed)
 //   dictionary 1 mappings, 2 locations, 3 functions, 4 links, 5 strings, 6 attributes, 7 stacks
 //   location   3 lines (1 function, 2 line);  function   1 name, 2 system name;  stack   1 locations, leaf first

@@ -107,7 +107,7 @@ export class Instructions {
     }
   }
 
-  /** Instructions on classes, objects and arrays. */
+  /** Executes instructions on classes, objects and arrays. */
   #object(opcode: number, bci: number, state: State): void {
     const { types } = this
     const { bytecode } = this.code

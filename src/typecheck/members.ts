@@ -32,7 +32,7 @@ export class Members {
     private readonly types: TypeTable,
   ) {}
 
-  /** getstatic, putstatic, getfield, putfield. */
+  /** Checks getstatic, putstatic, getfield and putfield. */
   access(opcode: number, index: number, state: State): void {
     const { pool } = this.classFile
     const { types } = this
@@ -67,7 +67,7 @@ export class Members {
     return this.#fields.has(`${name}:${descriptor}`)
   }
 
-  /** The five invoke instructions. */
+  /** Checks the five invoke instructions. */
   call(opcode: number, bytecode: Uint8Array, state: State, control: Control): void {
     const { bci } = state
     const { types } = this
@@ -111,7 +111,7 @@ export class Members {
       state.fail(`constant ${index} is not what this call takes`)
   }
 
-  /** super.m(), a private method, or Interface.super.m() of an interface named in `implements`. */
+  /** Checks a call of super.m(), a private method, or Interface.super.m() of an interface named in `implements`. */
   #checkSpecial(index: number, owner: Type, state: State): void {
     const { types } = this
     const { superName, interfaces, pool } = this.classFile

@@ -1,17 +1,17 @@
 // Messages between client and agent. The client listens on a UNIX socket in its own 0700 directory, and the agent connects. A frame is a
 // u32 little-endian length and one MessagePack array.
 //
-//   client → agent   [id, op, …arguments]     id > 0 asks for a reply, 0 does not
+//   client → agent   [id, op, …arguments]     id > 0 requests a reply; 0 means no reply
 //   agent → client   [id, true, value] or [id, false, message]
 //   agent → client   [0, event, …arguments]
 //
 // Commands (arguments → value):
-//   hello                → [build, clock, feature, version, vm, command, pid, loaded classes, arrays included, keeps code]
+//   hello                → [build, clock, feature, version, vm, command, pid, number of loaded classes with arrays, keeps code]
 //   configure ring, chunkBytes, chunkCount, chunksOffset, perfFile, safepointTimeOffset,
 //             [class name, …] of JDK classes that hand work over, if threads are followed,
 //             whether events count bytecodes instead of time, whether waits are distinguished,
 //             whether threads keep trees after the chunks
-//                        → [[ticks, nanos, width] at the hello, the same now, pausesKnown]  ticks count from this session's start
+//                        → [[ticks, nanos, width] at the hello, [ticks, nanos, width] now, pausesKnown]  ticks count from this session's start
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  new since the last call
 //   findClasses names    → the same for classes with names that end with one of these, and for all their supertypes
 //   ready ids, highest id → nil                 probes of these methods ask no questions any more
@@ -62,11 +62,11 @@
 //
 // Events:
 //   first method                                 an instrumented method is entered for the first time
-//   reflect request, class, name, descriptor     reflection or a handle calls a method for the first time
+//   reflect request, class, name, descriptor     first call of a method by reflection or a method handle
 //   hiddenClass request, host, bytes             a hidden class is about to be defined for the class `host`
 //   classLoading hook, class, loader, name, bytes, whether a redefinition waits for it
 //   changed class, unprobed                      another agent has redefined the class; whether it has lost its probes
-//   waited id, kind, whether the class itself, class   the first wait of its kind for an object of the class
+//   waited id, kind, whether for the class object, class   the first wait of this kind for an object of the class
 //   lateLoad hook                                the loading thread did not wait for the answer to this hook
 //   ended reason                                 the agent detaches by itself
 

@@ -2,9 +2,9 @@
 //
 // A block is deflated (RFC 1951) and base64-encoded. It holds these arrays in order, little-endian:
 //
-//   columns    count × f64 each   as `columns` of the tree names them
+//   columns    count × f64 each   in the order of the tree's `columns`
 //   method     count × i32        index into `names`
-//   size       count × i32        nodes of the subtree, in preorder as in cct/tree.ts
+//   size       count × i32        number of nodes in the subtree; nodes are in preorder as in cct/tree.ts
 //   left out   count × i32        only if `leftOut` is not 0: number of omitted contexts right below, and below those
 
 export interface PageData {
