@@ -289,6 +289,6 @@ function readFileOf(owner: number, path: string): Uint8Array | 'denied' | undefi
 }
 
 /** Returns whether `vmArguments` contains all options. */
-export function tellsAllOptions({ complete, vmArguments = '' }: PerfFacts): boolean {
+export function hasAllOptions({ complete, vmArguments = '' }: PerfFacts): boolean {
   return complete && vmArguments.length < 1000
 }

@@ -39,15 +39,15 @@ export class StopCounters {
 
   /** Also false if the JVM does not report its collector. */
   loopsHaveNoSafepoints(): boolean {
-    return this.#told(loopsHaveNoSafepoints) ?? false
+    return this.#read(loopsHaveNoSafepoints) ?? false
   }
 
   #collectionNs(): number | null {
-    return this.#told(collectionTime) ?? null
+    return this.#read(collectionTime) ?? null
   }
 
   /** Reads from the JVM's performance counters. */
-  #told<T>(of: (bytes: Uint8Array) => T): T | undefined {
+  #read<T>(of: (bytes: Uint8Array) => T): T | undefined {
     if (this.#perf === null) return undefined
     const { path, owner } = this.#perf
     try {

@@ -36,14 +36,14 @@ export function isOtherAgents(reason: string): boolean {
 }
 
 /** Temporary reasons, in the agent's words (RuntimeLink.java): the JVM lacked a resource at that moment. */
-const NOT_NOW = [
+const TEMPORARY = [
   'there is no thread to ask its class loader',
   'there was no memory or stack to ask its class loader',
 ]
 
 /** Returns whether the same redefinition may succeed later. */
-export function isNotNow(reason: string): boolean {
-  return NOT_NOW.some((it) => reason.includes(it))
+export function isTemporary(reason: string): boolean {
+  return TEMPORARY.some((it) => reason.includes(it))
 }
 
 export const OTHER_AGENT =

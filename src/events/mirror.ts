@@ -83,7 +83,7 @@ export class MirrorRing implements Ring {
       this.#starving = answer.readUInt32LE(8)
       this.#gaps = answer.readUInt32LE(12)
       this.#ended = answer.readUInt32LE(16)
-      for (let at = ANSWER_HEAD_BYTES; at < answer.length; ) at = this.#takeEntry(answer, at)
+      for (let at = ANSWER_HEAD_BYTES; at < answer.length; ) at = this.#addEntry(answer, at)
     }
     this.#age++
     if (answers.at(-1)?.readUInt32LE(0) !== LAST) return
@@ -103,7 +103,7 @@ export class MirrorRing implements Ring {
   }
 
   /** @returns offset after the entry */
-  #takeEntry(answer: Buffer, at: number): number {
+  #addEntry(answer: Buffer, at: number): number {
     if (at + ENTRY_BYTES > answer.length) throw new MalformedRound('an entry without an end')
     const [chunk, state, writer, sequence, low, high, from, bytes] = Array.from({ length: 8 }, (_, i) =>
       answer.readUInt32LE(at + 4 * i),

@@ -98,7 +98,7 @@ export class RingReader implements ThreadGate {
   }
 
   /** Sends all later events to another sink. */
-  goOnWith(sink: EventSink): void {
+  switchSink(sink: EventSink): void {
     this.#sink = sink
   }
 
@@ -146,7 +146,7 @@ export class RingReader implements ThreadGate {
   poll(maxChunks = Number.POSITIVE_INFINITY): number {
     const before = this.#events
     this.#admit()
-    this.#takeStock()
+    this.#readStates()
     const writers = this.#active
     let budget = maxChunks
     let read = 0
@@ -208,7 +208,7 @@ export class RingReader implements ThreadGate {
     for (let chunk = 0; chunk < ring.chunkCount; chunk++) {
       if (ring.state(chunk) !== CHUNK_FULL || !ring.isSettled(chunk)) continue
       // A contradiction is ignored here; it is found again and reported when the chunk is read.
-      if (this.#known[chunk] === 0 && this.#take(chunk, this.#arrived) !== undefined) continue
+      if (this.#known[chunk] === 0 && this.#register(chunk, this.#arrived) !== undefined) continue
       const later = this.#writers.get(ring.writer(chunk))?.later
       const sequence = ring.sequence(chunk)
       if (later?.get(sequence) !== chunk) continue
@@ -221,7 +221,7 @@ export class RingReader implements ThreadGate {
   }
 
   /** Takes a snapshot of the states, and adds new chunks to their writers' lists. */
-  #takeStock(): void {
+  #readStates(): void {
     const ring = this.#ring
     ring.refresh()
     this.#complete = true
@@ -233,7 +233,7 @@ export class RingReader implements ThreadGate {
       this.#seen[chunk] = state
       if (state === CHUNK_FREE) this.#free++
       else if (this.#known[chunk] === 0) {
-        const problem = this.#take(chunk, this.#active)
+        const problem = this.#register(chunk, this.#active)
         if (problem !== undefined) throw new BrokenChunk(chunk, ring.writer(chunk), problem)
       }
       if (state === CHUNK_IDLE) this.#idle++
@@ -251,7 +251,7 @@ export class RingReader implements ThreadGate {
    * @param owners  list to which a new writer is added
    * @returns the contradiction in the chunk's header, if any
    */
-  #take(chunk: number, owners: Writer[]): string | undefined {
+  #register(chunk: number, owners: Writer[]): string | undefined {
     const ring = this.#ring
     const number = ring.writer(chunk)
     if (number === 0) return undefined

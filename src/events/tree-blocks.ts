@@ -72,7 +72,7 @@ export class TreeBlocks {
    * @param alive  called every BLOCKS_PER_READ blocks: a scan of two million records takes longer than the heartbeat timeout of threads
    */
   read(sink: TreeSink, alive: () => void = () => {}): void {
-    this.#look(alive)
+    this.#copyBlocks(alive)
     const records = this.#count * RECORDS
     if (records > this.#contexts.length) {
       this.#contexts = enlarged(this.#contexts, records)
@@ -114,7 +114,7 @@ export class TreeBlocks {
   }
 
   /** Copies the states, and then the blocks in use. */
-  #look(alive: () => void): void {
+  #copyBlocks(alive: () => void): void {
     readWhole(this.fd, this.#states, 0, this.#count * 4, this.#at)
     if (this.#words.length < this.#count * WORDS) this.#words = new Uint32Array(this.#count * WORDS)
     let aliveAt = 0

@@ -197,14 +197,14 @@ class Functions {
   opening(fileKey: string, nameKey: string, number: number): string {
     const { file, name } = this.#known[number]!
     const fileNumber = this.#files.of(file) + 1
-    return `${fileKey}=${this.#told('file', fileNumber, file)}\n${nameKey}=${this.#told('name', number + 1, name)}\n`
+    return `${fileKey}=${this.#reference('file', fileNumber, file)}\n${nameKey}=${this.#reference('name', number + 1, name)}\n`
   }
 
   #named(name: MethodName): number {
     return this.#add(name.class === '' ? UNKNOWN : printable(name.class), printable(signature(name)))
   }
 
-  #told(kind: string, number: number, text: string): string {
+  #reference(kind: string, number: number, text: string): string {
     const key = `${kind} ${number}`
     if (this.#written.has(key)) return `(${number})`
     this.#written.add(key)

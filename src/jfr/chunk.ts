@@ -98,7 +98,7 @@ export class Chunk {
     })
     this.#events(header.size, (type, event) => {
       const wanted = this.#wanted.get(type)
-      if (wanted !== undefined) this.#tell(wanted, event, sink)
+      if (wanted !== undefined) this.#deliver(wanted, event, sink)
     })
     this.#at = header.size
     return header.finished
@@ -116,7 +116,7 @@ export class Chunk {
     this.#wanted = wanted
   }
 
-  #tell({ type, kind }: Wanted, event: Buffer, sink: SampleSink): void {
+  #deliver({ type, kind }: Wanted, event: Buffer, sink: SampleSink): void {
     const cursor = new Cursor(event)
     cursor.varint() // size
     cursor.varint() // type

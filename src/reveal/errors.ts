@@ -1,7 +1,7 @@
 // Errors of revelation: what a user can mistype in a root or a filter.
 
 import { EX_NOCODE, EX_NOROOT, EX_TEMPFAIL, EX_UNAVAILABLE, JfluidError, UsageError } from '../base/errors.ts'
-import { isNotNow, isOtherAgents } from '../base/refusal.ts'
+import { isOtherAgents, isTemporary } from '../base/refusal.ts'
 import type { RootOption } from './patterns.ts'
 
 /** A `--root`, `--include` or `--exclude` that cannot be read. */
@@ -107,10 +107,10 @@ export class RootRefused extends JfluidError {
     const because = `${name}: ${why}${more}`
     super(`${option} '${root}' could not be instrumented: ${because}`)
     this.reason = `could not be instrumented: ${because}`
-    this.exitCode = isNotNow(why) ? EX_TEMPFAIL : EX_UNAVAILABLE
+    this.exitCode = isTemporary(why) ? EX_TEMPFAIL : EX_UNAVAILABLE
     if (isOtherAgents(why))
       this.hint = `Run the program without the other agent that changes this class (jfluid doctor names the agents), or name a method of another class, for example a caller.`
-    else if (isNotNow(why))
+    else if (isTemporary(why))
       this.hint =
         'Raise the limits of the JVM (ulimit -u and pids.max for threads), or try again when it uses fewer threads and less memory.'
     else this.hint = 'Name another method, for example a caller of this one.'

@@ -249,7 +249,7 @@ export class Link {
   private lastId = 0
   private reason: string | null = null
   /** Last message of the agent when it detaches. It explains the reason better than the socket error. */
-  private farewell: string | null = null
+  private lastMessage: string | null = null
   private readonly early: [string, readonly unknown[]][] = []
   private earlyBytes = 0
   private onEvent: EventHandler = (event, args) => this.early.push([event, args])
@@ -266,7 +266,7 @@ export class Link {
       this.reason ??= error.message
     })
     socket.on('close', () => {
-      const reason = this.farewell ?? this.reason ?? LINK_CLOSED
+      const reason = this.lastMessage ?? this.reason ?? LINK_CLOSED
       debug.wire?.(`closed: ${reason}; ${this.waiting.size} requests without a reply`)
       for (const w of this.waiting.values()) w.reject(new LinkLost(reason))
       this.waiting.clear()
@@ -332,7 +332,7 @@ export class Link {
   private take([id, second, ...rest]: unknown[], size: number): void {
     if (id === 0) {
       debug.wire?.(`← ${messageText(String(second), size, rest)}`)
-      if (second === 'ended') this.farewell = String(rest[0])
+      if (second === 'ended') this.lastMessage = String(rest[0])
       this.onEvent(String(second), rest)
       return
     }

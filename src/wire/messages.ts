@@ -11,7 +11,7 @@
 //             [class name, …] of JDK classes that hand work over, if threads are followed,
 //             whether events count bytecodes instead of time, whether waits are distinguished,
 //             whether threads keep trees after the chunks
-//                        → [[ticks, nanos, width] at the hello, [ticks, nanos, width] now, pausesKnown]  ticks count from this session's start
+//                        → [clock at the hello, clock now, pausesKnown]  clock: [ticks, nanos, width], from this session's start
 //   loadedClasses        → [[[loader, name, parent], …], [class row, …]]  new since the last call
 //   findClasses names    → the same for classes with names that end with one of these, and for all their supertypes
 //   ready ids, highest id → nil                 probes of these methods ask no questions any more

@@ -39,7 +39,7 @@ class Reader {
   value(depth: number): unknown {
     if (depth > MAX_DEPTH) throw new Malformed('a message of too many levels')
     this.#count(1)
-    const code = this.#bytes[this.#take(1)]!
+    const code = this.#bytes[this.#advance(1)]!
     if (code < 0x80) return code
     if (code >= 0xe0) return code - 0x100
     if (code >= 0xa0 && code < 0xc0) return this.#string(code & 0x1f)
@@ -59,9 +59,9 @@ class Reader {
       case 0xc6:
         return this.#binary(this.#unsigned(4))
       case 0xca:
-        return bytes.readFloatBE(this.#take(4))
+        return bytes.readFloatBE(this.#advance(4))
       case 0xcb:
-        return bytes.readDoubleBE(this.#take(8))
+        return bytes.readDoubleBE(this.#advance(8))
       case 0xcc:
         return this.#unsigned(1)
       case 0xcd:
@@ -69,13 +69,13 @@ class Reader {
       case 0xce:
         return this.#unsigned(4)
       case 0xcf:
-        return Number(bytes.readBigUInt64BE(this.#take(8)))
+        return Number(bytes.readBigUInt64BE(this.#advance(8)))
       case 0xd0:
-        return bytes.readInt8(this.#take(1))
+        return bytes.readInt8(this.#advance(1))
       case 0xd1:
-        return bytes.readInt16BE(this.#take(2))
+        return bytes.readInt16BE(this.#advance(2))
       case 0xd2:
-        return bytes.readInt32BE(this.#take(4))
+        return bytes.readInt32BE(this.#advance(4))
       case 0xd3:
         return this.#long()
       case 0xd9:
@@ -99,7 +99,7 @@ class Reader {
   }
 
   /** @returns the offset of the bytes */
-  #take(bytes: number): number {
+  #advance(bytes: number): number {
     const from = this.at
     if (bytes > this.#bytes.length - from) throw new Malformed('a length beyond the message')
     this.at += bytes
@@ -107,22 +107,22 @@ class Reader {
   }
 
   #unsigned(bytes: 1 | 2 | 4): number {
-    return this.#bytes.readUIntBE(this.#take(bytes), bytes)
+    return this.#bytes.readUIntBE(this.#advance(bytes), bytes)
   }
 
   /** Reads a 64-bit integer, exact up to 2^53, without allocating a BigInt. */
   #long(): number {
-    const from = this.#take(8)
+    const from = this.#advance(8)
     return this.#bytes.readInt32BE(from) * 2 ** 32 + this.#bytes.readUInt32BE(from + 4)
   }
 
   #string(bytes: number): string {
-    const from = this.#take(bytes)
+    const from = this.#advance(bytes)
     return jvmText(this.#bytes, from, from + bytes)
   }
 
   #binary(bytes: number): Uint8Array {
-    const from = this.#take(bytes)
+    const from = this.#advance(bytes)
     return this.#bytes.subarray(from, from + bytes)
   }
 

@@ -163,7 +163,7 @@ describe.each([
     const read = sink.of(5).length
     assert.ok(read >= 2 * CHUNKS, `${read} events`)
     const later = new RecordingSink()
-    reader.goOnWith(later)
+    reader.switchSink(later)
     reader.poll()
     assert.equal(sink.of(5).length, read)
     assert.equal(later.of(5)[0], sink.of(5)[0]!.replace(/\d+$/, String((read / 2) * 10)))

@@ -16,7 +16,7 @@ import {
 import { type Circumstances, readCircumstances } from '../../attach/circumstances.ts'
 import { DynamicLoadingDisabled, InstrumentModuleMissing } from '../../attach/command.ts'
 import { discardsMuch, shortfall } from '../../attach/first-redefinition.ts'
-import { tellsAllOptions } from '../../attach/hsperfdata.ts'
+import { hasAllOptions } from '../../attach/hsperfdata.ts'
 import { booleanFlag } from '../../attach/java-command.ts'
 import { describeJvm, type Jvm } from '../../attach/jvms.ts'
 import { metaspaceLimit } from '../../attach/memory-room.ts'
@@ -414,9 +414,7 @@ function metaspace({ facts: { perf } }: Evidence): Finding[] {
   if (perf === undefined || committed === undefined) return []
   const limit = metaspaceLimit(perf.vmArguments ?? '')
   if (limit === Number.POSITIVE_INFINITY) {
-    const known = tellsAllOptions(perf)
-      ? 'it has no limit'
-      : 'whether it has a limit is seen from inside only'
+    const known = hasAllOptions(perf) ? 'it has no limit' : 'whether it has a limit is seen from inside only'
     return [ok('metaspace', `${mib(committed)} in use; ${known}`)]
   }
   const text = `${mib(committed)} in use, of ${mib(limit)} at most`

@@ -15,7 +15,7 @@ import {
 } from '../../attach/command.ts'
 import { refuseBusyBeforeFlush } from '../../attach/first-redefinition.ts'
 import { type AttachConnection, openAttachSocket } from '../../attach/handshake.ts'
-import { findPerfData, tellsAllOptions } from '../../attach/hsperfdata.ts'
+import { findPerfData, hasAllOptions } from '../../attach/hsperfdata.ts'
 import { compiledCount, compiledMethods } from '../../attach/loaded-code.ts'
 import { leftOfMetaspace, refuseWithoutHeap, refuseWithoutMetaspace } from '../../attach/memory-room.ts'
 import { readRegular } from '../../attach/regular-file.ts'
@@ -234,7 +234,7 @@ export async function attachDoor(pid: number, asks = false): Promise<OpenDoor> {
  */
 async function refuseSecurityManager(connection: AttachConnection): Promise<void> {
   const facts = findPerfData(connection.target)?.facts
-  if (facts !== undefined && tellsAllOptions(facts) && !facts.vmArguments?.includes('java.security.manager'))
+  if (facts !== undefined && hasAllOptions(facts) && !facts.vmArguments?.includes('java.security.manager'))
     return
   const manager = (await systemProperties(connection)).get('java.security.manager')
   if (manager === undefined || manager === 'allow' || manager === 'disallow') return

@@ -391,7 +391,7 @@ class RecordingThread {
     const builder = new CctBuilder()
     const calls = builder.timeRoots(this.#calibration, new Course(performance.now()))
     this.#after = { builder, calls, events, gaps: this.ring.gaps() }
-    this.#reader.goOnWith(builder)
+    this.#reader.switchSink(builder)
     return this.#builder.rootCalls?.latest(fromTicks) ?? NO_CALLS
   }
 
