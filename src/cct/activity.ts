@@ -1,24 +1,24 @@
-// What each thread has told in each of the latest seconds, for whoever looks at threads while they run. A second is one of the
-// reader's clock, which is behind the target's by some milliseconds.
+// Events or samples of each thread in each of the latest seconds, for views of running threads. Seconds are those of the client's clock,
+// some milliseconds behind the target's.
 
-/** Seconds that are kept. */
+/** Number of seconds kept. */
 const SECONDS = 60
 
-/** What threads have done lately. */
+/** Recent activity of a thread. */
 export interface Activity {
-  /** By second, oldest first, those that are over: events, or samples. */
+  /** Events or samples per completed second, oldest first. */
   readonly perSecond: Uint32Array
-  /** How many of them are inside a root; undefined where that is not told. */
+  /** Number of threads inside a root; undefined if the recording does not report this. */
   readonly inside?: number
 }
 
-/** Of one thread, or of all virtual ones. Nothing is to be done for it while it tells nothing. */
+/** Activity of one thread, or of all virtual threads together. A silent thread costs nothing. */
 export class ThreadActivity {
   readonly #told = new Uint32Array(SECONDS)
-  /** The latest one with something in it; those that are kept end with it. */
+  /** Latest second with activity; the last of the kept seconds. */
   #second = -1
 
-  /** @param second  not before that of the call before */
+  /** @param second  at least that of the previous call */
   add(second: number, told: number): void {
     if (second !== this.#second) this.#goOn(second)
     this.#told[second % SECONDS]! += told
@@ -30,7 +30,7 @@ export class ThreadActivity {
     this.#second = second
   }
 
-  /** By second, those before this one, which is not over. */
+  /** Returns the activity of the seconds before this one. The current second is excluded, since it is incomplete. */
   before(second: number): Uint32Array {
     return Uint32Array.from({ length: SECONDS - 1 }, (_, i) => {
       const each = second - SECONDS + 1 + i
@@ -40,23 +40,23 @@ export class ThreadActivity {
     })
   }
 
-  /** Whether it has told nothing in any second that is kept. */
+  /** Returns whether the thread was silent in every kept second. */
   isSilentAt(second: number): boolean {
     return this.#second <= second - SECONDS
   }
 }
 
-/** Of all threads, by row: a thread's number, or 0 for all virtual ones. Those that have told nothing for a while have none. */
+/** Activity of all threads, keyed by row: a thread's number, or 0 for all virtual threads. Silent threads have no entry. */
 export class Activities {
   readonly #byRow = new Map<number, ThreadActivity>()
   #lookedAt = 0
 
-  /** How many are kept. */
+  /** Number of entries. */
   get size(): number {
     return this.#byRow.size
   }
 
-  /** Of one that tells something; it is good until the next call of this. */
+  /** Returns the entry of a thread with activity. The entry is valid until the next call of this method. */
   of(row: number, second: number): ThreadActivity {
     if (second - this.#lookedAt >= SECONDS) this.#forgetSilent(second)
     const known = this.#byRow.get(row)
@@ -66,7 +66,7 @@ export class Activities {
     return made
   }
 
-  /** By second, those before this one. */
+  /** Returns the activity of the seconds before this one. */
   before(row: number, second: number): Uint32Array {
     return (this.#byRow.get(row) ?? NOTHING).before(second)
   }

@@ -1,14 +1,14 @@
-// Allocations in a tree (--mode alloc): what is below a method and stands for a class of which it allocates.
-// The target tells an allocation as a call, so builders need not know; measures/allocation/sink.ts makes the calls objects.
+// Allocations in a tree (--mode alloc): a node below a method stands for a class that the method allocates. The target reports an
+// allocation as a call, so builders need no special case. measures/allocation/sink.ts turns the calls into objects.
 
 import { FIRST_METHOD_BESIDE_CLASSES } from '../events/event-layout.ts'
 import { COLLAPSED } from './nodes.ts'
 import type { MethodName, Snapshot, ThreadTree, Tree } from './tree.ts'
 
-/** Rows of classes are called this, as no method is: it has no descriptor either. */
+/** Method name of class rows. No method has this name, and class rows have no descriptor. */
 export const ALLOCATION = 'new'
 
-/** Whether an id of the target stands for a class. In a profile, ask its name: `isAllocation`. */
+/** Returns whether an id in the target's numbering stands for a class. In a profile, use `isAllocation` on the name instead. */
 export function isClassId(id: number): boolean {
   return id > 0 && id < FIRST_METHOD_BESIDE_CLASSES
 }
@@ -17,7 +17,7 @@ export function isAllocation({ method, descriptor }: MethodName): boolean {
   return descriptor === '' && method === ALLOCATION
 }
 
-/** "java.lang.String\nbootstrap", as the target tells it. */
+/** Parses a name as the target sends it: "java.lang.String\nbootstrap". */
 export function allocationName(told: string): MethodName {
   const [name = '?', loader = '?'] = told.split('\n')
   return { class: sourceArray(name), method: ALLOCATION, descriptor: '', loader }
@@ -27,7 +27,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   ...{ Z: 'boolean', C: 'char', F: 'float', D: 'double', B: 'byte', S: 'short', I: 'int', J: 'long' },
 }
 
-/** As one writes it: "[[I" is "int[][]". */
+/** Converts to source notation: "[[I" becomes "int[][]". */
 function sourceArray(name: string): string {
   const element = name.replace(/^\[+/, '')
   const dimensions = name.length - element.length
@@ -37,8 +37,8 @@ function sourceArray(name: string): string {
 }
 
 /**
- * Names and trees with the ids of methods right behind those of classes: the target leaves room between them, for which
- * a profile has no use.
+ * Renumbers methods so that their ids follow directly on those of classes. The target leaves a range of unused ids between classes and
+ * methods.
  */
 export function withDenseIds(
   names: readonly MethodName[],
@@ -64,7 +64,7 @@ export function withDenseIds(
     method: tree.method.map(dense),
     ...(tree.methodOf !== undefined && { methodOf: methodOf(tree.methodOf) }),
   })
-  const done = new Map<Tree, Tree>() // one thread's tree is the merged one, too
+  const done = new Map<Tree, Tree>() // The tree of a single thread is also the merged tree.
   const once = (tree: Tree): Tree => {
     const known = done.get(tree) ?? renumber(tree)
     done.set(tree, known)

@@ -1,8 +1,7 @@
-// Back traces: the calling context tree read from a method upwards. Below the method are its callers, below each of them
-// theirs, merged over all contexts, and each row says what of the method came by way of it.
-//
-// Nothing recurses. The callers are found level by level: each context of the method is a walker that climbs one parent
-// a level, and walkers that have met the same methods stand in one group, which is a row.
+// Back traces: the calling context tree read from a method upwards. Below the method are its callers, below each caller the caller's
+// callers, merged over all contexts. Each row shows the part of the method's cost that was reached through that row.
+// The algorithm is iterative, not recursive. Each context of the method has a walker that climbs one parent per level. Walkers that have
+// met the same methods form a group, which is a row.
 
 import { inPreorder } from './lay-out.ts'
 import { metricOf } from './metric.ts'
@@ -11,28 +10,27 @@ import type { Tree } from './tree.ts'
 
 export interface BackTraces {
   /**
-   * Of the tree's own metric. A top node is a method, its children are its callers, their children the callers of those.
-   * All numbers are the method's: `calls`, self and total cost of those of its contexts that were reached by way of the
-   * row's callers. So the children of a row sum up to it, but for what was called there by nobody that is known, a root.
-   *
-   * Recursion is counted once: calls and self cost are those of every activation, below the caller that made it (which may
-   * be the method itself), total cost that of outermost ones only.
+   * Uses the metric of the original tree. A top node is a method, its children are its callers, and so on. All numbers are the method's:
+   * `calls`, self and total cost of those of its contexts that the row's callers reached. The children of a row therefore sum to the row,
+   * except for calls without a known caller (roots).
+   * Recursion is counted once. Calls and self cost include every activation, below its direct caller (which may be the method itself).
+   * Total cost includes only outermost activations.
    */
   readonly tree: Tree
-  /** Levels of callers that were looked at. */
+  /** Number of caller levels processed. */
   readonly levels: number
-  /** Whether there are callers beyond them: `mostSteps` or `mostLevels` was reached. */
+  /** Whether more caller levels exist: `mostSteps` or `mostLevels` was reached. */
   readonly isCut: boolean
 }
 
-/** Steps that a picture is given: 20 to 50 ms. */
+/** Limit of steps per snapshot: 20 to 50 ms. */
 const MOST_STEPS = 2 ** 21
 
 /**
- * @param methods    ids, as `methodsOf` gives them: a method is one wherever it is called from. Those without a context
- *                   have no row; the others are top nodes in this order
- * @param mostSteps  contexts times levels that may be looked at, so that a recursion 100,000 deep does not take minutes;
- *                   one level is always looked at
+ * @param methods    ids from `methodsOf`: one id per method, independent of call sites. Methods without a context have no row; the others
+ * are top nodes in this order
+ * @param mostSteps  limit of contexts times levels, so that a recursion 100,000 deep does not take minutes; at least one level is always
+ * processed
  * @param mostLevels at least 1
  */
 export function backTraces(
@@ -47,7 +45,7 @@ export function backTraces(
   let level = merging.begin(methods)
   let levels = 0
   let steps = 0
-  /** Of the group that was made last for a method: its number, and for which group of the level below. */
+  /** Number of the latest group of each method, and the group of the level below that it belongs to. */
   const groupOf = new Int32Array(merging.ids)
   const madeFor = new Int32Array(merging.ids).fill(-1)
   let isCut = false
@@ -87,10 +85,9 @@ export function backTraces(
 }
 
 /**
- * Both with the same levels, where there are more than can be found in a moment: callers that are looked at on one side only would
- * be changes that did not happen. So the deeper side is made again with the levels of the other.
- *
- * @param found  what `backTraces`, or this, has found in `before`
+ * Returns the back traces of `after`, with the same number of levels on both sides. A caller level processed on one side only would look
+ * like a change. The deeper side is therefore recomputed with the levels of the other side.
+ * @param found  result of `backTraces` or of this function for `before`
  */
 export function backTracesOfBoth(
   found: BackTraces,
@@ -105,13 +102,13 @@ export function backTracesOfBoth(
   return { before: isDeeper ? backTraces(before, methods, mostSteps, now.levels) : found, after: now }
 }
 
-/** The walkers of one level, those of a group side by side. */
+/** Walkers of one level, grouped: walkers of a group are adjacent. */
 interface Level {
-  /** Where each has come to. */
+  /** Current node of each walker. */
   readonly node: Int32Array
-  /** The context that each began in. */
+  /** Context in which each walker began. */
   readonly context: Int32Array
-  /** By group: the end of its walkers. */
+  /** End index of each group's walkers. */
   readonly ends: readonly number[]
   readonly firstGroup: number
 }
@@ -141,11 +138,11 @@ function climbed(
   return next
 }
 
-/** The groups, in the order they are made: level by level, so those below a group lie side by side. */
+/** Groups in creation order: level by level, so the groups below a group are adjacent. */
 class Merging {
   readonly #id: number[] = []
   readonly #below: number[] = []
-  /** Columns that add up, and what they sum here. */
+  /** Additive columns, and their sums per group. */
   readonly #columns: { readonly name: string; readonly of: Float64Array; readonly sums: number[] }[]
   readonly ids: number
 
@@ -167,7 +164,7 @@ class Merging {
     return this.#id.length
   }
 
-  /** A group for each method, of all its contexts. Total cost of inner activations is that of the outermost. */
+  /** Creates one group per method, with all its contexts. The total cost of inner activations is charged to the outermost activation. */
   begin(methods: readonly number[]): Level {
     const total = this.#columns.find(({ name }) => name === metricOf(this.from).total)?.of
     const contexts = new Map(methods.map((id) => [id, { nodes: [] as number[], end: 0 }]))
@@ -202,7 +199,7 @@ class Merging {
     for (const { of, sums } of this.#columns) sums[group]! += of[context]!
   }
 
-  /** In preorder. */
+  /** Returns the groups as a tree in preorder. */
   tree(): Tree {
     return inPreorder(
       this.#id,

@@ -1,39 +1,48 @@
-// How far times can be trusted where calls are dense: what calls of a root are charged, against what they take without probes below.
-// Pure.
+// Accuracy of times where calls are dense: compares the time charged to root calls with the time of root calls without probes below. Pure
+// functions.
 
 import type { LatestCalls } from './root-calls.ts'
 
-/** Calls of a root at the end of a recording, with probes in what they call and without. */
+/** Root calls at the end of a recording: with probes in their callees, and without. */
 export interface BareCalls {
-  /** Without. */
+  /** Number of calls without probes. */
   readonly calls: number
-  /** Their median. */
+  /** Median of the calls without probes. */
   readonly bareNs: number
-  /** The median of those before them, which had probes, after what these cost was taken out: below zero where that is too much. */
+  /** Median of the earlier calls with probes, after probe costs were subtracted. Negative if too much was subtracted. */
   readonly chargedNs: number
   /**
-   * Charged / bare at least and at most: by the order of the calls, each median is between two of them with 95 % certainty, and what was
-   * taken out for probes is known to a tenth.
+   * Lower and upper bound of charged / bare. Each median lies between two order statistics with 95 % certainty, and the subtracted probe
+   * cost is accurate to 10 %.
    */
   readonly low: number
   readonly high: number
 }
 
-/** Below that, the median has no bounds that tell anything. */
+/** With fewer calls, the bounds of the median are too wide to be useful. */
 const LEAST_CALLS = 16
-/** Half of the width of the interval of a median, by the root of how many there are: two standard deviations of a binomial. */
+/**
+ * Half width of the confidence interval of a median, in ranks, divided by the square root of the number of calls: two standard deviations
+ * of a binomial.
+ */
 const CERTAINTY = 0.98
-/** Part of the time of root calls that probes take: where it is less, the error of what is taken out for them is less, too. */
+/** Minimum share of probes in the time of root calls. With a smaller share, the error of the probe correction is negligible. */
 const LEAST_PROBES = 0.1
-/** Most calls are shorter: of those that take long, too few would begin and end in a second, and of these the shorter ones. */
+/**
+ * Maximum duration that most calls must not exceed, ns. Too few longer calls would begin and end within a second, and these would be the
+ * shorter ones.
+ */
 const LONGEST_NS = 50e6
 const MOST_ARE = 0.9
-/** Part of what is taken out for probes that may be too much or too little: of `fib`, the same within a second, from session to session. */
+/** Relative error of the subtracted probe cost. Measured with `fib`: constant within a second, but different between sessions. */
 const PROBE_ERROR = 0.1
-/** What probes take in a call of the root without any below it, at most, by what they should. */
+/** Upper bound of the cost of the root's own probes, relative to its calibrated cost. */
 const ROOT_ALONE = 1.5
 
-/** Whether probes take so much of the time of root calls that a look is worth it, and calls are many and short enough for one. */
+/**
+ * Returns whether the comparison is useful: probes take a large share of the time of root calls, and the calls are numerous and short
+ * enough.
+ */
 export function isWorthComparing({ times, probes }: LatestCalls, nsPerTick: number): boolean {
   if (times.length < LEAST_CALLS) return false
   const [ofCalls, ofProbes] = [times, probes].map((all) => all.reduce((sum, it) => sum + it, 0))
@@ -43,11 +52,11 @@ export function isWorthComparing({ times, probes }: LatestCalls, nsPerTick: numb
 }
 
 /**
- * @param charged  of calls with probes
- * @param bare     of calls without, since code was redefined, in the order in which they ended
- * @param innerTicks  what the probes of a root take in a call
- * @returns null if there are too few, if there are other probes in them (of a root that calls itself, or of a class that was loaded
- *   meanwhile), or if they are shorter than what the probes of the root cost
+ * @param charged  calls with probes
+ * @param bare     calls without probes, after the redefinition, in the order in which they ended
+ * @param innerTicks  cost of the root's own probes per call
+ * @returns null if there are too few calls, if the calls contain other probes (the root is recursive, or a class was loaded during the
+ * measurement), or if the calls are shorter than the cost of the root's probes
  */
 export function bareCalls(
   charged: LatestCalls,
@@ -61,7 +70,7 @@ export function bareCalls(
   const [before, after] = [medianOf(charged.times), medianOf(latest)]
   if (after.low <= 0) return null
   const error = PROBE_ERROR * medianOf(charged.probes).median
-  // What is taken out for probes may be more than a call has.
+  // The subtracted probe cost may exceed the duration of the call.
   const by = (charged: number, lesser: number, greater: number) => charged / (charged > 0 ? greater : lesser)
   return {
     calls: latest.length,
@@ -72,13 +81,13 @@ export function bareCalls(
   }
 }
 
-/** The upper bound of the median of calls without probes by its lower bound. */
+/** Returns the ratio of upper to lower bound of the median of calls without probes. */
 export function spreadOfBare(bare: LatestCalls): number {
   const { low, high } = medianOf(bare.times.slice(firstCompiled(bare)))
   return high / low
 }
 
-/** The earlier half of the calls may not have been compiled yet. */
+/** Returns the index of the second half. The first half may have run before compilation. */
 function firstCompiled(bare: LatestCalls): number {
   return bare.times.length >> 1
 }

@@ -1,10 +1,10 @@
-// Change per call of the root: what a context costs a root call, less what it cost one before. The two sides are a picture of a
-// session and what came since, or two sets of calls.
+// Change per root call: the cost of a context per root call, minus its earlier cost. The two sides are an earlier and a later part of a
+// session, or two sets of calls.
 
 import { type Difference, differenceOf } from './difference.ts'
 import type { Tree } from './tree.ts'
 
-/** By context: sums of one side, or their change per root call. Self and those of the children make the total. */
+/** Sums of one side per context, or their change per root call. Self plus the children's totals equals the total. */
 export interface Sums {
   readonly calls: Float64Array
   readonly self: Float64Array
@@ -17,7 +17,7 @@ export interface TwoSides {
   readonly rootCalls: { readonly before: number; readonly after: number }
 }
 
-/** Both as they are. */
+/** Returns both sides unchanged. */
 export function sidesOf({ calls, self, total, rootCalls }: Difference): TwoSides {
   return {
     before: { calls: calls.before, self: self.before, total: total.before },
@@ -26,7 +26,9 @@ export function sidesOf({ calls, self, total, rootCalls }: Difference): TwoSides
   }
 }
 
-/** Of a later picture of the same session, which has the earlier one in it: what came in between is the other side. */
+/**
+ * Returns the earlier snapshot and the difference to the later one as two sides. The later snapshot of a session includes the earlier one.
+ */
 export function sinceOf({ calls, self, total, rootCalls }: Difference): TwoSides {
   const grown = ({ before, after }: Difference['calls']) => after.map((value, i) => value - before[i]!)
   return {
@@ -36,7 +38,7 @@ export function sinceOf({ calls, self, total, rootCalls }: Difference): TwoSides
   }
 }
 
-/** Per root call: each side, and the second less the first. A side without root calls is nothing. */
+/** Returns each side per root call, and the second minus the first. A side without root calls is all zero. */
 export function changesPerCall({ before, after, rootCalls }: TwoSides): {
   readonly before: Sums
   readonly after: Sums
@@ -56,17 +58,17 @@ export function changesPerCall({ before, after, rootCalls }: TwoSides): {
   return { before: was, after: is, change }
 }
 
-/** What has changed per root call, as a tree that views can show: its costs and calls are changes. */
+/** Changes per root call as a tree for views: its costs and calls are differences. */
 export interface Changes {
   readonly tree: Tree
-  /** By node: what it cost a root call before, with callees. */
+  /** Earlier total cost per root call, per node. */
   readonly totalBefore: Float64Array
   readonly rootCalls: TwoSides['rootCalls']
 }
 
 /**
- * @param after     a later picture of the same session; or, with `isApart`, what does not have the first in it
- * @param rootCalls what both sides are divided by, where that is not the calls of the tops of these
+ * @param after     a later snapshot of the same session; with `isApart`, a tree that does not include `before`
+ * @param rootCalls divisor of both sides; by default the calls of the top nodes
  */
 export function changesBetween(
   before: Tree,

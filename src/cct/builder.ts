@@ -1,18 +1,18 @@
-// Builds calling context trees from events (JFluid report, section 5.3): at an entry the caller's
-// clock stops and the callee's starts, at an exit the other way round.
+// Builds calling context trees from events (JFluid report, section 5.3). An entry stops the caller's clock and starts the callee's; an exit
+// does the opposite.
 //
-// This is what all others see of it, and what the session tells. Calls and returns of the thread whose events come are
-// `present-thread.ts`, the growing trees `nodes.ts`, the threads' places in them `places.ts`, what pauses take out of measured
-// time `pauses.ts`, work that changes hands `tokens.ts`. All this measures and counts; correcting for the probes is
-// `base/compensation.ts`, a tree that others can read is `snapshot.ts`.
+// This class is the interface to all other parts. Entries and exits of the current thread are in `present-thread.ts`, the growing trees in
+// `nodes.ts`, the current node of each thread in `places.ts`, the removal of pauses from measured time in `pauses.ts`, work passed between
+// threads in `tokens.ts`. These files measure and count. The correction for probe costs is in `base/compensation.ts`; `snapshot.ts` makes a
+// readable tree.
 //
-// There is no simulated stack: a node of a CCT is a context, so a thread's stack is the path from its
-// current node to the top. A thread's top is a pseudo node, so that "outside all roots" is a place
-// like any other: time spent there is charged to it and never shown. All virtual threads share one.
+// There is no simulated stack. A CCT node is a context, so a thread's stack is the path from its current node to the top. A thread's top is
+// a pseudo node, so that "outside all roots" is a node like any other: time outside roots is charged to the pseudo node and never shown.
+// All virtual threads share one pseudo node.
 //
-// Work that a thread takes up for another (SUBMIT, BEGIN) hangs in the tree of the thread that does it,
-// below a pseudo node that names the context it was handed over from. As with a top, time spent there is
-// nobody's. `handover.ts` puts that context's path in its place when a picture is made.
+// Work submitted to another thread (SUBMIT, BEGIN) is in the tree of the thread that runs it, below a pseudo node that refers to the
+// submitting context. Time charged to the pseudo node itself is never shown. `handover.ts` replaces the pseudo node by the path of that
+// context when a snapshot is made.
 
 import type { Calibration } from '../base/compensation.ts'
 import type { EventSink } from '../events/decode.ts'
@@ -34,71 +34,71 @@ import { Survivors } from './survivors.ts'
 import { Tokens } from './tokens.ts'
 import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf } from './warm-up.ts'
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, CALLS, TICKS } = NODE
 
-/** Contexts of samples, from which on those with few of them are given up: 64 MiB with the table. */
+/** Number of sampled contexts that triggers a purge of those with few samples: 64 MiB with the table. */
 const MOST_SAMPLED = 2 ** 20
-/** Of a builder without its trees, and an entry of a map, about. */
+/** Approximate bytes of a builder without its trees, and of a map entry. */
 const OBJECT_BYTES = 10_240
 const ENTRY_BYTES = 40
 
 export interface BuilderOptions {
-  /** 2 GiB of records, unless said otherwise; events beyond it throw TreeTooLarge, and so do those that memory has no room for. */
+  /** Default: 2 GiB of records. Further contexts throw TreeTooLarge, as does a failed allocation. */
   readonly maxNodes?: number
   /**
-   * Called now and then during work that takes long: growing a tree of millions of nodes does, and a target that waits for us must
-   * see that we live.
+   * Called at intervals during long work, such as growing a tree of millions of nodes. A target that waits for the client needs a sign of
+   * life.
    */
   readonly alive?: () => void
-  /** Events tell what was executed, and not the time: waiting takes nothing of it. */
+  /** Events contain executed bytecodes instead of time. Waiting executes none. */
   readonly executed?: boolean
-  /** Ids below stand for waiting (events/wait-ids.ts). */
+  /** Ids below this one stand for waiting (events/wait-ids.ts). */
   readonly firstMethod?: number
-  /** Ids below stand for waiting or for classes, and have no place where they are called. As above, unless given. */
+  /** Ids below this one stand for waiting or for classes, and have no call site. Default: `firstMethod`. */
   readonly firstPlaced?: number
-  /** The same method called from two places is two contexts. */
+  /** Distinguishes calls of a method by call site: each site is a context. */
   readonly callSites?: boolean
-  /** How many contexts of calls there may be before those that cost least are collapsed; any number, unless given. */
+  /** Maximum number of call contexts; above it, the cheapest contexts are collapsed. Default: unlimited. */
   readonly mostContexts?: number
-  /** Contexts of a tree of samples, about. */
+  /** Approximate maximum number of contexts in a tree of samples. */
   readonly mostSampled?: number
 }
 
 export class CctBuilder extends PresentThread implements Required<EventSink>, TreeSink {
   readonly #tokens: Tokens
   readonly #classNames = new ClassNames()
-  /** Ticks that threads waited for us, charged to nobody. */
+  /** Ticks that threads were stalled by jfluid. Excluded from every node. */
   waitTicks = 0
-  /** Work taken up below the context it comes from. */
+  /** Number of tasks attached below the context that submitted them. */
   followed = 0
-  /** Work whose SUBMIT was lost: what it called stands for itself. */
+  /** Number of tasks with a lost SUBMIT: their calls appear at the top. */
   orphans = 0
-  /** Contexts with few samples that have become part of their callers, see collapse-samples.ts. */
+  /** Contexts with few samples that were merged into their callers, see collapse-samples.ts. */
   purged = 0
-  /** Those of samples. */
+  /** Number and sum of samples. */
   readonly samples = { count: 0, sum: 0 }
-  /** StackOverflowErrors, by the id of the first method that they left and that could say so. */
+  /** StackOverflowErrors, keyed by the first method that the error left and that could report it. */
   readonly overflows = new Map<number, number>()
-  /** What the JVM says that roots have allocated: those that have ended. */
+  /** Bytes allocated by finished root calls, as reported by the JVM. */
   allocatedBytes = 0
-  /** By thread: how often it has said so. */
+  /** Number of allocation reports per thread. */
   readonly allocatedTold = new Map<number, number>()
-  /** Null while no object is looked after. */
+  /** Null unless --liveness is on. */
   survivors: Survivors | null = null
-  /** Calls of roots by virtual threads, of which the JVM does not say. */
+  /** Number of root calls on virtual threads: the JVM reports no allocated bytes for these. */
   virtualRoots = 0
-  /** Where events tell what was executed: calls that had not ended at the end, and what they executed themselves is lost. */
+  /** With executed bytecodes as events: calls that were unfinished at the end. Their own executed bytecodes are lost. */
   openCalls = 0
   readonly #options: BuilderOptions
   readonly #alive: () => void
   readonly #executed: boolean
   #mostSampled: number
-  /** Contexts that have become rows of collapsed contexts, see collapse.ts; null where there may be any number. */
+  /** Contexts collapsed into rows, see collapse.ts; null if contexts are unlimited. */
   readonly collapsed: Collapsed | null
-  /** Told when nodes have other indices. */
+  /** Called when nodes get new indices. */
   onMoved: (moved: Int32Array) => void = () => {}
-  /** How often they have. */
+  /** Number of times that nodes got new indices. */
   moves = 0
 
   #warm = NO_WARM_UP
@@ -117,7 +117,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     if (mostContexts !== undefined) this.mostNodes = mostContexts
   }
 
-  /** Records of all nodes (nodes.ts). Others when they grow. */
+  /** Records of all nodes (nodes.ts). The array is replaced when it grows. */
   get ints(): Int32Array {
     return this.nodes.ints
   }
@@ -126,13 +126,13 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     return this.nodes.floats
   }
 
-  /** Of memory, about, without what siblings share. */
+  /** Approximate memory use, without the data that sibling builders share. */
   get bytes(): number {
     const { nodes, pauses, places } = this
     return OBJECT_BYTES + nodes.bytes + pauses.bytes + places.bytes + this.probeHalves.size * ENTRY_BYTES
   }
 
-  /** Nodes, node 0 included. */
+  /** Number of nodes, node 0 included. */
   get count(): number {
     return this.nodes.count
   }
@@ -242,12 +242,12 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     this.survivors.place(token, this.nodes.find(this.node, classId))
   }
 
-  /** Names of classes as the target tells them, by id: those of which more is known than at the last call. */
+  /** Returns id and name of the classes with more known letters since the last call. */
   takeClassNames(): (readonly [id: number, name: string])[] {
     return this.#classNames.take()
   }
 
-  // ---- what threads count by themselves (events/tree-blocks.ts) ----
+  // ---- trees counted by the threads themselves (events/tree-blocks.ts) ----
 
   contextOf(thread: number, parent: number, method: number): number {
     this.thread(thread, -1)
@@ -262,35 +262,34 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     if (this.nodes.count > this.mostNodes) this.makeRoom()
   }
 
-  /** Whether a node stands for one context, and not for some that were collapsed. */
+  /** Returns whether a node stands for one context, and not for a row of collapsed contexts. */
   isContext(node: number): boolean {
     return this.nodes.ints[node * INTS + METHOD] !== COLLAPSED
   }
 
-  // ---- what the session tells ----
+  // ---- calls by the session ----
 
-  /** A thread's events go to the virtual threads' tree. To be called before its first event. */
+  /** Assigns a thread's events to the tree of virtual threads. Must be called before the thread's first event. */
   markVirtual(number: number): void {
     this.places.markVirtual(number)
   }
 
   /**
-   * Takes a stop-the-world pause out of the time of every thread that was inside a root. It may be
-   * told before or after the events around it come: gaps between events are remembered for a while,
-   * and so are pauses.
+   * Subtracts a stop-the-world pause from the time of every thread inside a root. The pause may arrive before or after the surrounding
+   * events, since recent gaps between events and recent pauses are both kept.
    */
   pause(startTicks: number, endTicks: number): void {
     if (this.#executed) return
     this.pauses.add(startTicks, endTicks)
   }
 
-  /** What was measured so far is the warm-up share: a redefinition has settled. */
+  /** Marks everything measured so far as warm-up: a redefinition has settled. */
   markWarmup(): void {
     this.#warm = warmUpOf(this.nodes, this.probeHalves, this.#alive)
     this.pauses.warmUp(this.#warm)
   }
 
-  /** Calls of roots are timed from now on: before the first event. */
+  /** Enables timing of root calls. Must be called before the first event. */
   timeRoots(calibration: Calibration, course: Course): RootCalls {
     this.rootCalls = this.pauses.rootCalls = new RootCalls(calibration, course)
     const { threads, tops } = this.places
@@ -299,7 +298,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     return this.rootCalls
   }
 
-  /** Trees of slow calls are kept from now on, where calls are timed. */
+  /** Enables recording of slow calls. Requires timed root calls. */
   keepSlow(threshold: SlowThreshold, bounds?: SlowBounds): void {
     const builders = {
       ofAll: () => this.#sibling(this.#options),
@@ -311,7 +310,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     this.rootCalls?.keepSlow(threshold, builders, bounds)
   }
 
-  /** One for some of the same calls. */
+  /** Creates a builder for a subset of the same calls. */
   #sibling(options: BuilderOptions): CctBuilder {
     const sibling = new CctBuilder(options)
     sibling.nodes.ids = this.nodes.ids
@@ -319,16 +318,15 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   }
 
   /**
-   * A pause was in a gap of a thread, as another builder of the same events has found.
-   *
-   * @param from  when the call began that it was in
-   * @returns whether the gap is remembered
+   * Subtracts a pause that another builder of the same events found in a gap of a thread.
+   * @param from  start of the call that contains the gap
+   * @returns whether the gap is still known here
    */
   takeOut(thread: number, from: number, takenOut: TakenOut): boolean {
     return this.pauses.takeOut(thread, from, takenOut)
   }
 
-  /** Pauses were in gaps of which some are in the events to come, up to `takeOutAwaited`. */
+  /** Registers gaps with pauses. Some of these gaps are in later events, up to `takeOutAwaited`. */
   awaitGaps(thread: number, from: number, takenOut: readonly TakenOut[]): void {
     this.pauses.awaitGaps(thread, from, takenOut)
   }
@@ -338,9 +336,8 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   }
 
   /**
-   * Adds what another has of one thread, whose calls have ended.
-   *
-   * @param sign  -1 takes away what was added before
+   * Adds the tree of one thread from another builder. The calls of that thread have ended.
+   * @param sign  -1 subtracts an earlier addition
    */
   addTree(other: CctBuilder, thread: number, sign: 1 | -1 = 1): void {
     this.thread(thread, -1)
@@ -352,10 +349,9 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
   }
 
   /**
-   * Starts counting anew; threads stay where they are.
-   *
-   * @param nowTicks if given, what open frames have spent up to now is forgotten as well
-   * @param keepsRootCalls how long calls of roots took goes on being told of all
+   * Restarts counting; threads keep their current nodes.
+   * @param nowTicks if given, the time that open frames have spent so far is discarded, too
+   * @param keepsRootCalls whether the durations of earlier root calls are kept
    */
   reset(nowTicks = 0, keepsRootCalls = false): void {
     const now = Math.floor(nowTicks)
@@ -385,7 +381,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     this.pauses.reset()
   }
 
-  /** The end of a session: frames that are still open get their time up to now, and are closed. */
+  /** Ends a session: charges open frames up to now and closes them. */
   closeOpen(endTicks: number): void {
     const end = Math.floor(endTicks)
     for (const number of this.places.threads) {
@@ -400,7 +396,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     this.putDown()
   }
 
-  /** Methods on the present thread's stack. */
+  /** Returns the number of methods on the current thread's stack. */
   #depth(): number {
     const { ints } = this.nodes
     let depth = 0
@@ -416,24 +412,24 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     return this.#warm
   }
 
-  /** Distinct methods seen so far. */
+  /** Number of distinct methods so far. */
   get methods(): number {
     let classes = 0
     for (const id of this.#classNames.ids) if (this.rank(id) > 0) classes++
     return this.nodes.methods - classes
   }
 
-  /** Whether there are pseudo nodes of work that was handed over. */
+  /** Whether there are pseudo nodes of submitted tasks. */
   get hasHandOvers(): boolean {
     return this.nodes.pseudoNodes > 0
   }
 
-  /** Contexts so far, without pseudo nodes. */
+  /** Number of contexts so far, without pseudo nodes. */
   get contexts(): number {
     return this.nodes.contexts
   }
 
-  /** What the ids of nodes stand for; null if that is methods. */
+  /** Maps node ids to pairs of method and call site; null if node ids are method ids. */
   get callTable(): CallTable | null {
     return this.nodes.ids === null ? null : this.nodes.ids.table
   }
@@ -442,17 +438,17 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     return this.nodes.isCalled(method)
   }
 
-  /** When what comes was read, in ms of any clock; negative while nobody asks when methods are called for the first time. */
+  /** Time when the next events were read, in ms of any clock. Negative if first calls are not recorded. */
   set nowMs(ms: number) {
     this.nodes.nowMs = ms
   }
 
-  /** Methods that have been called for the first time since the last call of this, and when, by `nowMs`. */
+  /** Returns methods first called since the last call of this function, with their times as given by `nowMs`. */
   takeFirstCalls(): (readonly [method: number, ms: number])[] {
     return this.nodes.takeFirstCalls()
   }
 
-  /** @param row  number of a thread, or 0 for all virtual ones */
+  /** @param row  number of a thread, or 0 for all virtual threads */
   activityOf(row: number): Activity {
     const perSecond = this.activities.before(row, this.second)
     if (this.isSampled) return { perSecond }
@@ -460,19 +456,19 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     return { perSecond, inside: this.places.inside(row) }
   }
 
-  /** By the id of a node: 1 for what was seen first, 2 for the next …; 0 for what has not been called. */
+  /** Returns the order of first occurrence of a node's id: 1 for the first, 2 for the next …; 0 if never called. */
   rank(method: number): number {
     return this.nodes.rank(method)
   }
 
-  /** Numbers of the threads that have a tree of their own. */
+  /** Numbers of the threads with a tree of their own. */
   platformThreads(): number[] {
     return this.places.platformThreads()
   }
 
   /**
-   * Calls `charge` with the time that each open frame at the end of a stack would get if its thread
-   * had an event now. All sums are of whole ticks, and so exact.
+   * Calls `charge` for each open frame at the end of a stack, with the time that the frame would get if its thread had an event now. All
+   * sums are whole ticks, and therefore exact.
    */
   forEachOpen(nowTicks: number, charge: (node: number, ticks: number) => void): void {
     this.putDown()
@@ -498,7 +494,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     this.mostNodes = collapsed.mostNodes
   }
 
-  /** What needs memory is made before anything moves. */
+  /** Allocates all memory before the first change, so that a failed allocation changes nothing. */
   #prepareMove(change: Collapse): () => void {
     this.#alive()
     const { moved, callsInWaits } = change
@@ -518,7 +514,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     }
   }
 
-  /** Threads stay where they are, and tokens; nothing else may hold a node. */
+  /** Threads and tokens get the new node indices. No other object may hold a node index here. */
   #collapseSamples(): void {
     this.putDown()
     this.#alive()
@@ -533,7 +529,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
     this.node = this.places.nodes[this.current]
     this.#warm = NO_WARM_UP
     this.pauses.forgetWarmUp()
-    // Threads stand in most of them: then it must be larger, or the next sample would try again.
+    // The current nodes of threads fill most of the room: the limit must grow, or the next sample would collapse again.
     if (count > this.#mostSampled * 0.75) this.#mostSampled *= 2
   }
 }

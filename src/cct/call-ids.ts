@@ -1,27 +1,26 @@
-// Where calls are told apart by the place they come from, a node of a tree is not of a method, but of a method called
-// from one place. Such a pair has an id of its own, dense from 1 in the order in which pairs are first seen; the rest of
-// the engine takes it for a method's.
+// Ids of pairs of method and call site. With call sites, a node of a tree stands for a method called from one place. Each pair has an id,
+// dense from 1 in the order of first occurrence. All other code treats this id as a method id.
 
 import { checkMethod } from './impossible.ts'
 
-/** What ids of pairs stand for, index 0 being unused. */
+/** Maps pair ids to methods and call sites. Index 0 is unused. */
 export interface CallTable {
   readonly method: Int32Array
-  /** Number of the call site (instrument/sites.ts), 0 if there is none: a root, or what the JVM itself calls. */
+  /** Number of the call site (instrument/sites.ts); 0 if none: a root, or a call by the JVM itself. */
   readonly site: Int32Array
 }
 
 export class CallIds {
-  /** By id. Replaced when they grow. */
+  /** Indexed by id. Replaced on growth. */
   methods: Int32Array<ArrayBuffer>
   sites: Int32Array<ArrayBuffer>
   count: number
-  /** (method, site) to id: open addressing, 0 is empty. */
+  /** Maps (method, site) to id: open addressing, 0 is empty. */
   #table = new Int32Array(4096)
 
   /**
-   * @param firstPlaced ids below stand for waiting (events/wait-ids.ts) or for classes (allocation.ts), which have no place: they
-   *   are what they were
+   * @param firstPlaced ids below stand for waiting (events/wait-ids.ts) or classes (allocation.ts). They have no call site and stay
+   * unchanged
    */
   constructor(firstPlaced: number) {
     this.methods = new Int32Array(Math.max(1024, 2 * firstPlaced))
@@ -71,7 +70,7 @@ export class CallIds {
   }
 }
 
-/** By id, the least id of the same method: the one that stands for the method as a whole. */
+/** Returns, per id, the lowest id of the same method. The lowest id represents the method. */
 export function leastOfMethod({ method }: CallTable): Int32Array {
   const least = new Map<number, number>()
   return method.map((of, id) => {

@@ -1,21 +1,21 @@
-// What a thread's call of a root has told, run by run, so that it can be told again.
+// Records the events of a thread's root call, run by run, for a later replay.
 
 import type { CctBuilder } from './builder.ts'
 import type { TakenOut } from './pauses.ts'
 
-/** Elements of a thread's words that are kept: 2 MiB, 262,144 events. */
+/** Maximum number of kept elements of a thread's events: 2 MiB, 262,144 events. */
 const MOST_WORDS = 2 ** 19
 const MOST_STRETCHES = 2 ** 18
 const FIRST_WORDS = 1024
-/** Elements that room is kept for between calls. */
+/** Capacity kept between calls, in elements. */
 const KEPT_WORDS = 2 ** 16
-/** A number of an array that grows. */
+/** Bytes of a number in a growing array. */
 const NUMBER_BYTES = 8
-/** The objects of a call that is kept, about, and of what a pause has taken out of it. */
+/** Approximate bytes of the objects of one call, and of one pause subtracted from the call. */
 const CALL_BYTES = 512
 const TAKEN_OUT_BYTES = 32
 
-// What a stretch is.
+// Kinds of segments.
 const CALLS = 0
 export const ADJUST = 1
 export const SUSPEND = 2
@@ -23,27 +23,27 @@ export const RESUME = 3
 export const CAUGHT = 4
 export const SITE = 5
 
-/** Where one stretch of events begins, of four numbers each: kind, and what goes with it. */
+/** Numbers per segment header: kind and three arguments. */
 const STRETCH = 4
-/** Of four bytes. */
+/** Size of a segment header in elements of four bytes. */
 export const STRETCH_ELEMENTS = 2 * STRETCH
 
-/** What a thread's call has told so far. */
+/** Log of a thread's current root call. */
 export class CallLog {
   words: Uint32Array
   used = 0
   stretches: number[] = []
-  /** Of a call that has outgrown its words: what was read meanwhile. */
+  /** Builder of a call that has outgrown the log: receives its events directly. */
   builder: CctBuilder | null = null
-  /** Bytes of it when it had read that. */
+  /** Bytes of the builder after its last event. */
   builderBytes = 0
-  /** That has outgrown its bound: nothing of it is kept any more. */
+  /** The call has exceeded its memory bound. Its log is discarded. */
   isTooLarge = false
-  /** It was here when the call began. */
+  /** The log existed when the call began, so the log is complete. */
   isWhole = false
-  /** When it did, in ticks. */
+  /** Start of the call in ticks. */
   began = 0
-  /** What pauses have taken out of its time, and not yet out of its own builder if it has one. */
+  /** Pauses subtracted from the call, but not yet subtracted in its own builder (if it has one). */
   #takenOut: TakenOut[] = []
 
   constructor(words = new Uint32Array(FIRST_WORDS)) {
@@ -59,7 +59,7 @@ export class CallLog {
     this.#takenOut = []
   }
 
-  /** What is kept has been read. */
+  /** Discards the log after it has been read. */
   forget(): void {
     this.used = 0
     this.stretches = []
@@ -71,7 +71,7 @@ export class CallLog {
     this.isTooLarge = this.isWhole = true
   }
 
-  /** What is kept of events, in elements of four bytes. */
+  /** Size of the logged events, in elements of four bytes. */
   get elements(): number {
     return this.used + 2 * this.stretches.length
   }
@@ -80,13 +80,13 @@ export class CallLog {
     return this.used > MOST_WORDS || this.stretches.length > MOST_STRETCHES
   }
 
-  /** Of memory, about. */
+  /** Approximate memory use. */
   get bytes(): number {
     const numbers = this.stretches.length * NUMBER_BYTES + this.#takenOut.length * TAKEN_OUT_BYTES
     return CALL_BYTES + this.words.byteLength + numbers + (this.builder?.bytes ?? 0)
   }
 
-  /** A pause was in its time, whether it has ended or not. */
+  /** Registers a pause within the call. The pause may still be open. */
   takeOut(takenOut: TakenOut): void {
     if (!this.isTooLarge) this.#takenOut.push(takenOut)
   }
@@ -103,7 +103,7 @@ export class CallLog {
     this.used += count
   }
 
-  /** Reads what is kept into its own builder. */
+  /** Moves the logged events into the call's own builder. */
   readMeanwhile(builder: CctBuilder, thread: number): void {
     this.tell(builder, thread)
     this.builder = builder
@@ -112,14 +112,14 @@ export class CallLog {
     this.forget()
   }
 
-  /** What was taken out goes from its own builder, if it has one, which has read everything. */
+  /** Subtracts the pauses in the call's own builder, if it has one. That builder has read all events. */
   settle(thread: number): void {
     if (this.builder === null) return
     for (const takenOut of this.#takenOut) this.builder.takeOut(thread, this.began, takenOut)
     this.#takenOut = []
   }
 
-  /** Tells it all to a builder, as events of this thread: what comes of it are the same contexts. */
+  /** Replays all events in a builder, as events of this thread. The result has the same contexts. */
   tell(builder: CctBuilder, thread: number): void {
     builder.awaitGaps(thread, this.began, this.#takenOut)
     this.#tellEvents(builder, thread)
@@ -129,7 +129,7 @@ export class CallLog {
   #tellEvents(builder: CctBuilder, thread: number): void {
     const { stretches, words } = this
     builder.thread(thread, -1)
-    if (this.builder === null) builder.root() // one before it may have lost its end
+    if (this.builder === null) builder.root() // the end of the previous call may be lost
     for (let at = 0; at < stretches.length; at += STRETCH) {
       const [a, b, base] = [stretches[at + 1]!, stretches[at + 2]!, stretches[at + 3]!]
       switch (stretches[at]) {

@@ -1,9 +1,9 @@
-// Names of classes that were allocated, which the target tells letter by letter.
+// Names of allocated classes. The target sends them one letter at a time.
 
 const toText = (unit: number | undefined): string => String.fromCharCode(unit ?? 0x3f)
 
 export class ClassNames {
-  /** UTF-16 units, by id. */
+  /** UTF-16 units, keyed by class id. */
   readonly #names = new Map<number, number[]>()
   readonly #renamed = new Set<number>()
 
@@ -18,11 +18,11 @@ export class ClassNames {
     name[at] = unit
   }
 
-  /** By id: those of which more is known than at the last call. */
+  /** Returns id and name of the classes with more known letters since the last call. */
   take(): (readonly [id: number, name: string])[] {
     const ids = [...this.#renamed]
     this.#renamed.clear()
-    // A unit may not have come yet.
+    // A unit may still be missing.
     return ids.map((id) => [id, Array.from(this.#names.get(id)!, toText).join('')])
   }
 }

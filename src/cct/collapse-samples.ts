@@ -1,24 +1,23 @@
-// Makes a tree of samples small again: contexts that were seldom seen become part of their callers (Whaley's purge).
+// Shrinks a tree of samples: contexts with few samples are merged into their callers (Whaley's purge).
 
 import { HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 export interface CollapsedSamples {
-  /** Records of the nodes that stay, of the same room as before; links between siblings are forgotten. */
+  /** Records of the remaining nodes, with the same capacity as before. Sibling links are reset. */
   readonly bytes: ArrayBuffer
   readonly count: number
-  /** By old node: the new one, of itself or of the nearest caller that stays. */
+  /** New index of each old node: its own, or that of the nearest remaining caller. */
   readonly moved: Int32Array
 }
 
 /**
- * Keeps about half of the nodes, those with most samples below them, and whatever threads stand at. The samples of the others are
- * their callers'. A node's index is higher than its parent's, before and after.
- *
- * @param count   nodes, node 0 included, which is nobody
- * @param places  nodes where threads are
+ * Keeps about half of the nodes: those with most samples below them, and the current nodes of threads. Samples of removed nodes are added
+ * to their callers. A node's index is higher than its parent's, before and after.
+ * @param count   number of nodes, including the unused node 0
+ * @param places  current nodes of threads
  */
 export function collapseSamples(
   ints: Int32Array,
@@ -35,7 +34,7 @@ export function collapseSamples(
   const stays = new Uint8Array(count)
   const least = totals.slice(1).sort()[count >> 1] ?? 0
   for (let node = 1; node < count; node++) {
-    // With as many samples as the median some must go, too, or of equals all would stay.
+    // Nodes with exactly the median count are removed. Otherwise all nodes would stay if all counts were equal.
     if (totals[node] > least || ints[node * INTS + PARENT] < 0) stays[node] = 1
   }
   for (const place of places) {
@@ -55,7 +54,8 @@ export function collapseSamples(
     }
     moved[node] = next
     const method = ints[node * INTS + METHOD]
-    // Samples follow nobody, but a target may write what it likes: a node must come from one before it, or ways have no end.
+    // Samples never follow submitted work, but the target's data may be corrupt. A node must refer to an earlier node; otherwise a path
+    // could be cyclic.
     const from = parent < 0 ? -1 : handedOverFrom(method)
     newInts[next * INTS + METHOD] = from < 0 ? method : HANDED_OVER - moved[from]
     newInts[next * INTS + PARENT] = parent < 0 ? -1 : moved[parent]

@@ -1,41 +1,43 @@
-// Makes a tree of exact calls small again: contexts that cost least become part of a row of collapsed contexts below the
-// nearest caller that stays. Their sums are that row's, so children and self still make the parent; what is lost is which of them
-// called which. What each of their methods had is summed in `collapsed.ts`.
+// Shrinks a tree of exact calls: the cheapest contexts are merged into a row of collapsed contexts below the nearest remaining caller. The
+// row holds their sums, so children plus self still equal the parent. Only the calls between the merged contexts are lost. `collapsed.ts`
+// keeps the sums of each merged method.
 
 import { ALIVE_NODES, COLLAPSED, HANDED_OVER, handedOverFrom, NODE } from './nodes.ts'
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
-/** Buckets of cost: 16 of each power of two. */
+/** Buckets of cost: 16 per power of two. */
 const BUCKETS = 16 * 64
 const FRACTION_SHIFT = 20 - 4
 const BUCKET_OF_ONE = 1023 << 4
-/** A method field is above minus this: HANDED_OVER minus a node. */
+/** Every method field is greater than minus this value: HANDED_OVER minus a node. */
 const METHODS = 2 ** 27
 const KEYS = 2 ** 28
 
 export interface CollapseOptions {
-  /** Nodes that stay, about; what threads stand at stays in any case. */
+  /** Approximate number of remaining nodes; the current nodes of threads always remain. */
   readonly target: number
-  /** Where threads are. */
+  /** Current nodes of threads. */
   readonly places: Iterable<number>
-  /** Ids below are no methods, but what a method waits for or allocates: they stay rows of their own. */
+  /** Ids below this one are not methods, but waits or allocated classes: they keep their own rows. */
   readonly firstMethod: number
   readonly alive: () => void
 }
 
 export interface Collapse {
-  /** Records of the nodes that stay; links between siblings are forgotten. */
+  /** Records of the remaining nodes. Sibling links are reset. */
   readonly bytes: ArrayBuffer
   readonly count: number
-  /** By old node: the new one, which is a row of collapsed contexts where it does not stay. */
+  /** New index of each old node: a row of collapsed contexts if the node was merged. */
   readonly moved: Int32Array
-  /** By old node: 1 where it stays, and is no part of another. */
+  /** Per old node: 1 if it remains and was not merged. */
   readonly stays: Uint8Array
-  /** By old node that has become part of a wait, as what the JDK calls while a thread waits: its calls, which count nowhere now. */
+  /**
+   * Calls of old nodes that were merged into a wait, such as JDK methods called while a thread waits. These calls are counted nowhere else.
+   */
   readonly callsInWaits: ReadonlyMap<number, number>
-  /** Rows of collapsed contexts, and nodes of work handed over. */
+  /** Number of rows of collapsed contexts, and of nodes of submitted work. */
   readonly rows: number
   readonly pseudo: number
 }
@@ -66,7 +68,7 @@ export function collapse(
     }
     const above = moved[parent]
     const row = stays[parent] === 1 ? into.child(above, COLLAPSED, true) : above
-    // Below one that does not stay either there is a row of collapsed contexts, or one of waiting in it.
+    // The node below a merged caller is already a row: one of collapsed contexts, or of waiting inside such a row.
     if (into.methodOf(row) !== COLLAPSED) {
       moved[node] = row
       callsInWaits.set(node, calls)
@@ -87,7 +89,7 @@ export function collapse(
   }
 }
 
-/** By node: 1 for those that stay. */
+/** Returns, per node, 1 if the node remains. */
 function whatStays(
   ints: Int32Array,
   floats: Float64Array,
@@ -95,21 +97,21 @@ function whatStays(
   { target, places, alive }: CollapseOptions,
 ): Uint8Array {
   const costs = new Float64Array(count)
-  /** By node: the lowest bucket of a child's. */
+  /** Lowest bucket of any child, per node. */
   const lowest = new Int16Array(count).fill(BUCKETS)
   const bucket = new Int16Array(count)
-  /** By bucket: nodes that stay if what is below it does not, rows of collapsed contexts included, as differences. */
+  /** Per bucket, as differences: nodes that remain if all lower buckets are merged, including rows of collapsed contexts. */
   const kept = new Int32Array(BUCKETS + 2)
   for (let node = count - 1; node > 0; node--) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
-    // Pauses that were taken out, and clocks that are corrected, can make ticks negative.
+    // Subtracted pauses and clock corrections can make ticks negative.
     costs[node] += Math.max(0, floats[node * FLOATS + TICKS]) + floats[node * FLOATS + CALLS]
     const parent = ints[node * INTS + PARENT]
     const isTop = parent < 0
     const own = isTop || isRoot(ints, node, parent) ? BUCKETS - 1 : bucketOf(costs[node])
     bucket[node] = own
     kept[own]++
-    // With children on both sides of the limit it has a row for those that go.
+    // A node with children on both sides of the limit needs a row for the merged children.
     if (lowest[node] < own) kept[own]++
     if (lowest[node] < own) kept[lowest[node]]--
     if (isTop) continue
@@ -119,7 +121,7 @@ function whatStays(
   let limit = BUCKETS - 1
   let staying = 0
   for (; limit > 0 && staying + kept[limit] <= target; limit--) staying += kept[limit]
-  // Of those at the limit the first: a child comes after its parent.
+  // Of the nodes exactly at the limit, the first ones remain: a child comes after its parent.
   let room = Math.max(0, target - staying)
   const stays = new Uint8Array(count)
   for (let node = 1; node < count; node++) {
@@ -137,12 +139,15 @@ function whatStays(
   return stays
 }
 
-/** What a thread's calls begin with: what they cost as a whole stays known. */
+/** Returns whether a node is a root: the cost of a whole root call must stay known. */
 function isRoot(ints: Int32Array, node: number, parent: number): boolean {
   return ints[parent * INTS + PARENT] < 0 && ints[node * INTS + METHOD] > 0
 }
 
-/** A row of collapsed contexts goes with its caller, and what is in it goes with the row. */
+/**
+ * Returns whether a node is a row of collapsed contexts, or a part of one. A row is merged together with its caller, and its contents with
+ * the row.
+ */
 function isOfRow(ints: Int32Array, node: number, parent: number): boolean {
   return ints[node * INTS + METHOD] === COLLAPSED || ints[parent * INTS + METHOD] === COLLAPSED
 }
@@ -150,14 +155,14 @@ function isOfRow(ints: Int32Array, node: number, parent: number): boolean {
 const double = new Float64Array(1)
 const halves = new Uint32Array(double.buffer)
 
-/** The exponent, and the first bits of the fraction. */
+/** Combines the exponent and the first bits of the fraction. */
 function bucketOf(cost: number): number {
   if (cost < 1) return 0
   double[0] = cost
   return Math.min(BUCKETS - 2, (halves[1] >>> FRACTION_SHIFT) - BUCKET_OF_ONE + 1)
 }
 
-/** The nodes that stay, as they are found. */
+/** Remaining nodes, appended in order. */
 class Rebuilt {
   readonly bytes: ArrayBuffer
   count = 1
@@ -165,11 +170,11 @@ class Rebuilt {
   pseudo = 0
   readonly #ints: Int32Array
   readonly #floats: Float64Array
-  /** By parent and method: of nodes that more than one of before may become. */
+  /** Keyed by parent and method: nodes that several old nodes may be merged into. */
   readonly #shared = new Map<number, number>()
-  /** By node: so are its children. */
+  /** Per node: 1 if its children are shared, too. */
   readonly #isShared: Uint8Array
-  /** By node: the row of collapsed contexts below it; 0: none yet. */
+  /** Row of collapsed contexts below each node; 0 if none yet. */
   readonly #rowOf: Int32Array
 
   constructor(old: Int32Array, count: number) {
@@ -181,7 +186,7 @@ class Rebuilt {
     this.#rowOf = new Int32Array(count + 1)
   }
 
-  /** @param isShared  others may become the same node */
+  /** @param isShared  whether other old nodes may be merged into this node */
   child(parent: number, method: number, isShared: boolean): number {
     if (method === COLLAPSED) {
       if (this.#rowOf[parent] === 0) this.#rowOf[parent] = this.#make(parent, method)

@@ -1,5 +1,5 @@
-// What collapsed contexts (collapse.ts) had, by method: so lists of methods stay exact. And what the rows that stand for them need for
-// the compensation: how many of their calls the row's caller has not made itself.
+// Sums of collapsed contexts (collapse.ts) per method, which keep lists of methods exact. Also keeps data for the compensation: the number
+// of calls in each row that the row's caller did not make itself.
 
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { enlarged } from '../base/enlarged.ts'
@@ -7,21 +7,21 @@ import { type Collapse, collapse } from './collapse.ts'
 import { ALIVE_NODES, COLLAPSED, NODE, type Nodes } from './nodes.ts'
 import type { CollapsedMethods } from './tree.ts'
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
-/** Of what there may be this part stays, about. */
+/** Approximate share of the maximum number of nodes that remains after a collapse. */
 const STAYS = 3 / 8
-/** Above this part there is not enough room for what comes. */
+/** Above this share, the free room is too small for new contexts. */
 const TOO_MANY = 0.6
-/** Where more than this part is left there is little to be collapsed. */
+/** If more than this share remains, the collapse removed too little. */
 const TOO_FEW_GONE = 0.9
-/** Where there was no memory for it, with so many times the nodes. */
+/** Growth of the node limit before a retry, after an allocation failed. */
 const TRIED_AGAIN = 1.25
-/** With fewer nodes than this to stay, it is threads and methods that are too many. */
+/** Minimum number of remaining nodes. Below this minimum, threads and methods are the cause of too many nodes. */
 const LEAST = 256
 
-// Columns by method: of its contexts themselves, and of its outermost contexts with what they called.
+// Columns per method: own sums of its contexts, and sums of its outermost contexts including callees.
 const OWN = 0
 const WHOLE = 4
 const COLUMNS = 8
@@ -30,32 +30,29 @@ const OF_CALLS = 1
 const OF_CALLS_OUT = 2
 const OF_HALVES = 3
 
-/** What else is known of nodes. */
+/** Further facts about nodes. */
 interface CallFacts {
-  /** By node, calls before the last redefinition had settled. */
+  /** Calls before the last redefinition had settled, per node. */
   readonly warmCalls: Float64Array
-  /** By node. */
+  /** Probe halves per node. */
   readonly probeHalves: ReadonlyMap<number, number>
 }
 
 export class Collapsed {
-  /** Contexts that have been collapsed; one that comes again and is collapsed again counts twice. */
+  /** Number of collapsed contexts. A context that reappears and is collapsed again counts twice. */
   contexts = 0
-  /** Nodes from which on contexts are collapsed. */
+  /** Number of nodes that triggers a collapse. */
   mostNodes: number
   readonly #bound: number
   readonly #firstMethod: number
   readonly #alive: () => void
-  /** By node: of a row's calls, those that are not its caller's own. */
+  /** Number of calls per row that the row's caller did not make itself. */
   #shift = new Float64Array(0)
   #warmShift = new Float64Array(0)
-  /** By method, COLUMNS of them. */
+  /** COLUMNS values per method. */
   #sums = new Float64Array(0)
 
-  /**
-   * @param mostContexts  that there may be
-   * @param firstMethod   ids below are no methods, but what a method waits for or allocates
-   */
+  /** @param mostContexts  maximum number of contexts @param firstMethod   ids below are not methods, but waits or allocated classes */
   constructor(mostContexts: number, firstMethod: number, alive: () => void) {
     this.#bound = this.mostNodes = mostContexts
     this.#firstMethod = firstMethod
@@ -63,15 +60,15 @@ export class Collapsed {
   }
 
   /**
-   * By node, of `count`: how many of the calls of a row its caller has not made itself, and the same of the warm-up share; undefined if
-   * there are no rows.
+   * Returns, per node up to `count`, the number of calls in a row that the row's caller did not make itself, also for the warm-up share.
+   * Returns undefined if there are no rows.
    */
   shifts(count: number, warmCount: number): { shift: Float64Array; warmShift: Float64Array } | undefined {
     if (this.contexts === 0) return undefined
     return { shift: ofLength(this.#shift, count), warmShift: ofLength(this.#warmShift, warmCount) }
   }
 
-  /** Counting begins anew; rows stay, and have nothing. */
+  /** Restarts counting; rows remain, with zero sums. */
   reset(): void {
     this.contexts = 0
     this.#shift.fill(0)
@@ -80,10 +77,9 @@ export class Collapsed {
   }
 
   /**
-   * Makes room for contexts to come. The nodes are others afterwards.
-   *
-   * @param places  where threads are
-   * @param prepare makes what there is for the nodes to come, before anything has changed; what it returns puts that in place
+   * Makes room for new contexts. All node indices change.
+   * @param places  current nodes of threads
+   * @param prepare allocates everything for the new nodes before any change; the returned function applies the change
    */
   makeRoom(
     nodes: Nodes,
@@ -106,11 +102,11 @@ export class Collapsed {
       if (nodes.count <= most * TOO_MANY) return
       if (nodes.count > count * TOO_FEW_GONE) break
     }
-    // It is threads, and what they stand in: the next context would try again.
+    // Threads' current nodes fill the room. Without a higher limit, the next context would collapse again.
     this.mostNodes = nodes.count * 2
   }
 
-  /** Null where memory has no room for it now: all is as it was. */
+  /** Returns null if memory is too short; then nothing has changed. */
   #collapsed(
     nodes: Nodes,
     target: number,
@@ -129,7 +125,7 @@ export class Collapsed {
     }
   }
 
-  /** Nothing is noted before all of the memory for it is there. */
+  /** Records the sums. All memory is allocated before the first change. */
   #note(nodes: Nodes, change: Collapse, { warmCalls, probeHalves }: CallFacts): void {
     const { ints, floats, count } = nodes
     const calls = (node: number) => floats[node * FLOATS + CALLS]
@@ -171,7 +167,7 @@ export class Collapsed {
       const isDirect = stays[ints[node * INTS + PARENT]] === 1
       if (method >= this.#firstMethod && isDirect) continue
       if (newInts[into * INTS + METHOD] !== COLLAPSED) {
-        // A row in the row, of what is no method: what its caller did is done by the row now.
+        // A non-method row (a wait or a class) inside a collapsed row: the collapsed row now stands for its caller.
         if (isDirect) shift[newInts[into * INTS + PARENT]] -= callsOf(node)
       } else if (isRow) shift[into] += isDirect ? before(node) : callsOf(node)
       else if (!isDirect) shift[into] += callsOf(node)
@@ -179,14 +175,14 @@ export class Collapsed {
     return shift
   }
 
-  /** What is about to be collapsed, by method. What is called while a thread waits is part of the wait, and of no method. */
+  /** Sums the contexts to be collapsed, per method. Calls made while a thread waits belong to the wait, and to no method. */
   #sumMethods(
     { ints, floats, count }: Nodes,
     { stays }: Collapse,
     probeHalves: ReadonlyMap<number, number>,
   ): void {
     const firstMethod = this.#firstMethod
-    const whole = new Float64Array(count * 3) // of a subtree: ticks, calls, halves
+    const whole = new Float64Array(count * 3) // per subtree: ticks, calls, halves
     for (const [node, halves] of probeHalves) if (node < count) whole[node * 3 + 2] = halves
     for (let node = count - 1; node > 0; node--) {
       if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
@@ -197,7 +193,7 @@ export class Collapsed {
       if (stays[parent] === 1) continue
       for (let i = 0; i < 3; i++) whole[parent * 3 + i] += whole[node * 3 + i]
     }
-    // All of the room first: what is half summed would be summed again.
+    // Allocates everything first: a partial sum would be added again by a retry.
     let most = 0
     for (let node = 1; node < count; node++) most = Math.max(most, ints[node * INTS + METHOD]!)
     if (most * COLUMNS >= this.#sums.length) this.#sums = enlarged(this.#sums, (most + 1) * COLUMNS)
@@ -224,7 +220,7 @@ export class Collapsed {
     })
   }
 
-  /** Calls and ticks, as measured, of collapsed contexts. */
+  /** Visits calls and measured ticks of collapsed contexts. */
   forEachMethod(
     visit: (method: number, own: { readonly calls: number; readonly ticks: number }) => void,
   ): void {
@@ -234,7 +230,9 @@ export class Collapsed {
     }
   }
 
-  /** What is in no context of the tree any more; undefined if that is nothing. With `countsCalls` a call costs one, and not its ticks. */
+  /**
+   * Returns the sums of all collapsed contexts; undefined if there are none. With `countsCalls`, each call costs 1 instead of its ticks.
+   */
   methods(countsCalls: boolean, calibration: Calibration, nsPerTick: number): CollapsedMethods | undefined {
     if (this.contexts === 0) return undefined
     const ids: number[] = []
@@ -254,7 +252,7 @@ export class Collapsed {
   }
 }
 
-/** A copy of a column; nodes that came later have nothing in it. */
+/** Copies a column to the given length. Later nodes have 0. */
 function ofLength(column: Float64Array, count: number): Float64Array {
   const copy = new Float64Array(count)
   copy.set(column.subarray(0, count))
@@ -262,9 +260,8 @@ function ofLength(column: Float64Array, count: number): Float64Array {
 }
 
 /**
- * Visits all nodes but those below what is no method, callers first.
- *
- * @param visit  told whether no caller of a node is of its own method
+ * Visits all nodes except those below non-methods, callers first.
+ * @param visit  its argument is whether no caller of the node has the same method
  */
 function eachWithItsPath(
   ints: Int32Array,
@@ -289,7 +286,7 @@ function eachWithItsPath(
       firstChild[parent] = node
     }
   }
-  /** By method: how often it is on the path to here. */
+  /** Number of occurrences of each method on the current path. */
   const open = new Int32Array(methods)
   let seen = 0
   for (let node = firstTop; node > 0; ) {
@@ -302,7 +299,7 @@ function eachWithItsPath(
       node = firstChild[node]
       continue
     }
-    // What is below no method is visited by nobody, but for what is in a row of collapsed contexts.
+    // Nodes below a non-method are skipped, except inside a row of collapsed contexts.
     while (node > 0 && nextSibling[node] === 0) {
       node = ints[node * INTS + PARENT]
       if (node > 0 && ints[node * INTS + METHOD] > 0) open[ints[node * INTS + METHOD]]--

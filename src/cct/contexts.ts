@@ -1,13 +1,12 @@
-// Contexts of several trees, told by the keys of their methods from the top down, so that trees of different sessions meet by name.
-//
-// Nothing recurses, and the cost is that of reading each tree once.
+// Contexts of several trees, identified by the keys of their methods from the top down. Trees of different sessions are therefore matched
+// by name. The algorithm is iterative and reads each tree once.
 
 import type { Tree } from './tree.ts'
 
-/** What tells methods apart: equal keys are the same method. Asked once a method id. */
+/** Returns the key of a method: equal keys mean the same method. Called once per method id. */
 export type KeyOf = (method: number) => string | number
 
-/** By method id of the tree: the number of its key. */
+/** Returns a function from a method id of the tree to the number of its key. */
 export function numbered(keyOf: KeyOf, numbers: Map<string | number, number>): (method: number) => number {
   const known: (number | undefined)[] = []
   return (method) => {
@@ -22,18 +21,18 @@ export function numbered(keyOf: KeyOf, numbers: Map<string | number, number>): (
   }
 }
 
-/** The least power of two that is at least twice `entries`. */
+/** Returns the smallest power of two that is at least twice `entries`. */
 function slotsFor(entries: number): number {
   let slots = 16
   while (slots < 2 * entries) slots *= 2
   return slots
 }
 
-/** Contexts by number in the order in which they were first met, so that a parent has a lower one than its children. */
+/** Contexts numbered in the order of first occurrence, so that a parent has a lower number than its children. */
 export class Contexts {
   readonly #parent: Int32Array
   readonly #key: Int32Array
-  /** Open addressing; a slot holds a number plus one. A `Map` would need a key object or string a node. */
+  /** Open addressing; a slot holds a number plus one. A `Map` would need a key object or string per node. */
   readonly #slots: Int32Array
   #count = 0
 
@@ -43,7 +42,7 @@ export class Contexts {
     this.#slots = new Int32Array(slotsFor(most))
   }
 
-  /** By node of the tree: its context. */
+  /** Returns the context of each node of the tree. */
   take(tree: Tree, numberOf: (method: number) => number): Int32Array {
     const of = new Int32Array(tree.count)
     for (let node = 0; node < tree.count; node++) {
@@ -68,7 +67,7 @@ export class Contexts {
     return context
   }
 
-  /** `place` says where in preorder a context is; the other two are by place. */
+  /** Returns the contexts in preorder. `place` maps a context to its position; `parent` and `size` are indexed by position. */
   inPreorder(): { count: number; parent: Int32Array; size: Int32Array; place: Int32Array } {
     const count = this.#count
     const sizes = new Int32Array(count).fill(1)
@@ -76,7 +75,7 @@ export class Contexts {
     const place = new Int32Array(count)
     const parent = new Int32Array(count)
     const size = new Int32Array(count)
-    // Where the next child goes: siblings are met in order, so each begins where the one before it ends.
+    // Position of the next child. Siblings are visited in order, so each begins at the end of the previous sibling.
     const next = new Int32Array(count)
     let nextTop = 0
     for (let it = 0; it < count; it++) {

@@ -1,24 +1,23 @@
-// The course of a recording, second by second: calls of roots and how long they took, events, waiting, pauses.
-//
-// A second is one of the reader's clock, which is behind the target's by some milliseconds. The latest two stay open: a pause that
-// is told late is taken out of calls that have ended by then.
+// Course of a recording, second by second: root calls and their durations, events, stalls, pauses. Seconds are those of the client's clock,
+// some milliseconds behind the target's. The latest two seconds stay open, so that a pause that arrives late can be subtracted from calls
+// that have already ended.
 
 import { Histogram } from '../regions/histogram.ts'
 import { percentileOf } from '../regions/times.ts'
 
-/** Seconds that are kept, the latest: an hour. */
+/** Maximum number of kept seconds (the latest): one hour. */
 export const MOST_SECONDS = 3600
 
 const COLUMNS = ['calls', 'mean', 'p50', 'p95', 'max', 'events', 'wait', 'pauses', 'paused'] as const
 type Column = (typeof COLUMNS)[number]
 
 /**
- * One value a second, oldest first; the last second is not over. Of root calls that ended in it: `calls`, how many, and `mean`,
- * `p50`, `p95`, `max`, 0 where there were none. `events` told, `wait`: of threads of the target for us; `pauses`: redefinitions that
- * stopped it, `paused` for how long. Times in ticks.
+ * One value per second, oldest first; the last second is incomplete. For the root calls that ended in a second: their number `calls`, and
+ * their `mean`, `p50`, `p95`, `max`, 0 if there were none. `events`: events received. `wait`: time that target threads were stalled by
+ * jfluid. `pauses`: redefinitions that stopped the target. `paused`: their duration. Times in ticks.
  */
 export interface CourseState extends Readonly<Record<Column, Float64Array>> {
-  /** Seconds before the first of these. */
+  /** Number of seconds before the first value. */
   readonly first: number
 }
 
@@ -26,7 +25,7 @@ export class Course {
   readonly #columns = Object.fromEntries(
     COLUMNS.map((name) => [name, new Float64Array(MOST_SECONDS)]),
   ) as Record<Column, Float64Array>
-  /** Of the second that goes on, and of the one before. */
+  /** Histograms of the current second and of the previous second. */
   #now = new Histogram()
   #before = new Histogram()
   #begunAt: number
@@ -35,17 +34,17 @@ export class Course {
   #events = 0
   #wait = 0
 
-  /** @param nowMs  of any clock that does not go back */
+  /** @param nowMs  time of any monotonic clock */
   constructor(nowMs = 0) {
     this.#begunAt = nowMs
   }
 
-  /** How long it has been, in ms: up to the latest look. */
+  /** Elapsed time in ms, up to the latest call of `tick`. */
   get elapsedMs(): number {
     return this.#elapsedMs
   }
 
-  /** The time has come this far, and so many events and ticks of waiting in all. */
+  /** Advances to `nowMs`, with the total numbers of events and stalled ticks so far. */
   tick(nowMs: number, events: number, wait: number): void {
     const at = this.#second % MOST_SECONDS
     this.#columns.events[at]! += events - this.#events
@@ -70,13 +69,13 @@ export class Course {
     this.#second = second
   }
 
-  /** A root call has ended. @returns its second */
+  /** Records a finished root call. @returns its second */
   record(ticks: number): number {
     this.#now.record(ticks)
     return this.#second
   }
 
-  /** It took this, and not that: a second that is settled stays as it is. */
+  /** Replaces the duration of a call. Closed seconds stay unchanged. */
   correct(second: number, before: number, after: number): void {
     const histogram =
       second === this.#second ? this.#now : second === this.#second - 1 ? this.#before : undefined
@@ -96,7 +95,7 @@ export class Course {
   }
 
   #write(second: number, histogram: Histogram): void {
-    // Of a longer silence nothing is left to be written.
+    // After a long silence, the histogram is empty and nothing remains to be written.
     if (histogram.count === 0) return
     const at = second % MOST_SECONDS
     const { calls, mean, p50, p95, max } = this.#columns
@@ -108,7 +107,7 @@ export class Course {
     max[at] = histogram.max
   }
 
-  /** Begins anew, with counts as they are. */
+  /** Restarts the course, with the given totals as base. */
   reset(nowMs: number, events: number, wait: number): void {
     for (const name of COLUMNS) this.#columns[name].fill(0)
     this.#now.clear()
@@ -119,7 +118,7 @@ export class Course {
     this.#wait = wait
   }
 
-  /** The latest seconds, at most so many. */
+  /** Returns the latest seconds, at most `most`. */
   state(most = MOST_SECONDS): CourseState {
     this.#settle()
     const count = Math.min(this.#second + 1, most, MOST_SECONDS)

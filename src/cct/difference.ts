@@ -1,14 +1,12 @@
-// Two trees as one: every context that either of them has, with what it costs in both. A context is told by the keys of
-// its methods from the top down, so trees of different sessions meet by name, and those of one session by id.
-//
-// Children come in the order of the first tree, then those that only the second one has. Nothing recurses, and the cost is
-// that of reading both trees once.
+// Merges two trees: every context of either tree, with its cost in both. A context is identified by the keys of its methods from the top
+// down. Trees of different sessions are matched by name, trees of one session by id. Children are in the order of the first tree, followed
+// by those that only the second tree has. The algorithm is iterative and reads both trees once.
 
 import { Contexts, type KeyOf, numbered } from './contexts.ts'
 import { costsOf } from './metric.ts'
 import type { Tree } from './tree.ts'
 
-/** A column of each tree; 0 where a context is missing. */
+/** One column per tree; 0 where a context is missing. */
 export interface Sides {
   readonly before: Float64Array
   readonly after: Float64Array
@@ -18,24 +16,23 @@ export interface Sides {
 export interface Difference {
   readonly count: number
   readonly parent: Int32Array
-  /** Nodes in the subtree, itself included. */
+  /** Number of nodes in the subtree, including its top. */
   readonly size: Int32Array
-  /** A node of the tree that has the context, -1 if it does not: what may be asked for its name. */
+  /** Node of each tree with this context, for name lookups; -1 if that tree does not have the context. */
   readonly nodeBefore: Int32Array
   readonly nodeAfter: Int32Array
   readonly calls: Sides
   readonly self: Sides
   readonly total: Sides
-  /** Calls of all tops: what a difference per root call is divided by. */
+  /** Calls of all top nodes: divisor of a difference per root call. */
   readonly rootCalls: { readonly before: number; readonly after: number }
 }
 
 /**
- * Both trees must have the same metric for `self` and `total` to be comparable. Siblings with equal keys become one context,
- * and their numbers are summed.
- *
- * @param keyBefore  of method ids of `before`
- * @param keyAfter   of those of `after`
+ * Both trees must have the same metric for `self` and `total` to be comparable. Siblings with equal keys become one context with summed
+ * numbers.
+ * @param keyBefore  key of a method id of `before`
+ * @param keyAfter   key of a method id of `after`
  */
 export function differenceOf(
   before: Tree,

@@ -1,39 +1,39 @@
-// Trees on their way from a builder's records to pictures: nodes in any order that has parents before children, and columns of sums.
+// Intermediate trees between a builder's records and snapshots: nodes in any order with parents before children, and columns of sums.
 
 import { ALIVE_NODES } from './nodes.ts'
 
 export interface Forest {
   readonly count: number
   readonly method: Int32Array
-  /** Of tops -1. */
+  /** Parent of each node; -1 for tops. */
   readonly parent: Int32Array
   readonly columns: Columns
 }
 
-/** By node, as far as they go: later nodes have nothing. */
+/** Columns indexed by node. A column may be shorter than the number of nodes; the missing values are 0. */
 export interface Columns {
   readonly calls: Float64Array
   readonly ticks: Float64Array
   readonly warmCalls: Float64Array
   readonly warmTicks: Float64Array
-  /** Of `calls`, those that the parent did not make itself. */
+  /** Part of `calls` that the parent did not make itself. */
   readonly handed?: Float64Array
   readonly warmHanded?: Float64Array
-  /** Of the calls of a row of collapsed contexts, those that its caller has not made itself. */
+  /** Part of a collapsed row's calls that the row's caller did not make itself. */
   readonly shift?: Float64Array
   readonly warmShift?: Float64Array
-  /** With --liveness, of live objects that were made here: how many, their bytes, the sum of their ages. */
+  /** With --liveness, for live objects allocated in this context: their number, bytes and sum of ages. */
   readonly liveObjects?: Float64Array
   readonly liveBytes?: Float64Array
   readonly age?: Float64Array
 }
 
-/** A forest's nodes, as they are found. */
+/** Nodes of a forest under construction. */
 export class Growing {
   count = 0
   method: Int32Array
   parent: Int32Array
-  /** (parent, method) to node + 1: open addressing, 0 is empty. */
+  /** Maps (parent, method) to node + 1: open addressing, 0 is empty. */
   #table: Int32Array
 
   constructor(room: number) {
@@ -53,7 +53,7 @@ export class Growing {
     return this.count++
   }
 
-  /** The child of `parent` for a method, made if there is none. */
+  /** Returns the child of `parent` for a method. Creates the child if it is missing. */
   child(parent: number, method: number): number {
     if (this.count * 1.5 > this.#table.length) this.#growTable()
     const table = this.#table
@@ -80,9 +80,8 @@ export class Growing {
   }
 
   /**
-   * The forest of these nodes, which have the sums of those that became them.
-   *
-   * @param into   by node of before: one of these, or -1
+   * Returns the forest of these nodes. The sums of merged nodes are added.
+   * @param into   new node of each old node, or -1
    * @param alive  called every few milliseconds
    */
   withSums(columns: Columns, into: Int32Array, alive: () => void): Forest {
@@ -110,7 +109,7 @@ function hash(parent: number, method: number): number {
   return mixed ^ (mixed >>> 15)
 }
 
-/** Sums the same contexts of different threads; their roots become the tops. */
+/** Merges equal contexts of different threads; their roots become the tops. */
 export function withoutTops({ count, method, parent, columns }: Forest, alive: () => void): Forest {
   const into = new Int32Array(count).fill(-1)
   const out = new Growing(count)

@@ -1,20 +1,17 @@
-// Where work that was handed over belongs: below the context that handed it over.
+// Moves submitted work below the context that submitted it.
 //
-// The builder hangs it below a pseudo node in the tree of the thread that did it. Here the pseudo node
-// gives way to the path of the context it names, in that same tree: so a thread's tree holds what the
-// thread did, and when trees are merged the path meets that of the submitting thread. Nodes of a path
-// that the thread never ran itself have no calls and no self time; their total is that of their children.
+// The builder puts such work below a pseudo node in the tree of the thread that ran it. Here the path of the submitting context replaces
+// the pseudo node in that same tree. A thread's tree thus shows what the thread ran, and merging the trees joins the path with that of the
+// submitting thread. Path nodes that the thread did not run itself have no calls and no self time; their total is that of their children.
 //
-// A caller's clock ran while a thread of another did the work, and nothing of it was taken out of either:
-// totals are sums over threads, parents are still self time and children.
+// The submitter's clock ran while another thread did the work, and nothing is subtracted from either. Totals are therefore sums over
+// threads; a parent still equals its self time plus its children.
 
 import { type Forest, Growing } from './forest.ts'
 import { ALIVE_NODES, handedOverFrom } from './nodes.ts'
 
 /**
- * The same forest with every pseudo node replaced by the path it stands for. Time charged to pseudo nodes
- * is left out.
- *
+ * Returns the same forest with every pseudo node replaced by its path. Time charged to pseudo nodes is left out.
  * @param alive called every few milliseconds
  */
 export function withPaths({ count, method, parent, columns }: Forest, alive: () => void): Forest {
@@ -24,7 +21,7 @@ export function withPaths({ count, method, parent, columns }: Forest, alive: () 
   const out = new Growing(count)
   const into = new Int32Array(count).fill(-1)
   const pseudo: number[] = []
-  /** By thread's top and submitting node, both of `out`: its twin below that top. */
+  /** Copy of the submitting node below a thread's top, keyed by both nodes. Top, submitting node and copy are nodes of `out`. */
   const twins = new Map<number, number>()
   for (let from = 1; from < count; from++) {
     if ((from & ALIVE_NODES) === ALIVE_NODES) alive()
@@ -32,7 +29,7 @@ export function withPaths({ count, method, parent, columns }: Forest, alive: () 
     const submitter = above < 0 ? -1 : handedOverFrom(method[from])
     if (above < 0) into[from] = out.add(-1, method[from])
     else if (submitter >= 0) {
-      // A submitter has a lower index than what it handed over, so it is in place.
+      // A submitter has a lower index than its submitted work, so the submitter is already copied.
       into[from] = twin(out, into[above], into[submitter], twins)
       pseudo.push(from)
     } else {
@@ -46,7 +43,7 @@ export function withPaths({ count, method, parent, columns }: Forest, alive: () 
   return out.withSums({ ...columns, handed, warmHanded }, into, alive)
 }
 
-/** The node below `top` that has the path of `node`, made if need be. Contexts are deep: no recursion. */
+/** Returns the node below `top` with the same path as `node`. Creates missing nodes. Not recursive, since contexts may be deep. */
 function twin(out: Growing, top: number, node: number, twins: Map<number, number>): number {
   const missing: number[] = []
   let at = node

@@ -1,9 +1,9 @@
-// Numbers that no target gives: a table made for one would take all memory.
+// Rejects ids that no correct target sends. A table for such an id would exhaust the memory.
 
 import { EX_SOFTWARE, JfluidError } from '../base/errors.ts'
 import { METHOD_MASK } from '../events/event-halves.ts'
 
-/** The event buffer tells of a method, or a call site, that cannot be. */
+/** Thrown if the event buffer contains an impossible method or call site. */
 export class ImpossibleCall extends JfluidError {
   static sample = () => new ImpossibleCall(8191)
   readonly exitCode = EX_SOFTWARE

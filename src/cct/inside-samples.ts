@@ -1,58 +1,58 @@
-// Stacks of threads inside roots, as the agent's sampler has taken them: a tree of frames, and what was seen at each of its nodes.
+// Stacks of threads inside roots, from the agent's sampler: a tree of frames, with the samples at each node.
 
 import type { FrameName } from '../base/frame-name.ts'
 import type { SampleBatch, StackSample } from '../base/stack-sample.ts'
 import { STATES, stateOf } from './sample-states.ts'
 
-/** What was seen with one stack of one thread. */
+/** Samples with the same stack on the same thread. */
 export interface Seen {
-  /** Nanoseconds that its samples stand for, by state. */
+  /** Nanoseconds that the samples represent, per state. */
   readonly weights: Float64Array
-  /** Of each sample's weight, all together. */
+  /** Sum of the squared weights of the samples. */
   squares: number
   samples: number
-  /** Numbers of the calls of roots in which it was seen: all samples of a call are one observation. */
+  /** Numbers of the root calls that were sampled. All samples of one call count as one observation. */
   readonly observations: number[]
 }
 
 interface SeenOfThread {
   readonly byStack: Map<number, Seen>
-  /** Its latest call of a root that was seen, and the number of that. */
+  /** Latest sampled root call of a thread, and its number. */
   lastCall: number
   observation: number
 }
 
-/** In place of the numbers of virtual threads. */
+/** Replaces the thread numbers of virtual threads. */
 const VIRTUAL = 0
 
-/** Frames of our own runtime, which are on top where a probe was at work. */
+/** Frames of the jfluid runtime. They are innermost while a probe runs. */
 const OURS = /^java\.lang\.(?:invoke\.)?JFluid1/
 
 export class InsideSamples {
   readonly frames: FrameName[] = []
-  /** By stack: the one above, 0 for none. Stack 0 is none. */
+  /** Caller of each stack, 0 if none. Stack 0 is the empty stack. */
   readonly parents: number[] = [0]
-  /** By stack: its innermost frame. */
+  /** Innermost frame of each stack. */
   readonly frameOf: number[] = [-1]
-  /** By stack: its frames. */
+  /** Number of frames of each stack. */
   readonly depths: number[] = [0]
   #byThread = new Map<number, SeenOfThread>()
-  /** Of virtual threads, which have one number: observations by their calls. */
+  /** Observations of virtual threads (which share one number), keyed by their calls. */
   #virtual = new Map<number, number>()
   #samples = 0
   #observations = 0
 
-  /** Samples since the last reset. */
+  /** Number of samples since the last reset. */
   get count(): number {
     return this.#samples
   }
 
-  /** Calls of roots in which there were samples. */
+  /** Number of sampled root calls. */
   get calls(): number {
     return this.#observations
   }
 
-  /** @param fromTicks  samples before that are left out: they are of a recording that was reset */
+  /** @param fromTicks  start of the recording; earlier samples belong to a recording before a reset, and are ignored */
   add(batch: SampleBatch, fromTicks = Number.NEGATIVE_INFINITY): void {
     for (const it of batch.frames) this.frames.push(it)
     const { stacks } = batch
@@ -64,7 +64,7 @@ export class InsideSamples {
     for (const it of batch.samples) if (it.ticks >= fromTicks) this.#take(it)
   }
 
-  /** What was seen is forgotten; stacks keep their numbers. */
+  /** Discards all samples; stacks keep their numbers. */
   reset(): void {
     this.#byThread = new Map()
     this.#virtual = new Map()
@@ -103,7 +103,7 @@ export class InsideSamples {
     return stack
   }
 
-  /** Asked from 0 on, one after the other. */
+  /** The returned function must be called with 0, 1, 2 …, in order. */
   #framesOf(stack: number): (at: number) => FrameName | undefined {
     let below = stack
     let next = 0
@@ -113,7 +113,7 @@ export class InsideSamples {
     }
   }
 
-  /** By stack, of one thread or of each: a stack comes once for each thread. */
+  /** Yields the samples per stack, of one thread or of all. With all threads, a stack is yielded once per thread. */
   *seen(thread?: number): Generator<readonly [stack: number, seen: Seen]> {
     if (thread !== undefined) {
       yield* this.#byThread.get(thread)?.byStack ?? []

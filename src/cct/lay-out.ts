@@ -1,12 +1,11 @@
-// From nodes in any order in which parents come before their children to a tree, which is in preorder.
+// Converts nodes in any order with parents before children into a tree in preorder.
 
 import type { Tree } from './tree.ts'
 
 /**
  * Siblings keep their order.
- *
- * @param parent   by node: its parent, which comes before it, or -1
- * @param columns  by name: a value for each node
+ * @param parent   parent of each node, which precedes the node, or -1
+ * @param columns  one value per node, keyed by name
  */
 export function inPreorder(
   method: ArrayLike<number>,
@@ -20,7 +19,7 @@ export function inPreorder(
     if (above >= 0) sizes[above]! += sizes[node]!
   }
   const place = new Int32Array(count)
-  /** By node: where its next child goes. */
+  /** Position of each node's next child. */
   const next = new Int32Array(count)
   let top = 0
   for (let node = 0; node < count; node++) {

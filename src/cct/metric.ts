@@ -1,17 +1,17 @@
-// Which costs a tree sums besides calls: it is known by its columns (`measures/columns.ts`).
+// Determines the cost metric of a tree from its columns (`measures/columns.ts`).
 
 import { METRICS, type Metric } from '../measures/columns.ts'
 import type { Tree } from './tree.ts'
 
-/** That of time is the last: trees of waits have its columns, too. */
+/** Time is last, since trees of waits have the time columns, too. */
 const FOUND = Object.values(METRICS).reverse()
 
-/** The metric of a tree's columns; time where it has none. */
+/** Returns the metric of a tree's columns; time if the tree has no metric columns. */
 export function metricOf({ metrics }: Tree): Metric {
   return FOUND.find(({ total }) => metrics[total] !== undefined) ?? METRICS.exact
 }
 
-/** A tree's two columns of cost. */
+/** Returns the self and total cost columns of a tree. */
 export function costsOf(tree: Tree): { readonly self: Float64Array; readonly total: Float64Array } {
   const { self, total } = metricOf(tree)
   const of = (name: string) => tree.metrics[name] ?? new Float64Array(tree.count)

@@ -1,5 +1,5 @@
-// The nodes of growing trees: their records, the table that finds a child by its method, and in which order methods were
-// first seen. Who stands where, and what is charged, is `builder.ts`.
+// Nodes of growing trees: their records, the table that maps a parent and method to the child, and the order in which methods first
+// occurred. The current nodes of threads and the charging of time are in `builder.ts`.
 
 import { enlarged } from '../base/enlarged.ts'
 import { EX_UNAVAILABLE, JfluidError } from '../base/errors.ts'
@@ -26,17 +26,17 @@ export const NODE = {
   ...{ CALLS: 2, TICKS: 3 },
 } as const
 
-// Members of an object, and exported constants, are loaded at each use: a module has its own, see present-thread.ts.
+// V8 loads object members and exported constants at each use. Each module therefore has its own constants, see present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, SUCCESSOR, CALLS, TICKS } = NODE
 
-/** The method field of the top that virtual threads share: no thread has this number. */
+/** Method field of the top shared by virtual threads. No thread has this number. */
 export const VIRTUAL_TOP = -(2 ** 24)
-/** The method field of a row of collapsed contexts, and the id of such rows in trees: no method has it. */
+/** Method field of a row of collapsed contexts, and the id of such rows in trees. No method has this id. */
 export const COLLAPSED = 0
-/** The method field of a pseudo node for work from node n is this minus n: nodes are below 2^26. */
+/** The method field of a pseudo node for work submitted by node n is this value minus n. Nodes are below 2^26. */
 export const HANDED_OVER = VIRTUAL_TOP - 1
 
-/** The node that a pseudo node's method field names, -1 if it is another kind of node. */
+/** Returns the submitting node encoded in a pseudo node's method field; -1 for other nodes. */
 export function handedOverFrom(method: number): number {
   return method <= HANDED_OVER ? HANDED_OVER - method : -1
 }
@@ -44,12 +44,12 @@ export function handedOverFrom(method: number): number {
 const HASH_FULL = 0.7
 const GROWTH = 1.5
 const FIRST_NODES = 1024
-/** A loop over all nodes shows that we live at every node whose low bits are these: 65,536 apart. */
+/** Loops over all nodes call `alive` at every node with all of these low bits set: every 65,536 nodes. */
 export const ALIVE_NODES = 0xffff
-/** So many are copied at once when the records grow: 4 MiB, a few milliseconds. */
+/** Number of elements copied between two calls of `alive` when records grow: 4 MiB, a few milliseconds. */
 const COPIED_INTS = 1 << 20
 
-/** More contexts than we are willing to hold. What was built before stays as it is. */
+/** Thrown if there are too many contexts. Existing contexts stay intact. */
 export class TreeTooLarge extends JfluidError {
   static sample = () => new TreeTooLarge(4_000_000)
   readonly exitCode = EX_UNAVAILABLE
@@ -60,38 +60,38 @@ export class TreeTooLarge extends JfluidError {
 }
 
 export class Nodes {
-  /** Records of all nodes. Replaced when they grow. */
+  /** Records of all nodes. Replaced on growth. */
   ints: Int32Array
   floats: Float64Array
-  /** Nodes, node 0 included. */
+  /** Number of nodes, node 0 included. */
   count = 1
-  /** Distinct methods seen so far. */
+  /** Number of distinct methods so far. */
   methods = 0
-  /** Null where a method is the same wherever it is called from. */
+  /** Null unless call sites are recorded. */
   ids: CallIds | null
-  /** Of work handed over. */
+  /** Number of pseudo nodes for submitted work. */
   pseudoNodes = 0
-  /** Rows of collapsed contexts. */
+  /** Number of rows of collapsed contexts. */
   collapsedRows = 0
-  /** When what comes was read, in ms of any clock; negative while nobody asks when methods are called for the first time. */
+  /** Time when the next events were read, in ms of any clock. Negative if first calls are not recorded. */
   nowMs = -1
-  /** Methods that have been called for the first time, and when. */
+  /** Methods called for the first time, with their times. */
   #firstCalls: [method: number, ms: number][] = []
   #tops = 0
-  /** (parent, method) to node: open addressing, 0 is empty. */
+  /** Maps (parent, method) to node: open addressing, 0 is empty. */
   #table = new Int32Array(2048)
-  /** By id: 1, 2, 3 … in the order they were first seen. */
+  /** Order of first occurrence of each id: 1, 2, 3 … */
   #ranks = new Int32Array(1024)
   #ranked = 0
-  /** By method: it has been called. */
+  /** Per method: 1 if it has been called. */
   #called = new Uint8Array(1024)
   readonly #firstMethod: number
   readonly #maxNodes: number
   readonly #alive: () => void
 
   /**
-   * @param maxNodes  more throw TreeTooLarge, and so do those that memory has no room for
-   * @param alive     called now and then during work that takes long
+   * @param maxNodes  more nodes throw TreeTooLarge, as does a failed allocation
+   * @param alive     called at intervals during long work
    * @param firstMethod ids below stand for waiting
    */
   constructor(maxNodes: number, alive: () => void, firstMethod: number, ids: CallIds | null) {
@@ -106,7 +106,7 @@ export class Nodes {
     this.ints[PARENT] = -1
   }
 
-  /** Contexts so far, without pseudo nodes. */
+  /** Number of contexts so far, without pseudo nodes. */
   get contexts(): number {
     return this.count - 1 - this.#tops - this.pseudoNodes - this.collapsedRows
   }
@@ -119,25 +119,25 @@ export class Nodes {
     return this.#called[method] === 1
   }
 
-  /** Methods that have been called for the first time since the last call of this, and when, by `nowMs`. */
+  /** Returns methods first called since the last call of this function, with their times as given by `nowMs`. */
   takeFirstCalls(): (readonly [method: number, ms: number])[] {
     const taken = this.#firstCalls
     this.#firstCalls = []
     return taken
   }
 
-  /** By the id of a node: 1 for what was seen first, 2 for the next …; 0 for what has not been called. */
+  /** Returns the order of first occurrence of an id: 1 for the first, 2 for the next …; 0 if never called. */
   rank(id: number): number {
     return this.#ranks[id] ?? 0
   }
 
-  /** Negative for what is no method. */
+  /** Returns a negative number for a node that is not a method. */
   methodOf(node: number): number {
     const id = this.ints[node * INTS + METHOD]
     return this.ids === null || id < 0 ? id : this.ids.methods[id]
   }
 
-  /** The child of a node for an id, made if there is none. */
+  /** Returns the child of a node for an id. Creates the child if it is missing. */
   find(parent: number, method: number): number {
     const { ints } = this
     const table = this.#table
@@ -151,7 +151,7 @@ export class Nodes {
     }
   }
 
-  /** The child for an id that is not the one entered latest, which is `recent`. */
+  /** Returns the child for an id that differs from that of `recent`, the child entered last. */
   child(caller: number, recent: number, id: number): number {
     const expected = this.ints[recent * INTS + SUCCESSOR]
     let callee = expected
@@ -163,7 +163,7 @@ export class Nodes {
     return callee
   }
 
-  /** The same of a top that has no `recent`. It has no siblings: its successor is the root entered latest. */
+  /** Like `child`, for a top. A top has no `recent` and no siblings: its successor field holds the root entered last. */
   rootBelow(top: number, id: number): number {
     const expected = this.ints[top * INTS + SUCCESSOR]
     if (this.ints[expected * INTS + METHOD] === id) return expected
@@ -173,10 +173,9 @@ export class Nodes {
   }
 
   /**
-   * Adds a tree below one of our tops: calls and ticks of each context.
-   *
-   * @param sign  -1 takes them away
-   * @returns by node of the other: ours
+   * Adds the calls and ticks of another tree below one of the tops of this tree.
+   * @param sign  -1 subtracts them
+   * @returns this tree's node for each node of the other tree
    */
   addTree(other: Nodes, top: number, sign: 1 | -1): Int32Array {
     const into = new Int32Array(other.count)
@@ -195,7 +194,7 @@ export class Nodes {
     return into
   }
 
-  /** Contexts stay, and have neither calls nor ticks. */
+  /** Sets calls and ticks of all contexts to 0. */
   clear(): void {
     for (let node = 0; node < this.count; node++) {
       if ((node & ALIVE_NODES) === ALIVE_NODES) this.#alive()
@@ -204,7 +203,7 @@ export class Nodes {
     }
   }
 
-  /** @param method what a top has in place of one */
+  /** @param method value of the top's method field */
   newTop(method: number): number {
     const node = this.#newNode(-1, method)
     this.#tops++
@@ -253,7 +252,7 @@ export class Nodes {
     const bytes = this.#room(Math.ceil(this.count * GROWTH) * INTS * 4)
     this.ints = new Int32Array(bytes)
     this.floats = new Float64Array(bytes)
-    // Fresh memory is slow to write for the first time: a gigabyte takes longer than a target waits.
+    // The first write to new memory is slow: for a gigabyte, it takes longer than a target's timeout.
     for (let at = 0; at < old.length; at += COPIED_INTS) {
       this.#alive()
       this.ints.set(old.subarray(at, at + COPIED_INTS), at)
@@ -270,10 +269,9 @@ export class Nodes {
   }
 
   /**
-   * Other nodes in place of these.
-   *
-   * @param rows    of collapsed contexts
-   * @param pseudo  of work handed over; as many as there were, unless given
+   * Replaces all nodes.
+   * @param rows    number of rows of collapsed contexts
+   * @param pseudo  number of pseudo nodes of submitted work; default: unchanged
    */
   replace(bytes: ArrayBuffer, count: number, rows = 0, pseudo = this.pseudoNodes): void {
     this.ints = new Int32Array(bytes)

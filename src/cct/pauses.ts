@@ -1,56 +1,56 @@
-// What stop-the-world redefinitions take out of times, whether they are told before or after the events around them: gaps
-// between events are remembered for a while, and so are pauses.
+// Subtracts stop-the-world redefinitions from times. A pause may arrive before or after the surrounding events, since recent gaps between
+// events and recent pauses are both kept.
 //
-// Of each thread a pause is taken out of one gap, the one that it fills most of.
+// Per thread, a pause is subtracted from one gap: the gap with the largest overlap.
 
 import { enlarged } from '../base/enlarged.ts'
 import { NODE, type Nodes } from './nodes.ts'
 import type { RootCalls } from './root-calls.ts'
 import type { WarmUp } from './warm-up.ts'
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { FLOATS, TICKS } = NODE
 
 const GAPS = 65_536
 const FIRST_GAPS = 16
 const GAP_BYTES = 24
-/** Pauses that a thread may still have to live through: those of the last minutes, at least. */
+/** Number of pauses kept for late events of threads: at least those of the last minutes. */
 const PAUSES = 256
 
-/** A stop-the-world redefinition, and what it was taken out of. */
+/** A stop-the-world redefinition, and the gaps that it was subtracted from. */
 interface Pause {
   readonly start: number
   readonly end: number
-  /** By thread number: at most one gap each, the one that the pause fills most of. */
+  /** Keyed by thread number: at most one gap per thread, the one with the largest overlap. */
   readonly taken: Map<number, { node: number; ticks: number; at: number; beforeWarm: boolean }>
 }
 
-/** What a pause has taken out of a gap. */
+/** A subtraction of a pause from a gap. */
 export interface TakenOut {
-  /** A tick in the gap. */
+  /** A time within the gap, in ticks. */
   readonly at: number
-  /** Negative if it was none after all. */
+  /** Ticks subtracted; negative if an earlier subtraction is undone. */
   readonly ticks: number
 }
 
-/** What is to be taken out of gaps of one call when they come. */
+/** Pending subtractions from gaps of one call. */
 interface Awaited {
   readonly thread: number
-  /** When the call began. */
+  /** Start of the call. */
   readonly from: number
-  /** The earliest last. */
+  /** Latest first. */
   readonly takenOut: TakenOut[]
 }
 
 export class Pauses {
-  /** Told of what is taken out, where calls of roots are timed. */
+  /** Notified of each subtraction if root calls are timed. */
   rootCalls: RootCalls | null = null
-  // Most builders of single calls have few.
+  // Initially empty, since most builders of single calls have few gaps.
   #gapThreads = new Int32Array(0)
   #gapNodes = new Int32Array(0)
   #gapStarts = new Float64Array(0)
   #gapEnds = new Float64Array(0)
-  /** Gaps so far; the latest GAPS of them are remembered. */
+  /** Number of gaps so far; the latest GAPS of them are kept. */
   #gaps = 0
   #forgottenGaps = 0
   readonly #pauses: Pause[] = []
@@ -65,14 +65,14 @@ export class Pauses {
     return this.#gapThreads.length * GAP_BYTES
   }
 
-  /** Takes one out of the gaps that are there, and remembers it for those that come. */
+  /** Subtracts a pause from the known gaps, and keeps the pause for later gaps. */
   add(startTicks: number, endTicks: number): void {
     const pause: Pause = { start: Math.round(startTicks), end: Math.round(endTicks), taken: new Map() }
     if (pause.end <= pause.start) return
     if (this.#pauses.length === PAUSES) this.#pauses.shift()
     this.#pauses.push(pause)
     this.#end = Math.max(this.#end, pause.end)
-    // Of each thread the gap first that it is taken out of: what it makes of other calls does not come to pass.
+    // Finds the best gap of each thread first. Otherwise a subtraction that is undone later could already have affected the root calls.
     const best = new Map<number, number>()
     for (let gap = this.#oldest; gap < this.#gaps; gap++) {
       const ticks = this.#overlap(pause, gap)
@@ -89,10 +89,9 @@ export class Pauses {
   }
 
   /**
-   * What another builder of the same events has taken out of one of its gaps.
-   *
-   * @param from  when the call began that it is in
-   * @returns whether there is such a gap
+   * Repeats a subtraction that another builder of the same events made.
+   * @param from  start of the call that contains the gap
+   * @returns whether the gap is known here
    */
   takeOut(thread: number, from: number, { at, ticks }: TakenOut): boolean {
     for (let gap = this.#gaps - 1; gap >= this.#oldest; gap--) {
@@ -106,25 +105,25 @@ export class Pauses {
   }
 
   /**
-   * The same of gaps of which some are still to come: each is taken out of before it may be forgotten, however many come after it.
-   * To be followed by these gaps, and by `takeOutAwaited`.
+   * Like `takeOut`, for gaps that may arrive later: each gap is corrected before it can be discarded, however many gaps follow. The gaps
+   * must follow, and then a call of `takeOutAwaited`.
    */
   awaitGaps(thread: number, from: number, takenOut: readonly TakenOut[]): void {
     this.#awaited = { thread, from, takenOut: [...takenOut].sort((a, b) => b.at - a.at) }
   }
 
-  /** All of them have come. */
+  /** Ends `awaitGaps`: all gaps have arrived. */
   takeOutAwaited(): void {
     if (this.#awaited !== null) this.#takeOutBefore(this.#awaited, Number.POSITIVE_INFINITY)
     this.#awaited = null
   }
 
-  /** The next gap starts then, so that what is in one before it is in one that is here. */
+  /** Applies the subtractions before `start`, the start of the next gap. Their gaps have arrived already. */
   #takeOutBefore({ thread, from, takenOut }: Awaited, start: number): void {
     while (takenOut.length > 0 && takenOut.at(-1)!.at < start) this.takeOut(thread, from, takenOut.pop()!)
   }
 
-  /** Time that is about to be charged to a node. */
+  /** Registers a gap: time that is about to be charged to a node. */
   gap(thread: number, node: number, start: number, end: number): void {
     if (this.#awaited !== null) this.#takeOutBefore(this.#awaited, start)
     const at = this.#gaps % GAPS
@@ -146,31 +145,27 @@ export class Pauses {
     this.#gapEnds = enlarged(this.#gapEnds, room)
   }
 
-  /** Ticks of pauses between two moments. */
+  /** Returns the ticks of pauses between two times. */
   between(from: number, to: number): number {
     let ticks = 0
     for (const { start, end } of this.#pauses) ticks += Math.max(0, Math.min(end, to) - Math.max(start, from))
     return ticks
   }
 
-  /**
-   * Nodes have other indices now.
-   *
-   * @param warm  the warm-up share of these nodes
-   */
+  /** Applies new node indices. @param warm  warm-up share with the new indices */
   move(moved: Int32Array, warm: WarmUp): void {
     for (let at = 0; at < this.#gapNodes.length; at++) this.#gapNodes[at] = moved[this.#gapNodes[at]]
     for (const { taken } of this.#pauses) for (const it of taken.values()) it.node = moved[it.node]
     if (this.#warm !== null) this.#warm = warm
   }
 
-  /** What lies before now is corrected in the warm-up share, too. */
+  /** Marks the end of warm-up: corrections of earlier gaps also apply to the warm-up share. */
   warmUp(warm: WarmUp): void {
     this.#warm = warm
     this.#warmGaps = this.#gaps
   }
 
-  /** Nodes are others from now on, and what was corrected is forgotten: so are the gaps, and the warm-up share. */
+  /** Forgets all gaps, corrections and the warm-up share, since the nodes are reset. */
   reset(): void {
     this.forgetWarmUp()
     this.#forgottenGaps = this.#gaps
@@ -182,7 +177,7 @@ export class Pauses {
     this.#warmGaps = 0
   }
 
-  /** Takes the pause out of the node that the gap was charged to, if no other gap held more of it. */
+  /** Subtracts the pause from the gap's node, unless another gap of the thread has a larger overlap. */
   #takeOut(pause: Pause, gap: number): void {
     const at = gap % GAPS
     const ticks = this.#overlap(pause, gap)

@@ -1,16 +1,18 @@
-// One tree of what was timed and what was only sampled, in which nothing is counted twice (scheme adaptive).
+// Combines timed calls and samples in one tree without counting anything twice (scheme adaptive).
 //
-// Each moment of a root call has one owner: the innermost frame that is timed. Samples create no time: they divide what their owner
-// has itself. So the time of all rows is the time of the roots, exactly, and a row that is timed keeps its own figures.
+// Each moment of a root call has one owner: the innermost timed frame. Samples add no time. They only divide the self time of their owner.
+// The times of all rows therefore sum exactly to the time of the roots, and a timed row keeps its own total.
 //
-//   self(e) = S(e) · l(e) / K(e)     of a timed e: S its own time without that of timed callees, K the weight of the samples that it
-//                                    owns, l the weight of those whose innermost frame is e's own. S(e) where there are none
-//   self(d) = S(e) · l(d) / K(e)     of a frame d that is only sampled, below its owner e
-//   total   = self, and the totals of all below
+//   self(e) = S(e) · l(e) / K(e)     for a timed frame e, or S(e) if e owns no samples
+//   self(d) = S(e) · l(d) / K(e)     for a frame d that is only sampled, below its owner e
+//   total   = self plus the totals of all children
 //
-// A timed callee of e hangs below the sampled frames that lead to it, where nearly all of its samples came by the same.
+// S(e) is the self time of e without timed callees. K(e) is the weight of the samples that e owns. l(x) is the weight of the samples with
+// x as innermost frame.
 //
-// A frame whose method is timed, at a place where the tree has no call of it, was not seen by its probes (unseen.ts).
+// A timed callee of e is placed below sampled frames if nearly all of its samples were reached through these frames.
+//
+// If a frame's method is timed, but the tree has no call of it at that place, its probes missed the call (unseen.ts).
 
 import type { FrameName } from '../base/frame-name.ts'
 import type { InsideSamples, Seen } from './inside-samples.ts'
@@ -23,60 +25,60 @@ import { deviation, evenSamples, LEAST_UNSEEN, UNSEEN, unseenByShare } from './u
 export const TIMED = 0
 export const SAMPLED = 1
 
-/** Columns of what a row and all below it were doing, in the order of STATES, and of what no sample tells. */
+/** Columns of the thread states in a row and its subtree, in the order of STATES, and the column of time without samples. */
 export const STATE_COLUMNS = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs'] as const
 export const UNKNOWN_STATE = 'unknownNs'
 
-/** Ids of methods are below (events/event-layout.ts). */
+/** Upper bound of method ids (events/event-layout.ts). */
 const MOST_METHODS = 2 ** 22
 
-/** Part of the samples of a timed callee that come by the same frames, for it to hang below them. */
+/** Minimum share of a timed callee's samples with the same sampled callers, for the callee to be placed below these. */
 const ONE_WAY = 0.95
 
-/** HotSpot leaves the outermost frames out of deeper stacks (MaxJavaStackTraceDepth, of frames in all). */
+/** Maximum number of frames in a stack of HotSpot (MaxJavaStackTraceDepth). The outermost frames of deeper stacks are missing. */
 const CUT_STACK = 1_000
 
-/** Rows with fewer samples are one row of their parent. */
+/** Rows with fewer samples are merged into one row per parent. */
 export const LEAST_SAMPLES = 3
-/** What a picture is made of. */
+/** Input of a combined tree. */
 export interface PictureParts {
   readonly samples: InsideSamples
-  /** Of one thread; all unless given. */
+  /** Restricts the samples to one thread. Default: all. */
   readonly thread?: number
-  /** Ids of timed methods by what a stack trace calls them, overloads together; undefined for what is not timed. */
+  /** Returns the ids of timed methods with a name, all overloads included; undefined if none is timed. */
   readonly timed: (className: string, method: string) => readonly number[] | undefined
-  /** Whether probes should see each call of such a frame's method: all methods of that name are timed. None are unless given. */
+  /** Whether all methods with this name are timed, so that probes must see every call. Default: none. */
   readonly isSeen?: (className: string, method: string) => boolean
-  /** Samples fall behind loops: no row is judged by its share of them. */
+  /** Samples are taken at safepoints after loops. Their distribution is biased, so rows are not checked against it. */
   readonly isBent?: boolean
-  /** The id of a row for such a frame. */
+  /** Returns the row id of a sampled frame. */
   readonly methodOf: (className: string, method: string) => number
-  /** The id of rows that stand for those with few samples. */
+  /** Id of the rows that merge frames with few samples. */
   readonly others: number
-  /** Rows with fewer samples are put together: LEAST_SAMPLES unless given. */
+  /** Minimum number of samples of a row. Default: LEAST_SAMPLES. */
   readonly leastSamples?: number
 }
 
-/** Of what was seen. */
+/** Samples to be added to a node. */
 type Added = Pick<Seen, 'weights' | 'samples'> & { readonly observations: readonly number[] }
 
 const NO_WEIGHTS = new Float64Array(STATES.length)
 
-/** Nodes of the picture while it is made: first those of the tree, as they are numbered there, then the sampled ones. */
+/** Nodes of the combined tree: first those of the timed tree, with the same indices, then the sampled ones. */
 class Nodes {
   readonly method: number[]
   readonly parent: number[]
   readonly owner: number[]
-  /** Of samples that end here, by state. */
+  /** Weights of the samples that end at each node, per state. */
   readonly own: (Float64Array | undefined)[] = []
   readonly samplesHere: number[] = []
-  /** The calls of roots in which they were taken, as `Seen.observations`, in lists. */
+  /** Root calls that were sampled at each node, as lists like `Seen.observations`. */
   readonly observations: (readonly number[])[][] = []
-  /** Of frames that probes should have seen and did not: samples of stacks that pass them. */
+  /** Samples whose stacks contain a frame that probes should have seen, but did not. */
   readonly unseen = new Map<number, number>()
-  /** Timed nodes whose samples are theirs alone. */
+  /** Timed nodes that are the only possible owner of their samples. */
   readonly certain = new Set<number>()
-  /** Of all samples: sums of their weights, and of the squares of these. */
+  /** Sums of all samples' weights, and of the squared weights. */
   weight = 0
   squares = 0
   readonly #children = new Map<number, number>()
@@ -94,7 +96,7 @@ class Nodes {
     return this.method.length
   }
 
-  /** The sampled node of this method below another node. */
+  /** Returns the sampled node of a method below another node. */
   sampled(parent: number, owner: number, method: number): number {
     const key = keyOf(parent, method)
     let node = this.#children.get(key)
@@ -108,7 +110,7 @@ class Nodes {
     return node
   }
 
-  /** A stack that was sampled so often passes a node. */
+  /** Counts samples with a stack that contains a node. */
   pass(node: number, samples: number): void {
     const before = this.unseen.get(node)
     if (before !== undefined) this.unseen.set(node, before + samples)
@@ -126,7 +128,7 @@ class Nodes {
     this.observations[node]!.push(observations)
   }
 
-  /** What ends at one node ends at another one. */
+  /** Moves the samples of one node to another node. */
   move(from: number, to: number): void {
     const weights = this.own[from]
     if (weights === undefined) return
@@ -141,20 +143,20 @@ class Nodes {
 }
 
 /**
- * @param tree  of what was timed, with `selfNs` and `totalNs`
- * @returns the same with rows of what was sampled, and the columns `known`; `samples` of its owner at or below a row; `sdNs`, the
- *   standard deviation of the total of a sampled row; UNSEEN, samples that show calls which probes did not see; STATE_COLUMNS and
- *   UNKNOWN_STATE, what the row and all below it were doing, which together are its total
+ * @param tree  timed calls, with `selfNs` and `totalNs`
+ * @returns the tree with rows for sampled frames and these columns: `known`; `samples`, the owner's samples in the row's subtree; `sdNs`,
+ * the standard deviation of a sampled row's total; UNSEEN, samples of calls that probes missed; STATE_COLUMNS and UNKNOWN_STATE, the thread
+ * states in the row's subtree, which sum to its total
  */
 export function withSamples(tree: Tree, parts: PictureParts): Tree {
   const { samples } = parts
   const nodes = new Nodes(tree, parts.isBent === true)
   const childOf = timedChildren(tree)
-  // Where contexts were collapsed, the tree does not have all places.
+  // After a collapse, the tree no longer contains all contexts.
   const isSeen = tree.collapsed === undefined ? parts.isSeen : undefined
-  /** By stack: the node of its innermost frame, -1 if the tree has no such root. */
+  /** Node of the innermost frame of each stack, -1 if the tree has no such root. */
   const places = new Map<number, number>([[0, -1]])
-  /** By timed node: how much came by which sampled node. */
+  /** Sample weight of each timed node, keyed by the node of its direct caller in the stacks. */
   const ways = new Map<number, Map<number, number>>()
   const placeOf = (stack: number): number => {
     const pending: number[] = []
@@ -171,7 +173,7 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
         places.set(at, timed)
         if (isJudged && isOnly) nodes.certain.add(timed)
       } else if (above < 0) places.set(at, -1)
-      // Frames have no descriptors: a bridge or an overload that calls on stands for the method that is timed.
+      // Frames have no descriptors. A bridge or an overload that delegates is merged with the timed method.
       else if (above < tree.count && isSame(frame, samples.frames[samples.frameOf[caller]!]))
         places.set(at, above)
       else {
@@ -202,7 +204,7 @@ export function withSamples(tree: Tree, parts: PictureParts): Tree {
   }
   for (const [node, by] of ways) {
     const [[best, most]] = [...by].sort((a, b) => b[1] - a[1]) as [[number, number]]
-    // Where it is called by several ways, no one of them may have all of it: it stays below its owner.
+    // If a callee was reached through several callers, none of them may get all its time. The callee then stays below its owner.
     const isSampled = best >= tree.count && nodes.owner[best] === tree.parent[node]
     if (isSampled && most >= ONE_WAY * sumOf(by.values())) nodes.parent[node] = best
   }
@@ -213,18 +215,20 @@ function isSame(frame: FrameName, other: FrameName | undefined): boolean {
   return frame.className === other?.className && frame.method === other.method
 }
 
-/** Exact, as both are small. */
+/** The key is exact, since both numbers are small. */
 function keyOf(parent: number, method: number): number {
   return (parent + 1) * MOST_METHODS + method
 }
 
 interface TimedChild {
   readonly node?: number
-  /** No other of the methods is there. */
+  /** Whether only one of the methods has a node there. */
   readonly isOnly: boolean
 }
 
-/** Of a timed node: its child, or top node, of one of these methods that took longest. */
+/**
+ * Returns a function that finds the child (or top) of a timed node for one of several methods. Of several matches it returns the longest.
+ */
 function timedChildren(tree: Tree): (parent: number, methods: readonly number[] | undefined) => TimedChild {
   const byPlace = new Map<number, number>()
   for (let node = 0; node < tree.count; node++)
@@ -243,7 +247,7 @@ function timedChildren(tree: Tree): (parent: number, methods: readonly number[] 
   }
 }
 
-/** Sampled nodes with few samples at or below them, and no timed one below, become one of their parent. */
+/** Merges sampled nodes with few samples in their subtree into one node per parent. Nodes with timed descendants stay. */
 function withFew(
   nodes: Nodes,
   timed: number,
@@ -274,7 +278,7 @@ function withFew(
   return { nodes, into: merged }
 }
 
-/** Each node behind its parent. */
+/** Orders the nodes so that each one follows its parent. */
 function parentsFirst(parent: readonly number[]): Int32Array {
   const order = new Int32Array(parent.length)
   const depth = new Int32Array(parent.length).fill(-1)
@@ -309,7 +313,7 @@ function laidOut(
   const count = kept.length
   const parents = kept.map((node) => (nodes.parent[node]! < 0 ? -1 : place[nodes.parent[node]!]!))
   const known = Float64Array.from(kept, (node) => (node < tree.count ? TIMED : SAMPLED))
-  // Of what its owner has itself: at or below a row, which for a timed one is all.
+  // Samples of the owner in each row's subtree. A timed row counts all samples that it owns.
   const samples = Float64Array.from(kept, (node) => nodes.samplesHere[node] ?? 0)
   const weights = Float64Array.from(kept, (node) => sum(nodes.own[node]))
   for (let at = count - 1; at > 0; at--) {
@@ -328,7 +332,7 @@ function laidOut(
     const all = weights[place[owner]!]!
     const own = nodes.own[kept[at]!]
     if (all === 0) {
-      if (known[at] === SAMPLED) continue // only there because it leads to a timed callee
+      if (known[at] === SAMPLED) continue // this row exists only as caller of a timed callee
       self[at] = selfNs[owner]!
       unknown[at] = self[at]!
       continue
@@ -363,7 +367,7 @@ function laidOut(
   return { ...tree, ...inPreorder(method, parents, { ...columns, ...own }) }
 }
 
-/** By row, samples that show calls which its probes did not see. */
+/** Returns, per row, the samples of calls that the row's probes missed. */
 function unseenOf(
   nodes: Nodes,
   kept: readonly number[],
@@ -387,7 +391,7 @@ function unseenOf(
       const passed = nodes.unseen.get(node) ?? 0
       if (passed >= LEAST_UNSEEN) unseen[at] = passed
     } else if (!nodes.isBent && nodes.certain.has(node) && nodes.parent[node]! >= 0 && clock > 0) {
-      // Of roots no samples are taken that their probes have not begun.
+      // Roots are excluded: sampling starts only after the probes of the root have started.
       const shares = { clock: clockOf(node) / clock, samples: of.weights[at]! / nodes.weight, calls }
       unseen[at] = Math.round(unseenByShare(shares) * samples)
     }
@@ -395,7 +399,7 @@ function unseenOf(
   return unseen
 }
 
-/** In how many calls of roots samples were taken. */
+/** Returns the number of root calls with samples. */
 function allObserved(nodes: Nodes, calls: number): number {
   const isObserved = new Uint8Array(calls)
   for (const lists of nodes.observations)
@@ -403,11 +407,7 @@ function allObserved(nodes: Nodes, calls: number): number {
   return sumOf(isObserved)
 }
 
-/**
- * By timed node, in how many calls of roots its own samples were taken.
- *
- * @param calls  of roots with samples, all together
- */
+/** Returns, per timed node, the number of root calls with samples owned by the node. @param calls  number of all root calls with samples */
 function observedCalls(nodes: Nodes, kept: readonly number[], calls: number): Float64Array {
   const observed = new Float64Array(nodes.count)
   const latest = new Int32Array(calls).fill(-1)

@@ -1,22 +1,22 @@
-// Where each thread stands: its node, up to when it has been charged, and the top of its tree.
+// Position of each thread: its current node, the time up to which it has been charged, and the top of its tree.
 
 import { enlarged } from '../base/enlarged.ts'
 import { type Nodes, VIRTUAL_TOP } from './nodes.ts'
 
-/** No word has said from where the next call comes. */
+/** No call site has been received for the next call. */
 export const UNTOLD = -1
 
-/** All by thread number. What the thread has whose events come is the builder's. */
+/** All arrays are indexed by thread number. For the current thread, the builder has the newer values. */
 export class Places {
-  /** 0: no event has come of the thread. */
+  /** Top of each thread's tree; 0 before its first event. */
   tops = new Int32Array(64)
   nodes = new Int32Array(64)
   lasts = new Float64Array(64)
   sites = new Int32Array(64).fill(UNTOLD)
   suspended = new Uint8Array(64)
-  /** Numbers of threads seen, in the order they came. */
+  /** Numbers of known threads, in order of first occurrence. */
   readonly threads: number[] = []
-  /** 0 until a virtual thread comes. */
+  /** 0 until the first event of a virtual thread. */
   virtualTop = 0
   #virtual = new Uint8Array(64)
   readonly #nodes: Nodes
@@ -30,7 +30,7 @@ export class Places {
     return [tops, nodes, lasts, sites, suspended, this.#virtual].reduce((sum, it) => sum + it.byteLength, 0)
   }
 
-  /** Makes sure that a thread has a place. */
+  /** Initializes a thread on its first event. */
   meet(number: number, virtual: boolean): void {
     if (number >= this.tops.length) this.#grow(number)
     if (this.tops[number] !== 0) return
@@ -44,18 +44,18 @@ export class Places {
     this.nodes[number] = this.tops[number]
   }
 
-  /** A thread's events go to the virtual threads' tree. To be called before its first event. */
+  /** Assigns a thread's events to the tree of virtual threads. Must be called before the thread's first event. */
   markVirtual(number: number): void {
     if (number >= this.#virtual.length) this.#grow(number)
     this.#virtual[number] = 1
   }
 
-  /** Numbers of the threads that have a tree of their own. */
+  /** Returns the numbers of the threads with a tree of their own. */
   platformThreads(): number[] {
     return this.threads.filter((number) => this.tops[number] !== this.virtualTop)
   }
 
-  /** Threads that are inside, and whose clock runs: where they are, and since when that has not been charged. */
+  /** Visits the threads inside a root with running clocks: their nodes, and the time up to which these have been charged. */
   forEachOpen(visit: (node: number, last: number) => void): void {
     for (const number of this.threads) {
       const node = this.nodes[number]
@@ -63,7 +63,7 @@ export class Places {
     }
   }
 
-  /** @param row  number of a thread, or 0 for all virtual ones: how many of them are in a tree */
+  /** Returns the number of threads inside a root. @param row  number of a thread, or 0 for all virtual threads */
   inside(row: number): number {
     let inside = 0
     for (const number of row === 0 ? this.threads : [row]) {
@@ -73,7 +73,7 @@ export class Places {
     return inside
   }
 
-  /** Nodes have other indices now. */
+  /** Applies new node indices. */
   move(moved: Int32Array): void {
     this.virtualTop = moved[this.virtualTop]
     for (const number of this.threads) {

@@ -1,5 +1,5 @@
-// The thread whose events come: where it stands in its tree, up to when it has been charged, and what a call, a return, or a
-// frame that ends without one makes of that. Everything else that events do is `builder.ts`.
+// The current thread: its position in its tree, the time up to which it has been charged, and the handling of calls, returns, and frames
+// that end without a return event. All other events are handled by `builder.ts`.
 
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { CONTROL_SITE, KIND_CONTROL, KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
@@ -11,8 +11,8 @@ import { UNTOLD as NO_SITE, Places } from './places.ts'
 import type { RootCalls, RootClock } from './root-calls.ts'
 import type { SlowCalls } from './slow-calls.ts'
 
-// Constants that are exported or imported are not constant to V8: each use loads a cell. Those of the loop in
-// `calls` are this module's own, which makes it a third faster.
+// V8 does not treat exported or imported constants as constants: each use is a memory load. The constants of the loop in `calls` are local
+// to this module, which makes the loop a third faster.
 const { INTS, FLOATS, METHOD, PARENT, RECENT, CALLS, TICKS } = NODE
 const ENTER = KIND_ENTER
 const EXIT = KIND_EXIT
@@ -26,20 +26,20 @@ const TWO_32 = 2 ** 32
 const UNTOLD = NO_SITE
 
 /**
- * Time between two events of a thread from which on it is remembered for a while, because it may
- * contain a pause: 50 us of nanoTime, 20 us of a 2.5 GHz counter.
+ * Minimum time between two events of a thread that is kept as a gap, because it may contain a pause: 50 us of nanoTime, 20 us of a 2.5 GHz
+ * counter.
  */
 const GAP_TICKS = 50_000
 
 export abstract class PresentThread {
-  /** Frames closed at the exit of one below them, or at a root, and exits without a frame. */
+  /** Number of frames closed by the exit of an outer frame or by a root's entry, plus exits without a frame. */
   healed = 0
-  /** Words that told of call sites and were taken as if they were calls. */
+  /** Number of call site words processed in the loop over calls. */
   siteWords = 0
 
   /**
-   * By node: how many halves of a probe pair its ticks hold that no call of its own or its callees stands for,
-   * negative if some are missing. Only handlers make any, so few nodes are here.
+   * Number of probe halves in a node's ticks that belong to no call of the node or its callees, keyed by node. Negative if halves are
+   * missing. Only exception handlers cause entries, so there are few.
    */
   probeHalves = new Map<number, number>()
 
@@ -47,37 +47,34 @@ export abstract class PresentThread {
   protected readonly places: Places
   protected readonly pauses: Pauses
   protected readonly firstMethod: number
-  /** Ids below have no place. */
+  /** Ids below this one have no call site. */
   protected readonly firstPlaced: number
 
-  // The thread whose events come; `places` has those of the others.
+  // State of the current thread; `places` has the state of the other threads.
   protected current = 0
   protected node = 0
   protected last = 0.5 // a fraction, so that the field holds doubles from the start
-  /** Where the next call comes from, where calls are told apart by that. */
+  /** Call site of the next call, if call sites are recorded. */
   protected nextSite = UNTOLD
-  /** `last` as the latest ADJUST left it, and its ticks: they belong to the gap that starts there. */
+  /** `last` as set by the latest ADJUST, and the ticks of that ADJUST, which belong to the gap that starts there. */
   protected adjustedLast = -0.5
   protected adjusted = 0.5
 
-  /** Null unless calls of roots are timed. */
+  /** Null unless root calls are timed. */
   rootCalls: RootCalls | null = null
-  /** Of the present thread. */
+  /** Clock of the current thread. */
   protected clock: RootClock | null = null
   protected readonly activities = new Activities()
-  /** Of the present thread; null until it tells something. */
+  /** Activity of the current thread; null until its first event. */
   protected activity: ThreadActivity | null = null
-  /** Threads tell where they are in samples, and not when they come and go. */
+  /** Threads report samples of their position, not entries and exits. */
   protected isSampled = false
-  /** With more, `makeRoom` is called between two runs of events: a run is a chunk at most. */
+  /** With more nodes than this, `makeRoom` is called after the current run of events. A run is at most one chunk. */
   protected mostNodes = Number.POSITIVE_INFINITY
-  /** Where the words begin that its clock has not heard of. */
+  /** Index of the first word that the root clock has not counted yet. */
   #unheard = 0
 
-  /**
-   * @param firstMethod ids below stand for waiting
-   * @param firstPlaced ids below have no place, where calls are told apart by theirs
-   */
+  /** @param firstMethod ids below stand for waiting @param firstPlaced ids below have no call site */
   constructor(nodes: Nodes, firstMethod: number, firstPlaced: number) {
     this.nodes = nodes
     this.places = new Places(nodes)
@@ -87,9 +84,8 @@ export abstract class PresentThread {
   }
 
   /**
-   * Hot: once per method call in the target. The thread's place is in local variables, no event is a call, and
-   * nothing is allocated; a new context or another child than expected is a slower function.
-   * Speed: test/bench/decode.mjs.
+   * Hot: runs for every method call in the target. The thread's position is in local variables, events cause no function calls, and nothing
+   * is allocated. A new context, or another child than predicted, takes a slower function. Speed: test/bench/decode.mjs.
    */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
     this.#unheard = from
@@ -108,11 +104,11 @@ export abstract class PresentThread {
         const recent = ints[node * INTS + RECENT]
         let callee = recent
         if (ints[recent * INTS + METHOD] !== method) {
-          // Without room for another context, what was built up to here can still be shown.
+          // If no further context fits, the tree built so far stays usable.
           this.node = node
           this.last = last
           callee = this.#callee(node, recent, method)
-          ints = this.nodes.ints // which it may have replaced
+          ints = this.nodes.ints // the array may have been replaced
           floats = this.nodes.floats
           if (ints[node * INTS + PARENT] < 0) this.#enterRoot(callee, ticks, words, at, base)
         }
@@ -147,10 +143,10 @@ export abstract class PresentThread {
     return at
   }
 
-  /** There are more nodes than there may be. */
+  /** Called when the tree has more than `mostNodes` nodes. */
   protected abstract makeRoom(): void
 
-  /** The same where calls are told apart by where they come from: a loop of its own, as the other must know nothing of it. */
+  /** Like `calls`, with call sites. A separate loop, so that `calls` has no overhead for them. */
   #callsFromSites(ids: CallIds, words: Uint32Array, from: number, to: number, base: number): number {
     let { ints, floats } = this.nodes
     let { methods, sites } = ids
@@ -179,7 +175,7 @@ export abstract class PresentThread {
           methods = ids.methods
           sites = ids.sites
         }
-        // A wait before the callee has its monitor is no call.
+        // A wait for the callee's monitor has no call site.
         if (method >= this.firstPlaced) site = UNTOLD
         const net = ticks - last
         if (net >= GAP_TICKS) this.#noteGap(node, last, ticks)
@@ -205,7 +201,8 @@ export abstract class PresentThread {
         node = ints[node * INTS + PARENT]
         last = ticks
       } else if (kind === CONTROL && method === SITE) {
-        // The last that is taken here must be a call: whoever feeds us looks at its time.
+        // A run must end with a call, since the caller of this function reads the time of the last event. A site word needs its call in the
+        // same run.
         if (at + 2 >= to || words[at + 3] >>> SHIFT !== ENTER) break
         site = words[at]
         this.siteWords++
@@ -222,12 +219,11 @@ export abstract class PresentThread {
   }
 
   /**
-   * Frames above the handler's have ended without an exit event, as a constructor does whose super() throws.
-   * They and their time end here, as at an exit. Mostly there are none. A method that is not on the stack was
-   * entered when nothing was recorded, and has no place here.
-   *
-   * The probe in the handler is half a pair. Where it stands for the exit of one frame all halves have their
-   * place; of several frames, all but the one on top lack theirs; of none, it is one too many.
+   * Closes the frames above the frame of an exception handler. They ended without an exit event, such as a constructor with a failing
+   * super(). Their time ends here, as at an exit. Usually there are none. A handler's method that is not on the stack was entered while
+   * nothing was recorded, and is ignored.
+   * The probe in the handler is half a probe pair. If it ends exactly one frame, all halves are balanced. If it ends several frames, all
+   * but the innermost miss a half. If it ends none, there is one half too many.
    */
   caught(method: number, ticks: number): void {
     const { ints } = this.nodes
@@ -263,12 +259,12 @@ export abstract class PresentThread {
     this.adjustedLast = -1
   }
 
-  /** The present thread has told so many events at once. */
+  /** Records a number of events of the current thread. */
   #tell(events: number): void {
     if (!this.isSampled) this.noteActivity(events)
   }
 
-  /** Nothing is noted where nobody says when what comes was read. */
+  /** Records activity, unless the time of reading is unknown. */
   protected noteActivity(told: number): void {
     if (this.nodes.nowMs < 0) return
     const { second } = this
@@ -282,8 +278,8 @@ export abstract class PresentThread {
   }
 
   /**
-   * A thread enters a root: that of its calls before has ended with its latest event. A top has no `recent`, so that the loop
-   * comes here for every root, and asks nothing of other calls.
+   * Handles the entry of a root: the thread's previous root call ended with its latest event. A top has no `recent`, so the loop reaches
+   * this function for every root without a check for other calls.
    */
   #enterRoot(callee: number, ticks: number, words: Uint32Array, at: number, base: number): void {
     const clock = this.clock
@@ -293,7 +289,7 @@ export abstract class PresentThread {
     this.rootCalls?.slow?.begin(clock)
   }
 
-  /** Of the words up to `at`, all but a last ENTER of a root. */
+  /** Passes the words up to `at` to the root clock. A final ENTER of a root is excluded. */
   #hear(clock: RootClock, words: Uint32Array, at: number, base: number): void {
     clock.halves += (at - this.#unheard) / 2
     if (clock.isOpen) this.rootCalls?.slow?.calls(clock, words, this.#unheard, at, base)
@@ -305,23 +301,23 @@ export abstract class PresentThread {
     if (clock.isOpen && this.node === this.places.tops[this.current]) this.rootCalls?.end(clock, this.last)
   }
 
-  /** Where a call of a root goes on, and slow ones are kept. */
+  /** Returns the recorder of slow calls while a root call is open; null if slow calls are not recorded. */
   protected openSlow(): SlowCalls | null {
     return this.clock?.isOpen === true ? (this.rootCalls?.slow ?? null) : null
   }
 
-  /** A word of those that are heard is no part of a pair of probes. */
+  /** Subtracts a counted word that is not half of a probe pair. */
   #noHalf(): void {
     if (this.clock !== null) this.clock.halves--
   }
 
-  /** The child of `caller` for an id that is not the one entered latest. */
+  /** Returns the child of `caller` for an id that differs from that of the child entered last. */
   #callee(caller: number, recent: number, id: number): number {
     const isRoot = this.clock !== null && this.nodes.ints[caller * INTS + PARENT] < 0
     return isRoot ? this.nodes.rootBelow(caller, id) : this.nodes.child(caller, recent, id)
   }
 
-  /** Where no word tells the site, it is that of the caller's latest call. */
+  /** Returns the callee for a method and call site. Without a received site, the site of the caller's latest call is used. */
   #calleeFrom(ids: CallIds, caller: number, recent: number, method: number, site: number): number {
     if (method < this.firstPlaced) return this.nodes.find(caller, method)
     if (site !== UNTOLD) return this.#callee(caller, recent, ids.of(method, site))
@@ -330,8 +326,8 @@ export abstract class PresentThread {
   }
 
   /**
-   * An exit that is not of the frame on top. Either the frames above its own have lost theirs: they
-   * are closed. Or its own was never entered: it is ignored.
+   * Handles an exit that does not match the innermost frame. If an outer frame matches, the exits of the inner frames were lost, and these
+   * frames are closed. Otherwise the entry was lost, and the exit is ignored.
    */
   #heal(method: number, ticks: number): void {
     const { ints } = this.nodes
@@ -341,7 +337,7 @@ export abstract class PresentThread {
       if (this.nodes.methodOf(node) === method) {
         this.charge(ticks)
         this.healed += above
-        // The one exit probe ends the frame on top; all others lack half a pair, the one that exits among them.
+        // The one exit probe ends the innermost frame. All other frames, including the exiting one, miss half a probe pair.
         for (let closed = this.node; closed !== node; ) {
           closed = ints[closed * INTS + PARENT]
           this.#addProbeHalf(closed, -1)
@@ -349,7 +345,7 @@ export abstract class PresentThread {
         this.node = ints[node * INTS + PARENT]
         return
       }
-      // A call that was waiting and has thrown ends like this.
+      // A waiting call that ends with an exception also ends this way, and is not counted as healed.
       if (ints[node * INTS + METHOD] >= this.firstMethod) above++
     }
     this.healed++
@@ -367,7 +363,7 @@ export abstract class PresentThread {
     this.last = ticks
   }
 
-  /** Writes back the current thread's place. */
+  /** Saves the position of the current thread. */
   protected putDown(): void {
     const { lasts, nodes, sites } = this.places
     nodes[this.current] = this.node
@@ -376,9 +372,8 @@ export abstract class PresentThread {
   }
 
   /**
-   * Remembers what is about to be charged. Of a gap with waiting in it the first part counts: the
-   * target waits last before it writes an event, and a redefinition in the wait is charged to nobody
-   * already.
+   * Records a gap before its time is charged. If the gap contains a stall, only the part before the stall counts: the target stalls
+   * directly before it writes an event. A redefinition during the stall is already excluded from every node.
    */
   #noteGap(node: number, last: number, ticks: number): void {
     if (node === this.places.tops[this.current]) return

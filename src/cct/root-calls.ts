@@ -1,9 +1,8 @@
-// How long each outermost call of a root took: all of them in a histogram, and their course.
+// Durations of all outermost root calls: a histogram, and their course.
 //
-// A call's time is what its tree has of it: neither what its thread waited for us, nor what it stood still in pauses or was
-// unmounted, nor what the probes cost (JFluid report, section 5.3). So the calls add up to the root's total. The builder
-// tells when a call begins and ends, and what in between is nobody's; it costs the loop over events nothing, as both is known from where
-// a thread enters its root.
+// The duration of a call equals its time in the tree. It excludes stalls by jfluid, pauses, unmounted time and probe costs (JFluid report,
+// section 5.3). The calls therefore sum to the root's total. The builder reports begin and end of each call and the excluded times. This
+// has no cost in the loop over events, since the entry of a root is already a special case.
 
 import { type Calibration, rootProbeTicks } from '../base/compensation.ts'
 import { type Buckets, bucketOf, bucketStart, Histogram } from '../regions/histogram.ts'
@@ -11,16 +10,16 @@ import { percentileOf } from '../regions/times.ts'
 import type { Course, CourseState } from './course.ts'
 import { type SlowBounds, type SlowBuilders, SlowCalls, type SlowThreshold } from './slow-calls.ts'
 
-/** The root call that a thread is in. */
+/** The current root call of a thread. */
 export class RootClock {
   readonly thread: number
   isOpen = false
   /** Id of the root. */
   method = 0
   begin = 0
-  /** Ticks since then that are nobody's. */
+  /** Excluded ticks since the start of the call. */
   excluded = 0
-  /** Enters, exits and catches since then, its own among them: each is half a pair of probes. */
+  /** Entries, exits and catches since the start of the call, including its own. Each is half a probe pair. */
   halves = 0
 
   constructor(thread: number) {
@@ -35,25 +34,25 @@ export class RootClock {
   }
 }
 
-/** Calls before which there is no p99. */
+/** Minimum number of calls for a p99. */
 const LEAST_CALLS = 100
-/** Calls that a pause may still be taken out of when they have ended. */
+/** Number of finished calls kept for late pauses. */
 const LATEST = 4096
 
-/** Calls of roots that have ended, in ticks. */
+/** Finished root calls, in ticks. */
 export interface LatestCalls {
-  /** In the order in which they ended. */
+  /** In the order in which the calls ended. */
   readonly times: readonly number[]
-  /** What probes took in each, the root's own among them: it has been taken out of its time. */
+  /** Probe cost in each call, including the root's own probes. The times exclude this cost. */
   readonly probes: readonly number[]
 }
 
 /** Times in ticks. */
 export interface RootCallsState {
-  /** Calls that have ended. */
+  /** Number of finished calls. */
   readonly count: number
   readonly sum: number
-  /** Not finite while there is none. */
+  /** Not finite if there are no calls. */
   readonly min: number
   readonly max: number
   readonly buckets: Buckets
@@ -61,16 +60,16 @@ export interface RootCallsState {
 
 export class RootCalls {
   readonly histogram = new Histogram()
-  /** Of times with their fractions and signs, so that it is the trees' own. */
+  /** Sum of the exact times, including fractions and negative values, so that the sum equals that of the trees. */
   #sum = 0
-  /** Null unless they are asked for. */
+  /** Null unless slow calls are recorded. */
   slow: SlowCalls | null = null
-  /** Calls from which on p99 is found anew, and what it was. */
+  /** Number of calls that triggers the next computation of p99, and the current p99. */
   #p99At = LEAST_CALLS
   #p99 = Number.POSITIVE_INFINITY
-  /** By thread number. */
+  /** Clocks indexed by thread number. */
   readonly #clocks: (RootClock | undefined)[] = []
-  // The latest calls.
+  // Ring buffer of the latest calls.
   #ended = 0
   readonly #threads = new Int32Array(LATEST)
   readonly #begins = new Float64Array(LATEST)
@@ -92,25 +91,25 @@ export class RootCalls {
     return clock
   }
 
-  /** Keeps trees of slow calls from now on, of those that begin. Anew, if some were kept; their numbers go on. */
+  /** Starts recording trees of slow calls that begin from now on. Replaces an earlier recording; the numbering continues. */
   keepSlow(threshold: SlowThreshold, builders: SlowBuilders, bounds?: SlowBounds): void {
     const facts = { p99: () => this.#p99Ticks(), now: () => this.course.elapsedMs }
     this.slow = new SlowCalls(threshold, builders, facts, bounds, this.slow?.ended)
   }
 
-  /** Above it is one call of a hundred; found anew when there are a twentieth more calls. */
+  /** Current p99. Recomputed each time the number of calls has grown by 5 %. */
   #p99Ticks(): number {
     const { count } = this.histogram
     if (count < this.#p99At) return this.#p99
     this.#p99At = Math.max(count + 1, count * 1.05)
     const { min, max } = this.histogram
     const value = percentileOf({ count, min, max, buckets: this.histogram.buckets() }, 0.99)
-    // Calls of its own bucket are not above it.
+    // Calls in the same bucket as p99 are not slower than p99.
     this.#p99 = bucketStart(bucketOf(Math.floor(value)) + 1)
     return this.#p99
   }
 
-  /** The call that the thread is in has ended. */
+  /** Records the end of a thread's root call. */
   end(clock: RootClock, ticks: number): void {
     clock.isOpen = false
     const probes = rootProbeTicks(clock.halves, this.calibration)
@@ -130,10 +129,9 @@ export class RootCalls {
   }
 
   /**
-   * A pause was in the time of a thread, whether its call has ended or not.
-   *
-   * @param at     a tick in that call
-   * @param ticks  negative if it was none after all
+   * Subtracts a pause from a thread's root call, which may have ended already.
+   * @param at     time within the call, in ticks
+   * @param ticks  negative if an earlier subtraction is undone
    */
   takeOut(thread: number, at: number, ticks: number): void {
     const clock = this.clockOf(thread)
@@ -149,7 +147,7 @@ export class RootCalls {
     for (let call = this.#ended - 1; call >= Math.max(0, this.#ended - LATEST); call--) {
       const i = call % LATEST
       if (this.#threads[i] !== thread || this.#begins[i]! > at) continue
-      if (this.#ends[i]! <= at) return // it is between two calls
+      if (this.#ends[i]! <= at) return // the time lies between two calls
       const [before, after] = [this.#times[i]!, this.#times[i]! - ticks]
       this.#times[i] = after
       this.#sum -= ticks
@@ -161,7 +159,7 @@ export class RootCalls {
     }
   }
 
-  /** Begins anew; calls that go on are not counted when they end. */
+  /** Restarts counting. Calls in progress are not counted when they end. */
   reset(): void {
     for (const clock of this.#clocks) if (clock !== undefined) clock.isOpen = false
     this.histogram.clear()
@@ -170,7 +168,7 @@ export class RootCalls {
     this.#p99 = Number.POSITIVE_INFINITY
   }
 
-  /** Of the latest calls, those that began at `fromTicks` or later. */
+  /** Returns those of the latest calls that began at `fromTicks` or later. */
   latest(fromTicks: number): LatestCalls {
     const times: number[] = []
     const probes: number[] = []
@@ -189,40 +187,40 @@ export class RootCalls {
   }
 }
 
-/** What a histogram takes: less than nothing is nothing. */
+/** Rounds a time for the histogram; negative times become 0. */
 function wholeOf(time: number): number {
   return Math.max(0, Math.round(time))
 }
 
-/** Calls that took from `from` to below `to`. */
+/** Number of calls with a duration from `from` (inclusive) to `to` (exclusive). */
 export type CallBucket = readonly [from: number, to: number, count: number]
 
 export const ROOT_PERCENTILES = ['50', '90', '95', '99', '99.9'] as const
 export type RootPercentile = (typeof ROOT_PERCENTILES)[number]
 
-/** Outermost calls of roots that have ended. Times in `unit`; 0 while there is none. */
+/** Durations of finished outermost root calls, in `unit`; 0 without calls. */
 export interface RootCallTimes {
-  /** What the trees of the mode count. */
+  /** Unit of the trees of the mode. */
   readonly unit: 'ns' | 'bytecodes'
   readonly count: number
-  /** With signs, so that it adds up with the trees. */
+  /** Sum including negative values, so that it equals the sum of the trees. */
   readonly total: number
   readonly min: number
   readonly mean: number
   readonly max: number
-  /** To 0.4 %; the keys are per cent. */
+  /** Percentiles, accurate to 0.4 %. The keys are percentages. */
   readonly percentiles: Readonly<Record<RootPercentile, number>>
   readonly buckets: readonly CallBucket[]
 }
 
-/** One value a second, as in `CourseState`; calls in the unit of root calls, waiting and pauses in ns. */
+/** One value per second, as in `CourseState`. Calls in the unit of root calls, stalls and pauses in ns. */
 export interface CourseTimes {
-  /** Seconds of the recording before the first. */
+  /** Number of seconds of the recording before the first value. */
   readonly first: number
-  /** Absent where root calls are not timed. */
+  /** Absent if root calls are not timed. */
   readonly rootCalls?: {
     readonly calls: Float64Array
-    /** Absent in profiles of versions that did not keep it. */
+    /** Absent in profiles of versions that did not record it. */
     readonly mean?: Float64Array
     readonly p50: Float64Array
     readonly p95: Float64Array
@@ -234,7 +232,7 @@ export interface CourseTimes {
   readonly pauseNs: Float64Array
 }
 
-/** @param nsPerTick  of a tick of trees of times; what was executed is counted, and has none */
+/** @param nsPerTick  ns per tick of trees of times. Executed bytecodes are counts, without ticks */
 export function rootCallTimes(
   state: RootCallsState,
   unit: RootCallTimes['unit'],

@@ -1,21 +1,18 @@
-// Where threads keep trees of their own (events/tree-blocks.ts), their events tell of roots only: how long a call of one was, and who is
-// inside one. A builder of its own has these, since the trees have the calls of roots as well. Virtual threads keep none: all
-// they call is in their events.
+// Handles events of roots if threads keep their own trees (events/tree-blocks.ts). The events only report the duration of root calls, and
+// which threads are inside a root. A separate builder handles them, since the trees contain the root calls as well. Virtual threads keep no
+// tree: all their calls are in their events.
 
 import type { EventSink } from '../events/decode.ts'
 import type { Activity } from './activity.ts'
 import type { CctBuilder } from './builder.ts'
 import type { RootCalls } from './root-calls.ts'
 
-/** Other events than these do not come where threads keep trees. */
+/** Threads with their own trees send no other kinds of events. */
 export class RootsApart implements EventSink {
-  /** Whichever has the present thread. */
+  /** The builder of the current thread. */
   #present: CctBuilder
 
-  /**
-   * @param roots  of threads that keep a tree
-   * @param all    what is shown
-   */
+  /** @param roots  builder for threads that keep a tree @param all    builder of the shown tree */
   constructor(
     private readonly roots: CctBuilder,
     private readonly all: CctBuilder,
@@ -23,7 +20,7 @@ export class RootsApart implements EventSink {
     this.#present = roots
   }
 
-  /** As `all` has been told to. */
+  /** Uses the same root clock as `all`. */
   timeRoots(calls: RootCalls): void {
     this.roots.rootCalls = calls
   }
@@ -32,7 +29,7 @@ export class RootsApart implements EventSink {
     this.roots.nowMs = ms
   }
 
-  /** What a thread that keeps a tree tells: it is known from both. */
+  /** Combines the activity of a thread from both builders. */
   activityOf(thread: number): Activity {
     const { perSecond } = this.all.activityOf(thread)
     return { ...this.roots.activityOf(thread), perSecond }

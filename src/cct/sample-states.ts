@@ -1,8 +1,8 @@
-// What a thread was doing when its stack was taken, from its state and its innermost frames.
+// Determines a thread's state from its Thread.State and its innermost frames.
 
 import type { FrameName } from '../base/frame-name.ts'
 
-/** In the order of the columns `cpuNs`, … of a tree. */
+/** In the order of the tree columns `cpuNs`, … */
 export const STATES = ['cpu', 'lock', 'io', 'sleep', 'wait'] as const
 export type SampleState = (typeof STATES)[number]
 export const CPU = 0
@@ -14,30 +14,28 @@ export const WAIT = 4
 /** Ordinal in Thread.State. */
 const BLOCKED = 2
 
-/** Frames below this one need not be looked at: what parks a thread is near the top of its stack. */
+/** Number of innermost frames checked: the caller of park() is near the top of the stack. */
 const LOOKED_AT = 12
 
 /**
- * Native methods of the JDK in which a thread that the JVM calls runnable waits for a file, a socket or a process.
- * JDK 11 to 25.
+ * Native methods of the JDK (11 to 25) in which a thread waits for a file, a socket or a process, although its Thread.State is RUNNABLE.
  */
 const IO_LEAVES =
   /^(?:sun\.nio\.ch\.(?:EPoll|Net|IOUtil|UnixDispatcher|(?:Unix)?(?:File|Datagram|Socket)\w*Dispatcher\w*|(?:Unix)?FileDispatcherImpl|UnixDomainSockets|PollSelectorImpl)|java\.io\.(?:File(?:In|Out)putStream|RandomAccessFile|FileDescriptor|UnixFileSystem|Console)|java\.net\.(?:(?:Plain)?SocketInputStream|SocketOutputStream|PlainSocketImpl|PlainDatagramSocketImpl|Inet\d?AddressImpl|Inet4AddressImpl|Inet6AddressImpl)|java\.lang\.ProcessImpl|java\.lang\.ProcessHandleImpl|sun\.nio\.fs\.UnixNativeDispatcher)$/
 
-/** What a parked thread is in, by the class that called park(). Those that take a lock, and those that wait for a socket. */
+/** Classes that call park(): locks, conditions, and waits for a socket. */
 const LOCKS = /^java\.util\.concurrent\.locks\.(?:ReentrantLock|ReentrantReadWriteLock|StampedLock)(?:\$.*)?$/
 const CONDITION = /^java\.util\.concurrent\.locks\.AbstractQueuedSynchronizer\$ConditionObject$/
 const POLLER = /^sun\.nio\.ch\.(?:Poller|NioSocketImpl|SelChImpl|SocketChannelImpl)(?:\$.*)?$/
 
-/** In which a thread gives up its processor, as its innermost frame. */
+/** Innermost frames of a thread that yields its processor. */
 const PARKS =
   /^(?:jdk\.internal\.misc\.Unsafe\.park|java\.lang\.(?:Object\.wait0?|Thread\.(?:sleep|yield)\w*|VirtualThread\.\w+)|jdk\.internal\.vm\.Continuation\.\w+)$/
 
 /**
- * The innermost frame tells more than the thread's state, which is read a moment after the stack: by then it may have gone on.
- *
+ * The innermost frame is more reliable than the thread state, which is read slightly later: the thread may have continued by then.
  * @param threadState  ordinal of Thread.State
- * @param frame        the stack, 0 is innermost; undefined beyond its end
+ * @param frame        frame of the stack, 0 is innermost; undefined beyond its end
  */
 export function stateOf(threadState: number, frame: (at: number) => FrameName | undefined): number {
   const leaf = frame(0)
