@@ -15,7 +15,7 @@ export type Operations = Readonly<Record<string, (args: unknown) => Promise<Valu
 
 export class Desk {
   readonly #answers = new Map<number, Promise<Buffer>>()
-  /** Number of unfinished operations. Operations whose answer is not needed any longer are included. */
+  /** Number of unfinished operations. Operations count even if their answer is no longer needed. */
   #running = 0
   #connection: Duplex | null = null
 

@@ -12,7 +12,7 @@ import {
   UsageError,
 } from '../base/errors.ts'
 
-/** An error as it is sent between client and proxy: name, message, hint, exit status. */
+/** Form in which an error is sent between client and proxy: name, message, hint, exit status. */
 export type ErrorFrame = readonly [name: string, message: string, hint: string, exitCode: number]
 
 export class BadAddress extends UsageError {
@@ -130,7 +130,7 @@ export class ProxyLost extends JfluidError {
   }
 }
 
-/** An error that the proxy reports. Message, hint and exit status are those that the proxy would use on its own terminal. */
+/** An error that the proxy reports. Message, hint and exit status are the same as on the terminal of the proxy. */
 export class ProxySays extends JfluidError {
   readonly exitCode: number
   readonly hint: string

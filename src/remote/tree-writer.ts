@@ -42,7 +42,7 @@ export const MAX_COLUMNS = 30
 
 const SUMMED = Object.values(METRICS).filter(({ sumsUp }) => sumsUp)
 
-/** Returns the columns of a tree to be sent: those with own values, and those that are sums. */
+/** Returns the columns of a tree to be sent: columns with own values, and columns that are sums. */
 export function columnsOf({ metrics }: Tree): { readonly sent: string[]; readonly summed: string[] } {
   const summed = SUMMED.filter((it) => metrics[it.self] !== undefined && metrics[it.total] !== undefined)
   const totals = new Set(summed.map((it) => it.total))
@@ -66,7 +66,7 @@ export class TreeWriter {
   #number = new Int32Array(1024)
   /** 1 if the node has changes and is part of this update. */
   #chosen = new Uint8Array(1024)
-  /** Current values, grouped by column. `#told` holds the values that the other end has. */
+  /** Current values, grouped by column. `#told` holds the values at the other end. */
   #now: Float64Array[] = []
   #told: Float64Array[] = []
   #count = 0

@@ -12,9 +12,9 @@ import { chooseMethods, type Seen, shareOf, USUAL_LIMITS } from './choose.ts'
  * Minimum bytecode size. Shorter methods are usually inlined, and probes would prevent that. A method with more than MUCH of the time is
  * exempt: it calls expensive code, so a call that is not inlined does not matter.
  */
-const LEAST_CODE = 36
+const MIN_CODE_BYTES = 36
 const MUCH = 0.03
-const LARGEST_CLASS = 1 << 20
+const MAX_CLASS_BYTES = 1 << 20
 
 export interface Batch {
   readonly patterns: readonly RootPattern[]
@@ -77,9 +77,9 @@ export async function batchOf(
   const limits = {
     ...{
       classes,
-      largestClass: LARGEST_CLASS,
+      largestClass: MAX_CLASS_BYTES,
       classBytes: room / METASPACE_PER_CLASS_BYTE,
-      leastCode: LEAST_CODE,
+      leastCode: MIN_CODE_BYTES,
     },
     mayBeShort: ({ className, name }: MethodTarget) => shareOf(seen, sourceName(className), name) >= MUCH,
   }

@@ -43,8 +43,8 @@ export interface Limits {
 export const USUAL_LIMITS: Limits = { classes: 40 }
 
 /** Minimum share of the roots' time, for the user's own code and for libraries. */
-const LEAST_OWN = 0.005
-const LEAST_OTHER = 0.03
+const MIN_SHARE_OWN = 0.005
+const MIN_SHARE_LIBRARY = 0.03
 /**
  * A method with this many times the minimum share is accepted even if it is not significant. If a call is rare and long, all samples belong
  * to one call, so the standard deviation is as large as the share.
@@ -63,7 +63,7 @@ const SELF_OF_SHARE = 0.1
  * Maximum share of the roots' time that a library class may compute itself. A redefined class is interpreted until it is compiled again,
  * about thirty times slower, so a class above the limit keeps its code. (Keycloak's password hash took 600 to 860 ms instead of 130.)
  */
-const MOST_COMPUTING = 0.02
+const MAX_COMPUTING = 0.02
 
 /** Classes that are never chosen: JDK classes, proxies without code worth timing, and tracing agents. */
 const NEVER =
@@ -102,7 +102,7 @@ export function seenMethods(
   const own = new Int32Array(count)
   const innermost = new Float64Array(count)
   const children = new Int32Array(count)
-  // Values without those of the children.
+  // Values without the values of the children.
   const computes = cpuNs.slice()
   const ends = samples.slice()
   for (let node = 0; node < count; node++) {
@@ -221,8 +221,8 @@ export function chooseMethods(
   const chosen = new Map<string, { value: number; precedence: number; methods: string[] }>()
   for (const it of seen) {
     const isLibrary = it.owner === 'library'
-    if (isLibrary && it.computing > MOST_COMPUTING) continue
-    const least = isLibrary ? LEAST_OTHER : LEAST_OWN
+    if (isLibrary && it.computing > MAX_COMPUTING) continue
+    const least = isLibrary ? MIN_SHARE_LIBRARY : MIN_SHARE_OWN
     if (it.share - it.sd < least && it.share < LARGE * least) continue
     const tells = it.branches > 1 || it.self >= SELF_OF_SHARE * it.share
     // Redefining a library class such as a collection forces recompilation of all code that inlines it.

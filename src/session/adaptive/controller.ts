@@ -32,24 +32,26 @@ import {
   worthTiming,
 } from './decide.ts'
 import { elsewhereText, returnsAtOnce, workElsewhere } from './elsewhere.ts'
-import { batchPauseMs, COLD_MS, tookTooLong } from './pause.ts'
+import { batchPauseMs, COLD_DURATION_MS, tookTooLong } from './pause.ts'
 
-const STEP_MS = 250
+/** Interval between two steps of the controller. */
+const STEP_INTERVAL_MS = 250
 /** Minimum number of root calls before the first batch. */
-const LEAST_CALLS = 10
+const MIN_CALLS = 10
 /** Factor by which the number of samples must grow before the next attempt. */
 const MORE_SAMPLES = 1.2
 /** Minimum and maximum time for which methods are only counted. */
-const SETTLE_MS = 1_000
-const LONGEST_SETTLE_MS = 60_000
+const MIN_SETTLE_DURATION_MS = 1_000
+const MAX_SETTLE_DURATION_MS = 60_000
 /** Default share of the roots' time that probes may cost. */
 const BUDGET = 0.05
 /** Number of consecutive checks above the budget before methods are switched off. */
-const LOOKS = 2
+const CHECKS_ABOVE_BUDGET = 2
 
 /** Number of stack dumps of all threads. Each dump needs a safepoint. */
-const LOOKS_ELSEWHERE = 3
-const ELSEWHERE_MS = 1_000
+const DUMPS_ELSEWHERE = 3
+/** Minimum interval between two of these stack dumps. */
+const ELSEWHERE_INTERVAL_MS = 1_000
 const STACK_DEPTH = 400
 
 /** Exact times that a user has requested during a session are not possible. */
@@ -111,7 +113,7 @@ export class Controller {
   ) {}
 
   start(): void {
-    if (!this.#stopped) this.#timer = setInterval(() => void this.#tick(), STEP_MS)
+    if (!this.#stopped) this.#timer = setInterval(() => void this.#tick(), STEP_INTERVAL_MS)
   }
 
   stop(): void {
@@ -245,7 +247,7 @@ export class Controller {
 
   /** Whether code is still interpreted, because the first redefinition has discarded the compiled code. */
   get #isCold(): boolean {
-    return firstRedefinition(this.engine) !== 'is over' && this.span.durationMs < COLD_MS
+    return firstRedefinition(this.engine) !== 'is over' && this.span.durationMs < COLD_DURATION_MS
   }
 
   async #look(): Promise<void> {
@@ -255,7 +257,7 @@ export class Controller {
     if (inside.samples > 0) this.#sampledFromMs ??= durationMs
     const least = samplesNeeded(durationMs - (this.#sampledFromMs ?? durationMs))
     if (inside.samples < least) await this.#lookElsewhere()
-    if (inside.samples < least || inside.calls < LEAST_CALLS) return
+    if (inside.samples < least || inside.calls < MIN_CALLS) return
     if (inside.samples < this.#lookedAt * MORE_SAMPLES) return
     if (this.#isCold) return
     this.#lookedAt = inside.samples
@@ -268,16 +270,16 @@ export class Controller {
   }
 
   /**
-   * Searches for work in other threads. A root that passes its work to other threads has almost no samples, so the user is told in which
-   * methods those threads run.
+   * Searches for work in other threads. A root that passes its work to other threads has almost no samples, so a warning names the methods
+   * of the other threads.
    */
   async #lookElsewhere(): Promise<void> {
     const { agent, inside, revealer, warnings } = this.engine
-    if (this.#looksElsewhere >= LOOKS_ELSEWHERE || performance.now() < this.#nextElsewhere) return
+    if (this.#looksElsewhere >= DUMPS_ELSEWHERE || performance.now() < this.#nextElsewhere) return
     if (inside !== null && inside.timedOneOf > 1) return // untimed calls have no durations
     const { rootCalls, rootNs } = await this.#lookNow('timed')
     const times = { calls: rootCalls, ns: rootNs, overMs: this.span.durationMs }
-    this.#nextElsewhere = performance.now() + ELSEWHERE_MS
+    this.#nextElsewhere = performance.now() + ELSEWHERE_INTERVAL_MS
     if (!returnsAtOnce(times)) return
     this.#looksElsewhere++
     const roots = [...revealer.methods]
@@ -286,7 +288,7 @@ export class Controller {
     const ownerOf = ownerBy(roots.map((it) => it.class))
     const isOwn = (className: string) => ownerOf(className) !== 'library'
     append(this.#elsewhere, workElsewhere(await agent.stackTraces(STACK_DEPTH), roots, isOwn))
-    if (this.#looksElsewhere === LOOKS_ELSEWHERE && this.#elsewhere.length > 0)
+    if (this.#looksElsewhere === DUMPS_ELSEWHERE && this.#elsewhere.length > 0)
       warnings.add(elsewhereText(times, this.#elsewhere))
   }
 
@@ -337,7 +339,7 @@ export class Controller {
     // If the batch was instrumented with the roots, interpreted code has fewer and slower calls than usual.
     if (arming === null || this.#isCold) return
     const before = this.#armedAt
-    if (before !== null && performance.now() - before.atMs < SETTLE_MS) return
+    if (before !== null && performance.now() - before.atMs < MIN_SETTLE_DURATION_MS) return
     const resets = this.#resets
     const now = await this.#lookNow('counted')
     if (this.#resets !== resets) return
@@ -346,9 +348,9 @@ export class Controller {
       return
     }
     // Root calls that began before the counting are not counted.
-    const isOver = performance.now() - before.atMs > LONGEST_SETTLE_MS
-    if (now.rootCalls - before.rootCalls < LEAST_CALLS && !isOver) return
-    const isCounted = now.rootCalls - before.rootCalls >= LEAST_CALLS
+    const isOver = performance.now() - before.atMs > MAX_SETTLE_DURATION_MS
+    if (now.rootCalls - before.rootCalls < MIN_CALLS && !isOver) return
+    const isCounted = now.rootCalls - before.rootCalls >= MIN_CALLS
     const counted = this.#countedBetween(before, now)
     const timed = isCounted ? worthTiming(counted, this.#costs(before, now)) : []
     const off = [...this.#batch.keys()].filter((id) => !timed.includes(id))
@@ -374,7 +376,7 @@ export class Controller {
       this.engine.warnings.add(
         isCounted
           ? 'only the root is timed: calls of all else are too many, or too short, to time them'
-          : `only the root is timed: fewer than ${LEAST_CALLS} calls of it began and ended within ${LONGEST_SETTLE_MS / 1000} s, too few to count what they call`,
+          : `only the root is timed: fewer than ${MIN_CALLS} calls of it began and ended within ${MAX_SETTLE_DURATION_MS / 1000} s, too few to count what they call`,
       )
   }
 
@@ -422,7 +424,7 @@ export class Controller {
     const costs = this.#costs(before, now)
     const dense = tooDense(called, costs)
     this.#tooDear = dense.length === 0 ? 0 : this.#tooDear + 1
-    if (this.#tooDear < LOOKS || this.#stopped) return
+    if (this.#tooDear < CHECKS_ABOVE_BUDGET || this.#stopped) return
     this.#tooDear = 0
     await arming.switchTo([[dense, MODE_OFF]])
     debug.reveal?.(`adaptive: ${dense.length} methods are switched off: their probes cost too much`)

@@ -47,7 +47,7 @@ export function samplesNeeded(sampledMs: number): number {
 }
 
 /** Minimum mean duration of a timed call. Shorter methods are usually inlined, so probes would slow them down too much. */
-const LEAST_NS = 2_000
+const MIN_CALL_NANOS = 2_000
 /** Share of the budget that is used when methods are chosen or switched off. */
 const AIM = 0.5
 
@@ -67,7 +67,7 @@ export function worthTiming(
   const price = ({ share, callsPerSecond }: Counted) => callsPerSecond / share
   for (const it of counted.filter((each) => each.share > 0).sort((a, b) => price(a) - price(b))) {
     const cost = it.callsPerSecond * nsPerCall
-    if ((it.share * rootNsPerSecond) / it.callsPerSecond < LEAST_NS || spent + cost > most) continue
+    if ((it.share * rootNsPerSecond) / it.callsPerSecond < MIN_CALL_NANOS || spent + cost > most) continue
     spent += cost
     timed.push(it.id)
   }

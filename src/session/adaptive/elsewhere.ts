@@ -15,15 +15,15 @@ export interface RootTimes {
   readonly overMs: number
 }
 
-const LEAST_CALLS = 10
+const MIN_CALLS = 10
 /** Minimum duration of the recording. */
-const LOOK_AFTER_MS = 5_000
+const MIN_RECORDING_MS = 5_000
 /** Maximum share of the time that threads spend inside a root. Above this share, samples show what threads do there. */
-const MOST_INSIDE = 0.01
+const MAX_INSIDE = 0.01
 
 /** Returns whether root calls are so short that almost no sample falls into one. */
 export function returnsAtOnce({ calls, ns, overMs }: RootTimes): boolean {
-  return overMs >= LOOK_AFTER_MS && calls >= LEAST_CALLS && ns / 1e6 < MOST_INSIDE * overMs
+  return overMs >= MIN_RECORDING_MS && calls >= MIN_CALLS && ns / 1e6 < MAX_INSIDE * overMs
 }
 
 /**

@@ -13,7 +13,7 @@ import type { TargetClock } from '../clock.ts'
 import type { Swap } from '../code/installation.ts'
 import type { Engine } from '../engine.ts'
 import { sourceName } from '../target-classes.ts'
-import { COLD_MS } from './pause.ts'
+import { COLD_DURATION_MS } from './pause.ts'
 
 /** Warning about rows that are only sampled. */
 const BENT =
@@ -30,7 +30,7 @@ type Sources = Pick<
 >
 
 /** Maximum time between two readings of the JVM's safepoint time. After a longer time, the cause of a stall cannot be identified. */
-const LONGEST_BETWEEN_MS = 1_500
+const MAX_READING_INTERVAL_MS = 1_500
 
 /** A moment in which the target's threads may have been stopped. */
 export interface Stall {
@@ -54,7 +54,7 @@ const NO_STALL = {
 }
 
 /** In a shorter stall the process may have been stopped for only a part of it. */
-const SUSPENDED_MS = 1_000
+const MIN_SUSPENSION_MS = 1_000
 
 /**
  * Returns the cause that explains at least half of a stall.
@@ -72,7 +72,7 @@ export function causeOf(
   for (const [from, to] of redefinedTicks)
     redefined += Math.max(0, Math.min(to, atTicks) - Math.max(from, began))
   if (redefined >= (atTicks - began) / 2) return 'redefinition'
-  if (stopped && ms >= SUSPENDED_MS) return 'suspended'
+  if (stopped && ms >= MIN_SUSPENSION_MS) return 'suspended'
   if (safepointMs === null) return taking ? 'stacks' : null
   if (safepointMs >= ms / 2) {
     if ((collectionMs ?? 0) >= ms / 2) return 'collection'
@@ -177,13 +177,13 @@ export class Inside {
     if (news.failure !== null) this.#failure = news.failure
     const ms = news.longestLateNs / 1e6
     const [before, now] = [this.#safepointNs, news.safepointNs]
-    const isRecent = readAt - this.#readAt < LONGEST_BETWEEN_MS + ms // a stopped agent does not answer, so `ms` is added
+    const isRecent = readAt - this.#readAt < MAX_READING_INTERVAL_MS + ms // a stopped agent does not answer, so `ms` is added
     const stopsBefore = this.#stopTimes
     this.#safepointNs = now
     this.#stopTimes = asked
     this.#readAt = readAt
     this.#rates = last === null ? [] : [rateBetween(last, news, this.from.clock), ...this.#rates.slice(0, 1)]
-    if (ms <= Math.min(this.#longest?.ms ?? 0, SUSPENDED_MS)) return null
+    if (ms <= Math.min(this.#longest?.ms ?? 0, MIN_SUSPENSION_MS)) return null
     const stops = this.#stops?.read()
     const stall = {
       ...{ ms, atTicks: news.longestLateAt, taking: news.longestTaking, stopped },
@@ -298,7 +298,7 @@ export class Inside {
       rowsFromMs,
       coldUntilMs: Math.max(
         0,
-        clock.toNs((swaps.at(-1)?.endTicks ?? beginTicks) - beginTicks) / 1e6 + COLD_MS,
+        clock.toNs((swaps.at(-1)?.endTicks ?? beginTicks) - beginTicks) / 1e6 + COLD_DURATION_MS,
       ),
     }
   }

@@ -5,7 +5,7 @@
 import type { PauseFact } from '../../profile/stack-facts.ts'
 
 /** Time after which code discarded by a redefinition is assumed to be compiled again. */
-export const COLD_MS = 10_000
+export const COLD_DURATION_MS = 10_000
 
 /** Number of methods and classes that a redefinition walks. */
 export interface JvmSize {
@@ -36,8 +36,8 @@ const MS_A_COMPILED_METHOD = 2.8e-3
 const MS_A_LOADED_CLASS = 0.8e-3
 const MS_A_REDEFINED_CLASS = 0.2
 /** Bounds of the factor. A single pause may be short or long by chance. */
-const LEAST_SLOWNESS = 0.5
-const MOST_SLOWNESS = 8
+const MIN_SLOWNESS = 0.5
+const MAX_SLOWNESS = 8
 
 /**
  * Predicts a pause.
@@ -72,14 +72,14 @@ export function classesWithin(ms: number, jvm: JvmSize, classes: number, slownes
  */
 export function refittedSlowness(slowness: number, predictedMs: number, measuredMs: number): number {
   const fitted = slowness * Math.sqrt(measuredMs / predictedMs)
-  return Math.min(Math.max(fitted, LEAST_SLOWNESS), MOST_SLOWNESS)
+  return Math.min(Math.max(fitted, MIN_SLOWNESS), MAX_SLOWNESS)
 }
 
 /** If a pause was longer than predicted by this factor, the next prediction is not reliable either. */
 const FAR_OFF = 3
 
 /**
- * Returns whether the first redefinition took so much longer than predicted that no batch may follow.
+ * Returns whether the first redefinition took too long, compared with the prediction, for a batch to follow.
  * @param unaskedMs  pause that is always allowed
  */
 export function tookTooLong({ predictedMs, measuredMs }: PauseFact, unaskedMs: number): boolean {

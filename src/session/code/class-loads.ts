@@ -12,7 +12,7 @@ import { type Refusal, type Task, taskOf } from './instrumenter.ts'
  * Additional time that a class waits for its redefinitions if calls could be missed otherwise. The target's thread waits for at most 250
  * ms.
  */
-const LONGER_MS = 150
+const EXPOSED_DELAY_MS = 150
 
 /** Changes required by a loading class, in the class itself and in other classes. */
 interface Contribution {
@@ -146,7 +146,7 @@ export class ClassLoads {
         answer([])
       }
       if (inTurn && (leadsOn || installation.hasRests)) {
-        await this.#letting(exposed ? LONGER_MS : 0, early, () => installation.apply([others]))
+        await this.#letting(exposed ? EXPOSED_DELAY_MS : 0, early, () => installation.apply([others]))
         if (answered) await installation.install([], readyOwn)
       } else if (!inTurn && (leadsOn || own.length > 0)) {
         // The callees of this class may already be known and part of the running redefinition.

@@ -17,17 +17,17 @@ import { type Instrumenter, isTimed, type Refusal, type Task, taskOf } from './i
 import { reflectionTasks } from './reflection-points.ts'
 
 /** The last redefinition counts as settled after this time without another redefinition. */
-const SETTLED_MS = 100
+const SETTLED_DELAY_MS = 100
 /** Maximum number of checks for new classes while the first methods are installed. A program may load classes continuously. */
 const CATCH_UP_ROUNDS = 10
 /** Interval between checks whether the JVM has defined a class that passed the load hook. The interval grows with the waiting time. */
-const DEFINED_MS = 2
-const LONGEST_LOOK_MS = 500
+const MIN_DEFINED_INTERVAL_MS = 2
+const MAX_DEFINED_INTERVAL_MS = 500
 /**
  * A class is given up after this time. Its superclass is loaded first, possibly from a slow source. A class that could not be defined never
  * appears.
  */
-const COMING_MS = 60_000
+const DEFINITION_TIMEOUT_MS = 60_000
 
 /** Parts of a session that an installation uses. */
 export interface Workshop {
@@ -299,7 +299,7 @@ export class Installation {
   /** Schedules `settle`, once for a burst of redefinitions. Data before that moment is warm-up. */
   #settleSoon(): void {
     clearTimeout(this.#settleTimer)
-    this.#settleTimer = setTimeout(() => this.settle(), SETTLED_MS)
+    this.#settleTimer = setTimeout(() => this.settle(), SETTLED_DELAY_MS)
   }
 
   /**
@@ -323,7 +323,7 @@ export class Installation {
   #retryDeferred(): void {
     const { turns } = this.workshop
     const waited = performance.now() - this.#deferredSince
-    const pause = Math.min(LONGEST_LOOK_MS, Math.max(DEFINED_MS, waited / 8))
+    const pause = Math.min(MAX_DEFINED_INTERVAL_MS, Math.max(MIN_DEFINED_INTERVAL_MS, waited / 8))
     setTimeout(() => {
       if (turns.closed) return
       turns
@@ -333,7 +333,7 @@ export class Installation {
           this.lateClasses += now.filter((t) => !this.#answeredLate.has(t.id)).length
           await this.install(now, [])
           if (this.#deferred.length === 0) return
-          if (performance.now() - this.#deferredSince < COMING_MS) this.#retryDeferred()
+          if (performance.now() - this.#deferredSince < DEFINITION_TIMEOUT_MS) this.#retryDeferred()
           else
             await this.noteRefused(this.#deferred.splice(0).map((task) => ({ task, reason: NEVER_DEFINED })))
         })
@@ -346,7 +346,7 @@ function isNothing({ instrument, ready, reflection, skipped }: Revelation): bool
   return instrument.length + ready.length + skipped.length === 0 && !reflection
 }
 
-const MOST = 1_000
+const MAX_SWAPS = 1_000
 
 export interface Swap {
   /** Time of the end, on the clock of `performance.now()`. */
@@ -370,7 +370,7 @@ export class Swaps {
 
   add(swap: Swap): void {
     this.latest.push(swap)
-    if (this.latest.length <= MOST) return
+    if (this.latest.length <= MAX_SWAPS) return
     this.latest.shift()
     this.before++
   }

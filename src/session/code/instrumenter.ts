@@ -75,7 +75,7 @@ export interface ClassBefore {
 export interface InstrumenterOptions {
   /** Returns whether the JVM does not verify code of a class, so that its types are checked here. Default: all classes. */
   readonly unverified?: (classId: number) => boolean
-  /** What the probes report. Default: exact times. */
+  /** Data that the probes report. Default: exact times. */
   readonly recipe?: Recipe
   /** Whether methods become ready before they are instrumented, so that no first call waits. */
   readonly readyFirst?: boolean
@@ -224,7 +224,7 @@ export class Instrumenter {
   }
 
   /**
-   * Handles refused tasks of one class. The class itself counts as refused if it has no probes at all, or if the reason does not depend on
+   * Handles refused tasks of one class. The class itself counts as refused if it has no probes, or if the reason does not depend on
    * its methods.
    * @param refused  refusals of these tasks
    */

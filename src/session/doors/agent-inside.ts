@@ -14,9 +14,9 @@ export type AgentInside = 'ours' | 'beside' | 'foreign'
 
 const NAME = /\/jfluid-agent\.jar(?: \(deleted\))?$/
 /** The limits are needed since another program's file may have this name. */
-const MOST_BYTES = 16 << 20
-const MOST_ENTRIES = 4096
-const MOST_TEXT = 256
+const MAX_BYTES = 16 << 20
+const MAX_ENTRIES = 4096
+const MAX_TEXT_BYTES = 256
 
 /**
  * Identifies the agent in a JVM.
@@ -50,7 +50,7 @@ function firstOpen(pid: number): Identity | undefined {
 /** Reads the ids that `build.mjs` has written into the jar. */
 function identityOf(jar: string): Identity | undefined {
   try {
-    const bytes = readRegular(jar, { mostBytes: MOST_BYTES })
+    const bytes = readRegular(jar, { mostBytes: MAX_BYTES })
     if (bytes === undefined) return undefined
     const [build, runtime] = [textIn(bytes, 'runtime/build'), textIn(bytes, 'runtime/id')]
     return build === undefined || runtime === undefined ? undefined : { build, runtime }
@@ -70,14 +70,16 @@ function textIn(zip: Buffer, wanted: string): string | undefined {
   const end = zip.lastIndexOf(END_OF_DIRECTORY)
   if (end < 0) return undefined
   let at = zip.readUInt32LE(end + 16)
-  for (let left = Math.min(MOST_ENTRIES, zip.readUInt16LE(end + 10)); left > 0; left--) {
+  for (let left = Math.min(MAX_ENTRIES, zip.readUInt16LE(end + 10)); left > 0; left--) {
     const [name = 0, extra = 0, comment = 0] = [28, 30, 32].map((offset) => zip.readUInt16LE(at + offset))
     if (zip.toString('utf8', at + 46, at + 46 + name) === wanted) {
       const local = zip.readUInt32LE(at + 42)
       const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28)
       const packed = zip.subarray(start, start + zip.readUInt32LE(at + 20))
       const text =
-        zip.readUInt16LE(at + 10) === STORED ? packed : inflateRawSync(packed, { maxOutputLength: MOST_TEXT })
+        zip.readUInt16LE(at + 10) === STORED
+          ? packed
+          : inflateRawSync(packed, { maxOutputLength: MAX_TEXT_BYTES })
       return text.toString('latin1').trim()
     }
     at += 46 + name + extra + comment

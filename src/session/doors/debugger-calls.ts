@@ -7,9 +7,9 @@ import { EX_UNAVAILABLE, JfluidError } from '../../base/errors.ts'
 import * as jdwp from '../../jdwp-client/index.ts'
 
 /** Time limit for one method: the agent reads its jar and defines a hundred classes. */
-const CALL_MS = 10_000
+const CALL_TIMEOUT_MS = 10_000
 /** Other threads continue to run while a method runs. */
-const ALONE = { singleThreaded: true, timeoutMs: CALL_MS }
+const ALONE = { singleThreaded: true, timeoutMs: CALL_TIMEOUT_MS }
 
 /** A method that was run for jfluid has thrown an exception. */
 export class ThrownInTarget extends JfluidError {

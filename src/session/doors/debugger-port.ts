@@ -20,12 +20,13 @@ export const textOf = ({ host, port }: DebuggerAddress): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 /** Time limit for each step: the TCP connection, and the handshake. */
-const CONNECT_MS = 5000
+const CONNECT_TIMEOUT_MS = 5000
 /** A refused connection is retried for this time, since HotSpot listens again only a moment after a debugger has disconnected. */
-const REFUSED_MS = 1000
-const AGAIN_MS = 50
+const REFUSED_TIMEOUT_MS = 1000
+/** Delay between two of these attempts. */
+const RETRY_DELAY_MS = 50
 /** Time limit for a reply. */
-const REPLY_MS = 10_000
+const REPLY_TIMEOUT_MS = 10_000
 const OLDEST_JDK = 17
 
 /** The machine cannot be reached, or no process listens at the port. */
@@ -92,7 +93,7 @@ export async function openDebuggerPort(address: DebuggerAddress): Promise<Debugg
   const remote = socket.remoteAddress ?? ''
   let jvm: JdwpTarget
   try {
-    jvm = await JdwpTarget.over(socket, { handshakeMs: CONNECT_MS, replyMs: REPLY_MS })
+    jvm = await JdwpTarget.over(socket, { handshakeMs: CONNECT_TIMEOUT_MS, replyMs: REPLY_TIMEOUT_MS })
   } catch (problem) {
     throw handshakeProblem(address, local.port, problem)
   }
@@ -110,7 +111,7 @@ export async function openDebuggerPort(address: DebuggerAddress): Promise<Debugg
 const isHotSpot = ({ vmName }: Version): boolean => /HotSpot|(?:Server|Client|Minimal) VM/.test(vmName)
 
 async function listening(address: DebuggerAddress): Promise<Socket> {
-  for (const until = performance.now() + REFUSED_MS; ; await pause(AGAIN_MS)) {
+  for (const until = performance.now() + REFUSED_TIMEOUT_MS; ; await pause(RETRY_DELAY_MS)) {
     try {
       return await connected(address)
     } catch (problem) {
@@ -136,8 +137,8 @@ function connected(address: DebuggerAddress): Promise<Socket> {
       reject(problem)
     }
     const alarm = setTimeout(
-      () => fail(new NobodyAtPort(address, `no answer within ${CONNECT_MS} ms`)),
-      CONNECT_MS,
+      () => fail(new NobodyAtPort(address, `no answer within ${CONNECT_TIMEOUT_MS} ms`)),
+      CONNECT_TIMEOUT_MS,
     )
     socket.on('error', fail)
     socket.once('connect', () => {

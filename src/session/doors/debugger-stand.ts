@@ -10,13 +10,13 @@ import { commonCleaner, wakeIfWaiting } from './debugger-cleaner.ts'
 import { type DebuggerAddress, textOf } from './debugger-port.ts'
 
 /** Default time to wait for a thread. */
-export const IDLE_MS = 5000
+export const IDLE_TIMEOUT_MS = 5000
 /** For this time only the cleaner thread is awaited, if it exists. */
-const CLEANER_MS = 1000
+const CLEANER_DURATION_MS = 1000
 /** After that, for this time only threads that are about to wait are used, so that the program is not delayed. */
-const QUIETLY_MS = 500
+const QUIET_DURATION_MS = 500
 /** After this time any method of the JDK is accepted, too. */
-const ANYWHERE_MS = 1500
+const ANYWHERE_DELAY_MS = 1500
 
 export class JvmIdle extends JfluidError {
   static sample = () => [
@@ -72,7 +72,7 @@ export async function standingThread(
   jvm: jdwp.JdwpTarget,
   address: DebuggerAddress,
   onStart: () => void,
-  patienceMs = IDLE_MS,
+  patienceMs = IDLE_TIMEOUT_MS,
 ): Promise<jdwp.ThreadId> {
   const places = new Places(jvm)
   const [can, system, quiet, cleaner] = await Promise.all([
@@ -85,8 +85,11 @@ export async function standingThread(
   let ownersOnly = false
   const phasesFrom = (afterMs: number) => [
     { afterMs, requests: quiet },
-    { afterMs: afterMs + QUIETLY_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: NOT_THE_JDKS }] },
-    { afterMs: afterMs + ANYWHERE_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: [] }] },
+    {
+      afterMs: afterMs + QUIET_DURATION_MS,
+      requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: NOT_THE_JDKS }],
+    },
+    { afterMs: afterMs + ANYWHERE_DELAY_MS, requests: [{ kind: 'METHOD_ENTRY' as const, modifiers: [] }] },
   ]
   try {
     let isWoken = false
@@ -96,7 +99,7 @@ export async function standingThread(
       isWoken = await wakeIfWaiting(jvm, cleaner) // a busy cleaner thread reaches the breakpoint when it has finished
     }
     let begin = performance.now()
-    const phases = phasesFrom(isWoken ? CLEANER_MS : 0)
+    const phases = phasesFrom(isWoken ? CLEANER_DURATION_MS : 0)
     for (;;) {
       const passed = performance.now() - begin
       while (phases[0] !== undefined && passed >= phases[0].afterMs) {

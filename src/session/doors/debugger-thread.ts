@@ -15,7 +15,7 @@ const NEW = 'newSystemThread(Ljava/lang/String;Ljava/lang/Runnable;I)Ljava/lang/
 const THREAD = 'java.lang.Thread'
 const LOCKS = 'java.util.concurrent.locks.LockSupport'
 /** Time limit for the start of the thread, assuming that it gets a processor. */
-const BEGIN_MS = 5000
+const BEGIN_TIMEOUT_MS = 5000
 
 /** Requests in advance everything that needs no suspended thread. */
 export async function foreseeThread(calls: DebuggerCalls): Promise<void> {
@@ -38,7 +38,10 @@ export async function ownThread(
   const made = await calls.staticOf(type, NEW, [await calls.string(NAME), NULL, { tag: 'INT', value: 5 }])
   const own = objectIn(made) as ThreadId | null
   if (own === null) throw new ThrownInTarget(NEW, 'there is no thread')
-  const begun = jvm.events.next('BREAKPOINT', { where: (it) => it.thread === own, timeoutMs: BEGIN_MS })
+  const begun = jvm.events.next('BREAKPOINT', {
+    where: (it) => it.thread === own,
+    timeoutMs: BEGIN_TIMEOUT_MS,
+  })
   begun.catch(() => {}) // the first error is reported
   const stands = jvm.eventRequest.set('BREAKPOINT', 'EVENT_THREAD', await itsBegin(calls, type, own))
   stands.catch(() => {})
@@ -51,7 +54,7 @@ export async function ownThread(
   granted(await jvm.threadReference.resume(standing), 'to let the thread run')
   granted(await stands, 'to have a thread of ours stand')
   if ((await begun) === null)
-    throw new ThrownInTarget('Thread.start()', `it did not begin within ${BEGIN_MS / 1000} s`)
+    throw new ThrownInTarget('Thread.start()', `it did not begin within ${BEGIN_TIMEOUT_MS / 1000} s`)
   calls.standsIn(own)
   return own
 }

@@ -52,14 +52,15 @@ import {
   TOKEN,
 } from './session-directory.ts'
 
-export const CONNECT_MS = 10_000
+export const CONNECT_TIMEOUT_MS = 10_000
 /** Interval between checks for the error file of an agent that could not start. */
-const LOOK_MS = 100
+const ERROR_INTERVAL_MS = 100
 /** Time for another client to wake the agent. It includes the answer to an attach command. */
-const LAUNCH_MS = 11_000
-const LAUNCH_LOOK_MS = 10
+const LAUNCH_TIMEOUT_MS = 11_000
+/** Interval between attempts to write the launch file. */
+const LAUNCH_INTERVAL_MS = 10
 /** Maximum size of the error text of an agent. */
-const MOST_SAID_BYTES = 64 << 10
+const MAX_ERROR_BYTES = 64 << 10
 
 /** A JVM can have one session at a time, since two sessions would instrument the same methods. */
 export class AlreadyAttached extends JfluidError {
@@ -293,7 +294,7 @@ async function startDoorIn(dir: SessionDirectory, jar: StartJar): Promise<StartD
         debug.attach?.(`an agent could not start in ${isTarget ? 'the process' : 'a JVM below the process'}`)
         if (isTarget) failed.abort()
         else refused(startProblem(pid, said()))
-      }, LOOK_MS)
+      }, ERROR_INTERVAL_MS)
       try {
         // There is no time limit other than the end of the process: a launcher script may take long before it starts java.
         const link = await server.accept(2 ** 31 - 1, AbortSignal.any([gone, failed.signal]))
@@ -440,7 +441,7 @@ const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
  */
 async function writeLaunchFile(path: string, line: string, target: TargetProcess): Promise<string | null> {
   const owner = ownerFor(target)
-  for (const giveUp = performance.now() + LAUNCH_MS; ; await sleep(LAUNCH_LOOK_MS)) {
+  for (const giveUp = performance.now() + LAUNCH_TIMEOUT_MS; ; await sleep(LAUNCH_INTERVAL_MS)) {
     if (performance.now() > giveUp) throw new AlreadyAttached(target.pid)
     let file: number | undefined
     try {
@@ -497,7 +498,7 @@ async function connected(
 ): Promise<Link> {
   // agentmain() has returned, so any error has been written by now. The agent may fail even after it has connected.
   const problem = said()
-  const link = await server.accept(problem === null ? CONNECT_MS : 0)
+  const link = await server.accept(problem === null ? CONNECT_TIMEOUT_MS : 0)
   if (link !== null && problem === null) return link
   link?.close()
   const reason = problem ?? said()
@@ -510,14 +511,16 @@ async function connected(
 function shortOf(target: TargetProcess): TargetRanOut | null {
   const { threads, descriptors } = readRoom(target)
   const what = descriptors < DESCRIPTORS_NEEDED ? 'files' : threads < THREADS_NEEDED ? 'threads' : null
-  return what === null ? null : new TargetRanOut(what, `its agent did not connect within ${CONNECT_MS} ms`)
+  return what === null
+    ? null
+    : new TargetRanOut(what, `its agent did not connect within ${CONNECT_TIMEOUT_MS} ms`)
 }
 
 /** Reads the error of an agent that could not start. The directory may belong to another user, so only a file of `owner` is trusted. */
 function saidBy(dir: SessionDirectory, owner: number): string | null {
   try {
     return (
-      readRegular(join(dir.inside, ERROR), { owner, mostBytes: MOST_SAID_BYTES })?.toString('utf8') ?? null
+      readRegular(join(dir.inside, ERROR), { owner, mostBytes: MAX_ERROR_BYTES })?.toString('utf8') ?? null
     )
   } catch {
     return null // normally there is no error file
@@ -533,7 +536,7 @@ export function startProblem(pid: number, reason: string | null): JfluidError {
   if (manager !== undefined) return new SecurityManagerPresent(pid, manager)
   if (reason?.includes('another jfluid is attached') === true) return new AlreadyAttached(pid)
   if (reason?.includes('the runtime of another jfluid build') === true) return new OtherBuild(pid)
-  return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_MS, reason)
+  return ranOut(reason ?? '') ?? new AgentDidNotConnect(pid, CONNECT_TIMEOUT_MS, reason)
 }
 
 /** Like `perfCounter`, for a process that jfluid started. Its counters appear while it starts. */

@@ -13,10 +13,10 @@ import { AGENT, isNamedByProcess, makeSessionDirectory } from './session-directo
 /** ASCII characters without a special meaning in any of these places. */
 const PLAIN = /^[!#-&(-:<>-~]+$/
 /** Maximum length of the path. HotSpot accepts 1,023 bytes in an attach command, which contains the path twice and a session directory. */
-const LONGEST = 400
+const MAX_PATH_LENGTH = 400
 
 export function isPlainPath(path: string): boolean {
-  return PLAIN.test(path) && path.length <= LONGEST
+  return PLAIN.test(path) && path.length <= MAX_PATH_LENGTH
 }
 
 /** A jar for starting JVMs. */

@@ -28,7 +28,7 @@ import {
 import { standingThread } from './debugger-stand.ts'
 import { foreseeThread, giveBackPermit, ownThread } from './debugger-thread.ts'
 import {
-  CONNECT_MS,
+  CONNECT_TIMEOUT_MS,
   launchLine,
   type OpenDoor,
   perfCounter,
@@ -41,9 +41,9 @@ import { isPlainPath } from './jar-path.ts'
 import { AGENT, makeSessionDirectory, ownerFor, type SessionDirectory, SOCKET } from './session-directory.ts'
 
 /** Maximum total time for which a thread of the JVM is suspended. */
-const STANDING_MS = 5000
+const SUSPENSION_TIMEOUT_MS = 5000
 /** Time limit for loading the agent in jfluid's own thread. */
-const LOADING_MS = 30_000
+const LOADING_TIMEOUT_MS = 30_000
 
 /** The time limit expired while a thread of the JVM was suspended. */
 export class StoodTooLong extends JfluidError {
@@ -118,12 +118,12 @@ export async function jdwpDoor(
     debug.attach?.('a thread is suspended at an event')
     onPhase('starting a thread')
     const tooLong = (problem: string) => new StoodTooLong(address, problem)
-    const own = await within(STANDING_MS, tooLong, ownThread(jvm, calls, thread))
+    const own = await within(SUSPENSION_TIMEOUT_MS, tooLong, ownThread(jvm, calls, thread))
     debug.attach?.('that thread has started one of ours')
     onPhase('loading the agent')
     const tooSlow = (problem: string) => new LoadedTooSlowly(address, problem)
     const entering = giveBackPermit(calls, thread).then(() => enter(debugged, foreseen, jar))
-    entry = await within(LOADING_MS, tooSlow, entering, (late) => late.abandon())
+    entry = await within(LOADING_TIMEOUT_MS, tooSlow, entering, (late) => late.abandon())
     debug.attach?.('the agent has our address')
     // Disconnecting resumes the thread, too, but only a moment after the JVM has confirmed the disconnect.
     granted(await jvm.threadReference.resume(own), 'to let the thread end')
@@ -257,7 +257,7 @@ function nearEntry(target: TargetProcess, dir: SessionDirectory, server: LinkSer
   return {
     async door(again) {
       try {
-        const link = await server.accept(CONNECT_MS)
+        const link = await server.accept(CONNECT_TIMEOUT_MS)
         if (link === null) throw startProblem(target.pid, null)
         return {
           ...TELLS_NOTHING,
@@ -315,8 +315,8 @@ function farEntry({ address, local, remote }: DebuggedJvm, server: LinkServer, w
   return {
     async door(again) {
       try {
-        const link = await server.accept(CONNECT_MS)
-        if (link === null) throw new AgentDidNotConnect(textOf(address), CONNECT_MS, null)
+        const link = await server.accept(CONNECT_TIMEOUT_MS)
+        if (link === null) throw new AgentDidNotConnect(textOf(address), CONNECT_TIMEOUT_MS, null)
         return {
           ...TELLS_NOTHING,
           ...{ link, woken, again, pid: null, dir: '', inside: '', owner: undefined },

@@ -27,9 +27,9 @@ const TEMPORARY = '/tmp'
 const DIRECTORY = /^jfluid-(\d+)-(\d+)-\w{6}$/
 const LAUNCH_FILE = /^\.jfluid_pid\d+(?:-\d+)?$/
 /** Maximum size of a launch file, which has one line. */
-const LAUNCH_BYTES = 4096
+const MAX_LAUNCH_BYTES = 4096
 /** A launch file that names no directory counts as in use for this time. */
-const WRITTEN_MS = 2_000
+const WRITE_TIMEOUT_MS = 2_000
 
 export const SOCKET = 'link'
 export const RING = 'ring'
@@ -39,7 +39,7 @@ export const DIRECTIVES = 'directives'
 /** Name under which a target keeps the jar open until it ends, even after the file is unlinked. */
 export const AGENT = 'jfluid-agent.jar'
 /** Depth of directories: a repository of recordings has one directory per JVM. */
-const DEEPEST = 2
+const MAX_DEPTH = 2
 /** All file names that occur in a directory that may be given to another user. */
 const FILES = [SOCKET, TOKEN, AGENT, RING, ERROR, `${ERROR}.part`, DIRECTIVES]
 
@@ -269,7 +269,7 @@ function empty(inside: string, depth = 0): void {
     try {
       fs.unlinkSync(path)
     } catch {
-      if (depth < DEEPEST && withDirectory(path, (handle) => empty(handle, depth + 1))) removeEmpty(path)
+      if (depth < MAX_DEPTH && withDirectory(path, (handle) => empty(handle, depth + 1))) removeEmpty(path)
     }
   }
 }
@@ -447,9 +447,9 @@ interface LaunchFile {
 function readLaunchFile(launchFile: string, believed: readonly number[]): LaunchFile {
   const { uid: owner, mtimeMs } = fs.lstatSync(launchFile)
   if (!believed.includes(owner)) throw new Error(`${launchFile} is of user ${owner}`)
-  const line = readRegular(launchFile, { owner, mostBytes: LAUNCH_BYTES })?.toString('utf8') ?? ''
+  const line = readRegular(launchFile, { owner, mostBytes: MAX_LAUNCH_BYTES })?.toString('utf8') ?? ''
   const age = Date.now() - mtimeMs
-  return { line, dir: /;dir=([^;]+);/.exec(line)?.[1], isFresh: age >= 0 && age < WRITTEN_MS }
+  return { line, dir: /;dir=([^;]+);/.exec(line)?.[1], isFresh: age >= 0 && age < WRITE_TIMEOUT_MS }
 }
 
 /** Returns the users whose launch files the agent of a target trusts. */
@@ -499,7 +499,7 @@ export function removeLaunchFile(launchFile: string, believed: number[], root: s
   }
 }
 
-/** Removes the attach trigger file. It has no use once the attach socket answers, whoever created it. */
+/** Removes the attach trigger file. It is not needed once the attach socket answers, even if another process created it. */
 export function removeTriggers(target: TargetProcess): void {
   const { pid, nsPid } = target
   const remove = (dir: string): void => {

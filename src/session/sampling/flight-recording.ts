@@ -1,9 +1,9 @@
 // Sampling by the JVM's flight recorder. The recording contains only samples and is read while it grows.
 // The recorder keeps its files in a repository directory of the target. It begins a new file when our recording begins, when a file is
-// full, and when another recording begins or ends. jfluid keeps each file open, since the JVM deletes a file when its last recording ends,
-// and only the deleted file contains the newest samples.
-// Each recording has a limited duration of a few minutes and is replaced by a new recording before its end. So the recording of a killed
-// client does not stay. When a new file appears, jfluid asks the JVM for all recordings, and whether its own recording still runs.
+// full, and when another recording begins or ends. The newest samples are written only when the last recording ends, and the JVM then
+// deletes the file. So jfluid keeps each file open. Each recording has a limited duration of a few minutes and is replaced by a new
+// recording before its end. So the recording of a killed client does not stay. When a new file appears, jfluid asks the JVM for all
+// recordings, and whether its own recording still runs.
 
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -37,20 +37,26 @@ import { type Sampler, withoutAddress } from './sampler.ts'
 
 /** The recorder's default of 64 is too small for the stacks of a server. Each sampled thread needs 20 KiB for 512 frames. */
 export const STACK_DEPTH = 512
-const LEASE_S = 300
+/** Duration of a recording. A recording of a killed client ends after this time. */
+const DURATION_SECONDS = 300
 /** A recording is replaced this long before its end. */
-const RENEW_MS = 60_000
+const RENEWAL_LEAD_MS = 60_000
 /** The JVM may delete files of our recording that are older than this. jfluid reads them much earlier. */
-const KEPT_S = 60
+const KEPT_SECONDS = 60
 /** Limits of a recording: its duration, and the age and size of the data that the JVM keeps. */
-export const BOUNDS = { durationSeconds: LEASE_S, keptSeconds: KEPT_S, keptMib: KEPT_MIB } as const
+export const BOUNDS = {
+  durationSeconds: DURATION_SECONDS,
+  keptSeconds: KEPT_SECONDS,
+  keptMib: KEPT_MIB,
+} as const
 /** The recorder finishes its file when a recording ends. This is the time limit for it. */
-const FINISH_MS = 5_000
-const LOOK_MS = 20
+const FINISH_TIMEOUT_MS = 5_000
+/** Interval between checks whether the file is finished. */
+const FINISH_INTERVAL_MS = 20
 /** A warning is issued if samples are rarer than requested by more than this factor. */
-const RARER = 1.5
+const MAX_RARITY = 1.5
 /** Delay before a failed request to the JVM is repeated. */
-const RETRY_MS = 5_000
+const RETRY_DELAY_MS = 5_000
 const OWNER_ONLY = 0o700
 
 /** The recording was stopped by a JFR.stop of another client, or expired while jfluid itself was stopped. */
@@ -220,8 +226,8 @@ export class FlightRecording implements Sampler {
 
   #named(name: string): void {
     this.#name = name
-    this.#endsAt = performance.now() + LEASE_S * 1000
-    this.#renewAt = this.#endsAt - RENEW_MS
+    this.#endsAt = performance.now() + DURATION_SECONDS * 1000
+    this.#renewAt = this.#endsAt - RENEWAL_LEAD_MS
   }
 
   async poll(): Promise<void> {
@@ -259,7 +265,7 @@ export class FlightRecording implements Sampler {
     } catch (error) {
       const now = performance.now()
       this.#rotated = true
-      this.#askAt = now + RETRY_MS
+      this.#askAt = now + RETRY_DELAY_MS
       if (error instanceof RecordingStopped || now >= this.#endsAt) this.#problem = error
     }
   }
@@ -365,11 +371,11 @@ export class FlightRecording implements Sampler {
             await stopRecording(connection, this.#name)
           }
         }
-        const end = performance.now() + FINISH_MS
+        const end = performance.now() + FINISH_TIMEOUT_MS
         do {
           this.#poll()
           if (this.#chunks.length === 0) break
-          await sleep(LOOK_MS)
+          await sleep(FINISH_INTERVAL_MS)
         } while (performance.now() < end)
       } else {
         this.#poll()
@@ -409,7 +415,7 @@ export class FlightRecording implements Sampler {
       )
     }
     const meanMs = (this.#seconds * 1000) / Math.max(1, this.#told)
-    if (meanMs > (RARER * this.sampling.every) / 1e6) {
+    if (meanMs > (MAX_RARITY * this.sampling.every) / 1e6) {
       found.push(
         `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${this.sampling.every / 1e6} ms: the system looks at it with each tick of its clock`,
       )

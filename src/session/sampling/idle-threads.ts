@@ -44,8 +44,8 @@ const TASKS =
 const HANDS_OVER =
   /^java\.(?:lang\.Object\.wait0?|util\.concurrent\.(?:\w*(?:Queue|Deque)(?:\$\w+)*\.\w+|locks\.\w+\$ConditionObject\.\w+))$/
 /** Maximum number of application methods in an idle loop: for a wait in HANDS_OVER, and for any other wait. */
-const MOST_IN_LOOP = 4
-const MOST_OTHERWISE = 1
+const MAX_LOOP_METHODS = 4
+const MAX_OTHER_METHODS = 1
 /** Class of a lambda object. The body of a lambda is a separate method. */
 const LAMBDA = /\$\$Lambda/
 
@@ -64,7 +64,7 @@ export function isIdle({ state, frames }: Pick<DumpedThread, 'state' | 'frames'>
   if (frames.slice(first, first + LOOP_FRAMES).some((it) => LOOPS.test(it))) return true
   if (frames.some((it) => TASKS.test(it))) return false
   const own = frames.filter((it) => !isJdkName(it) && !LAMBDA.test(it)).length
-  return own <= (waiting.some((it) => HANDS_OVER.test(it)) ? MOST_IN_LOOP : MOST_OTHERWISE)
+  return own <= (waiting.some((it) => HANDS_OVER.test(it)) ? MAX_LOOP_METHODS : MAX_OTHER_METHODS)
 }
 
 /** Returns whether a thread waits. The JVM reports RUNNABLE for a thread that waits in native code. */

@@ -32,7 +32,7 @@ import type { Sampler } from './sampler.ts'
 import { ThreadDumps } from './thread-dumps.ts'
 
 /** The recorder flushes once a second, so this interval is short enough. */
-const POLL_MS = 200
+const POLL_INTERVAL_MS = 200
 const CPU_TIME_SINCE = 25
 const UNKNOWN = '?'
 
@@ -228,7 +228,7 @@ export class JvmSampling {
   #arm(): void {
     this.#timer = setTimeout(() => {
       this.#polling = this.#poll()
-    }, POLL_MS)
+    }, POLL_INTERVAL_MS)
   }
 
   async #poll(): Promise<void> {

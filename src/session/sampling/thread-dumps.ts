@@ -13,12 +13,12 @@ import type { SampledTree } from './sampled-tree.ts'
 import { type Sampler, withoutAddress } from './sampler.ts'
 
 /** Maximum share of the time that dumps may use. */
-const MOST_COST = 0.01
+const MAX_COST = 0.01
 /** Number of recent dumps from which the cost of the next dump is estimated. */
-const LATEST = 15
+const RECENT_DUMPS = 15
 const UNKNOWN_ID = -1
 /** Time limit for a dump that is running when sampling ends. */
-const LAST_MS = 1_000
+const LAST_DUMP_TIMEOUT_MS = 1_000
 
 /**
  * Returns the time from the last dump to the next dump, in ms. The median cost is used, since the cost of one dump may include a garbage
@@ -27,7 +27,7 @@ const LAST_MS = 1_000
  */
 export function dueAfter(everyMs: number, costs: readonly number[]): number {
   const median = [...costs].sort((a, b) => a - b)[costs.length >> 1] ?? 0
-  return Math.max(everyMs, median / MOST_COST)
+  return Math.max(everyMs, median / MAX_COST)
 }
 
 export class ThreadDumps implements Sampler {
@@ -89,7 +89,7 @@ export class ThreadDumps implements Sampler {
     const after = this.#safepointMs()
     const ms = before === undefined || after === undefined ? performance.now() - this.#lastAt : after - before
     this.#stoppedMs += ms
-    if (this.#costs.push(ms) > LATEST) this.#costs.shift()
+    if (this.#costs.push(ms) > RECENT_DUMPS) this.#costs.shift()
     this.#dumps++
     for (const thread of threads) {
       if (isIdle(thread))
@@ -134,7 +134,7 @@ export class ThreadDumps implements Sampler {
     this.#stopped = true
     clearTimeout(this.#timer)
     // A suspended JVM does not answer.
-    const late = setTimeout(() => this.#abort.abort(), LAST_MS)
+    const late = setTimeout(() => this.#abort.abort(), LAST_DUMP_TIMEOUT_MS)
     await this.#running
     clearTimeout(late)
   }
