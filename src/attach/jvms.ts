@@ -75,11 +75,11 @@ function userNames(): Map<number, string> {
 //
 //   0::/system.slice/docker-<64 hex>.scope                     Docker with systemd; version 1: one line per controller
 //   0::/docker/<64 hex>                                        Docker without systemd
-//   0::/machine.slice/libpod-<64 hex>.scope                    Podman; a scope below it may be called container
+//   0::/machine.slice/libpod-<64 hex>.scope                    Podman; may contain a scope named container
 //   0::/kubepods.slice/…/cri-containerd-<64 hex>.scope         Kubernetes with containerd; crio- with CRI-O
 //   0::/kubepods/burstable/pod<uid>/<64 hex>                   Kubernetes without systemd
 //   0::/lxc.payload.<name>   0::/lxc/<name>                    LXC
-//   0::/machine.slice/machine-<name>.scope                     systemd-nspawn; the name is escaped as systemd's are
+//   0::/machine.slice/machine-<name>.scope                     systemd-nspawn; the name has systemd's escapes
 //
 // Inside our own cgroup namespace the paths are relative, so jfluid cannot see the container that it runs in.
 

@@ -44,7 +44,7 @@ export async function leftOfMetaspace(connection: AttachConnection): Promise<num
   return code === 0 ? metaspaceLeft(text) : Number.POSITIVE_INFINITY
 }
 
-/** Factors keyed by unit letter, lower case. */
+/** Bytes per unit, keyed by the lower-case letter of the unit. */
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
   b: 1,

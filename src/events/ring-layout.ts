@@ -18,7 +18,7 @@
 //       12     4  u32   chunksOffset  client
 //       16     4  u32   heartbeat     client, +1 at every poll. If it stops for 250 ms, waiting threads of
 //                                     the target continue unrecorded until it moves again. The limit is
-//                                     2 s if the reader thread (next three fields) waits for a processor
+//                                     2 s if the reader thread (fields below) waits for a processor
 //       20     4  u32   ended         target, set when it has stopped recording by itself: 1 if the
 //                                     client was stopped or killed, 2 if the client sent nothing for 10 s,
 //                                     3 if the agent was ordered to detach

@@ -1,5 +1,5 @@
 // Control flow over code without a StackMapTable. Types of locals and stack are propagated along every path through the code until nothing
-// changes (JVMS 4.10.2.2; HotSpot's check_code.c does the same).
+// changes (JVMS 4.10.2.2, as in HotSpot's check_code.c).
 // Frames are kept where paths join: at branch targets and handlers. Where two classes join, both are kept (`TypeTable.merge`), so that no
 // common superclass must be known. A slot only moves up the lattice: to more classes, and at last to an unusable type. A rule violation
 // never disappears on the way up, so the first problem found is a real problem. An uninitialised object never reaches its own `new` again:

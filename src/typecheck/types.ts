@@ -308,7 +308,7 @@ export class TypeTable {
     let given = from
     while (wanted.startsWith(ARRAY_MARK)) {
       if (!given.startsWith(ARRAY_MARK)) return false
-      // Compares element types: equal primitives had equal names, so unequal names mean no.
+      // Compares element types. Different primitive types are not assignable; equal names were handled before.
       if (wanted[1] !== 'L' && wanted[1] !== ARRAY_MARK) return false
       if (given[1] !== 'L' && given[1] !== ARRAY_MARK) return false
       wanted = elementName(wanted)
