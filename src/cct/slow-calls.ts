@@ -1,14 +1,15 @@
-// The trees of slow calls: of all outermost calls of roots that took a threshold or longer, and of the slowest ones each by itself.
+// Trees of slow calls: one tree of all outermost root calls that took at least the threshold, and a separate tree for each of the slowest
+// calls.
 //
-// Whether a call is slow is known when it ends. So the events of a thread's call are kept as they come, run by run, not one by
-// one, and read a second time if the call was slow: what is not slow costs the copy of its words, 8 bytes an event. A call with more
-// words than that is read into a tree of its own meanwhile, and so is the next where all that go on have too many: so memory stays
-// bounded. A call whose own tree there is no room for is in no tree, and counted.
+// Whether a call is slow is known only at its end. The events of the current call of each thread are therefore logged, run by run, and
+// replayed in a builder if the call was slow. A fast call only costs the copy of its events, 8 bytes per event. When a call exceeds the
+// log's limit, its events go to a builder of its own. When all logs together exceed their limit, the largest log is moved to a builder.
+// Memory is thus bounded. A call with a tree that exceeds its limit is in no tree, but is counted.
 //
-// A pause may be told when the calls that it was in have ended, and make one of them fast that was slow. So the latest slow calls
-// are kept for a while, and what is not slow any more is taken out of the tree again; of the others some are kept that may
-// be among the slowest then. Which gap of a thread a pause is taken out of is decided once, for the tree of all calls
-// (pauses.ts): the trees here are told.
+// A pause may arrive after the calls that it stalled have ended, and may turn a slow call into a fast one. The latest slow calls are
+// therefore kept for a while, and are subtracted from the tree if they become fast. Some of the other calls are kept, too, since they may
+// then be among the slowest. The tree of all calls decides once which gap of a thread a pause is subtracted from (pauses.ts), and notifies
+// the trees here.
 
 import type { CctBuilder } from './builder.ts'
 import { ADJUST, CAUGHT, CallLog, RESUME, SITE, STRETCH_ELEMENTS, SUSPEND } from './call-log.ts'
@@ -16,22 +17,22 @@ import { TreeTooLarge } from './nodes.ts'
 import type { TakenOut } from './pauses.ts'
 import type { RootClock } from './root-calls.ts'
 
-/** The slowest that have trees of their own. */
+/** Number of slowest calls with a tree of their own. */
 export const SLOWEST = 10
-/** Slow calls that a pause may still make fast. */
+/** Number of slow calls kept for late pauses. */
 const MOST_RECENT = 1024
-/** The slowest of all others: ten of them may be the slowest of all when a pause has made slow ones fast. */
+/** Number of other calls kept, the slowest of them: ten of them may become the slowest of all when pauses make slow calls fast. */
 const MOST_SPARE = SLOWEST + 64
-/** Room that is kept for calls to come: a quarter of a MiB each, at most. */
+/** Number of idle logs kept for later calls, each at most a quarter of a MiB. */
 const MOST_FREE_LOGS = 256
 
-/** How much memory trees of slow calls may take. */
+/** Memory limits for trees of slow calls. */
 export interface SlowBounds {
-  /** Bytes of the calls that a pause may still make fast, and of the slowest others. The slowest are kept whatever they take. */
+  /** Bytes of the calls kept for late pauses, and of the slowest other calls. The slowest calls are kept regardless of this limit. */
   readonly keptBytes: number
-  /** Contexts of a call that is read meanwhile. */
+  /** Maximum number of contexts of an unfinished call with a builder of its own. */
   readonly contexts: number
-  /** Elements of 4 bytes of the events of all unfinished calls. */
+  /** Elements (4 bytes each) of the logged events of all unfinished calls. */
   readonly openElements: number
   /** Bytes of the trees of all unfinished calls. */
   readonly openBytes: number
@@ -44,83 +45,83 @@ export const SLOW_BOUNDS: SlowBounds = {
   openBytes: 2 ** 27,
 }
 
-/** When a call is slow: at so many ticks, or above the p99 of all so far. */
+/** Threshold for slow calls: a number of ticks, or the p99 of all calls so far. */
 export type SlowThreshold = number | 'p99'
 
-/** One call that was slow. */
+/** A slow call. */
 export interface SlowCall {
-  /** In the order in which calls ended, from 1. */
+  /** Numbered from 1, in the order in which calls ended. */
   readonly number: number
   /** Number of the thread. */
   readonly thread: number
   readonly method: number
   readonly ticks: number
-  /** When it ended, in ms since recording began. */
+  /** End of the call, in ms since the start of the recording. */
   readonly atMs: number
 }
 
 interface KeptCall extends SlowCall {
   ticks: number
   readonly log: CallLog
-  /** Its number among all calls of the recording, from 0. */
+  /** Number among all calls of the recording, from 0. */
   readonly call: number
-  /** Ticks from which on it is slow. */
+  /** Threshold in ticks when the call ended. */
   readonly from: number
-  /** So it is in the sum. */
+  /** Whether the call is in the tree of all slow calls. */
   isSlow: boolean
-  /** How often the contexts of the sum had been collapsed when it was added: it can be taken away as long as that is so. */
+  /** Number of collapses of that tree when the call was added. The call can be subtracted as long as this number is unchanged. */
   moves: number
   readonly bytes: number
 }
 
-/** What else is known of the calls of a builder. */
+/** Facts about the calls of a builder. */
 export interface CallFacts {
-  /** What p99 of calls so far is, in ticks; not finite while there are too few. */
+  /** Returns the p99 of the calls so far, in ticks; not finite if there are too few calls. */
   p99(): number
-  /** Ms since recording began. */
+  /** Returns the ms since the start of the recording. */
   now(): number
 }
 
-/** Builders like that of all calls. */
+/** Creates builders with the options of the builder of all calls. */
 export interface SlowBuilders {
-  /** With the same bound, beyond which contexts are collapsed. */
+  /** Creates a builder with the same limit of contexts before a collapse. */
   ofAll(): CctBuilder
-  /** @param maxNodes  beyond which it throws TreeTooLarge */
+  /** @param maxNodes  limit; more nodes throw TreeTooLarge */
   ofOne(maxNodes?: number): CctBuilder
 }
 
 export class SlowCalls {
   readonly threshold: SlowThreshold
-  /** Calls that were slow. */
+  /** Number of slow calls. */
   count = 0
-  /** Those of them whose trees have outgrown memory: they are in none. */
+  /** Number of slow calls in no tree, because their trees exceeded the memory limit. */
   dropped = 0
-  /** All slow calls. */
+  /** Tree of all slow calls. */
   readonly tree: CctBuilder
   readonly #bounds: SlowBounds
   #openElements = 0
   #openBytes = 0
-  /** By thread number, of those that are in a call. */
+  /** Logs of threads inside a root call, indexed by thread number. */
   readonly #logs: (CallLog | undefined)[] = []
-  /** Of calls that have ended: there are as many as calls that went on at once. */
+  /** Idle logs of finished calls. Their number equals the maximum number of simultaneous calls. */
   readonly #freeLogs: CallLog[] = []
-  /** The slowest first. */
+  /** Slowest first. */
   #slowest: KeptCall[] = []
-  /** A pause has changed how long some took: they are to be chosen anew. */
+  /** A pause has changed the duration of calls: the slowest must be determined again. */
   #isStale = false
   #latest: KeptCall | null = null
-  /** Of those that were slow when they ended the latest, by number among all calls of the recording, oldest first. */
+  /** Latest calls that were slow when they ended, keyed by number among all calls of the recording, oldest first. */
   readonly #recent = new Map<number, KeptCall>()
   #recentBytes = 0
-  /** Of all others the slowest, the slowest first. */
+  /** Slowest of all other calls, slowest first. */
   #spare: KeptCall[] = []
   #spareBytes = 0
-  /** Ticks above which a call is one of them. */
+  /** Lower bound in ticks: only longer calls are added to the spare calls. */
   #spareAbove = Number.NEGATIVE_INFINITY
-  /** Calls that have ended, and were here when they began. */
+  /** Number of finished calls that were logged from their start. */
   ended = 0
 
-  /** @param ended  calls before those that are told */
+  /** @param ended  number of earlier calls */
   constructor(
     threshold: SlowThreshold,
     private readonly builders: SlowBuilders,
@@ -134,28 +135,28 @@ export class SlowCalls {
     this.tree = builders.ofAll()
   }
 
-  /** Of memory, about: what calls that go on have. */
+  /** Approximate memory use of unfinished calls. */
   get openBytes(): number {
     return 4 * this.#openElements + this.#openBytes
   }
 
-  /** Ticks; not finite while there is no p99. */
+  /** Threshold in ticks; not finite if there is no p99 yet. */
   get thresholdTicks(): number {
     return this.threshold === 'p99' ? this.facts.p99() : this.threshold
   }
 
-  /** Of all calls, slow or not, that have ended since this began, the slowest first. */
+  /** Slowest calls among all finished calls since the start, slow or not. Slowest first. */
   get slowest(): readonly SlowCall[] {
     if (this.#isStale) this.#chooseSlowest()
     return this.#slowest
   }
 
-  /** The slow call that has ended latest. */
+  /** Slow call that ended last. */
   get latest(): SlowCall | null {
     return this.#latest
   }
 
-  /** The tree of one of these; null if it is not kept any more. */
+  /** Returns the tree of a call by its number; null if the tree is no longer kept. */
   treeOf(number: number): CctBuilder | null {
     const call = this.#kept().find((it) => it.number === number)
     return call === undefined || call.log.isTooLarge ? null : this.#builderOf(call)
@@ -168,7 +169,7 @@ export class SlowCalls {
     return builder
   }
 
-  // ---- what the builder of all calls tells, of calls that go on ----
+  // ---- notifications by the builder of all calls, for unfinished calls ----
 
   begin({ thread, begin }: RootClock): void {
     const log = this.#logs[thread] ?? this.#freeLogs.pop() ?? new CallLog()
@@ -213,14 +214,17 @@ export class SlowCalls {
     this.#grown(log, thread, 0)
   }
 
-  /** By words, and one stretch. */
+  /** Accounts for new words and one new segment in the log. */
   #grown(log: CallLog, thread: number, words: number): void {
     this.#openElements += words + STRETCH_ELEMENTS
     if (log.isLarge) this.#readMeanwhile(log, thread)
     else if (this.#openElements > this.#bounds.openElements) this.#readLargest()
   }
 
-  /** It may tell nothing any more, as one that waits. A small one would take more as a tree than as words. */
+  /**
+   * Moves the largest log to a builder. Its thread may be blocked, and would otherwise keep the log. A small log is not moved, since its
+   * tree would be larger than its events.
+   */
   #readLargest(): void {
     let largest = -1
     this.#logs.forEach((log, thread) => {
@@ -229,23 +233,19 @@ export class SlowCalls {
     if (largest >= 0) this.#readMeanwhile(this.#logs[largest]!, largest)
   }
 
-  /** What is kept of it is no call's that goes on. */
+  /** Discards a log that belongs to no unfinished call. */
   #letGo(log: CallLog): void {
     this.#openElements -= log.elements
     this.#openBytes -= log.builderBytes
   }
 
-  /** A pause was in its time, see `CallLog.takeOut`. */
+  /** Registers a pause within an unfinished call, see `CallLog.takeOut`. */
   takeOut({ thread }: RootClock, takenOut: TakenOut): void {
     const log = this.#logs[thread]
     if (log?.isWhole === true) log.takeOut(takenOut)
   }
 
-  /**
-   * The call has ended, and has taken so long.
-   *
-   * @param number  among all calls of the recording
-   */
+  /** Handles the end of a call that took `ticks`. @param number  number among all calls of the recording */
   end({ thread, method }: RootClock, ticks: number, number: number): void {
     const log = this.#logs[thread]
     if (log?.isWhole !== true) return
@@ -273,7 +273,7 @@ export class SlowCalls {
   #add(call: KeptCall): void {
     const { log, thread } = call
     this.count++
-    call.moves = this.tree.moves // before: what is added may have contexts collapsed, its own among them
+    call.moves = this.tree.moves // Read before the tree is added: the addition may trigger a collapse that includes this call's contexts.
     if (log.isTooLarge) this.dropped++
     else if (log.builder !== null) this.tree.addTree(log.builder, thread)
     else log.tell(this.tree, thread)
@@ -285,7 +285,7 @@ export class SlowCalls {
     else this.tree.addTree(this.#builderOf(call), call.thread, -1)
   }
 
-  /** It may be one of the slowest. */
+  /** Adds the call to the slowest ones, if it is slow enough. */
   #compete(call: KeptCall): void {
     if (call.log.isTooLarge || this.#isStale) return
     const slowest = this.#slowest
@@ -332,10 +332,9 @@ export class SlowCalls {
   }
 
   /**
-   * A pause was in the time of a call that has ended.
-   *
-   * @param number  among all calls of the recording
-   * @param ticks   what the call has taken without it
+   * Subtracts a pause from a finished call.
+   * @param number  number among all calls of the recording
+   * @param ticks   duration of the call without the pause
    */
   correct(number: number, takenOut: TakenOut, ticks: number): void {
     const recent = this.#recent.get(number)
@@ -343,12 +342,12 @@ export class SlowCalls {
     if (call === undefined) return
     const { log, thread, isSlow: wasSlow } = call
     const isSlow = ticks >= call.from
-    // Some of its contexts may be part of others in the sum now.
+    // A later collapse may have merged contexts of this call with others.
     if (wasSlow && call.moves !== this.tree.moves) return
     call.ticks = ticks
     call.isSlow = isSlow
     this.#isStale = true
-    // In place, where there is nothing more to be done.
+    // Corrects the tree in place, if no other change is necessary.
     const isDone = wasSlow && isSlow && log.builder === null && this.tree.takeOut(thread, log.began, takenOut)
     if (wasSlow && !isDone) this.#takeAway(call)
     log.takeOut(takenOut)
@@ -358,7 +357,7 @@ export class SlowCalls {
     if (recent === undefined) this.#sortSpare()
   }
 
-  /** Where older ones are not known any more there is none, until the next one ends. */
+  /** Finds the slow call that ended last. If older calls are no longer known, there is none until the next one ends. */
   #findLatest(): void {
     this.#latest = null
     for (const call of this.#kept())
@@ -371,7 +370,7 @@ export class SlowCalls {
     this.#spareAbove = isFull ? this.#spare.at(-1)!.ticks : Number.NEGATIVE_INFINITY
   }
 
-  /** Too much to be kept: it is read into a tree of its own. */
+  /** Moves a log that is too large to a builder of its own. */
   #readMeanwhile(log: CallLog, thread: number): void {
     this.#letGo(log)
     try {
@@ -379,14 +378,14 @@ export class SlowCalls {
       if (this.#openBytes + log.builderBytes > this.#bounds.openBytes) log.giveUp()
     } catch (error) {
       if (!(error instanceof TreeTooLarge)) throw error
-      // That of all calls has not outgrown its bound, so recording goes on.
+      // Only this call's limit is exceeded, not that of all calls. Recording continues.
       log.giveUp()
     }
     this.#openBytes += log.builderBytes
   }
 }
 
-/** Into those that are sorted, the slowest first. */
+/** Inserts into an array sorted by duration, slowest first. */
 function insert(calls: KeptCall[], call: KeptCall): void {
   const at = calls.findIndex((it) => it.ticks < call.ticks)
   calls.splice(at < 0 ? calls.length : at, 0, call)

@@ -1,11 +1,11 @@
-// Slow calls as others see them: times instead of ticks, trees instead of builders.
+// Slow calls for output: times instead of ticks, trees instead of builders.
 
 import type { RootCallTimes } from './root-calls.ts'
 import type { SlowCall, SlowCalls, SlowThreshold } from './slow-calls.ts'
 import { type SnapshotOptions, snapshotOf } from './snapshot.ts'
 import type { Tree } from './tree.ts'
 
-/** Which trees are wanted besides the figures: of all slow calls, of the latest, of one, or all that there are. */
+/** Selects the trees to return: all slow calls, the latest slow call, one call, or everything. */
 export type SlowWant =
   | 'figures'
   | 'tree'
@@ -14,18 +14,18 @@ export type SlowWant =
   | 'everything'
   | { readonly call: number; readonly andLatest?: boolean }
 
-/** One call; its tree has one root call in it. */
+/** One call; its tree contains exactly one root call. */
 export interface SlowCallTimes {
-  /** In the order in which calls ended, from 1 when slow calls were first kept. */
+  /** Numbered from 1, in the order in which calls ended since slow calls were first recorded. */
   readonly number: number
   readonly thread: { readonly id: number; readonly name: string }
-  /** Id of its root. */
+  /** Id of the root. */
   readonly method: number
-  /** What it took, in the unit of root calls. */
+  /** Duration in the unit of root calls. */
   readonly time: number
-  /** When it ended, in ms since recording began. */
+  /** End of the call, in ms since the start of the recording. */
   readonly atMs: number
-  /** Absent where it was not asked for. */
+  /** Absent if not requested. */
   readonly tree?: Tree
 }
 
@@ -33,21 +33,21 @@ export interface SlowTimes {
   readonly unit: RootCallTimes['unit']
   /** `p99`, or a time in the unit. */
   readonly threshold: SlowThreshold
-  /** What that is at the moment; null while there are too few calls for a p99. */
+  /** Current value of the threshold; null if there are too few calls for a p99. */
   readonly thresholdNow: number | null
-  /** Calls that were slow. */
+  /** Number of slow calls. */
   readonly count: number
-  /** Those of them that are in no tree, which would have outgrown memory. */
+  /** Number of slow calls in no tree, because their trees exceeded the memory limit. */
   readonly dropped: number
-  /** Of all calls, the slowest first. */
+  /** Slowest calls of all, slowest first. */
   readonly slowest: readonly SlowCallTimes[]
-  /** The slow call that has ended latest; null while there is none. */
+  /** Slow call that ended last; null if there is none. */
   readonly latest: SlowCallTimes | null
-  /** All slow calls; absent where it was not asked for. */
+  /** Tree of all slow calls; absent if not requested. */
   readonly tree?: Tree
 }
 
-/** The same between the recorder's thread and ours: ticks, and numbers of threads. */
+/** The same data between recorder thread and main thread: with ticks, and thread numbers instead of names. */
 export interface SlowState {
   readonly threshold: SlowThreshold
   readonly thresholdTicks: number | null
@@ -58,7 +58,7 @@ export interface SlowState {
   readonly tree?: Tree
 }
 
-/** @param options  as of a snapshot of all calls; what goes on is in no slow call */
+/** @param options  options of a snapshot of all calls. Unfinished calls are in no slow call */
 export function slowStateOf(
   slow: SlowCalls,
   want: SlowWant,
@@ -70,7 +70,7 @@ export function slowStateOf(
     snapshotOf(builder, { ...options, perThread: false }, alive, between).merged
   const wantsLatest =
     want === 'latest' || want === 'tree and latest' || (typeof want !== 'string' && want.andLatest === true)
-  // While trees are made more calls may end, and pauses make others faster: the figures are of one moment.
+  // Read all figures first: while trees are made, more calls may end, and late pauses may shorten others.
   const { threshold, thresholdTicks, count, dropped, slowest, latest } = slow
   const calls = slowest.map(factsOf)
   const last = latest && factsOf(latest)
@@ -100,7 +100,7 @@ function factsOf({ number, thread, method, ticks, atMs }: SlowCall): SlowCall {
   return { number, thread, method, ticks, atMs }
 }
 
-/** All trees in it, to hand them over. */
+/** Returns all trees in the argument, for a transfer between threads. */
 export function treesOf({ tree, slowest, latest }: Pick<SlowState, 'tree' | 'slowest' | 'latest'>): Tree[] {
   return [tree, ...slowest.map((it) => it.tree), latest?.tree].filter((it) => it !== undefined)
 }

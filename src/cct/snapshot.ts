@@ -1,7 +1,7 @@
-// From a builder's records to still trees (tree.ts): a tree per thread, and all threads merged.
+// Converts a builder's records to immutable trees (tree.ts): one tree per thread, and one of all threads merged.
 //
-// Children come in the order in which their methods were first seen anywhere, so a view does not jump
-// while the tree grows. Nothing here recurses: a context can be 100,000 calls deep.
+// Children are in the order in which their methods first occurred in any tree, so that rows of a view keep their order while the tree
+// grows. No function here is recursive, since a context can be 100,000 calls deep.
 
 import { type Calibration, exactTime, pairTicks } from '../base/compensation.ts'
 import { METRICS, type Metric } from '../measures/columns.ts'
@@ -12,40 +12,40 @@ import { costsOf } from './metric.ts'
 import { ALIVE_NODES, COLLAPSED, NODE, VIRTUAL_TOP } from './nodes.ts'
 import type { Tree } from './tree.ts'
 
-/** How trees are made of what the builder's clock has told: a measure's (`measures/sinks.ts`). */
+/** Converts a builder's counts to the columns of a measure (`measures/sinks.ts`). */
 export interface Sink {
   readonly metric: Metric
-  /** A call costs one; else what it costs is its ticks. */
+  /** Each call costs 1. Default: the cost of a call is its ticks. */
   readonly countsCalls?: true
-  /** The tree with the measure's columns. Absent: costs have the names of the metric's, and there are no more. */
+  /** Returns the tree with the measure's columns. Absent if the metric's two cost columns suffice. */
   columns?(tree: CostTree, known: Required<Pick<SnapshotOptions, 'every' | 'firstMethod'>>): Tree
 }
 
 export interface SnapshotOptions {
-  /** Times, unless said otherwise. */
+  /** Default: the sink of times. */
   readonly sink?: Sink
   readonly calibration: Calibration
   readonly nsPerTick: number
   /** Charges open frames up to now, in the snapshot only. */
   readonly nowTicks?: number
-  /** Of allocations: one of so many was recorded. Default: all. */
+  /** For allocations: one of `every` was recorded. Default: all. */
   readonly every?: number
-  /** Default: true. A live view needs only the thread it shows. */
+  /** Default: true. A live view needs only the thread that it shows. */
   readonly perThread?: boolean
-  /** Ids below stand for waiting, and time blocked and waiting is summed; 1, unless given. */
+  /** Ids below stand for waiting, and blocked and waiting times are summed. Default: 1. */
   readonly firstMethod?: number
 }
 
-/** Trees whose threads have numbers instead of names. */
+/** Trees with thread numbers instead of names. */
 export interface NumberedSnapshot {
   readonly merged: Tree
-  /** `number` is VIRTUAL for the one tree of all virtual threads. */
+  /** `number` is VIRTUAL for the tree of all virtual threads. */
   readonly threads: readonly { readonly number: number; readonly tree: Tree }[]
   readonly waitNs: number
   readonly healed: number
 }
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 const TIMES: Sink = { metric: METRICS.exact, columns: (tree) => tree }
@@ -58,15 +58,14 @@ const NO_FOREST: Forest = {
   columns: { calls: NO_SUMS, ticks: NO_SUMS, warmCalls: NO_SUMS, warmTicks: NO_SUMS },
 }
 
-/** Stands for all virtual threads, in place of a thread number. */
+/** Used instead of a thread number for all virtual threads. */
 export const VIRTUAL = 0
 
 /**
- * Copies, sorts and compensates: 0.3 to 0.7 us a node.
- *
- * @param alive   called every few milliseconds, for a caller that must not be silent for long
- * @param between called instead once all is copied, which takes a tenth of the time: the builder may be given events
- *                by it, and they are not in this picture
+ * Copies, sorts and compensates: 0.3 to 0.7 us per node.
+ * @param alive   called every few milliseconds, for a caller that must send signs of life
+ * @param between called instead of `alive` after everything is copied (the first tenth of the time). It may pass events to the builder;
+ * these events are not in the snapshot
  */
 export function snapshotOf(
   builder: CctBuilder,
@@ -79,7 +78,7 @@ export function snapshotOf(
   const countsCalls = sink.countsCalls === true
   const probes = isTime ? calibration : NO_PROBES
   const copied = forestOf(builder, probes, countsCalls, alive)
-  // Where costs are of rows below methods, these rows stay.
+  // If costs belong to rows below methods, these rows stay.
   const collapsed = sumsUp
     ? builder.collapsed?.methods(countsCalls, probes, isTime ? options.nsPerTick : 1)
     : undefined
@@ -133,7 +132,7 @@ function pictureOf(
   }
 }
 
-/** Copies the builder's records apart, without node 0: node n of the builder is n here as well. */
+/** Copies the builder's records, without node 0. Node numbers stay the same. */
 function forestOf(
   builder: CctBuilder,
   calibration: Calibration,
@@ -146,7 +145,7 @@ function forestOf(
   const calls = new Float64Array(count)
   const ticks = new Float64Array(count)
   const { calls: warmCalls, probeHalves } = warmUp
-  const warmTicks = warmUp.ticks.slice() // pauses that are told later are taken out of it
+  const warmTicks = warmUp.ticks.slice() // a copy, since late pauses change the original
   for (let node = 0; node < count; node++) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
     method[node] = ints[node * INTS + METHOD]
@@ -162,14 +161,14 @@ function forestOf(
 }
 
 /**
- * What is called while a thread waits is part of the wait: with `--jdk`, Object.wait and Thread.sleep call methods that
- * have probes, and it is in those that the thread stands still. Their contexts are left without calls and time.
+ * Merges calls inside a wait into the wait. With `--jdk`, Object.wait and Thread.sleep call methods with probes, and the thread waits
+ * inside these. The contexts of these methods keep neither calls nor time.
  */
 function withWholeWaits(forest: Forest, firstMethod: number, probes: Calibration, alive: () => void): Forest {
   const { count, method, parent, columns } = forest
   const { calls, ticks, warmTicks, shift, warmShift } = columns
   const warmCalls = columns.warmCalls.slice()
-  /** By node: the wait that it is part of, or is. */
+  /** Wait that each node is, or is part of. */
   const waits = new Int32Array(count)
   for (let node = 1; node < count; node++) {
     if ((node & ALIVE_NODES) === ALIVE_NODES) alive()
@@ -199,7 +198,7 @@ function aliveOf({ survivors, count }: CctBuilder) {
   return { liveObjects, liveBytes, age }
 }
 
-/** What probes in handlers have cost, so that the rest is calls times t_I and t_O. */
+/** Subtracts the cost of probes in exception handlers. The remaining probe cost is calls times t_I and t_O. */
 function takeOutHandlerHalves(
   ticks: Float64Array,
   halves: ReadonlyMap<number, number>,
@@ -217,7 +216,7 @@ function topsWithChildren(forest: Forest): number[] {
   return [...busy]
 }
 
-/** Preorder, sorted, with the columns of the metric. Contexts that nothing was counted in are left out. */
+/** Returns a sorted tree in preorder with the columns of the metric. Contexts with no counts are left out. */
 function layOut(
   forest: Forest,
   rank: (method: number) => number,
@@ -226,7 +225,7 @@ function layOut(
 ): Tree {
   const { sink = TIMES, firstMethod = 1, every = 1 } = options
   const { isTime, self, total } = sink.metric
-  // A "tick" may be what was executed, and nothing is to be taken out of that.
+  // A "tick" may be an executed bytecode; then there is no probe cost to subtract.
   const tree = compensatedTree(
     forest,
     rank,
@@ -238,7 +237,7 @@ function layOut(
   return { ...tree, metrics: { calls, [self]: selfNs, [total]: totalNs } }
 }
 
-/** The same as of time: compensated, in nanoseconds. */
+/** Returns a compensated tree with the columns of time, in nanoseconds. */
 function compensatedTree(
   forest: Forest,
   rank: (method: number) => number,
@@ -265,7 +264,7 @@ function compensatedTree(
   const { calls: outCalls, selfNs, totalNs, measuredNs, warmupCalls, warmupSelfNs } = tree.metrics
   const { nsPerTick } = options
   const place = new Int32Array(count)
-  // A call that another thread made costs its caller nothing.
+  // Calls made by another thread cost the caller nothing.
   const callsOut = new Float64Array(size)
   const warmCallsOut = new Float64Array(size)
   let at = 0
@@ -285,7 +284,7 @@ function compensatedTree(
       warmCallsOut[tree.parent[at]] -= warmHanded?.[node] ?? 0
     }
     if (method[node] === COLLAPSED) {
-      // Its contexts have called each other; to their caller they are what it called itself.
+      // Calls between merged contexts are excluded: for the caller, only calls that it made itself count.
       const [own, warmOwn] = [shift?.[node] ?? 0, warmShift?.[node] ?? 0]
       callsOut[at] += own
       warmCallsOut[at] += warmOwn
@@ -331,7 +330,7 @@ function compensatedTree(
   return { ...tree, metrics: { ...tree.metrics, ...living } }
 }
 
-/** Links shown nodes to their siblings, by rank; a thread's top has none and keeps its place. */
+/** Links shown nodes to their siblings, in the order of rank. A thread's top has no rank and keeps its position. */
 function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => number, alive: () => void) {
   const { count, method, parent } = forest
   const ranks = new Int32Array(count)
@@ -341,11 +340,10 @@ function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => n
     if (method[node] > 0) ranks[node] = rank(method[node])
     if (ranks[node] >= ranksEnd) ranksEnd = ranks[node] + 1
   }
-  // Rows of collapsed contexts are the last.
+  // Rows of collapsed contexts come last.
   for (let node = 0; node < count; node++) if (method[node] === COLLAPSED) ranks[node] = ranksEnd
   ranksEnd++
-  // A counting sort, then every node in turn is put before those of its parent's children that are in
-  // place: so the last of all comes first.
+  // A counting sort. Each node is then inserted before its siblings that are already linked, so the nodes are processed last to first.
   alive()
   const start = new Int32Array(ranksEnd + 1)
   for (let node = 0; node < count; node++) start[ranks[node] + 1]++
@@ -375,7 +373,7 @@ function siblings(forest: Forest, shown: Uint8Array, rank: (method: number) => n
   return { firstChild, nextSibling, firstTop }
 }
 
-/** The nodes below a top, as a tree of their own. */
+/** Returns the nodes below a top as a separate tree. */
 function below(tree: Tree, top: number): Tree {
   const from = top + 1
   const to = top + tree.size[top]
@@ -393,7 +391,7 @@ function below(tree: Tree, top: number): Tree {
   }
 }
 
-/** Costs in the columns of time. With --liveness there are more columns. */
+/** Tree with costs in the columns of time. With --liveness there are more columns. */
 export type CostTree = ReturnType<typeof treeOf>
 
 function treeOf(count: number) {
@@ -413,14 +411,14 @@ function treeOf(count: number) {
   }
 }
 
-/** By node, the id of its method, wherever that is called from. */
+/** Returns the method id of each node, independent of call sites. */
 export function methodsOf({ method, methodOf }: Tree): Int32Array {
   return methodOf === undefined ? method : method.map((id) => methodOf[id])
 }
 
 /**
- * The tree with one method, the one with the least id, for all ids of one key: call sites, classes of one name in two loaders.
- * So a total of it is of outermost calls, whichever of them calls which.
+ * Returns the tree with a single method id, the lowest, for all ids with the same key: call sites, or classes of one name in two loaders. A
+ * method's total then counts only outermost calls across these ids.
  */
 export function mergedMethods(tree: Tree, keyOf: (id: number) => string): Tree {
   let ids = 0
@@ -439,23 +437,22 @@ export function mergedMethods(tree: Tree, keyOf: (id: number) => string): Tree {
   return { ...tree, methodOf }
 }
 
-/** A method over all its contexts. */
+/** Sums of a method over all its contexts. */
 export interface HotMethod {
   readonly method: number
   readonly calls: number
   /** In the unit of the tree's metric. */
   readonly self: number
-  /** Of outermost activations only, so that recursion does not count twice. */
+  /** Sum of outermost activations only, so that recursion does not count twice. */
   readonly total: number
-  /** Objects that its own sites have allocated, where those are counted. */
+  /** Number of objects allocated by the method itself, if recorded. */
   readonly objects?: number
 }
 
 /**
- * The methods of a tree, most self cost first.
- *
- * A method's sums lie side by side, by its id, and ids are dense: a million nodes take 20 ms or so, on the thread that
- * draws. Calls from different places are those of one method.
+ * Returns the methods of a tree, sorted by self cost, highest first.
+ * The sums are in a dense array indexed by method id, so a million nodes take about 20 ms on the thread that draws. Calls from different
+ * call sites count as one method.
  */
 export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   const { count, size, collapsed } = tree
@@ -467,12 +464,14 @@ export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   for (const id of collapsed?.method ?? []) if (idOf(id) >= ids) ids = idOf(id) + 1
   for (let node = 0; node < count; node++) if (method[node] >= ids) ids = method[node] + 1
   const objects = tree.metrics.objects
-  /** Calls, self and total cost, objects, and the end of the outermost activation's subtree that we are in; 0 before the first. */
+  /**
+   * Per method: calls, self cost, total cost, objects, and the end of the subtree of the current outermost activation (0 before the first).
+   */
   const sums = new Float64Array(ids * 5)
   const found: number[] = []
   const isWhole = collapsed !== undefined && costs.self === costsOf(tree).self
   for (let node = 0; node < count; node++) {
-    // What is in such a row is told by method below.
+    // Contents of collapsed rows are added per method below.
     if (isWhole && method[node] === COLLAPSED) continue
     const at = method[node] * 5
     if (sums[at + 4] === 0) found.push(method[node])
@@ -487,7 +486,7 @@ export function hotMethods(tree: Tree, costs = costsOf(tree)): HotMethod[] {
   for (let i = 0; isWhole && i < collapsed.method.length; i++) {
     const id = idOf(collapsed.method[i])
     const at = id * 5
-    // All its contexts have been collapsed.
+    // All contexts of the method have been collapsed.
     if (sums[at + 4] === 0) {
       found.push(id)
       sums[at + 4] = 1

@@ -1,23 +1,20 @@
-// Whole stacks into a calling context tree: as what has changed since the thread's last one.
+// Adds sampled stacks to a calling context tree, as changes since the thread's previous stack.
 //
-// Two stacks of a thread that begin with the same methods count as the same calls so far. They need not be: a loop may
-// have called a method a million times in between. So `calls` is a lower bound.
+// Equal outer frames of two successive stacks count as the same calls. In reality a loop may have called a method many times between the
+// samples, so `calls` is a lower bound.
 
 import { KIND_SHIFT, METHOD_SHIFT } from '../events/event-halves.ts'
 import { KIND_ENTER } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
 
 export class StackWriter {
-  /** By thread number. */
+  /** Last stack, keyed by thread number. */
   readonly #last = new Map<number, Int32Array>()
   #words = new Uint32Array(256)
 
   constructor(private readonly builder: CctBuilder) {}
 
-  /**
-   * @param thread  its number, from 1
-   * @param path    method ids, outermost first
-   */
+  /** @param thread  number of the thread, from 1 @param path    method ids, outermost first */
   sample(thread: number, path: Int32Array, weight = 1): void {
     const builder = this.builder
     const last = this.#last.get(thread)
@@ -29,7 +26,7 @@ export class StackWriter {
     this.#last.set(thread, path)
   }
 
-  /** The thread was seen with this stack, which is no sample: what it no longer has of the last one has returned. */
+  /** Registers a stack that is not a sample: frames of the previous stack that are missing now have returned. */
   away(thread: number, path: Int32Array): void {
     const last = this.#last.get(thread)
     if (last === undefined) return
@@ -40,7 +37,7 @@ export class StackWriter {
     this.#last.set(thread, last.subarray(0, same))
   }
 
-  /** The thread has ended, or its number is to be another's: its next stack is all new. */
+  /** Forgets the thread's last stack: the thread has ended, or its number will be reused. All frames of the next stack are new calls. */
   leave(thread: number): void {
     const last = this.#last.get(thread)
     if (last === undefined) return
@@ -49,7 +46,7 @@ export class StackWriter {
     this.#last.delete(thread)
   }
 
-  /** Every thread's next stack is all new. */
+  /** Forgets the last stacks of all threads. */
   leaveAll(): void {
     for (const thread of [...this.#last.keys()]) this.leave(thread)
   }
@@ -64,7 +61,7 @@ export class StackWriter {
   }
 }
 
-/** From the outermost on. */
+/** Returns the number of equal methods, counted from the outermost. */
 function commonLength(a: Int32Array, b: Int32Array): number {
   const most = Math.min(a.length, b.length)
   let same = 0

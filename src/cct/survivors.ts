@@ -1,19 +1,19 @@
-// Which objects are still alive, and where they were made (--liveness).
+// Tracks live objects and the contexts that allocated them (--liveness).
 //
-// Two tellers: the ring says by token in what context an object was made, the agent which tokens stand for objects that
-// live. Neither waits for the other. A token is a place in the target's table and a generation of it, so what one of them
-// says of an object that the other has left behind, or has not come to yet, meets another generation and counts nothing.
+// There are two unsynchronized sources. The ring reports the context of each token's allocation; the agent reports the tokens of live
+// objects. A token consists of an index in the target's table and a generation. If one source is ahead of the other, the generations
+// differ, and the report is ignored.
 
 const PLACES = 2 ** 16
 const GENERATION_BITS = 9
 
-/** What the agent has seen since it last looked: numbers of eight bytes. */
+/** Changes since the agent's previous check. Numbers have eight bytes. */
 export interface SurvivorNews {
-  /** In the target, so far. */
+  /** Number of garbage collections in the target so far. */
   readonly collections: number
-  /** Objects that there was no place for, since the session began. */
+  /** Number of objects not tracked since the session began, because the table was full. */
   readonly untracked: number
-  /** Token, collections when it was made, bytes; one after the other. */
+  /** Triples of token, number of collections at allocation, and bytes. */
   readonly came: Uint8Array
   /** Tokens. */
   readonly went: Uint8Array
@@ -22,14 +22,14 @@ export interface SurvivorNews {
 export class Survivors {
   collections = 0
   untracked = 0
-  /** By place: a node and the token it is for; what the agent says of a token. */
+  /** Per table index: a node with its token, and the agent's data with their token. */
   readonly #nodes = new Int32Array(PLACES)
   readonly #tokens = new Int32Array(PLACES).fill(-1)
   readonly #living = new Int32Array(PLACES).fill(-1)
   readonly #born = new Float64Array(PLACES)
   readonly #bytes = new Float64Array(PLACES)
 
-  /** An object has been made in the context of this node. */
+  /** Registers an object that was allocated in the context of this node. */
   place(token: number, node: number): void {
     const at = token >>> GENERATION_BITS
     this.#nodes[at] = node
@@ -39,7 +39,7 @@ export class Survivors {
   hear({ collections, untracked, came, went }: SurvivorNews): void {
     this.collections = collections
     this.untracked = untracked
-    // Places are given back before they are taken again.
+    // Indices are released before they are reused.
     for (const token of numbers(went)) {
       const at = token! >>> GENERATION_BITS
       if (this.#living[at] === token) this.#living[at] = -1
@@ -54,17 +54,17 @@ export class Survivors {
     }
   }
 
-  /** Nodes have other indices now. */
+  /** Applies new node indices. */
   move(moved: Int32Array): void {
     for (let at = 0; at < PLACES; at++) this.#nodes[at] = moved[this.#nodes[at]!]!
   }
 
-  /** Objects made so far are of no interest any more. */
+  /** Forgets all objects allocated so far. */
   forget(): void {
     this.#tokens.fill(-1)
   }
 
-  /** Calls `take` with each object that lives. Its age is in collections. */
+  /** Calls `take` for each live object. The age is a number of garbage collections. */
   forEach(take: (node: number, bytes: number, age: number) => void): void {
     for (let at = 0; at < PLACES; at++) {
       const token = this.#tokens[at]!

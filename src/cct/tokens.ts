@@ -1,20 +1,20 @@
-// Work that one thread has handed over and another may take up: which node a token stands for.
+// Work submitted to another thread: maps tokens to the submitting nodes.
 
 import { handedOverFrom, NODE, type Nodes } from './nodes.ts'
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { INTS, METHOD, PARENT } = NODE
 
 /**
- * Tokens whose work may still begin. The target holds at most a quarter of that many tasks; the others are
- * of tasks that were dropped without a word, and the oldest of them are forgotten first.
+ * Maximum number of tokens with pending work. The target holds at most a quarter as many tasks. The other tokens belong to tasks dropped
+ * without notice; the oldest are discarded first.
  */
 const TOKENS = 2 ** 18
 
 export class Tokens {
-  /** By token: the node that handed work over. */
+  /** Submitting node, keyed by token. */
   readonly #tokens = new Map<number, number>()
-  /** By node that has handed work over: the node that stands for it, see #origin. */
+  /** Representative of each submitting node, see #origin. */
   readonly #origins = new Map<number, number>()
 
   constructor(private readonly nodes: Nodes) {}
@@ -23,7 +23,7 @@ export class Tokens {
     return this.#tokens.has(token)
   }
 
-  /** A node hands work over. */
+  /** Registers the submission of work by a node. */
   submit(token: number, node: number): void {
     this.#tokens.set(token, this.#origin(node))
     if (this.#tokens.size <= TOKENS) return
@@ -33,13 +33,13 @@ export class Tokens {
     }
   }
 
-  /** Nodes have other indices now. */
+  /** Applies new node indices. */
   move(moved: Int32Array): void {
     for (const [token, node] of this.#tokens) this.#tokens.set(token, moved[node])
     this.#origins.clear()
   }
 
-  /** The node that stands for the one which handed it over; undefined if that is not known. It is forgotten. */
+  /** Removes a token. Returns the representative of its submitting node; undefined if the token is unknown. */
   take(token: number): number | undefined {
     const from = this.#tokens.get(token)
     this.#tokens.delete(token)
@@ -47,15 +47,14 @@ export class Tokens {
   }
 
   /**
-   * The context that stands for a node which hands work over. A task that hands itself over again, or one
-   * that leads back to it, would make the tree deeper each time, without end. So if the way from a task's
-   * beginning to the node is that by which the task itself was handed over, or one before it, that
-   * earlier node stands for this one: recursion over hand-overs is folded.
+   * Returns the representative of a submitting node. A task that resubmits itself, directly or indirectly, would deepen the tree each time
+   * without limit. If the path from the task's start to the node equals the path by which the task or one of its ancestors was submitted,
+   * that ancestor's node is the representative. Recursion over submissions is thus folded.
    */
   #origin(node: number): number {
     const known = this.#origins.get(node)
     if (known !== undefined) return known
-    // What a task submits outside all methods, as a periodic one does with itself, is of the same origin.
+    // Work submitted by a task outside all methods, such as a periodic task's own resubmission, has the same origin as the task.
     const own = handedOverFrom(this.nodes.ints[node * INTS + METHOD])
     if (own >= 0) return own
     let origin = node
@@ -68,7 +67,7 @@ export class Tokens {
     return origin
   }
 
-  /** The node that handed over what the node is part of, -1 if that was not handed over. */
+  /** Returns the submitter of the task that contains the node; -1 if the node is in no task. */
   #comesFrom(node: number): number {
     const { ints } = this.nodes
     let at = node
@@ -76,7 +75,7 @@ export class Tokens {
     return handedOverFrom(ints[at * INTS + METHOD])
   }
 
-  /** Whether the same methods lead to both, from where each one's thread or task began. */
+  /** Returns whether two nodes have the same path of methods from the start of their threads or tasks. */
   #isSameWay(one: number, other: number): boolean {
     const { ints } = this.nodes
     let [a, b] = [one, other]

@@ -1,11 +1,11 @@
-// Traced calls as others read them: when each method was entered and left, without what the probes cost.
+// Converts traced calls for output: times of method entries and exits, without probe costs.
 //
-// The times of a thread are those of a clock that stands whenever nobody's time passes: while the thread waits for us,
-// and during redefinitions. What a pair of probes costs is taken out where it was spent: t_I out of the call itself, t_O
-// out of its caller (base/compensation.ts). A stretch that is shorter than what must be taken out becomes 0, and the rest is
-// owed by the same call's next one, or at last by its caller's. So time never runs backwards, self time and callees make
-// the caller exactly, and a call has the same total as in the tree, unless it is shorter than its own probes.
-// What calls inside a wait take is part of the wait, as in the tree. A handler's half of a pair is not known here.
+// The clock of a thread stops during stalls by jfluid and during redefinitions. Each probe pair's cost is subtracted where it occurred: t_I
+// from the call itself, t_O from the caller (base/compensation.ts). An interval shorter than the cost becomes 0. The rest of the cost is
+// subtracted from the next interval of the same call, or finally from the caller. Time is therefore monotonic, self time plus callees
+// equals the caller exactly, and a call has the same total as in the tree, unless the call is shorter than its own probes.
+//
+// Calls inside a wait are part of the wait, as in the tree. Probe halves in exception handlers are not known here.
 
 import { type Calibration, owedTicks } from '../base/compensation.ts'
 import {
@@ -19,73 +19,71 @@ import {
 } from './tracer.ts'
 import type { ThreadTree } from './tree.ts'
 
-/** A call of the innermost frame's method ends. */
+/** Event code: the innermost frame's method ends. */
 export const LEAVE = 0
 
 /**
- * What one thread did for a call. The first track of a call is that of the thread which called the root; a further one is
- * work that was handed over inside the call.
- *
- * An event is the id of a method that is entered, LEAVE, or -k where the work of the call's track k is handed over. Every
- * frame is left. Times never decrease.
+ * Events of one thread in a call. The first track of a call belongs to the thread that called the root. Each further track is work
+ * submitted within the call.
+ * An event is the id of an entered method, LEAVE, or -k for the submission of the work in track k. Every frame has a LEAVE. Times never
+ * decrease.
  */
 export interface TraceTrack<T = TraceThread> {
   readonly thread: T
   readonly events: Int32Array
-  /** By event: nanoseconds since the beginning of the call. */
+  /** Nanoseconds since the start of the call, per event. */
   readonly times: Float64Array
 }
 
 export type TraceThread = Pick<ThreadTree, 'id' | 'name'>
 
 /**
- * `whole`: all its threads have done what they had to; `open`: one of them had not, when recording ended, or had not even
- * begun; `cut`: there was no room for more events.
+ * `whole`: all work of the call has ended. `open`: when recording ended, some work was unfinished or had not started. `cut`: the limit of
+ * events was reached.
  */
 export type TraceState = 'whole' | 'open' | 'cut'
 
 export const TRACE_STATES: readonly TraceState[] = ['whole', 'open', 'cut']
 
 export interface TracedCall<T = TraceThread> {
-  /** Since recording began. */
+  /** Nanoseconds since the start of the recording. */
   readonly startNs: number
   readonly state: TraceState
-  /** At least one. */
+  /** At least one track. */
   readonly tracks: readonly TraceTrack<T>[]
 }
 
 export interface Trace<T = TraceThread> {
-  /** How many calls were asked for. */
+  /** Number of requested calls. */
   readonly asked: number
-  /** In the order in which they began. */
+  /** In the order in which the calls began. */
   readonly calls: readonly TracedCall<T>[]
-  /** After so many events there was no more room; absent if there was. */
+  /** Number of events after which the limit was reached; absent if it was not reached. */
   readonly cutAfter?: number
-  /** Traced calls that are not in it, as they contradict themselves; absent if there are none. */
+  /** Number of traced calls left out because their data are inconsistent; absent if 0. */
   readonly leftOut?: number
 }
 
 export interface TraceOptions {
   readonly calibration: Calibration
   readonly nsPerTick: number
-  /** Session ticks when recording began. */
+  /** Session ticks at the start of the recording. */
   readonly beginTicks: number
-  /** Ids below stand for waiting; 1, unless given. */
+  /** Ids below stand for waiting. Default: 1. */
   readonly firstMethod?: number
 }
 
-/** Time between two events from which on it may contain a redefinition; as in the builder. */
+/** Minimum time between two events that may contain a redefinition. Same value as in present-thread.ts. */
 const GAP_TICKS = 50_000
-/** So many events are read between two signs of life: a mask. */
+/** Bit mask: number of events between two calls of `alive`. */
 const ALIVE_EVENTS = 8191
 
 /**
- * What a tracer has kept so far, by thread number. Calls that have not ended are shown up to their latest event.
- *
- * @param alive called every few milliseconds; more events may come to the tracer in it
+ * Returns the calls kept by a tracer so far. Unfinished calls are shown up to their latest event.
+ * @param alive called every few milliseconds; it may pass more events to the tracer
  */
 export function traceOf(tracer: Tracer, options: TraceOptions, alive: () => void = () => {}): Trace<number> {
-  // Threads are read one after the other: what began later may have been read first.
+  // Threads are read one after the other, so the kept calls may be out of order.
   const inOrder = tracer.kept.toSorted((a, b) => a.root.ticks[0]! - b.root.ticks[0]!)
   const calls = inOrder.map((call) => {
     alive()
@@ -103,7 +101,7 @@ function tracedCall(
   alive: () => void,
 ): TracedCall<number> {
   const firsts = firstTicks(call)
-  /** By task: where it stands among the tracks, from 1 on. */
+  /** Index of each task's track, from 1. */
   const places = new Map<number, number>()
   const order = [{ raw: call.root, first: call.root.ticks[0]! }]
   for (const [task, raw] of call.tasks.entries()) {
@@ -112,7 +110,7 @@ function tracedCall(
     places.set(task, order.length)
     order.push({ raw, first })
   }
-  // Before anything is read: more may come meanwhile.
+  // Determined before the tracks are read, since more events may arrive during `alive`.
   const isOpen = call.pending > 0 || order.some(({ raw }) => !raw.isOver && raw.stack.length > 0)
   const starts = new Float64Array(order.length)
   const tracks: TraceTrack<number>[] = []
@@ -120,7 +118,7 @@ function tracedCall(
     if ((place & 255) === 255) alive()
     const clock = new TrackClock(raw, first, pauses, calibration, firstMethod)
     const { events, times } = clock.run((task) => places.get(task), alive)
-    // What hands work over is read before what takes it up: a track comes after the one it is from.
+    // The submitter is read before its submitted work, so a track follows the track that submitted it.
     for (const handed of clock.handed) {
       const to = places.get(handed.task)
       const taken = to === undefined ? undefined : order[to]
@@ -141,9 +139,8 @@ function tracedCall(
 }
 
 /**
- * When the work of each task began: with its first method, or, if it only hands work over, with the first of that. NaN
- * for a task of which there is nothing to show. A task is handed over after the one that does so has begun, and has the
- * greater number.
+ * Returns the start of each task: its first method's entry, or, if it only submits work, the start of that work. NaN for an empty task. A
+ * task is submitted after its submitter has begun, and has a higher number.
  */
 function firstTicks({ tasks }: RawCall): Float64Array {
   const firsts = new Float64Array(tasks.length).fill(Number.NaN)
@@ -165,7 +162,7 @@ function firstTicks({ tasks }: RawCall): Float64Array {
   return firsts
 }
 
-/** Events lie in their order; what was handed over late among them as late as the next one allows. */
+/** Makes times monotonic: a late submission time is lowered to the time of the next event. */
 function notBackwards(tracks: TraceTrack<number>[]): TraceTrack<number>[] {
   for (const { times } of tracks) {
     for (let i = times.length - 2; i >= 0; i--) if (times[i]! > times[i + 1]!) times[i] = times[i + 1]!
@@ -175,18 +172,17 @@ function notBackwards(tracks: TraceTrack<number>[]): TraceTrack<number>[] {
 
 interface HandedOver {
   readonly task: number
-  /** Which event says so. */
+  /** Index of the submitting event. */
   readonly event: number
-  /** When the thread's events before and after it were: by the ring, and by the track's clock. */
+  /** The thread's events before and after the submission, in ring ticks and in track time. */
   readonly before: { readonly ticks: number; readonly time: number }
   after: { readonly ticks: number; readonly time: number }
 }
 
 /**
- * A hand-over has no time of its own. It is taken to be as late as it can have been: at the thread's next event, or when
- * the work began, if that was earlier.
- *
- * @returns when it was by the track's clock, and how long the work waited then
+ * Estimates the time of a submission, which has no timestamp. The latest possible time is used: the thread's next event, or the start of
+ * the work if that is earlier.
+ * @returns the time on the track's clock, and how long the work waited
  */
 function handedAt({ before, after }: HandedOver, firstTicks: number): { time: number; waited: number } {
   if (firstTicks >= after.ticks) return { time: after.time, waited: firstTicks - after.ticks }
@@ -194,13 +190,13 @@ function handedAt({ before, after }: HandedOver, firstTicks: number): { time: nu
   return { time: Math.min(before.time + late, after.time), waited: 0 }
 }
 
-/** Runs through a raw track once. Nothing recurses: a call can be 100,000 deep. */
+/** Processes a raw track in one pass. Not recursive, since a call can be 100,000 frames deep. */
 class TrackClock {
   readonly handed: HandedOver[] = []
-  /** By event of the raw track: ticks of redefinitions before it. */
+  /** Ticks of redefinitions before each event of the raw track. */
   readonly #paused: Map<number, number>
 
-  /** @param first ticks where its clock begins */
+  /** @param first start of the clock, in ticks */
   constructor(
     private readonly raw: RawTrack,
     private readonly first: number,
@@ -211,7 +207,7 @@ class TrackClock {
     this.#paused = pausesIn(raw, first, pauses)
   }
 
-  /** @param placeOf of a task among the call's tracks; undefined if it is none of them */
+  /** @param placeOf returns the track index of a task; undefined if the task has no track in this call */
   run(
     placeOf: (task: number) => number | undefined,
     alive: () => void,
@@ -222,10 +218,10 @@ class TrackClock {
     const ofCallInWait = owedTicks(1, 1, this.calibration)
     const events = new Int32Array(count + this.raw.stack.length)
     const times = new Float64Array(events.length)
-    /** By depth: what is still to be taken out of a frame's time. */
+    /** Per depth: cost still to be subtracted from the frame's time. */
     const owed: number[] = []
     const methods: number[] = []
-    let hidden = 0 // frames inside a wait
+    let hidden = 0 // number of frames inside a wait
     let made = 0
     let stood = 0
     let last = this.first
@@ -288,17 +284,17 @@ class TrackClock {
 }
 
 /**
- * Of each redefinition, the gap between two events that it fills most of: see the builder. The thread's own waiting comes
- * last in a gap.
+ * Assigns each redefinition to the gap between two events with the largest overlap, as the builder does. Within a gap, the thread's own
+ * stall comes last.
  */
 function pausesIn(raw: RawTrack, from: number, pauses: readonly RawPause[]): Map<number, number> {
   const found = new Map<number, number>()
   const { codes, ticks, count } = raw
-  // A redefinition stops all threads: none begins before the one before it has ended.
+  // A redefinition stops all threads, so redefinitions never overlap.
   const inside = pauses.filter(({ end }) => end > from).sort((a, b) => a.start - b.start)
   if (inside.length === 0) return found
   const best = inside.map(() => ({ at: -1, ticks: 0 }))
-  let next = 0 // of those that had not ended at the last event
+  let next = 0 // index of the first pause that had not ended at the last event
   let last = from
   let stood = 0
   for (let at = 0; at < count; at++) {

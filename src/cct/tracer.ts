@@ -1,47 +1,46 @@
-// The first calls of roots, event by event: their execution history (JFluid report, sections 1 and 5.2).
+// Records the first root calls event by event: their execution history (JFluid report, sections 1 and 5.2).
 //
-// A tree forgets the order of calls. This sink stands before the builder, hands it everything, and keeps what belongs to
-// the first N outermost root calls that begin while it looks, in all threads together. It only writes down; times without
-// the probes' cost, and what is shown, is `trace.ts`.
+// A tree loses the order of calls. This sink passes all events on to the builder, and keeps the events of the first N outermost root calls
+// of all threads. It only records; `trace.ts` subtracts probe costs and prepares the output.
 //
-// Between calls that are kept it costs a comparison for each run of events, and so it does when all are done. Memory is
-// bounded by MOST_EVENTS, 12 bytes each. Sessions that do not trace have no such sink.
+// Outside recorded calls, its cost is one comparison per run of events. Memory is limited to MOST_EVENTS events of 12 bytes. Sessions
+// without tracing do not use this sink.
 
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { KIND_ENTER, KIND_EXIT } from '../events/event-layout.ts'
 import type { CctBuilder } from './builder.ts'
 
-/** Events of all traced calls together: what is beyond is cut, and said to be. */
+/** Maximum number of events of all traced calls. Further events are discarded, and the output says so. */
 export const MOST_EVENTS = 1_000_000
-/** Work that has been handed over and may still begin; the oldest is forgotten first. */
+/** Maximum number of submitted tasks that have not started; the oldest are discarded first. */
 const MOST_PENDING = 65_536
-/** Redefinitions while calls are traced. */
+/** Maximum number of redefinitions recorded during traced calls. */
 const MOST_PAUSES = 4096
 const FIRST_EVENTS = 64
 const TWO_32 = 2 ** 32
 
-/** An exit of the innermost frame. */
+/** Exit of the innermost frame. */
 export const RAW_EXIT = 0
-/** The ticks are how long the thread's clock stood, up to the next event. */
+/** The ticks of this event are a duration: the thread's clock stood still until the next event. */
 export const RAW_STOOD = -1
-/** Work is handed over, and is the call's task number RAW_SUBMIT - code. It has no time. */
+/** Submission of the call's task number RAW_SUBMIT - code. This event has no time. */
 export const RAW_SUBMIT = -2
 
 /**
- * What one thread did for a call, from the call's beginning or from where it took up a task of it. A code is a method
- * that is entered, or one of those above; every exit has its frame, and frames may be open at the end.
+ * Events of one thread in a call, from the start of the call or of one of its tasks. A code is the id of an entered method or one of the
+ * constants above. Every exit has its frame; frames may be open at the end.
  */
 export class RawTrack {
   readonly thread: number
   codes = new Int32Array(FIRST_EVENTS)
   ticks = new Float64Array(FIRST_EVENTS)
   count = 0
-  /** Methods entered and not left. */
+  /** Entered methods without an exit. */
   stack: number[] = []
-  /** Up to when the thread's time has been charged, as with the builder's. */
+  /** Time up to which the thread has been charged, as in the builder. */
   last = 0
-  /** The thread does something else now; frames that are still open have lost their exits. */
+  /** The thread has left this call or task. Frames that are still open have lost their exits. */
   isOver = false
 
   constructor(thread: number) {
@@ -63,11 +62,11 @@ export class RawTrack {
 
 export interface RawCall {
   readonly root: RawTrack
-  /** By number of the task; null for one that has not begun. */
+  /** Indexed by task number; null before the task has begun. */
   readonly tasks: (RawTrack | null)[]
-  /** Tasks that have neither begun nor been dropped. */
+  /** Number of tasks that have neither begun nor been dropped. */
   pending: number
-  /** Where the events had no more room. */
+  /** Whether the limit of events was reached. */
   isCut: boolean
 }
 
@@ -77,14 +76,14 @@ export interface RawPause {
   readonly end: number
 }
 
-/** A track of a call, where events of its thread go. */
+/** A thread's current track in a call: receives the thread's events. */
 interface Place {
   readonly call: RawCall
   readonly track: RawTrack
 }
 
 export class Tracer implements EventSink {
-  /** Calls that have begun, in that order. */
+  /** Recorded calls, in the order in which they began. */
   readonly kept: RawCall[] = []
   readonly pauses: RawPause[] = []
   readonly asked: number
@@ -92,42 +91,42 @@ export class Tracer implements EventSink {
   readonly #mostEvents: number
   #events = 0
   #isFull = false
-  /** Ticks up to which tracks that are over have gone. */
+  /** Latest time in the finished tracks, in ticks. */
   #latest = 0
   #thread = 0
-  /** Of the present thread; null while what it does is not traced. */
+  /** Place of the current thread; null if the thread is not traced. */
   #place: Place | null = null
-  /** The present thread's next enter begins a call that is kept. */
+  /** The current thread's next entry begins a recorded call. */
   #begins = false
-  /** By thread number: those that are at a traced call. */
+  /** Threads in a traced call, keyed by thread number. */
   readonly #places = new Map<number, Place>()
-  /** Those whose next enter begins one. */
+  /** Threads with a next entry that begins a recorded call. */
   readonly #beginning = new Set<number>()
-  /** By token: work that has not begun. */
+  /** Tasks that have not begun, keyed by token. */
   readonly #pending = new Map<number, { readonly call: RawCall; readonly task: number }>()
-  /** Tokens that were dropped, by threads that were read before the one that handed them over. */
+  /** Dropped tokens that were read before their submission, because threads are read one after the other. */
   readonly #droppedEarly = new Set<number>()
 
-  /** @param asked how many calls */
+  /** @param asked number of calls to record */
   constructor(builder: CctBuilder, asked: number, mostEvents = MOST_EVENTS) {
     this.#builder = builder
     this.asked = asked
     this.#mostEvents = mostEvents
   }
 
-  /** Whether calls, or events of calls, were left out for want of room. */
+  /** Whether calls or events were left out because of the limit of events. */
   get isCut(): boolean {
     return this.#isFull
   }
 
-  /** What was kept is forgotten, and the next calls are. */
+  /** Discards all recorded calls, and records the next calls. */
   reset(): void {
     this.kept.length = this.pauses.length = this.#events = this.#latest = 0
     this.#isFull = false
     this.#letGo()
   }
 
-  /** A redefinition; may be told late. */
+  /** Registers a redefinition. The notification may be late. */
   pause(startTicks: number, endTicks: number): void {
     const isFull = this.pauses.length === MOST_PAUSES
     if (startTicks >= this.#latest && this.#isIdle(isFull)) return
@@ -135,7 +134,7 @@ export class Tracer implements EventSink {
     this.pauses.push({ start: Math.round(startTicks), end: Math.round(endTicks) })
   }
 
-  // ---- events that are kept ----
+  // ---- events that are recorded ----
 
   calls(words: Uint32Array, from: number, to: number, base: number): number {
     const stop = this.#builder.calls(words, from, to, base)
@@ -230,7 +229,7 @@ export class Tracer implements EventSink {
     work.call.pending--
   }
 
-  // ---- events that only the tree is made of ----
+  // ---- events that only the builder needs ----
 
   unwind(frames: number): void {
     this.#builder.unwind(frames)
@@ -264,7 +263,7 @@ export class Tracer implements EventSink {
     this.#builder.track(classId, token)
   }
 
-  // ---- keeping ----
+  // ---- recording ----
 
   #keep(words: Uint32Array, from: number, to: number, base: number): void {
     for (let at = from; at < to; at += 2) {
@@ -279,12 +278,12 @@ export class Tracer implements EventSink {
     }
   }
 
-  /** Whether the present thread is at a call that is kept, or begins one now. */
+  /** Returns whether the current thread is in a recorded call, or begins one now. */
   #enters(): boolean {
     if (!this.#begins) return this.#place !== null
     this.#begins = false
     this.#beginning.delete(this.#thread)
-    if (this.#isFull || this.kept.length >= this.asked) return false // others were first
+    if (this.#isFull || this.kept.length >= this.asked) return false // other threads were first
     const call: RawCall = { root: new RawTrack(this.#thread), tasks: [], pending: 0, isCut: false }
     this.kept.push(call)
     this.#place = { call, track: call.root }
@@ -300,7 +299,7 @@ export class Tracer implements EventSink {
     this.#add(track, method, ticks)
   }
 
-  /** As the builder heals: frames above have lost their exits, and an exit without a frame is nothing. */
+  /** Handles an exit like the builder: inner frames have lost their exits, and an exit without a frame is ignored. */
   #exit(method: number, ticks: number): void {
     if (this.#place === null) return
     const { call, track } = this.#place
@@ -311,17 +310,17 @@ export class Tracer implements EventSink {
     if (at === 0 && track === call.root) this.#leave()
   }
 
-  /** Frames from this one on end. */
+  /** Closes the frames from this depth on. */
   #close(track: RawTrack, from: number, ticks: number): void {
     for (let open = track.stack.length; open > from; open--) {
-      // What has no more room is still open: a frame without its exit.
+      // A frame beyond the limit of events stays open, without an exit.
       if (!this.#add(track, RAW_EXIT, ticks)) return
       track.stack.pop()
     }
     track.last = ticks
   }
 
-  /** The present thread is at no call that is kept. */
+  /** Marks the current thread as outside recorded calls. */
   #leave(): void {
     if (this.#begins) this.#beginning.delete(this.#thread)
     this.#begins = false
@@ -333,7 +332,7 @@ export class Tracer implements EventSink {
     this.#place = null
   }
 
-  /** @returns whether there was room */
+  /** @returns false if the limit of events is reached */
   #add(track: RawTrack, code: number, ticks: number): boolean {
     if (this.#isFull) return false
     track.add(code, ticks)
@@ -345,7 +344,7 @@ export class Tracer implements EventSink {
     return true
   }
 
-  /** Whether no track goes on and no call is to begin; work that was handed over may never begin, and need not count. */
+  /** Returns whether no track is open and no call is about to begin. Submitted work may never start, and can be ignored. */
   #isIdle(withoutPending: boolean): boolean {
     if (!this.#isFull && this.kept.length < this.asked) return false
     return this.#places.size === 0 && (withoutPending || this.#pending.size === 0)
@@ -361,7 +360,7 @@ export class Tracer implements EventSink {
   }
 }
 
-/** Where there are more than may be pending. */
+/** Discards the oldest tokens above the limit. */
 function forgetOldest(tokens: Map<number, unknown> | Set<number>): void {
   if (tokens.size <= MOST_PENDING) return
   for (const oldest of tokens.keys()) {

@@ -1,8 +1,7 @@
-// A calling context tree, finished and still: what builders produce and views, files and exports read.
+// A calling context tree, complete and immutable: produced by builders, read by views, files and exports.
 //
-// Structure of arrays in preorder: node i's subtree is [i, i + size[i]), its first child is i + 1,
-// the next sibling of c is c + size[c]. There may be several top nodes (parent -1), the roots.
-// Metrics are named columns, so that a new mode adds a column and no new tree.
+// Structure of arrays in preorder: node i's subtree is [i, i + size[i]), its first child is i + 1, the next sibling of c is c + size[c].
+// There may be several top nodes (parent -1), the roots. Metrics are named columns, so that a new mode only adds a column.
 
 import type { Activity } from './activity.ts'
 import type { CallTable } from './call-ids.ts'
@@ -12,27 +11,26 @@ import type { SlowTimes } from './slow-times.ts'
 export interface Tree {
   /** Number of nodes; every array below has this length. */
   readonly count: number
-  /** Method id (dense from 1), see `MethodName` for what it is called. Of a method and a call site, where these are told. */
+  /** Method id (dense from 1), see `MethodName` for its name. With call sites: id of a method and call site. */
   readonly method: Int32Array
-  /** Where call sites are told: by id, the id that stands for the method wherever it is called. */
+  /** With call sites: maps each id to the id of the method as a whole. */
   readonly methodOf?: Int32Array
   /** Index of the parent node, -1 for a top node. */
   readonly parent: Int32Array
-  /** Nodes in the subtree, itself included. */
+  /** Number of nodes in the subtree, including its top. */
   readonly size: Int32Array
   /**
-   * `calls` invocations, and the two columns of the tree's metric (metric.ts). Of exact time: `selfNs`
-   * compensated net time (may be negative); `totalNs` selfNs of the whole subtree, so children and
-   * self make the parent; `measuredNs` net time before compensation;
-   * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition
-   * had settled. Where waiting is told apart, those of measures/locks as well.
+   * `calls` invocations, and the two columns of the tree's metric (metric.ts). For exact time: `selfNs` compensated net time (may be
+   * negative); `totalNs` selfNs of the whole subtree, so children plus self equal the parent; `measuredNs` net time before compensation;
+   * `warmupCalls`, `warmupSelfNs` the share of calls and selfNs from before the last redefinition had settled. If waiting is recorded
+   * separately, the columns of measures/locks as well.
    */
   readonly metrics: { readonly [name: string]: Float64Array }
-  /** Where contexts have been collapsed (collapse.ts): what they had. Their rows have the id COLLAPSED, and the sums of all in them. */
+  /** Sums of collapsed contexts (collapse.ts), if any. Their rows have the id COLLAPSED, and the sums of all contexts in them. */
   readonly collapsed?: CollapsedMethods
 }
 
-/** What the top nodes have of a column, in all; 0 where the tree does not have it. */
+/** Returns the sum of a column over all top nodes; 0 if the tree does not have the column. */
 export function topSum({ count, metrics, size }: Tree, name: string): number {
   const values = metrics[name]
   let sum = 0
@@ -40,7 +38,7 @@ export function topSum({ count, metrics, size }: Tree, name: string): number {
   return sum
 }
 
-/** How rows of collapsed contexts are called, whose id is COLLAPSED. */
+/** Name of rows of collapsed contexts, with id COLLAPSED. */
 export const COLLAPSED_NAME: MethodName = {
   class: '',
   method: '(collapsed contexts)',
@@ -48,28 +46,28 @@ export const COLLAPSED_NAME: MethodName = {
   loader: '',
 }
 
-/** By method, what its collapsed contexts had: those that were in the tree of a picture are not among them. */
+/** Sums of collapsed contexts per method. Contexts that are still in the snapshot's tree are excluded. */
 export interface CollapsedMethods {
   readonly method: Int32Array
   readonly calls: Float64Array
   /** In the unit of the tree's metric. */
   readonly self: Float64Array
-  /** Of outermost activations. */
+  /** Sum of outermost activations. */
   readonly total: Float64Array
 }
 
-/** How a method is shown and told apart. */
+/** Name and identity of a method. */
 export interface MethodName {
-  /** Class name with dots and `$`, as `Class.getName()` gives it. */
+  /** Class name with dots and `$`, as in `Class.getName()`. */
   readonly class: string
   readonly method: string
   /** JVM descriptor, `(I)V`. */
   readonly descriptor: string
-  /** Name of the defining class loader, "bootstrap", "app", or "com.foo.Loader@7". */
+  /** Name of the defining class loader: "bootstrap", "app", or "com.foo.Loader@7". */
   readonly loader: string
-  /** Of what is called from one place: the bytecode index of the call in its caller's own code. */
+  /** With call sites: bytecode index of the call in the caller's original code. */
   readonly bci?: number
-  /** Its line, if the caller's class has line numbers. */
+  /** Line of the call site, if the caller's class has line numbers. */
   readonly line?: number
 }
 
@@ -78,26 +76,26 @@ export interface ThreadTree {
   readonly id: number
   readonly name: string
   readonly tree: Tree
-  /** While it is recorded, where somebody looks. */
+  /** Present during a recording with activity enabled. */
   readonly activity?: Activity
 }
 
-/** All that the client knows of the calls at one moment. */
+/** The client's data about all calls at one moment. */
 export interface Snapshot {
   readonly merged: Tree
   readonly threads: readonly ThreadTree[]
-  /** Enter and exit events decoded. */
+  /** Number of decoded entry and exit events. */
   readonly events: number
-  /** Time target threads spent waiting for the client, charged to nobody. */
+  /** Time application threads were stalled by jfluid. Excluded from every node. */
   readonly waitNs: number
-  /** Simulated stack frames that had no matching exit and were closed at one below them, or at a root. */
+  /** Number of frames without a matching exit. They were closed by the exit of an outer frame, or by a root's entry. */
   readonly healed: number
-  /** Where call sites are told: what ids stand for. */
+  /** With call sites: maps ids to methods and sites. */
   readonly calls?: CallTable
-  /** Outermost calls of roots that have ended; absent where they are not timed. */
+  /** Finished outermost root calls; absent if they are not timed. */
   readonly rootCalls?: RootCallTimes
-  /** Second by second; absent where nobody looks. */
+  /** Values per second; absent if not requested. */
   readonly course?: CourseTimes
-  /** Absent where they are not kept, or not asked for. */
+  /** Absent if not recorded or not requested. */
   readonly slow?: SlowTimes
 }

@@ -1,27 +1,28 @@
-// Several trees as one: every context that any of them has, with the sums of all. Methods meet by name, as ids are those of a session.
+// Merges several trees: every context of any tree, with the sums of all trees. Methods are matched by name, since ids are valid within one
+// session only.
 
 import { Contexts } from './contexts.ts'
 import { COLLAPSED } from './nodes.ts'
 import { SAMPLED, TIMED } from './picture.ts'
 import type { CollapsedMethods, MethodName, Tree } from './tree.ts'
 
-/** One tree, and what its method ids are called. */
+/** One tree, and the names of its method ids. */
 export interface Part {
   readonly tree: Tree
   readonly nameOf: (method: number) => MethodName
 }
 
-/** Ids of methods by name, from 1 on, for as many unions as there are: they stay what they are. */
+/** Method ids from 1, keyed by name, for several unions: an id never changes. */
 export class UnionIds {
   readonly #ids = new Map<string, number>()
   readonly #names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
 
-  /** Index is the id; [0] is unused. */
+  /** Indexed by id; [0] is unused. */
   get names(): readonly MethodName[] {
     return this.#names
   }
 
-  /** By method id of a part: its id in a union. */
+  /** Returns a function that maps a method id of a part to its id in a union. */
   of({ nameOf }: Part): (method: number) => number {
     const known: (number | undefined)[] = []
     return (method) => {
@@ -32,7 +33,7 @@ export class UnionIds {
   }
 
   #id(name: MethodName): number {
-    // "com.foo.Loader@7" is the seventh loader that its JVM has met.
+    // "com.foo.Loader@7" is the seventh loader seen in its JVM; the number has no meaning in other JVMs.
     const loader = name.loader.replace(/@\d+$/, '')
     const key = [name.class, name.method, name.descriptor, loader].join('\n')
     const known = this.#ids.get(key)
@@ -44,8 +45,8 @@ export class UnionIds {
 }
 
 /**
- * All parts must have the same metric, and columns whose sum means something: no averages, no states. A column that some parts lack
- * is summed over the others. Siblings come in the order of the first tree, then those that only the second has, and so on.
+ * All parts must have the same metric, and columns that can be summed: no averages, no states. A column missing in some parts is summed
+ * over the others. Siblings are in the order of the first tree, followed by those that only the second tree has, and so on.
  */
 export function unionOf(parts: readonly Part[], ids: UnionIds): Tree {
   const contexts = new Contexts(parts.reduce((sum, { tree }) => sum + tree.count, 0))
@@ -65,7 +66,7 @@ export function unionOf(parts: readonly Part[], ids: UnionIds): Tree {
     }
   }
   if (parts.some(({ tree }) => tree.metrics.known !== undefined)) {
-    // A row with calls of one part has calls.
+    // A row is timed if any part has calls of it.
     metrics.known = new Float64Array(count).fill(SAMPLED)
     for (const [i, { tree }] of parts.entries())
       for (let node = 0; node < tree.count; node++)
@@ -75,7 +76,7 @@ export function unionOf(parts: readonly Part[], ids: UnionIds): Tree {
   return { count, method, parent, size, metrics, ...(collapsed !== undefined && { collapsed }) }
 }
 
-/** By method, what collapsed contexts of all parts had; undefined where there are none. */
+/** Returns the sums of collapsed contexts per method over all parts; undefined if there are none. */
 function collapsedOf(
   parts: readonly Part[],
   idsOf: readonly ((method: number) => number)[],

@@ -1,34 +1,36 @@
-// Calls that probes should have seen and did not, as samples show them. A call can be without its probes: it began before its class was
-// redefined, the root call around it began before probes told anything, a method handle or a compiler's own code runs in its place, or
-// another agent took the probes out. Two checks, each on its own:
+// Detects calls that probes missed, from samples. Probes miss a call if it began before its class was redefined, if its root call began
+// before the probes were enabled, if a method handle or a JIT intrinsic runs in its place, or if another agent removed the probes. There
+// are two independent checks:
 //
-//   by place: a stack passes a frame of a timed method where the tree has no call of it: a sampled row, of a method that has probes.
-//   by share: at its place the tree has calls, and samples show clearly more of them than the clock:  K(e)/ΣK  >  S(e)/ΣS
+// by place: a stack contains a frame of a timed method where the tree has no call of it. The result is a sampled row of a method with
+// probes.
 //
-// Rows of the second kind have too few calls and too little time: that time is in their callers and the sampled rows of these.
+// by share: the tree has calls at that place, but the samples' share is clearly larger than the clock's:  K(e)/ΣK  >  S(e)/ΣS
+//
+// Rows found by share have too few calls and too little time. The missing time is in their callers and the sampled rows of these callers.
 
-/** The column: of a row, samples that show such calls, at or below it. */
+/** Column: samples of missed calls in a row's subtree. */
 export const UNSEEN = 'unseen'
 
-/** Fewer samples at a place show nothing. */
+/** Minimum number of samples at a place; fewer prove nothing. */
 export const LEAST_UNSEEN = 3
 
-/** By share: so many standard deviations, and that part of all samples besides. */
+/** Thresholds of the check by share: number of standard deviations, and minimum share of all samples. */
 const DEVIATIONS = 4
 const LEAST_PART = 0.1
-/** And by so much more than the clock has. */
+/** Minimum ratio of the samples' share to the clock's share. */
 const TIMES = 1.5
 
 export interface Shares {
-  /** Of what the clock has, 0 to 1. */
+  /** Share of the clock's time, 0 to 1. */
   readonly clock: number
-  /** Of the weight of the samples. */
+  /** Share of the samples' weight. */
   readonly samples: number
-  /** In so many calls of roots they were taken, each of the same weight. */
+  /** Number of sampled root calls, as if all had the same weight. */
   readonly calls: number
 }
 
-/** The part of all samples that show calls which probes did not see; 0 where chance, or what bends samples elsewhere, would do. */
+/** Returns the share of all samples that shows missed calls; 0 if chance or sampling bias can explain the difference. */
 export function unseenByShare({ clock, samples, calls }: Shares): number {
   if (calls < 1) return 0
   const more = samples - clock
@@ -36,12 +38,17 @@ export function unseenByShare({ clock, samples, calls }: Shares): number {
   return isClear ? more : 0
 }
 
-/** How many samples of one weight tell as much as those of such weights: no more than there are. */
+/**
+ * Returns the effective sample size of weighted samples: the number of equally weighted samples with the same information. At most the real
+ * number.
+ */
 export function evenSamples(sum: number, sumOfSquares: number): number {
   return sumOfSquares === 0 ? 0 : sum ** 2 / sumOfSquares
 }
 
-/** Standard deviation of a share that was seen in so many calls, by the middle of Wilson's interval: not 0 for a share of 0 or 1. */
+/**
+ * Returns the standard deviation of a share observed in `calls` calls, from the center of Wilson's interval. Not 0 for a share of 0 or 1.
+ */
 export function deviation(share: number, calls: number): number {
   if (calls === 0) return 0
   const middle = (share + 1 / (2 * calls)) / (1 + 1 / calls)

@@ -1,12 +1,12 @@
-// What had been measured when the last redefinition had settled: the share of the warm-up.
+// Warm-up share: measurements up to the moment when the last redefinition had settled.
 
 import type { Collapse } from './collapse.ts'
 import { ALIVE_NODES, NODE, type Nodes } from './nodes.ts'
 
-// As in present-thread.ts.
+// Local constants for speed, as in present-thread.ts.
 const { FLOATS, CALLS, TICKS } = NODE
 
-/** Calls, ticks and `probeHalves` of each node then. */
+/** Calls, ticks and `probeHalves` of each node at the end of warm-up. */
 export interface WarmUp {
   readonly count: number
   readonly calls: Float64Array
@@ -21,7 +21,7 @@ export const NO_WARM_UP: WarmUp = {
   probeHalves: new Map(),
 }
 
-/** The same of nodes that have other indices now; those of one index are summed. */
+/** Applies new node indices to the warm-up share. Values of merged nodes are summed. */
 export function movedWarmUp(
   warm: WarmUp,
   { count, moved, callsInWaits }: Collapse,
@@ -40,7 +40,7 @@ export function movedWarmUp(
   return { count, calls, ticks, probeHalves }
 }
 
-/** By node: halves of probes, of nodes that have other indices now. */
+/** Applies new node indices to probe halves per node. */
 export function movedHalves(halves: ReadonlyMap<number, number>, moved: Int32Array): Map<number, number> {
   const sums = new Map<number, number>()
   for (const [node, count] of halves) addHalves(sums, moved[node], count)
@@ -51,7 +51,7 @@ export function addHalves(sums: Map<number, number>, node: number, count: number
   if (count !== 0) sums.set(node, (sums.get(node) ?? 0) + count)
 }
 
-/** What has been measured so far. */
+/** Returns everything measured so far. */
 export function warmUpOf(
   { count, floats }: Nodes,
   probeHalves: ReadonlyMap<number, number>,
