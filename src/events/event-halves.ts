@@ -1,5 +1,5 @@
-// The reader splits an event into two 32-bit halves, since a BigInt would cost one heap object per event. The high half holds the kind, the method,
-// and the high bits of the ticks.
+// The reader splits an event into two 32-bit halves, since a BigInt would cost one heap object per event. The high half holds the kind, the
+// method, and the high bits of the ticks.
 
 import { METHOD_BITS, TICK_BITS } from './event-layout.ts'
 
