@@ -28,32 +28,41 @@ function javaConstant(name: string): bigint {
 const javaValue = (text: string): bigint =>
   /^\d/.test(text) ? BigInt(text.replace('L', '')) : javaConstant(text)
 
-describe('the layouts that client and target share', () => {
+describe('layouts shared by client and target', () => {
   const plain = { ...ring, ...event, ...waits } as Record<string, unknown>
   const shared = Object.keys(plain).filter((name) => new RegExp(`static final \\w+ ${name} =`).test(java))
 
-  it.each(shared.filter((name) => !/^(KIND|CONTROL)_/.test(name)))('%s is the same in Java', (name) => {
-    assert.equal(javaConstant(name), BigInt(plain[name] as number))
-  })
+  it.each(shared.filter((name) => !/^(KIND|CONTROL)_/.test(name)))(
+    'constant %s is the same in Java',
+    (name) => {
+      assert.equal(javaConstant(name), BigInt(plain[name] as number))
+    },
+  )
 
-  it.each(shared.filter((name) => /^KIND_/.test(name)))('%s is the same in Java, in its place', (name) => {
-    assert.equal(javaConstant(name) >> 62n, BigInt(plain[name] as number))
-  })
+  it.each(shared.filter((name) => /^KIND_/.test(name)))(
+    'field %s is the same in Java, at its offset',
+    (name) => {
+      assert.equal(javaConstant(name) >> 62n, BigInt(plain[name] as number))
+    },
+  )
 
-  it.each(shared.filter((name) => /^CONTROL_/.test(name)))('%s is the same in Java, in its place', (name) => {
-    const word = javaConstant(name)
-    assert.equal(word >> 62n, BigInt(event.KIND_CONTROL))
-    assert.equal(
-      (word >> BigInt(event.TICK_BITS)) & (2n ** BigInt(event.METHOD_BITS) - 1n),
-      BigInt(plain[name] as number),
-    )
-  })
+  it.each(shared.filter((name) => /^CONTROL_/.test(name)))(
+    'field %s is the same in Java, at its offset',
+    (name) => {
+      const word = javaConstant(name)
+      assert.equal(word >> 62n, BigInt(event.KIND_CONTROL))
+      assert.equal(
+        (word >> BigInt(event.TICK_BITS)) & (2n ** BigInt(event.METHOD_BITS) - 1n),
+        BigInt(plain[name] as number),
+      )
+    },
+  )
 
-  it.each(Object.entries(WAIT_KINDS))('KIND of waiting: %s is %i in Java', (name, kind) => {
+  it.each(Object.entries(WAIT_KINDS))('wait kind %s is %i in Java', (name, kind) => {
     assert.equal(javaConstant(`KIND_${name.toUpperCase()}`), BigInt(kind))
   })
 
-  it('are shared but for what only the client needs', () => {
+  it('all layout constants are shared except those of the client only', () => {
     const ours = Object.keys(plain).filter(
       (name) => typeof plain[name] === 'number' && !shared.includes(name),
     )

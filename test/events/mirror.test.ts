@@ -28,7 +28,7 @@ function answer(kind: number, ...entries: Buffer[]): Buffer {
 const wholeRound = (...entries: Buffer[]): Buffer[] => [answer(WHOLE, ...entries)]
 
 describe('a mirror', () => {
-  it('shows words to be read one round after they came, at once to those who look what lies before', () => {
+  it('words are readable one round after their arrival, and at once for reading back', () => {
     const ring = new MirrorRing(4096, 4)
     ring.take(wholeRound(entry({ words: 3 })))
     const end = CHUNK_EVENTS + 24
@@ -41,7 +41,7 @@ describe('a mirror', () => {
     expect([ring.look(0, CHUNK_EVENTS, 0), ring.isSettled(0), ring.age()]).toEqual([end + 8, true, 0])
   })
 
-  it('tells once what has been read, and hears nothing of it that was on its way', () => {
+  it('reports read chunks once, and ignores data for them that was in transit', () => {
     const ring = new MirrorRing(4096, 4)
     ring.take(wholeRound(entry({ chunk: 2, words: 3 })))
     ring.beat()

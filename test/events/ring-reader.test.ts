@@ -67,7 +67,7 @@ describe.each([
   beforeEach(() => open(asFile))
   afterEach(() => close())
 
-  it('follows a chunk as far as it is written', () => {
+  it('reads a chunk as far as it is written', () => {
     target.put(3, CHUNK_BUSY, 5, 0, [enterWord(1, 10)])
     assert.equal(reader.poll(), 1)
     assert.equal(reader.poll(), 0)
@@ -77,14 +77,14 @@ describe.each([
     assert.equal(target.state(3), CHUNK_BUSY)
   })
 
-  it('waits for the signature of a chunk', () => {
+  it('waits for the header of a chunk', () => {
     target.setState(3, CHUNK_BUSY)
     assert.equal(reader.poll(), 0)
     target.put(3, CHUNK_BUSY, 5, 0, [enterWord(1, 10)])
     assert.equal(reader.poll(), 1)
   })
 
-  it('gives a full chunk back when it is read to its end, even if it ended early', () => {
+  it('returns a full chunk after reading it to its end, even if it ended early', () => {
     target.put(0, CHUNK_FULL, 5, 0, many(PER_CHUNK, 0))
     target.put(1, CHUNK_FULL, 6, 0, many(3, 0))
     target.put(2, CHUNK_BUSY, 7, 0, many(PER_CHUNK, 0))
@@ -99,7 +99,7 @@ describe.each([
     assert.equal(reader.returnedChunks, 2)
   })
 
-  it('reads the chunks of a writer in their order, wherever they lie', () => {
+  it('reads the chunks of a writer in order, at any position', () => {
     target.put(1, CHUNK_BUSY, 5, 2, many(2, 2000))
     target.put(4, CHUNK_FULL, 5, 1, many(PER_CHUNK, 1000))
     assert.equal(reader.poll(), 0)
@@ -112,7 +112,7 @@ describe.each([
     )
   })
 
-  it('does not pass on to a later chunk before the earlier is full', () => {
+  it('does not read a later chunk before the earlier one is full', () => {
     target.put(0, CHUNK_BUSY, 5, 0, many(1, 0))
     assert.equal(reader.poll(), 1)
     // Full, with one more event, and its successor signed: as one store after the other would do.
@@ -123,7 +123,7 @@ describe.each([
     assert.deepEqual(sink.of(5), ['enter 1 0', 'enter 1 1', 'enter 1 2'])
   })
 
-  it('sets full chunks aside where few are free, and reads them in their order', () => {
+  it('copies full chunks if few are free, and reads them in order', () => {
     target.put(0, CHUNK_FULL, 5, 0, many(PER_CHUNK, 0))
     target.put(1, CHUNK_FULL, 5, 1, many(2, 1000))
     target.put(2, CHUNK_FULL, 6, 0, many(3, 0))
@@ -143,7 +143,7 @@ describe.each([
     assert.equal(sink.of(6).length, 7)
   })
 
-  it('catches up with a writer that writes on, and gives another sink what comes later', () => {
+  it('catches up with a running writer, and gives later words to another sink', () => {
     let next = 0
     const write = (chunk: number) => {
       target.put(chunk, CHUNK_FULL, 5, next, many(2, 10 * next))
@@ -169,7 +169,7 @@ describe.each([
     assert.equal(later.of(5)[0], sink.of(5)[0]!.replace(/\d+$/, String((read / 2) * 10)))
   })
 
-  it('sets aside from within what it tells, but not the chunk that it reads', () => {
+  it('copies chunks during a callback, except the chunk being read', () => {
     const chunks = [0, 1, 2, 3, 4]
     for (const chunk of chunks) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))
     let states: number[] = []
@@ -191,7 +191,7 @@ describe.each([
     assert.ok(chunks.every((chunk) => target.state(chunk) === CHUNK_FREE))
   })
 
-  it('without memory for copies full chunks stay where they are, and are read from there', () => {
+  it('without memory for copies full chunks are read in place', () => {
     for (const chunk of [0, 1, 2, 3, 4]) target.put(chunk, CHUNK_FULL, 5, chunk, many(2, 10 * chunk))
     const Own = Uint32Array
     vi.stubGlobal(
@@ -218,7 +218,7 @@ describe.each([
     assert.deepEqual(times, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41])
   })
 
-  it('what cannot be is not set aside, and refused when it is to be read', () => {
+  it('an invalid chunk is not copied, and refused when it is read', () => {
     for (const chunk of [0, 1, 2, 3, 4]) target.put(chunk, CHUNK_FULL, 5, 0, many(2, 0))
     reader.setAside()
     assert.throws(() => reader.poll(), /chunk \d of writer 5: has sequence 0 again/)
@@ -240,7 +240,7 @@ describe.each([
     assert.equal(reader.returnedChunks, 3)
   })
 
-  it('holds a segment back however many rounds the one before it takes to be reached', () => {
+  it('delays a segment for any number of rounds until the previous one is reached', () => {
     const chunks = 40
     const path = join(dir, 'large')
     createRing(path, { chunkBytes: 4096, chunkCount: chunks })
@@ -263,7 +263,7 @@ describe.each([
     assert.equal(sink.of(guest).length, 32)
   })
 
-  it('holds a BEGIN back until its SUBMIT comes, and gives the chunk back only then', () => {
+  it('delays a BEGIN until its SUBMIT arrives, and returns the chunk only then', () => {
     target.put(0, CHUNK_FULL, 4, 0, [enterWord(1, 5), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     assert.equal(reader.poll(), 1)
     assert.equal(target.state(0), CHUNK_FULL)
@@ -274,7 +274,7 @@ describe.each([
     assert.equal(reader.disordered, 0)
   })
 
-  it('goes on without a SUBMIT that never comes', () => {
+  it('continues without a SUBMIT that never arrives', () => {
     target.put(0, CHUNK_FULL, 4, 0, [controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     for (let round = 0; round < 6; round++) reader.poll()
     assert.deepEqual(sink.of(4), ['begin 1', 'enter 2 30'])
@@ -282,7 +282,7 @@ describe.each([
     assert.equal(target.state(0), CHUNK_FREE)
   })
 
-  it('keeps the segments of a virtual thread in order when the first waits for a SUBMIT', () => {
+  it('keeps segments of a virtual thread in order while the first waits for a SUBMIT', () => {
     target.put(0, CHUNK_BUSY, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
     target.put(1, CHUNK_BUSY, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     target.put(2, CHUNK_BUSY, 6, 0, [controlWord(CONTROL_SUBMIT, 1)])
@@ -291,7 +291,7 @@ describe.each([
     assert.equal(reader.disordered, 0)
   })
 
-  it('gives up a SUBMIT that never comes, also where another waits for a segment behind it', () => {
+  it('gives up a missing SUBMIT, also if another writer waits for a later segment', () => {
     target.put(0, CHUNK_FULL, 4, 0, [threadWord(9, 1), exitWord(2, 40)])
     target.put(1, CHUNK_FULL, 5, 0, [threadWord(9, 0), controlWord(CONTROL_BEGIN, 1), enterWord(2, 30)])
     for (let round = 0; round < 8; round++) reader.poll()
@@ -300,7 +300,7 @@ describe.each([
     assert.deepEqual([target.state(0), target.state(1)], [CHUNK_FREE, CHUNK_FREE])
   })
 
-  it('a round is over all writers, if most of them have written nothing', () => {
+  it('a round covers all writers, also if most have written nothing', () => {
     for (let chunk = 0; chunk < 6; chunk++) target.put(chunk, CHUNK_IDLE, chunk + 1, 0, [enterWord(1, chunk)])
     assert.equal(reader.poll(), 6)
     assert.equal(reader.poll(2), 0)
@@ -310,7 +310,7 @@ describe.each([
     assert.equal(reader.complete, true)
   })
 
-  it('bounds a round, and gives every writer a turn', () => {
+  it('a round is bounded and includes every writer', () => {
     for (let chunk = 0; chunk < 6; chunk++)
       target.put(chunk, CHUNK_FULL, chunk < 3 ? 1 : 2, chunk % 3, many(10, 0))
     assert.equal(reader.poll(2), 20)
@@ -320,14 +320,14 @@ describe.each([
   })
 
   describe('a virtual thread on two carriers', () => {
-    it('is read in the order of its segments, whichever carrier comes first', () => {
+    it('a virtual thread is read in the order of its segments, for any order of carriers', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [threadWord(9, 1), exitWord(1, 30)])
       target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
       assert.equal(reader.poll(), 2)
       assert.deepEqual(sink.of(9), ['enter 1 10', 'exit 1 30'])
     })
 
-    it('is read to the end of a segment before the next begins, though it was read before', () => {
+    it('a segment is read to its end before the next begins', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [enterWord(7, 1)])
       target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
       assert.equal(reader.poll(), 2)
@@ -341,7 +341,7 @@ describe.each([
       assert.deepEqual(sink.of(8), ['enter 5 35'])
     })
 
-    it('holds a carrier back until the segment before has begun', () => {
+    it('a carrier is delayed until the previous segment has begun', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [enterWord(7, 1), threadWord(9, 1), exitWord(1, 30)])
       assert.equal(reader.poll(), 1)
       target.put(1, CHUNK_BUSY, 3, 0, [threadWord(9, 0), enterWord(1, 10)])
@@ -350,7 +350,7 @@ describe.each([
       assert.equal(reader.disordered, 0)
     })
 
-    it('may hold carriers back that wait for each other in a chain', () => {
+    it('carriers that wait for each other in a chain are delayed', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [
         threadWord(9, 2),
         enterWord(3, 30),
@@ -391,7 +391,7 @@ describe.each([
       assert.equal(reader.disordered, 0)
     })
 
-    it('goes on without a segment that was lost, after a few rounds', () => {
+    it('continues without a lost segment after a few rounds', () => {
       target.put(0, CHUNK_BUSY, 2, 0, [threadWord(9, 4), exitWord(1, 30), threadWord(9, 5), enterWord(1, 40)])
       let rounds = 0
       while (reader.poll() === 0) rounds++
@@ -401,31 +401,31 @@ describe.each([
     })
   })
 
-  describe('a buffer that was overwritten', () => {
-    it('is an error that says where', () => {
+  describe('an overwritten buffer', () => {
+    it('an overwritten buffer is an error with its position', () => {
       target.put(2, CHUNK_BUSY, 5, 0, [enterWord(1, 1), [0xbeef, 0xffc0ffee], enterWord(1, 2)])
       assert.throws(() => reader.poll(), /unknown event 0xffc0ffee0000beef, of writer 5, chunk 0, offset 24/)
     })
 
-    it('is an error when a sequence comes twice', () => {
+    it('a repeated sequence number is an error', () => {
       target.put(2, CHUNK_BUSY, 5, 0, many(1, 0))
       target.put(3, CHUNK_BUSY, 5, 0, many(1, 0))
       assert.throws(() => reader.poll(), /chunk 3 of writer 5: has sequence 0 again/)
     })
 
-    it('is an error when a sequence never comes', () => {
+    it('a missing sequence number is an error', () => {
       target.put(2, CHUNK_BUSY, 5, 1, many(1, 0))
       assert.throws(() => reader.drain(), /chunk 2 of writer 5: sequence 0 never came/)
     })
 
-    it('is an error when a writer or an epoch cannot be', () => {
+    it('an invalid writer or epoch is an error', () => {
       target.put(2, CHUNK_BUSY, 2 ** 24, 0, [])
       assert.throws(() => reader.poll(), /writer 16777216: no such writer/)
       target.put(2, CHUNK_BUSY, 5, 0, [], MAX_EPOCHS)
       assert.throws(() => reader.poll(), /beyond 2\^58 ticks/)
     })
 
-    it('never hangs the reader, whatever is in it', () => {
+    it('random contents never hang the reader', () => {
       for (let attempt = 0; attempt < (FULL ? 1000 : 50); attempt++) {
         const random = () => Math.floor(Math.random() * 2 ** 32)
         const words = Array.from({ length: 50 }, (): [number, number] => [random(), random()])
@@ -643,7 +643,7 @@ describe.each([
 ])('a target that goes on between any two accesses, %s', (_way, asFile, runs) => {
   afterEach(() => close())
 
-  it.each(Array.from({ length: runs }, (_, i) => i))('loses nothing and mixes up nothing (run %i)', (run) => {
+  it.each(Array.from({ length: runs }, (_, i) => i))('no event is lost or reordered (run %i)', (run) => {
     open(asFile)
     const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
     const random = generator(seed)
@@ -671,12 +671,12 @@ describe.each([
   })
 })
 
-describe('a target that goes on while its buffer comes over a network', () => {
+describe('a target that runs while its buffer is sent over a network', () => {
   beforeEach(() => open(false))
   afterEach(() => close())
 
   it.each(Array.from({ length: FULL ? 100 : 10 }, (_, i) => i))(
-    'loses nothing and mixes up nothing (run %i)',
+    'no event is lost or reordered (run %i)',
     (run) => {
       const seed = (Date.now() ^ Math.imul(run + 1, 0x9e3779b1)) >>> 0
       const random = generator(seed)

@@ -20,7 +20,7 @@ afterEach(() => {
 })
 
 describe('creating the buffer', () => {
-  it('writes every byte, so that no store of the target can fail, for the owner only', () => {
+  it('creates a private file with every byte written, so that no store of the target can fail', () => {
     const bytes = createRing(path)
     const stat = statSync(path)
     assert.equal(bytes, ringBytes(32768, 512))
@@ -29,13 +29,13 @@ describe('creating the buffer', () => {
     assert.equal(stat.mode & 0o777, 0o600)
   })
 
-  it('never takes a file that is there', () => {
+  it('creation never reuses an existing file', () => {
     writeFileSync(path, 'mine')
     assert.throws(() => createRing(path), CannotCreateRing)
     assert.equal(statSync(path).size, 4)
   })
 
-  it('says what to do when there is no room, or no right', () => {
+  it('creation without space or permission fails with a hint', () => {
     const full = new CannotCreateRing('/dev/shm/x', 17 * 2 ** 20, {
       cause: Object.assign(new Error('no space'), { code: 'ENOSPC' }),
     })
@@ -45,14 +45,14 @@ describe('creating the buffer', () => {
     assert.throws(() => createRing(join(dir, 'none', 'ring')), /cannot create the event buffer .*: ENOENT/)
   })
 
-  it('leaves no file when it fails half way', () => {
+  it('a failed creation leaves no file', () => {
     const owner = { uid: -2, gid: -2 } // nobody can be given a file that way
     assert.throws(() => createRing(path, { owner }), CannotCreateRing)
     assert.throws(() => statSync(path), /ENOENT/)
   })
 })
 
-describe('opening something else', () => {
+describe('opening an invalid buffer', () => {
   it.each([
     ['an empty file', ''],
     ['a text', 'a file of another make, longer than a header'],
@@ -61,7 +61,7 @@ describe('opening something else', () => {
     assert.throws(() => openRing(path), ForeignRing)
   })
 
-  it('a buffer that was cut off is refused', () => {
+  it('a truncated buffer is refused', () => {
     createRing(path, { chunkBytes: 4096, chunkCount: 2 })
     writeFileSync(path, new Uint8Array(4096), { flag: 'a' })
     assert.throws(() => openRing(path), /2 chunks of 4096 bytes in 20480 bytes/)
@@ -86,12 +86,12 @@ describe.each([
     target.close()
   })
 
-  it('is what was asked for', () => {
+  it('the buffer has the requested size', () => {
     assert.equal(ring.mapped, !asFile)
     assert.deepEqual([ring.chunkBytes, ring.chunkCount], [4096, 3])
   })
 
-  it('shows chunks as the target writes them', () => {
+  it('chunks are readable while the target writes them', () => {
     ring.refresh()
     assert.equal(ring.state(2), CHUNK_FREE)
     assert.equal(ring.writer(2), 0)
@@ -123,7 +123,7 @@ describe.each([
     },
   )
 
-  it('does not look into the next chunk', () => {
+  it('reading does not continue into the next chunk', () => {
     const events = Array.from({ length: 510 }, (_, i) => enterWord(1, i))
     target.put(0, CHUNK_FULL, 1, 0, events)
     target.put(1, CHUNK_FULL, 1, 1, events)
@@ -132,7 +132,7 @@ describe.each([
     assert.equal(ring.look(0, 4096, 0), 4096)
   })
 
-  it('gives a chunk back empty', () => {
+  it('a returned chunk is empty', () => {
     target.put(1, CHUNK_FULL, 3, 0, [enterWord(1, 1), enterWord(2, 2)], 9)
     ring.refresh()
     ring.free(1, CHUNK_EVENTS + 16)
@@ -142,7 +142,7 @@ describe.each([
     assert.deepEqual([ring.state(1), ring.writer(1)], [CHUNK_FREE, 0])
   })
 
-  it('moves the heartbeat, and sees that the target has ended', () => {
+  it('increments the heartbeat, and reads the end of the target', () => {
     ring.beat()
     ring.beat()
     assert.equal(target.heartbeat(), 2)

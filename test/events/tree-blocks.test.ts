@@ -61,7 +61,7 @@ class Paths implements TreeSink {
   }
 }
 
-describe('trees that threads keep', () => {
+describe('trees kept by threads', () => {
   let dir: string
   let fd: number
   let trees: TreeBlocks
@@ -107,7 +107,7 @@ describe('trees that threads keep', () => {
     store(blockAt(0) + record * RECORD_BYTES + RECORD_METHOD, method)
   }
 
-  it('are read as they grow; each look adds what is new', () => {
+  it('trees are read while they grow; each reading adds the changes', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
     write(2, 1, 1, 5, 100)
@@ -122,7 +122,7 @@ describe('trees that threads keep', () => {
     expect(trees.calls).toBe(2 ** 40) // events tell of roots
   })
 
-  it('may have a parent in a block that was looked at before it was there, or whose owner has not signed', () => {
+  it('a parent may be in a block read earlier, or in a block without an owner yet', () => {
     take(1, 7)
     write(RECORDS + 1, 2, 3, 4)
     trees.read(sink)
@@ -137,7 +137,7 @@ describe('trees that threads keep', () => {
     expect(sink.calls).toEqual({ '7/1': 1, '7/1/3': 4 })
   })
 
-  it('that contradict themselves are left alone', () => {
+  it('inconsistent trees are ignored', () => {
     take(0, 7)
     write(1, 2, 1, 3) // each is below the other
     write(2, 1, 1, 3)
@@ -147,7 +147,7 @@ describe('trees that threads keep', () => {
     expect(sink.calls).toEqual({})
   })
 
-  it('of a thread that has ended are read once more, and given back when all of its blocks are over', () => {
+  it('blocks of an ended thread are read once more, and returned when all have ended', () => {
     take(0, 7)
     take(1, 7)
     write(1, 0, TOP, 0)
@@ -168,7 +168,7 @@ describe('trees that threads keep', () => {
     expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 10, '8/1': 3 })
   })
 
-  it('of a thread that has ended are not given back while one was free in the copy of the states', () => {
+  it('blocks of an ended thread are not returned while the copied states show a free block', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
     write(2, 1, 1, 1)
@@ -189,7 +189,7 @@ describe('trees that threads keep', () => {
     expect(sink.calls).toEqual({ '7/1': 1, '7/1/2': 9 })
   })
 
-  it('go on under other numbers, and are looked for again where a number stands for many', () => {
+  it('trees continue under other thread numbers, and are searched again for shared numbers', () => {
     take(0, 7)
     write(1, 0, TOP, 0)
     write(2, 1, 1, 1)
@@ -209,7 +209,7 @@ describe('trees that threads keep', () => {
     expect(asked).toBe(1)
   })
 
-  it('get more room before there is none, within the size that the file has had from the start', () => {
+  it('blocks are added before all are taken, within the initial file size', () => {
     const { size, blocks } = statSync(join(dir, 'ring'))
     for (const block of [0, 1, 2, 3]) take(block, 7)
     trees.read(sink)
@@ -221,7 +221,7 @@ describe('trees that threads keep', () => {
     expect(now.blocks).toBeGreaterThanOrEqual(blocks + (2 * BLOCK_BYTES) / 512)
   })
 
-  it('that cannot grow stay as they are: it is said that there will be no more, and why once all are taken', () => {
+  it('if no block can be added, the target is informed, and the reason is reported when all are taken', () => {
     const header = (): number => {
       const read = new Uint32Array(1)
       readSync(fd, read, 0, 4, RING_BLOCKS)
@@ -243,7 +243,7 @@ describe('trees that threads keep', () => {
     expect([header(), sink.calls['7/1']]).toEqual([0x8000_0004, 5])
   })
 
-  it('are as many as there may be, which is told once all are taken', () => {
+  it('the maximum number of blocks is reported once all are taken', () => {
     const path = join(dir, 'most')
     createRing(path, { ...CHUNKS, blockCount: MOST_BLOCKS - 1 })
     const most = TreeBlocks.open(path)
@@ -262,7 +262,7 @@ describe('trees that threads keep', () => {
     most.close()
   })
 
-  it('are looked at with a sign of life every 64 blocks, however many there are', () => {
+  it('the heartbeat is called every 64 blocks', () => {
     const path = join(dir, 'many')
     const blockCount = 1024
     createRing(path, { ...CHUNKS, blockCount })
@@ -282,7 +282,7 @@ describe('trees that threads keep', () => {
     many.close()
   })
 
-  it('filled with random words give an error of ours, or few contexts', () => {
+  it('random contents give a jfluid error or few contexts', () => {
     let [sound, placed] = [0, 0]
     let seed = 1
     const random = (below: number): number => {
@@ -321,7 +321,7 @@ describe('trees that threads keep', () => {
     expect(placed).toBeGreaterThan(1000)
   })
 
-  it('leave the chunks before them where they are', () => {
+  it('trees do not move the chunks before them', () => {
     const ring = openRing(join(dir, 'ring'))
     expect(ring.chunkCount).toBe(1)
     ring.close()

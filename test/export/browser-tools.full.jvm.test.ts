@@ -85,7 +85,7 @@ describe('in a browser', () => {
         .sort()
     }
 
-    it('shows contexts by name, and methods with their times', async () => {
+    it('speedscope shows contexts by name, and methods with their times', async () => {
       await open(profileOf('main 1x 100ns ( work 2x 200ns ( leaf 30x 300ns ) other 1x 400ns )'))
       await draws(...['main', 'work', 'leaf', 'other'].map((name) => `com.acme.App.${name}`))
       assert.deepEqual(await methods(), [
@@ -114,7 +114,7 @@ describe('in a browser', () => {
       assert.deepEqual(await methods(), expected)
     })
 
-    it('has a profile for each thread', async () => {
+    it('speedscope has a profile per thread', async () => {
       await open(twoThreads(), true)
       await shows('main id=1 (1/2)')
       await page.keyboard.press('n')
@@ -122,7 +122,7 @@ describe('in a browser', () => {
       assert.deepEqual(await methods(), ['54.00ns 54.00ns work', '74.00ns 20.00ns main'])
     })
 
-    it('shows traced calls in the order of time, behind the samples', async () => {
+    it('speedscope shows traced calls in order of time, after the samples', async () => {
       await open(traced())
       await page.keyboard.press('n')
       await shows('call 1 in t1 (2/4)')
@@ -139,7 +139,7 @@ describe('in a browser', () => {
     })
   })
 
-  it('Perfetto reads trace events: threads, calls in pairs, and arrows of hand-overs', async () => {
+  it('Perfetto reads trace events: threads, pairs of calls, and arrows of tasks', async () => {
     const trace = await written(traced(), 'trace-events')
     const types: Readonly<Record<string, string>> = {
       ...{ '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' },

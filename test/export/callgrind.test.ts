@@ -82,7 +82,7 @@ const callgrindOf = async (profile: Profile, threads = false) =>
   parsed(await exported(profile, 'callgrind', threads))
 
 describe('callgrind', () => {
-  it('is, for each method, its own cost and its calls with their inclusive cost', async () => {
+  it('callgrind has self cost and calls with inclusive cost per method', async () => {
     assert.equal(
       await exported(profileOf('main 1x 10ns ( work 2x 54ns ( leaf 3x -1ns ) )'), 'callgrind'),
       `# callgrind format
@@ -128,7 +128,7 @@ totals: 64
     )
   })
 
-  it('counts recursion once: inclusive is the time while the method is active', async () => {
+  it('callgrind counts recursion once: inclusive cost is the time while a method is active', async () => {
     // a: 1 + 2 + 4 + 8 = 15 from the first call of it on; b: 2 + 4 + 8 = 14.
     const { calls, functions } = await callgrindOf(
       profileOf('a 1x 1ns ( b 1x 2ns ( a 1x 4ns ( b 1x 8ns ) ) )'),
@@ -141,7 +141,7 @@ totals: 64
     })
   })
 
-  it('has sums of methods that are those of the tree, however they recur', async () => {
+  it('callgrind sums per method equal those of the tree, for any recursion', async () => {
     const tree = randomTree(3000, 12, seeded(11))
     const names = Array.from({ length: 12 }, (_, id) => `m${id} 1x 1ns`).join(' ')
     const profile = profileOfTree(tree, profileOf(names).methodNames)
@@ -159,7 +159,7 @@ totals: 64
     )
   })
 
-  it('has a caller of top nodes for each thread, when asked', async () => {
+  it('callgrind has a caller of top nodes per thread on request', async () => {
     assert.deepEqual((await callgrindOf(twoThreads(), true)).calls, [
       '[main id=1] → main 1x 10',
       '[pool "1";? id=21] → main 2x 74',
@@ -188,7 +188,7 @@ totals: 64
     assert.deepEqual(file.totals, root!.inclusive)
   })
 
-  it('of nothing is a header and no cost', async () => {
+  it('callgrind of an empty profile is a header without cost', async () => {
     assert.deepEqual(await callgrindOf(profileOf('')), {
       ...{ events: ['Nanoseconds'], totals: [0] },
       ...{ functions: new Map(), calls: [] },

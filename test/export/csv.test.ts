@@ -15,7 +15,7 @@ function rowsOf(text: string): string[][] {
 }
 
 describe('csv', () => {
-  it('is a row a context, under the names of the columns', async () => {
+  it('csv has one row per context, below column names', async () => {
     const text = await exported(profileOf('main 1x 10.5ns ( work 2x -4ns )'), 'csv')
     assert.equal(
       text,
@@ -28,7 +28,7 @@ describe('csv', () => {
     )
   })
 
-  it('of threads has rows of each, with names that hold anything', async () => {
+  it('csv has rows per thread, with any characters in names', async () => {
     const rows = rowsOf(await exported(twoThreads(), 'csv', true))
     assert.deepEqual(
       rows.map((row) => row.slice(0, 5)),
@@ -41,7 +41,7 @@ describe('csv', () => {
     )
   })
 
-  it('has no name that a spreadsheet would take for a formula, and gives each name back', async () => {
+  it('csv protects names that look like formulas, and every name can be restored', async () => {
     const names = [
       '=1+1',
       '+1',
@@ -93,7 +93,7 @@ describe('csv', () => {
     assert.deepEqual(row!.slice(3, 8), ["'=cmd|x.-main", "'=cmd|x", "'-main", '()V', "'@app"])
   })
 
-  it('says where calls come from, if that is told', async () => {
+  it('csv has call sites if recorded', async () => {
     const [head, , seven] = rowsOf(await exported(callSites(), 'csv'))
     assert.deepEqual(head!.slice(4, 10), ['class', 'method', 'descriptor', 'loader', 'bci', 'line'])
     assert.deepEqual(seven!.slice(3, 10), [
@@ -102,7 +102,7 @@ describe('csv', () => {
     ])
   })
 
-  it('of a recursion 3,000 deep has rows of bounded length', async () => {
+  it('csv rows of a recursion 3,000 deep have bounded length', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const rows = rowsOf(await exported(deep, 'csv'))
     assert.equal(rows.length, 3001)

@@ -21,19 +21,19 @@ import { cli } from '../support/jfluid.ts'
 import { exported } from './exported.ts'
 
 describe('export formats', () => {
-  it('are found by name, and have an extension each', () => {
+  it('formats are found by name, and each has an extension', () => {
     assert.equal(formatNamed('JSON').name, 'json')
     assert.equal(new Set(formats.map((format) => format.extension)).size, formats.length)
   })
 
-  it('have the names that the help of the command has', () => {
+  it("formats have the names in the command's help", () => {
     assert.deepEqual(
       formats.map((format) => format.name),
       FORMAT_NAMES,
     )
   })
 
-  it('are guessed from the name of a file, the longest extension first', () => {
+  it('a format is derived from the file name, by the longest extension', () => {
     for (const format of formats) assert.equal(formatOfFile(`/tmp/a.b${format.extension}`), format)
     assert.equal(formatOfFile('P.CSV').name, 'csv')
     for (const name of ['p.xlsx', 'csv', undefined]) {
@@ -44,7 +44,7 @@ describe('export formats', () => {
     }
   })
 
-  it('an unknown one: exit 64, and the known ones', () => {
+  it('an unknown format exits with 64 and lists the known ones', () => {
     assert.throws(
       () => formatNamed('svg\x1b'),
       (error) =>
@@ -55,7 +55,7 @@ describe('export formats', () => {
     )
   })
 
-  it('of an empty profile are files like any other', async () => {
+  it('exports of an empty profile are valid files', async () => {
     assert.equal(await exported(profileOf(''), 'collapsed'), '')
     assert.deepEqual(JSON.parse(await exported(profileOf(''), 'json')).merged, [])
   })
@@ -64,7 +64,7 @@ describe('export formats', () => {
 describe('collapsed stacks', () => {
   const profile = profileOf('main 1x 10.4ns ( work 2x 54.5ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )')
 
-  it('are a line a context, with self time rounded; none for zero and below', async () => {
+  it('collapsed stacks have one line per context with rounded self time, none for zero or negative', async () => {
     assert.equal(
       await exported(profile, 'collapsed'),
       `com.acme.App.main 10
@@ -74,12 +74,12 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
     )
   })
 
-  it('start with the thread when asked', async () => {
+  it('collapsed stacks start with the thread on request', async () => {
     const [first] = (await exported(profile, 'collapsed', true)).split('\n')
     assert.equal(first, '[worker-1 id=21];com.acme.App.main 10')
   })
 
-  it('keep separators and line ends out of frames', async () => {
+  it('collapsed stacks contain no separators or line ends in frames', async () => {
     const odd = profileOf('main 1x 1ns', {
       methodNames: [
         { class: '', method: '', descriptor: '', loader: '' },
@@ -89,7 +89,7 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
     assert.equal(await exported(odd, 'collapsed'), 'a:b.c?d 1\n')
   })
 
-  it('of a recursion 3,000 deep have lines of bounded length', async () => {
+  it('collapsed stacks of a recursion 3,000 deep have bounded lines', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const lines = (await exported(deep, 'collapsed')).trimEnd().split('\n')
     assert.equal(lines.length, 3000)
@@ -102,7 +102,7 @@ com.acme.App.main;com.acme.App.work;com.acme.App.main;com.acme.App.leaf 3
 describe('an export to a file', () => {
   const profile = profileOf('main 1x 10ns')
 
-  it("is whole, its owner's only, and leaves nothing else", async () => {
+  it('an export is complete, private, and leaves no other file', async () => {
     const dir = temporaryDirectory()
     const out = join(dir, 'p.csv')
     const told: number[] = []
@@ -113,7 +113,7 @@ describe('an export to a file', () => {
     assert.equal(told.at(-1), statSync(out).size)
   })
 
-  it('goes through a symbolic link, and into a device', async () => {
+  it('an export is written through a symbolic link, and to a device', async () => {
     const dir = temporaryDirectory()
     symlinkSync(join(dir, 'real.csv'), join(dir, 'link.csv'))
     writeFileSync(join(dir, 'real.csv'), 'old')
@@ -123,7 +123,7 @@ describe('an export to a file', () => {
     assert.ok(statSync('/dev/null').isCharacterDevice())
   })
 
-  it('goes through a symbolic link that leads to nothing yet', async () => {
+  it('an export is written through a symbolic link without a target', async () => {
     const dir = temporaryDirectory()
     symlinkSync('real.csv', join(dir, 'link.csv'))
     await exportToFile(profile, formatNamed('csv'), join(dir, 'link.csv'))
@@ -131,7 +131,7 @@ describe('an export to a file', () => {
     assert.match(readFileSync(join(dir, 'real.csv'), 'utf8'), /^node,/)
   })
 
-  it('goes into a pipe by a link that has no path at its end, and the link stays', async () => {
+  it('an export is written to a pipe through a link such as /dev/fd, and the link stays', async () => {
     const dir = temporaryDirectory()
     const [file, link] = [join(dir, 'p.jfluid'), join(dir, 'stdout')]
     await writeProfile(profile, file)
@@ -166,7 +166,7 @@ describe('an export to a file', () => {
     assert.equal(readFileSync(join(dir, 'file'), 'utf8'), 'old')
   })
 
-  it('that fails in the middle leaves what was there before', async () => {
+  it('a failed export keeps the previous file', async () => {
     const out = join(temporaryDirectory(), 'p.csv')
     writeFileSync(out, 'old')
     const failing = {

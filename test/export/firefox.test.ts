@@ -91,7 +91,7 @@ function stacks({ samples, stackTable, frameTable, funcTable, stringArray }: Thr
 }
 
 describe('firefox', () => {
-  it('has a sample for every context with time of its own, in ms, one after the other', async () => {
+  it('firefox has one sample per context with self time, in ms, consecutively', async () => {
     const profile = profileOf(
       'main 1x 1000000ns ( work 2x 5400000ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )',
     )
@@ -102,7 +102,7 @@ describe('firefox', () => {
     assert.equal(threads[0]!.samples.weightType, 'tracing-ms')
   })
 
-  it('has a thread for each that called anything, when asked', async () => {
+  it('firefox has one thread per thread with calls on request', async () => {
     const { threads } = await firefoxOf(twoThreads(), true)
     assert.deepEqual(
       threads.map(({ name, tid, pid, isMainThread }) => [name, tid, pid, isMainThread]),
@@ -133,11 +133,11 @@ describe('firefox', () => {
     assert.deepEqual(stacks(thread!), expected)
   })
 
-  it('of nothing is a thread without samples', async () => {
+  it('firefox of an empty profile is a thread without samples', async () => {
     assert.deepEqual(stacks((await firefoxOf(profileOf(''))).threads[0]!), [])
   })
 
-  it('of a recursion 3,000 deep has all of it', async () => {
+  it('firefox of a recursion 3,000 deep is complete', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const [last] = stacks((await firefoxOf(deep)).threads[0]!, 2999)
     assert.equal(last!.split(';').length, 3000)

@@ -76,7 +76,7 @@ describe('the HTML page in a browser', () => {
   const threads = [...profile.threads, { id: 3, name: 'idle', tree: idle.merged }]
   const openProfile = () => open(pagePieces(profilePage({ ...profile, threads })))
 
-  it('draws frames as wide as they cost; a click zooms, Escape goes back', async () => {
+  it('the page draws frames as wide as their cost; a click zooms, Escape goes back', async () => {
     await openProfile()
     const whole = (await frame('main')).width
     assert.ok(Math.abs((await frame('work')).width - whole / 2) < 1)
@@ -92,7 +92,7 @@ describe('the HTML page in a browser', () => {
     assert.ok(Math.abs((await frame('work')).width - whole / 2) < 1)
   })
 
-  it('arrows move, and Enter zooms', async () => {
+  it('arrows move the selection, and Enter zooms', async () => {
     await openProfile()
     await page.focus('.flame')
     await page.keyboard.press('ArrowDown')
@@ -104,7 +104,7 @@ describe('the HTML page in a browser', () => {
     assert.ok((await frame('other')).width > before * 2)
   })
 
-  it('the search says how many contexts there are, and marks their rows', async () => {
+  it('a search shows the number of matching contexts and marks their rows', async () => {
     await openProfile()
     await page.keyboard.press('/')
     await page.keyboard.type('leaf')
@@ -129,7 +129,7 @@ describe('the HTML page in a browser', () => {
     assert.deepEqual(await rows('tree'), all.slice(0, 1))
   })
 
-  it('hot methods are sorted by any column, and lead to their callers', async () => {
+  it('hot methods sort by any column, and link to their callers', async () => {
     await openProfile()
     await page.keyboard.press('3')
     assert.deepEqual((await rows('hot'))[0], 'com.acme.App.leaf(int)')
@@ -152,7 +152,7 @@ describe('the HTML page in a browser', () => {
     )
   })
 
-  it('follows the system into the dark, and the button out of it', async () => {
+  it("the page follows the system's dark mode, and a button changes it", async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
     await openProfile()
     const theme = () => page.evaluate('document.documentElement.dataset.theme')
@@ -162,7 +162,7 @@ describe('the HTML page in a browser', () => {
     await page.emulateMedia({ colorScheme: 'light' })
   })
 
-  it('on paper all tabs stand below each other', async () => {
+  it('printing shows all tabs one below the other', async () => {
     await openProfile()
     const pdf = await page.pdf()
     assert.ok(pdf.byteLength > 1000)
@@ -172,7 +172,7 @@ describe('the HTML page in a browser', () => {
     }
   })
 
-  it('a differential flame graph is orange where more, blue where less, and shows what is gone', async () => {
+  it('a differential flame graph is orange for more, blue for less, and shows removed contexts', async () => {
     const before = profileOf('main 1x 100ns ( slower 1x 100ns faster 1x 400ns gone 1x 200ns )')
     const after = profileOf('main 1x 100ns ( slower 1x 400ns faster 1x 100ns )')
     const of = (path: string, it: Profile) => ({ path, profile: it })
@@ -192,7 +192,7 @@ describe('the HTML page in a browser', () => {
     assert.ok(!(await frames()).some(({ name }) => name.endsWith('.gone')))
   })
 
-  it('opens 300,000 contexts, of which it has the largest', async () => {
+  it('the page opens a profile of 300,000 contexts, of which it has the largest', async () => {
     const names = new Methods()
     for (let i = 0; i < 40; i++) names.id(`App.m${i}`)
     const tree = randomTree(300_000, 40, seeded(3))
@@ -214,7 +214,7 @@ describe('the HTML page in a browser', () => {
     )
   })
 
-  it('opens a page without a call', async () => {
+  it('the page opens a profile without calls', async () => {
     await open(pagePieces(profilePage(profileOf(''))))
     assert.deepEqual(await frames(), [])
   })

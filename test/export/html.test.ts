@@ -55,7 +55,7 @@ function decode(page: string, { block, count, columns, leftOut }: PageTree) {
 }
 
 describe('the HTML page', () => {
-  it('asks for nothing: no address, and a policy that allows its own script and style only', () => {
+  it('the page has no external address, and a policy that allows only its own script and style', () => {
     const page = pageOf(profileOf('main 1x 1ns ( work 2x 3ns )'))
     assert.doesNotMatch(page, /https?:|\bsrc=|href=|@import "|url\(|\bfetch\(|XMLHttpRequest/)
     const [, policy] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(page)!
@@ -70,7 +70,7 @@ describe('the HTML page', () => {
     assert.ok(!/ style="| on\w+="/.test(page), 'the policy would forbid it')
   })
 
-  it('has a script that an engine takes: no name twice, nothing left of its modules', () => {
+  it("the page's script is valid: no duplicate name, no module syntax", () => {
     const { text } = pageScript()
     assert.doesNotMatch(text, /^(import|export) /m)
     const file = join(temporaryDirectory(), 'page.mjs')
@@ -78,7 +78,7 @@ describe('the HTML page', () => {
     execFileSync(process.execPath, ['--check', file])
   })
 
-  it('holds the tree: names, columns, sizes', () => {
+  it('the page contains the tree: names, columns, sizes', () => {
     const page = pageOf(profileOf('main 1x 10ns ( work 2x 30ns ( leaf 3x -4ns ) other 1x 20ns )'))
     const { classes, names, trees, metric } = dataOf(page)
     const { numbers, method, size } = decode(page, trees[0]!)
@@ -91,7 +91,7 @@ describe('the HTML page', () => {
     assert.deepEqual(trees[0]!.hot[0], [method[1], 2, 30, 26])
   })
 
-  it('a thread each, where there is more than one', () => {
+  it('the page has a tree per thread if there are several', () => {
     const one = profileOf('main 1x 10ns')
     const other = { id: 7, name: 'b', tree: one.merged }
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe('the HTML page', () => {
     )
   })
 
-  it('names may hold anything, and nothing ends early', () => {
+  it('names with any characters do not end the script early', () => {
     const evil = '</script><script>alert(1)</script><!--<script>&"\'\u2028]]>\ud800'
     const profile = profileOf('main 1x 1ns', {
       ...{ warnings: [evil], roots: [evil], threads: [] },
@@ -120,7 +120,7 @@ describe('the HTML page', () => {
     assert.doesNotMatch(page.replace(/<script.*?<\/script>/gs, ''), /<script|alert\(1\)<\/|<!--/)
   })
 
-  it('says what is left out of a large tree, and the sums of what is shown stay', () => {
+  it('the page reports omitted contexts of a large tree, and shown sums are unchanged', () => {
     const seed = 5
     const names = new Methods()
     for (let i = 0; i < 20; i++) names.id(`App.m${i}`)
@@ -144,20 +144,20 @@ describe('the HTML page', () => {
     }
   })
 
-  it('of an empty profile says so', () => {
+  it('the page of an empty profile says so', () => {
     const page = pageOf(profileOf(''))
     assert.match(page, /nothing was recorded: there is no call to show/)
     assert.deepEqual(decode(page, dataOf(page).trees[0]!).method, [])
   })
 
-  it('takes a recursion 100,000 deep', () => {
+  it('the page accepts a recursion 100,000 deep', () => {
     const names = new Methods()
     names.id('App.again')
     const page = pageOf(profileOfTree(chain(100_000), names.names))
     assert.equal(dataOf(page).trees[0]!.count, 100_000)
   })
 
-  it('of very many contexts stays below 30 MB', () => {
+  it('the page of very many contexts stays below 30 MB', () => {
     const count = FULL ? 1_000_000 : 300_000
     const random = seeded(9)
     const names = new Methods()
@@ -172,7 +172,7 @@ describe('the HTML page', () => {
     assert.ok(bytes < 30e6 && bytes > 1e6, `${bytes} bytes`)
   })
 
-  it('of two profiles has both, per root call', () => {
+  it('the page of two profiles has both, per root call', () => {
     const methods = new Methods()
     const before = treeOf('main 10x 100ns ( work 20x 300ns )', methods)
     const after = treeOf('main 20x 400ns ( fresh 20x 60ns )', methods)
@@ -195,8 +195,8 @@ describe('the HTML page', () => {
   })
 })
 
-describe('of call sites and of what was only counted, the page', () => {
-  it('has one hot method of a name, as it has no loaders, whose total has a call below another one once', () => {
+describe('the page with call sites and counted calls', () => {
+  it('the page has one hot method per name, whose total counts nested calls once', () => {
     const methods = new Methods()
     const tree = treeOf('main 1x 10ns ( run 1x 5ns ( twin 3x 7ns ) twin 1x 1ns )', methods)
     const twins = methods.names.map((it) =>
@@ -212,7 +212,7 @@ describe('of call sites and of what was only counted, the page', () => {
     )
   })
 
-  it('has hot methods that are called from no line, as their callers are looked for', () => {
+  it('hot methods in the page have no line', () => {
     const page = pageOf(callSites())
     const { names, trees } = dataOf(page)
     const member = (id: number | undefined) => names[id!]![1]
@@ -223,7 +223,7 @@ describe('of call sites and of what was only counted, the page', () => {
   })
 })
 
-describe('the widths of frames', () => {
+describe('widths of frames', () => {
   interface Shown {
     readonly count: number
     readonly parent: Int32Array
@@ -235,7 +235,7 @@ describe('the widths of frames', () => {
     return [...weightsOf(tree, how)]
   }
 
-  it('of two profiles are the larger of both, of what a context does not pass on', async () => {
+  it('frame widths of two profiles are the larger of both self costs', async () => {
     // main 10 ( work 20, then 5; gone 30; fresh 40 )
     const tree = {
       count: 4,
@@ -247,7 +247,7 @@ describe('the widths of frames', () => {
     assert.deepEqual(await weights(tree, 'before'), [60, 20, 30, 0])
   })
 
-  it('of allocations count bytes once: those of the classes, which a method has as its own too', async () => {
+  it('frame widths of allocations count bytes once, for classes', async () => {
     // main makes 100 bytes of strings, then 70; work makes 50 of lists.
     const tree = {
       count: 4,
@@ -260,7 +260,7 @@ describe('the widths of frames', () => {
     assert.deepEqual(await weights(tree, 'larger'), [150, 100, 50, 50])
   })
 
-  it('hold what is left out of a large tree', async () => {
+  it('frame widths include omitted contexts of a large tree', async () => {
     const tree = {
       count: 2,
       parent: Int32Array.of(-1, 0),
@@ -272,7 +272,7 @@ describe('the widths of frames', () => {
 })
 
 describe("the page's back traces", () => {
-  it('say what part of a method is too small for the page', async () => {
+  it('back traces in the page report the part of a method that is too small', async () => {
     const module = new URL('../../src/export/html/client/traces.js', import.meta.url).href
     const { partInPage } = (await import(module)) as {
       partInPage(head: object, trace: { method: number; sums: object }): number | undefined
@@ -296,7 +296,7 @@ describe("the page's back traces", () => {
     callersOf(tree: object, trace: Trace): Trace[]
   }
 
-  it('are those of the report, on random trees', async () => {
+  it('back traces in the page equal those of the report, for random trees', async () => {
     const module = new URL('../../src/export/html/client/traces.js', import.meta.url).href
     const { traceOf, callersOf } = (await import(module)) as Traces
     const seed = 20261123

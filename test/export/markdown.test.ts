@@ -6,7 +6,7 @@ import { chain, profileOf, profileOfTree, randomTree, seeded } from '../profile/
 import { callSites, exported, ofEveryMetric, twoThreads } from './exported.ts'
 
 describe('markdown', () => {
-  it('says what was profiled, the hottest path and the hot methods', async () => {
+  it('markdown has the program, the hottest path and the hot methods', async () => {
     const profile = profileOf(
       'main 2x 1000000ns ( work 2x 7000000ns ( leaf 9x 2000000ns ) other 1x 500000ns )',
     )
@@ -43,14 +43,14 @@ describe('markdown', () => {
     )
   })
 
-  it('has hot methods that are called from no line, and lines on the hottest path', async () => {
+  it('markdown has lines on the hottest path, and none for hot methods', async () => {
     const [path, hot] = (await exported(callSites(), 'markdown')).split('## Hot methods')
     assert.match(path!, /`com\.acme\.App\.work:9`/)
     assert.match(hot!, /\| 85\.7 \| .* \| 3 \| `com\.acme\.App\.work` \|\n/)
     assert.doesNotMatch(hot!, /:\d+`/)
   })
 
-  it('has names in code spans, whatever they hold', () => {
+  it('markdown has names in code spans, with any characters', () => {
     assert.equal(codeSpan(''), '` `')
     assert.equal(codeSpan('a.B.<init>'), '`a.B.<init>`')
     assert.equal(codeSpan('a`b``c'), '``` a`b``c ```')
@@ -58,7 +58,7 @@ describe('markdown', () => {
     assert.ok(codeSpan('x'.repeat(10_000)).length < 170)
   })
 
-  it('stays below 60 lines however much there is, and says what is left out', async () => {
+  it('markdown stays below 60 lines, and reports what is omitted', async () => {
     const names = Array.from({ length: 101 }, (_, id) => `m${id} 1x 1ns`).join(' ')
     const tree = randomTree(5000, 100, seeded(3))
     const many = (text: string) => Array.from({ length: 30 }, (_, at) => `${text} ${at}`)
@@ -74,7 +74,7 @@ describe('markdown', () => {
     assert.match(await exported(deep, 'markdown'), /^and 2,990 calls further down\.$/m)
   })
 
-  it('has a table of threads, when asked', async () => {
+  it('markdown has a table of threads on request', async () => {
     const text = await exported(twoThreads(), 'markdown', true)
     assert.match(
       text,
@@ -96,7 +96,7 @@ describe('markdown', () => {
     assert.match(await exported(profile, 'markdown'), row)
   })
 
-  it('says the times of regions, and that there is nothing', async () => {
+  it('markdown has times of regions, and reports an empty profile', async () => {
     const text = await exported(profileOf('main 1x 1ns', { regions: [REGION] }), 'markdown')
     assert.match(text, /## Gross time of regions\n\n\| count .*\n.*\n\| .*`com\.acme\.App\.main/)
     assert.match(await exported(profileOf(''), 'markdown'), /\nNothing was recorded\.\n$/)

@@ -30,7 +30,7 @@ describe('the NetBeans profiler', () => {
     read = async (...files) => (await ran(newest.java, '-cp', path, 'ReadSnapshot', ...files)).stdout
   }, 600_000)
 
-  it('reads the tree and sums up methods as we do', async () => {
+  it('the NetBeans profiler reads the tree and has the same sums per method', async () => {
     const profile = recursive()
     // In microseconds what ours are in nanoseconds: nothing is rounded.
     const scaled = {
@@ -61,7 +61,7 @@ describe('the NetBeans profiler', () => {
     )
   })
 
-  it('reads every kind of profile that the format can say, and stacks as deep as they get', async () => {
+  it('the NetBeans profiler reads every kind of profile, and stacks of maximum depth', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const kinds = [
       ...OF_EVERY_METRIC.filter(([name]) => !/^(bytecodes|samples|bytes)$/.test(name)).map(([, make]) =>

@@ -99,7 +99,7 @@ const npsOf = async (profile: Profile) => parsed(await exportedBytes(profile, 'n
 const us = (notation: string) => profileOf(notation.replace(/(-?\d+)us/g, '$1000ns'))
 
 describe('nps', () => {
-  it('has the tree of each thread in microseconds, with what there is to know', async () => {
+  it('nps has the tree per thread in microseconds, with all metadata', async () => {
     const profile = us('main 1x 4us ( work 2x 54us ( leaf 3x 2us ) other 1x 1us )')
     const file = await npsOf({ ...profile, warnings: ['one'] })
     assert.deepEqual(file.threads, [
@@ -113,7 +113,7 @@ describe('nps', () => {
     assert.equal(file.comments, 'jfluid, mode exact, roots: com.acme.App.main?warning: one')
   })
 
-  it('rounds so that children and self make the parent, and writes 0 for what is negative', async () => {
+  it('nps rounds so that children and self sum to the parent, and writes 0 for negative times', async () => {
     const { threads } = await npsOf(
       profileOf('main 1x 400ns ( a 1x 400ns b 1x 400ns ( c 1x 400ns ) d 9x -5000ns )'),
     )
@@ -121,7 +121,7 @@ describe('nps', () => {
     assert.equal(threads[0]!.tree, 'main 1x 0/0 ( a 1x 1/1 b 1x 1/0 ( c 1x 1/1 ) d 9x 0/0 )')
   })
 
-  it('has all threads that called anything, by name', async () => {
+  it('nps has all threads with calls, by name', async () => {
     const { threads } = await npsOf(twoThreads())
     assert.deepEqual(
       threads.map((it) => it.name),
@@ -186,12 +186,12 @@ describe('nps', () => {
     })
   })
 
-  it('of the largest calls and times holds them', async () => {
+  it('nps holds the largest calls and times', async () => {
     const { threads } = await npsOf(profileOf('main 2147483647x 1099511627775000ns'))
     assert.equal(threads[0]!.tree, 'main 2147483647x 1099511627775/1099511627775')
   })
 
-  it('of a recursion 3,000 deep has the first 1,000, the last with the time of the rest', async () => {
+  it('nps of a recursion 3,000 deep has the first 1,000 levels, the last with the rest of the time', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const selfNs = deep.merged.metrics.selfNs!.map(() => 1000)
     const file = await npsOf({
@@ -205,12 +205,12 @@ describe('nps', () => {
     assert.match(file.comments, /more than 1000 deep are part of those above them/)
   })
 
-  it('of nothing has a thread without calls', async () => {
+  it('nps of an empty profile has a thread without calls', async () => {
     const { threads } = await npsOf(profileOf(''))
     assert.deepEqual(threads, [{ name: 'all threads', totalUs: 0, calls: 0, tree: '' }])
   })
 
-  it('never ends its compressed part a little behind a multiple of 512, where readers leave bytes unread', async () => {
+  it('nps avoids compressed lengths just above a multiple of 512, where readers leave bytes unread', async () => {
     const names = Array.from({ length: 31 }, (_, id) => `m${id} 1x 1ns`).join(' ')
     const { methodNames } = profileOf(names)
     const seen = new Set<number>()

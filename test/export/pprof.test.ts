@@ -58,14 +58,14 @@ async function pprofOf(profile: Profile, threads = false): Promise<Pprof> {
 const lines = ({ samples }: Pprof) => samples.map(({ stack, values }) => `${stack} ${values.join(' ')}`)
 
 describe('pprof', () => {
-  it('has a sample for every context, its calls and its own time, negative ones too', async () => {
+  it('pprof has one sample per context with calls and self time, also negative', async () => {
     const file = await pprofOf(profileOf('main 1x 10ns ( work 2x 54ns ( main 1x 0ns ) other 1x -3ns )'))
     assert.deepEqual(file.types, ['calls/count', 'time/nanoseconds'])
     assert.equal(file.shown, 'time')
     assert.deepEqual(lines(file), ['main 1 10', 'main;work 2 54', 'main;work;main 1 0', 'main;other 1 -3'])
   })
 
-  it('says when and how long, of what program, and what there is to know', async () => {
+  it('pprof has date, duration, program and metadata', async () => {
     const { message, comments } = await pprofOf(profileOf('main 1x 1ns', { warnings: ['one'] }))
     assert.equal(BigInt(message.timeNanos), BigInt(Date.parse('2026-11-21T08:00:00.000Z')) * 1_000_000n)
     assert.equal(Number(message.durationNanos), 10_000_000_000)
@@ -73,7 +73,7 @@ describe('pprof', () => {
     assert.deepEqual(comments.slice(1), ['roots: com.acme.App.main', 'warning: one'])
   })
 
-  it('has threads as labels, when asked', async () => {
+  it('pprof has threads as labels on request', async () => {
     const { samples } = await pprofOf(twoThreads(), true)
     assert.deepEqual(
       samples.map(({ stack, labels }) => [stack, labels]),
@@ -117,18 +117,18 @@ describe('pprof', () => {
     assert.deepEqual(lines(file), expected)
   })
 
-  it('of nothing has no samples', async () => {
+  it('pprof of an empty profile has no samples', async () => {
     assert.deepEqual((await pprofOf(profileOf(''))).samples, [])
   })
 
-  it('of a recursion 3,000 deep has stacks of bounded length', async () => {
+  it('pprof stacks of a recursion 3,000 deep have bounded length', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const last = (await pprofOf(deep)).samples.at(-1)!.stack.split(';')
     assert.equal(last.length, 513)
     assert.equal(last[256], '[2488 frames]')
   })
 
-  it('sums up to the calls and times of methods, within a nanosecond of all of them', async () => {
+  it('pprof sums equal calls and times of methods within a nanosecond', async () => {
     const tree = randomTree(2000, 30, seeded(7))
     const halves = tree.metrics.selfNs!.map((ns) => ns + 0.5)
     const merged = { ...tree, metrics: { ...tree.metrics, selfNs: halves } }

@@ -46,7 +46,7 @@ function stacks({ shared, profiles }: Speedscope, profile = 0): string[] {
 }
 
 describe('speedscope', () => {
-  it('has a sample for every context with time of its own, root first', async () => {
+  it('speedscope has one sample per context with self time, root first', async () => {
     const profile = profileOf(
       'main 1x 10.4ns ( work 2x 54.5ns ( main 1x 0ns ( leaf 1x 3ns ) ) other 1x -3ns )',
     )
@@ -58,7 +58,7 @@ describe('speedscope', () => {
     )
   })
 
-  it('has a profile for each thread that called anything, when asked', async () => {
+  it('speedscope has one profile per thread with calls on request', async () => {
     const file = await speedscopeOf(twoThreads(), true)
     assert.deepEqual(
       file.profiles.map((it) => it.name),
@@ -83,11 +83,11 @@ describe('speedscope', () => {
     assert.deepEqual(stacks(file), expected)
   })
 
-  it('of nothing is a valid file, with a profile that has no samples', async () => {
+  it('speedscope of an empty profile is valid, with a profile without samples', async () => {
     assert.deepEqual(stacks(await speedscopeOf(profileOf(''))), [])
   })
 
-  it('of a recursion 3,000 deep has stacks of bounded length, and the frame that is missing is said', async () => {
+  it('speedscope stacks of a recursion 3,000 deep are bounded, and name the missing frames', async () => {
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
     const [last] = stacks(await speedscopeOf(deep)).slice(-1)
     assert.equal(last!.split(';').length, 513)

@@ -21,14 +21,14 @@ describe('go tool pprof', () => {
     )
   }
 
-  it('sums up methods as we do', async () => {
+  it('the tool has the same sums per method', async () => {
     const profile = recursive()
     const found = await top(await written(profile, 'pprof'))
     assert.deepEqual(new Map([...found].sort()), new Map([...ours(profile, fullName)].sort()))
     assert.equal(found.size, METHODS)
   })
 
-  it.each(OF_EVERY_METRIC)('reads %s', async (_, make) => {
+  it.each(OF_EVERY_METRIC)('the tool reads %s', async (_, make) => {
     const file = await written(make(), 'pprof', true)
     const { stdout } = await ran('go', 'tool', 'pprof', '-raw', file)
     assert.match(stdout, /Samples:\n.*calls\/count.*\n(.*\n)*Locations\n/)
@@ -46,7 +46,7 @@ describe('callgrind_annotate', () => {
     return new Map([...rows].map(([, cost, name]) => [name!, Number(cost!.replaceAll(',', ''))]))
   }
 
-  it('sums up methods as we do, inclusive and not', async () => {
+  it('callgrind_annotate has the same inclusive and self sums per method', async () => {
     const profile = recursive()
     const file = await written(profile, 'callgrind')
     const known = [...ours(profile, signature)]
@@ -60,7 +60,7 @@ describe('callgrind_annotate', () => {
     )
   })
 
-  it.each(OF_EVERY_METRIC)('reads %s without a warning', async (_, make) => {
+  it.each(OF_EVERY_METRIC)('callgrind_annotate reads %s without a warning', async (_, make) => {
     for (const threads of [false, true]) {
       const { stdout, stderr } = await ran(
         'callgrind_annotate',
@@ -121,7 +121,7 @@ describe('the Firefox Profiler', () => {
     }
   }
 
-  it('sums up methods as we do', async () => {
+  it('the tool has the same sums per method', async () => {
     const profile = recursive()
     const found = await inFirefox(await written(profile, 'firefox'), (ask) => ask('thread', 'functions'))
     const { functions } = found as Functions
@@ -137,7 +137,7 @@ describe('the Firefox Profiler', () => {
     assert.equal(functions.length, METHODS)
   })
 
-  it.each(OF_EVERY_METRIC)('reads %s', async (_, make) => {
+  it.each(OF_EVERY_METRIC)('the tool reads %s', async (_, make) => {
     const profile = make()
     const found = await inFirefox(await written(profile, 'firefox'), (ask) => ask('thread', 'functions'))
     const { functions, weightType } = found as Functions
@@ -148,7 +148,7 @@ describe('the Firefox Profiler', () => {
     assert.ok(functions.some(({ name }) => name.startsWith('com.acme.App.')))
   })
 
-  it('reads trace events: a thread each, calls in their order', async () => {
+  it('the Firefox Profiler reads trace events: one thread each, calls in order', async () => {
     const markers = await inFirefox(await written(traced(), 'trace-events'), async (ask) => [
       await ask('thread', 'markers', '--list', '--thread', 't-0'),
       await ask('thread', 'markers', '--list', '--thread', 't-1'),

@@ -18,7 +18,7 @@ const schema = JSON.parse(
 const isValid = new Ajv({ strict: false }).compile(schema)
 
 describe('traced calls', () => {
-  it('are evented profiles of speedscope, behind the sampled one, valid by its schema', async () => {
+  it('traced calls are evented speedscope profiles after the sampled one, valid by its schema', async () => {
     const file: unknown = JSON.parse(await exported(traced(), 'speedscope'))
     assert.ok(isValid(file), JSON.stringify(isValid.errors))
     const { shared, profiles } = file as {
@@ -45,7 +45,7 @@ describe('traced calls', () => {
     assert.equal(profiles[0]!.type, 'sampled')
   })
 
-  it('of many events are valid as well: each frame is closed, innermost first', async () => {
+  it('traced calls of many events are valid: frames are closed innermost first', async () => {
     const methods = new Methods()
     const loop = Array.from(
       { length: 2000 },
@@ -67,7 +67,7 @@ describe('traced calls', () => {
     assert.equal(file.profiles[1]!.events.length, 8002)
   })
 
-  it('are trace events: calls in pairs, hand-overs as arrows, in microseconds since recording began', async () => {
+  it('traced calls are trace events: pairs of calls, tasks as arrows, in microseconds since the start', async () => {
     const { traceEvents } = JSON.parse(await exported(traced(), 'trace-events')) as {
       traceEvents: {
         ph: string
@@ -100,7 +100,7 @@ describe('traced calls', () => {
     ])
   })
 
-  it('of one thread never run backwards, whatever the order of the calls', async () => {
+  it('traced calls of one thread never go back in time, for any order of calls', async () => {
     const methods = new Methods()
     // The second call's task begins before the first one's, in the same thread; the third's before that has ended.
     const calls = [

@@ -32,20 +32,20 @@ function reads(...answers: readonly Buffer[]): Chunk {
 }
 
 describe('a header', () => {
-  it('that changes while it is read is looked at later, whatever half of it says', () => {
+  it('a header that changes while it is read is read again later', () => {
     // The size as it was, the offset of the metadata as it has become: together they would be damage.
     const torn = header(HEADER_BYTES, 4_000)
     expect(reads(torn, header(5_000, 4_000)).poll(NOTHING)).toBe(false)
     expect(() => reads(torn).poll(NOTHING)).toThrow(BadRecording)
   })
 
-  it('of which only the first bytes are there is not there yet', () => {
+  it('an incomplete header counts as absent', () => {
     expect(reads(header(HEADER_BYTES, 0).subarray(0, 20)).poll(NOTHING)).toBe(false)
     expect(reads(Buffer.alloc(0)).poll(NOTHING)).toBe(false)
     expect(reads(header(HEADER_BYTES, 0)).poll(NOTHING)).toBe(false)
   })
 
-  it('of another format is an error', () => {
+  it('a header of another format is an error', () => {
     const foreign = header(HEADER_BYTES, 0)
     foreign.writeUInt16BE(3, 4)
     expect(() => reads(foreign).poll(NOTHING)).toThrow(/version 3\.1/)
@@ -55,7 +55,7 @@ describe('a header', () => {
 describe('encodings', () => {
   const read = (...bytes: readonly number[]) => new Cursor(Buffer.from(bytes))
 
-  it('integers take up to nine bytes, the ninth whole', () => {
+  it('integers have up to nine bytes, the ninth with eight bits', () => {
     expect(read(0x7f).varint()).toBe(127)
     expect(read(0x80, 0x01).varint()).toBe(128)
     const largest = read(...Array<number>(9).fill(0xff))
@@ -64,7 +64,7 @@ describe('encodings', () => {
     expect(() => read(0x80).varint()).toThrow(BadRecording)
   })
 
-  it('strings come in six', () => {
+  it('strings have six encodings', () => {
     expect(read(0).string()).toBe(null)
     expect(read(1).string()).toBe('')
     expect(read(2, 9).string()).toEqual({ key: 9 })

@@ -27,7 +27,7 @@ function page(one: Profile, other: Profile, conditions: string[] = [], options =
 }
 
 describe('changes per root call', () => {
-  it('of methods: those of a longer recording are no larger', () => {
+  it("changes of methods are per root call, independent of the recording's length", () => {
     const { rootCost, rootCalls, methods } = changesOf(before, after)
     assert.deepEqual(rootCalls, { before: 10, after: 20 })
     assert.deepEqual(rootCost, { before: 450_000, after: 450_000 })
@@ -50,7 +50,7 @@ describe('changes per root call', () => {
     )
   })
 
-  it('of contexts, each direction by itself', () => {
+  it('changes of contexts are listed separately for increase and decrease', () => {
     const changes = changesOf(before, after)
     const names = contextNames(changes, before, after)
     const shown = (direction: 'more' | 'less') =>
@@ -67,7 +67,7 @@ describe('changes per root call', () => {
     ])
   })
 
-  it('a profile compared with itself has no change, and agrees wholly', () => {
+  it('a profile compared with itself has no change and full overlap', () => {
     const { agreement, methods } = changesOf(before, before)
     assert.ok(Math.abs(agreement.overlap - 1) < 1e-12)
     assert.ok(Math.abs(agreement.correlation - 1) < 1e-12)
@@ -76,7 +76,7 @@ describe('changes per root call', () => {
     assert.match(page(before, before), /more time of their own per root call: none[\s\S]*less [^:]*: none/)
   })
 
-  it('samples are a part of all samples', () => {
+  it('samples are compared as shares of all samples', () => {
     const sampled = (notation: string): Profile => {
       const profile = profileOf(notation, { mode: 'sample', roots: [] })
       const { calls, selfNs, totalNs } = profile.merged.metrics
@@ -97,7 +97,7 @@ describe('changes per root call', () => {
     assert.match(page(one, other), /\+25\.0 +25\.0 +50\.0 +\+100\.0 {2}com\.acme\.App\.main/)
   })
 
-  it('call sites count where both tell them, unless they are not to', () => {
+  it('call sites are compared if both profiles have them, unless switched off', () => {
     const placed = (line: number): Profile => {
       const profile = profileOf('main 1x 1ns ( work 1x 1ns )', { callSites: true })
       return {
@@ -111,7 +111,7 @@ describe('changes per root call', () => {
     assert.equal(differenceByName(placed(1), untold).count, 2)
   })
 
-  it('hidden classes of two runs are the same', () => {
+  it('hidden classes of two runs are matched', () => {
     const key = (name: string) => methodKey({ class: name, method: 'm', descriptor: '()V', loader: '' })
     assert.equal(key('a.B$$Lambda$14/0x0000000800c03000'), 'a.B$$Lambda.m()V')
     assert.equal(key('a.B$$Lambda/0x00007f1234abcd00'), 'a.B$$Lambda.m()V')
@@ -120,7 +120,7 @@ describe('changes per root call', () => {
     assert.equal(key('a.B$1'), 'a.B$1.m()V')
   })
 
-  it('a total of methods of one name is of outermost calls, whichever of them calls which', () => {
+  it('the total of overloads covers outermost calls, in any order of calls', () => {
     const profile = profileOf('main 1x 10ns ( one 1x 20ns ( two 1x 30ns ) two 1x 5ns )')
     const named = (of: (it: Profile['methodNames'][number]) => object): Profile => ({
       ...profile,
@@ -155,7 +155,7 @@ describe('changes per root call', () => {
     assert.deepEqual(compareProfiles(gated(1), gated(2)).methods, [])
   })
 
-  it('rows of calls from several places have none of their lines', () => {
+  it('rows of calls from several places have no line', () => {
     const sites = callSites()
     const { callSites: _, ...untold } = sites
     for (const [one, other, told] of [
@@ -173,7 +173,7 @@ describe('changes per root call', () => {
     assert.doesNotMatch(less, /work:[79]/)
   })
 
-  it('contexts 100,000 deep, and of a million methods, are told', () => {
+  it('contexts 100,000 deep, and with a million methods, are compared', () => {
     const names = new Methods()
     names.id('App.again')
     const deep = (depth: number) => profileOfTree(chain(depth), names.names)
@@ -181,8 +181,8 @@ describe('changes per root call', () => {
   })
 })
 
-describe('the page', () => {
-  it('says what is compared, what it costs, and what has changed', () => {
+describe('comparison report', () => {
+  it('the report shows the compared profiles, their costs and the changes', () => {
     const text = page(before, after)
     assert.match(
       text,
@@ -202,12 +202,12 @@ describe('the page', () => {
     for (const line of text.split('\n')) assert.ok(line.length <= 80, line)
   })
 
-  it('has colour only where it is asked for', () => {
+  it('the report has colour only if requested', () => {
     assert.doesNotMatch(page(before, after), /\x1b/)
     assert.match(page(before, after, [], { color: true }), /\x1b\[1m/)
   })
 
-  it('warns of what else differs', () => {
+  it('the report warns of other differences between the recordings', () => {
     const target = { pid: 1, jdk: '25', vm: 'Other', mainClass: 'x.Main' }
     const other = profileOf('main 1x 1ns', {
       target,
@@ -230,7 +230,7 @@ describe('the page', () => {
     assert.match(remarksOf(before, { ...before, selection })[0]!, /chose methods in different ways/)
   })
 
-  it('of allocations, bytes count once: those of the classes, not of the methods as well', () => {
+  it('bytes of allocations count once, for classes only', () => {
     const allocated = (notation: string): Profile => {
       const profile = profileOf(notation, { mode: 'alloc' })
       const { calls, selfNs, totalNs } = profile.merged.metrics
@@ -248,7 +248,7 @@ describe('the page', () => {
     assert.equal(changesOf(texts, lists).agreement.overlap, 0)
   })
 
-  it('as JSON: no infinite number, and null where a method was not called', () => {
+  it('JSON has no infinite number, and null for a method that was not called', () => {
     const changes = changesOf(before, after)
     const verdicts = judge(parseCondition('App.fresh self > +1%', METRICS.exact), changes, () => [])
     const text = [...changesJsonPieces(of('a', before), of('b', after), changes, verdicts, 2)].join('')
@@ -354,14 +354,14 @@ describe('conditions', () => {
     )
   })
 
-  describe('a part of what it was', () => {
+  describe('a condition in per cent', () => {
     const failed = (text: string, one: Profile, other: Profile) => {
       const changes = changesOf(one, other)
       const [verdict] = judge(parseCondition(text, changes.metric), changes, () => [])
       return verdict!
     }
 
-    it('that is less than the noise itself is said to hold hardly ever', () => {
+    it('a percentage below the noise is reported as nearly always fulfilled', () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
       // A thousandth of a call is 1,001 ns: 80 % of 1,250 ns.
       const text = page(root(1250), root(1260), ['App.work self > +10%', 'App.work self > +90%'])
@@ -372,7 +372,7 @@ describe('conditions', () => {
       assert.equal(failed('App.work calls > +10%', root(1250), root(1260)).isBelowDoubt, false)
     })
 
-    it('is noise where it is less than a thousandth of a root call', () => {
+    it('a change below a thousandth of a root call is noise', () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
       // A call costs 1 ms: 1,000 ns are noise, 1,002 are not.
       assert.equal(failed('App.work self > +10%', root(100), root(1100)).failed, false)
@@ -388,7 +388,7 @@ describe('conditions', () => {
       assert.equal(failed('App.work self > -5%', root(100), root(101)).failed, true)
     })
 
-    it('is noise where it is less than what probes may be wrong by', () => {
+    it('a change below the error of probes is noise', () => {
       // 1,000 calls a root call, 0.5 ns and 0.5 ns for its own half of a probe, on both sides: 1,000 ns.
       const of = (self: number, spread?: number) => {
         const profile = profileOf(`main 1x 10000ns ( work 1000x ${self}ns )`)
@@ -404,7 +404,7 @@ describe('conditions', () => {
       assert.equal(failed('App.work calls > +0%', of(0), of(0)).doubt, 0)
     })
 
-    it('of samples is noise where it may be chance', () => {
+    it('a change of samples within random variation is noise', () => {
       const sampled = (work: number): Profile => {
         const profile = profileOf(`main 1x ${1000 - work}ns ( work 1x ${work}ns )`, { mode: 'sample' })
         const { calls, selfNs, totalNs } = profile.merged.metrics
@@ -417,7 +417,7 @@ describe('conditions', () => {
       assert.ok(Math.abs(failed('App.work self > +10%', sampled(4), sampled(9)).doubt - 0.0072) < 0.0001)
     })
 
-    it('of what is counted is never noise', () => {
+    it('a change of a count is never noise', () => {
       const counted = (work: number): Profile => {
         const profile = profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`, { mode: 'bytecodes' })
         const { calls, selfNs, totalNs } = profile.merged.metrics
@@ -427,7 +427,7 @@ describe('conditions', () => {
       assert.equal(failed('App.work self > +0%', counted(10), counted(11)).failed, true)
     })
 
-    it('says so on the page, and that it does not hold', () => {
+    it('the report marks a change as noise, and the condition as not fulfilled', () => {
       const root = (work: number) => profileOf(`main 1x 1000000ns ( work 1x ${work}ns )`)
       assert.match(
         page(root(100), root(1100), ['App.work self > +10%'], { width: 200 }),
@@ -436,18 +436,18 @@ describe('conditions', () => {
     })
   })
 
-  it('constructors have brackets in their names', () => {
+  it('a condition accepts constructor names with angle brackets', () => {
     const { subject, measure, operator } = parseCondition('a.B.<init>(int, String) self > +1%', METRICS.exact)
     assert.deepEqual([subject, measure, operator], ['a.B.<init>(int, String)', 'self', '>'])
   })
 
-  it('units: bytes and thousands', () => {
+  it('a condition accepts bytes and thousands', () => {
     assert.equal(parseCondition('A.b self > 1.5MB', METRICS.alloc).limit.value, 1.5e6)
     assert.equal(parseCondition('A.b self > 2k', METRICS.bytecodes).limit.value, 2000)
     assert.deepEqual(parseCondition('A.b total > 10%', METRICS.sample).limit, { how: 'amount', value: 0.1 })
   })
 
-  it('a method that neither profile has is an error: it would hold for ever', () => {
+  it('a method in neither profile is an error', () => {
     const changes = changesOf(before, after)
     const close = (subject: string) => closeMethods(subject, [...before.methodNames, ...after.methodNames])
     assert.throws(
@@ -459,7 +459,7 @@ describe('conditions', () => {
   })
 })
 
-describe('a method by what is typed', () => {
+describe('a method named by the user', () => {
   const name = { class: 'a.b.Outer$Inner', method: 'run', descriptor: '(ILjava/lang/String;)V', loader: '' }
   it.each([
     ['Inner.run', true],

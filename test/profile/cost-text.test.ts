@@ -6,15 +6,15 @@ import { reportText } from '../../src/profile/report.ts'
 import { width } from '../../src/profile/text.ts'
 import { profileOf } from './trees.ts'
 
-describe('what the metrics are called and how they are written', () => {
+describe('names and formats of metrics', () => {
   const kinds = Object.values(METRICS).map(wordsOf)
 
-  it('heads fit their columns, with the mark of what is sorted by', () => {
+  it('column heads fit their columns, including the sort mark', () => {
     for (const { total, self, perCall } of kinds)
       for (const head of [total, self, perCall]) assert.ok(head.length <= 8, head)
   })
 
-  it('a cost per call leaves a cell between it and its neighbour, from 0 to 1e15', () => {
+  it('a cost per call from 0 to 1e15 leaves an empty cell to the next column', () => {
     for (const { each } of kinds) {
       for (let exponent = -3; exponent <= 15; exponent++) {
         for (const digits of [1, 2.34567, 9.9999]) {
@@ -25,12 +25,12 @@ describe('what the metrics are called and how they are written', () => {
     }
   })
 
-  it('of nothing there is no share', () => {
+  it('a share of zero is empty', () => {
     for (const { each } of kinds) assert.equal(each(5, 0), '-')
   })
 })
 
-it('a report of bytecodes says what was counted, and no time', () => {
+it('a report of bytecodes has counts and no time', () => {
   const timed = profileOf('main 2x 1234567ns ( work 3x 40ns )')
   const { calls, selfNs, totalNs } = timed.merged.metrics
   const merged = {

@@ -20,61 +20,61 @@ function steps(text: string, waits: typeof isWait | null = isWait): string {
 }
 
 describe('the critical path of a traced call', () => {
-  it('is one step where one thread did it all', () => {
+  it('a call on one thread is one step', () => {
     expect(steps('main> 0 a> 1 a< 2 main< 10')).toBe('t1 0-10')
   })
 
-  it('goes through the task that was waited for, from its hand-over to its end', () => {
+  it('the path includes a task waited for, from submission to end', () => {
     expect(steps('main> 0 hand 1 5 get> 5 get< 20 main< 22 | run> 6 run< 19')).toBe(
       't1 0-5, t2 (1) 6-19, t1 19-22',
     )
   })
 
-  it('goes through the last of several that were waited for', () => {
+  it('the path includes the last of several tasks waited for', () => {
     expect(steps('main> 0 hand 1 2 hand 2 3 get> 4 get< 30 main< 31 | a> 5 a< 29 | b> 6 b< 20')).toBe(
       't1 0-2, t2 (3) 5-29, t1 29-31',
     )
   })
 
-  it('goes through one task after the other where they were waited for in turn', () => {
+  it('the path includes tasks waited for one after the other', () => {
     expect(
       steps('main> 0 hand 1 1 get> 1 get< 10 hand 2 12 get> 12 get< 20 main< 21 | a> 2 a< 9 | b> 14 b< 19'),
     ).toBe('t1 0-1, t2 (1) 2-9, t1 9-12, t3 (2) 14-19, t1 19-21')
   })
 
-  it('goes through tasks of tasks', () => {
+  it('the path includes tasks submitted by tasks', () => {
     expect(
       steps('main> 0 hand 1 1 get> 1 get< 30 main< 31 | a> 2 hand 2 4 get> 4 get< 28 a< 29 | b> 5 b< 27'),
     ).toBe('t1 0-1, t2 (1) 2-4, t3 (1) 5-27, t2 27-29, t1 29-31')
   })
 
-  it('does not go through what nobody waited for', () => {
+  it('the path excludes tasks that no thread waited for', () => {
     expect(steps('main> 0 hand 1 1 a> 2 a< 20 main< 21 | b> 2 b< 15')).toBe('t1 0-21')
     // It had ended before the wait began.
     expect(steps('main> 0 hand 1 1 a> 2 a< 20 get> 21 get< 22 main< 23 | b> 2 b< 15')).toBe('t1 0-23')
   })
 
-  it('goes through a task that wakes its waiter before it ends itself', () => {
+  it('the path includes a task that wakes its waiter before its own end', () => {
     expect(steps('main> 0 hand 1 1 get> 2 get< 20 main< 30 | run> 3 run< 25')).toBe(
       't1 0-1, t2 (2) 3-20, t1 20-30',
     )
   })
 
-  it('does not take a task for what it waits for itself', () => {
+  it('a task is not its own predecessor', () => {
     // run waits while main runs: the root, which is above it
     expect(steps('main> 0 hand 1 1 get> 2 get< 20 main< 30 | run> 3 get> 4 get< 18 run< 19')).toBe(
       't1 0-1, t2 (2) 3-19, t1 19-30',
     )
   })
 
-  it('takes a stretch without calls for a wait, where waits are not told', () => {
+  it('an interval without calls counts as a wait if waits are not recorded', () => {
     expect(steps('main> 0 hand 1 5 x> 6 x< 7 main< 22 | run> 6 run< 19', null)).toBe(
       't1 0-5, t2 (1) 6-19, t1 19-22',
     )
     expect(steps('main> 0 hand 1 5 x> 6 x< 7 main< 22 | run> 6 run< 25', null)).toBe('t1 0-22')
   })
 
-  it('of ten thousand hand-overs is found as well', () => {
+  it('the path through ten thousand tasks is found', () => {
     const tasks = 10_000
     const main = Array.from(
       { length: tasks },
@@ -86,7 +86,7 @@ describe('the critical path of a traced call', () => {
   })
 })
 
-describe('what a step consists of', () => {
+describe('contents of a step', () => {
   const path = (text: string, fromNs = 0, toNs?: number) => {
     const call = callOf(text, methods)
     return pathOf(call, { track: 0, fromNs, toNs: toNs ?? durationNs(call), queuedNs: 0 }).map(
@@ -94,7 +94,7 @@ describe('what a step consists of', () => {
     )
   }
 
-  it('is the method that took most at each level, all its calls together, until a method took more by itself', () => {
+  it("a step shows the most expensive method per level until a method's self time is larger", () => {
     expect(
       path('main> 0 a> 0 b> 1 b< 4 c> 4 c< 5 a< 10 d> 10 d< 18 a> 18 b> 18 b< 23 a< 28 main< 30'),
     ).toEqual([
@@ -104,7 +104,7 @@ describe('what a step consists of', () => {
     expect(path('main> 0 a> 1 a< 2 main< 30')).toEqual(['main 1x 30 self 29'])
   })
 
-  it('is of the step only: calls that had begun before are not counted', () => {
+  it('a step excludes calls that began before it', () => {
     expect(path('main> 0 a> 0 a< 8 b> 8 c> 12 c< 19 b< 20 main< 22', 10, 18)).toEqual([
       'main 0x 8 self 0',
       'b 0x 8 self 2',
@@ -124,7 +124,7 @@ describe('calls in the order of time', () => {
     })
   }
 
-  it('stand where they first were, children and self make the parent', () => {
+  it('rows are in order of their first call, and children and self sum to the parent', () => {
     expect(
       rows('main> 0 open> 1 open< 2 read> 2 parse> 3 parse< 5 read< 6 close> 7 close< 8 main< 9'),
     ).toEqual([
@@ -136,7 +136,7 @@ describe('calls in the order of time', () => {
     ])
   })
 
-  it('fold loops, of one method and of several', () => {
+  it('loops over one or several methods are folded', () => {
     expect(rows('main> 0 a> 0 a< 1 a> 2 a< 4 b> 5 b< 6 main< 9')).toEqual([
       'main ×1 9 at 0',
       '.a ×2 3 at 0',
@@ -155,13 +155,13 @@ describe('calls in the order of time', () => {
     ])
   })
 
-  it('do not fold what is called again after many others', () => {
+  it('a method called again after many others is not folded', () => {
     const others = Array.from({ length: 9 }, (_, i) => `o${i}> ${i + 1} o${i}< ${i + 2}`)
     const found = rows(`main> 0 open> 0 open< 1 ${others.join(' ')} open> 10 open< 12 main< 12`)
     expect(found.filter((it) => it.includes('open'))).toEqual(['.open ×1 1 at 0', '.open ×1 2 at 10'])
   })
 
-  it('of a stack 100,000 deep are laid out without recursion', () => {
+  it('a stack 100,000 deep is laid out without recursion', () => {
     const deep = 100_000
     const events = new Int32Array(2 * deep).fill(methods.id('deep'), 0, deep)
     const times = Float64Array.from(events, (_, i) => i)

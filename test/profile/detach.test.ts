@@ -16,7 +16,7 @@ const withCode = (code: Partial<DetachFacts['code']>, more: Partial<DetachFacts>
   code: { ...GOOD.code, ...code },
 })
 
-describe('the line', () => {
+describe('the line about the detach', () => {
   it.each([
     ['restored: 42 classes original, nothing left', GOOD],
     [
@@ -49,7 +49,7 @@ describe('the line', () => {
   })
 })
 
-it('warnings are of what is not as it should be, and only of that', () => {
+it('warnings cover only problems of the detach', () => {
   expect(detachWarnings(GOOD)).toEqual([])
   expect(detachWarnings(withCode({ checkedClasses: 7, originalClasses: 7, unchecked: 'no time' }))).toEqual(
     [],
@@ -66,7 +66,7 @@ it('warnings are of what is not as it should be, and only of that', () => {
   ])
 })
 
-it('is the same from a file, and absent in one without', () => {
+it('the line is the same from a file, and absent in a file without a detach', () => {
   const profile = {
     ...profileOf('main 1x 10ns'),
     detach: withCode({ different: ['a.B.c()V'] }),

@@ -53,11 +53,11 @@ function sealed(file: Buffer): Buffer {
 }
 
 describe('a .jfluid file', () => {
-  it('comes back as it was written', () => {
+  it('a profile is read as it was written', () => {
     assert.deepEqual(decodeProfile(encodeProfile(small), 'p'), small)
   })
 
-  it('comes back from a tree 100,000 deep and from one of 200,000 nodes', () => {
+  it('trees 100,000 deep and of 200,000 nodes are read as written', () => {
     const deep = profileOfTree(chain(100_000), small.methodNames.slice(0, 2))
     assert.deepEqual(decodeProfile(encodeProfile(deep), 'p'), deep)
     const names = Array.from({ length: 101 }, (_, i) => ({ ...small.methodNames[1]!, method: `m${i}` }))
@@ -66,12 +66,12 @@ describe('a .jfluid file', () => {
     assert.deepEqual(decodeProfile(encodeProfile(wide), 'p').merged, wide.merged)
   })
 
-  it('of an empty profile is a file like any other', () => {
+  it('an empty profile is a valid file', () => {
     const empty = profileOf('')
     assert.deepEqual(decodeProfile(encodeProfile(empty), 'p'), empty)
   })
 
-  it('replaces what was there at once, is private, and leaves no other file', async () => {
+  it('a file is replaced atomically, is private, and leaves no other file', async () => {
     const path = join(directory, 'whole.jfluid')
     writeFileSync(path, 'before')
     await writeProfile(small, path)
@@ -80,7 +80,7 @@ describe('a .jfluid file', () => {
     assert.deepEqual(readdirSync(directory), ['whole.jfluid'])
   })
 
-  it('is written through a symbolic link, and into a device instead of over it', async () => {
+  it('a file is written through a symbolic link, and to a device without replacing it', async () => {
     const path = join(directory, 'real.jfluid')
     writeFileSync(path, '')
     const link = join(directory, 'link.jfluid')
@@ -92,8 +92,8 @@ describe('a .jfluid file', () => {
   })
 })
 
-describe('a file that cannot be read says why', () => {
-  it('missing: exit 66', async () => {
+describe('errors of unreadable files', () => {
+  it('a missing file exits with 66', async () => {
     await assert.rejects(readProfile(join(directory, 'none.jfluid')), {
       name: 'CannotReadProfile',
       exitCode: 66,
@@ -101,12 +101,12 @@ describe('a file that cannot be read says why', () => {
     })
   })
 
-  it('a directory, a device: told apart', async () => {
+  it('a directory and a device have different messages', async () => {
     await assert.rejects(readProfile(directory), { name: 'CannotReadProfile', message: /it is a directory/ })
     await assert.rejects(readProfile('/dev/zero'), { name: 'NotAProfile' })
   })
 
-  it('foreign: exit 65', () => {
+  it('a file of another format exits with 65', () => {
     for (const text of ['', '{"format":"jfluid-profile"}', '\x7fELF', 'x'.repeat(100)]) {
       const error = errorOf(Buffer.from(text))
       assert.equal(error.name, 'NotAProfile')
@@ -114,7 +114,7 @@ describe('a file that cannot be read says why', () => {
     }
   })
 
-  it('from a later jfluid: exit 65, and both versions', () => {
+  it('a file of a later jfluid exits with 65 and shows both versions', () => {
     const file = encodeProfile(small)
     file.writeUInt32LE(VERSION + 1, 8)
     const error = errorOf(file)
@@ -122,14 +122,14 @@ describe('a file that cannot be read says why', () => {
     assert.match(error.message, new RegExp(`format ${VERSION + 1}, .* up to ${VERSION}`))
   })
 
-  it('cut at any byte: exit 65, and where it ends', () => {
+  it('a file truncated at any byte exits with 65 and shows where it ends', () => {
     const file = encodeProfile(small)
     for (let length = 1; length < file.length; length++) {
       assert.match(errorOf(file.subarray(0, length)).message, /ends after/, `cut to ${length}`)
     }
   })
 
-  it('any bit changed: exit 65', () => {
+  it('a file with any changed bit exits with 65', () => {
     const file = encodeProfile(small)
     for (let at = 0; at < file.length; at++) {
       const changed = Buffer.from(file)
@@ -138,7 +138,7 @@ describe('a file that cannot be read says why', () => {
     }
   })
 
-  it('sizes that do not nest, methods without names, arrays of another length', () => {
+  it('inconsistent sizes, missing names and wrong array lengths are refused', () => {
     const tree = small.merged
     const cases: [RegExp, Profile['merged']][] = [
       [/larger than its parent/, { ...tree, size: Int32Array.of(4, 2, 2, 1) }],
@@ -155,7 +155,7 @@ describe('a file that cannot be read says why', () => {
     }
   })
 
-  it('never hangs and never fails otherwise, whatever the bytes and whatever is in it (the seed is printed on failure)', async () => {
+  it('random bytes never hang the reader or cause another error (seed printed on failure)', async () => {
     const seed = Number(process.env.JFLUID_SEED ?? 20261121)
     const random = seeded(seed)
     const old = ['v1-budget', 'v1-waits', 'v2-call-sites', 'v3-alloc', 'v3-regions'].map((name) =>
@@ -184,8 +184,8 @@ describe('a file that cannot be read says why', () => {
   })
 })
 
-describe('a place that cannot be written to says why: exit 73', () => {
-  it('a directory that is not there, a directory, a file as directory', async () => {
+describe('errors of unwritable files, exit 73', () => {
+  it('a missing directory, a directory, and a file used as a directory are reported', async () => {
     const file = join(directory, 'file')
     writeFileSync(file, '')
     const cases: [string, RegExp][] = [
@@ -214,11 +214,11 @@ describe('a large profile', () => {
     clearInterval(timer)
   })
 
-  it('is written in pieces as it would be at once: lengths of all forms, columns in parts', () => {
+  it('a large profile written in pieces equals one written at once', () => {
     assert.ok(readFileSync(path).equals(encodeProfile(large)))
   })
 
-  it('says how far it has been read', async () => {
+  it('progress of reading a large profile is reported', async () => {
     const parts: number[] = []
     const read = await readProfile(path, (part) => parts.push(part))
     assert.deepEqual(read.merged, large.merged)
@@ -227,20 +227,20 @@ describe('a large profile', () => {
     assert.equal(parts.at(-1), 1)
   })
 
-  it('lets others have their turn while it is written', () => {
+  it('writing a large profile yields to other work', () => {
     // 17 MB: a turn after every 4 MiB that are summed, and one for each write.
     assert.ok(turns >= 4, `${turns} turns`)
   })
 })
 
-describe('a name that is nearly too long', () => {
-  it('is written to all the same', async () => {
+describe('a file name near the maximum length', () => {
+  it('a file name near the maximum length is written', async () => {
     const path = join(directory, `${'ü'.repeat(124)}.jfluid`) // 255 bytes
     await writeProfile(small, path)
     assert.deepEqual(await readProfile(path), small)
   })
 
-  it('and one that is too long says so', async () => {
+  it('a file name that is too long is reported', async () => {
     await assert.rejects(writeProfile(small, join(directory, `${'x'.repeat(260)}.jfluid`)), {
       name: 'CannotWriteProfile',
       message: /the name is too long/,

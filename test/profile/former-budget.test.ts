@@ -27,7 +27,7 @@ function budgeted(columns: Readonly<Record<string, readonly number[]>>): Profile
 
 const read = (profile: Profile): Profile => decodeProfile(encodeProfile(profile), 'p.jfluid')
 
-describe('a file with calls that were not timed, for a budget', () => {
+describe('a file with calls left untimed by a budget', () => {
   const profile = read(
     budgeted({
       extrapolatedCalls: [0, 3_000_000.4, 0],
@@ -36,7 +36,7 @@ describe('a file with calls that were not timed, for a budget', () => {
     }),
   )
 
-  it('has rows of calls that were timed, and a warning that tells the others by method', () => {
+  it('rows have timed calls, and a warning lists the others per method', () => {
     expect(profile.merged).toEqual(plain.merged)
     expect(profile.threads[0]!.tree).toEqual(plain.merged)
     expect(Object.keys(profile)).not.toContain('overhead')
@@ -46,27 +46,27 @@ describe('a file with calls that were not timed, for a budget', () => {
     ])
   })
 
-  it('keeps that when it is written again', () => {
+  it('the warning is kept when the file is written again', () => {
     expect(read(profile)).toEqual(profile)
   })
 
-  it('is compared with a remark', () => {
+  it('a comparison with such a file has a remark', () => {
     expect(remarksOf(plain, profile)).toEqual([`after: ${profile.warnings[0]}`])
     expect(remarksOf(profile, plain)).toEqual([`before: ${profile.warnings[0]}`])
   })
 
-  it('of a version that could not only count is the same', () => {
+  it('a file of a version without counted calls is treated alike', () => {
     const { warnings } = read(budgeted({ extrapolatedCalls: [0, 7, 0], folded: [0, 1, 0] }))
     expect(warnings[0]).toMatch(/calls of 1 method, .* \(about 7 not even that\)$/)
   })
 
-  it('is refused if that is damaged', () => {
+  it('damaged budget data are refused', () => {
     expect(() => read(budgeted({ countedCalls: [0, Number.NaN, 0] }))).toThrow('p.jfluid')
     expect(() => read(budgeted({ extrapolatedCalls: [0, Infinity, 0] }))).toThrow('p.jfluid')
   })
 })
 
-it('a file in which all calls were timed says nothing of a budget', () => {
+it('a file with all calls timed has no warning about a budget', () => {
   const none = [0, 0, 0]
   expect(read(budgeted({ extrapolatedCalls: none, countedCalls: none, folded: none })).warnings).toEqual([])
 })

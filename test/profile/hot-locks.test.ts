@@ -38,7 +38,7 @@ function profile(mode: 'exact' | 'locks'): Profile {
 }
 
 describe('rows of waiting', () => {
-  it('are called by what is waited for', () => {
+  it('rows of waiting are named by the object waited for', () => {
     const { methodNames } = profile('locks')
     const names = [CACHE, WAIT_SLEEPING, 2, 3, 128].map((id) => fullName(methodNames[id]!))
     assert.deepEqual(names, [
@@ -53,7 +53,7 @@ describe('rows of waiting', () => {
     assert.equal(fullName(waitName(9, { kind: 2, itself: false, className: 'a.Lock' })), '(parked on a.Lock)')
   })
 
-  it('are shortened from the package on; the class is the last to go', () => {
+  it('names of waits are shortened from the package on, the class last', () => {
     const name = profile('locks').methodNames[CACHE]!
     assert.deepEqual(
       [40, 27, 22].map((cells) => shortName(name, cells)),
@@ -63,7 +63,7 @@ describe('rows of waiting', () => {
 })
 
 describe('hot locks', () => {
-  it('are what was waited for, longest first, each with who did', () => {
+  it('hot locks list objects waited for, longest first, with the waiting methods', () => {
     const { merged, methodNames } = profile('exact')
     const sleeping = {
       method: WAIT_SLEEPING,
@@ -101,7 +101,7 @@ describe('a profile of waiting', () => {
     assert.deepEqual(decodeProfile(encodeProfile(before), 'p.jfluid'), before)
   })
 
-  it('is refused without its columns', () => {
+  it('a profile of waiting without its columns is refused', () => {
     const whole = profile('locks')
     const { waitedNs: _, ...metrics } = whole.merged.metrics
     const broken = { ...whole, merged: { ...whole.merged, metrics } }
@@ -131,7 +131,7 @@ describe('a profile of waiting', () => {
     })
   })
 
-  it('has stacks of waiting in mode locks', () => {
+  it('collapsed stacks of mode locks have waits', () => {
     assert.deepEqual(
       [...collapsed.pieces(profile('locks'), { threads: false })],
       [

@@ -56,8 +56,8 @@ function age(name: string, hours: number): void {
   utimesSync(join(directory, name), then, then)
 }
 
-describe('a write removes what killed ones have left of that file', () => {
-  it('where it was killed in the middle: by the next write, and by a look whether one can begin', async () => {
+describe('a write removes leftovers of killed writers of that file', () => {
+  it('leftovers of a killed write are removed by the next write and by its check', async () => {
     for (const next of [write, async (name: string) => void (await probeFile(join(directory, name)))]) {
       const code = `import(${JSON.stringify(REPLACE_FILE)}).then(({ replaceFile }) =>
         replaceFile(${JSON.stringify(join(directory, 'p.jfluid'))}, async (handle) => {
@@ -89,7 +89,7 @@ describe('a write removes what killed ones have left of that file', () => {
     assert.equal(readFileSync(join(directory, 'p.jfluid'), 'utf8'), 'new')
   })
 
-  it('and of what was autosaved for it', async () => {
+  it('leftovers of autosaves are removed', async () => {
     const pid = deadPid()
     leave('p.jfluid.autosave', pid)
     leave('p.jfluid.autosave.2', pid)
@@ -97,14 +97,14 @@ describe('a write removes what killed ones have left of that file', () => {
     assert.deepEqual(names(), ['p.jfluid'])
   })
 
-  it('a name that is nearly too long, too', async () => {
+  it('leftovers of file names near the maximum length are removed', async () => {
     const long = `${'é'.repeat(123)}.jfluid`
     leave(long, deadPid())
     await write(long)
     assert.deepEqual(names(), [long])
   })
 
-  it('of another machine or an earlier boot, once nobody has touched it for a day', async () => {
+  it('leftovers of another machine or boot are removed after a day without changes', async () => {
     const [old, young] = [leave('p.jfluid', 1, '0123abcd'), leave('p.jfluid', 1, '0123abcd')]
     age(old, 25)
     age(young, 23)
@@ -112,7 +112,7 @@ describe('a write removes what killed ones have left of that file', () => {
     assert.deepEqual(names(), [young, 'p.jfluid'])
   })
 
-  it('and nothing else: what others write, other files, what only looks like one', async () => {
+  it('files of other writers and similar names are kept', async () => {
     const pid = deadPid()
     const kept = [
       leave('p.jfluid', process.pid),

@@ -49,19 +49,19 @@ function missing(old: unknown, now: unknown, where = ''): string[] {
 describe.each(names)('%s', (name) => {
   const format = Number(name[1])
 
-  it('is of the format that its name says', () => {
+  it('%s has the format in its name', () => {
     expect(readFileSync(join(folder, `${name}.jfluid`)).readUInt32LE(8)).toBe(format)
     expect(format).toBeLessThanOrEqual(VERSION)
   })
 
-  it('has all that its own version exported of it', async () => {
+  it('the file has everything that its own version exported', async () => {
     const exported = gunzipSync(readFileSync(join(folder, `${name}.json.gz`))).toString()
     const { warnings, ...json } = await jsonOf(name)
     const now = { ...json, warnings: warnings.filter((it) => !tellsUntimed(it)) }
     expect(missing(JSON.parse(exported), now)).toEqual([])
   })
 
-  it('can be reported', async () => {
+  it('the file can be reported', async () => {
     const report = [...reportPieces(await readProfile(join(folder, `${name}.jfluid`)), { top: 5 })].join('')
     expect(report).toMatch(/^jfluid profile of fix\.(?:KnownTree|Allocs|Regions|Ticker|Dense)$/m)
   })
@@ -79,7 +79,7 @@ it.each(['v1-exact', 'v1-waits', 'v1-budget', 'v2-bytecodes', 'v2-call-sites'])(
   },
 )
 
-it('v1-error-bars opens without what error bars and --proof told', async () => {
+it('v1-error-bars opens without data of --error-bars and --proof', async () => {
   const profile = await readProfile(join(folder, 'v1-error-bars.jfluid'))
   const keys = new Set<string>()
   JSON.stringify(profile, (key, value) => {
@@ -95,7 +95,7 @@ it('v1-error-bars opens without what error bars and --proof told', async () => {
   expect(sumsAreExact(merged)).toBe(true)
 })
 
-it('v1-folded tells calls that were not timed in a warning', async () => {
+it('v1-folded opens with a warning about calls that were not timed', async () => {
   const { merged, warnings } = await jsonOf('v1-folded')
   expect(nodesOf(merged).map(({ method, calls }) => `${method} ${calls}`)).toEqual([
     ...['root 61242', 'work 61242', 'middle 3062050', 'twig 1211000', 'leaf 2675200'],
@@ -108,13 +108,13 @@ it('v1-folded tells calls that were not timed in a warning', async () => {
   expect(report.replace(/\s+/g, ' ')).toContain(warning)
 })
 
-it('v2-sample has each sample once', async () => {
+it('v2-sample counts each sample once', async () => {
   const { merged, sampling } = await jsonOf('v2-sample')
   expect(sampling?.samples).toBeGreaterThan(0)
   expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
 })
 
-it('v2-sample-time has each sample once, and the report says how late they are', async () => {
+it('v2-sample-time counts each sample once, and the report shows their delay', async () => {
   const { merged, sampling } = await jsonOf('v2-sample-time')
   expect(sampling).toMatchObject({ unit: 'ns', by: 'probes', every: 100_000 })
   expect(nodesOf(merged).reduce((sum, node) => sum + (node.selfSamples ?? 0), 0)).toBe(sampling?.samples)
@@ -124,7 +124,7 @@ it('v2-sample-time has each sample once, and the report says how late they are',
   expect(report).toMatch(/latency +\S+ .+ from due to taken in half of them/)
 })
 
-it('v3-alloc has objects of the sizes that they have', async () => {
+it('v3-alloc has the correct object sizes', async () => {
   const { merged, allocation } = await jsonOf('v3-alloc')
   const own = nodesOf(merged).flatMap((node) => node.allocated ?? [])
   const points = own.filter((each) => each.class === 'fix.Allocs$Point')
@@ -133,7 +133,7 @@ it('v3-alloc has objects of the sizes that they have', async () => {
   expect(own.reduce((sum, each) => sum + each.bytes, 0)).toBe(allocation?.siteBytes)
 })
 
-it('v3-regions has the executions of two threads, 50 each', async () => {
+it('v3-regions has 50 executions of each of two threads', async () => {
   const { regions = [] } = await jsonOf('v3-regions')
   expect(regions.map(({ class: name, method, count }) => [`${name}.${method}`, count])).toEqual([
     ['fix.Regions.tick', 100],
@@ -141,7 +141,7 @@ it('v3-regions has the executions of two threads, 50 each', async () => {
   expect(regions[0]?.buckets.reduce((sum, bucket) => sum + bucket.count, 0)).toBe(100)
 })
 
-it('a format from the future is refused with advice, whatever else is in the file', () => {
+it('a later format is refused with a hint, for any other contents', () => {
   for (const name of names) {
     const file = readFileSync(join(folder, `${name}.jfluid`))
     file.writeUInt32LE(VERSION + 1, 8)

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { overflowsTogether, overflowWarnings } from '../../src/profile/overflows.ts'
 
-describe('StackOverflowErrors that left methods with probes', () => {
-  it('are no warning if there were none', () => {
+describe('StackOverflowErrors that ended instrumented methods', () => {
+  it('no StackOverflowError, no warning', () => {
     expect(overflowWarnings([])).toEqual([])
   })
 
-  it('are counted, and the methods named that most of them left first', () => {
+  it('StackOverflowErrors are counted, with the methods that most of them ended first', () => {
     const [one, ...none] = overflowWarnings([{ method: 'a.A.a(I)I', errors: 1 }])
     expect(none).toEqual([])
     expect(one).toMatch(/^1 StackOverflowError left methods that had probes: a\.A\.a\(I\)I 1\. /)
@@ -16,7 +16,7 @@ describe('StackOverflowErrors that left methods with probes', () => {
     )
   })
 
-  it('of several JVMs are summed by method', () => {
+  it('StackOverflowErrors of several JVMs are summed per method', () => {
     const all = [
       { method: 'a', errors: 1 },
       { method: 'b', errors: 2 },

@@ -15,29 +15,29 @@ const correlation = (one: Profile, other: Profile): number => correlationOf(diff
 const hotEdgeCoverage = (one: Profile, other: Profile, threshold?: number): number =>
   hotEdgesOf(differenceByName(one, other), threshold).coverage
 
-describe('how much two profiles agree', () => {
-  it('wholly if shares are the same, whatever the sums and the order', () => {
+describe('overlap of two profiles', () => {
+  it('equal shares overlap fully, for any sums and order', () => {
     const one = profile('main 1x 10ns ( work 2x 50ns ( leaf 1x 20ns ) other 1x 20ns )')
     const other = profile('main 9x 100ns ( other 1x 200ns work 2x 500ns ( leaf 1x 200ns ) )')
     assert.ok(Math.abs(overlap(one, other) - 1) < 1e-12)
     assert.equal(hotEdgeCoverage(one, other), 1)
   })
 
-  it('by the lesser share of each context', () => {
+  it('overlap sums the lesser share of each context', () => {
     // 10, 50, 40 % and 20, 30, 50 %: 10 + 30 + 40
     const one = profile('main 1x 10ns ( a 1x 50ns b 1x 40ns )')
     const other = profile('main 1x 20ns ( a 1x 30ns b 1x 50ns )')
     assert.ok(Math.abs(overlap(one, other) - 0.8) < 1e-12)
   })
 
-  it('contexts count, not methods', () => {
+  it('overlap compares contexts, not methods', () => {
     const one = profile('main 1x 0ns ( a 1x 0ns ( leaf 1x 10ns ) )')
     const other = profile('main 1x 0ns ( b 1x 0ns ( leaf 1x 10ns ) )')
     assert.equal(overlap(one, other), 0)
     assert.equal(hotEdgeCoverage(one, other), 0)
   })
 
-  it('correlates with itself wholly, with its opposite not at all', () => {
+  it('a profile correlates fully with itself, and not with its reverse', () => {
     const one = profile('main 1x 10ns ( a 1x 60ns b 1x 30ns )')
     assert.ok(Math.abs(correlation(one, profile('main 1x 20ns ( b 1x 60ns a 1x 120ns )')) - 1) < 1e-12)
     // Around a mean of a third: -7/30, 8/30, -1/30 and 8/30, -7/30, -1/30.
@@ -45,7 +45,7 @@ describe('how much two profiles agree', () => {
     assert.ok(Math.abs(other - -111 / 114) < 1e-12, String(other))
   })
 
-  it('a hot edge has its part of the cost with callees; the top is no edge', () => {
+  it('a hot edge has its share of the cost with callees; a top node is no edge', () => {
     const exact = profile('main 1x 50ns ( a 1x 1ns ( leaf 1x 48ns ) cold 1x 1ns )')
     const sampled = profile('main 1x 60ns ( a 1x 40ns )')
     assert.equal(hotEdgeCoverage(exact, sampled, 0.1), 0.5)

@@ -25,14 +25,14 @@ const profile: Profile = {
 }
 
 describe('a profile of regions', () => {
-  it('comes back from its file, of a version that tells older readers to leave it', () => {
+  it('a profile of regions is read from its file, whose version older readers refuse', () => {
     const bytes = encodeProfile(profile)
     expect(bytes.readUInt32LE(8)).toBe(3)
     expect(decodeProfile(bytes, 'p')).toEqual(profile)
     expect(encodeProfile(profileOf('main 1x 1ns')).readUInt32LE(8)).toBe(1)
   })
 
-  it('is refused where it is damaged', () => {
+  it('a damaged profile of regions is refused', () => {
     const wrong = (change: Partial<RegionTimes>) => () =>
       decodeProfile(encodeProfile({ ...profile, regions: [{ ...REGION, ...change }] }), 'p')
     expect(wrong({ method: 2 })).toThrow('a method without a name')
@@ -41,7 +41,7 @@ describe('a profile of regions', () => {
     expect(wrong({ buckets: [[1, 2] as unknown as [number, number, number]] })).toThrow('damaged')
   })
 
-  it('has its regions in the JSON, named', () => {
+  it('JSON has regions by name', () => {
     const { regions, merged } = JSON.parse([...jsonPieces(profile)].join(''))
     expect(merged).toEqual([])
     expect(regions).toHaveLength(2)
@@ -50,7 +50,7 @@ describe('a profile of regions', () => {
     expect(buckets[1]).toEqual({ fromNs: 4990, toNs: 5010, count: 2 })
   })
 
-  it('is a page with a table, and a histogram of what was executed', () => {
+  it('the report of regions has a table and a histogram per executed region', () => {
     const lines = reportText(profile).split('\n')
     expect(lines.find((it) => it.startsWith('regions'))).toBe('regions   App.main:3-4, App.main')
     expect(lines).toContainEqual(
@@ -64,7 +64,7 @@ describe('a profile of regions', () => {
   })
 })
 
-describe('numbers', () => {
+describe('numbers of regions', () => {
   it.each([
     [0, '0 ns'],
     [4.56, '4.6 ns'],
@@ -82,11 +82,11 @@ describe('numbers', () => {
     expect(time(ns)).toBe(text)
   })
 
-  it('of executions a second have the digits that count', () => {
+  it('executions per second have significant digits', () => {
     expect([0, 0.001, 0.25, 12.34, 41_200].map(perSecond)).toEqual(['0', '1e-3', '0.25', '12.3', '41200'])
   })
 
-  it('are lines and bars', () => {
+  it('charts have lines and bars', () => {
     expect(sparkline([0, 1, 4, 8], BARS)).toBe(' ▁▄█')
     expect(sparkline([0, 0], BARS)).toBe('  ')
     expect([bar(0, 4, BARS), bar(0.001, 4, BARS), bar(1, 4, BARS), bar(0.625, 4, BARS)]).toEqual([
@@ -100,7 +100,7 @@ describe('numbers', () => {
 })
 
 describe('rows of a histogram', () => {
-  it('are as fine as fit, with round bounds; the longest 0.1 % are in the last', () => {
+  it('histogram rows have round bounds that fit; the last has the longest 0.1 %', () => {
     const rows = barRows(
       [
         [100, 102, 900],
@@ -117,7 +117,7 @@ describe('rows of a histogram', () => {
     ])
   })
 
-  it('never are too many, and hold all', () => {
+  it('histogram rows are limited and cover all durations', () => {
     const decades = Array.from({ length: 12 }, (_, i): [number, number, number] => [10 ** i, 10 ** i + 1, 1])
     for (const most of [3, 7, 12]) {
       const rows = barRows([[0, 0, 5], ...decades], most)

@@ -21,7 +21,7 @@ const order = profileOf(
 )
 
 describe('the text report', () => {
-  it('fits a page of 80 columns', () => {
+  it('the report fits 80 columns', () => {
     assert.equal(
       reportText(order, { top: 3 }),
       `jfluid profile of com.acme.Main
@@ -51,7 +51,7 @@ Hot methods, by self time, 3 of 6
     )
   })
 
-  it('stays inside its width, wide or narrow, and shows the whole name where it can', () => {
+  it('the report stays within its width, and shows complete names if possible', () => {
     for (const cells of [66, 80, 120, 200]) {
       const lines = reportText(order, { width: cells, top: 10 }).split('\n')
       for (const line of lines) assert.ok(width(line) <= cells, `${cells}: ${line}`)
@@ -59,7 +59,7 @@ Hot methods, by self time, 3 of 6
     assert.match(reportText(order, { width: 120 }), /com\.acme\.shop\.pricing\.PriceCalculator\.priceOf/)
   })
 
-  it('tells tasks that were followed from calls of the root', () => {
+  it('the report distinguishes followed tasks from root calls', () => {
     const worker = {
       id: 7,
       name: 'pool-1',
@@ -72,7 +72,7 @@ Hot methods, by self time, 3 of 6
     )
   })
 
-  it('tells all calls of a root, and how many of them are in rows that began later', () => {
+  it('the report shows all root calls, and how many are in rows that began later', () => {
     const stacks = {
       ...{
         samples: 0,
@@ -101,7 +101,7 @@ Hot methods, by self time, 3 of 6
     )
   })
 
-  it('marks rows with calls that probes did not see, and says what that means', () => {
+  it('the report marks rows with missed calls, and explains the mark', () => {
     const { merged } = order
     const zeros = new Float64Array(merged.count)
     const unseen = zeros.slice()
@@ -118,7 +118,7 @@ Hot methods, by self time, 3 of 6
     assert.doesNotMatch(reportText(adaptive(zeros)), /!/)
   })
 
-  it('says how far times can be trusted, and warns where they are surely overstated', () => {
+  it('the report shows the error of times, and warns of certain overstatement', () => {
     const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 3_400_000, low: 3.1, high: 3.7 }
     const text = reportText({ ...order, bareCalls }, { width: 400 })
     assert.match(
@@ -138,7 +138,7 @@ Hot methods, by self time, 3 of 6
     assert.doesNotMatch(reportText({ ...order, bareCalls: nearly }, { width: 400 }), understated)
   })
 
-  it('says where times may be anything, and nothing where they are right', () => {
+  it('the report marks unreliable times, and adds nothing to correct ones', () => {
     const bareCalls = { calls: 64, bareNs: 1_000_000, chargedNs: 1_000_000, low: 0.2, high: 1.8 }
     assert.match(
       reportText({ ...order, bareCalls }, { width: 400 }),
@@ -148,19 +148,19 @@ Hot methods, by self time, 3 of 6
     assert.doesNotMatch(reportText({ ...order, bareCalls: right }, { width: 400 }), /^warning {3}times are/m)
   })
 
-  it('does not say of scheme adaptive that threads waited', () => {
+  it('the report of scheme adaptive has no line about waiting threads', () => {
     const text = reportText({ ...order, scheme: 'adaptive' })
     assert.match(text, /^overhead {2}2\.00k events, handing them over took 2 ms \(0\.0 %\)$/m)
   })
 
-  it('shows negative time as ~0', () => {
+  it('the report shows negative time as ~0', () => {
     assert.match(
       reportText(order, { minPercent: -1 }),
       / {7}~0 {8}~0 {6}~0 {9}40 {8}~0 {4}com\.acme\.Log\.debug/,
     )
   })
 
-  it('takes roots of several threads, and every thread when asked', () => {
+  it('the report merges roots of threads, and lists every thread on request', () => {
     const text = reportText(
       { ...order, threads: [...order.threads, { id: 7, name: 'idle', tree: profileOf('').merged }] },
       { threads: true },
@@ -169,7 +169,7 @@ Hot methods, by self time, 3 of 6
     assert.doesNotMatch(text, /idle/)
   })
 
-  it('lets no escape sequence of a name through', () => {
+  it('the report contains no escape sequence from a name', () => {
     const evil = '\x1b]0;title\x07\x1b[2J\u202e\u200b\r\n\x9b31m'
     const profile = profileOf('main 1x 1000ns', {
       target: { pid: 1, jdk: evil, vm: evil, mainClass: evil },
@@ -186,18 +186,18 @@ Hot methods, by self time, 3 of 6
     assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u200b]/)
   })
 
-  it('of nothing says so', () => {
+  it('the report of an empty profile says so', () => {
     assert.match(reportText(profileOf('')), /Nothing was recorded: no root was called\.\n$/)
   })
 
-  it('of a recursion 100,000 deep is a page', () => {
+  it('the report of a recursion 100,000 deep is one page', () => {
     const deep = profileOfTree(chain(100_000), profileOf('deep 1x 1ns').methodNames)
     const text = reportText(deep, { maxRows: 40 })
     assert.ok(text.split('\n').length < 60)
     assert.match(text, / {6}\[39\] \S*App\.deep\n/)
   })
 
-  it('is coloured when asked, and says the same', () => {
+  it('a coloured report has the same text', () => {
     const colored = reportText(order, { color: true })
     assert.match(colored, /\x1b\[1m/)
     assert.equal(colored.replaceAll(/\x1b\[[\d;]*m/g, ''), reportText(order))
@@ -206,10 +206,10 @@ Hot methods, by self time, 3 of 6
 
 describe('width and colour of a report', () => {
   const terminal = { isTTY: true, columns: 132, getColorDepth: () => 8 }
-  it('are those of a terminal', () => {
+  it('width and colour are those of the terminal', () => {
     assert.deepEqual(terminalOptions(terminal, {}), { width: 132, color: true })
   })
-  it('are 80 and none in a pipe, unless colour is forced', () => {
+  it('a pipe gets 80 columns and no colour, unless colour is forced', () => {
     assert.deepEqual(terminalOptions({}, {}), { width: 80, color: false })
     assert.deepEqual(terminalOptions({}, { FORCE_COLOR: '1' }), { width: 80, color: true })
   })
@@ -220,7 +220,7 @@ describe('width and colour of a report', () => {
 })
 
 describe('the report as JSON', () => {
-  it('is the profile with fewer nodes and methods', () => {
+  it("the report's JSON is the profile with fewer nodes and methods", () => {
     const report = JSON.parse([...reportJsonPieces(order, { top: 1 })].join(''))
     assert.equal(report.format, 'jfluid-report')
     assert.equal(report.methods.length, 1)
@@ -235,7 +235,7 @@ describe('the report as JSON', () => {
 })
 
 describe('wrap', () => {
-  it('breaks at spaces, and a long word where it must', () => {
+  it('text wraps at spaces, and within a long word', () => {
     assert.deepEqual(wrap('aa bb cccccc d', 5), ['aa bb', 'ccccc', 'c d'])
     assert.deepEqual(wrap('', 5), [''])
   })
@@ -250,7 +250,7 @@ describe('back traces in the report', () => {
     { text, methods: methodsNamed(text, profile.merged, (id) => profile.methodNames[id]!) },
   ]
 
-  it('stand in place of the tree: the method, below it its callers', () => {
+  it('back traces replace the tree: a method with its callers below', () => {
     const text = reportText(profile, { backTraces: backTraces('App.leaf') })
     assert.doesNotMatch(text, /Calling context tree|Hot methods/)
     assert.match(text, /^Back traces of App\.leaf, all threads$/m)
@@ -272,7 +272,7 @@ describe('back traces in the report', () => {
     )
   })
 
-  it('are of calls from all places, and so of no line', () => {
+  it('back traces merge call sites, and so have no line', () => {
     const sites = callSites()
     const methods = methodsNamed('App.work', sites.merged, (id) => sites.methodNames[id]!)
     const traced = { backTraces: [{ text: 'App.work', methods }] }
@@ -288,7 +288,7 @@ describe('back traces in the report', () => {
     assert.ok('line' in json.merged[0]!.children[0]!)
   })
 
-  it('of each thread, where asked; nothing of one that has not called it', () => {
+  it('back traces per thread omit threads without calls', () => {
     const idle = { id: 7, name: 'idle', tree: treeOf('main 1x 1ns', new Methods()) }
     const threads = [...profile.threads, idle]
     const text = reportText({ ...profile, threads }, { threads: true, backTraces: backTraces('App.leaf') })
@@ -296,7 +296,7 @@ describe('back traces in the report', () => {
     assert.doesNotMatch(text, /idle/)
   })
 
-  it('are in the JSON beside the tree, of all threads and of each', () => {
+  it('back traces are in the JSON beside the tree, for all threads and per thread', () => {
     const pieces = reportJsonPieces(profile, { threads: true, backTraces: backTraces('App.leaf') })
     type Node = { method: string; calls: number; totalNs: number; children: Node[] }
     const json = JSON.parse([...pieces].join('')) as { backTraces: Node[]; threads: { backTraces: Node[] }[] }

@@ -28,7 +28,7 @@ function bytecodes(tree: Tree): Tree {
 }
 
 describe('a reproducible profile', () => {
-  it('is the same, whatever order methods and threads were met in', () => {
+  it('a reproducible profile does not depend on the order of methods and threads', () => {
     const one = counted(['a 1x 5ns ( b 2x 7ns ( c 1x 1ns ) d 1x 2ns )', 'a 1x 5ns ( d 9x 1ns )'])
     const other = counted(['a 1x 5ns ( d 1x 2ns b 2x 7ns ( c 1x 1ns ) )', 'a 1x 5ns ( d 9x 1ns )'], {
       startedAt: '2027-01-01T00:00:00.000Z',
@@ -51,7 +51,7 @@ describe('a reproducible profile', () => {
     assert.equal(read.merged.metrics.totalBytecodes![0], 15)
   })
 
-  it('keeps names and parents of every node, 100,000 deep', () => {
+  it('a reproducible profile keeps names and parents of nodes, 100,000 deep', () => {
     const names = profileOf('m 1x 1ns').methodNames
     const tree = bytecodes(chain(100_000))
     const { merged } = reproducible({
@@ -67,14 +67,14 @@ describe('a reproducible profile', () => {
 describe('two profiles compared', () => {
   const before = counted(['root 2x 10ns ( b 4x 80ns c 1x 10ns )'])
 
-  it('by what one call of the root costs', () => {
+  it('two profiles are compared per root call', () => {
     const after = counted(['root 4x 20ns ( b 8x 160ns c 2x 21ns )'])
     const found = compareProfiles(before, after)
     assert.equal(found.growth, 201 / 4 / (100 / 2) - 1)
     assert.deepEqual([found.before, found.after, found.unit], [100, 201, 'bytecodes'])
   })
 
-  it('name what changed, the largest change first, contexts of a method together', () => {
+  it('changes are listed largest first, with contexts grouped per method', () => {
     const after = counted(['root 2x 10ns ( b 4x 70ns ( c 1x 9ns ) c 1x 10ns d 1x 3ns )'])
     assert.deepEqual(
       compareProfiles(before, after).methods.map((it) => [it.method, it.before, it.after]),

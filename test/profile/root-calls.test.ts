@@ -11,7 +11,7 @@ import { profileOf } from './trees.ts'
 const profile = profileOf('main 4252x 10ns ( work 3x -4ns )', TIMED)
 
 describe('root calls of a profile', () => {
-  it('are a line of the report', () => {
+  it('root calls are a line of the report', () => {
     assert.match(
       reportText(profile),
       /^took {6}p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms a call; 4,252 ended$/m,
@@ -19,19 +19,19 @@ describe('root calls of a profile', () => {
     assert.doesNotMatch(reportText(profileOf('main 1x 10ns')), /^took/m)
   })
 
-  it('of which none has returned are a line, too', () => {
+  it('unfinished root calls are a line of the report', () => {
     const open = profileOf('main 2x 10ns', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
     assert.match(reportText(open), /^took {6}no call has returned: times are those until the end$/m)
     const none = profileOf('', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
     assert.doesNotMatch(reportText(none), /^took/m)
   })
 
-  it('of bytecodes are not taken for times', () => {
+  it('root calls in bytecodes are not shown as times', () => {
     const rootCalls = { ...TIMED.rootCalls, unit: 'bytecodes' as const }
     assert.match(reportText({ ...profile, rootCalls }), /^took {6}p50 1,200,000 bc, /m)
   })
 
-  it('come back from a file with their course, and are absent in one that has none', () => {
+  it('root calls and timeline are read from a file, and absent in a file without them', () => {
     assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
     const { rootCalls: _, ...course } = profile.course!
     const counted = { ...profileOf('main 1x 10ns'), course }
@@ -52,7 +52,7 @@ describe('root calls of a profile', () => {
     assert.throws(() => decodeProfile(file, 'p'), CorruptProfile)
   })
 
-  it('are objects a second in JSON', () => {
+  it('root calls in JSON are one object per second', () => {
     const { rootCalls, course } = JSON.parse([...jsonPieces(profile)].join('')) as {
       rootCalls: { count: number; buckets?: unknown }
       course: { firstSecond: number; seconds: unknown[] }
@@ -64,7 +64,7 @@ describe('root calls of a profile', () => {
     })
   })
 
-  it('a reproducible profile has no course, which is never the same', () => {
+  it('a reproducible profile has no timeline', () => {
     assert.equal(reproducible(profile).course, undefined)
   })
 })

@@ -5,26 +5,26 @@ import { refusedWarnings, skippedWarnings } from '../../src/profile/skipped.ts'
 
 const because = (reason: string, ...methods: string[]) => methods.map((method) => ({ method, reason }))
 
-describe('classes that were refused', () => {
+describe('refused classes', () => {
   const schema = classRefusal(
     'java.lang.UnsupportedOperationException: class redefinition failed: attempted to add a method',
   )
   const refused = [...because(schema, 'a.A.one()V', 'a.A.two(Lb/B;)V'), ...because('native', 'a.B.x()V')]
 
-  it('are told with the words of the JVM, what that costs, and who changes them', () => {
+  it("refused classes are reported with the JVM's message, the consequence and other agents", () => {
     assert.deepEqual(refusedWarnings(refused), [
       '1 class refused: a.A (the JVM says "attempted to add a method"); calls of 2 methods are missing, and their time is ' +
         "their callers'. Another agent gives the class other members when it is loaded than when it is redefined (jfluid doctor names the agents)",
     ])
   })
 
-  it('are not told a second time with the methods that could not be instrumented', () => {
+  it('refused classes are not repeated among methods without probes', () => {
     assert.deepEqual(skippedWarnings(refused), [
       '1 method could not be instrumented: 1 for "native" (a.B.x()V)',
     ])
   })
 
-  it('are named as far as there is room', () => {
+  it('names of refused classes are limited by space', () => {
     const reason = classRefusal('its bytes have changed since it was analysed')
     const many = [1, 2, 3, 4, 5].flatMap((it) => because(reason, `a.A${it}.x()V`))
     assert.deepEqual(refusedWarnings(many), [
@@ -33,13 +33,13 @@ describe('classes that were refused', () => {
     ])
   })
 
-  it('are not mentioned where there are none', () => {
+  it('without refused classes there is no line', () => {
     assert.deepEqual(refusedWarnings(because('native', 'a.B.x()V')), [])
   })
 })
 
 describe('methods without probes', () => {
-  it('are told with the reason, the commonest first', () => {
+  it('methods without probes are listed by reason, most frequent first', () => {
     const skipped = [
       ...because('native', 'a.A.one()V'),
       ...because('too long', 'a.B.x()V', 'a.B.y()V', 'a.B.z()V'),
@@ -49,13 +49,13 @@ describe('methods without probes', () => {
     ])
   })
 
-  it('are summed up where there are many reasons', () => {
+  it('many reasons are summarised', () => {
     const skipped = ['1', '2', '3', '4', '5', '6'].flatMap((it) => because(it, `a.A.${it}()V`))
     const [text] = skippedWarnings(skipped)
     assert.match(text ?? '', /1 for "4" \(a\.A\.4\(\)V\); the others for 2 other reasons$/)
   })
 
-  it('are not mentioned where there are none', () => {
+  it('without refused classes there is no line', () => {
     assert.deepEqual(skippedWarnings([]), [])
   })
 })

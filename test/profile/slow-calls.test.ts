@@ -18,7 +18,7 @@ const slow = treeOf('main 1x 1000000ns ( work 1x 44000000ns ( lock 3x 9000000ns 
 const profile = profileOfTree(all, methods.names, { ...TIMED, slowCalls: slowCallsOf(slow) })
 
 describe('slow calls of a profile', () => {
-  it('are a section of the report: figures, the slowest, what they have more of, their tree', () => {
+  it('slow calls have a report section: figures, slowest calls, differences, tree', () => {
     const text = reportText(profile)
     const section = text.slice(text.indexOf('Slow calls'), text.indexOf('\nHot methods'))
     // work takes 44 ms of a slow call, and 45 of a hundred calls; lock is in slow ones only
@@ -41,7 +41,7 @@ Calling context tree of 1 slow call, 54.0 ms on average; all calls 1.45 ms
     )
   })
 
-  it('come back from a file with their trees', () => {
+  it('slow calls are read from a file with their trees', () => {
     assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
     const few = { ...slowCallsOf(slow), thresholdNow: null, latest: null, slowest: [] }
     const early = { ...profile, slowCalls: few }
@@ -70,7 +70,7 @@ Calling context tree of 1 slow call, 54.0 ms on average; all calls 1.45 ms
     assert.throws(() => decodeProfile(file, 'p'), CorruptProfile)
   })
 
-  it('have nodes in JSON, and a reproducible profile is without them', () => {
+  it('slow calls have nodes in JSON, and are absent in a reproducible profile', () => {
     for (const pieces of [jsonPieces(profile), reportJsonPieces(profile)]) {
       const { slowCalls } = JSON.parse([...pieces].join('')) as {
         slowCalls: { count: number; roots: { totalNs: number }[]; slowest: { roots: unknown[] }[] }
@@ -87,7 +87,7 @@ Calling context tree of 1 slow call, 54.0 ms on average; all calls 1.45 ms
 })
 
 describe('changes per call of the root', () => {
-  it('of a later picture are what came since, each call, less what a call was', () => {
+  it('changes to a later picture are per call since, minus the earlier cost per call', () => {
     const before = treeOf('main 2x 10ns ( work 4x 8ns )', methods)
     const after = treeOf('main 3x 14ns ( work 4x 8ns  other 1x 3ns )', methods)
     const difference = differenceOf(before, after)
@@ -101,7 +101,7 @@ describe('changes per call of the root', () => {
     assert.deepEqual([tree.metrics.selfNs, tree.metrics.totalNs], [change.self, change.total])
   })
 
-  it('of other calls are those, each, less what a call was; a side without calls is nothing', () => {
+  it('changes of selected calls are per call minus the cost per call; a side without calls is empty', () => {
     const { change } = changesPerCall(sidesOf(differenceOf(all, slow)))
     assert.deepEqual([...change.self], [0, 43.55e6, 9e6])
     const none = treeOf('', methods)

@@ -40,7 +40,7 @@ const linesOf = (facts: Partial<StackFacts>, around: object = {}) =>
   Object.fromEntries(stackLines({ ...FACTS, ...facts }, { durationMs: 60_000, ...around }))
 
 describe('lines of a report about stacks', () => {
-  it('tell how many there are, what was lost, and what they have cost in the target', () => {
+  it('the lines show the number of stacks, lost stacks, and their cost in the target', () => {
     expect(linesOf({}).samples).toBe('4,252 stacks; they took 180 ms (0.3 % of a processor)')
     expect(linesOf({ samples: 1, missed: 3, dropped: 1_200 }).samples).toBe(
       '1 stack, 3 missed, 1,200 without room; they took 180 ms (0.3 % of a processor)',
@@ -64,20 +64,20 @@ describe('lines of a report about stacks', () => {
     )
   })
 
-  it('tell how long stacks took, if that was the longest', () => {
+  it('the lines show the time for taking stacks if it was the longest stall', () => {
     expect(linesOf({ stallCause: 'stacks' }).stalls).toBe(
       'taking stacks took at most 231 ms, 6.5 s after the start, while threads may have stood still',
     )
   })
 
-  it('tell for how long the process was suspended, if it was', () => {
+  it('the lines show for how long the process was suspended', () => {
     expect(linesOf({})).not.toHaveProperty('suspended')
     expect(linesOf({ suspendedMs: 3_100 }).suspended).toBe(
       'the process did not run for 3.1 s in all, which is left out of rows and of calls',
     )
   })
 
-  it('tell pauses as they were expected and measured, and the one at the end', () => {
+  it('the lines show predicted and measured pauses, and the pause at the end', () => {
     expect(linesOf({})).not.toHaveProperty('pauses')
     const pauses = [
       { predictedMs: 80, measuredMs: 95.4, classes: 1 },
@@ -93,22 +93,22 @@ describe('lines of a report about stacks', () => {
   })
 })
 
-describe('calls of roots while code was compiled again', () => {
+describe('root calls during recompilation', () => {
   const times = timesOf(0, [10, 6], [20, 4.5], [100, 1.5], [300, 1.5])
 
-  it('are a line of their own, with those that came later', () => {
+  it('root calls during recompilation have a line of their own, with the later calls', () => {
     expect(linesOf({ coldUntilMs: 1_400 }, times)['warm-up']).toBe(
       'until 2.0 s after the start, while the JVM compiled again what redefinitions had discarded, 30 root calls ended, 5.00 ms on average; later 400, 1.50 ms on average',
     )
   })
 
-  it('are said to be of timed calls where not all are', () => {
+  it('the line names timed calls if not all are timed', () => {
     expect(linesOf({ coldUntilMs: 1_400, timedOneOf: 64 }, times)['warm-up']).toContain(
       '30 timed root calls ended',
     )
   })
 
-  it('are all calls where the recording has ended by then', () => {
+  it('the line covers all calls if the recording ended before', () => {
     expect(linesOf({ coldUntilMs: 10_000 }, { ...times, durationMs: 4_000 })['warm-up']).toBe(
       'until the end, while the JVM compiled again what redefinitions had discarded, 430 root calls ended, 1.74 ms on average; later none',
     )
@@ -135,14 +135,14 @@ describe('calls of roots while code was compiled again', () => {
 describe('a file', () => {
   const profile = profileOf('main 500x 10ns', { ...TIMED, stacks: FACTS, detach: DETACH })
 
-  it.each(STALL_CAUSES)('has a stall that was for: %s', (stallCause) => {
+  it.each(STALL_CAUSES)('the file has a stall caused by: %s', (stallCause) => {
     for (const coldUntilMs of [12_000, null]) {
       const stacks = { ...FACTS, stallCause, coldUntilMs, unseenPart: 0.01 }
       expect(decodeProfile(encodeProfile({ ...profile, stacks }), 'p')).toEqual({ ...profile, stacks })
     }
   })
 
-  it('of a version that did not know them has neither warm-up nor the last pause', () => {
+  it('an older file has neither warm-up nor the last pause', () => {
     const { coldUntilMs: _, unseenPart: ____, ...stacks } = FACTS
     const { pauseMs: __, ...detach } = DETACH
     const { mean: ___, ...rootCalls } = TIMED.course.rootCalls!

@@ -14,23 +14,23 @@ import {
 } from '../../src/profile/text.ts'
 
 describe('numbers', () => {
-  it('milliseconds have three decimals while there is room', () => {
+  it('milliseconds have three decimals if they fit', () => {
     assert.deepEqual(
       [0, 1, 1e3, 1.5e6, 12_345_678_900, 123_456_789e6, 1e18].map((ns) => ms(ns, 9)),
       ['0', '0.000', '0.001', '1.500', '12345.679', '123456789', '1.0e12'],
     )
   })
-  it('negative time is a zero we are not sure of', () => {
+  it('negative time is shown as about zero', () => {
     assert.deepEqual([ms(-1), ms(-5e9), msPerCall(-3, 2), percent(-1, 5)], ['~0', '~0', '~0', '~0'])
   })
-  it('time of a call has four digits that count, down to the nanosecond', () => {
+  it('time per call has four significant digits, down to the nanosecond', () => {
     assert.deepEqual(
       [450, 12_340, 123_400, 1_234_000, 12_340_000, 123_400_000, 5_000_000_000].map((ns) => msPerCall(ns, 1)),
       ['0.000450', '0.01234', '0.1234', '1.234', '12.34', '123.4', '5000'],
     )
     assert.equal(msPerCall(100, 0), '-')
   })
-  it('counts are in full where they fit, else short', () => {
+  it('counts are complete if they fit, otherwise abbreviated', () => {
     assert.deepEqual([count(1_234_567), count(1_234_567, 7), count(0)], ['1,234,567', '1.23M', '0'])
     assert.deepEqual([999, 1000, 12_345, 999_499, 999_999, 12_345_678, 4.2e9].map(shortCount), [
       '999',
@@ -42,7 +42,7 @@ describe('numbers', () => {
       '4.20G',
     ])
   })
-  it('spans read as a clock does', () => {
+  it('durations are formatted like a clock', () => {
     assert.deepEqual([0, 850, 12_340, 59_960, 187_000, 3_723_000].map(span), [
       '0 ms',
       '850 ms',
@@ -52,7 +52,7 @@ describe('numbers', () => {
       '1:02:03',
     ])
   })
-  it('percent of nothing is no number', () => {
+  it('a percentage of zero is empty', () => {
     assert.deepEqual([percent(1, 0), percent(1, 3), percent(5, 5)], ['-', '33.3', '100.0'])
   })
 })
@@ -64,7 +64,7 @@ describe('names', () => {
     descriptor: '(I[JLjava/lang/String;)Z',
     loader: 'app',
   }
-  it('lose the package first, then outer classes, then the middle', () => {
+  it('names lose the package first, then outer classes, then the middle', () => {
     const shown = [40, 28, 20, 13, 12].map((cells) => shortName(name, cells))
     assert.deepEqual(shown, [
       'com.acme.shop.Orders$Line.process',
@@ -74,14 +74,14 @@ describe('names', () => {
       'Order…rocess',
     ])
   })
-  it('of wide characters have initials, too', () => {
+  it('package initials work with wide characters', () => {
     const wide = { ...name, class: '日本.商店.注文', method: 'x' }
     assert.deepEqual(
       [14, 12, 9].map((cells) => shortName(wide, cells)),
       ['日.商.注文.x', '日.商.注文.x', '注文.x'],
     )
   })
-  it('in full have the types of parameters and result', () => {
+  it('complete names have parameter and result types', () => {
     assert.equal(signature(name), 'com.acme.shop.Orders$Line.process(int, long[], String) : boolean')
     assert.equal(
       signature({ ...name, method: '<init>', descriptor: '()V' }),
@@ -91,7 +91,7 @@ describe('names', () => {
 })
 
 describe('text for a terminal', () => {
-  it('holds nothing that moves the cursor or has no sure width', () => {
+  it('terminal text contains no cursor control and no character of unknown width', () => {
     assert.equal(clean('a\x1b[31mb\r\n\x9bc'), 'a?[31mb???c')
     assert.equal(clean('zero\u200bwidth\u202e\ufeff'), 'zerowidth')
     assert.equal(clean('pool-🚀-1'), 'pool-?-1')
@@ -100,7 +100,7 @@ describe('text for a terminal', () => {
     assert.equal(clean('\ud800'), '?')
     assert.equal(clean('größer_メソッド'), 'größer_メソッド')
   })
-  it('has the width a terminal gives it', () => {
+  it('terminal text has the width that terminals use', () => {
     assert.deepEqual([width('abc'), width('größe'), width('メソッド')], [3, 5, 8])
   })
 })

@@ -29,7 +29,7 @@ const two = traceOf(
 )
 
 describe('a file with traced calls', () => {
-  it('comes back as it was written', () => {
+  it('traced calls are read as they were written', () => {
     const profile = traced({ ...two, cutAfter: 30 })
     assert.deepEqual(decodeProfile(encodeProfile(profile), 'p'), profile)
     const none = traced({ asked: 3, calls: [] })
@@ -71,7 +71,7 @@ describe('a file with traced calls', () => {
     )
   })
 
-  it('is never written with a call that would be refused: it is left out, a warning says so, and all else is kept', () => {
+  it('an invalid traced call is left out with a warning, and everything else is written', () => {
     const empty = { ...call('main> 1 main< 2'), tracks: [call('').tracks[0]!] }
     const [first, second] = two.calls
     const profile = traced({ asked: 3, calls: [first!, empty, second!] })
@@ -93,7 +93,7 @@ describe('the report of traced calls', () => {
     return text.slice(text.indexOf('\nTraced calls') + 1)
   }
 
-  it('lists them, with their critical paths, and the slowest in the order of time', () => {
+  it('the report lists traced calls with critical paths, and the slowest in order of time', () => {
     expect(section(traced(two))).toMatchInlineSnapshot(`
       "Traced calls, the first 2 of 2 asked for
        call      at ms  total ms   events  tasks  method, and its thread
@@ -126,7 +126,7 @@ describe('the report of traced calls', () => {
     `)
   })
 
-  it('shows one of them and nothing else, where that is asked for', () => {
+  it('the report shows a single traced call on request', () => {
     expect(reportText(traced(two), { trace: 2 })).toMatchInlineSnapshot(`
       "
       Call 2, at 1.000 ms in t1: 12.000 ms
@@ -144,7 +144,7 @@ describe('the report of traced calls', () => {
     `)
   })
 
-  it('says what is not whole, and that there is none', () => {
+  it('the report marks incomplete traced calls, and their absence', () => {
     const [first, second] = two.calls
     const text = section(
       traced({
@@ -168,7 +168,7 @@ describe('the report of traced calls', () => {
     )
   })
 
-  it('fits its width, whatever the calls are', () => {
+  it('the report of traced calls fits its width for any calls', () => {
     const deep = 3000
     const events = new Int32Array(2 * deep).fill(methods.id('a.very.long.package.name.Klass.method'), 0, deep)
     const times = Float64Array.from(events, (_, i) => i * 1e6)
@@ -184,7 +184,7 @@ describe('the report of traced calls', () => {
   })
 })
 
-it('JSON has events in an export, and not in a report', () => {
+it('JSON of an export has events, JSON of a report has none', () => {
   const [first] = (JSON.parse([...jsonPieces(traced(two))].join('')) as { trace: JsonTrace }).trace.calls
   expect(first!.tracks[1]).toEqual({ id: 2, name: 't2', events: [methods.id('run'), 0], times: [6e6, 19e6] })
   expect(first!.durationNs).toBe(22e6)

@@ -10,7 +10,7 @@ const profileWith = (warnings: string[]) => {
   return { ...profile, instrumentation: { ...profile.instrumentation, gaps: 4 } }
 }
 
-it('a full file system is named with its directory, any other error by its code', () => {
+it('a full file system is reported with its directory, another error with its code', () => {
   expect(treeRoomWarning(257_810, 'ENOSPC', '/dev/shm')).toBe(
     "the trees of the JVM's threads had room for 257,810 contexts, and calls for which there was none are missing, as the event buffer could not grow (its file system is full): free some space in /dev/shm before the next recording",
   )
@@ -19,13 +19,13 @@ it('a full file system is named with its directory, any other error by its code'
   )
 })
 
-it('where there may be no more, another root helps, or to leave methods out', () => {
+it('at the limit of contexts the message suggests another root or exclusions', () => {
   expect(treeRoomWarning(2_080_768, null, '/dev/shm')).toBe(
     "the trees of the JVM's threads had room for 2,080,768 contexts, and calls for which there was none are missing: choose a root that does less, or --exclude what recurses",
   )
 })
 
-it('the report gives no other reason for the gaps then', () => {
+it('the report gives no other reason for these gaps', () => {
   const gapsOf = (warnings: string[]) =>
     reportWarnings(profileWith(warnings)).find((it) => it.startsWith('4 gaps'))
   expect(gapsOf([])).toBe('4 gaps: methods that ran before they were instrumented')

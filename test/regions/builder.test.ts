@@ -19,7 +19,7 @@ function told(builder: RegionBuilder, ...words: [number, number][]): number {
 }
 
 describe('executions', () => {
-  it('are told by region, with the time that threads waited', () => {
+  it('executions are recorded per region, with the time of stalled threads', () => {
     const builder = new RegionBuilder()
     told(builder, exitWord(1, 10), exitWord(2, 7), controlWord(CONTROL_ADJUST, 40), exitWord(1, 30))
     expect(builder.states().map(({ id, count, sum }) => [id, count, sum])).toEqual([
@@ -34,7 +34,7 @@ describe('executions', () => {
     ])
   })
 
-  it('of 2^40 ticks and more stand between two epochs', () => {
+  it('executions of 2^40 ticks or more are written between two epochs', () => {
     const builder = new RegionBuilder()
     const long = 5 * 2 ** 40 + 123
     const words = [
@@ -47,11 +47,11 @@ describe('executions', () => {
     expect(builder.states()[0]).toMatchObject({ count: 2, min: 9, max: long })
   })
 
-  it('are all that there may be: an entry is no word of such a session', () => {
+  it('an entry word is invalid in a session of regions', () => {
     expect(told(new RegionBuilder(), exitWord(1, 10), enterWord(1, 10))).toBe(1)
   })
 
-  it('begin at zero again', () => {
+  it('a reset zeroes executions', () => {
     const builder = new RegionBuilder()
     told(builder, exitWord(1, 10))
     builder.reset()
@@ -63,7 +63,7 @@ describe('executions', () => {
 })
 
 describe('the latest durations', () => {
-  it('are the last 1,024, oldest first', () => {
+  it('the latest durations are the last 1,024, oldest first', () => {
     const builder = new RegionBuilder()
     for (let i = 1; i <= LAST + 3; i++) told(builder, exitWord(1, i))
     const last = [...builder.states()[0]!.last]
@@ -71,8 +71,8 @@ describe('the latest durations', () => {
   })
 })
 
-describe('the course', () => {
-  it('is counted in half seconds, and in longer ones once there are 600', () => {
+describe('timeline of a region', () => {
+  it('the timeline has half seconds, and longer intervals after 600', () => {
     let now = 1000
     const builder = new RegionBuilder(() => now)
     told(builder, exitWord(1, 10), exitWord(1, 30))
@@ -95,7 +95,7 @@ describe('the course', () => {
 })
 
 describe('durations', () => {
-  it('are in ns, without what the probes take', () => {
+  it('durations are in ns without probe time', () => {
     const builder = new RegionBuilder()
     // 10 - 4 = 6 and 24 - 4 = 20 ticks of 2 ns; one shorter than the calibration is nothing, not less.
     told(builder, exitWord(1, 10), exitWord(1, 24), exitWord(1, 2))
@@ -105,7 +105,7 @@ describe('durations', () => {
     expect(found.buckets.map(([, , count]) => count)).toEqual([1, 1, 1])
   })
 
-  it('below 512 ticks have exactly the percentiles of all of them, sorted', () => {
+  it('percentiles below 512 ticks are exact', () => {
     const seed = Date.now() % 1e9
     const random = seeded(seed)
     for (const number of [1, 2, 3, 10, 99, 100, 101, 1000, 12_345]) {
@@ -121,7 +121,7 @@ describe('durations', () => {
     }
   })
 
-  it('have the percentiles of all of them, sorted, to 0.4 %', () => {
+  it('percentiles are within 0.4 % of the exact ones', () => {
     const seed = Date.now() % 1e9
     const random = seeded(seed)
     const builder = new RegionBuilder()

@@ -7,7 +7,7 @@ import { seeded } from '../profile/trees.ts'
 const LARGEST = Number.MAX_SAFE_INTEGER
 
 describe('buckets', () => {
-  it('are exact below 512, and no wider than 1/256 of what they hold beyond', () => {
+  it('buckets are exact below 512, and no wider than 1/256 of their value above', () => {
     for (let value = 0; value < 512; value++) expect(bucketStart(bucketOf(value))).toBe(value)
     const random = seeded(1)
     const edges = Array.from({ length: 58 }, (_, e) => [2 ** e - 1, 2 ** e]).flat()
@@ -21,14 +21,14 @@ describe('buckets', () => {
     }
   })
 
-  it('follow each other without a gap', () => {
+  it('buckets are contiguous', () => {
     for (let bucket = 0; bucket < bucketOf(LARGEST); bucket++)
       if (bucketOf(bucketStart(bucket)) !== bucket) expect.fail(`bucket ${bucket}`)
   })
 })
 
 describe('a histogram', () => {
-  it('keeps count, sum, least and most, and how often each bucket came', () => {
+  it('a histogram keeps count, sum, minimum, maximum and the count per bucket', () => {
     const histogram = new Histogram()
     for (const value of [3, 3, 700, LARGEST]) histogram.record(value)
     expect(histogram).toMatchObject({ count: 4, sum: 706 + LARGEST, min: 3, max: LARGEST })

@@ -24,24 +24,24 @@ const SUM = [[IINC, 0, 255], [ILOAD_0], [IFNE, 255, 252], [GETSTATIC, 0, 7], [PO
 const sum = (nth: number, ...instruction: number[]): number[][] =>
   SUM.map((it, i) => (i === nth ? instruction : it))
 
-describe('what HotSpot does to code is no difference', () => {
-  it('nothing at all', () => {
+describe('changes by HotSpot are not differences', () => {
+  it('unchanged code has no difference', () => {
     expect(same(SUM, SUM)).toBe(true)
   })
 
-  it('other indices of the pool, or of its cache', () => {
+  it('other indices of the pool or its cache are no difference', () => {
     expect(same(SUM, sum(3, GETSTATIC, 0x12, 0x34))).toBe(true)
     expect(same([[INVOKEDYNAMIC, 0, 7, 0, 0], [RETURN]], [[INVOKEDYNAMIC, 1, 2, 255, 255], [RETURN]])).toBe(
       true,
     )
   })
 
-  it('a bytecode of its own for what has one, and a breakpoint of a debugger', () => {
+  it('internal bytecodes and breakpoints are no difference', () => {
     expect(same(SUM, sum(5, OWN))).toBe(true) // return, in a constructor of Object
     expect(same(SUM, sum(4, BREAKPOINT))).toBe(true)
   })
 
-  it('an ldc that has become wide, and what that moves', () => {
+  it('an ldc that became wide, and moved code, are no difference', () => {
     const own = [[GOTO, 0, 6], [LDC, 3], [POP], [RETURN]]
     expect(same(own, [[GOTO, 0, 7], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(true)
     expect(same(own, [[GOTO, 0, 7], [OWN, 1, 3], [POP], [RETURN]])).toBe(true)
@@ -49,7 +49,7 @@ describe('what HotSpot does to code is no difference', () => {
     expect(same(own, [[GOTO, 0, 6], [LDC_W, 1, 3], [POP], [RETURN]])).toBe(false) // the jump has stayed behind
   })
 
-  it('a switch that lies elsewhere', () => {
+  it('a moved switch is no difference', () => {
     const words = (...of: number[]): number[] => of.flatMap((it) => [0, 0, 0, it])
     // ldc 0, pop 2, iload_0 3, the switch 4 with its words from 8 on, nop 32, nop 33, return 34
     const own = (opcode: number, key = 5): number[][] => [
@@ -68,28 +68,28 @@ describe('what HotSpot does to code is no difference', () => {
   })
 })
 
-describe('all else is one', () => {
-  it('an instruction more, or less', () => {
+describe('other changes are differences', () => {
+  it('an added or removed instruction is a difference', () => {
     expect(same(SUM, [[INVOKESTATIC, 0, 1], ...SUM])).toBe(false)
     expect(same(SUM, [...SUM, [RETURN]])).toBe(false)
     expect(same(SUM, SUM.slice(0, -1))).toBe(false)
     expect(same(SUM, [])).toBe(false)
   })
 
-  it('another instruction, operand or target', () => {
+  it('another instruction, operand or target is a difference', () => {
     expect(same(SUM, sum(1, ILOAD_1))).toBe(false)
     expect(same(SUM, sum(0, IINC, 0, 1))).toBe(false)
     expect(same(SUM, sum(2, IFNE, 255, 255))).toBe(false)
     expect(same(SUM, sum(4, OWN))).toBe(false) // pop has no form of HotSpot's own
   })
 
-  it('code in which every ldc may have either length, soon', () => {
+  it('code with many ldc of unknown length is compared quickly', () => {
     // 300 of them, each in a form of HotSpot's own whose operand looks like the next one: 2^300 ways, and none to the end.
     const own = [...Array.from({ length: 300 }, () => [LDC, 3]), [POP], [RETURN]]
     expect(same(own, [...Array.from({ length: 700 }, () => [OWN]), [NOP], [NOP]])).toBe(false)
   })
 
-  it('more locals: a probe may keep something there', () => {
+  it('more locals are a difference, since a probe may use them', () => {
     expect(same(SUM, SUM, 3)).toBe(false)
   })
 })

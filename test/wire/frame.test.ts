@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { encodeFrame, FrameReader, MAX_FRAME } from '../../src/wire/frame.ts'
 
 describe('frames', () => {
-  it('are a little-endian length and one MessagePack array', () => {
+  it('a frame is a little-endian length and one MessagePack array', () => {
     expect(encodeFrame([1, 'hello'])).toEqual(
       Buffer.from([8, 0, 0, 0, 0x92, 1, 0xa5, ...Buffer.from('hello')]),
     )
   })
 
-  it('come out whole and in order however the stream is cut', () => {
+  it('frames are complete and in order for any split of the stream', () => {
     const messages = [
       [1, 'a'],
       [2, Buffer.alloc(70_000, 7)],
@@ -26,7 +26,7 @@ describe('frames', () => {
     }
   })
 
-  it('give byte arrays that later data do not change', () => {
+  it('byte arrays of a frame are not changed by later data', () => {
     const reader = new FrameReader()
     const chunk = encodeFrame([Buffer.from('first')])
     const [[bytes]] = reader.push(chunk) as [[Buffer]]
@@ -34,13 +34,13 @@ describe('frames', () => {
     expect(bytes.toString()).toBe('first')
   })
 
-  it('refuse a length that no message of ours has', () => {
+  it('a length above the maximum is refused', () => {
     const header = Buffer.alloc(4)
     header.writeUInt32LE(MAX_FRAME + 1)
     expect(() => new FrameReader().push(header)).toThrow(/a frame of/)
   })
 
-  it('refuse a message that is not an array', () => {
+  it('a message that is not an array is refused', () => {
     const body = new Packr().pack('text')
     const frame = Buffer.alloc(4 + body.length)
     frame.writeUInt32LE(body.length)

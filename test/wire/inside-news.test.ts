@@ -26,7 +26,7 @@ const reply = (stacks: Uint8Array, taken: Uint8Array) => [
   ...[[['a.B', 'run']], stacks, taken, 100, 2, 1, 0, 5e5, 1e6, 7, 3e6, null, 12, 99, true],
 ]
 
-it('frames, stacks and samples are what the agent has written', () => {
+it('frames, stacks and samples are decoded as the agent wrote them', () => {
   const news = insideNews(
     reply(new Uint8Array(Int32Array.from([0, 0, 1, 0]).buffer), samples([3, 2, 1, 9, 2n ** 40n, 1e7])),
   )

@@ -32,7 +32,7 @@ describe('the link to the agent', () => {
     rmSync(dir, { recursive: true, force: true })
   })
 
-  it('gives each request its own reply, in whatever order they come', async () => {
+  it('each request gets its reply, in any order of replies', async () => {
     const held: unknown[][] = []
     asked = (message) => {
       held.push(message)
@@ -42,7 +42,7 @@ describe('the link to the agent', () => {
     expect(await Promise.all([link.request('a'), link.request('b')])).toEqual(['a!', 'b!'])
   })
 
-  it('tells the debug log of each message: its size, how long the reply took, and its fields', async () => {
+  it('the debug log has size, reply time and fields of each message', async () => {
     const told: string[] = []
     debug.wire = (text) => told.push(text)
     onTestFinished(() => {
@@ -68,13 +68,13 @@ describe('the link to the agent', () => {
     ])
   })
 
-  it('turns an error of the agent into AgentRefused with the command', async () => {
+  it('an error of the agent becomes AgentRefused with the command', async () => {
     asked = ([id]) => peer.write(encodeFrame([id, false, 'no such thing']))
     await expect(link.request('classBytes')).rejects.toThrow(AgentRefused)
     await expect(link.request('classBytes')).rejects.toThrow(/execute classBytes: no such thing/)
   })
 
-  it('tells an error for want of something as that', async () => {
+  it('an error caused by missing resources is reported as such', async () => {
     asked = ([id, op]) =>
       peer.write(
         encodeFrame([
@@ -94,7 +94,7 @@ describe('the link to the agent', () => {
     await expect(link.request('loadedClasses')).rejects.toThrow(LinkLost)
   })
 
-  it('keeps events until somebody listens', async () => {
+  it('events are kept until a listener is added', async () => {
     const seen: unknown[] = []
     asked = ([id]) => peer.write(encodeFrame([id, true, null]))
     peer.write(encodeFrame([0, 'first', 7]))
@@ -103,14 +103,14 @@ describe('the link to the agent', () => {
     expect(seen).toEqual([['first', [7]]])
   })
 
-  it('rejects what is open, and what comes later, once the agent is gone', async () => {
+  it('open and later requests are rejected once the agent has ended', async () => {
     asked = () => peer.destroy()
     await expect(link.request('hello')).rejects.toThrow(LinkLost)
     await link.closed
     await expect(link.request('again')).rejects.toThrow(LinkLost)
   })
 
-  it('gives what the agent has said last for the reason, also if nobody has listened', async () => {
+  it("the agent's last message is the reason, also without a listener", async () => {
     asked = () => {
       peer.write(encodeFrame([0, 'ended', 'somebody has ended it']))
       peer.end()
@@ -118,12 +118,12 @@ describe('the link to the agent', () => {
     await expect(link.request('hello')).rejects.toThrow(/lost: somebody has ended it$/)
   })
 
-  it('ends on bytes that are no frames, and says so', async () => {
+  it('invalid bytes end the link with a message', async () => {
     peer.write(Buffer.alloc(16, 0xff))
     expect(await link.closed).toMatch(/a frame of 4294967295 bytes/)
   })
 
-  it('over TCP is for one machine only, and that has to show the token, too', async () => {
+  it('a TCP link accepts one address only, which must send the token, too', async () => {
     const token = newToken()
     const server = await LinkServer.listen({ host: '127.0.0.1', from: '127.0.0.1' }, token)
     const come = (localAddress: string, says: string): Promise<unknown> => {
@@ -141,14 +141,14 @@ describe('the link to the agent', () => {
     await left
   })
 
-  it('lets one agent in and no other', async () => {
+  it('the link accepts one agent only', async () => {
     const second = connect(join(dir, 'link'))
     const error = await new Promise<NodeJS.ErrnoException>((resolve) => second.once('error', resolve))
     expect(['ENOENT', 'ECONNREFUSED']).toContain(error.code)
   })
 })
 
-it('an agent that has connected when nobody wants it any more is sent away: its connection would keep us', async () => {
+it('an agent that connects too late is disconnected, so that the process can exit', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'jfluid-link-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const token = newToken()
