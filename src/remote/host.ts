@@ -12,7 +12,7 @@ const HELLO_TIMEOUT_MS = 10_000
 /** Maximum number of simultaneous sessions. Sessions that wait for their client to reconnect count, too. */
 const MAX_SESSIONS = 64
 /**
- * When the proxy ends, clients have this time to fetch what was recorded. Operating systems wait longer than this before they kill
+ * When the proxy ends, clients have this time to fetch the recorded data. Operating systems wait longer than this before they kill
  * processes at shutdown.
  */
 const HAND_OVER_TIMEOUT_MS = 30_000
@@ -148,7 +148,7 @@ export class Host {
   }
 
   /**
-   * Ends all sessions: detaches from the targets at once, and gives connected clients time to fetch what was recorded.
+   * Ends all sessions: detaches from the targets at once, and gives connected clients time to fetch the recorded data.
    * @param by        reason for the end, as reported to the clients
    * @param withinMs  time that the clients have
    */

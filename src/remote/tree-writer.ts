@@ -1,4 +1,4 @@
-// Writes a tree as differences from what the other end already has. If the budget is too small for all differences, the largest differences
+// Writes a tree as differences from the tree at the other end. If the budget is too small for all differences, the largest differences
 // are sent first. `tree-mirror.ts` reads the updates.
 // Nodes are identified by their path of methods, so the order of nodes in a picture does not matter. A node that is sent for the first time
 // is appended to the list at the other end, and its index in that list becomes its number. Values are whole numbers; fractions of a

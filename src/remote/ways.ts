@@ -29,7 +29,7 @@ const UNINTERRUPTED = 'trap "" INT QUIT; exec "$@"'
 const REMOTE_COMMAND = 'jfluid proxy --stdio'
 
 /**
- * Connects by ssh, which encrypts and prompts on the terminal for what it needs.
+ * Connects by ssh, which encrypts and prompts for passwords on the terminal.
  * @param env  JFLUID_SSH: the program to use instead of ssh; JFLUID_PROXY_COMMAND: the command to start on the other machine
  */
 export function sshWay(address: RemoteAddress, env: NodeJS.ProcessEnv): Way {

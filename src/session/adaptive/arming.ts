@@ -56,7 +56,7 @@ export class Arming {
     this.#size = size
   }
 
-  /** From now on, classes of these patterns are listed. */
+  /** From now on, classes that match the patterns are listed. */
   want(patterns: readonly RootPattern[]): void {
     this.finder.want(patterns)
   }
@@ -285,7 +285,7 @@ export class ClassFinder {
   /** Whether a pattern has a wildcard in its class name. */
   #wantsAll = false
 
-  /** From now on, classes of these patterns are listed. */
+  /** From now on, classes that match the patterns are listed. */
   want(patterns: readonly Pick<RootPattern, 'className'>[]): void {
     for (const { className } of patterns) {
       if (className.includes('*')) this.#wantsAll = true

@@ -73,7 +73,7 @@ export async function beginAtRoots(
     const calibrated = engine.calibrate()
     calibrated.catch(() => {}) // the result is awaited below
     await turnOfTheLoop() // lets the calibration request be written before rewriting blocks the event loop
-    // A class that is loaded now has its own initial redefinition first.
+    // If no root class is loaded yet, the first later redefinition contains the tasks of `withFirst`.
     const begin = () => installation.begin(revelations)
     await (arming === null ? begin() : arming.redefine(pauseMs, begin))
     await calibrated
@@ -101,7 +101,7 @@ function idsOf(revelation: Revelation | null | undefined): number[] {
 }
 
 /**
- * Returns the batch to be instrumented together with the roots, since these stop the JVM anyway.
+ * Returns the batch to be instrumented together with the roots, since the redefinition of the roots stops the JVM anyway.
  * @param asked  the other methods of this redefinition
  * @returns null if earlier samples choose no method, or if the pause or the memory would be too large; the controller then tries again with
  * new samples

@@ -50,7 +50,7 @@ const CHECKS_ABOVE_BUDGET = 2
 
 /** Number of stack dumps of all threads. Each dump needs a safepoint. */
 const DUMPS_ELSEWHERE = 3
-/** Minimum interval between two of these stack dumps. */
+/** Minimum interval between two stack dumps of all threads. */
 const ELSEWHERE_INTERVAL_MS = 1_000
 const STACK_DEPTH = 400
 
@@ -210,7 +210,7 @@ export class Controller {
           )
         : new CannotTime(`${pattern.text} cannot have probes: ${refused[1]}`, 'Time its caller instead.')
     }
-    // The user requested these methods, so they are never switched off automatically.
+    // The user has requested exact times of the methods, so they are never switched off automatically.
     this.#batch = new Map([...this.#batch].filter(([id]) => !ids.includes(id)))
     this.#newRows()
     return ids.length

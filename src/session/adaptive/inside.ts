@@ -101,7 +101,7 @@ interface Revealed {
 }
 
 /**
- * Returns whether these are all methods of this name in each of their classes. Constructors do not count as whole, since their probes come
+ * Returns whether the list contains all methods with this name in each class. Constructors do not count as whole, since their probes come
  * after the call of another constructor.
  */
 function isWhole(methods: readonly MethodTarget[], classes: Revealer['classes']): boolean {
@@ -134,7 +134,7 @@ export class Inside {
   #readAt = Number.NEGATIVE_INFINITY
   /** Root calls per second: the two latest rates. */
   #rates: readonly number[] = []
-  /** One of this many root calls is timed. */
+  /** Number n: one of n root calls is timed. */
   timedOneOf = 1
   /** Whether compiled loops of this JVM have no safepoint, so samples appear after the loop. False if the JVM's counters cannot be read. */
   readonly #isBent: boolean
@@ -151,7 +151,7 @@ export class Inside {
     this.#names.set(this.#others, OTHERS)
   }
 
-  /** Sends the root methods to the agent if they have changed. The agent samples stacks below these frames. */
+  /** Sends the root methods to the agent if they have changed. The agent samples stacks below the frames of root methods. */
   async rootsAre(): Promise<void> {
     const { agent, revealer } = this.from
     const roots = [...revealer.methods].filter((it) => it.root)
@@ -227,7 +227,7 @@ export class Inside {
     return this.#rates.length < 2 ? 0 : minOf(this.#rates)
   }
 
-  /** From now on, one of this many root calls is timed. */
+  /** Times one of `calls` root calls from now on. */
   async timeOneOf(calls: number): Promise<void> {
     await this.from.agent.timeOneOf(calls)
     this.timedOneOf = calls

@@ -106,7 +106,7 @@ export function batchPauseMs(unaskedMs: number, roots: PauseFact | undefined): n
 }
 
 /**
- * Like `batchPauseMs`, for a batch that is instrumented together with the roots. They stop the JVM anyway, and the batch may make that
+ * Like `batchPauseMs`, for a batch that is instrumented together with the roots. The roots stop the JVM anyway, and the batch may make that
  * pause 20 % longer.
  */
 export function withRootsMs(unaskedMs: number, rootsMs: number | null): number {

@@ -26,10 +26,10 @@ interface Contribution {
 export class ClassLoads {
   /** Classes that are queued. */
   readonly #waiting = new Set<ClassLoading>()
-  /** Releases the class of the current turn if its redefinition takes long. */
+  /** Releases the class that is at the head of the queue, if its redefinition takes long. */
   #letLoad = () => {}
   #recording = true
-  /** Answers that are being prepared out of turn. */
+  /** Unfinished answers for classes that do not wait for their turn in the queue. */
   readonly #early = new Set<Promise<void>>()
   /** Answers to load hooks, kept until it is known whether they arrived in time. */
   readonly #answers = new Map<number, readonly Task[]>()
@@ -42,7 +42,7 @@ export class ClassLoads {
   ) {
     installation.listing = () => {
       const answered = new Set(this.#answers.keys())
-      // The list was made after these answers had arrived, and no `late` was reported before it, so they were in time.
+      // The list was made after the answers had arrived, and no `late` was reported before the list. So the answers were in time.
       return (classIds) => this.#forget((hook, classId) => answered.has(hook) && classIds.has(classId))
     }
     workshop.agent.whenSwapIsSlow(() => {

@@ -68,7 +68,7 @@ export class Installation {
   readonly #answeredLate = new Set<number>()
   /** Number of classes whose calls may have been missed. */
   lateClasses = 0
-  /** Changes in other classes that are required by classes answered out of turn. */
+  /** Changes in other classes, required by loading classes that did not wait in the queue. */
   readonly #rests: { readonly others: Revelation; readonly readyOwn: readonly number[] }[] = []
 
   /**
@@ -91,7 +91,7 @@ export class Installation {
     return this.#rests.length > 0
   }
 
-  /** Adds tasks to the first redefinition, whatever its reason. If `begin` makes no redefinition, they get their own. */
+  /** Adds tasks to the first redefinition, whatever its reason. If `begin` makes no redefinition, the tasks get a separate redefinition. */
   withFirst(tasks: readonly Task[]): void {
     this.#first = tasks
   }
@@ -166,7 +166,7 @@ export class Installation {
       }
     }
     for (const revelation of all) take(revelation)
-    // Most of these classes have been defined since their hook. The list of loaded classes shows this.
+    // Most classes have been defined since their load hook was answered. The list of loaded classes shows this.
     if (tasks.some((t) => classes.isComing(t.classId))) {
       const appeared = await this.#learnClasses()
       if (appeared !== null) take(appeared)
@@ -194,14 +194,14 @@ export class Installation {
       if (r.calls > 0) this.#settleSoon()
     }
     if (!this.workshop.followsLoads || !results.some((r) => r.loadedClasses)) return
-    // The methods of these classes must be installed before the waiting threads continue, so no method is ready yet.
+    // The methods of the loaded classes must be installed before the waiting threads continue, so no method is ready yet.
     await this.refreshClasses()
     await this.applyRests()
     await this.install([], ready)
   }
 
   /**
-   * Restores the original code of exactly these methods, in one redefinition. This does not turn earlier recorded data into warm-up.
+   * Restores the original code of exactly the methods `ids`, in one redefinition. This does not turn earlier recorded data into warm-up.
    * @returns ids of the methods that could not be changed
    */
   async leaveOut(ids: ReadonlySet<number>): Promise<number[]> {
@@ -227,7 +227,7 @@ export class Installation {
     void this.workshop.turns.enqueue(() => this.applyRests())
   }
 
-  /** Installs the changes in other classes for classes that were answered out of turn. */
+  /** Installs the changes in other classes for loading classes that did not wait in the queue. */
   async applyRests(): Promise<void> {
     while (this.hasRests) await this.apply([])
   }

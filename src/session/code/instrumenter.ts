@@ -226,7 +226,7 @@ export class Instrumenter {
   /**
    * Handles refused tasks of one class. The class itself counts as refused if it has no probes, or if the reason does not depend on
    * its methods.
-   * @param refused  refusals of these tasks
+   * @param refused  refusals of `tasks`
    */
   private takeRefused(tasks: readonly Task[], refused: readonly Refusal[], refusals: Refusal[]): void {
     const { classId } = tasks[0]!
@@ -308,7 +308,7 @@ export class Instrumenter {
         `${sourceName(tasks[0]?.className ?? '')} is defined with ${bodies.length} bodies of ours`,
       )
       this.options.onTasks?.(tasks)
-      // From now on these are the original bytes: HotSpot keeps the bytes that the hook received.
+      // From now on `bytes` are the original bytes: HotSpot keeps the bytes that the hook received.
       this.remember(classId, bytes)
       this.installed.set(classId, done)
     }
@@ -332,7 +332,7 @@ export class Instrumenter {
   }
 
   /**
-   * From now on exactly these methods keep their original code. Must not contain roots.
+   * From now on exactly the methods `ids` keep their original code. Must not contain roots.
    * @returns the tasks to be installed for this change
    */
   leaveOut(ids: ReadonlySet<number>): Task[] {
@@ -363,7 +363,7 @@ export class Instrumenter {
     this.leftOut = leftOut
   }
 
-  /** Returns the tasks of these methods, and removes them from the installed tasks. */
+  /** Returns the tasks of the methods `changed`, and removes them from the installed tasks. */
   private reopened(changed: ReadonlySet<number>): Task[] {
     return [...this.installed].flatMap(([classId, tasks]) => {
       const found = tasks.filter((it) => isTimed(it) && changed.has(it.id))

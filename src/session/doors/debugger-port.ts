@@ -23,7 +23,7 @@ export const textOf = ({ host, port }: DebuggerAddress): string =>
 const CONNECT_TIMEOUT_MS = 5000
 /** A refused connection is retried for this time, since HotSpot listens again only a moment after a debugger has disconnected. */
 const REFUSED_TIMEOUT_MS = 1000
-/** Delay between two of these attempts. */
+/** Delay between two attempts to connect to a port that refuses. */
 const RETRY_DELAY_MS = 50
 /** Time limit for a reply. */
 const REPLY_TIMEOUT_MS = 10_000

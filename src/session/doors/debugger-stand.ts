@@ -47,7 +47,7 @@ const QUIET: readonly (readonly [signature: string, methods: RegExp])[] = [
   ['Lsun/nio/ch/NioSocketImpl;', /^(?:accept|read|implRead)$/],
 ]
 
-/** Thread group of JDK threads such as the Reference Handler. Suspending one of these threads may block other threads. */
+/** Thread group of JDK threads such as the Reference Handler. Suspending a JDK thread may block other threads. */
 const SYSTEM_GROUP = 'system'
 const NOT_THE_JDKS: readonly jdwp.Modifier[] = ['java.*', 'javax.*', 'jdk.*', 'sun.*'].map((pattern) => ({
   modifier: 'ClassExclude',

@@ -319,7 +319,7 @@ function isJvm(process: TargetProcess | undefined): boolean {
   return process !== undefined && process.vmLibrary !== null && process.vmLibrary !== undefined
 }
 
-/** Defaults for a JVM that cannot be asked, since these requests need the attach mechanism. */
+/** Defaults for a JVM without attach: it cannot be asked for these facts. */
 export const TELLS_NOTHING: Pick<OpenDoor, 'executed' | 'compiled' | 'metaspaceLeft'> = {
   executed: async () => new Set(),
   compiled: async () => null,

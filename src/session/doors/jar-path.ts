@@ -10,7 +10,7 @@ import { ifVisible, textOf } from '../../base/visible.ts'
 import type { AgentJar } from './agent-jar.ts'
 import { AGENT, isNamedByProcess, makeSessionDirectory } from './session-directory.ts'
 
-/** ASCII characters without a special meaning in any of these places. */
+/** ASCII characters without a special meaning in a command line, an agent option or JAVA_TOOL_OPTIONS. */
 const PLAIN = /^[!#-&(-:<>-~]+$/
 /** Maximum length of the path. HotSpot accepts 1,023 bytes in an attach command, which contains the path twice and a session directory. */
 const MAX_PATH_LENGTH = 400
@@ -56,7 +56,7 @@ interface User {
   readonly groups: readonly number[]
 }
 
-/** Returns whether the target can be given this path, finds the same file there, and may read the file. */
+/** Returns whether a path can be passed to the target, leads to the same file there, and is readable for the target. */
 export function seesJar(target: TargetProcess, path: string): boolean {
   if (!isPlainPath(path)) return false
   const { pid, root, euid, egid, ownUsers } = target

@@ -49,7 +49,8 @@ export async function keepDebugInfo(connection: AttachConnection): Promise<void>
     if (code !== 0 || !/^1 compiler directives added/m.test(text)) {
       throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'it said nothing')
     }
-    // This command removes the latest directive. If another client has added a directive since, ours stays, but it matches no method.
+    // This command removes the latest directive. If another client has added a directive since, the directive of jfluid stays, but it
+    // matches no method.
     const removed = await run(connection, 'jcmd', ['Compiler.directives_remove'])
     if (removed.code !== 0)
       debug.attach?.(`the compiler directive of --debug-info stays: ${removed.text.trim()}`)

@@ -36,7 +36,7 @@ const LOOPS = new RegExp(
 )
 const LOOP_FRAMES = 4
 
-/** With one of these frames a thread runs a task of a pool, or is a virtual thread, so it is never in a loop of its own. */
+/** Frames that rule out a loop of the thread itself: the thread runs a task of a pool, or is a virtual thread. */
 const TASKS =
   /(?:^|\.)(?:ThreadPoolExecutor\.runWorker|FutureTask\.run|ForkJoinTask\.doExec|EnhancedQueueExecutor\$ThreadBody\.run|VirtualThread\.run\w*)$/
 
