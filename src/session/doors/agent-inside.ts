@@ -7,9 +7,9 @@ import { readRegular } from '../../attach/regular-file.ts'
 import { linkOf } from '../../base/visible.ts'
 
 /**
- * `ours`: the agent is of this build and can be woken. `beside`: another build with the same probes, so the agent of this build can be
- * loaded, too. `foreign`:
- * a build with other probes, so the agent of this build cannot be loaded.
+ * `ours`: the agent is of this build and can be woken.
+ * `beside`: the agent is of another build with the same probes, so the agent of this build can be loaded, too.
+ * `foreign`: the agent is of a build with other probes, so the agent of this build cannot be loaded.
  */
 export type AgentInside = 'ours' | 'beside' | 'foreign'
 
