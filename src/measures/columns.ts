@@ -1,5 +1,5 @@
-// The columns of cost that trees of each measure have besides calls: their own and their subtree's, and what they are called. A tree
-// is known by them. It is data, and read by all.
+// Cost columns in the trees of each measure, besides calls: self and total cost, and their texts. The columns identify the measure of a
+// tree. This file contains data only, and all layers read it.
 
 import { allocation } from './allocation/columns.ts'
 import { bytecodes } from './bytecodes/columns.ts'
@@ -11,56 +11,59 @@ import { time } from './time/columns.ts'
 export type Unit = 'nanoseconds' | 'bytes' | 'count'
 
 export interface Metric {
-  /** What files call it. */
+  /** Name of the metric in files. */
   readonly kind: string
   /** Names of the columns. */
   readonly self: string
   readonly total: string
-  /** What it is called in a line of text. */
+  /** Name in a line of text. */
   readonly word: string
   readonly unit: Unit
-  /** What a number of it is followed by on a page of text. */
+  /** Unit after a number in text reports. */
   readonly sign: string
   readonly heads: Heads
-  /** The heads of a page of HTML, where numbers have units. */
+  /** Column headers of an HTML page, where numbers have units. */
   readonly pageHeads: { readonly total: string; readonly self: string }
-  /** As other tools know it, its own first. */
+  /** Values as named by other tools, the main value first. */
   readonly values: readonly Value[]
-  /** Of time, out of which the time of probes is taken. */
+  /** Costs are times, so the cost of probes is subtracted. */
   readonly isTime: boolean
-  /** Trees are of stacks: calls are those that were seen, and numbers say something as a part of all, not per root call. */
+  /**
+   * Trees consist of sampled stacks: the number of calls is a lower bound, and numbers are meaningful as a share of all samples, not per
+   * root call.
+   */
   readonly isSampled: boolean
-  /** A node may stand for a class; what a method costs itself is that of such nodes below it. */
+  /** A node may stand for a class. A method's self cost is then the sum of the class nodes below it. */
   readonly hasClasses: boolean
-  /** A context's total is the sum of what the contexts below it cost themselves: else rows below a method have its own, too. */
+  /** A context's total is the sum of the self costs below it. Otherwise, rows below a method have separate costs. */
   readonly sumsUp: boolean
-  /** Calibrated: numbers may be wrong by what a probe is. */
+  /** Numbers depend on the calibration, and have its error. */
   readonly hasDoubt: boolean
 }
 
-/** Heads of columns. */
+/** Column headers. */
 export interface Heads {
-  /** At most eight cells each: of nine, one is for the mark of what is sorted by. */
+  /** At most eight cells each: the ninth cell is for the mark of the sort column. */
   readonly total: string
   readonly self: string
   readonly perCall: string
-  /** What its calls are called. */
+  /** Name of its calls. */
   readonly calls: string
-  /** What hot methods are sorted by. */
+  /** Name of the sort order of hot methods. */
   readonly by: string
 }
 
-/** A kind of value that a profile has. */
+/** A kind of value in a profile. */
 export interface Value {
-  /** As `pprof -sample_index=<type>` takes it. */
+  /** Name for `pprof -sample_index=<type>`. */
   readonly type: string
-  /** A word, as Callgrind takes it. */
+  /** Event name for Callgrind: one word. */
   readonly event: string
   readonly unit: Unit
   /** Columns of the tree. */
   readonly self: string
   readonly total: string
-  /** Only the rows of classes that are allocated have it by themselves. */
+  /** Only rows of allocated classes have self values. */
   readonly ofClasses?: true
 }
 
@@ -71,7 +74,7 @@ export const METRICS = {
   sample: samples,
 }
 
-/** What `--mode` says. */
+/** Values of `--mode`. */
 export type Mode = keyof typeof METRICS
 
 export const MODES = Object.keys(METRICS) as readonly Mode[]

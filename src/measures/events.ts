@@ -1,4 +1,4 @@
-// What the events of each measure tell. It is read before the target is asked for anything, so it is small.
+// Contents of the events of all measures. This file is loaded before any request to the target, so it is small.
 
 import { allocation } from './allocation/events.ts'
 import { bytecodes } from './bytecodes/events.ts'
@@ -10,25 +10,25 @@ import { samples } from './samples/events.ts'
 import { time } from './time/events.ts'
 
 export interface Events {
-  /** The time. */
+  /** Events contain times. */
   readonly tellsTime: boolean
-  /** What calls of roots take is told, and in what; null: it is not. */
+  /** Unit of reported root call durations; null if they are not reported. */
   readonly rootCallsIn: 'ns' | 'bytecodes' | null
-  /** Each call, and its end. */
+  /** Events report the begin and end of each call. */
   readonly recordsCalls: boolean
-  /** Threads can keep trees of their own in place of an event a call. */
+  /** Threads can keep their own trees instead of writing an event per call. */
   readonly keepsTrees: boolean
-  /** Waits, which have rows of their own. */
+  /** Events report waits, which have rows of their own. */
   readonly tellsWaits: boolean
-  /** Scheme adaptive can measure it. */
+  /** Scheme adaptive supports this measure. */
   readonly isForAdaptive: boolean
-  /** Stacks say something of it, where an agent would do harm. */
+  /** Sampled stacks are an alternative where an agent would be harmful. */
   readonly stacksWillDo: boolean
-  /** Methods have ids from here on: below are those of classes. Absent: as of any measure. */
+  /** Lowest method id; lower ids stand for classes. Absent: the default. */
   readonly firstMethod?: number
-  /** What is told by who calls the JDK, to go before "told by". */
+  /** Costs inside the JDK that are reported through its callers: text before "told by". */
   readonly byCallers?: string
-  /** Why methods cannot be left out or added while a session runs. */
+  /** Reason why methods cannot be excluded or added during a session. */
   readonly fixedBecause?: string
 }
 

@@ -1,4 +1,4 @@
-// What a session does for each measure, and what its probes tell.
+// Session behavior and probes of all measures.
 
 import type { Recipe } from '../instrument/class.ts'
 import type { Profile } from '../profile/profile.ts'
@@ -15,11 +15,11 @@ import { time } from './time/probes.ts'
 export interface Probes {
   /** @param feature  version of the target's JDK */
   recipe(options: SessionOptions, feature: number): Recipe
-  /** Methods of the JDK that the compilers replace, and whose own code must have probes to be known. */
+  /** JDK methods with JIT intrinsics. To be measured, their own bytecode must run with probes. */
   readonly intrinsics?: ReadonlySet<string>
-  /** What the agent is asked before there are probes. */
+  /** Sends requests to the agent before there are probes. */
   begin?(agent: Agent, options: SessionRequest): Promise<void>
-  /** What a profile says of how it was measured. */
+  /** Returns facts for the profile about the method of measurement. */
   facts?(options: SessionOptions): Partial<Profile>
 }
 

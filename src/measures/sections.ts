@@ -1,4 +1,4 @@
-// What a profile of each measure says of itself.
+// Profile sections of all measures.
 
 import type { Profile } from '../profile/profile.ts'
 import { allocation } from './allocation/section.ts'
@@ -10,19 +10,19 @@ import { samples } from './samples/section.ts'
 import { time } from './time/section.ts'
 
 export interface Section {
-  /** Columns that each of its trees has besides. */
+  /** Additional columns in each tree. */
   readonly fileColumns: readonly string[]
-  /** The least that a reader of its files must know. */
+  /** Minimum version that a reader of its files must support. */
   readonly fileVersion: 1 | 2 | 3
-  /** Each wait has a row of its own; else where that was asked for. */
+  /** Each wait always has a row of its own. Otherwise only on request. */
   readonly hasWaits: boolean
-  /** Whether a list of methods by their own cost says something. */
+  /** Whether a list of methods by self cost is useful. */
   readonly hasHotMethods: boolean
-  /** What it counts, beside another profile: "time". */
+  /** Name of the measured quantity, for comparisons with another profile: "time". */
   measure(profile: Profile): string
-  /** What was measured, and how, where that is not by a clock. */
+  /** Returns the measured quantity and the method of measurement, if it is not a clock. */
   facts(profile: Profile): [label: string, text: string][]
-  /** What a gate compares: "bytecodes (default blocks)"; or why it does not. */
+  /** Quantity compared by a gate: "bytecodes (default blocks)"; or the reason why a gate is not possible. */
   readonly gate:
     | { readonly compares: true; counts(profile: Profile): string }
     | { readonly compares: false; readonly holds: string }

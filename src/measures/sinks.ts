@@ -1,4 +1,4 @@
-// What the recorder's thread makes of the events of each measure. What a sink is, the pictures of trees say (cct/snapshot.ts).
+// Sinks of all measures, used by the recorder thread. cct/snapshot.ts defines the interface.
 
 import type { Sink } from '../cct/snapshot.ts'
 import { allocation } from './allocation/sink.ts'

@@ -1,4 +1,4 @@
-// What the live view says of each measure.
+// Live view texts of all measures.
 
 import { allocation } from './allocation/view.ts'
 import { bytecodes } from './bytecodes/view.ts'
@@ -9,9 +9,9 @@ import { samples } from './samples/view.ts'
 import { time } from './time/view.ts'
 
 export interface MeasureView {
-  /** Lines of the page of keys: what the columns are. */
+  /** Lines of the help page that explain the columns. */
   readonly help: readonly string[]
-  /** The heads of columns, where numbers have units. */
+  /** Column headers, if numbers have units. */
   readonly heads?: Pick<Heads, 'total' | 'self'>
 }
 

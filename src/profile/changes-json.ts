@@ -1,4 +1,4 @@
-// Two profiles compared, for programs: format `jfluid-compare` version 1, documented in docs/comparing.md.
+// Comparison of two profiles as JSON: format `jfluid-compare` version 1, documented in docs/comparing.md.
 
 import type { MethodName } from '../cct/tree.ts'
 import { type Changes, type ContextChange, contextChanges, contextNames, selfChange } from './changes.ts'
@@ -10,14 +10,10 @@ import { elements, jsonText } from './json-text.ts'
 import { rootTotal } from './profile.ts'
 import { fullName, placeText } from './text.ts'
 
-/** Of a path, so many frames nearest to the method: a context may be 100,000 calls deep. */
+/** Maximum number of frames of a path, counted from the method outwards: a context may be 100,000 calls deep. */
 const PATH_FRAMES = 256
 
-/**
- * The JSON text, in pieces.
- *
- * @param top  how many methods, and how many contexts in each direction
- */
+/** Yields the JSON text in pieces. @param top  number of methods, and of contexts in each direction */
 export function* changesJsonPieces(
   before: Compared,
   after: Compared,

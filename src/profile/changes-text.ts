@@ -1,4 +1,4 @@
-// Two profiles compared, on a page: what they are, how much they agree, which methods and contexts cost more or less.
+// Comparison of two profiles as text: the profiles, their agreement, and the methods and contexts with changed cost.
 
 import type { MethodName } from '../cct/tree.ts'
 import type { Metric } from '../measures/columns.ts'
@@ -31,17 +31,17 @@ import {
   wrap,
 } from './text.ts'
 
-/** A profile and where it was read from. */
+/** A profile and the path of its file. */
 export interface Compared {
   readonly path: string
   readonly profile: Profile
 }
 
 export interface ChangesTextOptions {
-  /** Cells in a line. */
+  /** Terminal width in cells. */
   readonly width?: number
   readonly color?: boolean
-  /** How many methods and contexts in each direction. */
+  /** Number of methods, and of contexts in each direction. */
   readonly top?: number
 }
 
@@ -53,7 +53,7 @@ const CONTEXT_CELLS = 36
 /** Cells of the column of changes. */
 const CHANGE_CELLS = 10
 
-/** The page, in lines that end with a line feed. */
+/** Yields the report as lines with a line feed. */
 export function* changesPieces(
   before: Compared,
   after: Compared,
@@ -93,7 +93,7 @@ export function* changesPieces(
   if (verdicts.length > 0) yield* verdictLines(verdicts, changes, cells, paint)
 }
 
-/** How much the two agree, for any two profiles. */
+/** Describes the agreement of two profiles. */
 function agreementText({ overlap, hotEdges, correlation }: Changes['agreement']): string {
   const hot =
     hotEdges.count === 0
@@ -103,7 +103,7 @@ function agreementText({ overlap, hotEdges, correlation }: Changes['agreement'])
   return `overlap ${percent(overlap, 1)} %, ${hot}${correlated}`
 }
 
-/** What is compared, what a root call costs, how much the two agree. */
+/** Returns the compared profiles, the cost of a root call, and the agreement. */
 export function changesFacts(before: Compared, after: Compared, changes: Changes): [string, string][] {
   const { rootCost, rootCalls, agreement, metric, per } = changes
   const change = changeText(relativeChange(rootCost.before, rootCost.after))
@@ -128,7 +128,7 @@ function rootText({ roots }: Profile): string {
   return roots.length === 0 ? 'the whole JVM' : roots.map(clean).join(', ')
 }
 
-/** Of one root call; of samples a part of all, in percent. */
+/** Formats a cost per root call. For samples: the percentage of all samples. */
 export function amount(metric: Metric, value: number): string {
   return metric.isSampled ? percent(value, 1) : wordsOf(metric).each(value, 1)
 }
@@ -143,7 +143,7 @@ function heads({ sign }: Metric): string {
   return `${right(change.length < CHANGE_CELLS ? change : 'change', CHANGE_CELLS)}${right('before', 9)}${right('after', 9)}${right('%', 8)}`
 }
 
-/** The columns that methods and contexts share. */
+/** Formats the columns common to methods and contexts. */
 function costCells(metric: Metric, { before, after }: Pair, come: boolean, gone: boolean): string {
   const change = relativeChange(before, after)
   const share = come ? 'new' : gone ? 'gone' : Number.isFinite(change) ? shareText(change) : '-'
@@ -167,12 +167,12 @@ function methodLine({ name, before, after }: MethodPair, metric: Metric, cells: 
   const calls = (of: { calls: number } | undefined): string =>
     right(of === undefined ? '' : callsText(of.calls), 8)
   const numbers = costCells(metric, pair, before === undefined, after === undefined)
-  // Of samples, calls are those that were seen.
+  // With samples, the numbers of calls are only lower bounds.
   const counts = metric.isSampled ? '' : calls(before) + calls(after)
   return `${numbers}${counts}  ${shortName(name, Math.max(16, cells - width(numbers + counts) - 2))}\n`
 }
 
-/** Of one root call: "118", "0.25". */
+/** Calls per root call: "118", "0.25". */
 function callsText(calls: number): string {
   if (calls === 0) return '0'
   if (calls >= 1000 || Number.isInteger(calls)) return count(calls, 7)

@@ -1,7 +1,8 @@
-// What has changed between two profiles of one metric: methods and contexts per root call, and how much their trees agree.
+// Changes between two profiles with the same metric: methods and contexts per root call, and the agreement of their trees.
 //
-// Contexts meet by name, from the top down (cct/difference.ts). Costs are divided by the calls of all roots, so that a longer
-// recording is not a slower program; of samples, whose calls are a lower bound, by the number of samples: a part of all.
+// Contexts are matched by name, from the top down (cct/difference.ts). Costs are divided by the number of root calls, since a longer
+// recording does not mean a slower program. Costs of samples are divided by the number of samples, since the number of calls is only a
+// lower bound.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { type Difference, differenceOf } from '../cct/difference.ts'
@@ -16,25 +17,25 @@ import { placeText } from './text.ts'
 
 export interface Changes {
   readonly metric: Metric
-  /** What costs were divided by. */
+  /** Divisor of the costs. */
   readonly per: 'root call' | 'sample'
   readonly rootCalls: Pair
-  /** What one root call costs; of samples 1. */
+  /** Cost of one root call; 1 for samples. */
   readonly rootCost: Pair
   readonly agreement: Agreement
-  /** Methods that either has, without rows of classes; numbers are per root call. Largest change of self cost first. */
+  /** Methods of either profile, without rows of classes, per root call. Largest change of self cost first. */
   readonly methods: readonly ChangedMethod[]
-  /** What the costs of the roots may be wrong by. */
+  /** Error bounds of the root costs. */
   readonly rootDoubt: Doubt
-  /** Calls from different places are contexts of their own. */
+  /** Call sites are distinguished: each is a context of its own. */
   readonly tellsPlaces: boolean
-  /** Numbers are sums of each profile: `perRootCall` divides. */
+  /** Sums of each profile; `perRootCall` is the divisor. */
   readonly difference: Difference
   readonly perRootCall: Pair
 }
 
 export interface ChangedMethod extends MethodPair {
-  /** What the difference of the two may be wrong by, per root call; 0 of what is counted. */
+  /** Error bound of the difference per root call; 0 for counted costs. */
   readonly doubt: Doubt
 }
 
@@ -47,16 +48,16 @@ export interface Agreement {
   /** Degree of overlap, 0 to 1. */
   readonly overlap: number
   readonly hotEdges: HotEdges
-  /** -1 to 1; NaN if one has but a single value. */
+  /** -1 to 1; NaN if all values of a profile are equal. */
   readonly correlation: number
 }
 
 export interface ChangeOptions {
-  /** Tell calls from different places apart, where both profiles do. */
+  /** Distinguishes call sites, if both profiles have them. */
   readonly callSites?: boolean
 }
 
-/** Both must have the same metric and a root call each. */
+/** Both profiles must have the same metric, and at least one root call. */
 export function changesOf(before: Profile, after: Profile, options: ChangeOptions = {}): Changes {
   const metric = metricOf(before.merged)
   const { isSampled } = metric
@@ -96,7 +97,7 @@ function scaled({ calls, self, total }: { calls: number; self: number; total: nu
   return { calls: calls / by, self: self / by, total: total / by }
 }
 
-/** Only shares are compared. */
+/** Only shares of cost are compared. */
 function agreementOf(difference: Difference, before: Profile, after: Profile): Agreement {
   const own = ownCostOnce(difference, before, after)
   return {
@@ -106,7 +107,7 @@ function agreementOf(difference: Difference, before: Profile, after: Profile): A
   }
 }
 
-/** Of allocations, own bytes of a method are those of its rows of classes: these only. */
+/** For allocations: removes the own bytes of methods, which repeat the bytes of their class rows. */
 function ownCostOnce(difference: Difference, before: Profile, after: Profile): Difference {
   const isBytes = [before, after].every(({ merged }) => metricOf(merged).hasClasses)
   if (!isBytes) return difference
@@ -136,9 +137,9 @@ export function selfChange({ before, after }: MethodPair): number {
   return (after?.self ?? 0) - (before?.self ?? 0)
 }
 
-/** A context whose own cost has changed. */
+/** A context with a changed self cost. */
 export interface ContextChange {
-  /** Of the difference. */
+  /** Node in the difference. */
   readonly node: number
   /** Self cost per root call. */
   readonly before: number
@@ -146,9 +147,8 @@ export interface ContextChange {
 }
 
 /**
- * The contexts whose self cost per root call has changed most, in one direction.
- *
- * Of allocations, those of classes: a method's own bytes are what they say.
+ * Returns the contexts with the largest changes of self cost per root call, in one direction.
+ * For allocations: only contexts of classes, since a method's own bytes are the sum of these.
  */
 export function contextChanges(
   changes: Changes,
@@ -177,8 +177,8 @@ export function contextChanges(
 }
 
 /**
- * Names of the contexts of a difference: of the later profile where it has them. A context of calls from several places is of
- * none.
+ * Returns the names of the contexts of a difference, from the later profile if it has the context. A context with calls from several call
+ * sites has no call site in its name.
  */
 export function contextNames(
   { difference, tellsPlaces }: Pick<Changes, 'difference' | 'tellsPlaces'>,

@@ -1,33 +1,33 @@
-// What has been done to the target's code, for whoever looks while it is done.
+// Changes to the target's code, for live views.
 
 import type { MethodName } from '../cct/tree.ts'
 
 /** One redefinition. */
 export interface SwapRow {
-  /** From when recording began; negative before that. */
+  /** Time since the start of the recording; negative before the start. */
   readonly atMs: number
   readonly classes: number
   readonly methods: number
   readonly ms: number
-  /** How long the target stood still; null where it does not tell. */
+  /** Duration of the target's pause; null if the JVM does not report it. */
   readonly pauseMs: number | null
 }
 
 export interface InstrumentationFacts {
-  /** Methods with an id, from this one on without a gap. */
+  /** Lowest method id; ids are consecutive from here. */
   readonly firstMethod: number
   readonly methods: number
   nameOf(method: number): MethodName
-  /** The method of a row's id. */
+  /** Returns the method of a row's id. */
   methodOf(id: number): number
-  /** It has no probes, since the user wants it so, or the JVM. */
+  /** `left out`: the user excluded the method. `refused`: the JVM rejected the instrumentation. */
   stateOf(method: number): 'probes' | 'left out' | 'refused'
-  /** When it was called for the first time, in ms from when recording began; undefined if it was not. */
+  /** Returns the time of the first call in ms since the start of the recording; undefined if the method was not called. */
   firstCallMs(method: number): number | undefined
-  /** Reasons by method, as it is written in profiles. Grows while it is looked at. */
+  /** Reasons per method, as in profiles. Grows during the recording. */
   readonly skipped: ReadonlyMap<string, string>
   /** Oldest first. */
   readonly swaps: readonly SwapRow[]
-  /** Those before `swaps`, which are too many to keep. */
+  /** Number of redefinitions before `swaps`, which are no longer kept. */
   readonly swapsBefore: number
 }

@@ -1,4 +1,4 @@
-// What makes two profiles hard to compare: other programs, roots, ways to choose methods, calls that are missing.
+// Reasons that make two profiles hard to compare: different programs, roots or method selections, and missing calls.
 
 import { append } from '../base/arrays.ts'
 import { tellsWaits } from '../cct/waits.ts'
@@ -9,21 +9,21 @@ import { gapsText } from './gaps.ts'
 import { column, type Profile, rootTotal } from './profile.ts'
 import { percent, plural } from './text.ts'
 
-/** What a profile counts, in words. */
+/** Names the measure of a profile. */
 export function measureText(profile: Profile): string {
   return SECTIONS[profile.mode].measure(profile)
 }
 
-/** Which methods have probes: what is not instrumented is counted for nobody. */
+/** Returns the selection of methods. Methods without probes are not counted. */
 export function choiceOf({ selection, followedTasks }: Profile): string {
   const { include = [], exclude = [], jdk = false } = selection ?? {}
   return JSON.stringify([[...include].sort(), [...exclude].sort(), jdk, followedTasks !== undefined])
 }
 
-/** Of the root's cost, from before the last redefinition had settled: above this it is said. */
+/** Maximum share of the root's cost before the last redefinition had settled. Above it, a remark is added. */
 const MUCH_WARMUP = 0.2
 
-/** One sentence for each thing that makes a difference between the two besides the program's code. */
+/** Returns one sentence per difference between the profiles, other than the program's code. */
 export function remarksOf(before: Profile, after: Profile): string[] {
   const remarks: string[] = []
   const differ = (what: string, of: (profile: Profile) => string): void => {

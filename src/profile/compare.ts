@@ -1,4 +1,4 @@
-// Two profiles of the same task, compared by what they count: which methods cost more than before.
+// Compares two profiles of the same task by their counts: the methods with increased cost.
 
 import { costsOf } from '../cct/metric.ts'
 import { hotMethods, mergedMethods } from '../cct/snapshot.ts'
@@ -10,7 +10,7 @@ import { anywhere } from './text.ts'
 export interface MethodChange {
   /** Class, method and descriptor. */
   readonly method: string
-  /** Self cost of all its contexts. */
+  /** Sum of the self cost over all contexts. */
   readonly before: number
   readonly after: number
   readonly callsBefore: number
@@ -18,23 +18,20 @@ export interface MethodChange {
 }
 
 export interface Comparison {
-  /** What is counted. */
+  /** Unit of the counts. */
   readonly unit: string
   readonly rootCallsBefore: number
   readonly rootCallsAfter: number
   /** Cost of all roots. */
   readonly before: number
   readonly after: number
-  /**
-   * How much more one call of a root costs, as a part of what it did: 0.01 is one percent. Of several roots that of the one
-   * that has grown most.
-   */
+  /** Relative change of the cost of a root call: 0.01 is one percent. With several roots, the largest change. */
   readonly growth: number
-  /** Those that changed, the largest change first. */
+  /** Changed methods, largest change first. */
   readonly methods: readonly MethodChange[]
 }
 
-/** Both must be of the same mode, not of exact time. */
+/** Both profiles must have the same mode, which must not be exact time. */
 export function compareProfiles(before: Profile, after: Profile): Comparison {
   return {
     unit: METRICS[before.mode].word,
@@ -47,12 +44,12 @@ export function compareProfiles(before: Profile, after: Profile): Comparison {
   }
 }
 
-/** Whether it has grown by no more than a part of it; quotients of doubles have an error of their own. */
+/** Returns whether the growth is within the tolerance. Allows for the rounding error of the quotients. */
 export function isWithin({ growth }: Comparison, tolerance: number): boolean {
   return growth <= tolerance + 1e-12
 }
 
-/** What one call of each root costs, by name. */
+/** Returns the cost of one call of each root, keyed by name. */
 function rootCosts({ merged, methodNames }: Profile): Map<string, number> {
   const calls = column(merged, 'calls')
   const { total } = costsOf(merged)
@@ -65,7 +62,7 @@ function rootCosts({ merged, methodNames }: Profile): Map<string, number> {
   return new Map([...sums].filter(([, it]) => it.calls > 0).map(([name, it]) => [name, it.total / it.calls]))
 }
 
-/** A root that was not called before has grown without bound; one that is not called any more has not. */
+/** A new root has infinite growth; a root that is no longer called has none. */
 function largestGrowth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
   let growth = Number.NEGATIVE_INFINITY
   for (const [root, now] of after) {
@@ -75,28 +72,28 @@ function largestGrowth(before: ReadonlyMap<string, number>, after: ReadonlyMap<s
   return growth === Number.NEGATIVE_INFINITY ? 0 : growth
 }
 
-/** Calls of what is at the top: a root called below a root is part of its tree. */
+/** Returns the calls of top nodes. A root called below another root is part of the other root's tree. */
 export function rootCalls({ merged }: Profile): number {
   return topSum(merged, 'calls')
 }
 
-/** What a method costs in all of its contexts; in the total, outermost activations only. */
+/** Cost of a method in all of its contexts. The total includes outermost activations only. */
 export interface MethodCosts {
   readonly calls: number
   readonly self: number
   readonly total: number
 }
 
-/** A method that at least one of two profiles has. */
+/** A method of at least one of the two profiles. */
 export interface MethodPair {
-  /** As both have it: of no call site, and without what each run numbers anew. */
+  /** Name without call site, and without numbers that differ between runs. */
   readonly name: MethodName
-  /** Undefined where it was not called. */
+  /** Undefined if the method was not called. */
   readonly before: MethodCosts | undefined
   readonly after: MethodCosts | undefined
 }
 
-/** Methods of both by `methodKey`; rows of classes and of waiting are among them. */
+/** Returns the methods of both profiles, keyed by `methodKey`, including rows of classes and of waiting. */
 export function methodPairs(before: Profile, after: Profile): Map<string, MethodPair> {
   const pairs = new Map<string, { name: MethodName; before?: MethodCosts; after?: MethodCosts }>()
   const add = (profile: Profile, side: 'before' | 'after'): void => {
@@ -113,20 +110,23 @@ export function methodPairs(before: Profile, after: Profile): Map<string, Method
   return pairs as Map<string, MethodPair>
 }
 
-/** The tree with one method for all ids of one `methodKey`: call sites, lambdas of a class, classes of one name in two loaders. */
+/**
+ * Returns the tree with one method for all ids with the same `methodKey`: call sites, lambdas of a class, classes of one name in two
+ * loaders.
+ */
 export function treeByKey({ merged, methodNames }: Profile): Tree {
   return mergedMethods(merged, (id) => methodKey(nameOf(methodNames, id)))
 }
 
-/** Hidden classes get another number in every run: `Foo$$Lambda$14/0x0000000800c03000`. */
+/** Hidden classes have a different number in each run: `Foo$$Lambda$14/0x0000000800c03000`. */
 const HIDDEN = /(\$\$Lambda)?(?:\$\d+)?[/+]0x[0-9a-f]+|(?<=\$\$Lambda)\$\d+/
 
-/** Class, method and descriptor: methods of two runs meet by it. */
+/** Returns class, method and descriptor: the key that matches methods of two runs. */
 export function methodKey({ class: owner, method, descriptor }: MethodName): string {
   return `${owner}.${method}${descriptor}`.replace(HIDDEN, '$1')
 }
 
-/** What the method of a key is called. */
+/** Returns the displayed name for a key. */
 export function comparableName(name: MethodName): MethodName {
   return { ...anywhere(name), class: name.class.replace(HIDDEN, '$1') }
 }

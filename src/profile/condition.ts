@@ -1,17 +1,17 @@
-// Conditions under which a comparison fails a build: `Foo.bar self > +10%`.
+// Conditions that make a comparison fail a build: `Foo.bar self > +10%`.
 //
 //   condition = subject measure operator limit
-//   subject   = root | a method, as Foo.bar, com.acme.Foo.bar or Foo.bar(int)
+//   subject   = root | a method, such as Foo.bar, com.acme.Foo.bar or Foo.bar(int)
 //   measure   = self | total | calls
 //   operator  = > | <
 //   limit     = change | amount
-//   change    = (+|-) number %          of what it was before
-//             | (+|-) number [unit]     more or less than before
-//   amount    = number [unit]           what it is after; of samples, number % of all
-//   unit      = ns us µs ms s | B kB MB | k M, by what is measured
+//   change    = (+|-) number %          relative to the earlier value
+//             | (+|-) number [unit]     difference to the earlier value
+//   amount    = number [unit]           later value; for samples, number % of all samples
+//   unit      = ns us µs ms s | B kB MB | k M, depending on the metric
 //
-// All numbers are per root call, except calls of the root, which are as many as there were. A `number %` of a time or of samples
-// holds of a difference only that is more than noise may be (`doubtOf`).
+// All numbers are per root call, except calls of the root, which are absolute numbers. A `number %` of a time or of samples only applies
+// to a difference above the error bound (`doubtOf`).
 
 import { UsageError } from '../base/errors.ts'
 import type { Metric, Unit } from '../measures/columns.ts'
@@ -23,7 +23,7 @@ import { fullName, percent } from './text.ts'
 export type Measure = 'self' | 'total' | 'calls'
 
 export interface Condition {
-  /** As it was written. */
+  /** Original text of the condition. */
   readonly text: string
   readonly subject: string
   readonly measure: Measure
@@ -31,35 +31,35 @@ export interface Condition {
   readonly limit: Limit
 }
 
-/** `part`: of what it was, 0.1 is +10 %. `by`: the difference to what it was. `amount`: what it is now. */
+/** `part`: relative change, 0.1 is +10 %. `by`: absolute change. `amount`: the later value itself. */
 export interface Limit {
   readonly how: 'part' | 'by' | 'amount'
-  /** In units of the metric: ns, bytecodes, calls, bytes; of samples a part of all. */
+  /** In units of the metric: ns, bytecodes, calls, bytes. For samples: a share of all samples. */
   readonly value: number
 }
 
-/** What a condition says of one method. */
+/** Result of a condition for one method. */
 export interface Verdict extends Pair {
   readonly condition: Condition
   /** `root`, or the method's name. */
   readonly subject: string
-  /** 0.1 is +10 %; infinite if it was 0. */
+  /** 0.1 is +10 %; infinite if the earlier value was 0. */
   readonly change: number
-  /** What the difference may be wrong by; 0 if it is counted. */
+  /** Error bound of the difference; 0 for counted values. */
   readonly doubt: number
-  /** It would have failed, were the difference not within that doubt. */
+  /** The condition would have failed, but the difference is within the error bound. */
   readonly isWithinDoubt: boolean
-  /** Its limit is a percentage, and less than that doubt: it can hardly hold. */
+  /** The limit is a percentage below the error bound, so noise alone can exceed it. */
   readonly isBelowDoubt: boolean
   readonly failed: boolean
 }
 
-/** A `--fail-if` that cannot be read. */
+/** Thrown if a `--fail-if` cannot be parsed. */
 export class BadCondition extends UsageError {
   static sample = () => new BadCondition('root total 5ms', 11, '> or < is expected')
   readonly hint =
     "Write a condition that must not hold, for example 'Foo.bar self > +10%', 'root total > 5ms' or 'Foo.bar calls < -1%'."
-  /** @param at  where in the text */
+  /** @param at  position of the error in the text */
   constructor(text: string, at: number, expected: string) {
     super(`cannot read --fail-if: ${expected}\n  ${text}\n  ${' '.repeat(at)}^`)
   }
@@ -101,7 +101,9 @@ interface Token {
   readonly at: number
 }
 
-/** The subject ends at a space, as `Foo.<init>` has brackets; behind it none are needed. */
+/**
+ * Splits the text into tokens. The subject ends at a space, since `Foo.<init>` contains comparison operators. Later tokens need no spaces.
+ */
 function tokensOf(text: string): (Token & { text: string })[] {
   const subject = /^\s*([^\s(]+(?:\([^)]*\)\S*)?)/.exec(text)
   if (subject === null) return []
@@ -146,9 +148,8 @@ function parseLimit(
 }
 
 /**
- * What a condition says: one verdict for each method that it names, or one for the root.
- *
- * @param close  names to propose if there is no such method
+ * Evaluates a condition: one verdict per matching method, or one for the root.
+ * @param close  returns names to suggest if no method matches
  * @throws NoSuchMethod
  */
 export function judge(
@@ -171,10 +172,10 @@ export function judge(
   })
 }
 
-/** Changes of less than that part of what a root call costs are of no interest, and are there in any two recordings. */
+/** Minimum relevant change, as a share of the cost of a root call. Smaller changes occur between any two recordings. */
 const LEAST_SHARE = 0.001
 
-/** What the difference of two numbers may be wrong by. */
+/** Returns the error bound of the difference of two values. */
 function doubtOf(
   { metric: { isSampled, isTime }, perRootCall, rootCost }: Changes,
   measure: Measure,
@@ -199,7 +200,7 @@ function rootNumbers(changes: Changes, measure: Measure): Pair {
   return { before, after }
 }
 
-/** Quotients of doubles have an error of their own. */
+/** Tolerance for the rounding error of quotients. */
 const TINY = 1e-12
 
 function verdictOf(condition: Condition, subject: string, { before, after }: Pair, doubt: number): Verdict {
@@ -209,7 +210,7 @@ function verdictOf(condition: Condition, subject: string, { before, after }: Pai
   const slack = TINY * Math.max(1, Math.abs(limit.value))
   const isMore = operator === '>'
   const holds = isMore ? value > limit.value + slack : value < limit.value - slack
-  // A limit on the other side, as `> -5%`, holds where nothing has changed: noise does not make it hold.
+  // A limit on the opposite side, such as `> -5%`, is exceeded without any change. Noise therefore does not excuse it.
   const needsChange = limit.how === 'part' && (isMore ? limit.value >= 0 : limit.value <= 0)
   const isWithinDoubt = holds && needsChange && Math.abs(after - before) <= doubt
   const failed = holds && !isWithinDoubt
@@ -218,7 +219,7 @@ function verdictOf(condition: Condition, subject: string, { before, after }: Pai
   return { condition, subject, before, after, change, doubt, isWithinDoubt, isBelowDoubt, failed }
 }
 
-/** As a part of what it was. Times below zero are ones that we are not sure of: nothing. */
+/** Returns the relative change. Negative times are within the error of the measurement, and count as 0. */
 export function relativeChange(before: number, after: number): number {
   const [one, other] = [Math.max(0, before), Math.max(0, after)]
   if (one === 0) return other === 0 ? 0 : Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-// How each metric is written: heads of columns and numbers.
+// Text form of each metric: column headers and numbers.
 
 import type { Heads, Metric } from '../measures/columns.ts'
 import { count, ms, msPerCall } from './text.ts'
@@ -9,7 +9,7 @@ export interface CostWords extends Heads {
   each(total: number, calls: number): string
 }
 
-/** Four digits that count, at most eight cells: a call's share of bytecodes or calls need not be whole. */
+/** Formats with four significant digits in at most eight cells. Bytecodes or calls per call may be fractions. */
 function countPerCall(total: number, calls: number): string {
   if (calls === 0 || !Number.isFinite(total)) return '-'
   const each = total / calls
@@ -20,7 +20,7 @@ function countPerCall(total: number, calls: number): string {
 const timed = { cost: ms, each: msPerCall }
 const counted = { cost: (value: number, width = 9) => count(value, width), each: countPerCall }
 
-/** What is written of a metric in columns. */
+/** Returns the formatting of a metric's columns. */
 export function wordsOf({ heads, isTime }: Metric): CostWords {
   return { ...heads, ...(isTime ? timed : counted) }
 }

@@ -1,46 +1,44 @@
-// The critical path of a traced call: what its time consisted of (JFluid report, sections 1 and 5.2).
+// The critical path of a traced call: the parts of its duration (JFluid report, sections 1 and 5.2).
 //
-// It is found from the end backwards. As long as the thread that called the root does not wait for work that was handed
-// over inside the call, the path is that thread's. Where it waited, and a task of the call ended meanwhile, the path goes
-// on with the task that ended last: back to where that had begun, and from there to the moment and the thread that handed
-// it over. A task may have waited for another one in turn. So the path is one chain from the root's end to its
-// beginning, each step of it in one thread, and its steps make the root's duration.
+// The path is computed backwards from the end. While the thread that called the root does not wait for work submitted within the call, the
+// path is on that thread. If a task of the call ended during a wait of the thread, the path continues with the task that ended last: back
+// to the task's start, and from there to the time and thread of its submission. A task may itself have waited for another task. The path is
+// thus one chain from the root's end to its start. Each step is on one thread, and the steps sum to the root's duration.
 //
-// What a thread waited for nobody tells: it is taken to be the task that ended last in the wait; if none did, the one that
-// was running then and ended first. Without rows of waits it is not known when a thread waits either; any stretch without a
-// call is taken for a wait if a task ended in it. Waiting for threads outside of the call is a step of the waiting thread.
+// The target does not report the cause of a wait. The cause is assumed to be the task that ended last within the wait, or, if none ended,
+// the running task that ended first. Without rows of waits, the waits themselves are unknown, too. Then any interval without a call is
+// assumed to be a wait if a task ended in it. Waits for threads outside the call are steps of the waiting thread.
 
 import { LEAVE, type TracedCall, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
 import { type OrderedCalls, orderedCalls } from './ordered-calls.ts'
 
 export interface Step {
-  /** Index of the track among the call's. */
+  /** Index of the track among the call's tracks. */
   readonly track: number
-  /** Since the call's beginning. */
+  /** Time since the start of the call. */
   readonly fromNs: number
   readonly toNs: number
-  /** How long the track's work waited before the step, from when it was handed over; 0 for what goes on. */
+  /** Time between submission and start of the track's work, before this step; 0 if the step continues a track. */
   readonly queuedNs: number
 }
 
 export interface PathFrame {
   readonly method: number
-  /** Calls that began in the step; 0 for one that had begun before. */
+  /** Number of calls that began in the step; 0 if the only call began earlier. */
   readonly calls: number
   readonly totalNs: number
   readonly selfNs: number
 }
 
-/** Of a call: since its beginning, up to when its root had ended. */
+/** Returns the time from the start of a call to the end of its root. */
 export function durationNs({ tracks }: TracedCall): number {
   return tracks[0]?.times.at(-1) ?? 0
 }
 
 /**
- * Oldest first. Their times and those for which work was queued make the duration of the root.
- *
- * @param isWait of a method id; undefined if waiting is not told apart
+ * Returns the steps, oldest first. Their durations plus their queueing times equal the duration of the root.
+ * @param isWait whether a method id is a wait; undefined if waits are not recorded
  */
 export function criticalSteps(call: TracedCall, isWait?: (method: number) => boolean): Step[] {
   const { tracks } = call
@@ -69,8 +67,8 @@ export function criticalSteps(call: TracedCall, isWait?: (method: number) => boo
 }
 
 /**
- * Where the time of a step is: from its outermost frame on, at each level the method whose calls took most of the time of
- * all calls of the level above, as long as they took more than these did by themselves.
+ * Returns the hottest path of a step, from its outermost frame: at each level the method with the most time of all callees. Stops at the
+ * level with more self time than this method's time.
  */
 export function pathOf(call: TracedCall, { track, fromNs, toNs }: Step): PathFrame[] {
   const { tree } = orderedCalls(call.tracks[track]!, fromNs, toNs, Number.POSITIVE_INFINITY)
@@ -101,25 +99,25 @@ function largestChild(tree: Tree, of: number): number {
 
 interface Join {
   readonly task: number
-  /** Up to when the path is the task's. */
+  /** Time up to which the path is on this task. */
   readonly endNs: number
 }
 
-/** How many of the tasks that end after a wait are looked at. */
+/** Maximum number of tasks checked that end after a wait. */
 const LOOKED_AT = 64
 
-/** How the tracks of a call hang together, and when their threads waited. */
+/** Relations between the tracks of a call, and the waits of their threads. */
 class Family {
   readonly #tracks: readonly TraceTrack[]
-  /** By track: the one that handed it over, -1 for the first, and when. */
+  /** Submitting track of each track (-1 for the first), and the time of submission. */
   readonly #from: Int32Array
   readonly #handedNs: Float64Array
-  /** By track, in preorder of who handed what over: its place, and how many it has below itself, with itself. */
+  /** Preorder of tracks by submission: position of each track, and the size of its subtree, including itself. */
   readonly #place: Int32Array
   readonly #size: Int32Array
-  /** Tasks by their ends. */
+  /** Tasks in the order of their ends. */
   readonly #byEnd: Int32Array
-  /** By track: begin and end of each stretch in which it may have waited, in their order. */
+  /** Start and end of each possible wait of a track, in order of time. */
   readonly #stretches = new Map<number, Float64Array>()
 
   constructor({ tracks }: TracedCall) {
@@ -134,7 +132,7 @@ class Family {
         this.#handedNs[-events[i]!] = times[i]!
       }
     }
-    // A track comes after the one that handed it over.
+    // A track follows the track that submitted it.
     this.#size = new Int32Array(count).fill(1)
     for (let i = count - 1; i > 0; i--) this.#size[this.#from[i]!]! += this.#size[i]!
     this.#place = new Int32Array(count)
@@ -153,7 +151,7 @@ class Family {
     return { from: this.#from[track]!, handedNs: this.#handedNs[track]! }
   }
 
-  /** The latest wait of a track before a time, for a task that has not been waited for. */
+  /** Returns the latest wait of a track before a time, for a task that is not yet on the path. */
   joinBefore(
     track: number,
     until: number,
@@ -167,7 +165,7 @@ class Family {
       const end = Math.min(stretches[2 * i + 1]!, until)
       const join =
         this.#endedIn(begin, end, track, isUsed) ??
-        // That a thread waited is known then, and by whom it was woken may be told before that has ended.
+        // With rows of waits, the end of a wait may be recorded before the end of the task that ended the wait.
         (isWait === undefined || end < stretches[2 * i + 1]!
           ? null
           : this.#runningAt(begin, end, track, isUsed))
@@ -196,7 +194,7 @@ class Family {
     return null
   }
 
-  /** Not again, and not what has handed over the one that waits: that goes on only after it. */
+  /** Excludes tasks already on the path, and submitters of the waiting task: these continue only after it. */
   #mayBe(task: number, by: number, isUsed: Uint8Array): boolean {
     const [place, size] = [this.#place[task]!, this.#size[task]!]
     const isAbove = this.#place[by]! >= place && this.#place[by]! < place + size
@@ -218,7 +216,7 @@ class Family {
       const isInside = open.length > 0 && times[i]! > times[i - 1]!
       if (isInside && (isWait === undefined || isWait(open[open.length - 1]!))) {
         const before = found.length - 1
-        // What a wait hands over does not end it.
+        // A task submitted during a wait does not end the wait.
         if (isWait !== undefined && events[i - 1]! < 0 && found[before] === times[i - 1])
           found[before] = times[i]!
         else found.push(times[i - 1]!, times[i]!)
@@ -232,7 +230,7 @@ class Family {
   }
 }
 
-/** The first of `count` for which it is true that it is not before; `count` if none. */
+/** Returns the first index below `count` with a true predicate; `count` if there is none. Binary search. */
 function firstNotBefore(count: number, isNotBefore: (at: number) => boolean): number {
   let [low, high] = [0, count]
   while (low < high) {

@@ -1,66 +1,61 @@
-// What was seen when a session had left its target: whether that was as before, and what of it was not. What is measured is in
-// session/proof.ts.
+// Facts about the target after a session has detached: whether the target was restored, and any remains. session/proof.ts determines them.
 
 import { list, number, orElse, orNull, type Read, count as readCount, shape, string } from './shape.ts'
 import { classesText, count } from './text.ts'
 
 export interface DetachFacts {
-  /** Until the target had its code back and nobody was in a probe. */
+  /** Time until the target had its original code and no thread was in a probe. */
   readonly ms: number
-  /** Until all that is said here was known, the detach included. */
+  /** Time until all these facts were known, including the detach. */
   readonly proofMs: number
-  /** As the JVM said. */
+  /** As reported by the JVM. */
   readonly restoredClasses: number
   readonly refusedClasses: number
-  /** How long the JVM stood still meanwhile, whatever for; null where it does not tell, and in files that do not. */
+  /** Duration of all JVM pauses during the detach, whatever their cause; null if the JVM or the file does not report it. */
   readonly pauseMs: number | null
   readonly code: CodeFacts
-  /** What of jfluid is still in and around the target, besides what stays for ever (docs/target.md). */
+  /** Remains of jfluid in and around the target, other than the permanent ones (docs/target.md). */
   readonly left: readonly string[]
-  /** What could not be looked at. */
+  /** Checks that were not possible. */
   readonly unseen: readonly string[]
-  /** HotSpot never unloads them: those that the restored classes had made. */
+  /** Number of classes made for lambdas of the restored classes. HotSpot never unloads them. */
   readonly lambdaClasses: number
 }
 
-/** The code of all methods that had probes, as the JVM holds it now, beside what it was before. */
+/** Code of all methods that had probes: comparison of the JVM's current code with the original. */
 export interface CodeFacts {
   readonly checkedClasses: number
   readonly checkedMethods: number
   readonly originalClasses: number
-  /** Methods that are not as before, or not there; some of them. */
+  /** Some of the methods that differ from the original, or are missing. */
   readonly different: readonly string[]
-  /** Why not all classes were looked at; empty if all were. */
+  /** Reason why not all classes were checked; empty if all were. */
   readonly unchecked: string
 }
 
-/** Names that are told. */
+/** Maximum number of names listed. */
 export const MOST_DIFFERENT = 20
 
-/** "restored: 42 classes original, nothing left", and what is not so. */
+/** "restored: 42 classes original, nothing left", or the differences. */
 export function restoredText(facts: DetachFacts): string {
   return `restored: ${codeText(facts)}, ${remainsText(facts, isAllOriginal(facts))}`
 }
 
-/** How many classes have, or may have, another code than before. */
+/** Returns the number of classes with code that differs, or may differ, from the original. */
 export function keptProbes(facts: Pick<DetachFacts, 'code' | 'refusedClasses'> | null): number {
   if (facts === null) return 0
   const { checkedClasses, originalClasses } = facts.code
   return Math.max(facts.refusedClasses, checkedClasses - originalClasses)
 }
 
-/** As far as that was looked at. */
+/** Only covers the classes that were checked. */
 function isAllOriginal(facts: DetachFacts): boolean {
   const { checkedClasses, unchecked } = facts.code
   const isLookedAt = checkedClasses > 0 || facts.restoredClasses + facts.refusedClasses === 0
   return keptProbes(facts) === 0 && isLookedAt && unchecked === ''
 }
 
-/**
- * Nothing is said to be left only where everything could be looked at.
- *
- * @param isOriginal  whether all code is known to be that from before
- */
+/** "nothing left" requires that every check was possible. @param isOriginal  whether all code is known to be the original code */
 export function remainsText(
   { left, unseen }: Pick<DetachFacts, 'left' | 'unseen'>,
   isOriginal: boolean,
@@ -83,7 +78,7 @@ function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): strin
   return `${classesText(originalClasses)} original`
 }
 
-/** What must not be overlooked; none as a rule. */
+/** Returns warnings about serious problems; usually none. */
 export function detachWarnings({
   code,
   left,
@@ -109,7 +104,7 @@ export function detachWarnings({
   return warnings
 }
 
-/** From a file. */
+/** Reads the facts from a file. */
 export const readDetach: Read<DetachFacts> = shape({
   ...{ ms: number, proofMs: number, restoredClasses: readCount, refusedClasses: readCount },
   pauseMs: orElse(orNull(number), null),

@@ -1,8 +1,9 @@
-// What times of methods and roots may be wrong by, so that a check of two profiles does not take noise for news.
+// Error bounds of the times of methods and roots, so that a comparison of two profiles does not report noise as a change.
 //
-// Probes are taken out of times, and how long they take is known to some part of a ns: each call is wrong by one half of that,
-// and its caller by the other.
-// What is counted is not wrong; samples are a matter of chance, which their number tells.
+// Probe costs are subtracted from times, and are known only to a fraction of a ns. Each call has the error of one half of a probe pair, and
+// its caller that of the other half.
+//
+// Counts have no error. The error of samples is statistical and depends on their number.
 
 import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
@@ -15,14 +16,14 @@ export interface Doubt {
   readonly total: number
 }
 
-/** Of a whole recording. */
+/** Error bounds of a whole recording. */
 export interface Doubts {
-  /** By `methodKey`. */
+  /** Keyed by `methodKey`. */
   readonly methods: ReadonlyMap<string, Doubt>
   readonly roots: Doubt
 }
 
-/** ns that each half of a probe is wrong by at least, even if the calibration has not found it to vary. */
+/** Minimum error of half a probe pair in ns, even if the calibration found no variation. */
 const LEAST_HALF_NS = 0.5
 
 const NONE: Doubts = { methods: new Map(), roots: { self: 0, total: 0 } }
@@ -61,7 +62,7 @@ function doubtColumns({ merged, calibration }: Profile): { self: Float64Array; t
   return { self, total }
 }
 
-/** Of the difference of two, each divided by its own number. */
+/** Returns the error bound of the difference of two values, each divided by its own number. */
 export function sumOfDoubts(
   one: Doubt | undefined,
   oneBy: number,
@@ -72,7 +73,7 @@ export function sumOfDoubts(
   return { self: sum('self'), total: sum('total') }
 }
 
-/** Two standard errors of the difference of two shares of samples. */
+/** Returns two standard errors of the difference of two shares of samples. */
 export function doubtOfShares(one: number, oneOf: number, other: number, otherOf: number): number {
   const variance = (share: number, samples: number) => (share * (1 - share)) / samples
   return 2 * Math.sqrt(variance(one, oneOf) + variance(other, otherOf))

@@ -1,10 +1,10 @@
-// What can go wrong with the file of a profile.
+// Errors of profile files.
 
 import { EX_CANTCREAT, EX_DATAERR, EX_NOINPUT, JfluidError, messageOf } from '../base/errors.ts'
 import { shellWord } from '../base/shell-word.ts'
 import { autosavedBeside } from './autosaved.ts'
 
-/** The file is missing, or may not be read. */
+/** The file is missing or not readable. */
 export class CannotReadProfile extends JfluidError {
   static sample = () => [
     new CannotReadProfile('/srv/app.jfluid', 'ENOENT'),
@@ -26,7 +26,7 @@ export class CannotReadProfile extends JfluidError {
   }
 }
 
-/** Something else than a `.jfluid` file. */
+/** The file is not a `.jfluid` file. */
 export class NotAProfile extends JfluidError {
   static sample = () => new NotAProfile('app.json')
   readonly exitCode = EX_DATAERR
@@ -36,7 +36,7 @@ export class NotAProfile extends JfluidError {
   }
 }
 
-/** A `.jfluid` file that was cut short or changed. */
+/** The `.jfluid` file is truncated or corrupt. */
 export class CorruptProfile extends JfluidError {
   static sample = () => new CorruptProfile('/tmp/app.jfluid', 'it ends too early')
   readonly exitCode = EX_DATAERR
@@ -46,7 +46,7 @@ export class CorruptProfile extends JfluidError {
   }
 }
 
-/** Written by a jfluid that knows more than this one. */
+/** The file has a newer format than this version supports. */
 export class NewerProfile extends JfluidError {
   static sample = () => new NewerProfile('/tmp/app.jfluid', 9, 8)
   readonly exitCode = EX_DATAERR
@@ -56,7 +56,7 @@ export class NewerProfile extends JfluidError {
   }
 }
 
-/** The profile cannot be put where the user wants it. */
+/** The profile cannot be written to the given path. */
 export class CannotWriteProfile extends JfluidError {
   static sample = () => [
     new CannotWriteProfile('/srv/app.jfluid', 'ENOSPC'),
@@ -73,7 +73,9 @@ export class CannotWriteProfile extends JfluidError {
   }
 }
 
-/** No code of the system: what lies at a path is followed or written to by nobody but who has put it there. */
+/**
+ * Error code of jfluid, not of the operating system: the path contains a link or pipe of another user, which is not followed or written to.
+ */
 export const PLANTED = 'PLANTED'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -92,12 +94,12 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
 }
 
-/** Of the code of a system error, what a person reads. */
+/** Returns a readable text for the code of a system error. */
 export function reasonOf(code: string): string {
   return REASONS[code] ?? code
 }
 
-/** The `code` of a system error, `EACCES`. */
+/** Returns the `code` of a system error, such as `EACCES`. */
 export function errorCode(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
   return messageOf(error)

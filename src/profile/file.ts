@@ -1,32 +1,31 @@
-// The `.jfluid` file: one profile, lossless, written whole or not at all.
+// The `.jfluid` file: one profile, lossless, written atomically.
 //
 // All numbers little-endian.
 //
 //   offset  size  type   field
 //        0     8  bytes  magic    89 4A 46 4C 55 49 44 0A, "\x89JFLUID\n"
-//        8     4  u32    version  1; 2 of modes that readers of version 1 do not know; 3 of regions and allocations
+//        8     4  u32    version  2 for modes unknown to version 1; 3 for regions and allocations; else 1
 //       12     4  u32    crc      CRC-32 of the body
-//       16     8  u64    length   bytes of the body, which ends the file
+//       16     8  u64    length   length of the body; the file ends after it
 //       24     n  bytes  body     MessagePack map
 //
 // The body is `Profile` with the same keys, except that
 //   methodNames   is an array of [class, method, descriptor, loader], id 1 first;
 //   regions[].intervals   are arrays of [count, totalNs, maxNs];
 //   course        is {first, events, waitNs, pauses, pauseNs, rootCalls: {calls, p50, p95, max}}, all but `first` f64
-//     arrays as `bin` of a number each second; rootCalls is absent where these are not timed;
+//     arrays as `bin` with one number per second; rootCalls is absent if root calls are not timed;
 //   slowCalls     has trees as `merged` in `tree`, `slowest[].tree` and `latest.tree`;
-//   jvms          is there of several JVMs: then threads[] are these, in that order;
-//   callSites     is {bci, line}, i32 arrays as `bin` of a number each method name, -1 for none; absent unless
-//     calls are told apart by where they come from;
+//   jvms          is present for several JVMs: then threads[] are the JVMs in the same order;
+//   callSites     is {bci, line}, i32 arrays as `bin` with one number per method name, -1 for none; absent
+//     without call sites;
 //   merged and threads[].tree   are {count, method, size, metrics: {name: column}}, where method and
 //     size are i32 arrays and a column is an f64 array, each as MessagePack `bin`; the parents follow
-//     from the sizes and are not kept. A method 0 is a row of collapsed contexts; then `merged` has `collapsed`, too, by method
-//     what these had: {count, method, calls, self, total}, columns as above;
-//   trace is drawn in trace-file.ts.
+//     from the sizes and are not stored. Method 0 is a row of collapsed contexts. Then `merged` also has `collapsed`, the sums of
+//     collapsed contexts per method: {count, method, calls, self, total}, columns as above;
+//   trace         is described in trace-file.ts.
 //
-// The first byte is not ASCII, so that nothing takes the file for text, and the last is a line feed,
-// so that a transfer in text mode shows. A reader refuses what is newer than it, and checks every
-// length before use: a file may come from anywhere.
+// The first byte of the magic number is not ASCII, so that no program treats the file as text. The last byte is a line feed, so that a
+// transfer in text mode is detected. A reader rejects newer versions, and checks every length before use, since files are not trusted.
 
 import { constants } from 'node:buffer'
 import { type FileHandle, open, stat } from 'node:fs/promises'
@@ -55,7 +54,7 @@ const OFFSET_CRC = 12
 const OFFSET_LENGTH = 16
 export const HEADER_BYTES = 24
 
-/** The bytes of a `.jfluid` file. */
+/** Returns the bytes of a `.jfluid` file. */
 export function encodeProfile(profile: Profile): Buffer {
   const body = Buffer.concat([...bodyPieces(profile)])
   return Buffer.concat([header(profile, crc32(body), body.length), body])
@@ -70,17 +69,16 @@ function header(profile: Profile, crc: number, length: number): Buffer {
   return bytes
 }
 
-/** The least that a reader must know. */
+/** Returns the lowest version that a reader must support. */
 function versionOf({ mode, regions, callSites }: Profile): number {
   if (regions !== undefined) return 3
   return Math.max(SECTIONS[mode].fileVersion, callSites ? 2 : 1)
 }
 
 /**
- * The profile in the bytes of a `.jfluid` file.
- *
- * @param path  what errors call the file
- * @throws NotAProfile, NewerProfile, CorruptProfile, and nothing else whatever the bytes are
+ * Decodes the bytes of a `.jfluid` file.
+ * @param path  file name in error messages
+ * @throws NotAProfile, NewerProfile or CorruptProfile; no input causes other errors
  */
 export function decodeProfile(bytes: Uint8Array, path: string): Profile {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -115,11 +113,11 @@ export function decodeProfile(bytes: Uint8Array, path: string): Profile {
   }
 }
 
-/** So many bytes are read at a time. */
+/** Number of bytes per read. */
 const READ_AT_ONCE = 16 << 20
 
 /**
- * @param onProgress  told after each piece which part has been read, 0 to 1
+ * @param onProgress  called after each read with the fraction read, 0 to 1
  * @throws CannotReadProfile, NotAProfile, NewerProfile, CorruptProfile
  */
 export async function readProfile(
@@ -128,7 +126,7 @@ export async function readProfile(
 ): Promise<Profile> {
   let bytes: Uint8Array
   try {
-    // A directory or a pipe would fail late or never end.
+    // Reading a directory would fail late, and reading a pipe might never end.
     const found = await stat(path)
     if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
     if (!found.isFile()) throw new NotAProfile(path)
@@ -140,7 +138,7 @@ export async function readProfile(
   return decodeProfile(bytes, path)
 }
 
-/** All of a file; no more than its beginning if that is not ours, however large it is. */
+/** Reads the whole file, or only its beginning if it is not a `.jfluid` file. */
 async function readInPieces(path: string, onProgress: (part: number) => void): Promise<Uint8Array> {
   const handle = await open(path, 'r')
   try {
@@ -153,7 +151,7 @@ async function readInPieces(path: string, onProgress: (part: number) => void): P
     let at = 0
     while (at < size) {
       const { bytesRead } = await handle.read(bytes, at, Math.min(READ_AT_ONCE, size - at), at)
-      if (bytesRead === 0) break // it has become shorter
+      if (bytesRead === 0) break // the file was truncated while it was read
       at += bytesRead
       onProgress(at / size)
     }
@@ -164,9 +162,8 @@ async function readInPieces(path: string, onProgress: (part: number) => void): P
 }
 
 /**
- * Writes a profile so that `path` holds either what it held before or the whole profile (see `replaceFile`). In pieces, with
- * turns of the event loop in between: a million contexts take a while, and a session may go on meanwhile.
- *
+ * Writes a profile atomically: `path` contains either its previous content or the whole profile (see `replaceFile`). Writes in pieces and
+ * yields to the event loop in between, since a million contexts take time and a session may be running.
  * @throws CannotWriteProfile
  */
 export async function writeProfile(profile: Profile, path: string): Promise<void> {
@@ -179,10 +176,10 @@ export async function writeProfile(profile: Profile, path: string): Promise<void
   }
 }
 
-/** So many bytes are summed or written at a time. */
+/** Number of bytes per checksum update or write. */
 const AT_ONCE = 4 << 20
 
-/** Small pieces together, large ones in parts. */
+/** Joins small pieces, and splits large ones. */
 async function writePieces(handle: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
   let small: Uint8Array[] = []
   let bytes = 0
@@ -194,7 +191,7 @@ async function writePieces(handle: FileHandle, pieces: readonly Uint8Array[]): P
   for (const piece of pieces) {
     if (bytes + piece.length > AT_ONCE) await writeSmall()
     if (piece.length > AT_ONCE)
-      await handle.writeFile(piece) // in parts of its own
+      await handle.writeFile(piece) // Node splits large writes itself
     else {
       small.push(piece)
       bytes += piece.length

@@ -1,12 +1,12 @@
-// Methods of a profile by what a user types: `Foo.bar`, `com.acme.Foo.bar`, with the parameters behind it where there are
-// several. `.`, `/` and `$` are one separator, as in the name of a root.
+// Finds methods of a profile by text from a user: `Foo.bar`, `com.acme.Foo.bar`, with parameters to select an overload. `.`, `/` and `$`
+// are equivalent separators, as in root names.
 
 import { UsageError } from '../base/errors.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { isWait, signature } from './text.ts'
 
-/** A method that is in no tree: to a condition it would hold for ever. */
+/** Thrown if no tree has the method. A condition for it would always hold. */
 export class NoSuchMethod extends UsageError {
   static sample = () => new NoSuchMethod('OrderServise.place', ['com.acme.shop.OrderService.place'])
   readonly hint: string
@@ -21,11 +21,7 @@ export class NoSuchMethod extends UsageError {
 
 const dotted = (text: string): string => text.replace(/[/$]/g, '.')
 
-/**
- * Whether a name is meant: the whole of it, or its end from a class name on.
- *
- * @returns a test to be asked of many names
- */
+/** Returns a predicate for names that equal the text, or end with it from a class name on. @returns a predicate for many names */
 export function methodMatcher(text: string): (name: MethodName) => boolean {
   const open = text.indexOf('(')
   const wanted = dotted((open < 0 ? text : text.slice(0, open)).trim())
@@ -35,7 +31,7 @@ export function methodMatcher(text: string): (name: MethodName) => boolean {
     const full = dotted(`${name.class}.${name.method}`)
     if (full !== wanted && !(full.endsWith(wanted) && full[full.length - wanted.length - 1] === '.'))
       return false
-    // A bare method name would be all methods of that name.
+    // A bare method name would match all methods of that name.
     if (!wanted.includes('.')) return false
     if (parameters === undefined) return true
     const written = signature({ ...name, descriptor: name.descriptor.replace(/\).*$/s, ')V') })
@@ -43,7 +39,7 @@ export function methodMatcher(text: string): (name: MethodName) => boolean {
   }
 }
 
-/** Ids of a tree's methods that are meant, as `backTraces` takes them: a method is one wherever it is called from. */
+/** Returns the ids of matching methods in a tree, as `backTraces` expects: one id per method, independent of call sites. */
 export function methodsNamed(text: string, tree: Tree, names: (id: number) => MethodName): number[] {
   const matches = methodMatcher(text)
   return hotMethods(tree)
@@ -51,7 +47,7 @@ export function methodsNamed(text: string, tree: Tree, names: (id: number) => Me
     .filter((id) => matches(names(id)))
 }
 
-/** Names that end like what was typed, for "did you mean": at most five. */
+/** Returns at most five names with a similar ending, for "did you mean". */
 export function closeMethods(text: string, names: Iterable<MethodName>): string[] {
   const method = dotted(text.replace(/\(.*$/s, '')).split('.').at(-1)?.toLowerCase() ?? ''
   const found = new Set<string>()

@@ -1,21 +1,24 @@
-// Files of versions that held a budget of schemes a and b (--max-overhead, decision 45): for a while some methods were only counted, or
-// not even that. Rows have the calls that were timed, with their times; a warning tells the others.
+// Reads files of versions that had an overhead budget in schemes a and b (--max-overhead, decision 45). Some methods were temporarily only
+// counted, or not even counted. Rows contain the timed calls and their times; a warning reports the other calls.
 
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { nameOf } from './profile.ts'
 import { column, fields } from './shape.ts'
 import { count, fullName, plural } from './text.ts'
 
-/** By node: calls beyond those in `calls`, which were counted, or reckoned by those of their callers; and which its method was at the end. */
+/**
+ * Columns per node: calls in addition to `calls` that were counted, calls that were extrapolated from those of their callers, and the state
+ * of the method at the end.
+ */
 export const BUDGET_COLUMNS = ['countedCalls', 'extrapolatedCalls', 'folded'] as const
 
 const NOT_TIMED = 'not timed, for --max-overhead of an earlier version'
-/** Methods that are named. */
+/** Maximum number of methods named. */
 const NAMED = 10
 
 /**
- * @param merged  the tree as the file has it
- * @param tree    the same, read
+ * @param merged  tree as in the file
+ * @param tree    the same tree after reading
  * @returns one warning; none if all calls were timed
  * @throws Unsound
  */
@@ -50,7 +53,7 @@ export function budgetWarnings(
   ]
 }
 
-/** Whether a warning is of that. */
+/** Returns whether a warning is about untimed calls. */
 export function tellsUntimed(warning: string): boolean {
   return warning.startsWith(NOT_TIMED)
 }

@@ -1,9 +1,9 @@
-// Calls that are missing, and why, by what else the profile says.
+// Missing calls and the reasons, derived from other facts of the profile.
 
 import { allWarnings, type Profile } from './profile.ts'
 import { count, plural } from './text.ts'
 
-/** Calls that went on before there was an answer or room, and why. */
+/** Describes calls that ran before a reply or free room was available, with the reasons. */
 export function gapsText(profile: Profile, between = ': '): string {
   const { instrumentation, scheme } = profile
   const { gaps } = instrumentation
@@ -18,11 +18,10 @@ export function gapsText(profile: Profile, between = ': '): string {
 const HAD_ROOM = "the trees of the JVM's threads had room for "
 
 /**
- * Of threads of the JVM that found no room for their trees (`--mode count`, `--mode bytecodes`), and what helps.
- *
- * @param contexts  so many there is room for
- * @param code      of the error that the buffer met when it was to grow; null where it is as large as it may be
- * @param where     the directory that it is in
+ * Warns of threads without room for their trees (`--mode count`, `--mode bytecodes`), and suggests a remedy.
+ * @param contexts  number of contexts that fit
+ * @param code      error code when the buffer could not grow; null if it has its maximum size
+ * @param where     directory of the buffer
  */
 export function treeRoomWarning(contexts: number, code: string | null, where: string): string {
   const room = `${HAD_ROOM}${count(contexts)} contexts, and calls for which there was none are missing`
@@ -31,7 +30,7 @@ export function treeRoomWarning(contexts: number, code: string | null, where: st
   return `${room}, as the event buffer could not grow (${why}): free some space in ${where} before the next recording`
 }
 
-/** Whether a profile says that. */
+/** Returns whether a profile has that warning. */
 function tellsTreeRoom(warnings: readonly string[]): boolean {
   return warnings.some((it) => it.includes(HAD_ROOM))
 }

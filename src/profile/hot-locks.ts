@@ -1,4 +1,4 @@
-// What threads waited for, and which methods did: the rows of waiting of a tree, summed by what they wait for.
+// Lists what threads waited for, and the waiting methods: rows of waiting of a tree, summed per object.
 
 import { COLLAPSED } from '../cct/nodes.ts'
 import { methodsOf } from '../cct/snapshot.ts'
@@ -14,15 +14,11 @@ export interface Waiter {
 }
 
 export interface HotLock extends Waiter {
-  /** The methods that waited, longest first. */
+  /** Waiting methods, longest first. */
   readonly by: readonly Waiter[]
 }
 
-/**
- * Longest first.
- *
- * @param only  an id of waiting: of no others
- */
+/** Returns the waits, longest first. @param only  restricts the result to one id of waiting */
 export function hotLocks(tree: Tree, names: (id: number) => MethodName, only?: number): HotLock[] {
   const { count, parent } = tree
   const method = methodsOf(tree)
@@ -57,7 +53,7 @@ function waitIds(names: (id: number) => MethodName): (id: number) => boolean {
   return (id) => (known[id] ??= id !== COLLAPSED && isWait(names(id)))
 }
 
-/** Names of a finished profile. */
+/** Returns a lookup of names in a finished profile. */
 export function namesOf(methodNames: readonly MethodName[]): (id: number) => MethodName {
   return (id) => nameOf(methodNames, id)
 }

@@ -1,10 +1,13 @@
-// JSON as it may be shown: a value's text is what any reader gives back, and holds nothing that a terminal obeys or that
-// turns around what is read.
+// JSON that is safe to display. It parses to the same value, and contains no characters that control a terminal or change the text
+// direction.
 
-/** DEL, the control characters that JSON leaves as they are (C1, of which U+009B begins an order), and all that change the direction. */
+/**
+ * DEL, the control characters that JSON does not escape (C1, including U+009B, which starts terminal control sequences), and all characters
+ * that change the text direction.
+ */
 const UNSEEN = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** As `JSON.stringify`, with those as escapes. */
+/** Like `JSON.stringify`, with these characters escaped. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(UNSEEN, escaped)
 }
@@ -13,7 +16,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Elements of a list, each on a line of its own: its text, or the pieces of it. */
+/** Yields the elements of a list, each on its own line. An element is a text or pieces of a text. */
 export function* elements<T>(
   values: Iterable<T>,
   textOf: (value: T) => string | Iterable<string> = jsonText,

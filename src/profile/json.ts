@@ -1,8 +1,7 @@
-// A profile as JSON, format `jfluid-profile` version 1: documented in docs/profile-json.md and stable. Keys are
-// only ever added.
+// A profile as JSON, format `jfluid-profile` version 1: documented in docs/profile-json.md and stable. Later versions only add keys.
 //
-// Produced in pieces and without recursion: a tree may be 100,000 nodes deep, where JSON.stringify
-// runs out of stack, and have millions of nodes, where one string would be too long.
+// The text is produced in pieces and without recursion. A tree may be 100,000 nodes deep, where JSON.stringify overflows the stack, and may
+// have millions of nodes, which exceeds the maximum length of a string.
 
 import { ALLOCATION, isAllocation } from '../cct/allocation.ts'
 import { costsOf, metricOf } from '../cct/metric.ts'
@@ -23,20 +22,20 @@ import { LIVE_COLUMNS, survivorsOf } from './survivors.ts'
 import { anywhere, isWait } from './text.ts'
 import { tracePieces } from './trace-json.ts'
 
-/** What the whole of a profile and a report of it have in different ways. */
+/** Parts that differ between the JSON of a whole profile and of a report. */
 export interface Shown {
   readonly format: string
-  /** How many methods, and how many classes. */
+  /** Maximum number of methods, and of classes. */
   readonly top: number
-  /** Of traced calls, all that was called. */
+  /** Whether traced calls contain all their events. */
   readonly withEvents: boolean
   readonly threads: boolean
   nodes(tree: Tree): Iterable<string>
-  /** Behind the list of nodes of a thread, and of all. */
+  /** Yields text after the list of nodes of one thread, or of all threads. */
   behind(tree: Tree): Iterable<string>
 }
 
-/** The JSON text of a profile, in pieces of a few dozen characters up to a few thousand. */
+/** Yields the JSON text of a profile, in pieces of a few dozen to a few thousand characters. */
 export function jsonPieces(profile: Profile): Generator<string> {
   const heads = nodeHeads(profile)
   return shownPieces(profile, {
@@ -80,7 +79,7 @@ export function* shownPieces(profile: Profile, shown: Shown): Generator<string> 
   yield ']}\n'
 }
 
-/** All that is known besides trees, as members of a JSON object without its braces. */
+/** Returns all facts other than trees, as members of a JSON object without its braces. */
 function factsJson(profile: Profile): string {
   const { target, jvms, mode, blocks, sampling, allocation, scheme, roots, startedAt, durationMs } = profile
   const { calibration, instrumentation, events, bareCalls, stacks, detach, rootCalls, course } = profile
@@ -132,15 +131,15 @@ function* hotMethodsJson(profile: Profile, top: number): Generator<object> {
 }
 
 /**
- * That of the costs in the file: those of waits are what rows of waiting, and columns of their own, say of times. Back traces
- * have no column but those of their metric.
+ * Returns the metric of the costs in the file. For trees of waits this is time, since rows and columns of waiting contain times. Back
+ * traces only have the columns of their metric.
  */
 function writtenMetric(tree: Tree): Metric {
   const metric = metricOf(tree)
   return metric === METRICS.locks && tree.metrics[METRICS.exact.total] !== undefined ? METRICS.exact : metric
 }
 
-/** With the costs of `written`, in the order of the tree's own. */
+/** Returns methods with costs of `written`, sorted by the tree's own metric. */
 function methodsInOrder(tree: Tree, written: Metric): HotMethod[] {
   const hot = hotMethods(tree)
   if (written === metricOf(tree)) return hot
@@ -154,7 +153,7 @@ function sumsOf(tree: Tree, self: string, total: string): HotMethod[] {
 
 const NOTHING = { self: 0, total: 0 }
 
-/** The columns of waits, summed; none where waits are not told. */
+/** Sums the columns of waits per method; empty if waits are not recorded. */
 function waitsByMethod(tree: Tree): (method: number) => { readonly [column: string]: number } {
   if (!tellsWaits(tree)) return () => ({})
   const [blocked, waited] = [
@@ -168,7 +167,7 @@ function waitsByMethod(tree: Tree): (method: number) => { readonly [column: stri
   }
 }
 
-/** Classes of which something was allocated, most bytes first. */
+/** Yields allocated classes, most bytes first. */
 function* classesJson(profile: Profile, top: number): Generator<object> {
   let left = top
   const survivors = survivorsOf(profile.merged, namesOf(profile.methodNames), 'class')
@@ -184,11 +183,7 @@ function* classesJson(profile: Profile, top: number): Generator<object> {
   }
 }
 
-/**
- * What every node of a method starts with, made once a method.
- *
- * @param places  where it is called from, too, if that is told
- */
+/** Returns the common start of all nodes of a method, cached per method. @param places  whether to include the call site, if recorded */
 export function nodeHeads(profile: Profile, places = true): (id: number) => string {
   const heads: (string | undefined)[] = []
   return (id) => {
@@ -204,10 +199,10 @@ export function nodeHeads(profile: Profile, places = true): (id: number) => stri
   }
 }
 
-/** How the head of a class's node ends: no method is without a descriptor. */
+/** End of the head of a class's node. Every method has a descriptor, so an empty one marks a class. */
 const ALLOCATION_HEAD = `,"method":"${ALLOCATION}","descriptor":""`
 
-/** What a node's own sites have allocated, by class. */
+/** Returns the allocations of a node's own allocation sites, per class. */
 function allocatedBy(tree: Tree, node: number, head: (id: number) => string): string[] {
   const objects = column(tree, 'objects')
   const { self } = costsOf(tree)
@@ -222,13 +217,13 @@ function allocatedBy(tree: Tree, node: number, head: (id: number) => string): st
   return found
 }
 
-/** Of a node's own objects, those that are alive; nothing where that was not asked. */
+/** Returns the live objects among a node's own allocations; empty if not recorded. */
 function liveJson({ metrics }: Tree, node: number): string {
   if (metrics.liveBytes === undefined) return ''
   return LIVE_COLUMNS.map((name) => `,"${name}":${metrics[name]![node]!}`).join('')
 }
 
-/** How a row is known, and what its threads were doing; nothing of that which is 0. */
+/** Returns the source of a row (timed or sampled) and its thread states; values of 0 are omitted. */
 function sampledJson({ metrics }: Tree, node: number): string {
   const known = metrics.known?.[node] === SAMPLED ? 'sampled' : 'timed'
   const columns = ['samples', 'sdNs', UNSEEN, ...STATE_COLUMNS, UNKNOWN_STATE]
@@ -237,7 +232,7 @@ function sampledJson({ metrics }: Tree, node: number): string {
   return `,"known":"${known}"${columns.map(([name, value]) => `,"${name}":${value}`).join('')}`
 }
 
-/** What a node has besides its children, as JSON without the closing brace; null for one of a class, which is part of its caller's. */
+/** Returns the JSON of a node without its children and closing brace; null for a class node, which is part of its caller's text. */
 function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => string | null {
   const { method } = tree
   const calls = column(tree, 'calls')
@@ -270,7 +265,7 @@ function nodeTexts(tree: Tree, head: (id: number) => string): (node: number) => 
   }
 }
 
-/** The nodes of the merged tree in preorder, an object each, which says how deep it lies in place of its children. */
+/** Yields the nodes of the merged tree in preorder, one object each, with a depth instead of children. */
 export function* flatNodes(profile: Profile): Generator<string> {
   const { count, parent } = profile.merged
   const textOf = nodeTexts(profile.merged, nodeHeads(profile))
@@ -284,9 +279,8 @@ export function* flatNodes(profile: Profile): Generator<string> {
 }
 
 /**
- * Elements of a list of nodes, each node on its own line.
- *
- * @param keep  which nodes to show; a node that is not kept hides its subtree
+ * Yields the elements of a list of nodes, each node on its own line.
+ * @param keep  selects the nodes to show; a node that is not shown hides its subtree
  */
 export function* nodePieces(
   tree: Tree,

@@ -1,4 +1,4 @@
-// What a profile of several JVMs says of each.
+// Facts about each JVM in a profile of several JVMs.
 
 import { type Tree, topSum } from '../cct/tree.ts'
 import type { JvmFacts } from './profile.ts'
@@ -13,12 +13,12 @@ export function jvmText(
   return `pid ${pid}, ${clean(mainClass)}, JDK ${clean(jdk)}: ${plural(calls, 'call')} in ${plural(threads, 'thread')}, ${span(durationMs)}${cut}`
 }
 
-/** What the threads of all JVMs together had. */
+/** Returns the total time of the threads of all JVMs. */
 export function busyMsOf(jvms: readonly JvmFacts[]): number {
   return jvms.reduce((sum, { durationMs, threads }) => sum + durationMs * Math.max(1, threads), 0)
 }
 
-/** Of roots, as those of others are not on top. */
+/** Returns the number of root calls: only roots are top nodes. */
 export function topCalls(tree: Tree): number {
   return topSum(tree, 'calls')
 }

@@ -1,29 +1,27 @@
-// A stretch of a traced call as a tree whose children stand in the order in which they were first called, loops folded.
+// Converts an interval of a traced call to a tree with children in the order of their first calls, and with loops folded.
 //
-// Calls of the same method by one row are one row, `find ×12`, if no more than a few others were called in between: then
-// it is a loop. A row stands where the first of its calls was; the calls below all of them together are its children.
+// Calls of a method by one row become one row, `find ×12`, if only a few other calls are between them: then they form a loop. The row is at
+// the position of its first call. Its children are the callees of all these calls.
 
 import { LEAVE, type TraceTrack } from '../cct/trace.ts'
 import type { Tree } from '../cct/tree.ts'
 
-/** So many rows may lie between two calls that are one row. */
+/** Maximum number of rows between two calls of one loop. */
 const LOOP_ROWS = 8
 
 export interface OrderedCalls {
-  /** With the columns of times. Calls that had begun before the stretch are not among `calls`. */
+  /** Has the columns of times. `calls` excludes calls that began before the interval. */
   readonly tree: Tree
-  /** By node: when the first of its calls began. */
+  /** Start of the first call of each node. */
   readonly startNs: Float64Array
 }
 
 const NONE = -1
 
 /**
- * What lies between two times of a track. A call that had begun before counts from there on, one that goes on, up to there.
- *
- * Time and memory are those of the track's events; nothing recurses.
- *
- * @param loopRows 8, unless given; Infinity: all calls of a method by one row are one row
+ * Returns the calls between two times of a track. Calls that began earlier or end later are clipped to the interval.
+ * Time and memory are proportional to the track's events. Not recursive.
+ * @param loopRows Default: 8. Infinity: all calls of a method by one row become one row
  */
 export function orderedCalls(
   { events, times }: Pick<TraceTrack, 'events' | 'times'>,
@@ -57,7 +55,7 @@ export function orderedCalls(
   return rows.laidOut()
 }
 
-/** Rows as they come: a parent is made before its children, children are linked in their order. */
+/** Rows under construction: a parent precedes its children, and children are linked in order. */
 class Rows {
   readonly method: number[] = []
   readonly parent: number[] = []
@@ -68,10 +66,10 @@ class Rows {
   readonly #next: number[] = []
   readonly #previous: number[] = []
   readonly #last: number[] = []
-  /** By row: its child entered latest. */
+  /** Child entered last, per row. */
   readonly #latest: number[] = []
   readonly #tops = { first: NONE, last: NONE, latest: NONE }
-  /** By parent and method, where all of one method are one row. */
+  /** Keyed by parent and method, if all calls of a method become one row. */
   readonly #known: Map<number, number> | null
 
   constructor(private readonly loopRows: number) {
@@ -83,7 +81,7 @@ class Rows {
     const row = found === NONE ? this.#add(of, method, time) : found
     if (of === NONE) this.#tops.latest = row
     else this.#latest[of] = row
-    // A further call begins with its first callees again.
+    // A repeated call starts again with its first callees.
     if (found !== NONE) this.#latest[row] = NONE
     return row
   }

@@ -1,17 +1,17 @@
-// StackOverflowErrors that left methods with probes. Probes take stack themselves, so the profiler may have caused them.
+// StackOverflowErrors that left methods with probes. Probes use stack space themselves, so the profiler may have caused the errors.
 
 import { count, plural } from './text.ts'
 
-/** Each error counts for the first method with probes that it leaves and that has stack to say so. */
+/** An error is counted for the first method with probes that it leaves and that has enough stack space to report it. */
 export interface Overflow {
   readonly method: string
   readonly errors: number
 }
 
-/** So many methods are named. The rest is in the JSON. */
+/** Maximum number of methods named. The JSON has all of them. */
 const METHODS = 3
 
-/** One sentence; none if there were no errors. */
+/** Returns one sentence; none if there were no errors. */
 export function overflowWarnings(overflows: readonly Overflow[]): string[] {
   if (overflows.length === 0) return []
   const errors = overflows.reduce((sum, it) => sum + it.errors, 0)
@@ -24,7 +24,7 @@ export function overflowWarnings(overflows: readonly Overflow[]): string[] {
   ]
 }
 
-/** Those of several JVMs, most errors first. */
+/** Merges the errors of several JVMs, most errors first. */
 export function overflowsTogether(all: readonly Overflow[]): Overflow[] {
   const byMethod = new Map<string, number>()
   for (const { method, errors } of all) byMethod.set(method, (byMethod.get(method) ?? 0) + errors)

@@ -1,10 +1,10 @@
-// How much two profiles agree: the overlap of Komorium's section 7.1, and what part of the hot contexts both have.
+// Agreement of two profiles: the overlap of section 7.1 of the Komorium paper, and the share of hot contexts found in both.
 
 import type { Difference, Sides } from '../cct/difference.ts'
 
 /**
- * The sum over all contexts of the lesser of their two shares of cost: 1 for profiles of the same shape, 0 for those that have
- * no context in common. What is negative counts as nothing.
+ * Returns the sum over all contexts of the smaller share of cost: 1 for profiles with the same shape, 0 for profiles without common
+ * contexts. Negative costs count as 0.
  */
 export function overlapOf({ self, count }: Difference): number {
   const { before, after } = sharesOf(self)
@@ -14,15 +14,15 @@ export function overlapOf({ self, count }: Difference): number {
 }
 
 export interface HotEdges {
-  /** Calls between contexts that are hot in the first profile. */
+  /** Number of calls between contexts that are hot in the first profile. */
   readonly count: number
-  /** What part of them the second has found hot as well: 1 if there are none. */
+  /** Share of them that is also hot in the second profile: 1 if there are none. */
   readonly coverage: number
 }
 
 /**
- * Of the calls between contexts that make up the hot part of the first profile, at least this part of its total cost each, those
- * that the second has found hot as well: 1 if there are none (Hofer and others, section 5.4).
+ * Compares hot edges. An edge (a call between two contexts) is hot if its cost is at least `threshold` of the total cost. Returns the share
+ * of the first profile's hot edges that are hot in the second profile: 1 if there are none (Hofer and others, section 5.4).
  */
 export function hotEdgesOf({ count, parent, size, total }: Difference, threshold = 0.01): HotEdges {
   const [before, after] = [total.before, total.after].map((costs) => {
@@ -40,14 +40,14 @@ export function hotEdgesOf({ count, parent, size, total }: Difference, threshold
 }
 
 /**
- * Pearson's correlation of what contexts cost themselves, over those that either profile has: how far two segments of one run agree
- * (Whaley, section 6). NaN if one of them has but a single value.
+ * Returns Pearson's correlation of the contexts' self costs, over the contexts of either profile: the agreement of two segments of one run
+ * (Whaley, section 6). NaN if all values of a profile are equal.
  */
 export function correlationOf({ self, count }: Difference): number {
   const { before, after } = sharesOf(self)
   let contexts = 0
   for (let node = 0; node < count; node++) if (before[node]! > 0 || after[node]! > 0) contexts++
-  const mean = 1 / contexts // shares sum up to 1
+  const mean = 1 / contexts // the shares sum to 1
   let [xy, xx, yy] = [0, 0, 0]
   for (let node = 0; node < count; node++) {
     if (before[node]! <= 0 && after[node]! <= 0) continue
@@ -59,7 +59,7 @@ export function correlationOf({ self, count }: Difference): number {
   return xy / Math.sqrt(xx * yy)
 }
 
-/** By context: its part of all self cost. */
+/** Returns each context's share of all self cost. */
 function sharesOf({ before, after }: Sides): Sides {
   const shares = (costs: Float64Array): Float64Array => {
     let all = 0

@@ -1,5 +1,5 @@
-// MessagePack in pieces: what a profile's body is made of without ever being in memory twice. Columns of trees are written
-// from where they lie; the rest is small.
+// MessagePack in pieces: the body of a profile is never in memory twice. Columns of trees are written directly from their arrays;
+// everything else is small.
 
 import { Packr } from 'msgpackr/pack'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -16,12 +16,12 @@ export const CODEC = {
   int64AsType: 'number',
 } as const
 
-/** Names that are packed at a time: a large program has a million, and somebody waits for keys to be heard. */
+/** Number of names packed per piece. A large program has a million names, and the event loop must handle keys in between. */
 const NAMES_A_PIECE = 4096
 
 /**
- * The body of a `.jfluid` file, as `file.ts` draws it. Pieces may be views of the profile's own arrays: write them before
- * these change.
+ * Yields the body of a `.jfluid` file, as described in `file.ts`. Pieces may be views of the profile's own arrays, so they must be written
+ * before these change.
  */
 export function* bodyPieces(profile: Profile): Generator<Uint8Array> {
   const { methodNames, merged, threads, regions, callSites, course, slowCalls, trace, ...facts } =
@@ -108,7 +108,7 @@ function arrayHead(entries: number): Uint8Array {
   return entries < 16 ? Uint8Array.of(0x90 | entries) : head(entries, [0xdc, 2], [0xdd, 4])
 }
 
-/** A type's byte and a big-endian length, in the first form that has room for it. */
+/** Encodes a type byte and a big-endian length, in the first form with enough bytes. */
 function head(length: number, ...forms: readonly (readonly [type: number, bytes: number])[]): Uint8Array {
   const form = forms.find(([, bytes]) => length < 256 ** bytes)
   if (form === undefined) throw new RangeError(`${length} is more than MessagePack can hold`)

@@ -1,4 +1,4 @@
-// What pages of text have in common: colours, and labels in front of what is told.
+// Common parts of text reports: colors, and labels in front of facts.
 
 import { clean, pad, wrap } from './text.ts'
 
@@ -13,15 +13,15 @@ export function paintIf(color: boolean): Paint {
   return color ? colored : plain
 }
 
-/** Of a label and the blanks behind it. */
+/** Cells of a label with its trailing blanks. */
 export const LABEL_CELLS = 10
 
-/** Lines in `cells`, the label before the first of them: as wide as LABEL_CELLS, whatever its colour. */
+/** Wraps lines to `cells`, with the label before the first line. The label has LABEL_CELLS cells, whatever its color. */
 export function labelled(label: string, text: string, cells: number): string {
   return `${label}${wrap(text, cells - LABEL_CELLS).join(`\n${' '.repeat(LABEL_CELLS)}`)}\n`
 }
 
-/** What a page begins with: facts, and what changes how far to trust it. */
+/** Yields the start of a report: facts, and warnings about the accuracy. */
 export function* labelledLines(
   facts: Iterable<readonly [label: string, text: string]>,
   warnings: Iterable<string>,

@@ -1,9 +1,9 @@
-// Where the call of a node comes from, as views show it behind the method's name.
+// Text form of a node's call site, which views show after the method's name.
 
 import type { MethodName, Tree } from '../cct/tree.ts'
 import { placeText } from './text.ts'
 
-/** ":42"; ":42@17" if its caller calls the same method twice in that line; "" if that is not told, or rows are of several places. */
+/** ":42"; ":42@17" if the caller calls the same method twice in that line; "" if call sites are not recorded, or if the row has several. */
 export function placeOf(tree: Tree, node: number, names: (id: number) => MethodName): string {
   const { method, methodOf, parent, size } = tree
   if (methodOf === undefined) return ''

@@ -1,8 +1,8 @@
-// A finished profile: the trees of a session, what their methods are called, and the facts a reader
-// needs to judge the numbers. `session/` fills it, `file.ts` keeps it, reports and exports read it.
+// A finished profile: the trees of a session, the names of their methods, and facts about the accuracy of the numbers. `session/` creates
+// it, `file.ts` stores it, reports and exports read it.
 //
-// Times are compensated and may be negative (a method shorter than the calibration error); they stay
-// so here and in every file. Views show them as "~0".
+// Times are compensated and may be negative, if a method is shorter than the calibration error. They stay negative here and in every file.
+// Views show them as "~0".
 
 import type { Scheme } from '../base/scheme.ts'
 import type { BareCalls } from '../cct/bare-calls.ts'
@@ -21,34 +21,34 @@ import type { StackFacts } from './stack-facts.ts'
 export { MODES, type Mode } from '../measures/columns.ts'
 
 /**
- * Where times are read: System.nanoTime(), the processor's time stamp counter, or what HotSpot makes of that (JFR's clock). `ticks` is
- * `nanoTime` or `counterTime`, in profiles of versions that did not know which.
+ * Source of times: System.nanoTime(), the processor's time stamp counter, or HotSpot's clock based on that counter (JFR's clock). `ticks`
+ * means `nanoTime` or `counterTime`, in profiles of versions that did not distinguish them.
  */
 export type Clock = 'nanoTime' | 'counterTime' | 'rdtsc' | 'ticks'
 
-/** The dearest to read first. */
+/** Sorted by the cost of a reading, highest first. */
 export const CLOCKS: readonly Clock[] = ['nanoTime', 'counterTime', 'ticks', 'rdtsc']
 
 export interface AllocationFacts {
-  /** One of so many allocations was recorded; objects and bytes are that many times what was. */
+  /** Sampling interval: one of `sampleEvery` allocations was recorded. Objects and bytes are the recorded numbers times `sampleEvery`. */
   readonly sampleEvery: number
   /**
-   * What the JVM says that the threads have allocated inside roots, whoever did it and whatever the compilers have
-   * made of it; absent where it does not say of all of them.
+   * Bytes allocated by the threads inside roots as reported by the JVM, including uninstrumented code and after compiler optimizations;
+   * absent if the JVM does not report it for all threads.
    */
   readonly jvmBytes?: number
-  /** Of objects that were looked after: collections of the JVM so far, and for how many there was no room. */
+  /** For tracked objects: number of garbage collections so far, and number of objects that were not tracked because the table was full. */
   readonly liveness?: { readonly collections: number; readonly untracked: number }
 }
 
-/** What the user changed while the session ran. */
+/** A change by the user during the session. */
 export interface HandChange {
-  /** Left out, taken back in, added; or other roots, of which `text` names the old ones. */
+  /** Methods excluded, included again, or added; or other roots, where `text` names the old roots. */
   readonly what: 'exclude' | 'include' | 'add' | 'roots'
   readonly text: string
-  /** From when recording began; 0 for what was so from the start. */
+  /** Time since the start of the recording; 0 for settings from the start. */
   readonly atMs: number
-  /** Whose probes went out or in. */
+  /** Number of methods that lost or got probes. */
   readonly methods: number
 }
 
@@ -58,9 +58,9 @@ export interface JvmFacts {
   readonly mainClass: string
   readonly jdk: string
   readonly durationMs: number
-  /** That have called a root. */
+  /** Number of threads that called a root. */
   readonly threads: number
-  /** It ended, or its session did, before it was asked to. */
+  /** Whether the JVM or its session ended prematurely. */
   readonly truncated: boolean
 }
 
@@ -74,20 +74,23 @@ export interface Profile {
     /** Main class or jar. */
     readonly mainClass: string
   }
-  /** Of a profile of several: `threads` are these, and `target` has the process id of the first, and what differs side by side. */
+  /**
+   * For a profile of several JVMs: `threads` are these JVMs, and `target` has the process id of the first JVM and lists of the values that
+   * differ.
+   */
   readonly jvms?: readonly JvmFacts[]
   readonly mode: Mode
-  /** Of mode `bytecodes`: where a basic block ends. */
+  /** For mode `bytecodes`: definition of the end of a basic block. */
   readonly blocks?: string
-  /** Of mode `sample`: when a sample is due, and who takes it. */
+  /** For mode `sample`: the sampling interval, and the source of the samples. */
   readonly sampling?: Sampling
-  /** Of mode `alloc`. */
+  /** For mode `alloc`. */
   readonly allocation?: AllocationFacts
-  /** How the subgraph was revealed (paper, section 6): all at once, or on first invocations. */
+  /** Order of instrumentation (paper, section 6): all methods at once, or on first invocations. */
   readonly scheme: Scheme
-  /** Roots as the user gave them. */
+  /** Roots as given by the user. */
   readonly roots: readonly string[]
-  /** What else chose methods; absent in profiles of versions that did not say. */
+  /** Other options that selected methods; absent in profiles of versions that did not record them. */
   readonly selection?: {
     readonly include: readonly string[]
     readonly exclude: readonly string[]
@@ -95,118 +98,114 @@ export interface Profile {
     /** Oldest first; absent if there were none. */
     readonly byHand?: readonly HandChange[]
   }
-  /** ISO 8601, when recording started. */
+  /** ISO 8601 time of the start of the recording. */
   readonly startedAt: string
   readonly durationMs: number
-  /** t_I and t_O of the paper's section 5.3, as measured in this target; 0 where no clock was read. */
+  /** t_I and t_O of the paper's section 5.3, measured in this target; 0 if no clock was read. */
   readonly calibration: {
     readonly innerNs: number
     readonly outerNs: number
-    /** What most runs of the calibration were above these; absent in profiles of versions that did not look. */
+    /** Upper bound of the excess of most calibration runs over these values; absent in profiles of versions that did not measure it. */
     readonly innerSpreadNs?: number
     readonly outerSpreadNs?: number
     readonly clock: Clock
-    /** What one reading of it takes, and how fast it counts; absent in profiles of versions that did not look. */
+    /** Duration of one clock reading, and the clock's frequency; absent in profiles of versions that did not measure them. */
     readonly readNs?: number
     readonly clockMHz?: number
   }
   readonly instrumentation: {
     readonly instrumentedMethods: number
     readonly calledMethods: number
-    /** Calls of RedefineClasses, each of which stopped the target. */
+    /** Number of calls of RedefineClasses. Each stopped the target. */
     readonly redefinitions: number
     readonly redefinedClasses: number
     readonly hotSwapMs: number
     /**
-     * The longest that the target stood still during a redefinition, whatever for: a collection in the middle counts. Absent where the
-     * JVM does not tell, and in profiles of versions that did not look.
+     * Longest pause of the target during a redefinition, whatever the cause: a garbage collection during the redefinition counts. Absent if
+     * the JVM does not report it, and in profiles of versions that did not record it.
      */
     readonly longestPauseMs?: number
     readonly analysisMs: number
     readonly skipped: readonly SkippedMethod[]
-    /** Classes or methods that were reached but not instrumented in time. */
+    /** Number of classes or methods that were called before they were instrumented. */
     readonly gaps: number
-    /** Simulated frames closed by force, at an exit below them or a root. */
+    /** Number of frames without a matching exit, closed at the exit of an outer frame or at a root. */
     readonly healed: number
-    /** Absent in profiles of versions that did not look. */
+    /** Absent in profiles of versions that did not record it. */
     readonly overflows?: readonly Overflow[]
   }
-  /** Time until the last redefinition had settled; `warmupSelfNs` of the trees falls into it. */
+  /** Time until the last redefinition had settled; `warmupSelfNs` of the trees is from this time. */
   readonly warmupMs: number
-  /** False, true, or why the session ended before it was asked to. */
+  /** False, true, or the reason why the session ended prematurely. */
   readonly truncated: boolean | string
   readonly warnings: readonly string[]
   readonly events: {
     readonly count: number
-    /** Time target threads waited for the client, charged to nobody. */
+    /** Time application threads were stalled by jfluid. Excluded from every node. */
     readonly waitMs: number
   }
   /**
-   * The most that the agent kept in the target during the session, by its own count; absent in profiles of
-   * versions that did not count.
+   * Maximum memory of the agent in the target during the session, by the agent's own count; absent in profiles of versions that did not
+   * count it.
    */
   readonly kept?: {
-    /** In the target's heap. */
+    /** Bytes in the target's heap. */
     readonly heapBytes: number
-    /** Outside of it: instrumented bodies. */
+    /** Bytes outside the heap: instrumented method bodies. */
     readonly outsideBytes: number
   }
-  /** What was seen when the session had left; absent if it ended otherwise, and in profiles of versions that did not look. */
+  /** Checks after the detach; absent if the session ended otherwise, and in profiles of versions without the checks. */
   readonly detach?: DetachFacts
-  /** Absent where no stacks of threads inside roots were taken from beside them. */
+  /** Absent if no stacks of threads inside roots were sampled. */
   readonly stacks?: StackFacts
-  /** Ids of `methodNames` are of methods and the places they are called from; absent if not asked for. */
+  /** Ids of `methodNames` stand for pairs of method and call site; absent if call sites were not recorded. */
   readonly callSites?: true
-  /** Absent where it was not worth a look, where calls could not be compared, and with other schemes than b. */
+  /** Absent if the comparison was not useful or not possible, and with schemes other than b. */
   readonly bareCalls?: BareCalls
-  /**
-   * Tasks and threads that were taken up below the context they were handed over from; absent if threads
-   * were not followed.
-   */
+  /** Number of submitted tasks and threads shown below the submitting context; absent without --follow-threads. */
   readonly followedTasks?: number
-  /** Calls that had not ended at the end, where what they have executed is known when they end; absent if none. */
+  /** With bytecodes, which are counted at the end of a call: number of calls unfinished at the end of the recording; absent if 0. */
   readonly openCalls?: number
-  /** Of modes that measure times or bytecodes; absent in profiles of versions that did not look. */
+  /** For modes that measure times or bytecodes; absent in profiles of versions that did not record it. */
   readonly rootCalls?: RootCallTimes
-  /** Second by second, at most the latest hour; absent likewise. */
+  /** Values per second, for at most the last hour; absent in the same cases as `rootCalls`. */
   readonly course?: CourseTimes
-  /** With all their trees; absent unless they were kept. */
+  /** With all their trees; absent if slow calls were not recorded. */
   readonly slowCalls?: SlowTimes
-  /** Of regions that were timed: then there are no trees. Absent in profiles of roots. */
+  /** For timed regions: there are no trees. Absent in profiles of roots. */
   readonly regions?: readonly RegionTimes[]
-  /** Calls of roots that were kept event by event; absent if not asked for. */
+  /** Root calls recorded event by event; absent if not requested. */
   readonly trace?: Trace
-  /** Index is the method id; [0] is unused. */
+  /** Indexed by method id; [0] is unused. */
   readonly methodNames: readonly MethodName[]
-  /** All threads together. */
+  /** Sum of all threads. */
   readonly merged: Tree
   readonly threads: readonly ThreadTree[]
 }
 
 /**
- * A sample is due whenever so much of the unit has passed: bytecodes executed by the thread, or nanoseconds.
- *
- * `probes`: threads look at themselves, in instrumented methods inside a root. For the others nothing is instrumented, and the JVM looks at its threads, of
- * which samples inside roots are kept if there are some: `jfr` its flight recorder, `cpu` the same by CPU time, `stacks` a dump of all threads, where `every`
- * is how often dumps came on average, if what they cost decided it.
+ * Sampling interval and source. A sample is taken after every `every` units: bytecodes executed by the thread, or nanoseconds.
+ * `probes`: threads sample themselves in instrumented methods inside a root. With all other sources nothing is instrumented, and the JVM
+ * samples its threads; if there are roots, only samples inside roots are kept. `jfr`: the flight recorder. `cpu`: the flight recorder, by
+ * CPU time. `stacks`: a dump of all threads; `every` is then the average interval if the cost of dumps determined it.
  */
 export interface Sampling {
   readonly every: number
   readonly unit: 'bytecodes' | 'ns'
-  /** Upper bound of the random number that is added each time; 0 for none. */
+  /** Upper bound of the random number added to each interval; 0 for none. */
   readonly random?: number
   readonly by: 'probes' | 'jfr' | 'cpu' | 'stacks'
-  /** By the JVM, with roots: samples of threads that were outside of them, which are not kept. */
+  /** For samples by the JVM with roots: number of samples outside the roots, which are discarded. */
   readonly outside?: number
-  /** By `stacks`: dumps taken. */
+  /** For `stacks`: number of dumps. */
   readonly dumps?: number
-  /** By `stacks`: how long all of them stopped the JVM, or took where it does not count that. */
+  /** For `stacks`: total time that dumps stopped the JVM, or their duration if the JVM does not report this. */
   readonly stoppedNs?: number
-  /** Taken, in all threads. */
+  /** Number of samples of all threads. */
   readonly samples?: number
-  /** Executed by all threads up to their last samples. */
+  /** Number of bytecodes that all threads executed before their last samples. */
   readonly bytecodes?: number
-  /** From when one was due to when it was taken. */
+  /** Delay between the time when a sample is due and the time when it is taken. */
   readonly latencyNs?: Latency
 }
 
@@ -217,13 +216,13 @@ export interface Latency {
   readonly max: number
 }
 
-/** One method that a --region means, or lines of it. */
+/** One method that a --region matches, or lines of the method. */
 export interface RegionTimes extends Durations {
-  /** As the user wrote it. */
+  /** As written by the user. */
   readonly region: string
   /** Id of the method. */
   readonly method: number
-  /** Both belong to it; null for the whole method. */
+  /** Inclusive line range; null for the whole method. */
   readonly lines: { readonly from: number; readonly to: number } | null
 }
 
@@ -232,30 +231,30 @@ export interface SkippedMethod {
   readonly reason: string
 }
 
-/** Whether nothing is instrumented, and the JVM looks at its threads itself. */
+/** Returns whether nothing is instrumented, and the JVM samples its threads itself. */
 export function isSampledByJvm({ sampling }: Profile): boolean {
   return sampling !== undefined && sampling.by !== 'probes'
 }
 
-/** Warnings with the reason of a truncation among them, as views and JSON show them. */
+/** Returns all warnings, including the reason of a truncation, for views and JSON. */
 export function allWarnings(profile: Profile): readonly string[] {
   if (typeof profile.truncated !== 'string') return profile.warnings
   const reason = `truncated: ${profile.truncated}`
   return profile.warnings.includes(reason) ? profile.warnings : [reason, ...profile.warnings]
 }
 
-/** Name of a method id; an id nobody named still shows as something. */
+/** Returns the name of a method id, or a placeholder for an unknown id. */
 export function nameOf(names: readonly MethodName[], id: number): MethodName {
   if (id === COLLAPSED) return COLLAPSED_NAME
   return names[id] ?? { class: '?', method: `#${id}`, descriptor: '()V', loader: '?' }
 }
 
-/** The same for all ids of one name, wherever that is called. */
+/** Returns a key that is equal for all call sites of a method. */
 export function nameKey({ class: owner, method, descriptor, loader }: MethodName): string {
   return [owner, method, descriptor, loader].join('\n')
 }
 
-/** As `Tree.methodOf` has it. */
+/** Returns the array for `Tree.methodOf`. */
 export function methodsByName(names: readonly MethodName[]): Int32Array {
   const numbers = new Map<string, number>()
   return Int32Array.from(names, (name, id) => {
@@ -268,14 +267,14 @@ export function methodsByName(names: readonly MethodName[]): Int32Array {
 
 const NO_NUMBERS = new Float64Array(0)
 
-/** A metric column, or zeros where this tree does not have it. */
+/** Returns a metric column, or zeros if the tree does not have it. */
 export function column(tree: Tree, name: string): Float64Array {
   const found = tree.metrics[name]
   if (found) return found
   return tree.count === 0 ? NO_NUMBERS : new Float64Array(tree.count)
 }
 
-/** Total cost of all top nodes: what a hot method's share is taken of. */
+/** Returns the total cost of all top nodes: the divisor for shares of hot methods. */
 export function rootTotal(tree: Tree): number {
   return topSum(tree, metricOf(tree).total)
 }

@@ -1,19 +1,18 @@
-// The part of a tree that is worth a page: nodes above a share of their root, best first, at most N.
+// Selects the part of a tree for a page: at most N nodes above a share of their root, largest first.
 
 import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 
 export interface Pruned {
-  /** 1 for a node to show. A node's parent is always shown with it. */
+  /** 1 for a node to show. A shown node's parent is always shown, too. */
   readonly kept: Uint8Array
   readonly keptCount: number
 }
 
 /**
  * Chooses nodes from the roots downwards, largest total first.
- *
- * @param share  smallest total of a node worth showing, as a part of its root's total
- * @param most   how many nodes at most
+ * @param share  minimum total of a shown node, as a share of its root's total
+ * @param most   maximum number of nodes
  */
 export function prune(tree: Tree, share: number, most: number): Pruned {
   const { total } = costsOf(tree)
@@ -37,7 +36,7 @@ export function prune(tree: Tree, share: number, most: number): Pruned {
   return { kept, keptCount }
 }
 
-/** Nodes directly below `node` (or the roots, for -1), largest total first. */
+/** Returns the children of `node` (or the roots, for -1), largest total first. */
 export function childrenByTotal(tree: Tree, node: number): number[] {
   const { total } = costsOf(tree)
   const found: number[] = []
@@ -46,7 +45,7 @@ export function childrenByTotal(tree: Tree, node: number): number[] {
   return found.sort((a, b) => total[b]! - total[a]! || a - b)
 }
 
-/** A binary heap of nodes by weight. */
+/** A binary heap of nodes, ordered by weight. */
 class LargestFirst {
   readonly #heap: number[] = []
 
@@ -70,7 +69,7 @@ class LargestFirst {
     heap[at] = node
   }
 
-  /** The heaviest node, -1 when empty. */
+  /** Removes and returns the node with the largest weight, -1 when empty. */
   pop(): number {
     const heap = this.#heap
     const first = heap[0]

@@ -1,4 +1,4 @@
-// The body of a `.jfluid` file (file.ts draws it), read from what MessagePack held, of which nothing is believed.
+// Validates and reads the body of a `.jfluid` file (see file.ts) after MessagePack decoding. The input is not trusted.
 
 import { SCHEMES } from '../base/scheme.ts'
 import type { CollapsedMethods, MethodName, Tree } from '../cct/tree.ts'
@@ -58,9 +58,9 @@ export function readBody(content: unknown): Profile {
   return { ...read, warnings, ...(hasPlaces && { callSites: true }), methodNames }
 }
 
-/** In the order in which a profile is written: a file that is read and written again is the same to the byte. */
+/** Keys are in the order in which a profile is written: reading and writing a file gives the same bytes. */
 function profileOf(mode: Mode, methods: number, tree: Read<Tree>) {
-  // Files of earlier versions may have it beside times.
+  // Files of earlier versions may contain this key with times, too.
   const sampling = METRICS[mode].isSampled ? { sampling: optional(readSampling) } : {}
   return shape({
     target: shape({ pid: number, jdk: string, vm: string, mainClass: string }),
@@ -179,7 +179,7 @@ function withPlaces(names: readonly MethodName[], value: unknown): MethodName[] 
   }))
 }
 
-/** Columns that only earlier versions wrote, with error bars and for a budget: they are not kept. */
+/** Columns written by earlier versions only, for error bars and an overhead budget. They are discarded. */
 const FORMER_COLUMNS: readonly string[] = ['selfErrorNs', 'errorNs', ...BUDGET_COLUMNS]
 
 function treeOf(mode: Mode, names: readonly MethodName[], hasPlaces: boolean): Read<Tree> {
@@ -207,7 +207,7 @@ function treeOf(mode: Mode, names: readonly MethodName[], hasPlaces: boolean): R
   }
 }
 
-/** Those that a tree must have, by its mode and the others that it has. */
+/** Returns the required columns of a tree, according to its mode and its other columns. */
 function columnsOf(mode: Mode, metrics: Tree['metrics']): string[] {
   const { self, total } = METRICS[mode]
   const { fileColumns, hasWaits } = SECTIONS[mode]
@@ -227,7 +227,7 @@ function readCollapsed(value: unknown, methods: number, what: string): Collapsed
   return found
 }
 
-/** Checks that subtrees nest, and says who contains whom. */
+/** Checks that subtrees nest, and returns the parents. */
 function parentsOf(size: Int32Array, what: string): Int32Array {
   const nodes = size.length
   const parent = new Int32Array(nodes)

@@ -1,4 +1,4 @@
-// Regions on a page: one table, then for each its histogram, its course and its latest durations.
+// Text report of regions: one table, then for each region its histogram, its course and its latest durations.
 
 import { maxOf } from '../base/arrays.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -9,10 +9,10 @@ import { count, cut, pad, percent, right, shortName, signature, span } from './t
 
 const ROWS = 12
 const LATEST = 8
-/** Percentiles of a region's own section. */
+/** Percentiles in the section of a region. */
 const SHOWN = ['50', '90', '99', '99.9', '99.99'] as const
 
-/** "shop.OrderService.process", ":120-140" behind it if it is lines. */
+/** "shop.OrderService.process", followed by ":120-140" if the region is a range of lines. */
 export function regionName(method: MethodName, region: RegionTimes, cells: number): string {
   const lines = linesText(region)
   return shortName(method, Math.max(8, cells - lines.length)) + lines
@@ -23,12 +23,12 @@ export function linesText({ lines }: Pick<RegionTimes, 'lines'>): string {
   return lines.from === lines.to ? `:${lines.from}` : `:${lines.from}-${lines.to}`
 }
 
-/** Executions a second over the recording. */
+/** Returns executions per second over the recording. */
 export function rateOf(region: RegionTimes, durationMs: number): number {
   return durationMs > 0 ? (region.count * 1000) / durationMs : 0
 }
 
-/** Lines that end with a line feed. */
+/** Yields lines that end with a line feed. */
 export function* regionLines(page: Page): Generator<string> {
   const { profile, width, paint } = page
   const regions = profile.regions ?? []
@@ -81,7 +81,7 @@ function* details({ profile, width, paint }: Page, region: RegionTimes): Generat
   yield `${paint('dim', 'latest    ')}${cut(latest.join('  '), cells)}\n`
 }
 
-/** The regions of a profile for programs; keys as in docs/profile-json.md. */
+/** Returns the regions of a profile for JSON; keys as in docs/profile-json.md. */
 export function regionFacts(profile: Profile): object[] {
   return (profile.regions ?? []).map((it) => {
     const { region, method, lines, buckets, lastNs, intervals, ...durations } = it
@@ -102,7 +102,7 @@ export function regionFacts(profile: Profile): object[] {
   })
 }
 
-/** For a line of facts. */
+/** Number of executions for the report's facts. */
 export function executions(profile: Profile): number {
   return (profile.regions ?? []).reduce((sum, it) => sum + it.count, 0)
 }

@@ -1,10 +1,10 @@
-// Durations of a region as a person reads them: times, a histogram in a few rows, a course in one line.
+// Text form of a region's durations: times, a histogram with a few rows, a course in one line.
 
 import { maxOf } from '../base/arrays.ts'
 import type { TimeBucket } from '../regions/times.ts'
 
 export interface BarGlyphs {
-  /** From a little to all, by eighths. */
+  /** Glyphs for one eighth to eight eighths of a cell. */
   readonly levels: readonly string[]
   readonly micro: string
 }
@@ -12,7 +12,7 @@ export interface BarGlyphs {
 export const BARS: BarGlyphs = { levels: [...'▁▂▃▄▅▆▇█'], micro: 'µ' }
 export const ASCII_BARS: BarGlyphs = { levels: [...'.:-=+*#@'], micro: 'u' }
 
-/** A duration in at most eight cells, three digits that count: "850 ns", "1.23 µs", "12.3 ms", "4.56 s", "2:03 h". */
+/** A duration in at most eight cells with three significant digits: "850 ns", "1.23 µs", "12.3 ms", "4.56 s", "2:03 h". */
 export function time(ns: number, { micro } = BARS): string {
   if (!Number.isFinite(ns) || ns < 0) return '-'
   if (ns < 99.5) return `${ns < 9.95 && ns > 0 ? ns.toFixed(1) : ns.toFixed(0)} ns`
@@ -28,7 +28,7 @@ export function time(ns: number, { micro } = BARS): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')} h`
 }
 
-/** A number of executions a second: "0.25", "12.3", "41,200". */
+/** Executions per second: "0.25", "12.3", "41,200". */
 export function perSecond(rate: number): string {
   if (!Number.isFinite(rate)) return '-'
   if (rate === 0) return '0'
@@ -44,10 +44,12 @@ export interface BarRow {
 }
 
 const STEPS = [[1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8], [1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]] as const
-/** What is longer than this part of all is the last row, or one outlier would make the others coarse. */
+/** Share of executions below the last row. Outliers above it share the last row, so that the other rows stay narrow. */
 const LAST_ROW = 0.999
 
-/** The buckets gathered in at most `rows` rows, at least 2, with round bounds: as fine as can be. The last one ends with the last. */
+/**
+ * Groups the buckets in at most `rows` rows (at least 2) with round bounds, as narrow as possible. The last row ends with the last bucket.
+ */
 export function barRows(buckets: readonly TimeBucket[], rows: number): BarRow[] {
   if (buckets.length === 0) return []
   const middle = ([from, to]: TimeBucket) => (from + to) / 2
@@ -72,7 +74,7 @@ function bucketAt(buckets: readonly TimeBucket[], part: number): TimeBucket {
   return buckets.at(-1)!
 }
 
-/** Rising, and around both; of more decades than rows the shortest are one row. */
+/** Returns increasing bounds that include `least` and `most`. If there are more decades than rows, the shortest durations share one row. */
 function boundsFor(least: number, most: number, rows: number): number[] {
   let bounds: number[] = []
   for (const step of STEPS) {
@@ -94,7 +96,7 @@ function boundsAround(least: number, most: number, step: readonly number[]): num
   }
 }
 
-/** A bar of at most `cells`, in eighths of a cell; something is seen of whatever is not nothing. */
+/** A bar of at most `cells`, in eighths of a cell. A nonzero value has at least one eighth. */
 export function bar(part: number, cells: number, { levels }: BarGlyphs): string {
   if (!(part > 0)) return ''
   const isAscii = levels[0] === '.'
@@ -106,7 +108,7 @@ export function bar(part: number, cells: number, { levels }: BarGlyphs): string 
   )
 }
 
-/** One sign a value, the largest full; 0 is a blank. */
+/** One character per value, full height for the largest value; 0 is a blank. */
 export function sparkline(values: readonly number[], { levels }: BarGlyphs, largest = maxOf(values)): string {
   return values
     .map((value) => {
@@ -116,7 +118,7 @@ export function sparkline(values: readonly number[], { levels }: BarGlyphs, larg
     .join('')
 }
 
-/** Neighbours gathered so that at most `cells` are left, by their sum. */
+/** Groups neighbors into at most `cells` groups. */
 export function gathered<T>(values: readonly T[], cells: number): T[][] {
   const size = Math.max(1, Math.ceil(values.length / cells))
   const groups: T[][] = []

@@ -1,4 +1,4 @@
-// A file that is written whole or not at all.
+// Atomic writes of files.
 
 import type { Stats } from 'node:fs'
 import * as fsp from 'node:fs/promises'
@@ -7,13 +7,11 @@ import { errorCode, PLANTED } from './errors.ts'
 import { removeLeftBehind, temporaryName } from './temporary-name.ts'
 
 /**
- * Has `write` write a file so that `path` holds either what it held before or all of the new: a temporary file beside
- * it, synced, then renamed. Readable by its owner only, since names and times of a service are nobody else's business.
- * What a killed process of ours has left of an earlier attempt is removed before, as it may fill the disk.
- *
- * A device or pipe (`/dev/stdout`) is written to in place; renaming over it would replace it.
- *
- * @throws the system's errors, and what `write` throws; the temporary file is gone then
+ * Writes a file atomically with `write`: `path` contains either its previous content or the complete new content. The data go to a
+ * temporary file in the same directory, which is synced and then renamed. The file is readable by its owner only, since it contains names
+ * and times of a service. Remains of earlier, killed writes are removed first, since they may fill the disk.
+ * A device or pipe (`/dev/stdout`) is written to in place, since a rename would replace it.
+ * @throws errors of the system and of `write`, after the temporary file is removed
  */
 export async function replaceFile(
   path: string,
@@ -25,10 +23,9 @@ export async function replaceFile(
 }
 
 /**
- * Whether `replaceFile` could begin now. What it would need later, room above all, is not known before.
- *
- * @returns whether it is a device or a pipe
- * @throws the system's errors
+ * Checks whether `replaceFile` could start now. Later failures, such as a full disk, are not detected.
+ * @returns whether the path is a device or a pipe
+ * @throws errors of the system
  */
 export async function probeFile(path: string): Promise<boolean> {
   const target = await targetOf(path)
@@ -44,29 +41,28 @@ export async function probeFile(path: string): Promise<boolean> {
   return false
 }
 
-/** Links of a chain that are followed, as systems do. */
+/** Maximum length of a chain of symbolic links, as in operating systems. */
 const MOST_LINKS = 40
-/** Of a directory: only who owns an entry, or the directory, may remove it. */
+/** Sticky bit of a directory: an entry can only be removed by the owner of the entry or of the directory. */
 const STICKY = 0o1000
 
 interface Target {
   readonly path: string
   /** A device or a pipe. */
   readonly special: boolean
-  /** For `open`: what was looked at is what is opened. */
+  /** Flag for `open`: prevents that a link replaces the file between check and open. */
   readonly noFollow: number
 }
 
 /**
- * Follows symbolic links to what is there, or is to be, and lets a link stay one. None of them, and no pipe, is another user's in
- * a directory where anybody may put one (`/tmp`): what is checked there cannot be exchanged afterwards by anybody else, and a
- * name that was free or a file is not followed. So it does not take `fs.protected_symlinks`. Directories on the way are taken
- * as they are.
+ * Resolves symbolic links to an existing or future file; the links themselves are kept. In a directory writable by all users (`/tmp`),
+ * links and pipes of other users are rejected. Other users cannot replace a checked entry there, and a free name or a regular file is
+ * opened without following links. `fs.protected_symlinks` is therefore not required. Parent directories are not checked.
  */
 async function targetOf(path: string): Promise<Target> {
   const { end, found } = await endOfLinks(path)
   if (found === undefined) {
-    // What `/dev/stdout` leads to, as `/proc/1/fd/pipe:[7]`, has no path that could be looked at.
+    // The target of `/dev/stdout`, such as `/proc/1/fd/pipe:[7]`, has no path that could be checked.
     const isLed = resolve(path) !== end && !(await isShared(dirname(end)))
     const there = isLed ? await ifThere(fsp.stat(path)) : undefined
     if (there === undefined || there.isFile()) return { path: end, special: false, noFollow: 0 }
@@ -78,20 +74,20 @@ async function targetOf(path: string): Promise<Target> {
   return { path: end, special: true, noFollow: fsp.constants.O_NOFOLLOW }
 }
 
-/** @returns and what there is, which is no link; undefined if there is nothing */
+/** @returns the end of the chain and its file status, which is never a link; undefined if nothing exists there */
 async function endOfLinks(path: string): Promise<{ end: string; found: Stats | undefined }> {
   let end = path
   for (let links = 0; links < MOST_LINKS; links++) {
     const found = await ifThere(fsp.lstat(end))
     if (found === undefined || !found.isSymbolicLink()) return { end, found }
-    const above = await fsp.realpath(dirname(end)) // what a relative link is relative to
+    const above = await fsp.realpath(dirname(end)) // base of a relative link
     await refusePlanted(found, above)
     end = resolve(above, await fsp.readlink(join(above, basename(end))))
   }
   throw failure('ELOOP')
 }
 
-/** As the kernel does if it has been told to. */
+/** Applies the rule of the kernel's `fs.protected_symlinks`. */
 async function refusePlanted({ uid }: Stats, directory: string): Promise<void> {
   const above = await fsp.stat(directory)
   if (isOpenToAll(above) && uid !== process.geteuid?.() && uid !== above.uid) throw failure(PLANTED)
@@ -157,7 +153,7 @@ async function writeAndSync(
   }
 }
 
-/** Makes the rename last through a power failure; file systems that cannot are not an error. */
+/** Makes the rename durable across a power failure. File systems without support are not an error. */
 async function syncDirectory(path: string): Promise<void> {
   try {
     const handle = await fsp.open(path, 'r')

@@ -1,25 +1,25 @@
-// What of a profile is the same in every run of a deterministic program. Bytecodes and calls are; when and where it ran,
-// how long that took, and in which order methods were met are not.
+// Reduces a profile to the parts that are equal in every run of a deterministic program. Bytecodes and calls are equal; time and place of
+// the run, durations, and the order of method discovery are not.
 //
-// Methods are numbered by name and children ordered by it; threads, whose names may come from a pool's counter, are ordered by
-// their trees. So the same trees are the same bytes. Loaders are told by their kind: their numbers are in the order they were met.
+// Methods are numbered, and children ordered, by name. Threads are ordered by their trees, since their names may contain a pool's counter.
+// Equal trees therefore give equal bytes. Class loaders are reduced to their kind, since their numbers depend on the order of discovery.
 
 import type { MethodName, ThreadTree, Tree } from '../cct/tree.ts'
 import { type AllocationFacts, methodsByName, nameOf, type Profile } from './profile.ts'
 
-/** Facts of the run are set to nothing; warnings and gaps stay: they change how far to trust it. */
+/** Clears facts of the run. Warnings and gaps stay, since they affect the accuracy. */
 export function reproducible(profile: Profile): Profile {
   const { target, instrumentation, events } = profile
   const { order, methodNames } = namesInOrder(profile)
   const methodOf = profile.callSites && methodsByName(methodNames)
   const tree = (of: Tree): Tree => ({ ...ordered(of, order), ...(methodOf !== undefined && { methodOf }) })
   const { longestPauseMs: _, ...facts } = instrumentation
-  // The order of threads is another one, and with it that of JVMs.
+  // Threads are sorted, so the order of JVMs would no longer match.
   const { kept: __, course: ___, slowCalls: ____, detach: _____, jvms: ______, allocation, ...all } = profile
   const { bareCalls: _______, calibration, ...rest } = all
   return {
     ...rest,
-    // What threads have really allocated depends on the compilers, which work at their own pace.
+    // The bytes actually allocated depend on the timing of the JIT compilers.
     ...(allocation !== undefined && { allocation: withoutReality(allocation) }),
     target: { ...target, pid: 0 },
     startedAt: new Date(0).toISOString(),
@@ -27,7 +27,7 @@ export function reproducible(profile: Profile): Profile {
     calibration: { clock: calibration.clock, innerNs: 0, outerNs: 0 },
     instrumentation: {
       ...facts,
-      // More or fewer methods are taken in vain, and looked at in vain, as questions happen to be answered.
+      // The number of methods instrumented but never called depends on the timing of replies.
       instrumentedMethods: instrumentation.calledMethods,
       redefinitions: 0,
       redefinedClasses: 0,
@@ -51,7 +51,7 @@ function withoutReality({ jvmBytes: _, ...sites }: AllocationFacts): AllocationF
   return sites
 }
 
-/** New ids of the methods that were called, from 1 on, by name. */
+/** Returns new ids of the called methods, from 1, in the order of their names. */
 function namesInOrder(profile: Profile): Pick<Profile, 'methodNames'> & { order: Int32Array } {
   const called = new Set<number>()
   for (const tree of [profile.merged, ...profile.threads.map((it) => it.tree)])
@@ -76,12 +76,12 @@ function namesInOrder(profile: Profile): Pick<Profile, 'methodNames'> & { order:
   }
 }
 
-/** "com.foo.Loader@7" is the seventh loader that was met. */
+/** "com.foo.Loader@7" is the seventh loader seen; the number differs between runs. */
 function withoutNumber(name: MethodName): MethodName {
   return { ...name, loader: name.loader.replace(/@\d+$/, '') }
 }
 
-/** The same tree with new method ids and children in their order. Does not recurse: trees may be deep. */
+/** Returns the tree with new method ids and sorted children. Not recursive, since trees may be deep. */
 function ordered(tree: Tree, order: Int32Array): Tree {
   const { count, size } = tree
   const from = new Int32Array(count)
@@ -125,7 +125,7 @@ function columnPairs(a: Tree, b: Tree): (readonly [Float64Array, Float64Array])[
   return Object.keys(a.metrics).map((name) => [a.metrics[name]!, b.metrics[name]!] as const)
 }
 
-/** Of code units: the same everywhere. */
+/** Compares UTF-16 code units, which is independent of the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

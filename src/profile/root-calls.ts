@@ -1,4 +1,4 @@
-// How long calls of roots took, and the course of the recording: in the file, in JSON, and as a line of the report.
+// Durations of root calls and the course of the recording: in the file, in JSON, and as a line of the report.
 
 import { type CourseTimes, ROOT_PERCENTILES, type RootCallTimes } from '../cct/root-calls.ts'
 import { BARS, type BarGlyphs, time } from './region-text.ts'
@@ -18,7 +18,7 @@ import {
 } from './shape.ts'
 import { count } from './text.ts'
 
-/** As the file keeps it: columns of f64 as `bin`. */
+/** Returns the form for the file: columns of f64 as `bin`. */
 export function packCourse({ rootCalls, first, ...columns }: CourseTimes): object {
   const packed = (of: { readonly [name: string]: Float64Array }) =>
     Object.fromEntries(Object.entries(of).map(([name, values]) => [name, bytesOf(values)]))
@@ -46,7 +46,7 @@ export const readRootCalls: Read<RootCallTimes> = shape({
   buckets: list(tuple(number, 3)),
 })
 
-/** The histogram is left to the file: hundreds of numbers that the percentiles stand for. */
+/** Omits the histogram, which is only in the file: JSON has the percentiles instead. */
 export function rootCallsJson({ buckets: _, ...facts }: RootCallTimes): object {
   return facts
 }
@@ -66,20 +66,20 @@ export function courseJson({ first, rootCalls, events, waitNs, pauses, pauseNs }
   }
 }
 
-/** A time, or a number of bytecodes. */
+/** Formats a time or a number of bytecodes. */
 export function callCost(value: number, unit: RootCallTimes['unit'], glyphs: BarGlyphs = BARS): string {
   return unit === 'ns' ? time(Math.max(0, value), glyphs) : `${count(Math.round(value), 9)} bc`
 }
 
-/** Root calls that ended before a second, and the others: how many, and what one of them took on average; 0 without any. */
+/** Root calls that ended before a given second, and the later ones: their number and their average duration; 0 without calls. */
 export interface CallsApart {
   readonly before: { readonly count: number; readonly mean: number }
   readonly later: { readonly count: number; readonly mean: number }
 }
 
 /**
- * @param seconds  from the start of recording
- * @returns null where the course does not tell: it keeps the latest hour, and in old files no averages
+ * @param seconds  time since the start of the recording
+ * @returns null if the course has no such data: it keeps only the last hour, and old files have no averages
  */
 export function callsApart(all: RootCallTimes, course: CourseTimes, seconds: number): CallsApart | null {
   const { first, rootCalls } = course

@@ -1,4 +1,4 @@
-// How a row is known, in words: timed, counted, or sampled; whether its probes saw all of its calls; and what its threads were doing.
+// Text for the source of a row (timed, counted, or sampled), for calls that its probes missed, and for its thread states.
 
 import { SAMPLED, STATE_COLUMNS } from '../cct/picture.ts'
 import { methodsOf } from '../cct/snapshot.ts'
@@ -7,24 +7,24 @@ import { UNSEEN } from '../cct/unseen.ts'
 
 /** In the order of STATE_COLUMNS. */
 const STATE_WORDS = ['CPU', 'lock', 'I/O', 'sleep', 'waiting'] as const
-/** Less of a row than that is not said behind its name. */
+/** Minimum share of a state that is shown after a row's name. */
 const LEAST_SHARE = 0.2
-/** Nor is what differs by less from the row above. */
+/** Minimum difference to the parent row's share for a state to be shown. */
 const SAME_SHARE = 0.15
 
 export interface SampledRow {
-  /** Samples at or below it. */
+  /** Number of samples in the row's subtree. */
   readonly samples: number
-  /** Of its total, in the unit of the tree: one standard deviation. */
+  /** Standard deviation of the total, in the unit of the tree. */
   readonly sd: number
 }
 
-/** Whether the tree has rows of which calls are not counted. */
+/** Returns whether the tree has rows without counted calls. */
 export function hasSampledRows({ metrics }: Tree): boolean {
   return metrics.known !== undefined
 }
 
-/** Undefined for a row that is timed. */
+/** Returns undefined for a timed row. */
 export function sampledRow({ metrics }: Tree, node: number): SampledRow | undefined {
   const { known, samples, sdNs } = metrics
   if (known?.[node] !== SAMPLED) return undefined
@@ -38,8 +38,8 @@ export function deviationText({ sd }: SampledRow, total: number): string {
 }
 
 /**
- * " [I/O 83 %]": what the threads of a row did for much of its time, if that is not to compute; empty where it is, and where the row
- * above says much the same.
+ * " [I/O 83 %]": the most frequent thread state of a row, other than CPU. Empty if the row is mostly on CPU, or if the parent row shows a
+ * similar value.
  */
 export function stateText(tree: Tree, node: number): string {
   const own = mostlyDoing(tree, node)
@@ -66,7 +66,7 @@ function stateNs({ metrics }: Tree, state: number, node: number): number {
   return metrics[STATE_COLUMNS[state]!]?.[node] ?? 0
 }
 
-/** "62 % CPU, 20 % lock, 3 % not known", of all roots together; null for a tree without samples. */
+/** "62 % CPU, 20 % lock, 3 % not known", for all roots together; null for a tree without samples. */
 export function rootStatesText(tree: Tree): string | null {
   if (!hasSampledRows(tree)) return null
   const total = topSum(tree, 'totalNs')
@@ -81,22 +81,22 @@ export function rootStatesText(tree: Tree): string | null {
     .join(', ')
 }
 
-/** Behind the name of a row with calls that its probes did not see. */
+/** Mark after the name of a row with calls that its probes missed. */
 export const UNSEEN_MARK = ' !'
 
-/** What the mark says, and what to do. */
+/** Explanation of the mark, with advice. */
 export const UNSEEN_LEGEND =
   '! samples show calls of this method that its probes did not see: they began before it had probes, or another agent changed its class. The row has too few calls, and too little time unless it is sampled: that time is in its callers and their sampled rows. A recording that begins after such calls have ended has them all.'
 
-/** The same for one line of a terminal. */
+/** Short form of the explanation, for one line of a terminal. */
 export const UNSEEN_SHORT = '! samples show calls of it that its probes did not see (? says more)'
 
-/** The mark of a row; empty for one without. */
+/** Returns the mark of a row, or an empty string. */
 export function unseenMark({ metrics }: Tree, node: number): string {
   return (metrics[UNSEEN]?.[node] ?? 0) > 0 ? UNSEEN_MARK : ''
 }
 
-/** Methods that have the mark in some row. */
+/** Returns the methods with the mark in at least one row. */
 export function unseenMethods(tree: Tree): ReadonlySet<number> {
   const found = new Set<number>()
   if (tree.metrics[UNSEEN] === undefined) return found
@@ -105,7 +105,7 @@ export function unseenMethods(tree: Tree): ReadonlySet<number> {
   return found
 }
 
-/** Part of the samples of a tree that show calls which probes did not see, 0 to 1; null where there are no samples, or no such column. */
+/** Returns the share of samples with calls that probes missed, 0 to 1; null without samples or without the column. */
 export function unseenPart({ count, metrics, size }: Tree): number | null {
   const { known, samples } = metrics
   const unseen = metrics[UNSEEN]
@@ -116,7 +116,7 @@ export function unseenPart({ count, metrics, size }: Tree): number | null {
   let sum = 0
   for (let node = 0; node < count; ) {
     sum += unseen[node]!
-    // What is below a row of the first kind has passed it.
+    // Samples below a sampled row with missed calls are already included in that row.
     node += known[node] === SAMPLED && unseen[node]! > 0 ? size[node]! : 1
   }
   return Math.min(1, sum / all)

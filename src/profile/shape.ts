@@ -1,15 +1,12 @@
-// What a reader of a file makes of values that may be anything: readers of parts, put together as the parts are.
+// Validates and reads values of unknown type from a file. Readers of composite values are composed of readers of their parts.
 
-/** What is wrong with a value, as the rest of a sentence. */
+/** Error message about a value, without its subject. */
 export class Unsound extends Error {}
 
-/**
- * @param what  what errors call the value
- * @throws Unsound
- */
+/** @param what  name of the value in errors @throws Unsound */
 export type Read<T> = (value: unknown, what: string) => T
 
-/** Of a member that may be absent. */
+/** Reader of an optional member. */
 export type Optional<T> = Read<T> & { readonly isOptional: true }
 
 type Members = { readonly [key: string]: Read<unknown> }
@@ -22,7 +19,7 @@ export function optional<T>(read: Read<T>): Optional<T> {
   return Object.assign((value: unknown, what: string) => read(value, what), { isOptional: true as const })
 }
 
-/** A map; other keys than these are not looked at. The result has the keys in this order. */
+/** Reads a map and ignores other keys. The result has the keys in the order of `members`. */
 export function shape<const M extends Members>(members: M): Read<Shape<M>> {
   return (value, what) => {
     const given = fields(value, what)
@@ -49,7 +46,7 @@ export function list<T>(read: Read<T>): Read<T[]> {
   }
 }
 
-/** So many in a list. */
+/** Reads a list with a fixed number of elements. */
 export function tuple<T, const N extends number>(
   read: Read<T>,
   length: N,
@@ -62,7 +59,7 @@ export function tuple<T, const N extends number>(
   }
 }
 
-/** A map with these keys. */
+/** Reads a map with the given keys. */
 export function byKey<const K extends string, T>(
   keys: readonly K[],
   read: Read<T>,
@@ -70,7 +67,7 @@ export function byKey<const K extends string, T>(
   return shape(Object.fromEntries(keys.map((key) => [key, read]))) as Read<Readonly<Record<K, T>>>
 }
 
-/** What files of earlier versions do not have. */
+/** Allows a missing value, for files of earlier versions. */
 export function orElse<T, U>(read: Read<T>, absent: U): Read<T | U> {
   return (value, what) => (value === undefined ? absent : read(value, what))
 }
@@ -94,7 +91,7 @@ export const number: Read<number> = (value, what) => {
   return value
 }
 
-/** A whole number from 0 on. */
+/** Reads an integer of at least 0. */
 export const count: Read<number> = (value, what) => {
   const found = number(value, what)
   if (!Number.isSafeInteger(found) || found < 0) throw new Unsound(`${what} is not a count`)
@@ -115,7 +112,7 @@ export function oneOf<const T extends string>(known: readonly T[]): Read<T> {
   }
 }
 
-/** The id of a method, where so many have names, the unused first one included. */
+/** Reads a method id below `methods`, the number of names including the unused name 0. */
 export function methodId(methods: number): Read<number> {
   return (value, what) => {
     const id = count(value, what)
@@ -124,12 +121,12 @@ export function methodId(methods: number): Read<number> {
   }
 }
 
-/** As `bin`, the first `count` elements, little-endian: every machine that Node runs on is that. */
+/** Returns the first `count` elements as bytes for `bin`. Little-endian, like every machine that runs Node. */
 export function bytesOf(values: Int32Array | Float64Array, count = values.length): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, count * values.BYTES_PER_ELEMENT)
 }
 
-/** So many f64 as `bin`, finite ones. */
+/** Reads `length` finite f64 values from `bin`. */
 export function column(length: number): Read<Float64Array> {
   return (value, what) => {
     const found = floats(length)(value, what)
@@ -138,17 +135,17 @@ export function column(length: number): Read<Float64Array> {
   }
 }
 
-/** So many f64 as `bin`, whatever they are. */
+/** Reads `length` f64 values from `bin`, including NaN and infinity. */
 export function floats(length: number): Read<Float64Array> {
   return (value, what) => new Float64Array(copied(value, length * Float64Array.BYTES_PER_ELEMENT, what))
 }
 
-/** So many i32 as `bin`. */
+/** Reads `length` i32 values from `bin`. */
 export function integers(length: number): Read<Int32Array> {
   return (value, what) => new Int32Array(copied(value, length * Int32Array.BYTES_PER_ELEMENT, what))
 }
 
-/** A copy: aligned, and no view into the file. */
+/** Returns an aligned copy, independent of the file's buffer. */
 function copied(value: unknown, length: number, what: string): ArrayBuffer {
   if (!(value instanceof Uint8Array)) throw new Unsound(`${what} is missing`)
   if (value.byteLength !== length) throw new Unsound(`${what} has ${value.byteLength} bytes, not ${length}`)

@@ -1,18 +1,18 @@
-// Methods that have no probes, in a sentence: why, and which.
+// Describes methods without probes: the reasons, and examples.
 
 import { addTo } from '../base/arrays.ts'
 import { isOtherAgents, OTHER_AGENT, whyClassRefused } from '../base/refusal.ts'
 import type { SkippedMethod } from './profile.ts'
 import { classesText, plural } from './text.ts'
 
-/** So many reasons, and so many methods of each. The rest is in the JSON. */
+/** Maximum number of reasons, and of methods per reason. The JSON has all of them. */
 const REASONS = 4
 const METHODS = 2
 
-/** Classes that the text names. */
+/** Maximum number of classes named. */
 const CLASSES = 3
 
-/** One sentence for classes that got no probes at all, though they were to have some: a profile's own warning. */
+/** Returns one sentence about classes that should have probes but got none, for the profile's warnings. */
 export function refusedWarnings(skipped: readonly SkippedMethod[]): string[] {
   const reasons = new Map<string, string>()
   let methods = 0
@@ -31,13 +31,13 @@ export function refusedWarnings(skipped: readonly SkippedMethod[]): string[] {
   ]
 }
 
-/** Of `com.foo.Bar.run(I)V`. */
+/** Returns the class of `com.foo.Bar.run(I)V`. */
 function classOf(method: string): string {
   const end = method.lastIndexOf('(')
   return method.slice(0, method.lastIndexOf('.', end === -1 ? undefined : end))
 }
 
-/** One sentence, the commonest reason first; none if there are no such methods but those of `refusedWarnings`. */
+/** Returns one sentence, most frequent reason first; none if all methods are covered by `refusedWarnings`. */
 export function skippedWarnings(all: readonly SkippedMethod[]): string[] {
   const skipped = all.filter(({ reason }) => whyClassRefused(reason) === undefined)
   if (skipped.length === 0) return []

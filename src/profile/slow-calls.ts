@@ -23,7 +23,7 @@ import {
 } from './shape.ts'
 import { clean, cut, pad, plural, right, shortName, span } from './text.ts'
 
-/** As the file keeps it: trees as elsewhere in it. */
+/** Returns the form for the file, with trees encoded like the other trees. */
 export function packSlow({ tree, slowest, latest, ...facts }: SlowTimes): object {
   const packed = ({ tree: own, ...call }: SlowCallTimes): object => ({
     ...call,
@@ -47,7 +47,7 @@ function packTree({ count: nodes, method, size, metrics }: Tree): object {
   }
 }
 
-/** @param methods  how many names there are, the unused first one included */
+/** @param methods  number of names, including the unused name 0 */
 export function readSlow(methods: number, tree: Read<Tree>): Read<SlowTimes> {
   const call = shape({
     number: count,
@@ -62,7 +62,7 @@ export function readSlow(methods: number, tree: Read<Tree>): Read<SlowTimes> {
   })
 }
 
-/** The member `slowCalls` of a JSON object, in pieces. */
+/** Yields the member `slowCalls` of a JSON object, in pieces. */
 export function* slowJsonPieces(
   slow: SlowTimes,
   { methodNames }: Profile,
@@ -91,10 +91,10 @@ export function thresholdText({ threshold, thresholdNow, unit }: SlowTimes): str
   return `above p99, ${callCost(thresholdNow, unit)}`
 }
 
-/** Rows of what slow calls have more of than all. */
+/** Maximum number of rows with a larger share in slow calls than in all calls. */
 const MOST_CHANGES = 5
 
-/** What is known of slow calls besides their tree: lines without a line feed, the first of them the title. */
+/** Yields facts about slow calls other than their tree: lines without a line feed, the title first. */
 export function* slowLines(slow: SlowTimes, profile: Profile, cells: number): Generator<string> {
   const { unit, count: calls, dropped, slowest, tree } = slow
   yield `Slow calls: ${plural(calls, 'call')} ${thresholdText(slow)}`
@@ -110,7 +110,7 @@ export function* slowLines(slow: SlowTimes, profile: Profile, cells: number): Ge
   if (tree !== undefined && tree.count > 0) yield* changeLines(tree, profile, unit, cells)
 }
 
-/** Where a slow call spends more of its own than a call does on average. */
+/** Yields the contexts with more self cost in a slow call than in an average call. */
 function* changeLines(
   tree: Tree,
   { merged, methodNames }: Profile,

@@ -1,5 +1,5 @@
-// Of the stacks that scheme adaptive takes of threads inside roots: how many, what that has cost in the target, and how long its
-// threads may have stood still.
+// Facts about the stacks that scheme adaptive samples inside roots: their number, their cost in the target, and possible stalls of the
+// target's threads.
 
 import type { CourseTimes, RootCallTimes } from '../cct/root-calls.ts'
 import type { DetachFacts } from './detach-facts.ts'
@@ -7,7 +7,7 @@ import { callCost, callsApart } from './root-calls.ts'
 import { list, number, orElse, orNull, type Read, count as readCount, shape } from './shape.ts'
 import { classesText, count, percent, plural, span } from './text.ts'
 
-/** How long the JVM stood still for a redefinition, as it was said before, and as it was. In ms, null where that is not known. */
+/** Expected and actual duration of a redefinition's pause, in ms; null if unknown. */
 export interface PauseFact {
   readonly predictedMs: number | null
   readonly measuredMs: number | null
@@ -15,10 +15,10 @@ export interface PauseFact {
 }
 
 /**
- * `redefinition`: one of jfluid's. `collection`: the JVM stopped its threads for a garbage collection. `safepoint`: it stopped them for
- * something else; where its collections are not known, perhaps for one. `stacks`: jfluid took stacks of threads inside roots.
- * `throttled`: it did not, and its control group had used up its share of the processors. `suspended`: the process was seen to be
- * stopped. `processor`: none of these, so no processor was free.
+ * Causes of a stall. `redefinition`: a redefinition by jfluid. `collection`: the JVM stopped its threads for a garbage collection.
+ * `safepoint`: the JVM stopped its threads for another reason, or for a garbage collection if collections are not reported. `stacks`:
+ * jfluid sampled stacks inside roots. `throttled`: the JVM itself did not stop; its control group had used up its CPU quota. `suspended`:
+ * the process was stopped. `processor`: none of these, so no processor was free.
  */
 export const STALL_CAUSES = [
   'redefinition',
@@ -42,49 +42,46 @@ const CAUSE_TEXT: Readonly<Record<Exclude<StallCause, 'stacks'>, string>> = {
 
 export interface StackFacts {
   readonly samples: number
-  /**
-   * Part of those in rows that show calls which probes did not see, 0 to 1; null where there are none in rows, and in files that do not
-   * tell.
-   */
+  /** Share of samples in rows with calls that probes missed, 0 to 1; null without samples in rows, and in files without this fact. */
   readonly unseenPart: number | null
-  /** Threads that had left the root when their stack was taken, or that could not be looked at. */
+  /** Number of threads that had left the root before their stack was sampled, or could not be sampled. */
   readonly missed: number
-  /** For which there was no room. */
+  /** Number of samples dropped because the buffer was full. */
   readonly dropped: number
-  /** What taking them has cost. */
+  /** Cost of the sampling. */
   readonly costMs: number
-  /** How late the sampler's thread woke at most, or for how long it took stacks if that was longer; and when, since recording began. */
+  /** Maximum delay of the sampler thread's wakeup, or duration of a sampling if longer; and its time since the start of the recording. */
   readonly longestStallMs: number
   readonly stallAtMs: number
-  /** What it was for, most of it; null where that is not known. */
+  /** Main cause of the longest stall; null if unknown. */
   readonly stallCause: StallCause | null
-  /** For how long the process was suspended, in all: that time is in no row and in no call. */
+  /** Total time of suspensions of the process. Excluded from all rows and calls. */
   readonly suspendedMs: number
-  /** Of each redefinition but the last, which gives classes their own code back: `DetachFacts` has it. */
+  /** One entry per redefinition, except the last, which restores the original code: that is in `DetachFacts`. */
   readonly pauses: readonly PauseFact[]
-  /** Since when the rows of the trees count; how long calls of roots took is of all that was recorded. */
+  /** Start of the interval covered by the trees. Durations of root calls cover the whole recording. */
   readonly rowsFromMs: number
   /**
-   * Until then code that redefinitions had discarded is taken to have been compiled again, from the start of recording; null in files
-   * that do not tell.
+   * Estimated time until code discarded by redefinitions was compiled again, from the start of the recording; null in files without this
+   * fact.
    */
   readonly coldUntilMs: number | null
-  /** Calls of roots that began, counted in the target, since recording began or was last reset. */
+  /** Number of root calls that began since the start of the recording or the last reset, counted in the target. */
   readonly rootCalls: number
-  /** Of so many calls of the root one is timed, at random: rows, times and rates are of these. */
+  /** One of `timedOneOf` root calls, chosen at random, is timed. Rows, times and rates cover only the timed calls. */
   readonly timedOneOf: number
 }
 
-/** What else lines of stacks are made of. */
+/** Further input for the lines about stacks. */
 export interface AroundStacks {
   readonly durationMs: number
-  /** What was seen at the end. */
+  /** Checks after the detach. */
   readonly detach?: DetachFacts
   readonly rootCalls?: RootCallTimes
   readonly course?: CourseTimes
 }
 
-/** Lines of a report, by their labels. */
+/** Returns lines of a report with their labels. */
 export function stackLines(facts: StackFacts, around: AroundStacks): [string, string][] {
   const lines: [string, string | null][] = [
     ['samples', samplesText(facts, around)],
@@ -128,7 +125,7 @@ function rowsText({ rowsFromMs, timedOneOf }: StackFacts): string | null {
   return `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when it was settled which methods are timed'}`
 }
 
-/** Calls of roots while code was compiled again, apart from the others. */
+/** Compares root calls during recompilation with the later ones. */
 function warmUpText({ coldUntilMs, timedOneOf }: StackFacts, around: AroundStacks): string | null {
   const { rootCalls, course, durationMs } = around
   if (coldUntilMs === null || coldUntilMs === 0 || rootCalls === undefined || course === undefined)
@@ -157,7 +154,7 @@ function pausesText({ pauses }: StackFacts, detach: DetachFacts | undefined): st
   return texts.length === 0 ? null : texts.join(', ')
 }
 
-/** From a file: what only later versions tell may be absent. */
+/** Reads the facts from a file. Facts added by later versions may be absent. */
 export const readStacks: Read<StackFacts> = shape({
   samples: readCount,
   unseenPart: orElse(orNull(number), null),

@@ -1,4 +1,4 @@
-// What was still alive when the target was last looked at (--liveness), by context or class.
+// Objects alive at the target's last check (--liveness), per context or class.
 
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName, Tree } from '../cct/tree.ts'
@@ -6,22 +6,22 @@ import { METRICS } from '../measures/columns.ts'
 import { wordsOf } from './cost-text.ts'
 import { count, percent, right, shortName } from './text.ts'
 
-/** Columns of a tree whose objects were looked after: of a method, what its own sites have made. */
+/** Columns of a tree with tracked objects. In a method's row: objects allocated by the method itself. */
 export const LIVE_COLUMNS = ['liveObjects', 'liveBytes', 'age'] as const
 
 export interface SurvivorRow {
-  /** Of the class. */
+  /** Id of the class. */
   readonly method: number
-  /** One of its nodes in the merged tree: below the method that has allocated. */
+  /** One of the class's nodes in the merged tree: below the allocating method. */
   readonly node: number
-  /** Estimated, where one of so many is looked after. */
+  /** Estimate, if only a fraction of the objects is tracked. */
   readonly liveObjects: number
   readonly liveBytes: number
-  /** Collections that they have lived through, on average. */
+  /** Average number of garbage collections survived. */
   readonly age: number
 }
 
-/** Most bytes first. `context`: a row for each class and place in the tree; `class`: for each class. */
+/** Returns rows with most bytes first. `context`: one row per class and place in the tree; `class`: one row per class. */
 export function survivorsOf(
   tree: Tree,
   nameOf: (method: number) => MethodName,
@@ -46,13 +46,13 @@ export function survivorsOf(
   return [...rows.values()].sort((a, b) => b.liveBytes - a.liveBytes || a.node - b.node)
 }
 
-/** Callers that are named with a context. */
+/** Maximum number of callers named per context. */
 const CALLERS = 3
 const NUMBER_CELLS = 40
 
 export const survivorHeader = `${right('live B', 9)}  % live    objects${right('age', 9)}   class, and where it was made`
 
-/** Two lines for each context, of at most `cells`: [numbers and class, who made it]. */
+/** Yields two lines per context, of at most `cells`: [numbers and class, allocating methods]. */
 export function* survivorLines(
   tree: Tree,
   nameOf: (method: number) => MethodName,

@@ -1,11 +1,11 @@
-// The hidden files that a write goes to before it is renamed. Their names say whose they are, so that one whose process
-// was killed in the middle is known to be nobody's:
+// Hidden temporary files that are renamed after a write. Their names identify the writing process, so that the file of a killed process
+// can be recognized as abandoned:
 //
 //   .p.jfluid.d41f09ab-00001267-9f3c02d7.tmp
 //     |        |        |        random
 //     |        |        process id, in hex
-//     |        where that id holds: hash of this boot of the machine and of the namespace of process ids
-//     the file that it was to become; of a long name, as much as there is room for
+//     |        scope of the process id: hash of the machine's boot id and of the process id namespace
+//     name of the final file; a long name is truncated
 
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
@@ -13,16 +13,19 @@ import { lstat, readdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { AUTOSAVE_ENDING } from './autosaved.ts'
 
-/** Bytes of a name that file systems take. */
+/** Maximum length of a file name in bytes. */
 const LONGEST_NAME = 255
-/** Nobody who still writes has paused for so long: of another machine, or of an earlier boot, nothing more is known. */
+/**
+ * Age of an abandoned temporary file, ms. Used for files of another machine or an earlier boot, where the process cannot be checked. No
+ * write pauses for that long.
+ */
 const ABANDONED_MS = 24 * 3600 * 1000
 
 const HEX_DIGITS = 8
 const AFTER = /^\.([0-9a-f]{8})-([0-9a-f]{8})-[0-9a-f]{8}\.tmp$/
 const AFTER_LENGTH = '.'.length + 3 * HEX_DIGITS + 2 + '.tmp'.length
 
-/** Of a file that is to become `name`; another one each time. */
+/** Returns a new random name for a temporary file that will be renamed to `name`. */
 export function temporaryName(name: string): string {
   const pid = process.pid.toString(16).padStart(HEX_DIGITS, '0')
   return `.${stemOf(name)}.${here()}-${pid}-${randomBytes(HEX_DIGITS / 2).toString('hex')}.tmp`
@@ -33,7 +36,7 @@ function stemOf(name: string): string {
   return bytes.toString().replace(/\ufffd+$/, '')
 }
 
-/** Where there is no /proc to tell. */
+/** Used without /proc. */
 const NOWHERE = '0'.repeat(HEX_DIGITS)
 
 let knownHere: string | undefined
@@ -54,10 +57,9 @@ function hashOfHere(): string {
 }
 
 /**
- * Removes temporary files of `path`, and of what was autosaved for it, that nobody will finish: this user's own, by a process
- * that has ended, or untouched for a day where that cannot be known.
- *
- * What cannot be looked at or removed stays: it is in nobody's way, and what is to be written is more important.
+ * Removes abandoned temporary files of `path` and of its autosave: files of this user by a process that has ended, or untouched for a day
+ * if the process cannot be checked.
+ * Best effort: errors are ignored, since the pending write is more important.
  */
 export async function removeLeftBehind(path: string): Promise<void> {
   const directory = dirname(path)
@@ -76,7 +78,7 @@ export async function removeLeftBehind(path: string): Promise<void> {
   }
 }
 
-/** Undefined for what is no temporary file of `name`. */
+/** Returns undefined if the file is not a temporary file of `name`. */
 function ownerOf(temporary: string, name: string): { where: string; pid: number } | undefined {
   const after = AFTER.exec(temporary.slice(-AFTER_LENGTH))
   if (after === null || !temporary.startsWith('.')) return undefined
@@ -87,7 +89,7 @@ function ownerOf(temporary: string, name: string): { where: string; pid: number 
   return isOurs ? { where: after[1]!, pid: Number.parseInt(after[2]!, 16) } : undefined
 }
 
-/** One that is another user's is alive, too. */
+/** A process of another user counts as alive, too. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

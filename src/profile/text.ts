@@ -1,14 +1,13 @@
-// Numbers and names as a person reads them in a monospaced terminal. Pure; every cell that text takes
-// is counted here, and nothing that could move the cursor gets past `clean`.
+// Formats numbers and names for a monospaced terminal. Pure functions. The width of all text is computed here, and `clean` removes
+// everything that could move the cursor.
 
 import { thousands } from '../base/thousands.ts'
 import { isAllocation } from '../cct/allocation.ts'
 import type { MethodName } from '../cct/tree.ts'
 
 /**
- * Milliseconds from nanoseconds, at most `width` cells, three decimals where there is room.
- *
- * Negative time (a method shorter than the calibration error) is "~0": a zero we are not sure of.
+ * Milliseconds from nanoseconds, at most `width` cells, three decimals if they fit.
+ * Negative time (a method shorter than the calibration error) is "~0": approximately zero.
  */
 export function ms(ns: number, width = 9): string {
   if (!Number.isFinite(ns)) return '-'
@@ -23,7 +22,7 @@ export function ms(ns: number, width = 9): string {
   return whole.length <= width ? whole : value.toExponential(1).replace('e+', 'e')
 }
 
-/** Milliseconds of one call, four digits that count, down to the nanosecond. */
+/** Milliseconds per call, with four significant digits, down to the nanosecond. */
 export function msPerCall(ns: number, calls: number): string {
   if (calls === 0 || !Number.isFinite(ns)) return '-'
   const each = ns / calls
@@ -46,14 +45,14 @@ export function percent(part: number, whole: number): string {
   return share >= 999.95 ? share.toFixed(0) : share.toFixed(1)
 }
 
-/** A count: in full with thousands separated when that fits, else "12.3M". */
+/** A count: with thousands separators if it fits, else "12.3M". */
 export function count(value: number, width = 13): string {
   if (!Number.isFinite(value)) return '-'
   const full = thousands(Math.round(value))
   return full.length <= width ? full : shortCount(value)
 }
 
-/** Why there is nothing: with gaps it is not known that nothing was called. */
+/** Explains an empty result. If there are gaps, the root may have been called without being recorded. */
 export function nothingText(what: 'root' | 'region', gaps: number): string {
   if (gaps > 0) return `no call of a ${what} was recorded (gaps: ${count(gaps)})`
   return what === 'root' ? 'no root was called' : 'no region was executed'
@@ -69,7 +68,7 @@ export function classesText(number: number): string {
   return number === 1 ? '1 class' : `${count(number)} classes`
 }
 
-/** "950", "12.3k", "4.56M": three digits that count. */
+/** "950", "12.3k", "4.56M": three significant digits. */
 export function shortCount(value: number): string {
   const units = ['', 'k', 'M', 'G', 'T', 'P']
   let unit = 0
@@ -82,7 +81,7 @@ export function shortCount(value: number): string {
   return `${value < 0 ? '-' : ''}${rest.toFixed(digits)}${units[unit]}`
 }
 
-/** A span of time for a status line: "850 ms", "12.3 s", "3:07", "1:02:03". */
+/** A duration for a status line: "850 ms", "12.3 s", "3:07", "1:02:03". */
 export function span(milliseconds: number): string {
   if (!Number.isFinite(milliseconds) || milliseconds < 0) return '-'
   if (milliseconds < 999.5) return `${milliseconds.toFixed(0)} ms`
@@ -94,9 +93,9 @@ export function span(milliseconds: number): string {
 }
 
 /**
- * Text that is safe to print and whose width is known: control characters and escape sequences,
- * zero-width, direction-changing and combining characters are gone or shown as "?"; so are emoji,
- * whose width terminals disagree about. Names of methods and threads can hold any of them.
+ * Makes text safe to print, with a known width. Control characters, escape sequences, zero-width, direction-changing and combining
+ * characters are removed or replaced by "?". Emoji are replaced, too, since their width differs between terminals. Names of methods and
+ * threads may contain all of these.
  */
 export function clean(text: string): string {
   if (/^[ -~]*$/.test(text)) return text
@@ -105,19 +104,19 @@ export function clean(text: string): string {
     if (/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u.test(character)) safe += '?'
     else if (/[\p{Cf}\p{M}]/u.test(character)) continue
     else if (/\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}/u.test(character)) {
-      safe += character < '\u2000' ? character : '?' // © and ® are plain letters to a terminal
+      safe += character < '\u2000' ? character : '?' // © and ® are ordinary letters in a terminal
     } else if (/\p{Zs}/u.test(character)) safe += ' '
     else safe += character
   }
   return safe
 }
 
-/** The same of a text of several lines. */
+/** Like `clean`, for a text of several lines. */
 export function cleanLines(text: string): string {
   return text.split('\n').map(clean).join('\n')
 }
 
-/** Cells that cleaned text takes. */
+/** Returns the width of cleaned text in cells. */
 export function width(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let cells = 0
@@ -146,7 +145,7 @@ export function cellsOf(character: string): number {
   return wide ? 2 : 1
 }
 
-/** The start of cleaned text in at most `cells` cells. */
+/** Truncates cleaned text to at most `cells` cells. */
 export function cut(text: string, cells: number): string {
   if (text.length <= cells && width(text) <= cells) return text
   let result = ''
@@ -159,18 +158,18 @@ export function cut(text: string, cells: number): string {
   return result
 }
 
-/** Cut and filled with spaces to exactly `cells`. */
+/** Truncates, or pads with spaces, to exactly `cells`. */
 export function pad(text: string, cells: number): string {
   const short = cut(text, cells)
   return short + ' '.repeat(Math.max(0, cells - width(short)))
 }
 
-/** Right-aligned in `cells`. */
+/** Right-aligns in `cells`. */
 export function right(text: string, cells: number): string {
   return ' '.repeat(Math.max(0, cells - width(text))) + text
 }
 
-/** Lines of at most `cells`, broken at spaces; a longer word is broken where it must. */
+/** Wraps text to lines of at most `cells`, at spaces; longer words are split. */
 export function wrap(text: string, cells: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -191,7 +190,7 @@ export function wrap(text: string, cells: number): string[] {
   return lines
 }
 
-/** Keeps both ends of cleaned text: "OrderSer…process". */
+/** Shortens cleaned text in the middle: "OrderSer…process". */
 export function shorten(text: string, cells: number, ellipsis = '…'): string {
   if (width(text) <= cells) return text
   const room = cells - width(ellipsis)
@@ -207,23 +206,23 @@ export function shorten(text: string, cells: number, ellipsis = '…'): string {
   return head + ellipsis + tail
 }
 
-/** The method wherever it is called from. */
+/** Removes the call site from a method's name. */
 export function anywhere({ bci: _, line: __, ...name }: MethodName): MethodName {
   return name
 }
 
-/** Where a call comes from: ":42", or "@17" without line numbers; '' if that is not told. */
+/** Call site as text: ":42", or "@17" without line numbers; '' if call sites are not recorded. */
 export function placeText({ bci, line }: MethodName): string {
   if (line !== undefined) return `:${line}`
   return bci === undefined ? '' : `@${bci}`
 }
 
-/** A row of waiting: no method lacks a descriptor. Its class is what is waited for. */
+/** Returns whether a row is a row of waiting. Only these have no descriptor. The class is that of the awaited object. */
 export function isWait({ method, descriptor }: MethodName): boolean {
   return descriptor === '' && method.startsWith('(')
 }
 
-/** `com.acme.Foo.bar`; of a row of waiting `(blocked on com.acme.Foo)`, of a class that is allocated `new com.acme.Foo`. */
+/** `com.acme.Foo.bar`; for a row of waiting `(blocked on com.acme.Foo)`; for an allocated class `new com.acme.Foo`. */
 export function fullName(name: MethodName): string {
   if (isAllocation(name)) return `new ${name.class}`
   if (!isWait(name)) return `${name.class}.${name.method}`
@@ -242,7 +241,7 @@ function shortWait(name: MethodName, cells: number, ellipsis: string): string {
   return shorten(fits ? bare : `${begin}${ellipsis}${inner})`, cells, ellipsis)
 }
 
-/** Without the package where that is too long. */
+/** Omits the package if the name is too long. */
 function shortAllocation(name: MethodName, cells: number, ellipsis: string): string {
   const full = clean(fullName(name))
   if (width(full) <= cells) return full
@@ -250,9 +249,8 @@ function shortAllocation(name: MethodName, cells: number, ellipsis: string): str
 }
 
 /**
- * `com.acme.shop.OrderService.process` in at most `cells`: first the package is abbreviated, then
- * dropped, then outer classes, and only then the middle is cut, so that the simple class name and
- * the method are the last to go.
+ * Shortens `com.acme.shop.OrderService.process` to at most `cells`. First the package is abbreviated, then the package and outer classes
+ * are removed, and finally the middle is cut. The simple class name and the method name are kept longest.
  */
 export function shortName(name: MethodName, cells: number, ellipsis = '…'): string {
   if (isWait(name)) return shortWait(name, cells, ellipsis)
@@ -280,7 +278,7 @@ export function shortName(name: MethodName, cells: number, ellipsis = '…'): st
   return shorten(bare, cells, ellipsis)
 }
 
-/** `com.acme.OrderService.process(int, String[]) : boolean`, for a line of detail. */
+/** `com.acme.OrderService.process(int, String[]) : boolean`, for a line of details. */
 export function signature(name: MethodName): string {
   const call = clean(fullName(name))
   const parts = /^\((.*)\)(.+)$/s.exec(clean(name.descriptor))
@@ -303,7 +301,7 @@ const PRIMITIVES: { readonly [code: string]: string } = {
   Z: 'boolean',
 }
 
-/** Simple names of the types in a descriptor (JVM specification, 4.3.2). */
+/** Returns simple names of the types in a descriptor (JVMS 4.3.2). */
 function typesOf(descriptor: string): string[] {
   const types: string[] = []
   for (const [, dimensions, reference, primitive] of descriptor.matchAll(
@@ -323,7 +321,7 @@ export function bytesText(bytes: number): string {
   return `${(bytes / (size as number)).toFixed(1)} ${unit}`
 }
 
-/** Nanoseconds, in the unit that suits them. */
+/** Nanoseconds in a suitable unit. */
 export function shortSpan(ns: number): string {
   if (ns >= 1e9) return span(ns / 1e6)
   const [value, unit] = ns >= 1e6 ? [ns / 1e6, 'ms'] : ns >= 1e3 ? [ns / 1e3, 'µs'] : [ns, 'ns']

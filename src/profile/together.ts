@@ -1,6 +1,5 @@
-// Profiles of several JVMs, recorded at the same time with the same options, as one: a tree of all, and one of each JVM where other
-// profiles have those of threads. What is true of one JVM only (its probes, what it kept, how calls of its roots were distributed)
-// stays in its own profile.
+// Merges profiles of several JVMs, recorded at the same time with the same options: one tree of all JVMs, and one tree per JVM in place of
+// the trees per thread. Facts about a single JVM (probes, memory of the agent, distribution of root calls) stay in the profile of that JVM.
 
 import { maxOf } from '../base/arrays.ts'
 import { UnionIds, unionOf } from '../cct/union.ts'
@@ -8,8 +7,8 @@ import { overflowsTogether } from './overflows.ts'
 import { allWarnings, CLOCKS, type JvmFacts, nameOf, type Profile } from './profile.ts'
 
 /**
- * @param profiles  at least one, all of one mode, and without what a union of trees cannot have (`unionOf`): no
- *                  survivors, no call sites, no regions
+ * @param profiles  at least one, all with the same mode, and without data that `unionOf` cannot merge: no survivors, no call sites, no
+ * regions
  */
 export function together(profiles: readonly Profile[]): Profile {
   const first = profiles[0]!
@@ -61,7 +60,7 @@ export function together(profiles: readonly Profile[]): Profile {
   }
 }
 
-/** What is left of its own. */
+/** Returns the facts about one JVM. */
 export function jvmFacts({ target, durationMs, threads, truncated }: Profile): JvmFacts {
   return {
     pid: target.pid,
@@ -73,7 +72,7 @@ export function jvmFacts({ target, durationMs, threads, truncated }: Profile): J
   }
 }
 
-/** "17.0.15, 25.0.3": each once. */
+/** "17.0.15, 25.0.3": each value once. */
 function same(texts: readonly string[]): string {
   return [...new Set(texts)].join(', ')
 }
@@ -90,7 +89,7 @@ function sumOf<Key extends 'openCalls' | 'followedTasks'>(
   return known.length === 0 ? {} : ({ [key]: sum(known) } as { readonly [K in Key]?: number })
 }
 
-/** Of latencies there is no sum. */
+/** Latencies are omitted, since they cannot be added. */
 function samplingOf(profiles: readonly Profile[]): Pick<Profile, 'sampling'> {
   const known = profiles.map(({ sampling }) => sampling).filter((it) => it !== undefined)
   const [first] = known
@@ -121,7 +120,7 @@ function allocationOf(profiles: readonly Profile[]): Pick<Profile, 'allocation'>
   }
 }
 
-/** The largest of each: what was taken out of a JVM's times was its own, and is not more than this a call. */
+/** Returns the maximum of each value. A JVM's times were corrected with its own calibration, so the maximum is an upper bound per call. */
 function calibrationOf(profiles: readonly Profile[]): Profile['calibration'] {
   const all = profiles.map(({ calibration }) => calibration)
   const spread = (key: 'innerSpreadNs' | 'outerSpreadNs') => {
@@ -133,12 +132,12 @@ function calibrationOf(profiles: readonly Profile[]): Profile['calibration'] {
     outerNs: maxOf(all.map(({ outerNs }) => outerNs)),
     ...spread('innerSpreadNs'),
     ...spread('outerSpreadNs'),
-    // The dearest of them.
+    // The clock with the most expensive reading.
     clock: CLOCKS.find((name) => all.some(({ clock }) => clock === name)) ?? 'nanoTime',
   }
 }
 
-/** Sums, and the longest pause. Methods of the same name are counted in each JVM. */
+/** Returns sums, and the longest pause. Methods of the same name count once per JVM. */
 function instrumentationOf(profiles: readonly Profile[]): Profile['instrumentation'] {
   const all = profiles.map(({ instrumentation }) => instrumentation)
   const pauses = all.map(({ longestPauseMs }) => longestPauseMs).filter((it) => it !== undefined)

@@ -2,9 +2,9 @@
 //
 //   {asked, cutAfter?, leftOut?, calls: [{startNs, state, tracks: [{id, name, events, times}]}]}
 //
-// is `Trace` with `thread` unfolded; `events` is an i32 array and `times` an f64 array, each as MessagePack `bin`. A reader
-// checks what views rely on: ids have names, every frame is left, work is handed over once and by an earlier track, and
-// times do not decrease. So does a writer, by the same code: a file that could not be opened would be a profile lost.
+// This is `Trace` with the members of `thread` inlined. `events` is an i32 array and `times` an f64 array, each as MessagePack `bin`. A reader
+// checks the invariants that views rely on: ids have names, every frame has an exit, work is submitted once and by an earlier track, and
+// times do not decrease. The writer uses the same checks, since a file that cannot be read back would be a lost profile.
 
 import { LEAVE, TRACE_STATES, type Trace, type TracedCall, type TraceTrack } from '../cct/trace.ts'
 import type { Profile } from './profile.ts'
@@ -24,7 +24,7 @@ import {
   Unsound,
 } from './shape.ts'
 
-/** The profile without traced calls that a reader would refuse; itself if there are none, and with a warning otherwise. */
+/** Removes traced calls that a reader would reject, and adds a warning. Returns the same profile if there are none. */
 export function withSoundTrace(profile: Profile): Profile {
   const { trace, methodNames, warnings } = profile
   if (trace === undefined) return profile
@@ -51,7 +51,7 @@ export function packTrace({ calls, ...facts }: Trace): object {
   }
 }
 
-/** @param methods how many method names there are, [0] included */
+/** @param methods number of method names, including [0] */
 export function readTrace(methods: number): Read<Trace> {
   return shape({
     asked: count,
@@ -84,7 +84,7 @@ function readTrack(value: unknown, what: string): TraceTrack {
 const NOT_AS_MANY = 'a track of a traced call does not have as many times as events'
 const NO_START = 'the start of a traced call is not a number'
 
-/** What contradicts itself in a call, null if nothing does. */
+/** Returns an inconsistency in a call, or null if there is none. */
 function faultOf({ startNs, tracks }: TracedCall, methods: number): string | null {
   if (!Number.isFinite(startNs)) return NO_START
   if (tracks.length === 0) return 'a traced call has no track'
@@ -96,7 +96,7 @@ function faultOf({ startNs, tracks }: TracedCall, methods: number): string | nul
   return isHandedOver.subarray(1).includes(0) ? 'a track of a traced call comes from nowhere' : null
 }
 
-/** @param isHandedOver by track: whether one before it hands it over; this one adds its own */
+/** @param isHandedOver whether an earlier track submits each track; this function adds the submissions of this track */
 function faultOfTrack(
   { events, times }: TraceTrack,
   place: number,
@@ -109,7 +109,7 @@ function faultOfTrack(
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const time = times[i]!
-    // Not `time < before`: that is false of what is no number.
+    // Not `time < before`, which is false for NaN.
     if (!(time >= before && time < Number.POSITIVE_INFINITY)) return 'a traced call runs backwards'
     before = time
     if (event >= methods) return 'a traced call has a method without a name'

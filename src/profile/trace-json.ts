@@ -8,16 +8,12 @@ import { elements, jsonText } from './json-text.ts'
 import { nameOf, type Profile } from './profile.ts'
 import { fullName, isWait } from './text.ts'
 
-/** So many numbers in a piece. */
+/** Numbers per piece. */
 const NUMBERS = 1000
-/** Steps of a critical path that say what they consist of: the longest. */
+/** Maximum number of critical path steps with details: the longest steps. */
 const STEPS = 100
 
-/**
- * The value of `trace`.
- *
- * @param withEvents with everything that was called; a report has only what is made of it
- */
+/** Yields the value of `trace`. @param withEvents whether to include all events; a report only has the derived data */
 export function* tracePieces(profile: Profile, withEvents: boolean): Generator<string> {
   const { trace, methodNames } = profile
   if (trace === undefined) return

@@ -1,4 +1,4 @@
-// Traced calls on a page: a list of them, the critical path, and what was called in the order of time.
+// Text report of traced calls: a list of the calls, the critical path, and the callees in the order of time.
 
 import type { TracedCall, TraceState } from '../cct/trace.ts'
 import { tellsWaits } from '../cct/waits.ts'
@@ -10,23 +10,23 @@ import { prune } from './prune.ts'
 import type { Page } from './report/page.ts'
 import { clean, count, cut, isWait, ms, percent, plural, right, shortName, width as widthOf } from './text.ts'
 
-/** Calls whose critical path is shown, unless one is asked for. */
+/** Number of calls with a critical path, unless one call is selected. */
 const PATHS = 5
-/** Rows of what was called in the order of time, and the same of one call that is asked for. */
+/** Maximum number of rows in the order of time; the second value is for a selected call. */
 const [ROWS, MORE_ROWS] = [20, 200]
-/** Tasks of a call that have rows, the longest. */
+/** Maximum number of tasks per call with rows: the longest tasks. */
 const [TASKS, MORE_TASKS] = [3, 20]
 const [STEPS, MORE_STEPS] = [12, 100]
-/** Frames of a step: those at its ends. */
+/** Maximum number of frames in a step, at both ends of its path. */
 const FRAMES = 24
 const STEP_FRAMES = 8
-/** Of the call's duration, for a row. */
+/** Minimum share of the call's duration for a row. */
 const LEAST_SHARE = 0.005
 /** Cells of a row before the name. */
 const NUMBER_CELLS = 40
 const HEADER = `${right('start ms', 10)}${right('total ms', 10)}${right('% call', 8)}${right('calls', 10)}  `
 
-/** It, or work of it, had not ended when recording did; there was no more room. */
+/** Text after a call: unfinished work at the end of the recording, or the limit of events. */
 const STATES: Readonly<Record<TraceState, string>> = {
   whole: '',
   open: ' (open)',
@@ -153,7 +153,7 @@ function* frameRows(
   }
 }
 
-/** What the thread of the root called, and what the longest of the call's tasks did. */
+/** Yields the callees of the root's thread, and of the longest tasks of the call. */
 function* inOrder(profile: Profile, call: TracedCall, number: number, page: Page): Generator<string> {
   const { paint, trace: only } = page
   const [rows, most] = only === undefined ? [ROWS, TASKS] : [MORE_ROWS, MORE_TASKS]

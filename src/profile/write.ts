@@ -1,17 +1,15 @@
-// Text or bytes in pieces to a stream, at the pace of whoever reads it.
+// Writes text or bytes to a stream in pieces, with backpressure.
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
-/** Pieces of text are joined up to this many characters before they are written. */
+/** Pieces of text are joined up to this number of characters before they are written. */
 const BATCH = 1 << 16
 
 /**
  * Writes `pieces` to `out` and waits while it is full; does not end `out`.
- *
- * A reader that has gone away (`| head`, a closed terminal) is no error: writing stops and `false` comes back.
- *
- * @throws the stream's error otherwise (`ENOSPC`, …)
+ * A closed reader (`| head`, a closed terminal) is not an error: writing stops, and the result is `false`.
+ * @throws other errors of the stream (`ENOSPC`, …)
  */
 export async function writePieces(out: Writable, pieces: Iterable<string | Uint8Array>): Promise<boolean> {
   let failure: unknown
@@ -20,7 +18,7 @@ export async function writePieces(out: Writable, pieces: Iterable<string | Uint8
   }
   out.on('error', fail)
   try {
-    await writeOne(out, '') // a reader that is gone is noticed even if there is nothing to write
+    await writeOne(out, '') // detects a closed reader even if there is nothing to write
     for (const batch of inBatches(pieces)) {
       await writeOne(out, batch)
       if (failure) throw failure
@@ -30,7 +28,7 @@ export async function writePieces(out: Writable, pieces: Iterable<string | Uint8
     if (isGone(error, out)) return false
     throw error
   } finally {
-    // The error of a write may arrive later than its callback: keep one quiet listener for EPIPE.
+    // The error of a write may arrive later than its callback, so an EPIPE listener stays installed.
     out.off('error', fail)
     out.on('error', (error) => {
       if (!isGone(error, out)) throw error
@@ -38,7 +36,7 @@ export async function writePieces(out: Writable, pieces: Iterable<string | Uint8
   }
 }
 
-/** The same, with small pieces of text joined; bytes stay as they are. */
+/** Joins small pieces of text; bytes are unchanged. */
 export function* inBatches(pieces: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {
   let batch = ''
   for (const piece of pieces) {
@@ -53,7 +51,7 @@ export function* inBatches(pieces: Iterable<string | Uint8Array>): Generator<str
   if (batch !== '') yield batch
 }
 
-/** Resolves when `piece` has left for the system, so that an error of it is known. */
+/** Resolves when `piece` has been passed to the system, so that its error is known. */
 async function writeOne(out: Writable, piece: string | Uint8Array): Promise<void> {
   if (out.destroyed || out.writableEnded) throw Object.assign(new Error('write after end'), { code: 'EPIPE' })
   await new Promise<void>((resolve, reject) => {
@@ -64,7 +62,7 @@ async function writeOne(out: Writable, piece: string | Uint8Array): Promise<void
 
 function isGone(error: unknown, out: Writable): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  // A closed terminal answers EIO; from a file that is a failure of the disk.
+  // A closed terminal causes EIO; for a file, EIO is a disk failure.
   if (code === 'EIO') return 'isTTY' in out && out.isTTY === true
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED' || code === 'EOF'
 }

@@ -1,36 +1,36 @@
-// From events to the durations of regions: one EXIT an execution, its ticks how long it was (backend-java's JFluid1,
-// "gross time of regions"). When it was, its reader knows to a few milliseconds: durations of one thread are in order,
-// those of several nearly so.
+// Converts events to durations of regions. Each execution is one EXIT with its duration as ticks (backend-java's JFluid1, "gross time of
+// regions"). The time of an execution is known to a few milliseconds, from the time of reading. Durations of one thread are in order, those
+// of several threads nearly so.
 
 import type { EventSink } from '../events/decode.ts'
 import { HIGH_TICKS_MASK, KIND_SHIFT, METHOD_MASK, METHOD_SHIFT } from '../events/event-halves.ts'
 import { KIND_EXIT } from '../events/event-layout.ts'
 import { type Buckets, Histogram } from './histogram.ts'
 
-/** Latest durations that are kept of each region. */
+/** Number of latest durations kept per region. */
 export const LAST = 1024
 const INTERVAL_MS = 500
-/** With more, two neighbours become one: whatever the length of a session, its course fits. */
+/** Maximum number of intervals. When it is reached, pairs of neighbors are merged, so that a session of any length fits. */
 const MAX_INTERVALS = 600
 const TWO_32 = 2 ** 32
 
-/** What is known of one region at a moment. Durations in ticks; moments in ms since 1970. */
+/** State of one region at a moment. Durations in ticks; times in ms since 1970. */
 export interface RegionState {
   readonly id: number
   readonly count: number
   readonly sum: number
-  /** Not finite while there is none. */
+  /** Not finite without executions. */
   readonly min: number
   readonly max: number
   readonly buckets: Buckets
-  /** The latest, oldest first. */
+  /** Latest durations, oldest first. */
   readonly last: Float64Array
   readonly firstAt: number
   readonly lastAt: number
-  /** When counting began, and the course since then. */
+  /** Start of counting; the course begins at this time. */
   readonly begunAt: number
   readonly intervalMs: number
-  /** By interval: executions that ended, their sum and the longest. */
+  /** Per interval: number of executions that ended, their sum and their maximum. */
   readonly counts: Float64Array
   readonly sums: Float64Array
   readonly maxima: Float64Array
@@ -58,7 +58,7 @@ class Region {
     for (const column of [this.counts, this.sums, this.maxima]) column.fill(0)
   }
 
-  /** Two intervals become one. */
+  /** Merges pairs of intervals. */
   coarsen(): void {
     const half = MAX_INTERVALS / 2
     for (let i = 0; i < half; i++) {
@@ -81,9 +81,9 @@ class Region {
 }
 
 export class RegionBuilder implements EventSink {
-  /** Ticks that threads of the target waited for us. */
+  /** Ticks that target threads were stalled by jfluid. */
   waitTicks = 0
-  /** By id. */
+  /** Indexed by region id. */
   readonly #regions: (Region | undefined)[] = []
   readonly #nowMs: () => number
   #begunAt: number
@@ -94,7 +94,7 @@ export class RegionBuilder implements EventSink {
     this.#begunAt = nowMs()
   }
 
-  /** Hot: once an execution. Two reads, no allocation. */
+  /** Hot: once per execution. Two reads, no allocation. */
   calls(words: Uint32Array, from: number, to: number, base: number): number {
     let at = from
     if (at >= to || words[at + 1] >>> KIND_SHIFT !== KIND_EXIT) return at
@@ -132,7 +132,7 @@ export class RegionBuilder implements EventSink {
     this.waitTicks += ticks
   }
 
-  /** Regions that have been executed. */
+  /** Number of regions with executions. */
   get executed(): number {
     return this.#regions.filter((it) => it !== undefined && it.histogram.count > 0).length
   }
@@ -141,7 +141,7 @@ export class RegionBuilder implements EventSink {
     return this.#regions[id] !== undefined
   }
 
-  /** Begins to count at zero. */
+  /** Resets all counts to zero. */
   reset(): void {
     for (const region of this.#regions) region?.clear()
     this.waitTicks = 0
@@ -149,7 +149,7 @@ export class RegionBuilder implements EventSink {
     this.#intervalMs = INTERVAL_MS
   }
 
-  /** Of the regions that have been executed, by id. */
+  /** Returns the states of the executed regions, in the order of their ids. */
   states(): RegionState[] {
     const used = this.#intervalAt(this.#nowMs()) + 1
     const states: RegionState[] = []

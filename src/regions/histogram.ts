@@ -1,14 +1,14 @@
-// How often each duration came: exact below 512, beyond that 256 buckets to every doubling, so that no bucket is wider
-// than 0.4 % of what it holds (the layout of HdrHistogram, in its own words: between two and three digits).
+// Histogram of durations: exact below 512, then 256 buckets per doubling, so that a bucket is at most 0.4 % wide. The layout is that of
+// HdrHistogram with a precision between two and three digits.
 
 const SUB_BITS = 8
 const SUB_BUCKETS = 1 << SUB_BITS
 const EXACT_BELOW = 2 * SUB_BUCKETS
 const TWO_32 = 2 ** 32
-/** Of the largest value, below 2^58. */
+/** Number of buckets for values below 2^58. */
 const MAX_BUCKETS = SUB_BUCKETS * (57 - SUB_BITS) + EXACT_BELOW
 
-/** The bucket of a whole number from 0 on, below 2^58. */
+/** Returns the bucket of an integer from 0 to 2^58 - 1. */
 export function bucketOf(value: number): number {
   if (value < EXACT_BELOW) return value
   const exponent = value < TWO_32 ? 31 - Math.clz32(value) : 63 - Math.clz32(value / TWO_32)
@@ -16,14 +16,14 @@ export function bucketOf(value: number): number {
   return SUB_BUCKETS * shift + Math.floor(value / 2 ** shift)
 }
 
-/** The least value of a bucket. */
+/** Returns the smallest value of a bucket. */
 export function bucketStart(bucket: number): number {
   if (bucket < EXACT_BELOW) return bucket
   const shift = Math.floor(bucket / SUB_BUCKETS) - 1
   return (bucket - SUB_BUCKETS * shift) * 2 ** shift
 }
 
-/** Buckets with something in them, in order. */
+/** Nonempty buckets in order. */
 export interface Buckets {
   readonly bucket: Int32Array
   readonly count: Float64Array
@@ -32,12 +32,12 @@ export interface Buckets {
 export class Histogram {
   count = 0
   sum = 0
-  /** Infinity, and -Infinity, while there is nothing. */
+  /** Infinity, and -Infinity, without values. */
   min = Number.POSITIVE_INFINITY
   max = Number.NEGATIVE_INFINITY
   #counts = new Float64Array(2048)
 
-  /** Hot: once for each execution of a region. Allocates nothing, but where a value is larger than any before. */
+  /** Hot: once per execution of a region. Allocates only for a value larger than all before. */
   record(value: number): void {
     const bucket = bucketOf(value)
     if (bucket >= this.#counts.length) this.#grow(bucket)
@@ -48,7 +48,7 @@ export class Histogram {
     if (value > this.max) this.max = value
   }
 
-  /** Takes one of these out again. The bounds may be those of a bucket then. */
+  /** Removes a recorded value. `min` and `max` may become bucket bounds. */
   remove(value: number): void {
     const bucket = bucketOf(value)
     if (!(this.#counts[bucket]! > 0)) return

@@ -1,35 +1,35 @@
-// What is told of a region: its durations in ns, with the cost of the probes taken out.
+// Output data of a region: its durations in ns, with probe costs subtracted.
 
 import { type Calibration, exactTime } from '../base/compensation.ts'
 import type { RegionState } from './builder.ts'
 import { bucketStart } from './histogram.ts'
 
-/** Executions that took from `fromNs` to `toNs`, that one not included unless they are the same. */
+/** Number of executions with a duration from `fromNs` (inclusive) to `toNs` (exclusive; inclusive if equal). */
 export type TimeBucket = readonly [fromNs: number, toNs: number, count: number]
 
-/** What happened in one stretch of the recording. */
+/** Executions in one interval of the recording. */
 export interface Interval {
   readonly count: number
   readonly totalNs: number
   readonly maxNs: number
 }
 
-/** The durations of one region. Numbers are 0 while it has not been executed. */
+/** Durations of one region. Numbers are 0 without executions. */
 export interface Durations {
   readonly count: number
   readonly totalNs: number
   readonly minNs: number
   readonly meanNs: number
   readonly maxNs: number
-  /** To 0.4 %; the keys are per cent. */
+  /** Percentiles, accurate to 0.4 %. The keys are percentages. */
   readonly percentilesNs: Readonly<Record<Percentile, number>>
-  /** Ends of executions, since the recording began; null while there is none. */
+  /** End times of executions since the start of the recording; null without executions. */
   readonly firstMs: number | null
   readonly lastMs: number | null
   readonly buckets: readonly TimeBucket[]
-  /** The latest 1,024, oldest first. */
+  /** Latest 1,024 durations, oldest first. */
   readonly lastNs: readonly number[]
-  /** The course of the recording. */
+  /** Course of the recording. */
   readonly intervalMs: number
   readonly intervals: readonly Interval[]
 }
@@ -58,7 +58,7 @@ function percentiles(of: (part: number) => number): Record<Percentile, number> {
 
 export function durationsOf(state: RegionState, { calibration, nsPerTick }: TickScale): Durations {
   const { count, sum, begunAt, intervalMs } = state
-  // Shorter than the error of the calibration: next to nothing, and not less. Which regions it executes is not known: no t_O.
+  // Durations below the calibration error become 0, not negative. The regions executed inside are unknown, so t_O cannot be subtracted.
   const total = (ticks: number, executions: number) =>
     Math.max(0, exactTime(ticks, executions, 0, calibration)) * nsPerTick
   const ns = (ticks: number) => total(ticks, 1)
@@ -86,19 +86,19 @@ function bucketsOf({ buckets }: RegionState, ns: (ticks: number) => number): Tim
     const from = ns(bucketStart(bucket))
     const to = ns(bucketStart(bucket + 1))
     const before = found.at(-1)
-    // All that comes out as nothing is one bucket.
+    // All durations that become 0 share one bucket.
     if (to === 0 && before !== undefined) found[found.length - 1] = [0, 0, before[2] + buckets.count[i]!]
     else found.push([from, to, buckets.count[i]!])
   })
   return found
 }
 
-/** Ticks: the middle of the bucket that the execution at this rank is in, of the whole numbers that belong there. */
+/** Returns ticks: the middle of the bucket that contains the execution with this rank, restricted to integers in the bucket. */
 export function percentileOf(
   { buckets, count, min, max }: Pick<RegionState, 'buckets' | 'count' | 'min' | 'max'>,
   part: number,
 ): number {
-  // 0.999 of 1,000 is 999, whatever the floating point says.
+  // 0.999 of 1,000 is 999; the correction allows for floating-point error.
   let left = Math.max(1, Math.ceil(part * count - 1e-9 * count))
   for (let i = 0; i < buckets.bucket.length; i++) {
     left -= buckets.count[i]!

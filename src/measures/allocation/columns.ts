@@ -1,5 +1,5 @@
-// Allocated bytes. A node may stand for a class, below the method that allocates: its calls are objects, and its method's own cost is
-// what such nodes below it have (cct/allocation.ts).
+// Columns of mode `alloc`: allocated bytes. A node may stand for a class, below the allocating method: its calls are objects. The method's
+// self cost is the sum of its class nodes (cct/allocation.ts).
 
 import type { Metric } from '../columns.ts'
 
@@ -7,7 +7,7 @@ const columns = { self: 'bytes', total: 'totalBytes', unit: 'bytes' } as const
 
 export const allocation: Metric = {
   ...{ kind: 'bytes', ...columns, word: 'bytes', sign: 'B' },
-  // Of a class: bytes of an object; of a method: of a call.
+  // Class rows: bytes per object; method rows: bytes per call.
   heads: {
     ...{ total: 'total B', self: 'self B', perCall: 'B/call', calls: 'calls', by: 'bytes of their own' },
   },

@@ -1,4 +1,4 @@
-// Allocations are told when they happen, and nothing of a call is owed to its end.
+// Events of mode `alloc`: an allocation is reported immediately. The end of a call adds nothing.
 
 import { FIRST_METHOD_BESIDE_CLASSES } from '../../events/event-layout.ts'
 import type { Events } from '../events.ts'

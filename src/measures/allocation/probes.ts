@@ -1,4 +1,4 @@
-// Allocated objects: a probe behind each instruction that makes one.
+// Probes of mode `alloc`: one after each allocating instruction.
 
 import { ALLOCATING_INTRINSICS } from '../../instrument/allocations.ts'
 import type { Probes } from '../probes.ts'

@@ -1,4 +1,4 @@
-// Profiles of allocated objects, by class.
+// Profile section of mode `alloc`: allocated objects per class.
 
 import { topSum } from '../../cct/tree.ts'
 import { type Profile, rootTotal } from '../../profile/profile.ts'

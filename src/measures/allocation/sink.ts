@@ -1,6 +1,7 @@
-// The target tells an allocation as a call of its class, whose ticks are bytes. Here the calls become objects: a method has the columns
-// `objects`, `bytes` of its own sites and `totalObjects`, `totalBytes` of its subtree; the row of a class has the same numbers in
-// both, and its objects as `calls`. So a method's own cost is that of its class rows, not beside it.
+// Sink of mode `alloc`. The target reports an allocation as a call of its class, with bytes as ticks. The sink converts these calls to
+// objects. A method has the columns `objects` and `bytes` of its own allocation sites, and `totalObjects` and `totalBytes` of its subtree.
+// The row of a class has the same numbers in both, and its objects as `calls`. A method's self cost is thus the sum of its class rows, not
+// an additional cost.
 
 import { isClassId } from '../../cct/allocation.ts'
 import type { CostTree, Sink } from '../../cct/snapshot.ts'
@@ -13,9 +14,8 @@ export const allocation: Sink = {
 }
 
 /**
- * A tree with the columns of allocations, from one whose classes are calls that "execute" bytes.
- *
- * @param every  one of so many allocations was recorded: objects and bytes are as many times more
+ * Adds the columns of allocations to a tree in which classes are calls that "execute" bytes.
+ * @param every  one of `every` allocations was recorded: objects and bytes are multiplied by it
  */
 function allocationTree({ count, method, parent, size, metrics }: CostTree, every: number): Tree {
   const self = metrics.selfNs
@@ -45,7 +45,7 @@ function allocationTree({ count, method, parent, size, metrics }: CostTree, ever
   return { count, method, parent, size, metrics: columns }
 }
 
-/** `liveObjects`, `liveBytes` and `age` of a method are those of its class rows: sums, and the average. */
+/** Computes `liveObjects`, `liveBytes` and `age` of methods from their class rows: sums, and the average age. */
 function aliveBySite({ liveObjects, liveBytes, age }: Tree['metrics']) {
   if (!liveObjects || !liveBytes || !age) return undefined
   const sums = [liveObjects, liveBytes, age]

@@ -1,4 +1,4 @@
-// Executed instructions.
+// Columns of mode `bytecodes`: executed instructions.
 
 import type { Metric } from '../columns.ts'
 

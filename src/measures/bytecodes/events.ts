@@ -1,4 +1,4 @@
-// An exit brings along what was executed.
+// Events of mode `bytecodes`: an exit contains the number of executed bytecodes.
 
 import type { Events } from '../events.ts'
 

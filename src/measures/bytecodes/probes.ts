@@ -1,4 +1,4 @@
-// Executed bytecodes: a method counts its basic blocks in a local variable.
+// Probes of mode `bytecodes`: a method counts its basic blocks in a local variable.
 
 import type { Probes } from '../probes.ts'
 

@@ -1,4 +1,4 @@
-// Profiles of executed bytecodes.
+// Profile section of mode `bytecodes`.
 
 import { clean } from '../../profile/text.ts'
 import type { Section } from '../sections.ts'

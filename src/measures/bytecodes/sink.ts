@@ -1,4 +1,4 @@
-// Ticks of events are bytecodes.
+// Sink of mode `bytecodes`: ticks of events are bytecodes.
 
 import type { Sink } from '../../cct/snapshot.ts'
 import { bytecodes as metric } from './columns.ts'

@@ -1,4 +1,4 @@
-// Calls, of which each is one: a subtree's cost is how many there were in it, its own top among them.
+// Columns of mode `count`: each call costs 1. A subtree's cost is its number of calls, including those of its top.
 
 import type { Metric } from '../columns.ts'
 

@@ -1,4 +1,4 @@
-// Calls alone.
+// Events of mode `count`: calls only.
 
 import type { Events } from '../events.ts'
 

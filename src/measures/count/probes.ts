@@ -1,4 +1,4 @@
-// Calls alone.
+// Probes of mode `count`: calls only.
 
 import type { Probes } from '../probes.ts'
 

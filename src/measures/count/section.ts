@@ -1,4 +1,4 @@
-// Profiles of calls alone.
+// Profile section of mode `count`.
 
 import type { Section } from '../sections.ts'
 

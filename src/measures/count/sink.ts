@@ -1,4 +1,4 @@
-// Events have no ticks.
+// Sink of mode `count`: events have no ticks.
 
 import type { Sink } from '../../cct/snapshot.ts'
 import { count as metric } from './columns.ts'

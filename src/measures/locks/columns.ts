@@ -1,4 +1,4 @@
-// Nanoseconds that were spent blocked or waiting, which are those of rows of their own. A tree of them has the columns of time, too.
+// Columns of mode `locks`: nanoseconds blocked or waiting, which have rows of their own. The tree has the columns of time, too.
 
 import type { Metric } from '../columns.ts'
 import { TIME } from '../time/columns.ts'

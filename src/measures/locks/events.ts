@@ -1,4 +1,4 @@
-// As of time, with those of waits.
+// Events of mode `locks`: those of mode `time`, plus waits.
 
 import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'

@@ -1,4 +1,4 @@
-// Exact times in which waits have rows of their own.
+// Probes of mode `locks`: exact times, with rows for waits.
 
 import { waitRecipe } from '../../session/code/wait-points.ts'
 import type { Probes } from '../probes.ts'

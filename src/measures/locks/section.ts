@@ -1,4 +1,4 @@
-// Profiles of exact times whose waits are what is looked for.
+// Profile section of mode `locks`: exact times with the focus on waits.
 
 import type { Section } from '../sections.ts'
 import { time } from '../time/section.ts'

@@ -1,4 +1,4 @@
-// Times in which rows of waiting are told apart: what they sum up to is in columns of its own.
+// Sink of mode `locks`: times with separate rows for waiting, which are summed in separate columns.
 
 import type { Sink } from '../../cct/snapshot.ts'
 import type { Tree } from '../../cct/tree.ts'
@@ -11,12 +11,10 @@ export const locks: Sink = {
 }
 
 /**
- * The tree with columns more:
- *
- * `blockedNs`, `waitedNs` what the rows of waiting right below sum up to: where this context itself was blocked or waited;
- * `totalBlockedNs`, `totalWaitedNs` the same of its subtree. All are 0 in rows of waiting, whose time is their `selfNs`.
- *
- * @param firstMethod  ids below are those of waiting: the tree's costs are the times of those rows, so that children make the parent
+ * Adds columns to a tree.
+ * `blockedNs`, `waitedNs`: sums of the rows of waiting directly below, which is the time that this context itself was blocked or waiting.
+ * `totalBlockedNs`, `totalWaitedNs`: the sums over its subtree. All are 0 in rows of waiting; their time is in `selfNs`.
+ * @param firstMethod  ids below stand for waiting. The tree's costs are the times of these rows, so that children sum to the parent
  */
 export function withWaits(tree: Tree, firstMethod: number): Tree {
   const { count, method, parent } = tree
@@ -24,7 +22,7 @@ export function withWaits(tree: Tree, firstMethod: number): Tree {
   const column = () => new Float64Array(count)
   const [blockedNs, waitedNs, totalBlockedNs, totalWaitedNs] = [column(), column(), column(), column()]
   const [selfWaitNs, totalWaitNs] = [column(), column()]
-  // In preorder, children follow their parents: a subtree is summed before it is added.
+  // In preorder, children follow their parents, so a backward loop completes a subtree before it is added to the parent.
   for (let node = count - 1; node >= 0; node--) {
     const above = parent[node]
     if (method[node] > 0 && method[node] < firstMethod) {

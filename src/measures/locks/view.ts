@@ -1,4 +1,4 @@
-// What the live view says of it.
+// Live view texts of mode `locks`.
 
 import type { MeasureView } from '../views.ts'
 

@@ -1,4 +1,4 @@
-// An execution of a region tells how long it was, and no call is told (`src/regions`).
+// Events of regions: each reports the duration of one execution. Calls are not reported (`src/regions`).
 
 import type { Events } from '../events.ts'
 import { time } from '../time/events.ts'

@@ -1,4 +1,5 @@
-// How often a thread was found there. Its calls are those that were seen to be new, a lower bound (Whaley's edge weights).
+// Columns of mode `sample`: the number of samples. The calls of a node are a lower bound: the calls that samples showed to be new (Whaley's
+// edge weights).
 
 import type { Metric } from '../columns.ts'
 
@@ -6,7 +7,7 @@ const columns = { self: 'selfSamples', total: 'totalSamples', unit: 'count' } as
 
 export const samples: Metric = {
   ...{ kind: 'samples', ...columns, word: 'samples', sign: '%' },
-  // What a call costs is not known.
+  // The cost per call is unknown.
   heads: {
     ...{ total: 'samples', self: 'self smp', perCall: 'smp/seen', calls: 'seen', by: 'samples of their own' },
   },

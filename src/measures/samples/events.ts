@@ -1,4 +1,4 @@
-// A sample is told when it is taken, and nothing of a call is owed to its end.
+// Events of mode `sample`: a sample is reported immediately. The end of a call adds nothing.
 
 import type { Events } from '../events.ts'
 

@@ -1,4 +1,4 @@
-// Samples that threads take of themselves after so many bytecodes.
+// Probes of mode `sample`: threads sample themselves per number of bytecodes.
 
 import type { Probes } from '../probes.ts'
 

@@ -1,4 +1,4 @@
-// Profiles of samples: of stacks by time, or of what threads tell after so many bytecodes.
+// Profile section of mode `sample`: stacks sampled by time, or by threads themselves per number of bytecodes.
 
 import type { Profile, Sampling } from '../../profile/profile.ts'
 import { count, plural, shortSpan } from '../../profile/text.ts'
@@ -36,12 +36,12 @@ function samplingText({ every, unit, random = 0, by, outside, dumps, stoppedNs }
   return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${dumps === undefined ? SAMPLED_BY[by] : dumpsText(dumps, stoppedNs)}`
 }
 
-/** What dumps of all threads have cost. */
+/** Describes the cost of dumps of all threads. */
 function dumpsText(dumps: number, stoppedNs = 0): string {
   return `by ${plural(dumps, 'dump')} of its threads, which stopped it for ${shortSpan(stoppedNs / Math.max(1, dumps))} each`
 }
 
-/** How many there are, and how late they were. */
+/** Describes the number of samples and their delay. */
 function takenFacts(sampling: Sampling): [string, string][] {
   const { samples, bytecodes, latencyNs } = sampling
   if (samples === undefined) return []

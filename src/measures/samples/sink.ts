@@ -1,4 +1,4 @@
-// Each sample is a tick of where its thread was.
+// Sink of mode `sample`: each sample is one tick at the thread's current node.
 
 import type { Sink } from '../../cct/snapshot.ts'
 import { samples as metric } from './columns.ts'

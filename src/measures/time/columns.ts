@@ -1,4 +1,4 @@
-// Compensated nanoseconds, which may be negative.
+// Columns of mode `time`: compensated nanoseconds, which may be negative.
 
 import type { Metric, Value } from '../columns.ts'
 

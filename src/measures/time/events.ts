@@ -1,4 +1,4 @@
-// Each call tells when it begins and ends.
+// Events of mode `time`: each call reports its begin and end.
 
 import type { Events } from '../events.ts'
 

@@ -1,4 +1,4 @@
-// Exact times: each call tells when it begins and ends.
+// Probes of mode `time`: each call reports its begin and end.
 
 import { EXACT_TIME } from '../../instrument/class.ts'
 import type { Probes } from '../probes.ts'

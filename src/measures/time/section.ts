@@ -1,4 +1,4 @@
-// Profiles of exact times.
+// Profile section of mode `time`.
 
 import type { Section } from '../sections.ts'
 

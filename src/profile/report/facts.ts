@@ -1,4 +1,4 @@
-// What was recorded and how: the lines above the tree.
+// Facts about the recording: the lines above the tree.
 
 import { append } from '../../base/arrays.ts'
 import type { BareCalls } from '../../cct/bare-calls.ts'
@@ -16,7 +16,7 @@ import { clean, count, percent, plural, shortCount, span } from '../text.ts'
 
 type Fact = [label: string, text: string]
 
-/** What a reader needs to judge the numbers: labels of at most ten letters, and a sentence each. */
+/** Returns facts for judging the numbers: labels of at most ten letters, with one sentence each. */
 export function reportFacts(profile: Profile): Fact[] {
   const { kept, merged, regions, stacks } = profile
   const facts = regions === undefined ? [...recorded(profile), ...measured(profile)] : ofRegions(profile)
@@ -48,7 +48,7 @@ function recorded(profile: Profile): Fact[] {
   return isSampledByJvm(profile) ? ofSamples(profile) : ofRoots(profile)
 }
 
-/** Threads with a tree; of several JVMs, each has one. */
+/** Returns the trees of threads. With several JVMs, each JVM has one tree. */
 function treesOf({ threads }: Profile): Tree[] {
   return threads.map(({ tree }) => tree).filter(({ count: nodes }) => nodes > 0)
 }
@@ -75,7 +75,7 @@ function ofRoots(profile: Profile): Fact[] {
     ? jvms.map((it, i) => [`JVM ${i + 1}`, jvmText(it, topCalls(threads[i]!.tree))])
     : [targetFact(profile)]
   const busyMs = jvms ? busyMsOf(jvms) : profile.durationMs * Math.max(1, treesOf(profile).length)
-  // Scheme adaptive never waits: what is measured is how long threads take to go on in another chunk of the buffer.
+  // In scheme adaptive, threads never wait for the client. The time is that of switching to another chunk of the buffer.
   const waited = scheme === 'adaptive' ? 'handing them over took' : 'threads waited'
   facts.push(
     namesFact(profile, 'root'),
@@ -97,11 +97,11 @@ function callsFact(profile: Profile): Fact {
   const { followedTasks, jvms, merged, mode, rootCalls, roots, stacks } = profile
   const trees = treesOf(profile)
   const part = jvms === undefined ? 'thread' : 'JVM'
-  // A thread that only runs tasks has its path without calls.
+  // A thread that only runs submitted tasks has the submitter's path, but without calls.
   const callers =
     followedTasks === undefined ? trees.length : trees.filter((tree) => topCalls(tree) > 0).length
   const inRows = topCalls(merged)
-  // Rows may begin later than the recording. Of all calls those that ended are known.
+  // Rows may begin later than the recording. The number of finished calls covers the whole recording.
   const ended = (stacks?.rowsFromMs ?? 0) > 0 ? (rootCalls?.count ?? 0) : 0
   const counted = stacks !== undefined && stacks.timedOneOf > 1 ? stacks.rootCalls : 0
   const all = Math.max(inRows, ended, counted)
@@ -122,7 +122,7 @@ function methodsText({ instrumentation }: Profile): string {
   return `${count(instrumentedMethods)} instrumented, ${count(calledMethods)} called, ${plural(redefinitions, 'redefinition')} (${span(hotSwapMs)}${longest})`
 }
 
-/** What the numbers of rows are, and what was taken out of them. */
+/** Describes the numbers in the rows, and the corrections applied. */
 function measured(profile: Profile): Fact[] {
   const { bareCalls, calibration, jvms, mode } = profile
   if (!METRICS[mode].isTime) return SECTIONS[mode].facts(profile)
@@ -143,7 +143,7 @@ function bareText({ calls, bareNs, chargedNs, low, high }: BareCalls): string {
 
 export const timesText = (times: number): string => times.toFixed(times < 10 ? 2 : 0)
 
-/** Which clock, and what it was measured to be. */
+/** Names the clock and its measured properties. */
 function clockText({ clock, clockMHz, readNs }: Profile['calibration']): string {
   const read = readNs === undefined || readNs === 0 ? '' : `, ${readNs.toFixed(1)} ns a reading`
   const rate = clockMHz === undefined ? '' : `, ${count(Math.round(clockMHz))} MHz`

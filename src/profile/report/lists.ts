@@ -1,4 +1,4 @@
-// Lists below the tree: hot methods, allocated classes, what is still alive, locks.
+// Lists below the tree: hot methods, allocated classes, live objects, locks.
 
 import { isAllocation } from '../../cct/allocation.ts'
 import { hotMethods } from '../../cct/snapshot.ts'
@@ -76,7 +76,7 @@ export function* survivors(page: Page): Generator<string> {
   }
 }
 
-/** Of a waiting method, shown under what it waits for. */
+/** Maximum number of waiting methods shown per awaited object. */
 const WAITERS = 3
 /** Cells before a name in the list of locks. */
 const LOCK_CELLS = 40

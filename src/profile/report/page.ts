@@ -1,4 +1,4 @@
-// A page of text: how wide it is, what it shows, and how its lists begin.
+// A page of text: its width, its content options, and the headings of its lists.
 
 import { METRICS } from '../../measures/columns.ts'
 import { type Paint, paintIf } from '../paint.ts'
@@ -8,23 +8,23 @@ export interface ReportOptions {
   /** Cells in a line. */
   readonly width?: number
   readonly color?: boolean
-  /** How many hot methods. */
+  /** Number of hot methods. */
   readonly top?: number
-  /** Smallest share of its root that a node of the tree needs, in percent. */
+  /** Minimum share of a tree node in its root, in percent. */
   readonly minPercent?: number
-  /** How many rows of the tree at most. */
+  /** Maximum number of rows of the tree. */
   readonly maxRows?: number
-  /** A tree per thread, too. */
+  /** Whether to show a tree per thread, too. */
   readonly threads?: boolean
-  /** Methods whose callers are shown in place of the tree; ids as `methodsNamed` gives them. */
+  /** Methods with callers shown instead of the tree; ids from `methodsNamed`. */
   readonly backTraces?: readonly TracedMethods[]
-  /** Only this traced call, from 1 on. */
+  /** Number of the only traced call to show, from 1. */
   readonly trace?: number
 }
 
-/** One or more methods that a user means. */
+/** One or more methods matching a user's text. */
 export interface TracedMethods {
-  /** As the user wrote it. */
+  /** As written by the user. */
   readonly text: string
   readonly methods: readonly number[]
 }
@@ -42,12 +42,12 @@ export function pageOf(profile: Profile, options: ReportOptions): Page {
   return { ...all, profile, paint: paintIf(all.color) }
 }
 
-/** Before the name, in the tree and in the list of hot methods. */
+/** Cells before the name, in the tree and in the list of hot methods. */
 export const NUMBER_CELLS = 50
-/** These and 16 cells of a name. */
+/** Minimum width: the numbers and 16 cells of a name. */
 const NARROWEST = NUMBER_CELLS + 16
 
-/** What `width` and `color` should be for a stream: a pipe has 80 columns and no colour. */
+/** Returns `width` and `color` for a stream: a pipe has 80 columns and no color. */
 export function terminalOptions(
   out: { isTTY?: boolean; columns?: number; getColorDepth?: (env?: object) => number },
   env: { readonly [name: string]: string | undefined } = process.env,
@@ -59,7 +59,7 @@ export function terminalOptions(
   return { width, color: out.isTTY === true && (out.getColorDepth?.(env) ?? 1) > 1 }
 }
 
-/** A blank line, the title, and the heads of the columns. */
+/** Yields a blank line, the title, and the column headers. */
 export function* heading(page: Page, title: string, rest: string, columns: string): Generator<string> {
   const { paint } = page
   yield `\n${paint('bold', title)}${paint('dim', rest)}\n`
@@ -69,10 +69,10 @@ export function* heading(page: Page, title: string, rest: string, columns: strin
 /** ", 10 of 43". */
 export const shownOf = (shown: number, all: number): string => `, ${shown} of ${all}`
 
-/** What `cells` of numbers leave to a name. */
+/** Returns the cells left for a name after `cells` of numbers. */
 export const nameCells = ({ width }: Page, cells: number): number => Math.max(16, width - cells)
 
-/** Nothing is instrumented, and all of the JVM's threads are looked at. */
+/** Returns whether nothing is instrumented, and all threads of the JVM are sampled. */
 export function isWholeJvm({ mode, roots }: Profile): boolean {
   return METRICS[mode].isSampled && roots.length === 0
 }

@@ -1,4 +1,4 @@
-// What changes how far to trust a profile.
+// Warnings about the accuracy of a profile.
 
 import { append } from '../../base/arrays.ts'
 import type { BareCalls } from '../../cct/bare-calls.ts'
@@ -8,7 +8,7 @@ import { skippedWarnings } from '../skipped.ts'
 import { plural } from '../text.ts'
 import { timesText } from './facts.ts'
 
-/** Sentences that change how far to trust it. */
+/** Returns sentences about the accuracy. */
 export function reportWarnings(profile: Profile): string[] {
   const warnings = [...allWarnings(profile)]
   const { bareCalls } = profile
@@ -23,12 +23,12 @@ export function reportWarnings(profile: Profile): string[] {
   return warnings
 }
 
-/** Charged/bare from which on, and below which, a reader must know. */
+/** Limits of charged/bare: a ratio above the first or below the second causes a warning. */
 const OVERSTATED = 1.3
 
 const UNDERSTATED = 1 / OVERSTATED
 
-/** At most one sentence. */
+/** Returns at most one sentence. */
 function bareWarnings({ chargedNs, bareNs, low, high }: BareCalls): string[] {
   const charged = timesText(chargedNs / bareNs)
   if (low > OVERSTATED)
