@@ -172,7 +172,8 @@ async function exchange(
     }
     socket.once('connect', () => socket.write(request))
     const answered = afterOwnTime(timeoutMs, () => socket.destroy(new CommandTimeout(operation, timeoutMs)))
-    const leave = () => socket.destroy(new AttachProtocolError(operation, 'nobody waits for the answer'))
+    const leave = () =>
+      socket.destroy(new AttachProtocolError(operation, 'the connection was closed before the answer'))
     signal?.addEventListener('abort', leave)
     socket.on('data', (chunk) => {
       chunks.push(chunk)
@@ -335,7 +336,7 @@ export async function loadAgent(
   limits?: CommandOptions,
 ): Promise<void> {
   if (jar.includes('=')) {
-    throw new ArgumentRefused('load', `HotSpot ends the path of an agent at its first "=": ${jar}`)
+    throw new ArgumentRefused('load', `the path of the agent contains "=", where HotSpot ends it: ${jar}`)
   }
   const load = () => run(connection, 'load', ['instrument', 'false', `${jar}=${options}`], limits)
   const giveUp = performance.now() + (limits?.timeoutMs ?? COMMAND_TIMEOUT_MS)

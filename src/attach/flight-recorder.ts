@@ -129,5 +129,5 @@ async function ask(
 }
 
 function firstLine(text: string): string {
-  return text.trim().split('\n', 1)[0] || 'it said nothing'
+  return text.trim().split('\n', 1)[0] || 'the JVM gave no reason'
 }

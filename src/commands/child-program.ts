@@ -114,7 +114,7 @@ export function exitOf(child: ChildProcess, program: string): Promise<number> {
   return new Promise((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return // a signal could not be sent for lack of permission: the program continues
-      reject(new CannotStart(program, error.code === 'ENOENT' ? 'there is no such program' : error.message))
+      reject(new CannotStart(program, error.code === 'ENOENT' ? 'the program was not found' : error.message))
     })
     child.once('exit', (code, signal) => {
       resolve(code ?? signalStatus(signal!)) // either `code` or `signal` is set

@@ -181,8 +181,8 @@ function checkKey(key: string, value: unknown): void {
   // The option of this name may be allowed in the file for another command.
   if (rows.some((it) => !isOnlyTyped(it, value))) return
   throw new BadConfigFile(
-    `"${key}" ${rows[0]!.notInFile}, and is only taken from the command line`,
-    `Give --${key} on the command line, and take it out of the file.`,
+    `"${key}" ${rows[0]!.notInFile}, so it can only be given on the command line`,
+    `Give --${key} on the command line, and remove it from the file.`,
   )
 }
 
@@ -223,16 +223,16 @@ function contents(): object {
     text = textOfFile()
   } catch (error) {
     if (error instanceof JfluidError) throw error
-    throw new BadConfigFile(`it cannot be read: ${reasonOf(errorCode(error))}`)
+    throw new BadConfigFile(`jfluid cannot read the file: ${reasonOf(errorCode(error))}`)
   }
   let found: unknown
   try {
     found = JSON.parse(text)
   } catch (error) {
-    throw new BadConfigFile(`it is not JSON: ${error instanceof Error ? error.message : error}`)
+    throw new BadConfigFile(`the file is not JSON: ${error instanceof Error ? error.message : error}`)
   }
   if (typeof found === 'object' && found !== null && !Array.isArray(found)) return found
-  throw new BadConfigFile('it is not an object', 'Write options by name: { "max-overhead": "5%" }')
+  throw new BadConfigFile('the file is not a JSON object', 'Write options by name: { "max-overhead": "5%" }')
 }
 
 /** Reads the file. A symbolic link must belong to the user too, since the link determines which file is read. */
@@ -241,11 +241,11 @@ function textOfFile(): string {
   const file = openSync(CONFIG_FILE, constants.O_RDONLY | constants.O_NONBLOCK) // a pipe may have no writer
   try {
     const { uid, mode, size } = fstatSync(file)
-    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new BadConfigFile('it is no file')
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new BadConfigFile('it is not a regular file')
     mustBeOurs(uid)
-    if ((mode & 0o022) !== 0) throw new ConfigFileOfOthers('can be written by others')
+    if ((mode & 0o022) !== 0) throw new ConfigFileOfOthers('is writable for other users')
     if (size > MAX_FILE_BYTES)
-      throw new BadConfigFile(`it has ${size} bytes, and ${MAX_FILE_BYTES} at most are read`)
+      throw new BadConfigFile(`the file has ${size} bytes, and the limit is ${MAX_FILE_BYTES}`)
     const bytes = Buffer.alloc(size)
     return bytes.toString('utf8', 0, readSync(file, bytes, 0, size, 0))
   } finally {

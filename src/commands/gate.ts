@@ -93,7 +93,7 @@ async function profileOf(command: readonly string[], baseline: Profile): Promise
     const { roots, scheme, mode, blocks, selection } = baseline
     if (blocks !== undefined && blocks !== 'default' && blocks !== 'precise') {
       const hint = `Record the new profile yourself, with --bba and the path of ${blocks}, and compare the two files.`
-      throw new NotComparable(`the baseline was counted by an analysis of its own, ${blocks}`, hint)
+      throw new NotComparable(`the baseline was counted by its own block analysis, ${blocks}`, hint)
     }
     const flags: Flags<'run'> = {
       ...{ root: roots, scheme, mode },
@@ -116,7 +116,7 @@ function mustCount({ mode }: Profile, path: string): void {
   const { gate } = SECTIONS[mode]
   if (gate.compares) return
   throw new NotComparable(
-    `${path} holds ${gate.holds}`,
+    `${path} contains ${gate.holds}`,
     'Record the baseline with --mode bytecodes, or --mode count.',
   )
 }
@@ -133,20 +133,23 @@ function mustMatch(before: Profile, after: Profile): void {
   if (one !== other)
     throw new NotComparable(`the baseline is of root ${one}, the other profile of ${other}`, again)
   if (choiceOf(before) !== choiceOf(after)) {
-    throw new NotComparable('the two profiles chose methods in different ways', again)
+    throw new NotComparable('the two profiles have different choices of methods', again)
   }
   if (before.callSites !== after.callSites) {
     const [told, other] = before.callSites
       ? ['the baseline', 'the other profile']
       : ['the other profile', 'the baseline']
-    throw new NotComparable(`${told} tells call sites apart, ${other} does not`, again)
+    throw new NotComparable(`${told} has separate rows per call site, and ${other} has not`, again)
   }
   for (const [which, { instrumentation, truncated, events, openCalls = 0 }] of [
     ['the baseline', before],
     ['the new profile', after],
   ] as const) {
     if (events.count === 0)
-      throw new NotComparable(`${which} holds no call of the root`, 'See that the root is called.')
+      throw new NotComparable(
+        `${which} contains no call of the root`,
+        'Record while the program calls the root.',
+      )
     const open = openCalls > 0 ? `${plural(openCalls, 'call')} had not ended` : undefined
     const lost = instrumentation.gaps > 0 ? plural(instrumentation.gaps, 'gap') : undefined
     const why = truncated !== false ? 'it was cut short' : (open ?? lost)
@@ -155,7 +158,7 @@ function mustMatch(before: Profile, after: Profile): void {
         why === open
           ? 'Take a root that returns before the program ends.'
           : 'Record it anew, with --scheme a.'
-      throw new NotComparable(`${which} does not hold all calls: ${why}`, hint)
+      throw new NotComparable(`${which} does not contain all calls: ${why}`, hint)
     }
   }
 }

@@ -71,7 +71,7 @@ export async function listenForClients(
   await new Promise<void>((resolve, reject) => {
     const onError = ({ code = '', message }: NodeJS.ErrnoException): void => {
       const reason = REASONS[code] ?? (code || message)
-      reject(new ProxyCannotListen(address, reason, 'Give --listen another address or port.'))
+      reject(new ProxyCannotListen(address, reason, 'Use another address or port with --listen.'))
     }
     server.once('error', onError)
     server.listen(at.port, at.host, () => {

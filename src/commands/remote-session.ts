@@ -71,7 +71,7 @@ export class RemoteSession implements Saved {
   static async find(caller: Caller, target: string): Promise<number> {
     const pid = await caller.ask('find', { target })
     if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1)
-      throw new NotAProxy(caller.where, 'a process id that is no number')
+      throw new NotAProxy(caller.where, 'it sent a process id that is not a number')
     return pid
   }
 
@@ -84,7 +84,7 @@ export class RemoteSession implements Saved {
   static async start(caller: Caller, pid: number, flags: SessionFlags): Promise<RemoteSession> {
     const started = parsed<Started>(caller, await caller.ask('start', { flags }))
     // The process id is part of local file names.
-    if (started.pid !== pid) throw new NotAProxy(caller.where, 'a session of another JVM')
+    if (started.pid !== pid) throw new NotAProxy(caller.where, 'it sent a session of another JVM')
     return new RemoteSession(caller, started)
   }
 
@@ -114,7 +114,7 @@ export class RemoteSession implements Saved {
     if (this.#proxyEnded !== null) return (await this.finish()).profile
     const said = await this.#caller.ask('so far', { why })
     const [number, bytes] = Array.isArray(said) ? said : []
-    if (typeof number !== 'number') throw new NotAProxy(this.where, 'a profile of no number')
+    if (typeof number !== 'number') throw new NotAProxy(this.where, 'it sent a profile without a number')
     return await this.#profile(number, bytes, 1)
   }
 
@@ -189,7 +189,7 @@ export class RemoteSession implements Saved {
 
   async #profile(of: number, bytes: unknown, atOnce: number): Promise<Profile> {
     if (typeof bytes !== 'number' || !(bytes >= 0 && bytes <= MAX_PROFILE_BYTES))
-      throw new NotAProxy(this.where, 'a profile of no size')
+      throw new NotAProxy(this.where, 'it sent a profile without a size')
     const pieces: Uint8Array[] = []
     for (let from = 0; from < bytes; from += atOnce * PIECE_BYTES) {
       const starts = Array.from({ length: atOnce }, (_, i) => from + i * PIECE_BYTES).filter(
@@ -199,7 +199,7 @@ export class RemoteSession implements Saved {
       for (const [i, piece] of come.entries()) {
         const length = Math.min(PIECE_BYTES, bytes - starts[i]!)
         if (!(piece instanceof Uint8Array) || piece.length !== length)
-          throw new NotAProxy(this.where, 'a piece of a profile that is none')
+          throw new NotAProxy(this.where, 'it sent an invalid part of a profile')
         pieces.push(piece)
       }
     }
@@ -213,8 +213,8 @@ export function parsed<T extends object>({ where }: { readonly where: string }, 
   try {
     value = JSON.parse(String(text))
   } catch {
-    throw new NotAProxy(where, 'an answer that is not JSON')
+    throw new NotAProxy(where, 'it sent an answer that is not JSON')
   }
-  if (typeof value !== 'object' || value === null) throw new NotAProxy(where, 'an answer without its parts')
+  if (typeof value !== 'object' || value === null) throw new NotAProxy(where, 'it sent an incomplete answer')
   return value as T
 }

@@ -389,7 +389,7 @@ export class RingReader implements ThreadGate {
       if (++writer.rounds <= MAX_MISSING_ROUNDS) continue
       if (missing) {
         const chunk = minOf(writer.later.values())
-        throw new BrokenChunk(chunk, writer.writer, `sequence ${writer.sequence} never came`)
+        throw new BrokenChunk(chunk, writer.writer, `chunk number ${writer.sequence} is missing`)
       }
       late ??= []
       late.push(writer)

@@ -41,7 +41,7 @@ export interface ChunkHeader {
  */
 export function parseChunkHeader(bytes: Buffer): ChunkHeader | null {
   if (bytes.length < HEADER_BYTES || bytes.readUInt32BE(0) !== MAGIC) {
-    throw new BadRecording('no chunk begins where one should')
+    throw new BadRecording('the header of a chunk is missing')
   }
   const major = bytes.readUInt16BE(4)
   if (major !== 2) throw new BadRecording(`its format is version ${major}.${bytes.readUInt16BE(6)}`)

@@ -72,7 +72,7 @@ export class Constants {
     for (let pools = cursor.count(); pools > 0; pools--) {
       const id = cursor.varint()
       const type = this.types.get(id)
-      if (type === undefined) throw new BadRecording(`there are constants of type ${id}, which is none`)
+      if (type === undefined) throw new BadRecording(`it has constants of the unknown type ${id}`)
       for (let left = cursor.count(); left > 0; left--) {
         const key = cursor.varint()
         if (type.name === STACK) this.#stacks.set(key, this.#stack(cursor, type))

@@ -42,7 +42,7 @@ interface Element {
 export function parseMetadata(event: Buffer): Types {
   const cursor = new Cursor(event)
   cursor.varint() // size
-  if (cursor.varint() !== 0) throw new BadRecording('there is no metadata where it should be')
+  if (cursor.varint() !== 0) throw new BadRecording('the metadata are missing')
   for (let i = 0; i < 3; i++) cursor.varint() // start, duration, id
   const strings: string[] = []
   for (let left = cursor.count(); left > 0; left--) {
@@ -58,7 +58,7 @@ function elementAt(cursor: Cursor, strings: readonly string[], depth: number): E
   if (depth > MAX_DEPTH) throw new BadRecording('its metadata are too deep')
   const text = (): string => {
     const found = strings[cursor.varint()]
-    if (found === undefined) throw new BadRecording('its metadata name a string that is not there')
+    if (found === undefined) throw new BadRecording('its metadata refer to a missing string')
     return found
   }
   const name = text()

@@ -81,7 +81,7 @@ export class Values {
   }
 
   #type(field: Field, depth: number): Type {
-    if (depth > MAX_DEPTH) throw new BadRecording(`structures in ${field.name} have no end`)
+    if (depth > MAX_DEPTH) throw new BadRecording(`structures in ${field.name} are nested without an end`)
     const type = this.types.get(field.type)
     if (type === undefined) throw new BadRecording(`field ${field.name} is of an unknown type`)
     return type

@@ -98,7 +98,7 @@ export function decodeProfile(bytes: Uint8Array, path: string): Profile {
   if (BigInt(body.length) < length) {
     throw new CorruptProfile(path, `it ends after ${file.length} of ${length + BigInt(HEADER_BYTES)} bytes`)
   }
-  if (BigInt(body.length) > length) throw new CorruptProfile(path, 'something follows its end')
+  if (BigInt(body.length) > length) throw new CorruptProfile(path, 'the file has data after its end')
   if (crc32(body) !== file.readUInt32LE(OFFSET_CRC)) throw new CorruptProfile(path, 'its checksum is wrong')
   let content: unknown
   try {

@@ -27,12 +27,12 @@ export function parseLabels(texts: readonly string[]): Labels {
     if (at < 0) throw new BadLabel(text, 'it has no =')
     const [key, value] = [text.slice(0, at), text.slice(at + 1)]
     if (!LABEL.test(key) || key.startsWith('__'))
-      throw new BadLabel(text, 'a store has no label of that name')
-    if (key === 'profile_id') throw new BadLabel(text, `${key} is what the store itself sets`)
+      throw new BadLabel(text, 'a store does not accept this name')
+    if (key === 'profile_id') throw new BadLabel(text, `the store itself sets ${key}`)
     if (key === SERVICE && !NAME.test(value))
-      throw new BadLabel(text, 'a service has letters, digits and any of _ - . /, up to 200 of them')
-    if (!VALUE.test(value)) throw new BadLabel(text, 'a store cannot keep that value')
-    if (labels.has(key)) throw new BadLabel(text, 'there are two of that name')
+      throw new BadLabel(text, 'the name of a service has up to 200 letters, digits and characters _ - . /')
+    if (!VALUE.test(value)) throw new BadLabel(text, 'a store does not accept this value')
+    if (labels.has(key)) throw new BadLabel(text, 'two labels have this name')
     labels.set(key, value)
   }
   return labels

@@ -200,9 +200,9 @@ export function otlpAnswer(body: Uint8Array, store: string, secrets: readonly st
     said = saidIn(text, secrets)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new PushNotUnderstood(store, `its answer is no OTLP: ${error.message}`)
+    throw new PushNotUnderstood(store, `its answer is not OTLP: ${error.message}`)
   }
   if (rejected > 0n)
-    throw new PushRefused(store, `it left out ${rejected} profiles${said === '' ? '' : `: ${said}`}`)
+    throw new PushRefused(store, `it rejected ${rejected} profiles${said === '' ? '' : `: ${said}`}`)
   return said === '' ? null : said
 }

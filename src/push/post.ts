@@ -98,7 +98,7 @@ export function post(
     )
     // A request's timeout begins when it is connected, so a connect whose packets are dropped needs its own timer.
     const connecting = setTimeout(() => tooLong(bounds.idleMs, 'no connection'), bounds.idleMs)
-    const stopped = (): void => fail(new PushUnavailable(shown, 'it was interrupted', false))
+    const stopped = (): void => fail(new PushUnavailable(shown, 'the push was interrupted', false))
     outgoing.on('error', (error: NodeJS.ErrnoException) => fail(problemOf(error, url, shown)))
     if (stop.aborted) return stopped()
     stop.addEventListener('abort', stopped)
@@ -192,12 +192,12 @@ export function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL,
     case 'EAI_NODATA':
       return new PushHostUnknown(hostname, code)
     case 'EAI_AGAIN':
-      return new PushUnavailable(shown, `nobody tells now where ${hostname} is (${code})`, true)
+      return new PushUnavailable(shown, `the name ${hostname} cannot be resolved now (${code})`, true)
     case 'ECONNREFUSED':
-      return new PushUnavailable(shown, `nobody listens at ${host}`, true)
+      return new PushUnavailable(shown, `no program listens at ${host}`, true)
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
-      return new PushUnavailable(shown, `there is no way to ${host} (${code})`, true)
+      return new PushUnavailable(shown, `no network route to ${host} (${code})`, true)
     case 'ECONNRESET':
     case 'EPIPE':
       // The store may have stored the profile: a retry could duplicate it.
@@ -205,12 +205,12 @@ export function problemOf(error: NodeJS.ErrnoException, { host, hostname }: URL,
     case 'ETIMEDOUT':
       return new PushUnavailable(shown, `no connection to ${host}`, false)
     default:
-      if (code.startsWith('HPE_')) return new PushNotUnderstood(shown, 'its answer is no HTTP')
+      if (code.startsWith('HPE_')) return new PushNotUnderstood(shown, 'its answer is not HTTP')
       if (/^(CERT_|ERR_TLS|ERR_SSL|EPROTO|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_)/.test(code)) {
         return new PushNotUnderstood(
           shown,
-          `no secure connection to it (${code})`,
-          'Check that it speaks https there; a certificate of your own authority is trusted with NODE_EXTRA_CA_CERTS=<file>.',
+          `no secure connection is possible (${code})`,
+          'Check that the store uses https. For a certificate of your own authority set NODE_EXTRA_CA_CERTS=<file>.',
         )
       }
       return new PushRefused(shown, `the connection failed (${code})`)

@@ -62,7 +62,7 @@ async function made(body: Iterable<Uint8Array>, shown: string, stop: AbortSignal
     if (piece.length > 0) pieces.push(piece)
     if (performance.now() < next) continue
     await turn()
-    if (stop.aborted) throw new PushUnavailable(shown, 'it was interrupted', false)
+    if (stop.aborted) throw new PushUnavailable(shown, 'the push was interrupted', false)
     next = performance.now() + YIELD_INTERVAL_MS
   }
   return pieces
@@ -86,7 +86,7 @@ async function twice<T>(
     const pause = Math.max(pauseMs, asked)
     tell(`${error.message}; trying once more in ${pause / 1000} s`)
     await sleep(pause, undefined, { signal: stop }).catch(() => {
-      throw new PushUnavailable(shown, 'it was interrupted', false)
+      throw new PushUnavailable(shown, 'the push was interrupted', false)
     })
     return await once()
   }
@@ -152,15 +152,15 @@ function redirected(
   secrets: readonly string[],
 ): URL {
   const to = location === null ? null : URL.canParse(location, from.href) ? new URL(location, from) : null
-  if (to === null) throw new PushNotUnderstood(shown, `HTTP ${status} without an address to go to`)
+  if (to === null) throw new PushNotUnderstood(shown, `HTTP ${status} without the address of the redirect`)
   const there = without(secrets, to.origin + to.pathname)
-  if (before >= REDIRECTS) throw new PushNotUnderstood(shown, `it redirects again and again, now to ${there}`)
+  if (before >= REDIRECTS) throw new PushNotUnderstood(shown, `too many redirects, the last one to ${there}`)
   const isKept = status === 307 || status === 308
   if (to.origin !== from.origin || !isKept) {
     throw new PushNotUnderstood(
       shown,
-      `it redirects to ${there}, where the profile was not sent`,
-      'Give that address yourself, if you trust it.',
+      `it redirects to ${there}, to which jfluid sends no profile`,
+      'Use that address with --push or --to, if you trust it.',
     )
   }
   return to

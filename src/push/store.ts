@@ -36,7 +36,7 @@ export function parseStore(text: string): Store {
   }
   if (url.username !== '' || url.password !== '') {
     throw new BadPushUrl(
-      'the URL holds a user or a password, which all users of this machine could see',
+      'the URL contains a user or a password, which all users of this machine could see',
       'Set JFLUID_PUSH_USER and JFLUID_PUSH_TOKEN in the environment instead.',
     )
   }

@@ -39,14 +39,14 @@ export function remoteAddress(text: string): RemoteAddress | null {
   if (user?.includes(':') === true)
     throw new BadAddress(
       `${by}://${user.slice(0, user.indexOf(':'))}:…@${host}`,
-      'a password in it could be read by all users of this machine; ssh asks for it',
+      'it contains a password, which all users of this machine could read; ssh asks for it',
     )
-  if (user === '') throw new BadAddress(text, 'its user has no name')
+  if (user === '') throw new BadAddress(text, 'the name of the user is empty')
   const port = portText === undefined ? null : Number(portText)
   if (port !== null && !(/^\d{1,5}$/.test(portText!) && port >= 1 && port <= 65535))
-    throw new BadAddress(text, `'${portText}' is no port`)
+    throw new BadAddress(text, `'${portText}' is not a port`)
   if (by === 'tcp' && port === null) throw new BadAddress(text, 'tcp needs a port')
-  if (by === 'tcp' && user !== undefined) throw new BadAddress(text, 'tcp knows no users')
+  if (by === 'tcp' && user !== undefined) throw new BadAddress(text, 'an address with tcp has no user')
   return {
     by: by as 'ssh' | 'tcp',
     user: user ?? null,

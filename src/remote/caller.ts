@@ -210,13 +210,13 @@ export class Caller {
     const late = sleep(ms, 'late' as const, { signal: answered.signal }).catch(() => 'late' as const)
     const first = await Promise.race([firstOf(connection, reader), late])
     answered.abort()
-    if (first === 'late') throw new NotAProxy(this.where, `it has said nothing for ${ms / 1000} s`)
+    if (first === 'late') throw new NotAProxy(this.where, `it sent nothing for ${ms / 1000} s`)
     if (first === null)
-      throw (await this.way.problem(connection)) ?? new NotAProxy(this.where, 'it has ended without a word')
+      throw (await this.way.problem(connection)) ?? new NotAProxy(this.where, 'it ended without an answer')
     const { messages, bytes } = first
     this.#bytes += bytes.length
     if (messages === null)
-      throw new NotAProxy(this.where, `it says ${JSON.stringify(bytes.toString('latin1').slice(0, 80))}`)
+      throw new NotAProxy(this.where, `it sent ${JSON.stringify(bytes.toString('latin1').slice(0, 80))}`)
     const [message, ...others] = messages
     const [word, ...rest] = message!
     if (word === 'refused') {
@@ -225,7 +225,7 @@ export class Caller {
     }
     const [protocol, version] = rest
     if (word !== 'hello' || typeof protocol !== 'number' || typeof version !== 'string')
-      throw new NotAProxy(this.where, 'it does not greet as one')
+      throw new NotAProxy(this.where, 'it sent no greeting of a proxy')
     if (protocol !== PROTOCOL || version !== this.version)
       throw new OtherProxyVersion(described(version, protocol), described(this.version, PROTOCOL))
     return others

@@ -82,7 +82,7 @@ export class NoProxyKey extends UsageError {
 
 /** The other end does not speak the protocol of the proxy. */
 export class NotAProxy extends JfluidError {
-  static sample = () => new NotAProxy('ssh shop-7', 'it says "Welcome to shop-7"')
+  static sample = () => new NotAProxy('ssh shop-7', 'it sent "Welcome to shop-7"')
   readonly exitCode = EX_PROTOCOL
   readonly hint = 'Check that jfluid proxy is started there, and that no login script prints anything.'
   constructor(where: string, what: string) {
@@ -111,7 +111,7 @@ export class SessionGone extends JfluidError {
 
 /** The proxy has reached its maximum number of sessions, or is ending. */
 export class ProxyTakesNoMore extends JfluidError {
-  static sample = () => new ProxyTakesNoMore('it has 64')
+  static sample = () => new ProxyTakesNoMore('it has 64 sessions')
   readonly exitCode = EX_TEMPFAIL
   readonly hint = 'Try again in a minute, or end another session of the proxy.'
   constructor(why: string) {

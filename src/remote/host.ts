@@ -93,9 +93,9 @@ export class Host {
   #notNow({ session, again }: Hello): ErrorFrame | null {
     if (this.#entries.has(session)) return null
     if (again) return errorFrame(new SessionGone())
-    if (this.#isEnding) return errorFrame(new ProxyTakesNoMore('it is about to end'))
+    if (this.#isEnding) return errorFrame(new ProxyTakesNoMore('it is ending'))
     const isFull = this.#entries.size >= MAX_SESSIONS
-    return isFull ? errorFrame(new ProxyTakesNoMore(`it has ${MAX_SESSIONS}`)) : null
+    return isFull ? errorFrame(new ProxyTakesNoMore(`it has ${MAX_SESSIONS} sessions`)) : null
   }
 
   #open(session: string): Entry {

@@ -76,6 +76,7 @@ export function newKey(): { readonly text: string; readonly key: Buffer } {
 }
 
 function keyOf(text: string, where: string): Buffer {
-  if (!FORM.test(text.trim())) throw new NoProxyKey(`${where} holds none: it is 43 letters, digits, - and _`)
+  if (!FORM.test(text.trim()))
+    throw new NoProxyKey(`${where} does not contain a key, which has 43 letters, digits, - and _`)
   return Buffer.from(text.trim(), 'base64url')
 }

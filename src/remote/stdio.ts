@@ -30,7 +30,7 @@ function socketDirectory(): string {
   } catch (error) {
     throw new ProxyCannotListen(
       path,
-      `the directory cannot be made (${(error as NodeJS.ErrnoException).code})`,
+      `jfluid cannot create the directory (${(error as NodeJS.ErrnoException).code})`,
     )
   }
   throw new ProxyCannotListen(path, 'other users own the directory, or may write to it')
@@ -173,7 +173,7 @@ async function reach(path: string): Promise<Socket> {
     socket.once('connect', () => resolve(socket))
     socket.once('error', ({ code }: NodeJS.ErrnoException) => {
       if (code !== 'ECONNREFUSED' && code !== 'ENOENT')
-        return reject(new ProxyCannotListen(path, `its session is not reached (${code})`))
+        return reject(new ProxyCannotListen(path, `its session does not answer (${code})`))
       // The session process was killed and has left its socket behind.
       removeSocket(path)
       reject(new SessionGone())

@@ -189,7 +189,7 @@ function problemOf(error: NodeJS.ErrnoException, where: string): JfluidError {
   const { code = '' } = error
   if (/BAD_RECORD_MAC|DECRYPT|UNKNOWN_PSK/.test(code)) return new WrongProxyKey(where)
   const reason = REASONS[code] ?? error.message.trim()
-  return new CannotReach(where, reason, 'Check the address, and that `jfluid proxy --listen` runs there.')
+  return new CannotReach(where, reason, 'Check the address, and that jfluid proxy --listen runs there.')
 }
 
 const NO_MACHINE = 'no machine of that name is known'

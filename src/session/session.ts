@@ -238,11 +238,11 @@ export class Session {
     const { controller, end } = this.recording
     if (controller === null)
       throw new CannotTime(
-        `scheme ${this.scheme} has no rows that are only sampled`,
-        'Take --scheme adaptive, or --scheme b for all methods.',
+        `scheme ${this.scheme} has no sampled rows`,
+        'Use --scheme adaptive, or --scheme b for all methods.',
       )
     if (this.#isChanging)
-      throw new CannotTime('the roots are being changed', 'Try again when they have been.')
+      throw new CannotTime('the roots are being changed', 'Try again when the change has ended.')
     if (end.isStopping || end.isOver) throw new CannotTime('the session has ended', 'Start a new session.')
     return controller
   }

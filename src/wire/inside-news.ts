@@ -45,7 +45,7 @@ export function insideNews(reply: unknown): InsideNews {
 
 function viewOf(content: Uint8Array, of: string, size: number): DataView {
   if (content.length % size !== 0)
-    throw new AgentNotUnderstood(`${content.length} bytes of ${of}, of which each has ${size}`)
+    throw new AgentNotUnderstood(`${content.length} bytes of ${of}, which is not a multiple of ${size}`)
   return new DataView(content.buffer, content.byteOffset, content.length)
 }
 

@@ -164,10 +164,10 @@ describe('refused is', () => {
   }
 
   it.each([
-    ['no JSON', 'it is not JSON: '],
-    ['[]', 'it is not an object'],
-    ['null', 'it is not an object'],
-    ['"\\u001b[31m"', 'it is not an object'],
+    ['no JSON', 'the file is not JSON: '],
+    ['[]', 'the file is not a JSON object'],
+    ['null', 'the file is not a JSON object'],
+    ['"\\u001b[31m"', 'the file is not a JSON object'],
     [{ '\u001b[31mred': 1 }, 'there is no option "'],
     [{ json: 'yes' }, '"json" cannot be "yes": It is true or false.'],
     [{ json: null }, '"json" cannot be null: It is true or false.'],
@@ -273,7 +273,7 @@ describe('refused is', () => {
       chmodSync(file(), mode)
       expect(await jfluid('ps'), `${mode}`).toMatchObject({
         code: EX_NOPERM,
-        stderr: expect.stringContaining('can be written by others'),
+        stderr: expect.stringContaining('is writable for other users'),
       })
     }
     rmSync(file())
@@ -283,13 +283,13 @@ describe('refused is', () => {
     execFileSync('mkfifo', [file()])
     expect(await jfluid('ps')).toMatchObject({
       code: EX_CONFIG,
-      stderr: expect.stringContaining('it is no file'),
+      stderr: expect.stringContaining('it is not a regular file'),
     })
     rmSync(file())
     symlinkSync('/nowhere', file())
     expect(await jfluid('ps')).toMatchObject({
       code: EX_CONFIG,
-      stderr: expect.stringContaining('it cannot be read: '),
+      stderr: expect.stringContaining('jfluid cannot read the file: '),
     })
     rmSync(file())
     given(' '.repeat(70_000))

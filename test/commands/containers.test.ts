@@ -353,8 +353,8 @@ describe('it is said why a container cannot be found', () => {
 
   it.each([
     ['no JSON', 'not found', 'cannot read the output of docker container inspect: Unexpected'],
-    ['another JSON', '[{"Id": 7}]', 'there is no id, state or process in it'],
-    ['a process that is none', JSON.stringify(inspected(1.5)), 'there is no id, state or process in it'],
+    ['another JSON', '[{"Id": 7}]', 'it has no id, state or process'],
+    ['a process that is none', JSON.stringify(inspected(1.5)), 'it has no id, state or process'],
   ])('a client answers with %s', async (_, text, expected) => {
     writeFileSync(join(bin, 'docker'), `#!/bin/sh\nprintf '%s' '${text}'\n`, { mode: 0o755 })
     expect(await refusal('container:shop')).toMatchObject({

@@ -415,7 +415,7 @@ describe.each([
 
     it('a missing sequence number is an error', () => {
       target.put(2, CHUNK_BUSY, 5, 1, many(1, 0))
-      assert.throws(() => reader.drain(), /chunk 2 of writer 5: sequence 0 never came/)
+      assert.throws(() => reader.drain(), /chunk 2 of writer 5: chunk number 0 is missing/)
     })
 
     it('an invalid writer or epoch is an error', () => {

@@ -241,13 +241,13 @@ describe('a store that is in trouble', () => {
   it('is not there: tried twice', async () => {
     const { error, told } = await tried(await closedPort())
     expect(error).toMatchObject({ name: 'PushUnavailable', exitCode: 75 })
-    expect(error!.message).toMatch(/nobody listens at 127\.0\.0\.1:\d+$/)
+    expect(error!.message).toMatch(/no program listens at 127\.0\.0\.1:\d+$/)
     expect(told).toHaveLength(1)
   })
 
   it('has no address', async () => {
     expect(await wrong('http://jfluid-no-such-host.invalid')).toMatch(
-      /^(PushHostUnknown 68: cannot resolve the host|PushUnavailable 75: .* nobody tells now where) jfluid-no-such-host\.invalid (is )?\(E\w+\)$/,
+      /^(PushHostUnknown 68: cannot resolve the host|PushUnavailable 75: .* the name) jfluid-no-such-host\.invalid (cannot be resolved now )?\(E\w+\)$/,
     )
   })
 
@@ -330,8 +330,8 @@ describe('a store that keeps silent', () => {
   it('is left at once when the user wants to go', async () => {
     const stop = new AbortController()
     const url = await startTcp(() => stop.abort())
-    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/PushUnavailable 75: .*it was interrupted$/)
-    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/it was interrupted$/)
+    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/PushUnavailable 75: .*the push was interrupted$/)
+    expect(await wrong(url, PATIENT, stop.signal)).toMatch(/the push was interrupted$/)
   })
 
   it('also between two tries', async () => {
@@ -343,7 +343,7 @@ describe('a store that keeps silent', () => {
       setImmediate(() => stop.abort()) // it sleeps by then
     })
     expect(outcome.error).toMatchObject({ name: 'PushUnavailable' })
-    expect(outcome.error!.message).toMatch(/it was interrupted$/)
+    expect(outcome.error!.message).toMatch(/the push was interrupted$/)
     expect(store.received).toHaveLength(1)
   })
 })
@@ -361,7 +361,7 @@ describe('what is no store', () => {
 
   it('speaks something else', async () => {
     const url = await startTcp((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
-    expect(await wrong(url)).toMatch(/^PushNotUnderstood 76: .*its answer is no HTTP$/)
+    expect(await wrong(url)).toMatch(/^PushNotUnderstood 76: .*its answer is not HTTP$/)
   })
 
   it('speaks no TLS', async () => {
@@ -413,10 +413,10 @@ describe('a redirect', () => {
     const store = await to(`${other.url}/ingest?token=x`)
     const { error } = await tried(store.url)
     expect(error).toMatchObject({ name: 'PushNotUnderstood', exitCode: 76 })
-    expect(error!.message).toContain(`it redirects to ${other.url}/ingest, where the profile was not sent`)
+    expect(error!.message).toContain(`it redirects to ${other.url}/ingest, to which jfluid sends no profile`)
     expect(other.received).toHaveLength(0)
     const repeating = await to(`${other.url}/of/${SECRET}`)
-    expect(await wrong(repeating.url)).toContain(`${other.url}/of/***, where`)
+    expect(await wrong(repeating.url)).toContain(`${other.url}/of/***, to which`)
   })
 
   it('to the same place is, with all that was sent', async () => {
@@ -433,11 +433,11 @@ describe('a redirect', () => {
   })
 
   it.each([
-    ['round and round', '/ingest', 307, 4, /it redirects again and again/],
-    ['that makes a GET of it', '/other', 302, 1, /where the profile was not sent$/],
-    ['to where it is', '', 307, 4, /it redirects again and again/],
-    ['to what is no address', 'http://', 307, 1, /HTTP 307 without an address to go to$/],
-    ['to a file', 'file:///etc/passwd', 307, 1, /where the profile was not sent$/],
+    ['round and round', '/ingest', 307, 4, /too many redirects/],
+    ['that makes a GET of it', '/other', 302, 1, /to which jfluid sends no profile$/],
+    ['to where it is', '', 307, 4, /too many redirects/],
+    ['to what is no address', 'http://', 307, 1, /HTTP 307 without the address of the redirect$/],
+    ['to a file', 'file:///etc/passwd', 307, 1, /to which jfluid sends no profile$/],
   ])('%s ends', async (_, location, code, requests, message) => {
     const store = await to(location, code)
     const { error } = await tried(store.url)
@@ -463,7 +463,7 @@ describe('an answer by OTLP', () => {
   it('that some were left out is an error', async () => {
     const { error } = await answered(partial(0x08, 2, ...text('too old')))
     expect(error).toMatchObject({ name: 'PushRefused', exitCode: 69 })
-    expect(error!.message).toMatch(/it left out 2 profiles: too old$/)
+    expect(error!.message).toMatch(/it rejected 2 profiles: too old$/)
   })
 
   it('with a word for the user is told', async () => {

@@ -326,6 +326,6 @@ describe('a name or a label that a store would not keep is refused', () => {
   })
 
   it('twice the same', () => {
-    expect(() => parseLabels(['a=1', 'a=2'])).toThrow(/two of that name/)
+    expect(() => parseLabels(['a=1', 'a=2'])).toThrow(/two labels have this name/)
   })
 })

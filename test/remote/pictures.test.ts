@@ -239,7 +239,7 @@ it('what was recorded before a change of roots that failed comes over, and is wh
   answers.before = async () => null // nothing was lost
   await expect(change()).rejects.toThrow(/roots: oh/)
   answers.before = async () => file.length + 1
-  await expect(change()).rejects.toThrow(/oh; it is lost: .*a piece of a profile that is none$/)
+  await expect(change()).rejects.toThrow(/oh .*; it is lost: .*an invalid part of a profile$/)
   expect(readdirSync(directory)).toHaveLength(1)
 })
 
@@ -252,7 +252,7 @@ it('a profile whose pieces are shorter or longer than they should be is none', a
     }
     const caller = { where: 'test://there', ask: async (operation: string) => answers[operation] }
     const session = await RemoteSession.start(caller as unknown as Caller, 1, {} as never)
-    await expect(session.profileSoFar('a test')).rejects.toThrow(/a piece of a profile that is none/)
+    await expect(session.profileSoFar('a test')).rejects.toThrow(/an invalid part of a profile/)
   }
 })
 

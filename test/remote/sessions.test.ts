@@ -274,7 +274,7 @@ describe('a session', () => {
     expect([isOver, there.sessions.closed]).toEqual([false, 0])
     const late = await called(there).catch((it: unknown) => it)
     expect(late).toMatchObject({
-      message: 'the proxy accepts no further session: it is about to end',
+      message: 'the proxy accepts no further session: it is ending',
       exitCode: 75,
     })
     expect(await caller.leave()).toBe(true)
@@ -302,7 +302,10 @@ describe('a session', () => {
     const callers: Caller[] = []
     for (let i = 0; i < 64; i++) callers.push(await called(there))
     const error = await called(there).catch((it: unknown) => it)
-    expect(error).toMatchObject({ message: 'the proxy accepts no further session: it has 64', exitCode: 75 })
+    expect(error).toMatchObject({
+      message: 'the proxy accepts no further session: it has 64 sessions',
+      exitCode: 75,
+    })
     there.sockets[0]!.destroy()
     expect(await callers[0]!.ask('works')).toBe('well')
     await callers[1]!.leave()
@@ -338,9 +341,9 @@ describe('who speaks otherwise', () => {
   it('is no proxy', async () => {
     const says = async (...bytes: Uint8Array[]) => await Caller.connect(await saying(...bytes), '1.2.3')
     await expect(says(Buffer.from('Welcome to shop7\n'))).rejects.toThrow(
-      /no jfluid proxy answers at .*: it says "Welcome/,
+      /no jfluid proxy answers at .*: it sent "Welcome/,
     )
-    await expect(says()).rejects.toThrow(/it has ended without a word/)
+    await expect(says()).rejects.toThrow(/it ended without an answer/)
     await expect(says(encodeFrame(['hello']))).rejects.toBeInstanceOf(NotAProxy)
     await expect(says(encodeFrame(['hello', PROTOCOL + 1, '1.2.3']))).rejects.toBeInstanceOf(
       OtherProxyVersion,

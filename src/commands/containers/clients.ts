@@ -37,7 +37,7 @@ export class ContainerClientSilent extends JfluidError {
 /** A client has answered in an unexpected format. */
 export class ContainerClientNotUnderstood extends JfluidError {
   static sample = () =>
-    new ContainerClientNotUnderstood('docker inspect shop', 'there is no id, state or process in it')
+    new ContainerClientNotUnderstood('docker inspect shop', 'it has no id, state or process')
   readonly exitCode = EX_UNAVAILABLE
   readonly hint = 'Give a process id, which jfluid ps lists, and report the version of the program.'
   constructor(command: string, problem: string) {
@@ -108,7 +108,7 @@ export class Clients {
         to.push(chunk)
         size += chunk.length
         if (size > MAX_OUTPUT_BYTES)
-          end(new ContainerClientNotUnderstood(command, `it is longer than ${MAX_OUTPUT_BYTES} bytes`))
+          end(new ContainerClientNotUnderstood(command, `more than ${MAX_OUTPUT_BYTES} bytes`))
       }
       child.stdout.on('data', keep(out))
       child.stderr.on('data', keep(err))

@@ -138,7 +138,7 @@ async function askedFor(
   if (stopped !== undefined) throw new ContainerNotRunning(what, stopped.state)
   const problem = answers.find((it) => it.problem !== undefined)?.problem
   if (problem !== undefined) throw problem
-  if (names.length === 0) throw new ContainerUnknown(what, ['no control group is called so'])
+  if (names.length === 0) throw new ContainerUnknown(what, ['no control group has this name'])
   if (answers.length === 0) throw new NoContainerClient(what, names)
   const said = answers.flatMap((it) => it.said)
   throw new ContainerUnknown(what, said)
@@ -220,6 +220,6 @@ function foundIn(
   { client, id, pid = 0, state }: { client: string; id: unknown; pid: unknown; state: unknown },
 ): Found {
   if (typeof id !== 'string' || typeof state !== 'string' || !Number.isSafeInteger(pid))
-    throw new ContainerClientNotUnderstood(command, 'there is no id, state or process in it')
+    throw new ContainerClientNotUnderstood(command, 'it has no id, state or process')
   return { client, id, pid: pid as number, state }
 }

@@ -161,10 +161,7 @@ export class Controller {
   async #pauseToTime(pattern: RootPattern): Promise<number | null> {
     const { arming, options } = this.engine
     if (arming?.areTimed(pattern) === true)
-      throw new CannotTime(
-        `${pattern.text} is a root, which has exact times already`,
-        'Read the calls in its row.',
-      )
+      throw new CannotTime(`${pattern.text} has exact times already`, 'Read the calls in its row.')
     if (!options.jdk && isJdkName(pattern.className))
       throw new CannotTime(`${pattern.text} is a method of the JDK`, 'Start a session with --jdk.')
     if (arming === null || arming.hasProbes(pattern)) return 0
@@ -192,8 +189,8 @@ export class Controller {
       const left = await door.metaspaceLeft()
       if (left <= MIN_FREE_METASPACE_BYTES)
         throw new CannotTime(
-          `${mib(left)} of the metaspace are left, and ${mib(MIN_FREE_METASPACE_BYTES)} stay free`,
-          'Its samples tell what share of the time it has.',
+          `${mib(left)} of the metaspace are free, and jfluid keeps ${mib(MIN_FREE_METASPACE_BYTES)} free`,
+          'Use the samples of the row, which show its share of the time.',
         )
     }
     const ids = await arming.time(pattern, await this.#pauseToTime(pattern))
@@ -205,10 +202,13 @@ export class Controller {
       )
       throw refused === undefined
         ? new CannotTime(
-            `${pattern.text} cannot have probes: no such method, native or abstract, or left out by --include or --exclude`,
-            'Time its caller instead.',
+            `${pattern.text} cannot have probes: the method does not exist, is native or abstract, or is excluded by --include or --exclude`,
+            'Choose a caller of the method instead.',
           )
-        : new CannotTime(`${pattern.text} cannot have probes: ${refused[1]}`, 'Time its caller instead.')
+        : new CannotTime(
+            `${pattern.text} cannot have probes: ${refused[1]}`,
+            'Choose a caller of the method instead.',
+          )
     }
     // The user has requested exact times of the methods, so they are never switched off automatically.
     this.#batch = new Map([...this.#batch].filter(([id]) => !ids.includes(id)))

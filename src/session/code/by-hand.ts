@@ -240,11 +240,8 @@ export class ByHand {
   /** @throws CannotAdd if the session cannot include JDK classes now */
   #mustBearJdk(): void {
     const { options } = this.hands
-    const why = options.callSites === true ? 'places of calls are' : (eventsOf(options).byCallers ?? null)
-    if (why !== null)
-      throw new CannotAdd(
-        `${why} told by callers of the JDK, unless it is part of the session from the start`,
-      )
+    const why = options.callSites === true ? 'call sites are' : (eventsOf(options).byCallers ?? null)
+    if (why !== null) throw new CannotAdd(`${why} recorded in methods of the JDK only with --jdk`)
   }
 
   /**

@@ -38,7 +38,7 @@ export class CarriedJar {
     )
     const bytes = readFileSync(jar)
     const array = await arrayOf(jvm, calls, '[B', bytes.length)
-    if (array === null) throw new ThrownInTarget('[B', 'there is no such class')
+    if (array === null) throw new ThrownInTarget('[B', 'the class does not exist')
     const parts: Promise<unknown>[] = []
     for (let at = 0; at < bytes.length; at += PART_BYTES) {
       const part = bytes.subarray(at, at + PART_BYTES)
@@ -120,7 +120,7 @@ async function newArray(
   const loaded = [await calls.string(name), { tag: 'BOOLEAN', value: true } as const, NULL]
   await calls.static('Ljava/lang/Class;', forName, loaded)
   const made = await arrayOf(jvm, calls, name, length)
-  if (made === null) throw new ThrownInTarget(name, 'there is no such class')
+  if (made === null) throw new ThrownInTarget(name, 'the class does not exist')
   return made
 }
 

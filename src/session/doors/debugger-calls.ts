@@ -124,7 +124,7 @@ export class DebuggerCalls {
    */
   async neededClass(name: string, what = name): Promise<jdwp.ClassId> {
     const type = await this.bootClass(name)
-    if (type === null) throw new ThrownInTarget(what, 'there is no such class')
+    if (type === null) throw new ThrownInTarget(what, 'the class does not exist')
     return type
   }
 
@@ -214,7 +214,7 @@ export class DebuggerCalls {
     const thread = this.#thread
     const methods = jdwp.granted(await this.methodsOf(type), `methods with ${method}`)
     const found = methods.find(({ name, descriptor }) => `${name}${descriptor}` === method)
-    if (found === undefined) throw new ThrownInTarget(method, 'there is no such method')
+    if (found === undefined) throw new ThrownInTarget(method, 'the method does not exist')
     return { thread, method: found.id, arguments: args }
   }
 

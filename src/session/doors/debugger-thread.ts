@@ -66,7 +66,7 @@ async function itsBegin(
 ) {
   const methods = granted(await calls.methodsOf(type), 'methods of a thread')
   const run = methods.find((it) => it.name === 'run' && it.descriptor === '()V')
-  if (run === undefined) throw new ThrownInTarget(`${CLASS}.run()`, 'there is no such method')
+  if (run === undefined) throw new ThrownInTarget(`${CLASS}.run()`, 'the method does not exist')
   const place: Modifier[] = [
     { modifier: 'LocationOnly', location: { kind: 'CLASS', type, method: run.id, bci: 0 } },
     { modifier: 'ThreadOnly', thread },

@@ -513,7 +513,7 @@ function shortOf(target: TargetProcess): TargetRanOut | null {
   const what = descriptors < DESCRIPTORS_NEEDED ? 'files' : threads < THREADS_NEEDED ? 'threads' : null
   return what === null
     ? null
-    : new TargetRanOut(what, `its agent did not connect within ${CONNECT_TIMEOUT_MS} ms`)
+    : new TargetRanOut(what, `the agent did not connect within ${CONNECT_TIMEOUT_MS} ms`)
 }
 
 /** Reads the error of an agent that could not start. The directory may belong to another user, so only a file of `owner` is trusted. */

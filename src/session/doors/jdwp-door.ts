@@ -339,7 +339,7 @@ async function pidOf(calls: DebuggerCalls): Promise<number> {
   const current = await calls.staticOf(type, 'current()Ljava/lang/ProcessHandleImpl;')
   const handle = objectIn(current)
   const pid = handle === null ? current : await calls.of(handle, type, 'pid()J')
-  if (pid.tag !== 'LONG') throw new ThrownInTarget('ProcessHandle.current()', 'it has no number')
+  if (pid.tag !== 'LONG') throw new ThrownInTarget('ProcessHandle.current()', 'the process id is missing')
   return Number(pid.value)
 }
 

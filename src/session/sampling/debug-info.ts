@@ -47,7 +47,7 @@ export async function keepDebugInfo(connection: AttachConnection): Promise<void>
     const add = `Compiler.directives_add ${directory.path}/${DIRECTIVES}`
     const { code, text } = await run(connection, 'jcmd', [add])
     if (code !== 0 || !/^1 compiler directives added/m.test(text)) {
-      throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'it said nothing')
+      throw new DebugInfoRefused(connection.pid, text.trim().split('\n', 1)[0] || 'the JVM gave no reason')
     }
     // This command removes the latest directive. If another client has added a directive since, the directive of jfluid stays, but it
     // matches no method.

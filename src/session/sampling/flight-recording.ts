@@ -171,7 +171,7 @@ export class FlightRecording implements Sampler {
       signal?.throwIfAborted()
       if (!this.#isOurs) for (const name of older) this.#known.add(name)
       if (!recordingsIn(this.#directory).some((name) => !this.#known.has(name))) {
-        throw new BadRecording(`no file of it is to be seen in ${repository}`)
+        throw new BadRecording(`jfluid finds no file of the recording in ${repository}`)
       }
       mustHaveRoom(this.#directory, repository ?? '/', ROOM_TO_GO_ON)
       await this.#note(connection, running)
@@ -199,7 +199,7 @@ export class FlightRecording implements Sampler {
       this.#repository = openDirectory(this.#path)
       this.#directory = `/proc/self/fd/${this.#repository}`
       if (fs.fstatSync(this.#repository).uid !== target.euid) {
-        throw new BadRecording(`${repository} is not the directory of uid ${target.euid}`)
+        throw new BadRecording(`${repository} does not belong to uid ${target.euid}`)
       }
       // The JVM creates the directory with its umask, which usually lets all users read it.
       if (this.#isOurs) fs.chmodSync(this.#directory, OWNER_ONLY)
@@ -247,7 +247,7 @@ export class FlightRecording implements Sampler {
     const free = freeBytes(this.#directory)
     if (free >= ROOM_TO_GO_ON) return
     await stopRecording(await this.connect(), this.#name)
-    throw new NoRoomForRecording('its repository', free)
+    throw new NoRoomForRecording('the repository of the JVM', free)
   }
 
   /** Lists the recordings and renews our recording. A failed request is repeated until the recording expires. */
@@ -454,5 +454,5 @@ function isAbsent(error: unknown): boolean {
 
 function unreadable(path: string, error: unknown): Error {
   const { code } = error as NodeJS.ErrnoException
-  return code === undefined ? (error as Error) : new BadRecording(`${path} does not open (${code})`)
+  return code === undefined ? (error as Error) : new BadRecording(`cannot open ${path} (${code})`)
 }
