@@ -161,7 +161,8 @@ export class Chunk {
   /** Returns the whole event at an offset. */
   #event(at: number, end: number): Buffer {
     const size = new Cursor(this.#bytes(at, Math.min(16, end - at))).varint()
-    if (size < 2 || at + size > end) throw new BadRecording(`an event at ${at} has the impossible size of ${size} bytes`)
+    if (size < 2 || at + size > end)
+      throw new BadRecording(`an event at ${at} has the impossible size of ${size} bytes`)
     if (size > MAX_EVENT_BYTES) throw new BadRecording(`an event has ${size} bytes`)
     return this.#bytes(at, Math.min(Math.max(size, WINDOW_BYTES), end - at))
   }

@@ -295,7 +295,7 @@ describe('refused is', () => {
     given(' '.repeat(70_000))
     expect(await jfluid('ps')).toMatchObject({
       code: EX_CONFIG,
-      stderr: expect.stringContaining('65536 at most'),
+      stderr: expect.stringContaining('the limit is 65536'),
     })
   })
 })
