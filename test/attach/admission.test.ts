@@ -78,14 +78,14 @@ describe('an attach is refused', () => {
     assert.equal(verdict(change), expected)
   })
 
-  it('with what is to be done: a user of a container is nobody outside, but root may', () => {
+  it("a refused attach shows what to do: a container's user is unknown outside, root may attach", () => {
     const hint = (ownUsers: boolean) =>
       attachProblem(facts({ process: { euid: 100_000, ownUsers } }), OWNER)?.hint
     assert.equal(hint(false), "Run jfluid as the owner: sudo -u '#100000' jfluid attach 4711")
     assert.match(hint(true) ?? '', /^Run jfluid as root: sudo jfluid attach 4711 /)
   })
 
-  it('for the reason that has to be dealt with first', () => {
+  it('a refused attach shows the reason to fix first', () => {
     const everything: Change = {
       process: { euid: 1001, state: 'T', catchesSigquit: false },
       perf: { complete: true, attachSupported: false },
@@ -111,25 +111,25 @@ describe('an attach is allowed', () => {
     assert.equal(verdict(change), 'welcome')
   })
 
-  it('to root, whoever owns the JVM', () => {
+  it('root may attach to the JVM of any user', () => {
     assert.equal(verdict({}, ROOT), 'welcome')
   })
 
-  it('hsperfdata is believed before the options', () => {
+  it('hsperfdata takes precedence over the options', () => {
     assert.equal(verdict({ attachDisabledByOption: true }), 'welcome')
   })
 })
 
-describe('what we may not see does not make a JVM of it, or none', () => {
+describe('a process that may not be inspected', () => {
   const unseen: Partial<TargetProcess> = { vmLibrary: undefined, euid: 1001 }
 
-  it('so the refusal is for the owner', () => {
+  it('a process that may not be inspected is refused because of its owner', () => {
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: true }), 'NotOwner 77')
     assert.equal(verdict({ process: unseen, perf: undefined, hasPerfFile: false }), 'NotOwner 77')
   })
 })
 
-describe('a program that hides what it is, even from root', () => {
+describe('a program that cannot be identified, even by root', () => {
   const hidden: Partial<TargetProcess> = {
     vmLibrary: undefined,
     executable: undefined,
@@ -137,14 +137,14 @@ describe('a program that hides what it is, even from root', () => {
   }
   const unseen = { perf: undefined, hasPerfFile: false }
 
-  it('is no JVM as far as can be told: it is not asked, and not said to run with -Xrs', () => {
+  it('an unidentified program is not a JVM: it gets no signal, and no hint about -Xrs', () => {
     const init: Change = { process: { ...hidden, commandLine: ['/sbin/init', '--x'] }, ...unseen }
     assert.equal(verdict(init, ROOT), 'NotJvm 69')
     assert.match(attachProblem(facts(init), ROOT)?.message ?? '', /: \/sbin\/init is not a JVM$/)
     assert.equal(verdict({ ...init, process: { ...init.process, catchesSigquit: true } }, ROOT), 'NotJvm 69')
   })
 
-  it('is one by its name, its hsperfdata, or its socket', () => {
+  it('an unidentified program is a JVM by its name, hsperfdata or socket', () => {
     assert.equal(verdict({ process: hidden, ...unseen }, ROOT), 'SigquitNotCaught 69')
     const other = { ...hidden, commandLine: ['/opt/server'] }
     assert.equal(verdict({ process: other, perf: undefined, hasPerfFile: true }, ROOT), 'SigquitNotCaught 69')
@@ -152,8 +152,8 @@ describe('a program that hides what it is, even from root', () => {
   })
 })
 
-describe('a refusal tells', () => {
-  it('both users, and how to become the right one', () => {
+describe('texts of refusals', () => {
+  it('a refusal names both users, and how to become the right one', () => {
     const problem = attachProblem(facts({ process: { euid: 1001 } }), OWNER)
     assert.equal(
       problem?.message,
@@ -163,7 +163,7 @@ describe('a refusal tells', () => {
     assert.equal(problem?.reason, 'belongs to uid 1001')
   })
 
-  it('both groups, when only these differ', () => {
+  it('a refusal names both groups if only these differ', () => {
     const problem = attachProblem(facts({ process: { egid: 101 } }), OWNER)
     assert.match(problem?.message ?? '', /belongs to group 101, and jfluid runs as group 100$/)
     assert.equal(problem?.hint, "Run jfluid as the owner: sudo -u '#1000' -g '#101' jfluid attach 4711")

@@ -19,7 +19,7 @@ function watching(...users: string[]): string {
   return tmp
 }
 
-it('a file of a user that is known, or that comes, ends the pause', async () => {
+it('a new hsperfdata file of a known or new user ends the pause', async () => {
   const tmp = watching('shop')
   await starts.next(NEVER_MS) // what was there before it was watched is to be looked at
   for (const pid of ['1', '2']) {
@@ -36,7 +36,7 @@ it('a file of a user that is known, or that comes, ends the pause', async () => 
   expect(starts.watched).toBe(3)
 })
 
-it('what happens between two pauses ends the second', async () => {
+it('a change between two pauses ends the second one', async () => {
   const tmp = watching('shop')
   await starts.next(NEVER_MS)
   const seen = starts.next(NEVER_MS)
@@ -47,7 +47,7 @@ it('what happens between two pauses ends the second', async () => {
   await starts.next(NEVER_MS)
 })
 
-it('other files do not, and a pause ends by itself, and when it is to stop', async () => {
+it('other files do not end a pause, which ends by timeout and on request', async () => {
   const tmp = watching()
   writeFileSync(join(tmp, 'other'), '')
   const begun = performance.now()

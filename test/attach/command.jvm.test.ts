@@ -62,7 +62,7 @@ forEachJdk((jdk) => {
     return 'exitCode' in problem ? `${problem.name} ${problem.exitCode}` : problem.message
   }
 
-  it('an agent is loaded with its options, and can leave word in the agent properties', async () => {
+  it('an agent is loaded with its options, and can set agent properties', async () => {
     const { java, connection } = await attach()
     await loadAgent(connection, jar, 'a=b c ü')
     assert.equal(await java.line(/agentmain/), 'agentmain a=b c ü')
@@ -79,7 +79,7 @@ forEachJdk((jdk) => {
     assert.equal(await loadFailure(connection, text), 'AgentJarRefused 69')
   })
 
-  it('an exception in agentmain is told', async () => {
+  it('an exception in agentmain is reported', async () => {
     const { java, connection } = await attach()
     assert.equal(await loadFailure(connection, jar, 'throw'), 'AgentStartFailed 70')
     await vi.waitFor(() => assert.match(java.stderr(), /as asked/))
@@ -91,7 +91,7 @@ forEachJdk((jdk) => {
     assert.equal(await loadFailure(connection, '/a=b.jar'), 'ArgumentRefused 64')
   })
 
-  it('a JVM that forbids dynamic loading says so', async () => {
+  it('a JVM without dynamic agent loading is reported', async () => {
     const { java, connection } = await attach(['-XX:-EnableDynamicAgentLoading'])
     assert.equal(await loadFailure(connection, jar), 'DynamicLoadingDisabled 78')
     assert.doesNotMatch(java.stdout(), /agentmain/)
@@ -106,7 +106,7 @@ forEachJdk((jdk) => {
     }
   })
 
-  it('a runtime image without java.instrument is told from a bad agent', async () => {
+  it('a runtime image without java.instrument is distinguished from a bad agent', async () => {
     const image = join(temporaryDirectory(), 'image')
     const jlink = join(jdk.home, 'bin', 'jlink')
     await promisify(execFile)(jlink, ['--add-modules', 'java.base', '--output', image])
@@ -116,13 +116,13 @@ forEachJdk((jdk) => {
     assert.equal(await loadFailure(connection, jar), 'InstrumentModuleMissing 69')
   })
 
-  it('a JVM that has ended is told from one that misbehaves', async () => {
+  it('an ended JVM is distinguished from a failing one', async () => {
     const { java, connection } = await attach()
     await java.kill()
     assert.equal(await loadFailure(connection, jar), 'NoSuchProcess 68')
   })
 
-  it('more clients than its queue has places wait their turn', async () => {
+  it("more clients than the listener's backlog wait", async () => {
     const { connection } = await attach()
     const all = await Promise.all(Array.from({ length: 40 }, () => agentProperties(connection)))
     assert.equal(all.filter((it) => it.get('sun.java.command') === 'Waiter').length, 40)

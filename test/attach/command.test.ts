@@ -22,12 +22,12 @@ import { startProcess, temporaryDirectory } from '../support/java-process.ts'
 describe('a request', () => {
   const written = (operation: string, ...args: string[]) => encodeRequest(operation, args).toString()
 
-  it('always carries three arguments, each ended by NUL', () => {
+  it('a request has three arguments, each ended by NUL', () => {
     assert.equal(written('agentProperties'), '1\0agentProperties\0\0\0\0')
     assert.equal(written('load', 'instrument', 'false', 'a.jar='), '1\0load\0instrument\0false\0a.jar=\0')
   })
 
-  it('an argument may have 1,024 bytes, not characters', () => {
+  it('an argument is limited to 1,024 bytes, not characters', () => {
     // version 2 bytes, name 5, argument 1,025, two empty ones 2
     assert.equal(written('jcmd', 'x'.repeat(1024)).length, 2 + 5 + 1025 + 2)
     assert.throws(() => written('jcmd', 'x'.repeat(1025)), {
@@ -37,7 +37,7 @@ describe('a request', () => {
     assert.throws(() => written('jcmd', 'ü'.repeat(513)), ArgumentRefused)
   })
 
-  it('cannot hold more arguments, a longer name or a NUL', () => {
+  it('a request with more arguments, a longer name or a NUL is refused', () => {
     assert.throws(() => written('a', '1', '2', '3', '4'), ArgumentRefused)
     assert.throws(() => written('abcdefghijklmnopq'), /has 17 bytes, the limit is 16/)
     assert.throws(() => written('a', 'b\0c'), ArgumentRefused)
@@ -47,7 +47,7 @@ describe('a request', () => {
 describe('a reply', () => {
   const read = (text: string) => decodeReply('x', Buffer.from(text))
 
-  it('is a code, a line feed, and text', () => {
+  it('a reply is a code, a line feed, and text', () => {
     assert.deepEqual(
       { ...read('0\na\nb\n'), bytes: undefined },
       { code: 0, text: 'a\nb\n', bytes: undefined },
@@ -103,7 +103,7 @@ describe('the answer to load', () => {
 })
 
 describe('properties, as java.util.Properties stores them', () => {
-  it('have comments, separators, escapes and continued lines', () => {
+  it('properties have comments, separators, escapes and continued lines', () => {
     const text = [
       '#Sat Nov 21 07:26:56 UTC 2026',
       '  ! also a comment',
@@ -155,7 +155,7 @@ describe('a server that is no JVM', () => {
     await loadAgent(connection, '/a.jar', '', limits)
   }
 
-  it('closes its sockets a while before it is gone, as a process does that exits: it has ended', async () => {
+  it('a server that closes its sockets shortly before it exits counts as ended', async () => {
     const ending = startProcess('cat', [])
     const path = await serverOf((socket) => {
       socket.destroy()
@@ -166,7 +166,7 @@ describe('a server that is no JVM', () => {
     })
   })
 
-  it('keeps silent: a timeout', async () => {
+  it('a silent server is a timeout', async () => {
     const path = await serverOf((socket) => setTimeout(() => socket.destroy(), 500))
     await assert.rejects(attachCommand(path, 'load', [], { timeoutMs: 50 }), (problem) => {
       assert.ok(problem instanceof CommandTimeout)
@@ -175,12 +175,12 @@ describe('a server that is no JVM', () => {
     })
   })
 
-  it('hangs up at once', async () => {
+  it('a server that closes the connection at once is reported', async () => {
     const path = await serverOf((socket) => socket.destroy())
     await assert.rejects(attachCommand(path, 'load'), AttachProtocolError)
   })
 
-  it('answers in pieces', async () => {
+  it('an answer may arrive in pieces', async () => {
     const path = await serverOf((socket) =>
       socket.once('data', () => {
         socket.write('0')
@@ -202,13 +202,13 @@ describe('a server that is no JVM', () => {
     assert.deepEqual(answers, [])
   })
 
-  it('a JVM that never gets older is given up', async () => {
+  it('a JVM whose age does not increase is given up', async () => {
     const young = '0\nDynamic agent loading is only permitted in the live phase\n'
     const socketPath = await serverOf((socket) => socket.once('data', () => socket.end(young)))
     await assert.rejects(loadThrough(socketPath, { timeoutMs: 1000 }), AgentNotLoaded)
   })
 
-  it('is not there', async () => {
+  it('a missing server is reported', async () => {
     await assert.rejects(attachCommand('/nonexistent/socket', 'x'), /connection failed \(ENOENT\)/)
   })
 })

@@ -18,7 +18,7 @@ const HOT = `
   }`
 
 forEachJdk((jdk) => {
-  it('a JVM tells what it has compiled, and only that', async () => {
+  it('a JVM lists its compiled methods, and only these', async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, { 'fix/Hot': HOT }), 'fix.Hot'])
     await java.line(/^ready$/)
     const methods = await compiledMethods(await openAttachSocket(java.pid))

@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 forEachJdk((jdk) => {
-  it('a JVM tells its version by its counters, and is asked what it has compiled only where that is discarded', async () => {
+  it("a JVM's counters show its release, and compiled methods are requested only where they would be discarded", async () => {
     const java = startJava(jdk, ['-cp', await compileJava(jdk, WAITER), 'Waiter'])
     await java.line(/^ready/)
     const connection = await openAttachSocket(java.pid)

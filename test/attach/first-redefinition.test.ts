@@ -22,7 +22,7 @@ it.each([
   expect(shortfall(processors) > 0).toBe(expected)
 })
 
-it('it is looked at for as long as looks differ by more than what they tell, and not for ever', () => {
+it('processor use is measured until the result is clear, with a limit', () => {
   expect(isShort([-0.9, -0.9])).toBeNull() // two may be chance
   expect(isShort([-0.9, -0.9, -0.9])).toBe(false)
   expect(isShort([2, 1.5, 2])).toBe(true)
@@ -33,7 +33,7 @@ it('it is looked at for as long as looks differ by more than what they tell, and
   expect(isShort([...unlike, ...unlike, -1.5, -1.5])).toBe(false)
 })
 
-describe('looks at the processors', () => {
+describe('measurements of processor use', () => {
   const using = (used: number) => ({ used, most: 2, idle: 2 - used, ours: 0 })
   const looks = (...each: readonly (number | undefined)[]) => {
     const left = [...each]
@@ -44,12 +44,12 @@ describe('looks at the processors', () => {
     return { left, found: whereShort(looked) }
   }
 
-  it('end when it is clear', async () => {
+  it('measurements end when the result is clear', async () => {
     const { left, found } = looks(0.1, 0.12, 0.1, 2, 2)
     expect([await found, left]).toEqual([null, [2, 2]])
   })
 
-  it('end with the tenth, and tell the mean of all', async () => {
+  it('measurements end with the tenth, and give the mean of all', async () => {
     const unclear = [0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 0, 0.6, 9]
     const { left, found } = looks(...unclear)
     const short = await found
@@ -58,7 +58,7 @@ describe('looks at the processors', () => {
     expect(short!.idle).toBeCloseTo(1.7)
   })
 
-  it('end with the process', async () => {
+  it('measurements end with the process', async () => {
     const { left, found } = looks(2, undefined, 2)
     expect([await found, left]).toEqual([null, [2]])
   })

@@ -21,7 +21,7 @@ const NONE: Freezer = { version: 2, parent: '' }
 describeFrozen.each(places.length > 0 ? places : [NONE])(
   'in a control group of version $version that is frozen',
   (place) => {
-    it('a process is frozen, by the group and, of version 2, by what it waits in', async () => {
+    it('a frozen process is recognised by its control group and, in version 2, by its wait channel', async () => {
       const target = startProcess('cat', [])
       const frozen = await freeze(place, target.pid)
       expect(isFrozen(target.pid)).toBe(true)
@@ -35,7 +35,7 @@ describeFrozen.each(places.length > 0 ? places : [NONE])(
     // A JVM takes the same way whatever tells.
     if (!FULL && place !== places[0]) return
     forNewestJdk((jdk) => {
-      it('a JVM is refused before anything is sent, and prints no threads when it goes on', async () => {
+      it('a frozen JVM is refused before any signal, and prints no threads when it continues', async () => {
         const java = startJava(jdk, ['-cp', await compileFixture(jdk, 'Ticker'), 'fix.Ticker', '1'])
         await java.line(/^ready/)
         const frozen = await freeze(place, java.pid)

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { frozenFiles, isFrozen, waitsFrozen } from '../../src/attach/control-groups.ts'
 
-it('it is looked for where control groups of both versions are', () => {
+it('freezing is checked in control groups of both versions', () => {
   expect(frozenFiles('0::/system.slice/docker-3f.scope\n')).toEqual([
     '/sys/fs/cgroup/system.slice/docker-3f.scope/cgroup.events',
     '/sys/fs/cgroup/unified/system.slice/docker-3f.scope/cgroup.events',
@@ -15,7 +15,7 @@ it('it is looked for where control groups of both versions are', () => {
   expect(frozenFiles('nonsense')).toEqual([])
 })
 
-it('nobody is frozen who does something, or has ended', () => {
+it('a running or ended process is not frozen', () => {
   for (const pid of [process.pid, 2 ** 22 + 1])
     expect([isFrozen(pid), waitsFrozen(pid)]).toEqual([false, false])
 })

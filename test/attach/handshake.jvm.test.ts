@@ -130,7 +130,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('clients that come at the same time signal once between them', async () => {
+  it('concurrent clients send one signal in total', async () => {
     const java = await startWaiter(jdk)
     const connections = await Promise.all([1, 2, 3].map(() => openAttachSocket(java.pid)))
     assert.equal(connections.filter(({ signalled }) => signalled).length, 1)
@@ -166,28 +166,28 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('a JVM that has only just been started is waited for', async () => {
+  it('the client waits for a JVM that is starting', async () => {
     const java = startJava(jdk, ['-cp', classes, 'Waiter'])
     const connection = await openAttachSocket(java.pid)
     assert.ok((await agentProperties(connection)).size > 0)
     await assertUndisturbed(java)
   })
 
-  it('a working directory that takes no file is not needed', async () => {
+  it('an unwritable working directory does not prevent an attach', async () => {
     const java = await startWaiter(jdk, [], { cwd: '/proc' })
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
     await assertUndisturbed(java)
   })
 
-  it('a dead socket is no obstacle', async () => {
+  it('a dead socket does not prevent an attach', async () => {
     const java = await startWaiter(jdk)
     await leaveDeadSocket(socketOf(java.pid))
     assert.equal((await openAttachSocket(java.pid)).signalled, true)
     await assertUndisturbed(java)
   })
 
-  it('a dead socket in the place of a live one is no obstacle either', async () => {
+  it('a dead socket in place of a live one does not prevent an attach', async () => {
     const java = await startWaiter(jdk)
     await openAttachSocket(java.pid)
     await leaveDeadSocket(socketOf(java.pid))
@@ -206,7 +206,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  it('waits for another client that uses the working directory', async () => {
+  it('the client waits for another client that uses the working directory', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(jdk, [], { cwd })
     const theirs = join(cwd, `.attach_pid${java.pid}`)
@@ -218,7 +218,7 @@ forEachJdk((jdk) => {
     await assertUndisturbed(java)
   })
 
-  describe('-XX:+DisableAttachMechanism is noticed before a signal', () => {
+  describe('-XX:+DisableAttachMechanism is detected before a signal', () => {
     const DISABLE = '-XX:+DisableAttachMechanism'
 
     it.each<[string, () => [flags: string[], options?: JavaOptions]]>([
@@ -242,7 +242,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('a stopped JVM is told from one that does not answer, and works once it is continued', async () => {
+  it('a stopped JVM is distinguished from a hanging one, and works after it continues', async () => {
     const java = await startWaiter(jdk)
     await stop(java)
     const problem = await refusal(java.pid)
@@ -262,7 +262,7 @@ forEachJdk((jdk) => {
       return { java, cwd }
     }
 
-    it('is given up after one signal, and the trigger file taken away', async () => {
+    it('a JVM that cannot bind its socket is given up after one signal, and the trigger file is removed', async () => {
       const { java, cwd } = await startMute()
       const problem = await refusal(java.pid, 300)
       assert.equal(`${problem.name} ${problem.exitCode}`, 'NotAnswering 75')
@@ -275,7 +275,7 @@ forEachJdk((jdk) => {
       await assertUndisturbed(java)
     })
 
-    it('and is stopped meanwhile, is stopped', async () => {
+    it('a JVM that is stopped during the attach is reported as stopped', async () => {
       const { java } = await startMute()
       const problem = refusal(java.pid, 500)
       await java.line(/Attach triggered by/)
@@ -283,7 +283,7 @@ forEachJdk((jdk) => {
       assert.equal((await problem).name, 'TargetStopped')
     })
 
-    it('and ends meanwhile, has ended', async () => {
+    it('a JVM that ends during the attach is reported as ended', async () => {
       const { java, cwd } = await startMute()
       const problem = refusal(java.pid)
       await java.line(/Attach triggered by/)
@@ -294,8 +294,8 @@ forEachJdk((jdk) => {
   })
 })
 
-describe('who waits no longer', () => {
-  it('is let go while another client is waited for; nothing has been signalled', async () => {
+describe('a cancelled attach', () => {
+  it('an attach cancelled while waiting for another client sends no signal', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(newest, [], { cwd })
     const theirs = join(cwd, `.attach_pid${java.pid}`)
@@ -311,7 +311,7 @@ describe('who waits no longer', () => {
     await assertUndisturbed(java)
   })
 
-  it('before anything was done leaves no trigger', async () => {
+  it('an attach cancelled at its start leaves no trigger file', async () => {
     const java = await startWaiter(newest)
     await assert.rejects(openAttachSocket(java.pid, { signal: AbortSignal.abort() }), { name: 'AbortError' })
     assert.equal(existsSync(`/tmp/.attach_pid${java.pid}`), false)
@@ -319,7 +319,7 @@ describe('who waits no longer', () => {
     await assertUndisturbed(java)
   })
 
-  it('gets the answer once the JVM has been signalled: without a trigger file it would print its threads', async () => {
+  it('an attach cancelled after the signal completes, since the JVM would otherwise print its threads', async () => {
     const cwd = temporaryDirectory()
     const java = await startWaiter(newest, ['-Xlog:attach=trace'], { cwd })
     mkdirSync(socketOf(java.pid)) // it cannot bind its socket, and so never answers
@@ -335,8 +335,8 @@ describe('who waits no longer', () => {
   })
 })
 
-describe('what is no HotSpot JVM', () => {
-  it('a thread is not a process', async () => {
+describe('processes that are no HotSpot JVM', () => {
+  it('a thread id is not accepted as a process', async () => {
     const java = await startWaiter(newest)
     const thread = readdirSync(`/proc/${java.pid}/task`)
       .map(Number)
@@ -345,7 +345,7 @@ describe('what is no HotSpot JVM', () => {
     await assertUndisturbed(java)
   })
 
-  it('OpenJ9 is known by its library', async () => {
+  it('OpenJ9 is recognised by its library', async () => {
     const library = join(temporaryDirectory(), 'libj9vm29.so')
     writeFileSync(library, 'x')
     const java = startJava(newest, ['-cp', classes, 'LooksLikeJ9', library])
@@ -372,7 +372,7 @@ describeContained('a JVM that has pid 1 and a /tmp of its own', () => {
     return { outer, pid: Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8')) }
   }
 
-  it('is listed and attached to from outside', async () => {
+  it('a JVM in a container is listed and attached to from outside', async () => {
     const { outer, pid } = await startContained()
     const jvm = listJvms().find((found) => found.pid === pid)
     assert.deepEqual([jvm?.version, jvm?.mainClass, jvm?.attachable], [newest.full, 'Waiter', true])
@@ -386,7 +386,7 @@ describeContained('a JVM that has pid 1 and a /tmp of its own', () => {
     await assertUndisturbed(outer)
   })
 
-  it('tells us that attach is disabled', async () => {
+  it('a JVM in a container with attach disabled is reported', async () => {
     const { outer, pid } = await startContained('-XX:+DisableAttachMechanism')
     assert.equal((await refusal(pid)).name, 'AttachDisabled')
     await assertUndisturbed(outer)
@@ -404,7 +404,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     }
   })
 
-  it('another user is refused, and the JVM left alone', async () => {
+  it('another user is refused, and the JVM is not touched', async () => {
     const java = await startWaiter(newest)
     const problem = await asUser(NOBODY, NOBODY, () => refusal(java.pid))
     assert.equal(`${problem.name} ${problem.exitCode}`, 'NotOwner 77')
@@ -412,7 +412,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('another user sees in the list that it is not for them', async () => {
+  it('another user sees in the list that the JVM cannot be attached to', async () => {
     const java = await startWaiter(newest)
     const listed = await asUser(NOBODY, NOBODY, async () => listJvms())
     const { user, mainClass, attachable } = listed.find(({ pid }) => pid === java.pid) ?? {}
@@ -426,7 +426,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     )
   })
 
-  it('the owner need not be root', async () => {
+  it('the owner of the JVM needs no root', async () => {
     const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
     await asUser(NOBODY, NOBODY, async () => {
       const connection = await openAttachSocket(java.pid)
@@ -457,7 +457,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     },
   )
 
-  it('a stranger’s trigger file in the working directory is told: HotSpot would print its threads', async () => {
+  it("another user's trigger file in the working directory is reported, since HotSpot would print its threads", async () => {
     const cwd = temporaryDirectory()
     chmodSync(cwd, 0o755)
     const java = await startWaiter(newest, [], { ...asNobody, cwd })
@@ -471,14 +471,14 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('the owner in another group is refused: HotSpot would hang up', async () => {
+  it('the owner in another group is refused, since HotSpot would close the connection', async () => {
     const java = await startWaiter(newest, [], { ...asNobody, cwd: '/' })
     const problem = await asUser(NOBODY, 100, () => refusal(java.pid))
     assert.match(problem.message, /it belongs to group 65534, jfluid runs as group 100$/)
     await assertUndisturbed(java)
   })
 
-  it('root may attach to anybody’s', async () => {
+  it('root may attach to the JVM of any user', async () => {
     const java = await startWaiter(oldest, [], { ...asNobody, cwd: '/' })
     const connection = await openAttachSocket(java.pid)
     assert.equal(connection.signalled, true)
@@ -487,7 +487,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('a dead socket that neither we nor the JVM may remove is told, and nothing is signalled', async () => {
+  it('a dead socket that cannot be removed is reported, and no signal is sent', async () => {
     const cwd = temporaryDirectory()
     chownSync(cwd, NOBODY, NOBODY)
     const java = await startWaiter(newest, [], { ...asNobody, cwd })
@@ -505,7 +505,7 @@ describeOnlyIf(process.geteuid?.() === 0, 'needs root')('users', () => {
     await assertUndisturbed(java)
   })
 
-  it('a socket that somebody else put there is not spoken to', async () => {
+  it('a socket created by another user is not used', async () => {
     const java = await startWaiter(newest)
     const server = createServer().listen(socketOf(java.pid))
     await once(server, 'listening')

@@ -14,7 +14,7 @@ async function refusal(pid: number, timeoutMs = 5000): Promise<AttachError> {
   throw new Error(`process ${pid} was attached to`)
 }
 
-describe('what is no JVM', () => {
+describe('processes that are no JVM', () => {
   it('another program is not signalled', async () => {
     const sleeper = startProcess('sleep', ['60'])
     const problem = await refusal(sleeper.pid)

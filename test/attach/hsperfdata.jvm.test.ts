@@ -13,7 +13,7 @@ forEachJdk((jdk) => {
     classes = await compileJava(jdk, WAITER)
   })
 
-  it('a running JVM tells its version, its command and that it takes an attach', async () => {
+  it('hsperfdata of a running JVM has version, command and attach capability', async () => {
     const java = startJava(jdk, ['-Xint', '-cp', classes, 'Waiter', 'some', 'arguments'])
     await java.line(/ready/)
     const target = readTargetProcess(java.pid)
@@ -41,7 +41,7 @@ forEachJdk((jdk) => {
   })
 })
 
-it('a file that an earlier process with that pid left is not believed', async () => {
+it('a file left by an earlier process with the same pid is ignored', async () => {
   const classes = await compileJava(newest, WAITER)
   const earlier = startJava(newest, ['-cp', classes, 'Waiter'])
   const later = startJava(newest, ['-XX:-UsePerfData', '-cp', classes, 'Waiter'])

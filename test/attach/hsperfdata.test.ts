@@ -114,7 +114,7 @@ describe('a jvmstat file', () => {
     assert.throws(() => parsePerfData(damage(perfFile(counters))), BadPerfData)
   })
 
-  it('no damage does worse than that', () => {
+  it('a damaged file has fewer facts, and no other effect', () => {
     const seed = Math.trunc(Math.random() * 2 ** 31)
     let state = seed
     const random = (n: number) => {

@@ -28,12 +28,12 @@ describe('the java command line', () => {
     assert.equal(parseJavaCommand([]).main, undefined)
   })
 
-  it('what looks like an option of the JVM behind the main class is the program’s', () => {
+  it('an option after the main class belongs to the program', () => {
     const { options } = parseJavaCommand(words('Main -XX:+DisableAttachMechanism'))
     assert.equal(booleanFlag(options, 'DisableAttachMechanism'), undefined)
   })
 
-  it('the last of a flag wins', () => {
+  it('the last occurrence of a flag applies', () => {
     const flag = (line: string) => booleanFlag(line.split(' '), 'UsePerfData')
     assert.equal(flag('-XX:+UsePerfData -XX:-UsePerfData'), false)
     assert.equal(flag('-XX:-UsePerfData -XX:+UsePerfData'), true)
@@ -47,26 +47,26 @@ describe('the java command line', () => {
 })
 
 describe('the short name of a program', () => {
-  it('is the class, or the jar without its directory', () => {
+  it('the short name is the class, or the jar without its directory', () => {
     assert.equal(mainClassOf('com.acme.Main -v', words('com.acme.Main -v')), 'com.acme.Main')
     assert.equal(mainClassOf('/opt/app.jar run', words('-jar /opt/app.jar run')), 'app.jar')
     assert.equal(mainClassOf('acme/com.acme.Main', words('-m acme/com.acme.Main')), 'com.acme.Main')
   })
 
-  it('a path with blanks is told by the command line', () => {
+  it('a path with blanks is found by the command line', () => {
     assert.equal(
       mainClassOf('/my apps/a b.jar run x', ['java', '-jar', '/my apps/a b.jar', 'run', 'x']),
       'a b.jar',
     )
   })
 
-  it('without hsperfdata it comes from the command line, without either it is unknown', () => {
+  it('without hsperfdata the name comes from the command line, otherwise it is unknown', () => {
     assert.equal(mainClassOf(undefined, words('-cp x com.acme.Main -v')), 'com.acme.Main')
     assert.equal(mainClassOf('com.acme.Main -v', []), 'com.acme.Main')
     assert.equal(mainClassOf(undefined, []), undefined)
   })
 
-  it('a launcher is known by its file', () => {
+  it('a launcher is recognised by its file', () => {
     assert.equal(isJavaLauncher('/usr/lib/jvm/x/bin/java', []), true)
     assert.equal(isJavaLauncher('/usr/lib/jvm/x/bin/java (deleted)', []), true)
     assert.equal(isJavaLauncher(undefined, ['java', '-version']), true)

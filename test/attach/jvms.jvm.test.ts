@@ -35,7 +35,7 @@ forEachJdk((jdk) => {
     assert.equal(container, ours && containerLabel(ours))
   })
 
-  it('without hsperfdata it is found by its libjvm, and its version in the release file', async () => {
+  it('without hsperfdata a JVM is found by its libjvm, and its release in the release file', async () => {
     const java = startJava(jdk, ['-XX:-UsePerfData', '-cp', classes, 'Waiter', 'x'])
     await java.line(/ready/)
     const { version, mainClass, command, attachable } = listed(java.pid) ?? {}
@@ -50,7 +50,7 @@ forEachJdk((jdk) => {
     )
   })
 
-  it('a jar is shown without its directory, however odd that is called', async () => {
+  it('a jar is shown without its directory, for any directory name', async () => {
     const jar = join(temporaryDirectory('jfluid test '), 'my app.jar')
     const tool = join(jdk.home, 'bin', 'jar')
     await promisify(execFile)(tool, ['--create', '--file', jar, '--main-class', 'Waiter', '-C', classes, '.'])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parseClassHierarchy } from '../../src/attach/loaded-code.ts'
 
-it('names of classes stand before their loaders', () => {
+it('class names precede their loaders', () => {
   const text = [
     'java.lang.Object/null',
     '|--shop.Order/0x00007f12a4001d60',
@@ -17,6 +17,6 @@ it('names of classes stand before their loaders', () => {
   ])
 })
 
-it('what is no list gives no names', () => {
+it('another answer gives no names', () => {
   expect(parseClassHierarchy('java.lang.IllegalArgumentException: Unknown diagnostic command\n')).toEqual([])
 })

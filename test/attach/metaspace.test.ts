@@ -34,20 +34,20 @@ describe('the limit of metaspace', () => {
 })
 
 describe('metaspace that may still be committed', () => {
-  it('is the limit without what is committed, all parts together', () => {
+  it('available metaspace is the limit minus the committed size of all parts', () => {
     assert.equal(metaspaceLeft(report('24576.00 KB', '20000.00 KB')), 4576 * 1024)
   })
 
-  it('is without bounds where there is no limit', () => {
+  it('available metaspace is unbounded without a limit', () => {
     assert.equal(metaspaceLeft(report('unlimited', '20000.00 KB')), Number.POSITIVE_INFINITY)
   })
 
-  it('is that of the classes themselves, where hardly any of it is left', () => {
+  it('available metaspace is the class space if that is nearly full', () => {
     const full = report('unlimited', '1100.00 KB', '1024.00 KB reserved,     1000.00 KB')
     assert.equal(metaspaceLeft(full), 24 * 1024)
   })
 
-  it('is not known of a JVM that says it in other words', () => {
+  it('available metaspace is unknown for another output format', () => {
     assert.equal(
       metaspaceLeft('java.lang.IllegalArgumentException: Unknown diagnostic command'),
       Number.POSITIVE_INFINITY,

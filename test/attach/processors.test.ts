@@ -25,7 +25,7 @@ it.each([
   expect(idleMs(stat, new Set(numbers))).toBe(ms)
 })
 
-it('of processors that are not told of nothing is known', () => {
+it('use of unlisted processors is unknown', () => {
   expect(idleMs('', new Set([0]))).toBeNaN()
 })
 
@@ -47,6 +47,6 @@ it.each([
   expect(isBusy({ ...processors, ours: 0 })).toBe(expected)
 })
 
-it('nothing is known of a process that has gone', async () => {
+it('use of an ended process is unknown', async () => {
   expect(await readProcessors(2 ** 30, 1)).toBeUndefined()
 })

@@ -11,19 +11,19 @@ Max open files            1024                 1048576              files
 `
 
 describe('the limits of a process', () => {
-  it('are the soft ones', () => {
+  it('limits are the soft limits', () => {
     assert.equal(softLimit(LIMITS, 'Max processes'), 95_000)
     assert.equal(softLimit(LIMITS, 'Max open files'), 1024)
   })
 
-  it('are none where there is none, or none is told', () => {
+  it('a missing limit is unlimited', () => {
     assert.equal(softLimit(LIMITS, 'Max cpu time'), Number.POSITIVE_INFINITY)
     assert.equal(softLimit('', 'Max processes'), Number.POSITIVE_INFINITY)
   })
 })
 
 describe('control groups that may limit threads', () => {
-  it('are those of version 2, one inside the other', () => {
+  it('groups of version 2 are nested', () => {
     assert.deepEqual(controlGroups('0::/system.slice/shop.service\n', 'pids'), [
       '/sys/fs/cgroup/system.slice/shop.service',
       '/sys/fs/cgroup/system.slice',
@@ -31,27 +31,27 @@ describe('control groups that may limit threads', () => {
     ])
   })
 
-  it('are those of the pids controller, of version 1', () => {
+  it('groups of version 1 are those of the pids controller', () => {
     assert.deepEqual(
       controlGroups('12:cpu,cpuacct:/docker/1f\n8:pids:/docker/1f\n1:name=systemd:/docker/1f\n', 'pids'),
       ['/sys/fs/cgroup/pids/docker/1f', '/sys/fs/cgroup/pids/docker', '/sys/fs/cgroup/pids'],
     )
   })
 
-  it('are none of another container: ours would not limit it', () => {
+  it('groups of another container are ignored', () => {
     assert.deepEqual(controlGroups('0::/../5e\n', 'pids'), [])
   })
 })
 
-describe('what is left of them', () => {
-  it('is counted for a process', () => {
+describe('remaining threads and descriptors', () => {
+  it('the rest is computed for a process', () => {
     const before = readdirSync('/proc/self/fd').length
     const { descriptors, threads } = readRoom({ pid: process.pid, uid: 1 })
     assert.ok(descriptors === Number.POSITIVE_INFINITY || descriptors > before)
     assert.ok(threads > 100)
   })
 
-  it('is without bounds for a process that has gone, but for those of the machine', () => {
+  it('the rest for an ended process is limited by the machine only', () => {
     const { descriptors, threads } = readRoom({ pid: 2 ** 30, uid: 0 })
     assert.equal(descriptors, Number.POSITIVE_INFINITY)
     assert.ok(threads > 100)

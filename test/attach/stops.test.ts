@@ -10,6 +10,6 @@ it.each([
   expect(throttledNs(stat)).toBe(ns)
 })
 
-it('a process that is no JVM tells nothing of collections', () => {
+it('a process that is no JVM has no data on garbage collections', () => {
   expect(new StopCounters(process.pid).read().collectionNs).toBe(null)
 })

@@ -31,7 +31,7 @@ describe('the release file of a runtime', () => {
     assert.equal(value('MODULES'), undefined)
   })
 
-  it('is no other file of that name, and may be missing', () => {
+  it("the release file is the runtime's own, and may be missing", () => {
     const library = '/usr/lib/server/libjvm.so'
     assert.equal(told(library, { '/usr/release': 'NAME="Debian"\n' })('NAME'), undefined)
     assert.equal(told(library, {})('JAVA_VERSION'), undefined)

@@ -30,7 +30,7 @@ SigCgt:	2000000181005ccf
 `
 
 describe('/proc/<pid>/status', () => {
-  it('gives owner, state, and the pid in the innermost namespace', () => {
+  it('status has owner, state, and the pid in the innermost namespace', () => {
     assert.deepEqual(parseStatus(STATUS), {
       name: 'java',
       state: 'S',
@@ -56,7 +56,7 @@ describe('/proc/<pid>/status', () => {
     assert.equal(parseStatus(STATUS.replace(/^NSpid.*\n/m, ''))?.nsPid, 4711)
   })
 
-  it('half a file is no status', () => {
+  it('an incomplete file is no status', () => {
     assert.equal(parseStatus(''), undefined)
     assert.equal(parseStatus(STATUS.slice(0, 60)), undefined)
   })
@@ -65,15 +65,15 @@ describe('/proc/<pid>/status', () => {
 describe('/proc/<pid>/stat', () => {
   const stat = (name: string) => `42 (${name}) S 1 42 42 0 -1 4194560 1 0 0 0 2 1 0 0 20 0 1 0 987654 10 20`
 
-  it('has the start in field 22', () => {
+  it('stat has the start time in field 22', () => {
     assert.equal(parseStartTicks(stat('java')), 987654)
   })
 
-  it('a program name may look like fields', () => {
+  it('a program name may contain text that looks like fields', () => {
     assert.equal(parseStartTicks(stat('a) S 1 (b')), 987654)
   })
 
-  it('tells a process that has let go of its memory, which is about to close its descriptors', () => {
+  it('stat shows a process that has released its memory and is exiting', () => {
     assert.equal(hasReleasedMemory(stat('java')), false)
     assert.equal(hasReleasedMemory(stat('java').replace(/ 10 20$/, ' 0 0')), true)
     assert.equal(hasReleasedMemory(''), false)
@@ -84,7 +84,7 @@ describe('/proc/<pid>/stat', () => {
     assert.equal(isExiting(flags(0x208040).replace(/ 10 20$/, ' 0 0')), false, 'a thread of the kernel')
   })
 
-  it('garbage has none', () => {
+  it('invalid contents have no start time', () => {
     assert.equal(parseStartTicks(''), undefined)
     assert.equal(parseStartTicks('42 (java'), undefined)
   })
@@ -112,26 +112,26 @@ describe('/proc/<pid>/maps', () => {
   const line = (path: string) => `7f00-7f10 r-xp 00000000 08:01 123                        ${path}\n`
   const hotspot = line('/usr/lib/jvm/java 17/lib/server/libjvm.so')
 
-  it('a process with libjvm.so is HotSpot', () => {
+  it('a process that maps libjvm.so is HotSpot', () => {
     assert.deepEqual(findVmLibrary(line('/usr/lib/libc.so.6') + hotspot), {
       kind: 'hotspot',
       path: '/usr/lib/jvm/java 17/lib/server/libjvm.so',
     })
   })
 
-  it('unless it also has libj9vm', () => {
+  it('a process that also maps libj9vm is not HotSpot', () => {
     const j9 = hotspot + line('/opt/ibm/lib/default/libj9vm29.so')
     assert.equal(findVmLibrary(j9)?.kind, 'openj9')
   })
 
-  it('a JDK that was replaced while it runs still counts', () => {
+  it('a replaced JDK still counts as HotSpot', () => {
     assert.equal(
       findVmLibrary(line('/jdk/lib/server/libjvm.so (deleted)'))?.path,
       '/jdk/lib/server/libjvm.so',
     )
   })
 
-  it('such a JVM has lost its runtime, unless it has loaded already what an attach needs of it', () => {
+  it('a JVM with a replaced JDK cannot be attached to, unless the required libraries are loaded', () => {
     const gone = line('/jdk/lib/server/libjvm.so (deleted)')
     const loaded = ['libinstrument', 'libzip', 'libnet', 'libnio'].map((it) =>
       line(`/jdk/lib/${it}.so (deleted)`),
@@ -146,18 +146,18 @@ describe('/proc/<pid>/maps', () => {
     assert.equal(findVmLibrary(line('/x/libjvm.so.txt') + line('/x/mylibjvm.so')), undefined)
   })
 
-  it('hsperfdata counts under its own pid and while it is linked', () => {
+  it("hsperfdata counts if it has the process's pid and is linked", () => {
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7'), 7), true)
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/77'), 7), false)
     assert.equal(mapsPerfData(line('/tmp/hsperfdata_root/7 (deleted)'), 7), false)
   })
 })
 
-describe('what is mounted at /tmp', () => {
+describe('the mount at /tmp', () => {
   const mounts = (...lines: string[]): string => lines.map((it) => `${it} rw - tmpfs tmpfs rw\n`).join('')
   const root = '27 1 254:0 / /'
 
-  it('is that, the last of several, or the root', () => {
+  it('the mount at /tmp is the last of several, or the root mount', () => {
     assert.equal(mountOfTmp(mounts(root, '22 27 0:21 / /proc', '29 27 0:8 /tmp /mnt')), '254:0 /tmp')
     assert.equal(
       mountOfTmp(mounts(root, '30 27 0:9 / /tmp', '31 30 0:9 /mine /tmp', '32 31 0:9 / /tmp/a')),
@@ -167,7 +167,7 @@ describe('what is mounted at /tmp', () => {
     assert.notEqual(mountOfTmp(mounts('31 27 0:9 / /')), mountOfTmp(mounts(root, '31 27 0:9 / /srv')))
   })
 
-  it('is the same in a namespace of its own, whose mounts are copies', () => {
+  it('the mount at /tmp is equal in another mount namespace with copies', () => {
     const tmp = '31 27 0:9 / /tmp'
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /')), mountOfTmp(mounts(root)))
     assert.equal(mountOfTmp(mounts('527 501 254:0 / /', '531 527 0:9 / /tmp')), mountOfTmp(mounts(root, tmp)))
@@ -178,14 +178,14 @@ describe('what is mounted at /tmp', () => {
       assert.notEqual(mountOfTmp(mounts('527 501 254:0 / /', own)), mountOfTmp(mounts(root, tmp)))
   })
 
-  it('is not to be seen in a chroot to a directory', () => {
+  it('the mount at /tmp is invisible in a chroot to a directory', () => {
     assert.equal(mountOfTmp(''), undefined)
     assert.equal(mountOfTmp(mounts('22 27 0:21 / /proc')), undefined)
   })
 })
 
 describe('a real process', () => {
-  it('is this one', () => {
+  it("the test's own process is read", () => {
     const self = readTargetProcess(process.pid)
     assert.ok(self !== undefined)
     assert.equal(self.euid, process.geteuid?.())
@@ -201,7 +201,7 @@ describe('a real process', () => {
     )
   })
 
-  it('ends', async () => {
+  it('an ended process is detected', async () => {
     const sleeper = startProcess('sleep', ['60'])
     const facts = readTargetProcess(sleeper.pid)
     assert.ok(facts !== undefined && stillRuns(facts))
@@ -211,7 +211,7 @@ describe('a real process', () => {
   })
 })
 
-it('processor time is user and system time, behind a name that may hold anything', () => {
+it('processor time is user and system time, after a name with any characters', () => {
   // Fields 14 and 15: 150 and 25 ticks of 10 ms.
   const stat = `4711 (a) b (c) S ${Array.from({ length: 10 }, (_, i) => i).join(' ')} 150 25 7 8`
   assert.equal(parseCpuMs(stat), 1750)

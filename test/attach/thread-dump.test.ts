@@ -39,7 +39,7 @@ const TWENTY_FIVE = `"ForkJoinPool-1-worker-1" #23 [11022] daemon prio=5 os_prio
 
 `
 
-it('threads with Java frames, innermost first, whatever their names', () => {
+it('a dump has threads with Java frames, innermost first, for any thread name', () => {
   expect(parseThreadDump(SEVENTEEN)).toEqual([
     {
       id: 1,
@@ -58,7 +58,7 @@ it('threads with Java frames, innermost first, whatever their names', () => {
   ])
 })
 
-it('a virtual thread is beside its carrier', () => {
+it('a virtual thread is listed beside its carrier', () => {
   expect(parseThreadDump(TWENTY_FIVE)).toEqual([
     {
       ...{ id: 23, name: 'ForkJoinPool-1-worker-1', virtual: false, state: 'CARRYING' },
@@ -71,7 +71,7 @@ it('a virtual thread is beside its carrier', () => {
   ])
 })
 
-it('what is no dump has no threads', () => {
+it('another text has no threads', () => {
   expect(parseThreadDump('')).toEqual([])
   expect(parseThreadDump('"x\n\n"y" #1\n')).toEqual([])
 })

@@ -34,8 +34,8 @@ async function entered(root: string, options: Partial<ConstructorParameters<type
   return target
 }
 
-describe('what is added', () => {
-  it('is taken as far as it has been reached, and by the scheme from then on', async () => {
+describe('methods included during a session', () => {
+  it('an included class is instrumented where it was reached, and then by the scheme', async () => {
     const target = await entered('Main.run')
     expect(target.taken).toEqual(['Main.run', 'Main.end'])
     expect(await target.add('Util')).toBe('Util.help')
@@ -43,7 +43,7 @@ describe('what is added', () => {
     expect(await target.invoke('Util.help')).toBe('')
   })
 
-  it('before it has been reached waits for that', async () => {
+  it('an included class that was not reached waits', async () => {
     const target = new Target({ program: shop, root: 'Main.run', exclude: 'Util Deep' })
     await target.start()
     expect(await target.add('Util')).toBe('')
@@ -51,25 +51,25 @@ describe('what is added', () => {
     expect(await target.invoke('Util.help')).toBe('Main.end')
   })
 
-  it('with scheme a is taken with all that it reaches', async () => {
+  it('with scheme a an included class is instrumented with everything it reaches', async () => {
     const target = await entered('Main.run', { scheme: 'a' })
     expect(target.taken).toEqual(['Main.end', 'Main.run'])
     expect(await target.add('Util', 'Deep')).toBe('Deep.deep Util.help')
   })
 
-  it('is a method alone, or the one that a virtual call may mean', async () => {
+  it('a single method, or a target of a virtual call, can be included', async () => {
     const target = await entered('Main.hook', { root: 'Main.hook Main.run' })
     await target.invoke('Main.run')
     expect(await target.add('Util.hook')).toBe('Util.hook')
     expect(await target.add('Util.hook', 'Util.never')).toBe('')
   })
 
-  it('of the JDK is what is called, while that cannot call anything else', async () => {
+  it('included JDK methods are only the called ones if they cannot call others', async () => {
     const target = await entered('Main.run')
     expect(await target.add('java.util.Objects')).toBe('Objects.requireNonNull')
   })
 
-  it('of the JDK is all there is, once code that is not read may call it', async () => {
+  it('all methods of an included JDK class count if unread code may call them', async () => {
     const target = await entered('Main.sort')
     expect(target.taken).toEqual(['Main.sort', 'Order.<init>', 'Order.compare'])
     const taken = (await target.add('java.util.Objects')).split(' ')
@@ -79,18 +79,18 @@ describe('what is added', () => {
     expect(await target.add('java.util.Objects', 'java.util.HashMap.putVal')).toBe('HashMap.putVal')
   })
 
-  it('of the JDK is what a class inherits from it', async () => {
+  it('methods inherited from an included JDK class are instrumented', async () => {
     const target = await entered('Main.flags')
     expect(await target.add('java.util.BitSet.set')).toBe('BitSet.set')
   })
 
-  it('changes nothing for others: what overrides it is expected to be called back as before', async () => {
+  it('including a class does not change expected callbacks of its overriders', async () => {
     const target = await entered('Main.sort')
     await target.add('java.util.function.Supplier')
     expect(await target.load('Later')).toBe('Later.get')
   })
 
-  it('and not any more is left out as before', async () => {
+  it('a class included and excluded again is left out as before', async () => {
     const target = await entered('Main.run')
     await target.add('Util')
     const help = target.revealer.methods.get(target.methodId('Util.help'))
@@ -102,7 +102,7 @@ describe('what is added', () => {
   })
 })
 
-it('what overrides a type of the JDK is called back, also if the filters include that, and not all of the JDK', async () => {
+it('overriders of an included JDK type are called back, also without the rest of the JDK', async () => {
   const include = 'added.* java.util.function.Supplier'
   const target = new Target({ program: shop, root: 'Main.sort', jdk: true, include, late: 'Later' })
   await target.start()
@@ -110,7 +110,7 @@ it('what overrides a type of the JDK is called back, also if the filters include
   expect(await target.load('Later')).toBe('Later.get')
 })
 
-it('what overrides a type of the JDK is called back once there is a class of the JDK that is left out', async () => {
+it('overriders of a JDK type are called back once a JDK class is excluded', async () => {
   const target = new Target({
     ...{ program: shop, root: 'Main.start', jdk: true },
     ...{ exclude: 'java.util.Objects', late: 'java/util/Objects' },
@@ -123,7 +123,7 @@ it('what overrides a type of the JDK is called back once there is a class of the
   expect(await target.appear([target.info('java/util/Objects')])).toContain('Order.compare')
 })
 
-describe('what could be added', () => {
+describe('candidates for inclusion', () => {
   it.each([
     ['Util', { classes: 1, out: 1, usable: 1, jdk: 0 }],
     ['added.*', { classes: 6, out: 2, usable: 2, jdk: 0 }],

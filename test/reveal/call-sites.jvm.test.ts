@@ -51,7 +51,7 @@ describe('sites of a method', () => {
         .sites.map((it) => siteKey(it).replace('Sites$', ''))
         .join(' ')
 
-    it('are calls, with what they initialise', () => {
+    it('call sites are calls with the classes they initialise', () => {
       expect(sites('calls')).toBe(
         '>Api.go()V !Api =Api.util()V >Other.m()V >Other.p()V !Other =Other.s()V =Other.<init>(I)V ' +
           '=java/lang/Exception.toString()Ljava/lang/String; >Api.more()V',
@@ -60,17 +60,17 @@ describe('sites of a method', () => {
       expect(sites('twice')).toBe('>Other.m()V')
     })
 
-    it('leave out the class itself, which runs already', () => {
+    it('call sites do not initialise their own class', () => {
       expect(sites('own')).toBe('=Sites.own()V =Sites.<init>(Ljava/lang/String;)V')
     })
 
-    it('of an exception’s constructor include the callback of Throwable', () => {
+    it("call sites of an exception's constructor include the callback of Throwable", () => {
       expect(sites('<init>')).toBe(
         '=java/lang/Exception.<init>(Ljava/lang/String;)V >Sites.fillInStackTrace()Ljava/lang/Throwable;',
       )
     })
 
-    it('include bodies of lambdas, and say which interface they are made for', () => {
+    it('call sites include lambda bodies with their interface', () => {
       expect(sites('lambda')).toContain('=Sites.lambda$lambda$0()V')
       expect(body('lambda').lambdas.map((it) => it.interfaceName)).toEqual([
         'java/lang/Runnable',
@@ -78,26 +78,26 @@ describe('sites of a method', () => {
       ])
     })
 
-    it('include targets of method references', () => {
+    it('call sites include targets of method references', () => {
       const found = sites('references')
       for (const site of ['>Other.m()V', '=Other.<init>(I)V', '!Other', '=Other.s()V', '>Api.go()V']) {
         expect(found).toContain(site)
       }
     })
 
-    it('of a concatenation are the toString of its objects', () => {
+    it('call sites of a concatenation are toString of its objects', () => {
       const found = sites('text')
       expect(found).toContain('java/lang/String')
       expect(found).not.toContain('[I')
       expect(found).not.toContain('makeConcat')
     })
 
-    it('of a record’s own methods are those of its components', () => {
+    it("call sites of a record's methods are those of its components", () => {
       expect(sites('equals', 'Sites$Point')).toBe('#equals')
       expect(sites('toString', 'Sites$Point')).toBe('#toString')
     })
 
-    it('of arrays name no class to initialise', () => {
+    it('call sites of arrays initialise no class', () => {
       expect(sites('arrays')).toBe('>[I.clone()Ljava/lang/Object;')
     })
   })

@@ -10,7 +10,7 @@ function gate(call: string, ...above: string[]): number {
 }
 
 describe('a call into the JDK', () => {
-  it('calls nothing back if it only computes', () => {
+  it('a JDK call that only computes calls nothing back', () => {
     expect(gate('java/lang/Math.abs(I)I')).toBe(GATE_CLOSED)
     expect(gate('java/lang/StringBuilder.append(I)Ljava/lang/StringBuilder;')).toBe(GATE_CLOSED)
     expect(gate('java/lang/Integer.valueOf(I)Ljava/lang/Integer;')).toBe(GATE_CLOSED)
@@ -20,7 +20,7 @@ describe('a call into the JDK', () => {
     expect(gate('java/lang/Enum.ordinal()I', 'java/lang/Object')).toBe(GATE_CLOSED)
   })
 
-  it('may call back whatever a JDK object in between is made of, when it only prints or compares', () => {
+  it('a JDK call that prints or compares may call back parts of a JDK object', () => {
     for (const call of [
       'java/lang/StringBuilder.append(Ljava/lang/Object;)Ljava/lang/StringBuilder;', // Throwable.toString(): getMessage()
       'java/lang/String.valueOf(Ljava/lang/Object;)Ljava/lang/String;', // a proxy: its InvocationHandler
@@ -32,7 +32,7 @@ describe('a call into the JDK', () => {
       expect(gate(call), call).toBe(GATE_FULL)
   })
 
-  it('may do anything otherwise: interfaces, constructors of other classes, an exception with a cause', () => {
+  it('any other JDK call may call anything: interfaces, other constructors, an exception with a cause', () => {
     expect(gate('java/util/List.get(I)Ljava/lang/Object;')).toBe(GATE_FULL)
     expect(gate('java/util/Iterator.next()Ljava/lang/Object;')).toBe(GATE_FULL)
     expect(gate('java/util/ArrayList.forEach(Ljava/util/function/Consumer;)V')).toBe(GATE_FULL)
@@ -46,7 +46,7 @@ describe('a call into the JDK', () => {
 })
 
 describe('the deny-list', () => {
-  it('names classes and methods with a reason', () => {
+  it('the deny-list has classes and methods with a reason', () => {
     expect(deniedClass('java/lang/JFluid1')).toMatch(/profiler itself/)
     expect(deniedClass('java/lang/invoke/JFluid1Tsc')).toMatch(/profiler itself/)
     expect(deniedClass('java/lang/VirtualThread$VThreadContinuation')).toMatch(/virtual threads/)

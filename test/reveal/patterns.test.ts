@@ -20,7 +20,7 @@ const matches = (root: string, name: string, method = 'run', descriptor = '()V')
 const takes = (pattern: string, name: string) => matchesClass(parseClassPattern('include', pattern), name)
 
 describe('a root', () => {
-  it('names a nested class with any separator', () => {
+  it('a root names a nested class with any separator', () => {
     for (const root of [
       'com.foo.Outer.Inner.run',
       'com/foo/Outer$Inner.run',
@@ -32,7 +32,7 @@ describe('a root', () => {
     }
   })
 
-  it('may leave out the package, and says how much it fits', () => {
+  it('a root may omit the package, with a rank of the match', () => {
     expect(rootRank(parseRoot('com.foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_FULL)
     expect(rootRank(parseRoot('Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
     expect(rootRank(parseRoot('foo.Bar.run'), 'com/foo/Bar')).toBe(RANK_SIMPLE)
@@ -41,18 +41,18 @@ describe('a root', () => {
     expect(rootRank(parseRoot('Bar.run'), 'Bar')).toBe(RANK_FULL)
   })
 
-  it('names methods as Kotlin has them in backticks, and in any script', () => {
+  it('a root names Kotlin methods in backticks, and in any script', () => {
     for (const method of ["it's done", 'größe𝒜', 'a-b', 'ब्यौरा']) {
       expect(matches(`com.foo.Größe.${method}`, 'com/foo/Größe', method), method).toBe(true)
       expect(matches(`com.foo.Größe.${method}(int)`, 'com/foo/Größe', method, '(I)V'), method).toBe(true)
     }
   })
 
-  it('keeps the dollar of a generated name', () => {
+  it('a root keeps the dollar of a generated name', () => {
     expect(matches('$Proxy12.run', 'jdk/proxy2/$Proxy12')).toBe(true)
   })
 
-  it('picks an overload by descriptor or by type names', () => {
+  it('a root selects an overload by descriptor or type names', () => {
     const put = '(ILjava/lang/String;[J)V'
     for (const root of [
       'A.put',
@@ -73,13 +73,13 @@ describe('a root', () => {
     }
   })
 
-  it('names constructors as <init> or new, initialisers as <clinit>', () => {
+  it('a root names constructors as <init> or new, initialisers as <clinit>', () => {
     expect(matches('A.new', 'A', '<init>')).toBe(true)
     expect(matches('A.<init>(int)', 'A', '<init>', '(I)V')).toBe(true)
     expect(matches('A.<clinit>', 'A', '<clinit>')).toBe(true)
   })
 
-  it('may have wildcards, which leave constructors out', () => {
+  it('a root may have wildcards, which exclude constructors', () => {
     expect(matches('com.foo.Bar.*', 'com/foo/Bar')).toBe(true)
     expect(matches('Bar.r*', 'com/foo/Bar')).toBe(true)
     expect(matches('Bar.*', 'com/foo/Bar', '<init>')).toBe(false)
@@ -112,7 +112,7 @@ describe('a root', () => {
 })
 
 describe('an include or exclude pattern', () => {
-  it('with one star stays in a package, with two goes below', () => {
+  it('one star matches within a package, two also below', () => {
     expect(takes('com.foo.*', 'com/foo/Bar')).toBe(true)
     expect(takes('com.foo.*', 'com/foo/Bar$Inner')).toBe(true)
     expect(takes('com.foo.*', 'com/foo/sub/Bar')).toBe(false)
@@ -121,7 +121,7 @@ describe('an include or exclude pattern', () => {
     expect(takes('com.foo.*', 'com/foobar/Bar')).toBe(false)
   })
 
-  it('without a package means any package, nested classes with it', () => {
+  it('a pattern without a package matches any package, including nested classes', () => {
     expect(takes('*Service', 'com/foo/MailService')).toBe(true)
     expect(takes('*Service', 'com/foo/MailService$Job')).toBe(true)
     expect(takes('Bar', 'com/foo/Bar')).toBe(true)
@@ -130,7 +130,7 @@ describe('an include or exclude pattern', () => {
     expect(takes('Outer.Inner', 'Outer$Inner')).toBe(true)
   })
 
-  it('is in any script, with its marks', () => {
+  it('a pattern may be in any script, with combining marks', () => {
     expect(takes('com.größe.日本*', 'com/größe/日本語')).toBe(true)
     expect(takes('*विवरण', 'com/foo/मेरीविवरण')).toBe(true)
     expect(takes('*𝒜', 'com/foo/𝒜')).toBe(true)
@@ -145,14 +145,14 @@ describe('an include or exclude pattern', () => {
 })
 
 describe('close names', () => {
-  it('are few edits away, a swap being one', () => {
+  it('close names are few edits away, a swap counts as one', () => {
     expect(editDistance('process', 'porcess')).toBe(1)
     expect(editDistance('Process', 'process')).toBe(0)
     expect(editDistance('run', 'walk')).toBe(4)
     expect(editDistance('abcdefgh', 'zzzzzzzz', 2)).toBe(3)
   })
 
-  it('come closest first, and contain the wanted one if nothing else', () => {
+  it('close names are sorted by distance, and contain the wanted text otherwise', () => {
     expect(nearest('proces', ['process', 'processAll', 'close', 'prices'])).toEqual([
       'process',
       'prices',
@@ -161,7 +161,7 @@ describe('close names', () => {
     expect(nearest('xyz', ['process'])).toEqual([])
   })
 
-  it('abbreviations are understood, behind all else', () => {
+  it('abbreviations match last', () => {
     const classes = ['OrderService', 'OrdSrv2', 'Journal', 'StandardsBoard']
     expect(nearest('OrdSrv', classes)).toEqual(['OrdSrv2', 'OrderService'])
     expect(nearest('OS', classes)).toEqual([]) // two letters abbreviate too much

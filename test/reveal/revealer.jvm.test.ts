@@ -183,7 +183,7 @@ async function entered(options: ConstructorParameters<typeof Target>[0] & { root
 }
 
 describe('scheme B (paper, section 6.2)', () => {
-  it('takes the root first, and its direct callees when it is entered', async () => {
+  it('scheme b instruments the root first, and its direct callees when it is entered', async () => {
     const target = new Target({ program: shapes })
     expect(await target.start()).toBe('Main.run')
     expect(await target.invoke('Main.run')).toBe('Circle.area Square.area')
@@ -191,7 +191,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(await target.invoke('Square.area')).toBe('Square.side')
   })
 
-  it('answers a second first invocation with nothing', async () => {
+  it('a repeated first invocation gets an empty answer', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.invoke('Main.run')
@@ -199,7 +199,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(target.isReady('Main.run')).toBe(true)
   })
 
-  it('calls a method ready from the start if it has no callees to reveal', async () => {
+  it('a method without callees to reveal is ready from the start', async () => {
     const target = new Target({ program: chain, root: 'Main.c Main.d' })
     await target.start()
     expect(target.isReady('Main.d')).toBe(true)
@@ -209,7 +209,7 @@ describe('scheme B (paper, section 6.2)', () => {
     expect(other.isReady('Main.c')).toBe(false)
   })
 
-  it('asks the target for class bytes of what it needs only', async () => {
+  it('only needed class bytes are requested from the target', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.invoke('Main.run')
@@ -224,10 +224,10 @@ describe('scheme B (paper, section 6.2)', () => {
   })
 })
 
-describe('what is known to run', () => {
+describe('methods known to run', () => {
   const ran = ['Main.pass', 'Often.go', 'Deep.deep']
 
-  it('is taken with the roots, and what it calls, as if all of it had been entered', async () => {
+  it('methods known to run are instrumented with the roots, and their callees as if they had been entered', async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun(ran)).toBe('Deep.deep Deep.deeper Main.pass Often.go Seldom.go')
@@ -238,7 +238,7 @@ describe('what is known to run', () => {
     expect(await target.invoke('Seldom.go')).toBe('Deep.other')
   })
 
-  it('comes in steps, between which other questions are answered', async () => {
+  it('methods known to run are added in steps, with other questions answered in between', async () => {
     const target = new Target({ program: known })
     await target.start()
     const found: string[][] = []
@@ -252,7 +252,7 @@ describe('what is known to run', () => {
     expect(found).toHaveLength(5)
   })
 
-  it('is followed behind every later step as well', async () => {
+  it('methods known to run are followed in later steps as well', async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun(['Often.go', 'Deep.deep'])).toBe('Main.pass')
@@ -260,7 +260,7 @@ describe('what is known to run', () => {
     expect(target.isReady('Deep.deep')).toBe(true)
   })
 
-  it('is looked ahead of, up to the budget', async () => {
+  it('look-ahead continues after methods known to run, up to the budget', async () => {
     const bound = async (lookAhead: number) => {
       const target = new Target({ program: chain, root: 'Main.run', lookAhead })
       await target.start()
@@ -270,7 +270,7 @@ describe('what is known to run', () => {
     expect(await bound(9)).toBe('Main.a Main.b Main.c Main.d Main.e')
   })
 
-  it('may be nothing: then the roots are entered, and their callees ask', async () => {
+  it('without methods known to run the callees of roots ask', async () => {
     const target = new Target({ program: known })
     await target.start()
     expect(await target.rootsWillRun([])).toBe('Main.pass')
@@ -280,7 +280,7 @@ describe('what is known to run', () => {
 })
 
 describe('look-ahead', () => {
-  it('takes what is statically bound behind the direct callees, breadth first, up to the budget', async () => {
+  it('look-ahead instruments statically bound callees breadth first, up to the budget', async () => {
     const steps = ['Main.a', 'Main.a Main.b', 'Main.a Main.b Main.c', 'Main.a Main.b Main.c Main.e']
     for (const [lookAhead, taken] of steps.entries()) {
       expect(await entered({ program: chain, root: 'Main.run', lookAhead })).toBe(taken)
@@ -290,14 +290,14 @@ describe('look-ahead', () => {
     )
   })
 
-  it('makes methods ready whose callees it took', async () => {
+  it('look-ahead makes methods ready whose callees it instrumented', async () => {
     const target = new Target({ program: chain, lookAhead: 9 })
     await target.start()
     await target.invoke('Main.run')
     expect([...target.ready]).toHaveLength(6)
   })
 
-  it('grows bolder after a dozen steps, and takes what earlier ones left open', async () => {
+  it('look-ahead grows after a dozen steps, and instruments what earlier steps left', async () => {
     const walk = async (lookAhead: number) => {
       const target = new Target({ program: stairs, root: 'Main.a*', lookAhead })
       await target.start()
@@ -315,14 +315,14 @@ describe('look-ahead', () => {
     expect(await walk(0)).toEqual(new Array(STAIRS).fill(0)) // the paper's scheme B stays so
   })
 
-  it('does not guess where the receiver decides', async () => {
+  it('look-ahead does not guess receivers', async () => {
     expect(await entered({ program: chain, root: 'Main.poly', lookAhead: 9 })).toBe('Main.two')
     expect(await entered({ program: chain, root: 'Main.poly', lookAhead: 9, late: 'Left' })).toBe(
       'Main.two Part.go',
     )
   })
 
-  it('does not open the gate', async () => {
+  it('look-ahead does not open the gate', async () => {
     const target = new Target({ program: gate, root: 'Main.goAway', lookAhead: 9, late: 'Loader' })
     await target.start()
     expect(target.taken).toEqual(['Main.goAway'])
@@ -330,13 +330,13 @@ describe('look-ahead', () => {
 })
 
 describe('scheme A (paper, section 6.1)', () => {
-  it('takes everything reachable at the start, all of it ready', async () => {
+  it('scheme a instruments everything reachable at the start, all ready', async () => {
     const target = new Target({ program: shapes, scheme: 'a' })
     expect(await target.start()).toBe('Circle.area Circle.pi Main.run Square.area Square.side')
     expect(target.ready.size).toBe(5)
   })
 
-  it('goes on when a class is loaded', async () => {
+  it('scheme a continues when a class is loaded', async () => {
     const target = new Target({ program: shapes, scheme: 'a', late: 'Circle' })
     expect(await target.start()).toBe('Main.run Square.area Square.side')
     expect(await target.load('Circle')).toBe('Circle.area Circle.pi')
@@ -359,33 +359,33 @@ describe('scheme A (paper, section 6.1)', () => {
 })
 
 describe('dispatch', () => {
-  it('of an interface call reaches the methods implementors inherit', async () => {
+  it('an interface call reaches methods inherited by implementors', async () => {
     // Base.work implements Job.work for Mixed although Base is no Job.
     expect(await entered({ program: dispatch, root: 'Main.run' })).toBe('Base.work Loud.work Own.work')
   })
 
-  it('of a class starts at the receiver’s static type', async () => {
+  it("a virtual call starts at the receiver's static type", async () => {
     expect(await entered({ program: dispatch, root: 'Main.exact' })).toBe('Own.work')
     expect(await entered({ program: dispatch, root: 'Own.work' })).toBe('Base.work')
   })
 
-  it('of a private method is exact, nest mates included', async () => {
+  it('a call of a private method is exact, including nest mates', async () => {
     expect(await entered({ program: dispatch, root: 'Main.nest' })).toBe(
       'Nested.secret'.replace('Nested', 'Main$Nested'),
     )
   })
 
-  it('reaches default methods and their overrides', async () => {
+  it('dispatch reaches default methods and their overrides', async () => {
     expect(await entered({ program: shapes, root: 'Main.name' })).toBe('Cube.kind Shape.kind')
   })
 
-  it('reaches constructors', async () => {
+  it('dispatch reaches constructors', async () => {
     expect(await entered({ program: dispatch, root: 'Main.make' })).toBe('Main$Nested.<init>')
   })
 })
 
 describe('a class that is loaded and not initialised', () => {
-  it('runs its initialiser inside the subgraph', async () => {
+  it('a loaded, uninitialised class runs its initialiser inside the subgraph', async () => {
     const target = new Target({ program: lazy, uninitialised: 'Helper Super Held' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe(
@@ -396,7 +396,7 @@ describe('a class that is loaded and not initialised', () => {
 })
 
 describe('a class loaded later', () => {
-  it('is the application’s, though a dynamic proxy lies in the same package', async () => {
+  it("a class loaded later is the application's despite a dynamic proxy in its package", async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     await target.invoke('Main.run')
@@ -410,7 +410,7 @@ describe('a class loaded later', () => {
     expect(await target.load('Helper')).toBe('Helper.<clinit> Helper.help')
   })
 
-  it('is the owner of a call made before, and runs its initialiser inside the subgraph', async () => {
+  it('a class loaded later owns an earlier call, and its initialiser runs inside the subgraph', async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('')
@@ -420,25 +420,25 @@ describe('a class loaded later', () => {
     expect(await target.invoke('Made.<init>')).toBe('Super.<init>')
   })
 
-  it('was initialised long ago if it was loaded before', async () => {
+  it('a class loaded earlier counts as initialised', async () => {
     expect(await entered({ program: lazy, root: 'Main.run' })).toBe('Helper.help Made.<init> Made.use')
   })
 
-  it('runs its initialiser for a static field too', async () => {
+  it('a static field access runs the initialiser of a class loaded later', async () => {
     const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
     await target.start()
     await target.invoke('Main.field')
     expect(await target.load('Held')).toBe('Held.<clinit>')
   })
 
-  it('does not give its initialiser before a method that triggers it was entered', async () => {
+  it('an initialiser is not instrumented before a triggering method was entered', async () => {
     const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
     await target.start()
     expect(await target.load('Held')).toBe('')
     expect(await target.invoke('Main.field')).toBe('Held.<clinit>')
   })
 
-  it('has its initialiser ahead of it if only the JVM has needed it, in whichever order', async () => {
+  it('a class loaded only by the JVM still has its initialiser to run, in any order', async () => {
     // Loaded to verify another class, by the agent's own thread or before there was one: no hook saw it.
     for (const call of ['before', 'after']) {
       const target = new Target({ program: lazy, root: 'Main.field', late: 'Held' })
@@ -451,14 +451,14 @@ describe('a class loaded later', () => {
     }
   })
 
-  it('overrides reachable methods of supertypes', async () => {
+  it('a class loaded later overrides reachable methods of supertypes', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Low' })
     await target.start()
     expect(await target.invoke('Main.virt')).toBe('Top.go')
     expect(await target.load('Low')).toBe('Low.go')
   })
 
-  it('is matched by name while its superclass is not known', async () => {
+  it('a class loaded later is matched by name while its superclass is unknown', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     await target.invoke('Main.virt')
@@ -466,14 +466,14 @@ describe('a class loaded later', () => {
     expect(await target.hook('Mid')).toBe('')
   })
 
-  it('gets its methods when they become reachable, if it came before', async () => {
+  it('methods of an earlier class are instrumented when they become reachable', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     expect(await target.load('Low')).toBe('')
     expect(await target.invoke('Main.virt')).toBe('Low.go Top.go')
   })
 
-  it('whose superclass is named like a class of another loader is matched by name, too', async () => {
+  it('a class whose superclass has the name of a class in another loader is matched by name, too', async () => {
     const target = new Target({ program: lazy, root: 'Main.virt', late: 'Mid Low' })
     await target.start()
     await target.invoke('Main.virt')
@@ -481,7 +481,7 @@ describe('a class loaded later', () => {
     expect(await target.hook('Low', 2)).toBe('Low.go')
   })
 
-  it('of the same name in another loader answers its own callers only', async () => {
+  it('a class of the same name in another loader serves its own callers only', async () => {
     const target = new Target({ program: chain })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Main.a')
@@ -493,7 +493,7 @@ describe('a class loaded later', () => {
     expect(answer.instrument.map((it) => [it.name, it.classId])).toEqual([['a', second[1].classId]])
   })
 
-  it('of the same name in several loaders is a candidate where the caller’s loader has none', async () => {
+  it("a class of the same name in several loaders is a candidate if the caller's loader has none", async () => {
     const target = new Target({ program: lazy, late: 'Helper Made Super' })
     await target.start()
     await target.invoke('Main.run')
@@ -505,20 +505,20 @@ describe('a class loaded later', () => {
 })
 
 describe('lambdas', () => {
-  it('made in a revealed method are callees of it, as method references are', async () => {
+  it('lambdas and method references in a revealed method are its callees', async () => {
     expect(await entered({ program: lambdas, root: 'Main.inside' })).toBe('Main.keep Main.lambda$inside$0')
     expect(await entered({ program: lambdas, root: 'Main.reference' })).toBe('Main.keep Maker.secret')
     expect(await entered({ program: lambdas, root: 'Main.created' })).toBe('Maker.<init>')
   })
 
-  it('made outside are reached through their interface, by their proxy and its host', async () => {
+  it('lambdas created outside are reached through their interface, by proxy and host', async () => {
     const target = new Target({ program: lambdas })
     await target.appear([target.lambdaProxy('Maker', 'Fn')])
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Maker.lambda$make$0 Maker.secret')
   })
 
-  it('made outside later are reached when their proxy appears', async () => {
+  it('lambdas created outside later are reached when their proxy appears', async () => {
     const target = new Target({ program: lambdas })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('')
@@ -532,7 +532,7 @@ describe('excluded code is transparent', () => {
   const callbacks =
     'Item.compareTo Item.equals Item.hashCode Item.toString Oops.fillInStackTrace Pair.equals Pair.hashCode Pair.toString Task.run Worker.run'
 
-  it('so a call into it reveals every override of its types', async () => {
+  it('a call into excluded code reveals every override of its types', async () => {
     const target = new Target({
       program: gate,
       root: 'Main.sort',
@@ -543,7 +543,7 @@ describe('excluded code is transparent', () => {
     expect(target.reflection).toBe(1)
   })
 
-  it('and so do classes loaded later', async () => {
+  it('classes loaded later reveal overrides of excluded types', async () => {
     const target = new Target({ program: gate, root: 'Main.sort', late: 'LateTask LateBase LateDerived' })
     await target.start()
     await target.invoke('Main.sort')
@@ -552,7 +552,7 @@ describe('excluded code is transparent', () => {
     expect(await target.load('LateDerived')).toBe('LateDerived.run LateBase.run')
   })
 
-  it('and lambdas made outside whose interface is excluded', async () => {
+  it('lambdas created outside with an excluded interface are revealed', async () => {
     const target = new Target({ program: gate, root: 'Main.sort' })
     await target.start()
     await target.invoke('Main.sort')
@@ -575,7 +575,7 @@ describe('excluded code is transparent', () => {
     },
   )
 
-  it('but calls that call nothing back reveal nothing', async () => {
+  it('calls without callbacks reveal nothing', async () => {
     for (const root of ['Main.leaf', 'Main.number', 'Main.fail']) {
       const target = new Target({ program: gate, root, late: 'Loader' })
       await target.start()
@@ -585,7 +585,7 @@ describe('excluded code is transparent', () => {
     }
   })
 
-  it('a call that only prints or compares reveals them, too: what it does with JDK objects in between is not known', async () => {
+  it('a call that prints or compares reveals overrides, too', async () => {
     for (const root of ['Main.text', 'Main.map']) {
       expect(await entered({ program: gate, root, late: 'LateTask LateBase LateDerived Loader' }), root).toBe(
         callbacks,
@@ -607,7 +607,7 @@ describe('excluded code is transparent', () => {
     expect(await target.invoke('Pair.equals')).toContain('Item.equals')
   })
 
-  it('native methods are skipped, and may call back', async () => {
+  it('native methods are skipped and may call back', async () => {
     const target = new Target({
       program: gate,
       root: 'Main.goAway',
@@ -618,7 +618,7 @@ describe('excluded code is transparent', () => {
     expect(target.skipped).toEqual([`Away.away: ${BY_NAME}`])
   })
 
-  it('native methods may call by name: what their class has, and the objects that they are given', async () => {
+  it('native methods may call methods of their class and of their arguments', async () => {
     const target = new Target({ program: natives, root: 'Main.run', late: 'LateListener Untouched' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe(
@@ -629,7 +629,7 @@ describe('excluded code is transparent', () => {
     expect(await target.load('Untouched')).toBe('')
   })
 
-  it('a class loader of the application is called by the JVM itself', async () => {
+  it('the JVM calls class loaders of the application', async () => {
     const target = new Target({ program: gate, root: 'Main.leaf' })
     expect(await target.start()).toBe('Loader.loadClass Loader.loadClass Main.leaf')
     const late = new Target({ program: gate, root: 'Main.leaf', late: 'Loader' })
@@ -639,7 +639,7 @@ describe('excluded code is transparent', () => {
 })
 
 describe('a class that cannot be changed', () => {
-  it('is skipped if unmodifiable, and what it calls counts as called by its caller', async () => {
+  it("an unmodifiable class is skipped, and its callees count as its caller's", async () => {
     const target = new Target({ program: shapes })
     target.revealer.addClasses([{ ...target.info('shapes/Square'), flags: CLASS_UNMODIFIABLE }])
     await target.start()
@@ -650,7 +650,7 @@ describe('a class that cannot be changed', () => {
     ])
   })
 
-  it('is skipped if hidden, and may call anything back', async () => {
+  it('a hidden class is skipped and may call back anything', async () => {
     const target = new Target({ program: shapes })
     const hidden = { ...target.lambdaProxy('Main', 'Shape'), name: 'shapes/Spun+0x1' }
     await target.appear([hidden])
@@ -660,7 +660,7 @@ describe('a class that cannot be changed', () => {
     expect(target.reflection).toBe(1)
   })
 
-  it('whose bytes the target does not show is a gap', async () => {
+  it('a class without bytes is a gap', async () => {
     const target = new Target({ program: shapes })
     target.revealer.addClasses([{ ...target.info('shapes/Circle'), id: 5000, name: 'shapes/Ghost' }])
     await target.start()
@@ -668,7 +668,7 @@ describe('a class that cannot be changed', () => {
     expect(target.revealer.counters.gaps).toBe(1)
   })
 
-  it('is none if it is excluded: what it calls is not looked for', async () => {
+  it('an excluded class without bytes is no gap', async () => {
     const target = new Target({ program: shapes })
     const ghost = { ...target.info('shapes/Shape'), id: 5000, name: 'jdk/Ghost', flags: CLASS_JDK }
     const circle = target.info('shapes/Circle')
@@ -683,7 +683,7 @@ describe('a class that cannot be changed', () => {
 })
 
 describe('a broken class file', () => {
-  it('in the load hook is a gap and nothing else', async () => {
+  it('a broken class file in the load hook is only a gap', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     const answer = await target.revealer.classLoading(
@@ -696,7 +696,7 @@ describe('a broken class file', () => {
 })
 
 describe('include and exclude', () => {
-  it('exclude removes classes, which stay transparent', async () => {
+  it('--exclude removes classes, which stay transparent', async () => {
     const target = new Target({ program: libs, exclude: 'libs.Lib' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Mine.go')
@@ -710,7 +710,7 @@ describe('include and exclude', () => {
     expect(await entered({ program: libs, root: 'Main.ext', exclude: 'Lib' })).toBe('Sub.hook')
   })
 
-  it('include restricts, but never drops the root’s own class', async () => {
+  it("--include restricts classes, but never the root's own class", async () => {
     const target = new Target({ program: libs, include: '*Mine Nothing*' })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Mine.go')
@@ -719,7 +719,7 @@ describe('include and exclude', () => {
     expect(target.revealer.classes.filters.report().map((it) => it.classes)).toEqual([1, 0])
   })
 
-  it('a JDK method may be a root without --jdk: that method only, and what it calls back', async () => {
+  it('a JDK method may be a root without --jdk: only that method and its callbacks', async () => {
     const target = new Target({ program: gate, root: 'java.util.Collections.sort(List)', late: 'Loader' })
     expect(await target.start()).toBe('Collections.sort')
     expect(await target.invoke('Collections.sort')).toContain('Item.compareTo')
@@ -734,7 +734,7 @@ describe('include and exclude', () => {
     expect(target.skipped.join('\n')).toMatch(/Math\.abs: intrinsic/)
   })
 
-  it('with --jdk what only the JVM calls in the JDK is found, in a new thread if threads are followed', async () => {
+  it('with --jdk methods called only by the JVM are found, also in a followed new thread', async () => {
     const taken = async (followThreads: boolean) => {
       const target = new Target({ program: gate, root: 'Main.leaf', jdk: true, followThreads })
       await target.start()
@@ -746,7 +746,7 @@ describe('include and exclude', () => {
     expect(await taken(true)).toContain('Thread.run')
   })
 
-  it('with --jdk what only left-out classes of the JDK call is found', async () => {
+  it('with --jdk methods called only by excluded JDK classes are found', async () => {
     const target = new Target({ program: gate, root: 'Main.enqueue', jdk: true, scheme: 'a' })
     await target.start()
     expect(target.taken).toContain('ReferenceQueue.enqueue')
@@ -756,14 +756,14 @@ describe('include and exclude', () => {
 })
 
 describe('a class that another agent has changed', () => {
-  it('is looked at again, as far as it has been looked at: what it calls now is a callee', async () => {
+  it('a class changed by another agent is analysed again, and its new callees are found', async () => {
     const target = new Target({ program: changed })
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Callee.one')
     expect(await target.change('Main', 'Second')).toBe('Callee.two')
   })
 
-  it('and was not entered yet is read when it is', async () => {
+  it('a class changed by another agent before its entry is read at its entry', async () => {
     const target = new Target({ program: changed })
     await target.start()
     expect(await target.change('Main', 'Second')).toBe('')
@@ -772,7 +772,7 @@ describe('a class that another agent has changed', () => {
 })
 
 describe('a hidden class', () => {
-  it('is defined: what its code calls is found, whoever calls that code', async () => {
+  it('callees of a hidden class are found, for any caller', async () => {
     const target = new Target({ program: lazy })
     await target.start()
     expect(await target.defineHidden('Main', 'Helper')).toBe('Helper.start')
@@ -781,14 +781,14 @@ describe('a hidden class', () => {
     ])
   })
 
-  it('that cannot be read is a gap', async () => {
+  it('a hidden class that cannot be read is a gap', async () => {
     const target = new Target({ program: lazy })
     await target.start()
     expect(await target.defineHidden('Main', 'NoSuchClass')).toBe('')
     expect(target.revealer.counters.gaps).toBe(1)
   })
 
-  it('that a metafactory called by hand has spun is told to be skipped', async () => {
+  it('a hidden class of a manually called metafactory is reported as skipped', async () => {
     const target = new Target({ program: lambdas })
     await target.start()
     await target.appear(
@@ -803,7 +803,7 @@ describe('a hidden class', () => {
 })
 
 describe('reflection', () => {
-  it('reveals its targets, with their overrides', async () => {
+  it('reflection reveals its targets with their overrides', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     expect(await target.reflect('Shape', 'kind', '()Ljava/lang/String;')).toBe('Cube.kind Shape.kind')
@@ -811,7 +811,7 @@ describe('reflection', () => {
     expect(await target.reflect('Cube', '<init>', '()V')).toBe('')
   })
 
-  it('counts a target it does not know as a gap', async () => {
+  it('an unknown target of reflection is a gap', async () => {
     const target = new Target({ program: shapes })
     await target.start()
     await target.revealer.reflectiveTarget(999_999, 'x', '()V')
@@ -820,7 +820,7 @@ describe('reflection', () => {
 })
 
 describe('a refused method', () => {
-  it('is listed, and what it calls is revealed with the next answer', async () => {
+  it('a refused method is listed, and its callees are revealed with the next answer', async () => {
     const target = new Target({ program: chain })
     await target.start()
     await target.invoke('Main.run')
@@ -831,7 +831,7 @@ describe('a refused method', () => {
 })
 
 describe('roots', () => {
-  it('of a bare name are all overloads', async () => {
+  it('a root without parameters selects all overloads', async () => {
     const target = new Target({ program: roots, root: 'roots.Main.process' })
     expect(await target.start()).toBe('Main.process Main.process')
     expect(target.revealer.roots.report()).toMatchObject([
@@ -840,14 +840,14 @@ describe('roots', () => {
     expect([...target.revealer.methods].every((it) => it.root)).toBe(true)
   })
 
-  it('prefer a top-level class to a nested one, and take a nested one by its own name', async () => {
+  it('roots prefer a top-level class, and accept a nested class by its simple name', async () => {
     expect(await new Target({ program: roots, root: 'Inner.process' }).start()).toBe('Main$Inner.process')
     expect(await new Target({ program: roots, root: 'Main.Inner.process()' }).start()).toBe(
       'Main$Inner.process',
     )
   })
 
-  it('wait for their class, and name what is close meanwhile', async () => {
+  it('roots wait for their class, and suggest close names', async () => {
     const target = new Target({
       program: roots,
       root: 'roots.Later.process roots.Mian.process',
@@ -862,7 +862,7 @@ describe('roots', () => {
     expect(target.revealer.roots.report()[0]).toMatchObject({ armed: false, methods: 1 })
   })
 
-  it('that their class does not have are an error with suggestions', async () => {
+  it('a root missing in its class is an error with suggestions', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     await expect(start('roots.Main.proces')).rejects.toThrow(RootNotFound)
     await expect(start('roots.Main.proces')).rejects.toMatchObject({
@@ -877,13 +877,13 @@ describe('roots', () => {
     })
   })
 
-  it('wait if only a class of the JDK bears that name', async () => {
+  it('a root waits if only a JDK class has that name', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     expect(await start('Thread.process')).toBe('')
     await expect(start('java.lang.Thread.process')).rejects.toThrow(RootNotFound)
   })
 
-  it('without bytecode are an error that names implementations', async () => {
+  it('a root without bytecode is an error that names implementations', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     await expect(start('Main.Shape.draw')).rejects.toThrow(AbstractOrNativeRoot)
     await expect(start('Main.Shape.draw')).rejects.toMatchObject({
@@ -893,7 +893,7 @@ describe('roots', () => {
     await expect(start('Main.hash')).rejects.toMatchObject({ kind: 'native' })
   })
 
-  describe('whose class comes later', () => {
+  describe('roots whose class is loaded later', () => {
     const late = async (root: string, ...classes: string[]) => {
       const target = new Target({ program: roots, root, late: classes.join(' ') })
       expect(await target.start()).toBe('')
@@ -906,7 +906,7 @@ describe('roots', () => {
       return report.problem
     }
 
-    it('without such a method are told with what is close', async () => {
+    it('a later class without the method is reported with close names', async () => {
       expect(await late('roots.Later.proces', 'Later')).toMatchObject({
         message: "root 'roots.Later.proces' not found: no such method in roots.Later",
         suggestions: ['roots.Later.process'],
@@ -917,13 +917,13 @@ describe('roots', () => {
       })
     })
 
-    it('and inherits the method are told who declares it, whichever of them comes first', async () => {
+    it('a later class that inherits the method is reported with the declaring class, in any order', async () => {
       const suggestions = ['roots.Main.process()', 'roots.Main.process(int)']
       expect(await late('roots.Child.process', 'Child')).toMatchObject({ suggestions })
       expect(await late('roots.Child.process', 'Child', 'Main')).toMatchObject({ suggestions })
     })
 
-    it('without bytecode are told, with implementations', async () => {
+    it('a later root without bytecode is reported with implementations', async () => {
       expect(await late('Main.Shape.draw', 'Main$Shape')).toMatchObject({
         message: "root 'Main.Shape.draw' is abstract: it has no bytecode to instrument",
         implementations: ['roots.Main.Dot.draw'],
@@ -935,7 +935,7 @@ describe('roots', () => {
       expect(await late('Main.hash', 'Main')).toMatchObject({ kind: 'native', exitCode: 79 })
     })
 
-    it('are as good as any once a class of that name has the method', async () => {
+    it('a later class of that name with the method is used', async () => {
       const target = new Target({ program: roots, root: 'Inner.process', late: 'Main Main$Inner Later' })
       await target.start()
       expect(await target.load('Later')).toBe('')
@@ -945,7 +945,7 @@ describe('roots', () => {
     })
   })
 
-  it('have callees that could be roots instead, in their order; nothing is taken by that', async () => {
+  it('roots list callees that could be roots, in order, without instrumenting them', async () => {
     const target = new Target({ program: chain, root: 'Main.b Main.poly Part.go' })
     await target.start()
     const before = target.taken.length
@@ -958,13 +958,13 @@ describe('roots', () => {
     expect(await target.invoke('Main.b')).toBe('Main.c Main.e')
   })
 
-  it('that are never instrumented are an error of their own', async () => {
+  it('roots that are never instrumented are an error', async () => {
     const start = (root: string) => new Target({ program: roots, root }).start()
     await expect(start('java.lang.Object.<init>')).rejects.toThrow(RootNeverInstrumented)
     await expect(start('java.lang.Math.abs(int)')).rejects.toMatchObject({ exitCode: 79 })
   })
 
-  it('that get no probes are an error once no method of theirs is left', async () => {
+  it('roots that get no probes are an error when none is left', async () => {
     const target = new Target({ program: chain, root: 'Main.b Main.poly Main.*' })
     await target.start()
     const refuse = (method: string) =>
@@ -991,7 +991,7 @@ describe('roots', () => {
     expect(target.revealer.counters.instrumentedMethods).toBe(instrumentedMethods - 1)
   })
 
-  it('name no class that has been searched in vain as close', async () => {
+  it('suggestions exclude a class searched without result', async () => {
     const target = new Target({ program: roots, root: 'Inner.nothing Thread.process' })
     await target.start()
     expect(target.revealer.roots.progress()).toMatchObject([{ failed: false }, { failed: false }])

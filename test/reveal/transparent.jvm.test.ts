@@ -88,32 +88,32 @@ describe('code that is left out', () => {
     expect(a.taken.join(' ')).not.toMatch(/Util|Deep/)
   })
 
-  it('is the same left out by --include', async () => {
+  it('code excluded by --include is treated alike', async () => {
     const { took } = await entered('Main.help', { exclude: '', include: 'Main Mine' })
     expect(took).toBe('Main.end')
   })
 
-  it('opens no gate by itself: what nobody calls is not taken', async () => {
+  it('excluded code opens no gate: uncalled methods are not instrumented', async () => {
     const { target, took } = await entered('Main.leaf')
     expect(took).toBe('')
     expect(target.reflection).toBe(0)
   })
 
-  it('is looked into when a caller is entered, not before', async () => {
+  it('excluded code is analysed when a caller is entered', async () => {
     const { target, took } = await entered('Main.before', { lookAhead: 9 })
     expect(took).toBe('Main.help')
     expect(target.isReady('Main.help')).toBe(false)
     expect(await target.invoke('Main.help')).toBe('Main.end')
   })
 
-  it('is read once, however many call it', async () => {
+  it('excluded code is read once for any number of callers', async () => {
     const target = new Target({ program: shop, root: 'Main.help Main.loop Main.make', exclude, late })
     await target.start()
     for (const it of ['Main.help', 'Main.loop', 'Main.make']) await target.invoke(it)
     expect(target.fetched.filter((it) => it === 'shop/Util')).toHaveLength(1)
   })
 
-  it('lets the JDK call back what it hands on, and what it overrides itself', async () => {
+  it('the JDK may call back objects passed by excluded code, and its overrides', async () => {
     // list: UtilJob.run is left out and calls Main.end; Task.run is not.
     const { took } = await entered('Main.list')
     expect(took.split(' ')).toEqual(expect.arrayContaining(['Main.end', 'Task.run']))
@@ -121,25 +121,25 @@ describe('code that is left out', () => {
     expect((await entered('Main.sort')).took.split(' ')).toContain('Main.end')
   })
 
-  it('may reflect: the hook is asked for, and finds what is behind a target that is left out', async () => {
+  it('excluded code may use reflection: the hook finds methods behind an excluded target', async () => {
     const { target } = await entered('Main.reflect')
     expect(target.reflection).toBe(1)
     expect(await target.reflect('Util', 'make', '()V')).toBe('Mine.<init>')
   })
 
-  it('may be called through a method handle: what that means is asked when it happens', async () => {
+  it('excluded code may be called through a method handle, which asks at the call', async () => {
     const { target, took } = await entered('Main.handle')
     expect(took.split(' ')).not.toContain('Never.hook')
     expect(target.reflection).toBe(1)
   })
 
-  it('may call anything through native code', async () => {
+  it('excluded code may call anything through native code', async () => {
     const { target, took } = await entered('Main.away')
     expect(took.split(' ')).toContain('Never.hook')
     expect(target.skipped).toEqual([])
   })
 
-  it('that is loaded later is completed then, its initialiser with it', async () => {
+  it('excluded code loaded later is analysed then, with its initialiser', async () => {
     const { target, took } = await entered('Main.late')
     expect(took).toBe('')
     expect(await target.hook('Coming')).toBe('Main.one')
@@ -161,14 +161,14 @@ describe('code that is left out', () => {
     },
   )
 
-  it('makes lambdas that are reached through their interface', async () => {
+  it('lambdas created in excluded code are reached through their interface', async () => {
     const target = new Target({ program: shop, root: 'Root2.job', exclude, late })
     await target.appear([target.lambdaProxy('Util', 'java/lang/Runnable')])
     await target.start()
     expect((await target.invoke('Root2.job')).split(' ')).toContain('Main.end')
   })
 
-  it('stays a root’s own class if it is named by a root', async () => {
+  it("a root's own class stays included", async () => {
     const target = new Target({ program: shop, root: 'Main.help Util.help', exclude, late })
     expect(await target.start()).toBe('Main.help Util.help')
   })

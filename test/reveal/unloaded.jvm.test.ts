@@ -24,7 +24,7 @@ const plugin = program(
 compilePrograms()
 
 describe('unloaded classes', () => {
-  it('leave the hierarchy, in whatever order they are named', () => {
+  it('unloaded classes leave the hierarchy, in any order', () => {
     const hierarchy = new Hierarchy()
     hierarchy.add([row(1, 'Top', 0, 0), row(2, 'Base', 5, 1), row(3, 'Low', 5, 2)])
     expect(hierarchy.subtypesOf(hierarchy.node(1)).map((it) => it.id)).toEqual([1, 2, 3])
@@ -36,7 +36,7 @@ describe('unloaded classes', () => {
     expect(hierarchy.resolve('Base', 5)).toEqual([])
   })
 
-  it('are waited for no longer, and those of one name stay', () => {
+  it('unloaded classes are not waited for, and classes of the same name stay', () => {
     const hierarchy = new Hierarchy()
     const file = { access: 1, superName: 'Late', interfaces: [] }
     hierarchy.loading(1, 'Low', 5, file, 0)
@@ -47,7 +47,7 @@ describe('unloaded classes', () => {
     expect(touched.map((it) => it.id)).toEqual([3, 2])
   })
 
-  it('keep the ids and names of their methods, and the next of that name gets ids of its own', async () => {
+  it('methods of unloaded classes keep ids and names, and a new class of that name gets new ids', async () => {
     const target = new Target({ program: plugin, scheme: 'a', late: 'Guest' })
     await target.start()
     const first = await target.load('Guest', 7)
