@@ -18,7 +18,7 @@ export class ThreadActivity {
   /** Latest second with activity; the last of the kept seconds. */
   #second = -1
 
-  /** @param second  at least that of the previous call */
+  /** @param second  at least the second of the previous call */
   add(second: number, told: number): void {
     if (second !== this.#second) this.#goOn(second)
     this.#told[second % SECONDS]! += told

@@ -24,7 +24,7 @@ export interface BackTraces {
 }
 
 /** Limit of steps per snapshot: 20 to 50 ms. */
-const MOST_STEPS = 2 ** 21
+const MAX_STEPS = 2 ** 21
 
 /**
  * @param methods    ids from `methodsOf`: one id per method, independent of call sites. Methods without a context have no row; the others
@@ -36,7 +36,7 @@ const MOST_STEPS = 2 ** 21
 export function backTraces(
   tree: Tree,
   methods: readonly number[],
-  mostSteps = MOST_STEPS,
+  mostSteps = MAX_STEPS,
   mostLevels = Number.POSITIVE_INFINITY,
 ): BackTraces {
   const { parent } = tree
@@ -94,7 +94,7 @@ export function backTracesOfBoth(
   before: Tree,
   after: Tree,
   methods: readonly number[],
-  mostSteps = MOST_STEPS,
+  mostSteps = MAX_STEPS,
 ): { readonly before: BackTraces; readonly after: BackTraces } {
   const most = found.isCut ? found.levels : Number.POSITIVE_INFINITY
   const now = backTraces(after, methods, mostSteps, most)

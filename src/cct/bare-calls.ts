@@ -20,35 +20,35 @@ export interface BareCalls {
 }
 
 /** With fewer calls, the bounds of the median are too wide to be useful. */
-const LEAST_CALLS = 16
+const MIN_CALLS = 16
 /**
  * Half width of the confidence interval of a median, in ranks, divided by the square root of the number of calls: two standard deviations
  * of a binomial.
  */
 const CERTAINTY = 0.98
 /** Minimum share of probes in the time of root calls. With a smaller share, the error of the probe correction is negligible. */
-const LEAST_PROBES = 0.1
+const MIN_PROBE_SHARE = 0.1
 /**
  * Maximum duration that most calls must not exceed, ns. Too few longer calls would begin and end within a second, and these would be the
  * shorter ones.
  */
-const LONGEST_NS = 50e6
-const MOST_ARE = 0.9
+const MAX_CALL_NANOS = 50e6
+const MIN_SHORT_CALLS_SHARE = 0.9
 /** Relative error of the subtracted probe cost. Measured with `fib`: constant within a second, but different between sessions. */
 const PROBE_ERROR = 0.1
 /** Upper bound of the cost of the root's own probes, relative to its calibrated cost. */
-const ROOT_ALONE = 1.5
+const MAX_ROOT_PROBES_RATIO = 1.5
 
 /**
  * Returns whether the comparison is useful: probes take a large share of the time of root calls, and the calls are numerous and short
  * enough.
  */
 export function isWorthComparing({ times, probes }: LatestCalls, nsPerTick: number): boolean {
-  if (times.length < LEAST_CALLS) return false
+  if (times.length < MIN_CALLS) return false
   const [ofCalls, ofProbes] = [times, probes].map((all) => all.reduce((sum, it) => sum + it, 0))
   const sorted = Float64Array.from(times).sort()
-  const long = sorted[Math.floor(MOST_ARE * (sorted.length - 1))]!
-  return ofProbes! > LEAST_PROBES * (ofCalls! + ofProbes!) && long * nsPerTick < LONGEST_NS
+  const long = sorted[Math.floor(MIN_SHORT_CALLS_SHARE * (sorted.length - 1))]!
+  return ofProbes! > MIN_PROBE_SHARE * (ofCalls! + ofProbes!) && long * nsPerTick < MAX_CALL_NANOS
 }
 
 /**
@@ -65,8 +65,8 @@ export function bareCalls(
 ): BareCalls | null {
   const from = firstCompiled(bare)
   const latest = bare.times.slice(from)
-  if (charged.times.length < LEAST_CALLS || latest.length < LEAST_CALLS) return null
-  if (bare.probes.slice(from).some((it) => it > ROOT_ALONE * innerTicks)) return null
+  if (charged.times.length < MIN_CALLS || latest.length < MIN_CALLS) return null
+  if (bare.probes.slice(from).some((it) => it > MAX_ROOT_PROBES_RATIO * innerTicks)) return null
   const [before, after] = [medianOf(charged.times), medianOf(latest)]
   if (after.low <= 0) return null
   const error = PROBE_ERROR * medianOf(charged.probes).median

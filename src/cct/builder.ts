@@ -38,7 +38,7 @@ import { addHalves, movedHalves, movedWarmUp, NO_WARM_UP, type WarmUp, warmUpOf 
 const { INTS, FLOATS, METHOD, PARENT, RECENT, CALLS, TICKS } = NODE
 
 /** Number of sampled contexts that triggers a purge of those with few samples: 64 MiB with the table. */
-const MOST_SAMPLED = 2 ** 20
+const MAX_SAMPLED = 2 ** 20
 /** Approximate bytes of a builder without its trees, and of a map entry. */
 const OBJECT_BYTES = 10_240
 const ENTRY_BYTES = 40
@@ -105,7 +105,7 @@ export class CctBuilder extends PresentThread implements Required<EventSink>, Tr
 
   constructor(options: BuilderOptions = {}) {
     const { maxNodes = 2 ** 26, alive = () => {}, firstMethod = 1, firstPlaced = firstMethod } = options
-    const { mostContexts, mostSampled = MOST_SAMPLED } = options
+    const { mostContexts, mostSampled = MAX_SAMPLED } = options
     const ids = options.callSites === true ? new CallIds(firstPlaced) : null
     super(new Nodes(maxNodes, alive, firstMethod, ids), firstMethod, firstPlaced)
     this.#options = options

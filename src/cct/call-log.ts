@@ -4,8 +4,8 @@ import type { CctBuilder } from './builder.ts'
 import type { TakenOut } from './pauses.ts'
 
 /** Maximum number of kept elements of a thread's events: 2 MiB, 262,144 events. */
-const MOST_WORDS = 2 ** 19
-const MOST_STRETCHES = 2 ** 18
+const MAX_WORDS = 2 ** 19
+const MAX_STRETCHES = 2 ** 18
 const FIRST_WORDS = 1024
 /** Capacity kept between calls, in elements. */
 const KEPT_WORDS = 2 ** 16
@@ -77,7 +77,7 @@ export class CallLog {
   }
 
   get isLarge(): boolean {
-    return this.used > MOST_WORDS || this.stretches.length > MOST_STRETCHES
+    return this.used > MAX_WORDS || this.stretches.length > MAX_STRETCHES
   }
 
   /** Approximate memory use. */

@@ -11,15 +11,15 @@ import type { CollapsedMethods } from './tree.ts'
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 /** Approximate share of the maximum number of nodes that remains after a collapse. */
-const STAYS = 3 / 8
+const TARGET_SHARE = 3 / 8
 /** Above this share, the free room is too small for new contexts. */
-const TOO_MANY = 0.6
+const MAX_FILLED_SHARE = 0.6
 /** If more than this share remains, the collapse removed too little. */
-const TOO_FEW_GONE = 0.9
+const MAX_REMAINING_SHARE = 0.9
 /** Growth of the node limit before a retry, after an allocation failed. */
-const TRIED_AGAIN = 1.25
+const RETRY_GROWTH = 1.25
 /** Minimum number of remaining nodes. Below this minimum, threads and methods are the cause of too many nodes. */
-const LEAST = 256
+const MIN_NODES = 256
 
 // Columns per method: own sums of its contexts, and sums of its outermost contexts including callees.
 const OWN = 0
@@ -88,19 +88,23 @@ export class Collapsed {
     prepare: (change: Collapse) => () => void,
   ): void {
     const most = this.#bound
-    for (let target = most * STAYS; target >= LEAST || target === most * STAYS; target /= 4) {
+    for (
+      let target = most * TARGET_SHARE;
+      target >= MIN_NODES || target === most * TARGET_SHARE;
+      target /= 4
+    ) {
       const { count } = nodes
       const found = this.#collapsed(nodes, target, places(), facts(), prepare)
       if (found === null) {
-        this.mostNodes = count * TRIED_AGAIN
+        this.mostNodes = count * RETRY_GROWTH
         return
       }
       const { change, move } = found
       nodes.replace(change.bytes, change.count, change.rows, change.pseudo)
       move()
       this.mostNodes = most
-      if (nodes.count <= most * TOO_MANY) return
-      if (nodes.count > count * TOO_FEW_GONE) break
+      if (nodes.count <= most * MAX_FILLED_SHARE) return
+      if (nodes.count > count * MAX_REMAINING_SHARE) break
     }
     // Threads' current nodes fill the room. Without a higher limit, the next context would collapse again.
     this.mostNodes = nodes.count * 2

@@ -11,15 +11,15 @@ import { checkMethod } from './impossible.ts'
 //   offset  size  type  field
 //        0     4  i32   method     id, of a method or of a method and a call site (call-ids.ts); of a row of collapsed
 //                                  contexts (collapse.ts): 0; of a top: minus its
-//                                  thread's number, or VIRTUAL_TOP; of work handed over: HANDED_OVER minus the
-//                                  node it comes from
+//                                  thread's number, or VIRTUAL_TOP; of submitted work: HANDED_OVER minus the
+//                                  submitting node
 //        4     4  i32   parent     node, -1 for a top
-//        8     4  i32   recent     child entered latest; 0: none
-//       12     4  i32   successor  sibling entered after this node the last time; 0: none
+//        8     4  i32   recent     child entered last; 0: none
+//       12     4  i32   successor  sibling last entered directly after this node; 0: none
 //       16     8  f64   calls
 //       24     8  f64   ticks      measured, callees excluded
 //
-// Node 0 is nobody: its method is never asked for. A node's index is higher than its parent's.
+// Node 0 is unused: its method is never read. A node's index is higher than its parent's.
 export const NODE = {
   ...{ INTS: 8, FLOATS: 4 },
   ...{ METHOD: 0, PARENT: 1, RECENT: 2, SUCCESSOR: 3 },

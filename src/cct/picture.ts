@@ -30,7 +30,7 @@ export const STATE_COLUMNS = ['cpuNs', 'lockNs', 'ioNs', 'sleepNs', 'waitNs'] as
 export const UNKNOWN_STATE = 'unknownNs'
 
 /** Upper bound of method ids (events/event-layout.ts). */
-const MOST_METHODS = 2 ** 22
+const MAX_METHODS = 2 ** 22
 
 /** Minimum share of a timed callee's samples with the same sampled callers, for the callee to be placed below these. */
 const ONE_WAY = 0.95
@@ -74,7 +74,7 @@ class Nodes {
   readonly samplesHere: number[] = []
   /** Root calls that were sampled at each node, as lists like `Seen.observations`. */
   readonly observations: (readonly number[])[][] = []
-  /** Samples whose stacks contain a frame that probes should have seen, but did not. */
+  /** Number of samples per frame that probes should have seen, but did not. */
   readonly unseen = new Map<number, number>()
   /** Timed nodes that are the only possible owner of their samples. */
   readonly certain = new Set<number>()
@@ -217,7 +217,7 @@ function isSame(frame: FrameName, other: FrameName | undefined): boolean {
 
 /** The key is exact, since both numbers are small. */
 function keyOf(parent: number, method: number): number {
-  return (parent + 1) * MOST_METHODS + method
+  return (parent + 1) * MAX_METHODS + method
 }
 
 interface TimedChild {

@@ -35,9 +35,9 @@ export class RootClock {
 }
 
 /** Minimum number of calls for a p99. */
-const LEAST_CALLS = 100
+const MIN_P99_CALLS = 100
 /** Number of finished calls kept for late pauses. */
-const LATEST = 4096
+const MAX_LATEST = 4096
 
 /** Finished root calls, in ticks. */
 export interface LatestCalls {
@@ -52,7 +52,7 @@ export interface RootCallsState {
   /** Number of finished calls. */
   readonly count: number
   readonly sum: number
-  /** Not finite if there are no calls. */
+  /** Shortest duration; not finite if there are no calls. */
   readonly min: number
   readonly max: number
   readonly buckets: Buckets
@@ -65,18 +65,18 @@ export class RootCalls {
   /** Null unless slow calls are recorded. */
   slow: SlowCalls | null = null
   /** Number of calls that triggers the next computation of p99, and the current p99. */
-  #p99At = LEAST_CALLS
+  #p99At = MIN_P99_CALLS
   #p99 = Number.POSITIVE_INFINITY
   /** Clocks indexed by thread number. */
   readonly #clocks: (RootClock | undefined)[] = []
   // Ring buffer of the latest calls.
   #ended = 0
-  readonly #threads = new Int32Array(LATEST)
-  readonly #begins = new Float64Array(LATEST)
-  readonly #ends = new Float64Array(LATEST)
-  readonly #times = new Float64Array(LATEST)
-  readonly #seconds = new Int32Array(LATEST)
-  readonly #probes = new Float64Array(LATEST)
+  readonly #threads = new Int32Array(MAX_LATEST)
+  readonly #begins = new Float64Array(MAX_LATEST)
+  readonly #ends = new Float64Array(MAX_LATEST)
+  readonly #times = new Float64Array(MAX_LATEST)
+  readonly #seconds = new Int32Array(MAX_LATEST)
+  readonly #probes = new Float64Array(MAX_LATEST)
 
   constructor(
     private readonly calibration: Calibration,
@@ -116,7 +116,7 @@ export class RootCalls {
     const time = ticks - clock.begin - clock.excluded - probes
     const whole = wholeOf(time)
     const call = this.#ended++
-    const at = call % LATEST
+    const at = call % MAX_LATEST
     this.#sum += time
     this.histogram.record(whole)
     this.#threads[at] = clock.thread
@@ -144,8 +144,8 @@ export class RootCalls {
   }
 
   #correct(thread: number, at: number, ticks: number): void {
-    for (let call = this.#ended - 1; call >= Math.max(0, this.#ended - LATEST); call--) {
-      const i = call % LATEST
+    for (let call = this.#ended - 1; call >= Math.max(0, this.#ended - MAX_LATEST); call--) {
+      const i = call % MAX_LATEST
       if (this.#threads[i] !== thread || this.#begins[i]! > at) continue
       if (this.#ends[i]! <= at) return // the time lies between two calls
       const [before, after] = [this.#times[i]!, this.#times[i]! - ticks]
@@ -164,16 +164,16 @@ export class RootCalls {
     for (const clock of this.#clocks) if (clock !== undefined) clock.isOpen = false
     this.histogram.clear()
     this.#sum = this.#ended = 0
-    this.#p99At = LEAST_CALLS
+    this.#p99At = MIN_P99_CALLS
     this.#p99 = Number.POSITIVE_INFINITY
   }
 
-  /** Returns those of the latest calls that began at `fromTicks` or later. */
+  /** Returns the latest calls that began at `fromTicks` or later. */
   latest(fromTicks: number): LatestCalls {
     const times: number[] = []
     const probes: number[] = []
-    for (let call = Math.max(0, this.#ended - LATEST); call < this.#ended; call++) {
-      const at = call % LATEST
+    for (let call = Math.max(0, this.#ended - MAX_LATEST); call < this.#ended; call++) {
+      const at = call % MAX_LATEST
       if (this.#begins[at]! < fromTicks) continue
       times.push(this.#times[at]!)
       probes.push(this.#probes[at]!)

@@ -15,7 +15,7 @@ export const WAIT = 4
 const BLOCKED = 2
 
 /** Number of innermost frames checked: the caller of park() is near the top of the stack. */
-const LOOKED_AT = 12
+const MAX_CHECKED_FRAMES = 12
 
 /**
  * Native methods of the JDK (11 to 25) in which a thread waits for a file, a socket or a process, although its Thread.State is RUNNABLE.
@@ -46,7 +46,7 @@ export function stateOf(threadState: number, frame: (at: number) => FrameName | 
 }
 
 function waitingFor(frame: (at: number) => FrameName | undefined): number {
-  for (let at = 0; at < LOOKED_AT; at++) {
+  for (let at = 0; at < MAX_CHECKED_FRAMES; at++) {
     const it = frame(at)
     if (it === undefined) break
     if (/^java\.lang\.(?:Virtual)?Thread$/.test(it.className) && it.method.startsWith('sleep')) return SLEEP

@@ -20,11 +20,11 @@ import type { RootClock } from './root-calls.ts'
 /** Number of slowest calls with a tree of their own. */
 export const SLOWEST = 10
 /** Number of slow calls kept for late pauses. */
-const MOST_RECENT = 1024
+const MAX_RECENT = 1024
 /** Number of other calls kept, the slowest of them: ten of them may become the slowest of all when pauses make slow calls fast. */
-const MOST_SPARE = SLOWEST + 64
+const MAX_SPARE = SLOWEST + 64
 /** Number of idle logs kept for later calls, each at most a quarter of a MiB. */
-const MOST_FREE_LOGS = 256
+const MAX_FREE_LOGS = 256
 
 /** Memory limits for trees of slow calls. */
 export interface SlowBounds {
@@ -267,7 +267,7 @@ export class SlowCalls {
     this.#letGo(log)
     log.clear()
     this.#logs[thread] = undefined
-    if (this.#freeLogs.length < MOST_FREE_LOGS) this.#freeLogs.push(log)
+    if (this.#freeLogs.length < MAX_FREE_LOGS) this.#freeLogs.push(log)
   }
 
   #add(call: KeptCall): void {
@@ -309,7 +309,7 @@ export class SlowCalls {
     this.#recentBytes += call.bytes
     for (const [number, oldest] of this.#recent) {
       if (oldest === call) return
-      if (this.#recent.size <= MOST_RECENT && this.#recentBytes <= this.#bounds.keptBytes) return
+      if (this.#recent.size <= MAX_RECENT && this.#recentBytes <= this.#bounds.keptBytes) return
       this.#recent.delete(number)
       this.#recentBytes -= oldest.bytes
       this.#keepSpare(oldest)
@@ -322,7 +322,7 @@ export class SlowCalls {
     insert(spare, call)
     this.#spareBytes += call.bytes
     while (
-      spare.length > MOST_SPARE ||
+      spare.length > MAX_SPARE ||
       (spare.length > SLOWEST && this.#spareBytes > this.#bounds.keptBytes)
     ) {
       const fastest = spare.pop()!
@@ -366,7 +366,7 @@ export class SlowCalls {
 
   #sortSpare(): void {
     this.#spare.sort((a, b) => b.ticks - a.ticks)
-    const isFull = this.#spare.length === MOST_SPARE
+    const isFull = this.#spare.length === MAX_SPARE
     this.#spareAbove = isFull ? this.#spare.at(-1)!.ticks : Number.NEGATIVE_INFINITY
   }
 
@@ -378,7 +378,7 @@ export class SlowCalls {
       if (this.#openBytes + log.builderBytes > this.#bounds.openBytes) log.giveUp()
     } catch (error) {
       if (!(error instanceof TreeTooLarge)) throw error
-      // Only this call's limit is exceeded, not that of all calls. Recording continues.
+      // The tree of this call exceeds its limit. The tree of all calls does not. Recording continues.
       log.giveUp()
     }
     this.#openBytes += log.builderBytes

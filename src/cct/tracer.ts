@@ -14,9 +14,9 @@ import type { CctBuilder } from './builder.ts'
 /** Maximum number of events of all traced calls. Further events are discarded, and the output says so. */
 export const MOST_EVENTS = 1_000_000
 /** Maximum number of submitted tasks that have not started; the oldest are discarded first. */
-const MOST_PENDING = 65_536
+const MAX_PENDING = 65_536
 /** Maximum number of redefinitions recorded during traced calls. */
-const MOST_PAUSES = 4096
+const MAX_PAUSES = 4096
 const FIRST_EVENTS = 64
 const TWO_32 = 2 ** 32
 
@@ -64,7 +64,7 @@ export interface RawCall {
   readonly root: RawTrack
   /** Indexed by task number; null before the task has begun. */
   readonly tasks: (RawTrack | null)[]
-  /** Number of tasks that have neither begun nor been dropped. */
+  /** Number of pending tasks: not yet begun, and not dropped. */
   pending: number
   /** Whether the limit of events was reached. */
   isCut: boolean
@@ -128,7 +128,7 @@ export class Tracer implements EventSink {
 
   /** Registers a redefinition. The notification may be late. */
   pause(startTicks: number, endTicks: number): void {
-    const isFull = this.pauses.length === MOST_PAUSES
+    const isFull = this.pauses.length === MAX_PAUSES
     if (startTicks >= this.#latest && this.#isIdle(isFull)) return
     if (isFull) this.pauses.shift()
     this.pauses.push({ start: Math.round(startTicks), end: Math.round(endTicks) })
@@ -362,7 +362,7 @@ export class Tracer implements EventSink {
 
 /** Discards the oldest tokens above the limit. */
 function forgetOldest(tokens: Map<number, unknown> | Set<number>): void {
-  if (tokens.size <= MOST_PENDING) return
+  if (tokens.size <= MAX_PENDING) return
   for (const oldest of tokens.keys()) {
     tokens.delete(oldest)
     return

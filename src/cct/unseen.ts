@@ -16,10 +16,10 @@ export const UNSEEN = 'unseen'
 export const LEAST_UNSEEN = 3
 
 /** Thresholds of the check by share: number of standard deviations, and minimum share of all samples. */
-const DEVIATIONS = 4
-const LEAST_PART = 0.1
+const MIN_DEVIATIONS = 4
+const MIN_SHARE_DIFFERENCE = 0.1
 /** Minimum ratio of the samples' share to the clock's share. */
-const TIMES = 1.5
+const MIN_RATIO = 1.5
 
 export interface Shares {
   /** Share of the clock's time, 0 to 1. */
@@ -34,7 +34,8 @@ export interface Shares {
 export function unseenByShare({ clock, samples, calls }: Shares): number {
   if (calls < 1) return 0
   const more = samples - clock
-  const isClear = more > DEVIATIONS * deviation(clock, calls) + LEAST_PART && samples > TIMES * clock
+  const isClear =
+    more > MIN_DEVIATIONS * deviation(clock, calls) + MIN_SHARE_DIFFERENCE && samples > MIN_RATIO * clock
   return isClear ? more : 0
 }
 

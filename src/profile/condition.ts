@@ -173,7 +173,7 @@ export function judge(
 }
 
 /** Minimum relevant change, as a share of the cost of a root call. Smaller changes occur between any two recordings. */
-const LEAST_SHARE = 0.001
+const MIN_SHARE = 0.001
 
 /** Returns the error bound of the difference of two values. */
 function doubtOf(
@@ -183,7 +183,7 @@ function doubtOf(
   { before, after }: Pair,
 ): number {
   if (measure === 'calls' || (!isTime && !isSampled)) return 0
-  const least = LEAST_SHARE * Math.max(rootCost.before, rootCost.after)
+  const least = MIN_SHARE * Math.max(rootCost.before, rootCost.after)
   const known = isTime ? probes[measure] : doubtOfShares(before, perRootCall.before, after, perRootCall.after)
   return Math.max(least, known)
 }

@@ -104,7 +104,7 @@ interface Join {
 }
 
 /** Maximum number of tasks checked that end after a wait. */
-const LOOKED_AT = 64
+const MAX_CHECKED_TASKS = 64
 
 /** Relations between the tracks of a call, and the waits of their threads. */
 class Family {
@@ -186,7 +186,7 @@ class Family {
   #runningAt(begin: number, end: number, by: number, isUsed: Uint8Array): Join | null {
     const tasks = this.#byEnd
     const after = firstNotBefore(tasks.length, (it) => this.#end(tasks[it]!) > end)
-    for (let i = after; i < Math.min(tasks.length, after + LOOKED_AT); i++) {
+    for (let i = after; i < Math.min(tasks.length, after + MAX_CHECKED_TASKS); i++) {
       const task = tasks[i]!
       const isRunning = this.#tracks[task]!.times[0]! < end
       if (isRunning && end > begin && this.#mayBe(task, by, isUsed)) return { task, endNs: end }

@@ -24,7 +24,7 @@ export interface Doubts {
 }
 
 /** Minimum error of half a probe pair in ns, even if the calibration found no variation. */
-const LEAST_HALF_NS = 0.5
+const MIN_HALF_NANOS = 0.5
 
 const NONE: Doubts = { methods: new Map(), roots: { self: 0, total: 0 } }
 
@@ -45,8 +45,8 @@ export function doubtsOf(profile: Profile): Doubts {
 
 function doubtColumns({ merged, calibration }: Profile): { self: Float64Array; total: Float64Array } {
   const { innerSpreadNs = 0, outerSpreadNs = 0 } = calibration
-  const inner = Math.max(LEAST_HALF_NS, innerSpreadNs)
-  const outer = Math.max(LEAST_HALF_NS, outerSpreadNs)
+  const inner = Math.max(MIN_HALF_NANOS, innerSpreadNs)
+  const outer = Math.max(MIN_HALF_NANOS, outerSpreadNs)
   const calls = column(merged, 'calls')
   const { count, parent } = merged
   const self = new Float64Array(count)

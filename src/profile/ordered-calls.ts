@@ -10,7 +10,7 @@ import type { Tree } from '../cct/tree.ts'
 const LOOP_ROWS = 8
 
 export interface OrderedCalls {
-  /** Has the columns of times. `calls` excludes calls that began before the interval. */
+  /** Tree with the columns of times. `calls` excludes calls that began before the interval. */
   readonly tree: Tree
   /** Start of the first call of each node. */
   readonly startNs: Float64Array

@@ -42,7 +42,7 @@ export async function probeFile(path: string): Promise<boolean> {
 }
 
 /** Maximum length of a chain of symbolic links, as in operating systems. */
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 /** Sticky bit of a directory: an entry can only be removed by the owner of the entry or of the directory. */
 const STICKY = 0o1000
 
@@ -77,7 +77,7 @@ async function targetOf(path: string): Promise<Target> {
 /** @returns the end of the chain and its file status, which is never a link; undefined if nothing exists there */
 async function endOfLinks(path: string): Promise<{ end: string; found: Stats | undefined }> {
   let end = path
-  for (let links = 0; links < MOST_LINKS; links++) {
+  for (let links = 0; links < MAX_LINKS; links++) {
     const found = await ifThere(fsp.lstat(end))
     if (found === undefined || !found.isSymbolicLink()) return { end, found }
     const above = await fsp.realpath(dirname(end)) // base of a relative link

@@ -92,7 +92,7 @@ export function thresholdText({ threshold, thresholdNow, unit }: SlowTimes): str
 }
 
 /** Maximum number of rows with a larger share in slow calls than in all calls. */
-const MOST_CHANGES = 5
+const MAX_CHANGES = 5
 
 /** Yields facts about slow calls other than their tree: lines without a line feed, the title first. */
 export function* slowLines(slow: SlowTimes, profile: Profile, cells: number): Generator<string> {
@@ -122,7 +122,7 @@ function* changeLines(
   const most = Array.from({ length: difference.count }, (_, i) => i)
     .filter((i) => change.self[i]! > 0)
     .sort((a, b) => change.self[b]! - change.self[a]!)
-    .slice(0, MOST_CHANGES)
+    .slice(0, MAX_CHANGES)
   if (most.length === 0) return
   yield `${right('in a slow', 10)}${right('in any', 10)}  by themselves, per call of the root: what slow calls have more of`
   for (const i of most) {

@@ -14,12 +14,12 @@ import { basename, dirname, join } from 'node:path'
 import { AUTOSAVE_ENDING } from './autosaved.ts'
 
 /** Maximum length of a file name in bytes. */
-const LONGEST_NAME = 255
+const MAX_NAME_BYTES = 255
 /**
  * Age of an abandoned temporary file, ms. Used for files of another machine or an earlier boot, where the process cannot be checked. No
  * write pauses for that long.
  */
-const ABANDONED_MS = 24 * 3600 * 1000
+const ABANDONED_AFTER_DURATION_MS = 24 * 3600 * 1000
 
 const HEX_DIGITS = 8
 const AFTER = /^\.([0-9a-f]{8})-([0-9a-f]{8})-[0-9a-f]{8}\.tmp$/
@@ -32,7 +32,7 @@ export function temporaryName(name: string): string {
 }
 
 function stemOf(name: string): string {
-  const bytes = Buffer.from(name).subarray(0, LONGEST_NAME - '.'.length - AFTER_LENGTH)
+  const bytes = Buffer.from(name).subarray(0, MAX_NAME_BYTES - '.'.length - AFTER_LENGTH)
   return bytes.toString().replace(/\ufffd+$/, '')
 }
 
@@ -73,7 +73,7 @@ export async function removeLeftBehind(path: string): Promise<void> {
     const file = join(directory, each)
     const found = await lstat(file).catch(() => undefined)
     if (found === undefined || !found.isFile() || found.uid !== process.geteuid?.()) continue
-    if (!isKnown && Date.now() - found.mtimeMs < ABANDONED_MS) continue
+    if (!isKnown && Date.now() - found.mtimeMs < ABANDONED_AFTER_DURATION_MS) continue
     await unlink(file).catch(() => {})
   }
 }

@@ -21,7 +21,7 @@ const [STEPS, MORE_STEPS] = [12, 100]
 const FRAMES = 24
 const STEP_FRAMES = 8
 /** Minimum share of the call's duration for a row. */
-const LEAST_SHARE = 0.005
+const MIN_SHARE = 0.005
 /** Cells of a row before the name. */
 const NUMBER_CELLS = 40
 const HEADER = `${right('start ms', 10)}${right('total ms', 10)}${right('% call', 8)}${right('calls', 10)}  `
@@ -182,7 +182,7 @@ function* orderedRows(
   { width, paint }: Page,
 ): Generator<string> {
   const names = namesOf(methodNames)
-  const { kept, keptCount } = prune(tree, LEAST_SHARE, most)
+  const { kept, keptCount } = prune(tree, MIN_SHARE, most)
   const { calls, totalNs } = tree.metrics as { readonly [name: string]: Float64Array }
   const nameCells = Math.max(16, width - NUMBER_CELLS)
   const depths = new Int32Array(tree.count)

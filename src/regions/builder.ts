@@ -19,7 +19,7 @@ export interface RegionState {
   readonly id: number
   readonly count: number
   readonly sum: number
-  /** Not finite without executions. */
+  /** Shortest duration; not finite without executions. */
   readonly min: number
   readonly max: number
   readonly buckets: Buckets
