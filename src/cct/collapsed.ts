@@ -11,7 +11,7 @@ import type { CollapsedMethods } from './tree.ts'
 const { INTS, FLOATS, METHOD, PARENT, CALLS, TICKS } = NODE
 
 /** Approximate share of the maximum number of nodes that remains after a collapse. */
-const TARGET_SHARE = 3 / 8
+const KEPT = 3 / 8
 /** Above this share, the free room is too small for new contexts. */
 const MAX_FILLED_SHARE = 0.6
 /** If more than this share remains, the collapse removed too little. */
@@ -19,7 +19,7 @@ const MAX_REMAINING_SHARE = 0.9
 /** Growth of the node limit before a retry, after an allocation failed. */
 const RETRY_GROWTH = 1.25
 /** Minimum number of remaining nodes. Below this minimum, threads and methods are the cause of too many nodes. */
-const MIN_NODES = 256
+const MIN_KEPT = 256
 
 // Columns per method: own sums of its contexts, and sums of its outermost contexts including callees.
 const OWN = 0
@@ -88,11 +88,7 @@ export class Collapsed {
     prepare: (change: Collapse) => () => void,
   ): void {
     const most = this.#bound
-    for (
-      let target = most * TARGET_SHARE;
-      target >= MIN_NODES || target === most * TARGET_SHARE;
-      target /= 4
-    ) {
+    for (let target = most * KEPT; target >= MIN_KEPT || target === most * KEPT; target /= 4) {
       const { count } = nodes
       const found = this.#collapsed(nodes, target, places(), facts(), prepare)
       if (found === null) {

@@ -16,8 +16,8 @@ export const UNSEEN = 'unseen'
 export const LEAST_UNSEEN = 3
 
 /** Thresholds of the check by share: number of standard deviations, and minimum share of all samples. */
-const MIN_DEVIATIONS = 4
-const MIN_SHARE_DIFFERENCE = 0.1
+const DEVIATIONS = 4
+const MIN_EXCESS = 0.1
 /** Minimum ratio of the samples' share to the clock's share. */
 const MIN_RATIO = 1.5
 
@@ -34,8 +34,7 @@ export interface Shares {
 export function unseenByShare({ clock, samples, calls }: Shares): number {
   if (calls < 1) return 0
   const more = samples - clock
-  const isClear =
-    more > MIN_DEVIATIONS * deviation(clock, calls) + MIN_SHARE_DIFFERENCE && samples > MIN_RATIO * clock
+  const isClear = more > DEVIATIONS * deviation(clock, calls) + MIN_EXCESS && samples > MIN_RATIO * clock
   return isClear ? more : 0
 }
 
