@@ -13,7 +13,7 @@ import { say } from './say.ts'
 import { SCRIPTS, SHELLS, type Shell } from './shell/scripts.ts'
 
 const PID_HELP =
-  'process id of the JVM, its main class, container:name or k8s:namespace/pod; without it, a terminal asks which'
+  'process id or main class of the JVM, container:name or k8s:namespace/pod; if omitted, jfluid shows a list on a terminal'
 
 const print = (text: string): void => void process.stdout.write(text)
 
@@ -24,11 +24,11 @@ const print = (text: string): void => void process.stdout.write(text)
  */
 export function commandLine(version: string): Command {
   const program = new Command('jfluid')
-    .description('Profile one task of a running JVM: attach, watch its exact calling context tree, detach.')
+    .description('Profile one task of a running JVM: attach, show its exact calling context tree, detach.')
     .version(
       `jfluid ${version}\n${describeAgent()}`,
       '-V, --version',
-      'of jfluid, and of the agent it carries',
+      'print the versions of jfluid and of its agent',
     )
     .exitOverride()
     .enablePositionalOptions()
@@ -45,47 +45,50 @@ export function commandLine(version: string): Command {
   const command = (name: CommandName, says: string): Command =>
     withShowConfig(withOptions(program.command(name).description(says), name))
 
-  command('ps', 'list JVMs and whether they can be attached to').action(async (flags: Flags<'ps'>) =>
-    (await import('./ps.ts')).ps(flags, print),
+  command('ps', 'list the JVMs of this machine, and whether jfluid can attach to each').action(
+    async (flags: Flags<'ps'>) => (await import('./ps.ts')).ps(flags, print),
   )
 
-  command('doctor', 'say what an attach would meet, before anything is touched')
+  command('doctor', 'check whether an attach would work, without changing the JVM')
     .argument('[pid]', PID_HELP)
     .action(async (pid: string | undefined, flags: Flags<'doctor'>) => {
       const { doctor } = await import('./doctor.ts')
       process.exitCode = await doctor(pid, flags, print)
     })
 
-  command('roots', 'sample a JVM for some seconds, and say which methods would do as --root')
+  command('roots', 'sample a JVM for some seconds and suggest methods for --root')
     .argument('[pid]', PID_HELP)
     .action(async (pid: string | undefined, flags: Flags<'roots'>) =>
       (await import('./roots.ts')).roots(pid, flags, print),
     )
 
-  command('attach', 'show the calling context tree of a root method, live')
+  command('attach', 'profile a root method and show its calling context tree live')
     .argument('[pid]', PID_HELP)
     .action(async (pid: string | undefined, flags: Flags<'attach'>) =>
       (await import('./attach.ts')).attach(pid, flags),
     )
 
-  command('record', 'profile for a while without a screen, and write or push the profile')
+  command('record', 'profile for a given time without the live view, and write or push the profile')
     .argument('[pid]', PID_HELP)
     .action(async (pid: string | undefined, flags: Flags<'record'>) =>
       (await import('./record.ts')).record(pid, flags),
     )
 
-  command('proxy', 'let jfluid on another machine attach to JVMs of this one').action(
+  command('proxy', 'let jfluid on another machine attach to JVMs of this machine').action(
     async (flags: Flags<'proxy'>) => (await import('./proxy.ts')).proxy(flags),
   )
 
-  command('detach', 'end a session whose jfluid hangs or is stopped, and remove what dead ones have left')
+  command(
+    'detach',
+    'end the session of a jfluid process that hangs or is stopped, and remove leftovers of ended ones',
+  )
     .argument('[pid]', PID_HELP)
     .action(async (pid: string | undefined, flags: Flags<'detach'>) =>
       (await import('./detach.ts')).detach(pid, flags, print),
     )
 
-  command('run', 'start a JVM and profile it from its first application class on')
-    .argument('<command...>', 'what to start, after --')
+  command('run', 'start a JVM and profile it from its first application class')
+    .argument('<command...>', 'command to start, after --')
     .passThroughOptions()
     .action(async (command: string[], flags: Flags<'run'>) => {
       const { run } = await import('./run.ts')
@@ -97,57 +100,60 @@ export function commandLine(version: string): Command {
       }
     })
 
-  command('gate', 'fail if a task executes more than its baseline: for continuous integration')
+  command('gate', 'for continuous integration: fail if a task executes more than its baseline')
     .argument('<baseline>', 'a .jfluid file of --mode bytecodes or count')
-    .argument('[other...]', 'another .jfluid file; or after --, what to run and profile as the baseline was')
+    .argument(
+      '[other...]',
+      'another .jfluid file; or, after --, a command to run and profile with the options of the baseline',
+    )
     .action(async (baseline: string, other: string[], flags: Flags<'gate'>) =>
       (await import('./gate.ts')).gate(baseline, other, flags, print),
     )
 
-  command('open', 'look at a recorded profile in the live view')
+  command('open', 'show a recorded profile in the live view')
     .argument('<file>', 'a .jfluid file')
     .action(async (file: string) => (await import('./open.ts')).open(file))
 
-  command('compare', 'what has changed between two profiles, per root call')
+  command('compare', 'compare two profiles per root call')
     .argument('<before>', 'a .jfluid file')
-    .argument('<after>', 'another one of the same --mode')
+    .argument('<after>', 'another .jfluid file of the same --mode')
     .action(async (before: string, after: string, flags: Flags<'compare'>) =>
       (await import('./compare.ts')).compare(before, after, flags),
     )
 
-  command('report', 'what a recorded profile says')
+  command('report', 'print a recorded profile as text')
     .argument('<file>', 'a .jfluid file')
     .action(async (file: string, flags: Flags<'report'>) => (await import('./report.ts')).report(file, flags))
 
-  command('export', 'write a recorded profile for other tools')
+  command('export', 'convert a recorded profile for other tools')
     .argument('<file>', 'a .jfluid file')
     .action(async (file: string, flags: Flags<'export'>) =>
       (await import('./export.ts')).exportCommand(file, flags),
     )
 
-  command('push', 'hand a recorded profile to a store of profiles')
+  command('push', 'send a recorded profile to a profile server')
     .argument('<file>', 'a .jfluid file')
     .action(async (file: string, flags: Flags<'push'>) =>
       (await import('./push.ts')).pushCommand(file, flags),
     )
 
-  command('agent-path', 'print the option that has a JVM start with the agent asleep in it')
+  command('agent-path', 'print the JVM option that preloads the agent')
     .addHelpText(
       'after',
       `
-It is all that goes to the standard output, for scripts. A JVM that is started
-with it has no thread of jfluid and no session; attach and record then wake the
-agent and load nothing, so -XX:-EnableDynamicAgentLoading does not matter, and
-newer JDKs do not warn. A JVM that does not find the file, or may not read it,
-does not start: mind what happens to it.
+The standard output has only this option, for scripts. A JVM started with it has
+no jfluid thread and no session; attach and record later activate the agent and
+load nothing, so they work with -XX:-EnableDynamicAgentLoading, and newer JDKs
+print no warning. A JVM that cannot find or read the agent file does not start:
+do not move or delete the file.
 
-On a command line before -jar, or for all JVMs in JAVA_TOOL_OPTIONS: an
-Environment= line of a systemd unit, an ENV line of an image.`,
+Put the option on a command line before -jar, or into JAVA_TOOL_OPTIONS for all
+JVMs: an Environment= line of a systemd unit, an ENV line of a container image.`,
     )
     .action(async () => (await import('./agent-path.ts')).agentPath(print))
 
-  command('completion', 'print what makes a shell complete commands, options and process ids')
-    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+  command('completion', 'print a shell script that completes commands, options and process ids')
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(SHELLS))
     .action((shell: Shell) => print(SCRIPTS[shell]))
 
   command('man', 'print the manual page').action(async () =>

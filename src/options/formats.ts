@@ -1,4 +1,4 @@
-/** What a profile can be exported to: of `export/formats.ts`, which is imported when it is used; a test holds them to be the same. */
+/** Names of the export formats. `export/formats.ts` is imported lazily, so its names are repeated here; a test compares the two lists. */
 export const FORMAT_NAMES = [
   'json',
   'csv',

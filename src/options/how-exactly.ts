@@ -1,4 +1,4 @@
-// Options that say how it is measured: by which scheme, how often, and what that may cost.
+// Options that select the instrumentation scheme, the sampling interval and the overhead limit.
 
 import { SCHEME_CHOICES } from '../base/scheme.ts'
 import type { Sampling } from '../profile/profile.ts'
@@ -8,10 +8,10 @@ import { oneOf, percentage, textOr, type Value, whole } from './value.ts'
 export type SamplerName = Exclude<Sampling['by'], 'probes' | 'stacks'>
 const SAMPLERS = ['jfr', 'cpu'] as const satisfies readonly SamplerName[]
 
-/** 1000 %. */
-const MOST_OVERHEAD = 10
+/** Largest --max-overhead, as a factor: 1000 %. */
+const MAX_OVERHEAD = 10
 
-/** Who wants samples may need no root: what is wrong with these is told before that there is none. */
+/** Checked before the missing root is reported, since sampling may need no root. */
 const ONLY_FOR_SAMPLES = (option: string) =>
   ({
     takes: ['sample'],
@@ -19,10 +19,10 @@ const ONLY_FOR_SAMPLES = (option: string) =>
     hint: 'Add --mode sample, or leave the option out.',
   }) as const
 
-export const HOW_EXACTLY = inGroup('How exactly', [
+export const HOW_EXACTLY = inGroup('How to measure', [
   option({
     name: '--scheme <auto|a|b|adaptive>',
-    help: 'auto: b in a small program, else adaptive; a: probes in all methods that roots can reach; b: in the callees of a method once it is called; adaptive: in roots and in methods that take time, samples elsewhere',
+    help: 'auto: b in a small program, else adaptive; a: probes in all methods that are reachable from roots; b: probes in the callees of a method once the method is called; adaptive: probes in roots and in expensive methods, samples elsewhere',
     commands: SESSION,
     value: {
       parse: (text) => SCHEME_CHOICES.find((it) => it === text.toLowerCase()),
@@ -36,7 +36,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
   }),
   option({
     name: '--time <method>',
-    help: 'with --scheme adaptive: below the roots, also time each call of this method, written as for --root',
+    help: 'with --scheme adaptive: also time every call of this method below the roots; same syntax as --root',
     commands: SESSION,
     isRepeatable: true,
     schemes: {
@@ -46,14 +46,11 @@ export const HOW_EXACTLY = inGroup('How exactly', [
     },
   }),
   option({
-    /** A part: 0.05 is 5 %. */
+    /** The parsed value is a fraction: 0.05 is 5 %. */
     name: '--max-overhead <percent>',
-    help: 'with --scheme adaptive: what probes below the roots may cost, as a share of the time of the roots: 2% or 2; 5% unless given',
+    help: 'with --scheme adaptive: overhead limit of probes below the roots, in percent of the time of the roots: 2% or 2 (default: 5%)',
     commands: SESSION,
-    value: percentage(
-      (part) => part > 0 && part <= MOST_OVERHEAD,
-      'It is a percentage above 0, up to 1000%.',
-    ),
+    value: percentage((part) => part > 0 && part <= MAX_OVERHEAD, 'It is a percentage above 0, up to 1000%.'),
     passes: true,
     schemes: {
       takes: ['auto', 'adaptive'],
@@ -74,21 +71,21 @@ export const HOW_EXACTLY = inGroup('How exactly', [
   }),
   option({
     name: '--every <interval>',
-    help: 'for --mode sample: the interval, 1ms or 10ms; or 10000bc, counted in bytecodes of each thread (needs --root)',
+    help: 'for --mode sample: the sampling interval: a time (1ms, 10ms), or a number of bytecodes per thread (10000bc, needs --root)',
     commands: SESSION,
     modes: ONLY_FOR_SAMPLES('--every'),
     withSamples: true,
   }),
   option({
     name: '--random <n>',
-    help: 'for --every in bytecodes: add a random 0 to n-1 to each interval, from a fixed seed; 100 unless given, 0: none',
+    help: 'for --every in bytecodes: add a random number from 0 to n-1 to each interval; the seed is fixed (default: 100; 0 adds nothing)',
     commands: SESSION,
     value: whole(0, 999_999_999, 'It is a whole number.'),
     modes: ONLY_FOR_SAMPLES('--random'),
   }),
   option({
-    name: '--sampler <who>',
-    help: 'for --mode sample by time, and for attach without --root: jfr, the flight recorder; cpu, the same by CPU time; what does no harm unless given',
+    name: '--sampler <name>',
+    help: 'for --mode sample by time, and for attach without --root: jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time (default: a sampler that is safe in this JVM)',
     commands: SESSION,
     value: oneOf(SAMPLERS),
     modes: ONLY_FOR_SAMPLES('--sampler'),
@@ -96,14 +93,14 @@ export const HOW_EXACTLY = inGroup('How exactly', [
     notWithAll: 'sampling by time works for one JVM',
   }),
   option({
-    name: '--sampler <who>',
-    help: 'jfr, the flight recorder; cpu, the same by CPU time; thread dumps unless given',
+    name: '--sampler <name>',
+    help: 'jfr: JDK Flight Recorder; cpu: JDK Flight Recorder by CPU time (default: thread dumps)',
     commands: ['roots'],
     value: oneOf(SAMPLERS),
   }),
   option({
     name: '--debug-info',
-    help: 'for samples by the flight recorder: the JVM keeps debug info of code that it compiles from now on, so that samples find inlined methods; this lasts until the JVM ends, and it prints a warning',
+    help: 'for samples by JDK Flight Recorder: the JVM keeps debug info for code compiled from now on, so that samples show inlined methods; the setting lasts until the JVM ends, and the JVM prints a warning',
     commands: SESSION,
     modes: ONLY_FOR_SAMPLES('--debug-info'),
     withSamples: true,
@@ -111,7 +108,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
   }),
   option({
     name: '--bba <default|precise|file>',
-    help: 'for --mode bytecodes, where basic blocks end: default, at jumps; precise, also where something may throw; file, as this JavaScript module says',
+    help: 'for --mode bytecodes, where basic blocks end: default: at jumps; precise: also at instructions that may throw; file: as defined by this JavaScript module',
     commands: SESSION,
     value: textOr('default', 'precise'),
     offers: 'file',
@@ -126,7 +123,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
   }),
   option({
     name: '--tolerance <percent>',
-    help: 'how much more one call of the root may cost',
+    help: 'allowed increase of the cost of one root call',
     commands: ['gate'],
     value: percentage((part) => part >= 0, 'It is a percentage, as 0.5%.'),
     default: 0,
@@ -134,7 +131,7 @@ export const HOW_EXACTLY = inGroup('How exactly', [
   }),
   option({
     name: '--force',
-    help: 'also if that jfluid lives: its recording ends, and is kept as far as it came',
+    help: 'also end a session with a running jfluid; the profile recorded so far is kept',
     commands: ['detach'],
     notInFile: 'gives consent',
   }),

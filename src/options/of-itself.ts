@@ -1,8 +1,8 @@
-// Options of a proxy, and those that say where other options come from.
+// Options of the proxy command, and options that control the configuration file.
 
 import { inGroup, option, SESSION } from './option.ts'
 
-/** Of the working directory. */
+/** Name of the configuration file in the working directory. */
 export const CONFIG_FILE = 'jfluid.config.json'
 
 const CONFIGURED = [
@@ -13,7 +13,7 @@ const CONFIGURED = [
 export const OF_ITSELF = inGroup('Options', [
   option({
     name: '--stdio',
-    help: 'for one client, by the ssh connection that has started it',
+    help: 'serve one client over standard input and output, started through ssh',
     commands: ['proxy'],
     excludes: {
       listen: {
@@ -24,12 +24,12 @@ export const OF_ITSELF = inGroup('Options', [
   }),
   option({
     name: '--listen <address>',
-    help: 'for clients that have its key, by TLS: a port, of the loopback interface; or address:port',
+    help: 'accept TLS clients that have the key of the proxy: a port of the loopback interface, or address:port',
     commands: ['proxy'],
   }),
   option({
     name: '--key-file <file>',
-    help: 'with --listen, the file of the key, made if there is none; otherwise it is shown once',
+    help: 'with --listen: file of the key, created if missing (default: a new key, shown once)',
     commands: ['proxy'],
     offers: 'file',
     needs: {
@@ -41,19 +41,19 @@ export const OF_ITSELF = inGroup('Options', [
   }),
   option({
     name: '--grace <time>',
-    help: 'how long a session waits for a client whose connection was lost',
+    help: 'how long a session waits for its client to reconnect',
     commands: ['proxy'],
     default: '60s',
   }),
   option({
     name: '--session <name>',
-    help: 'the process of one session, started by --stdio',
+    help: 'process of one session, started by --stdio',
     commands: ['proxy'],
     isHidden: true,
   }),
   option({
     name: '--yes',
-    help: 'do not ask before schemes a and b instrument more than 2000 methods, or a busy JVM discards its compiled code',
+    help: 'do not ask for confirmation before schemes a and b instrument more than 2000 methods, or before a busy JVM discards its compiled code',
     commands: SESSION,
     withRegion: true,
     withSamples: true,
@@ -61,12 +61,12 @@ export const OF_ITSELF = inGroup('Options', [
   }),
   option({
     name: '--show-config',
-    help: 'print the options in force and where each comes from, then exit; needs no JVM',
+    help: 'print each option value and its origin, then exit; needs no JVM',
     commands: CONFIGURED,
   }),
   option({
     name: '--no-config',
-    help: `ignore ${CONFIG_FILE} of this directory`,
+    help: `ignore ${CONFIG_FILE} of the current directory`,
     commands: CONFIGURED,
   }),
 ])

@@ -1,17 +1,17 @@
-// What is declared of an option, and the types that follow from it.
+// Declaration of an option, and the types derived from it.
 
 import type { SchemeChoice } from '../base/scheme.ts'
 import type { Mode } from '../profile/profile.ts'
 import type { Value } from './value.ts'
 
-/** Headings of `--help`, in this order. The last has --help itself. */
+/** Headings of `--help`, in display order. --help itself is under the last heading. */
 export const GROUPS = [
   'Which JVM',
   'What to profile',
   'What to measure',
-  'How exactly',
+  'How to measure',
   'What to keep',
-  'Where to',
+  'Output',
   'Options',
 ] as const
 type Group = (typeof GROUPS)[number]
@@ -21,18 +21,18 @@ export const COMMANDS = [
   ...(['gate', 'open', 'compare', 'report', 'export', 'push', 'agent-path', 'completion', 'man'] as const),
 ] as const
 
-/** `session` is what attach, record and run ask of a session, which the library and a proxy take as well. */
+/** `session` stands for the session options shared by attach, record, run, the library and the proxy. */
 export type CommandName = (typeof COMMANDS)[number] | 'session'
 export const SESSION = ['session', 'attach', 'record', 'run'] as const
 
 /** The error text for two options that exclude each other. */
 export interface Refusal {
   readonly says: string
-  /** What to do now: a sentence. */
+  /** Advice to the user: one sentence. */
   readonly hint: string
 }
 
-/** Why an option is taken from a command line only: a configuration file lies in a directory that may have come from anywhere. */
+/** Reason why an option is refused in a configuration file. The directory of such a file may come from an untrusted source. */
 type NotInFile =
   | 'runs code'
   | 'writes a file'
@@ -43,51 +43,51 @@ type NotInFile =
   | 'is of one profile'
 
 export interface Row {
-  /** As it is typed: `-r, --root <method>`. */
+  /** Syntax on the command line: `-r, --root <method>`. */
   readonly name: string
   readonly group: Group
   readonly help: string
   readonly commands: readonly CommandName[]
 
-  /** Text of any kind where there is none. */
+  /** Parser of the value. Without it, any text is accepted. */
   readonly value?: Value<unknown>
   readonly default?: string | number
   readonly isRepeatable?: true
   readonly isRequired?: true
   readonly isHidden?: true
-  /** What a shell offers for it, beside the choices of its value. */
+  /** Kind of completion offered by a shell, besides the choices of the value. */
   readonly offers?: 'file' | 'jar' | 'format'
 
-  /** Goes into the request of a session as it is. */
+  /** The parsed value is copied unchanged into the session request. */
   readonly passes?: true
-  /** Values of others where they are not given. */
+  /** Default values of other options, set when this option is given. */
   readonly implies?: Readonly<Record<string, unknown>>
-  /** The modes that it is for. */
+  /** Modes that accept this option. */
   readonly modes?: { readonly takes: readonly Mode[]; says(mode: Mode): string; readonly hint: string }
-  /** The schemes that it is for. */
+  /** Schemes that accept this option. */
   readonly schemes?: {
     readonly takes: readonly SchemeChoice[]
     says(scheme: SchemeChoice): string
     readonly hint: string
   }
-  /** Options that it does not go with: why, or the whole of what is told. */
+  /** Options that conflict with this option, each with the reason or the complete refusal. */
   readonly excludes?: Readonly<Record<string, string | Refusal>>
-  /** One of these must be there. */
+  /** At least one of these options must be given. */
   readonly needs?: { readonly oneOf: readonly string[] } & Refusal
-  /** What depends on its value. */
+  /** Returns a refusal that depends on the value, or null. */
   refuses?(value: unknown, mode: Mode): Refusal | null
-  /** Of a session's: goes with a region, which is timed as a whole and in which no call is looked at; or values that do. */
+  /** Session option that is allowed with --region (which records no calls): all values, or the listed values. */
   readonly withRegion?: true | readonly string[]
-  /** Of a session's: goes with samples by time, for which nothing is instrumented; or values that do. */
+  /** Session option that is allowed with sampling by time (without instrumentation): all values, or the listed values. */
   readonly withSamples?: true | readonly string[]
-  /** Why it does not go with --all, and what to do if that is not to record each JVM by itself. */
+  /** Reason why the option conflicts with --all, and the advice if it is not "record each JVM by itself". */
   readonly notWithAll?: string | { readonly why: string; readonly instead: string }
-  /** Below a root, it needs the calls of all methods, which scheme adaptive does not record. */
+  /** The option needs every call below a root. Scheme adaptive does not record every call. */
   readonly needsAllCalls?: true
   readonly notInFile?: NotInFile
-  /** Not for a JVM on another machine. */
+  /** The option is refused for a JVM on another machine. */
   readonly isOfThisMachine?: true
-  /** Values of which neither of these two is so. */
+  /** Values that `notInFile` and `isOfThisMachine` do not restrict. */
   readonly harmless?: readonly string[]
 }
 
@@ -99,7 +99,7 @@ type Long<N extends string> = N extends `${string}--no-${infer L}`
     ? L
     : never
 type Word<L extends string> = L extends `${infer W} ${string}` ? W : L
-/** `-r, --max-contexts <n>`: maxContexts. */
+/** Property name of an option: `-r, --max-contexts <n>` becomes maxContexts. */
 export type Attribute<R extends Named> = Camel<Word<Long<R['name']>>>
 
 type One<R extends Named> = R extends { readonly value: Value<infer T> }
@@ -107,7 +107,7 @@ type One<R extends Named> = R extends { readonly value: Value<infer T> }
   : R['name'] extends `${string}<${string}`
     ? string
     : boolean
-/** What the code reads. */
+/** Type of the parsed value. */
 export type Read<R extends Named> = R extends { readonly isRepeatable: true } ? readonly One<R>[] : One<R>
 
 type Of<R extends Row, C extends CommandName> = R extends Row
@@ -117,22 +117,22 @@ type Of<R extends Row, C extends CommandName> = R extends Row
   : never
 type Always = { readonly default: unknown } | { readonly isRequired: true }
 
-/** All options of a command by the names that the code has for them. */
+/** Type of all options of a command, keyed by property name. */
 export type FlagsOf<R extends Row, C extends CommandName> = {
   readonly [I in Extract<Of<R, C>, Always> as Attribute<I>]: Read<I>
 } & { readonly [I in Exclude<Of<R, C>, Always> as Attribute<I>]?: Read<I> }
 
-/** What goes into the request of a session. */
+/** Type of the options that are copied into the session request. */
 export type PassedOf<R extends Row> = {
   readonly [I in Extract<R, { readonly passes: true }> as Attribute<I>]?: Read<I>
 }
 
-/** Keeps the types of what is declared. */
+/** Returns its argument, with literal types. */
 export function option<const R extends Omit<Row, 'group'>>(row: R): R {
   return row
 }
 
-/** These under one heading of the help. */
+/** Returns the options with the group (a heading of `--help`) added. */
 export function inGroup<const R extends readonly Omit<Row, 'group'>[]>(
   group: Group,
   rows: R,
@@ -140,29 +140,29 @@ export function inGroup<const R extends readonly Omit<Row, 'group'>[]>(
   return rows.map((row) => ({ ...row, group })) as never
 }
 
-/** `--max-contexts`. */
+/** Returns the long name: `--max-contexts`. */
 export function longOf({ name }: Row): string {
   return /--[a-z-]+/.exec(name)![0]
 }
 
-/** `maxContexts`. */
+/** Returns the property name: `maxContexts`. */
 export function attributeOf(row: Row): string {
   return longOf(row)
     .replace(/^--(?:no-)?/, '')
     .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `-r`; undefined where there is none. */
+/** Returns the short name, such as `-r`, or undefined. */
 export function shortOf({ name }: Row): string | undefined {
   return /^-\w/.exec(name)?.[0]
 }
 
-/** What it is, as help, completion and the manual say it. */
+/** Returns the description for help, completion and the manual page. */
 export function helpOf({ help, isRepeatable }: Row): string {
   return isRepeatable ? `${help}; repeatable` : help
 }
 
-/** `<n>`; undefined where there is none. */
+/** Returns the argument, such as `<n>`, or undefined. */
 export function argumentOf({ name }: Row): string | undefined {
   return /<.*$/.exec(name)?.[0]
 }

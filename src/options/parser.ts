@@ -1,14 +1,14 @@
-// The parser is fed from the table: names, values, defaults and groups of the help.
+// Builds the commander options from the option table: names, values, defaults and help groups.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { argumentOf, attributeOf, type CommandName, helpOf, type Row } from './option.ts'
 import { removedFrom, withRemovedOptions } from './removed.ts'
 import { optionsOf } from './table.ts'
 
-/** As they were typed, by command and attribute. */
+/** Option values as typed, keyed by command and property name. */
 const typed = new WeakMap<Command, Map<string, string[]>>()
 
-/** Adds all options of a command. */
+/** Adds all options of a command to the parser. */
 export function withOptions(command: Command, name: CommandName): Command {
   const texts = new Map<string, string[]>()
   typed.set(command, texts)
@@ -18,7 +18,7 @@ export function withOptions(command: Command, name: CommandName): Command {
   return command
 }
 
-/** What was typed for an option; a flag has no text. */
+/** Returns the typed values of an option. A flag has none. */
 export function typedText(command: Command, row: Row): readonly string[] {
   return typed.get(command)?.get(attributeOf(row)) ?? []
 }

@@ -1,4 +1,4 @@
-// What does not go together, by the table of options.
+// Checks for conflicting options, driven by the option table.
 
 import { UsageError } from '../base/errors.ts'
 import type { SchemeChoice } from '../base/scheme.ts'
@@ -6,7 +6,7 @@ import type { Mode } from '../profile/profile.ts'
 import { attributeOf, type CommandName, longOf, type Refusal, type Row } from './option.ts'
 import { optionsOf, type SessionFlags } from './table.ts'
 
-/** Options that exclude each other, or need one that is not there. */
+/** Error for conflicting options, and for options that need a missing option. */
 export class OptionRefused extends UsageError {
   static sample = () =>
     new OptionRefused({
@@ -20,15 +20,15 @@ export class OptionRefused extends UsageError {
   }
 }
 
-/** Options by attribute. */
+/** Option values, keyed by property name. */
 export type Given = Readonly<Record<string, unknown>>
-/** @returns what is in the way of an option that is given; null if nothing is */
+/** @returns the refusal of a given option, or null */
 type Rule = (row: Row, given: Given) => Refusal | null
 
 const LEAVE_ONE_OUT = 'Leave one of the two out.'
 const ONE_BY_ONE = 'Leave the option out, or record each JVM alone: jfluid record <pid>'
 
-/** Whether a value says something: a flag that is off, an empty list and a default do not. */
+/** Returns whether an option has a value other than its default. Unset flags and empty lists do not count. */
 export function isGiven(row: Row, given: Given): boolean {
   const value = given[attributeOf(row)]
   return isThere(value) && value !== row.default
@@ -38,21 +38,21 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)
 }
 
-/** The other option as the commands of this one have it. */
+/** Returns the row of another option, as declared for the commands of this option. */
 export function rowOf(attribute: string, { commands }: Row): Row {
   const row = commands.flatMap(optionsOf).find((it) => attributeOf(it) === attribute)
   if (row === undefined) throw new Error(`no option ${attribute} of ${commands}`)
   return row
 }
 
-/** What is told of an option and another one that it excludes. */
+/** Returns the refusal for an option and a conflicting option. */
 export function exclusionOf(row: Row, other: string, why: string | Refusal): Refusal {
   if (typeof why !== 'string') return why
   const says = `${longOf(row)} cannot be combined with ${longOf(rowOf(other, row))}: ${why}`
   return { says, hint: LEAVE_ONE_OUT }
 }
 
-/** What is told of an option and --all. */
+/** Returns the refusal for an option together with --all. */
 export function notWithAllOf(row: Row): Refusal | null {
   const { notWithAll } = row
   if (notWithAll === undefined) return null
@@ -69,7 +69,7 @@ export const byExclusion: Rule = (row, given) => {
   return other === undefined || why === undefined ? null : exclusionOf(row, other, why)
 }
 
-/** Where instrumented methods are measured. */
+/** Checks mode, scheme and value. Applies to instrumented roots. */
 export const byModeSchemeAndValue: Rule = (row, given) => {
   const mode = (given.mode ?? 'exact') as Mode
   const scheme = (given.scheme ?? 'auto') as SchemeChoice
@@ -82,13 +82,13 @@ export const byModeSchemeAndValue: Rule = (row, given) => {
 
 export const withAll: Rule = (row) => notWithAllOf(row)
 
-/** Of a session's options, with --region. */
+/** Checks a session option given together with --region. */
 export const withRegion: Rule = (row, given) => {
   const shown = misplaced(row, row.withRegion, given)
   return shown === null ? null : regionRefusal([shown])
 }
 
-/** Of a session's options, with samples by time. */
+/** Checks a session option given together with sampling by time. */
 export const withSamples: Rule = (row, given) => {
   const shown = misplaced(row, row.withSamples, given)
   if (shown === null) return null
@@ -103,7 +103,7 @@ export const withSamples: Rule = (row, given) => {
       }
 }
 
-/** @returns the option as it is typed, with its value where it depends on that; null where it goes */
+/** @returns the refused option as typed, with its value if only that value is refused; null if the option is allowed */
 function misplaced(row: Row, goes: true | readonly string[] | undefined, given: Given): string | null {
   if (goes === true || !row.commands.includes('session')) return null
   if (goes === undefined) return longOf(row)
@@ -130,7 +130,7 @@ function refuse(rows: readonly Row[], given: Given, ...rules: readonly Rule[]): 
 }
 
 /**
- * What of a command's own options does not go together. What of a session's does not is asked by `commandOptions`.
+ * Checks the options that only this command has. `commandOptions` checks the session options.
  *
  * @throws OptionRefused
  */
@@ -139,18 +139,18 @@ export function checkOwnOptions(command: CommandName, flags: Given): void {
   refuse(own, flags, byNeeds, byExclusion)
 }
 
-/** How samples are taken: whoever wants some may need no root, so this is told before that there is none. @throws OptionRefused */
+/** Checks the sampling options. Runs before the missing root is reported, since sampling may need no root. @throws OptionRefused */
 export function checkSampled(flags: SessionFlags): void {
   const rows = optionsOf('session').filter(({ modes }) => modes?.takes.every((it) => it === 'sample'))
   refuse(rows, flags, byModeSchemeAndValue)
 }
 
-/** What of a session's options does not go together below a root. @throws OptionRefused */
+/** Checks the session options for instrumented roots. @throws OptionRefused */
 export function checkBelowRoot(flags: SessionFlags): void {
   refuse(optionsOf('session'), flags, byModeSchemeAndValue, byExclusion)
 }
 
-/** With --region: says all at once that have no meaning. @throws OptionRefused */
+/** Checks the options given with --region. The error lists all refused options at once. @throws OptionRefused */
 export function checkRegion(flags: SessionFlags): void {
   const given: Given = flags
   const rows = optionsOf('session').filter((it) => isGiven(it, given))
@@ -158,12 +158,12 @@ export function checkRegion(flags: SessionFlags): void {
   if (wrong.length > 0) throw new OptionRefused(regionRefusal(wrong))
 }
 
-/** With samples by time. @throws OptionRefused */
+/** Checks the options given with sampling by time. @throws OptionRefused */
 export function checkSampledByJvm(flags: SessionFlags): void {
   refuse(optionsOf('session'), flags, withSamples)
 }
 
-/** With --all. @throws OptionRefused */
+/** Checks the options given with --all. @throws OptionRefused */
 export function checkTogether(command: 'attach' | 'record', flags: Given): void {
   refuse(optionsOf(command), flags, byNeeds, withAll)
 }

@@ -1,24 +1,24 @@
-// Options that earlier versions took, and what to use in their place. A command that took one refuses it by name: a script that
-// still has it learns what to change, and does not record something else than before.
+// Options of earlier versions, and their replacements. A command refuses a removed option by name, so that an old script fails with
+// advice and does not silently record other data than before.
 
 import { type Command, Option } from 'commander'
 import { UsageError } from '../base/errors.ts'
 import { type CommandName, GROUPS, SESSION } from './option.ts'
 
 export interface RemovedOption {
-  /** As it was typed, with its dashes. */
+  /** Name with dashes: `--rare`. */
   readonly option: string
-  /** The commands that took it; those with options of a session unless given. */
+  /** Commands that accepted the option. Default: all commands with session options. */
   readonly commands?: readonly CommandName[]
-  /** If only this value of it was removed. */
+  /** Removed value, if the option itself still exists. */
   readonly value?: string
-  /** Why, to follow "was removed: ". */
+  /** Reason, printed after "was removed: ". */
   readonly why: string
-  /** What to do now: one sentence. */
+  /** Advice to the user: one sentence. */
   readonly instead: string
 }
 
-/** One row for each option, or value, that was removed. */
+/** One row for each removed option or value. */
 export const REMOVED_OPTIONS: readonly RemovedOption[] = [
   {
     option: '--error-bars',
@@ -78,7 +78,7 @@ export const REMOVED_OPTIONS: readonly RemovedOption[] = [
   },
 ]
 
-/** Hidden options count where the help has its groups in the order of their first options. */
+/** Group of hidden options. Help groups are ordered by their first option, hidden or not, so hidden options use the first group. */
 const FIRST_GROUP = `${GROUPS[0]}:`
 
 export class OptionRemoved extends UsageError {
@@ -91,12 +91,12 @@ export class OptionRemoved extends UsageError {
 }
 
 /**
- * Has a command refuse them. Before its own options are added: whether a value is one that was removed is looked at before
- * whether it is one at all.
+ * Makes a command refuse removed options. Called before the current options are added, so that a removed value is
+ * reported as removed, and not as invalid.
  */
 export function withRemovedOptions(command: Command, removed: readonly RemovedOption[]): Command {
   for (const row of removed) {
-    // It may have had a value, or not.
+    // The removed option may or may not have had a value, so the value is optional.
     if (row.value === undefined)
       command.addOption(new Option(`${row.option} [value]`).hideHelp().helpGroup(FIRST_GROUP))
     command.on(`option:${row.option.slice(2)}`, (value: unknown) => {
@@ -106,13 +106,13 @@ export function withRemovedOptions(command: Command, removed: readonly RemovedOp
   return command
 }
 
-/** Those that a command took. */
+/** Returns the removed options of a command. */
 export function removedFrom(name: CommandName): readonly RemovedOption[] {
   return REMOVED_OPTIONS.filter(({ commands = SESSION }) => commands.includes(name))
 }
 
 /**
- * The same for options of the library, which has them in camel case.
+ * Refuses removed options of the library, which are in camel case.
  *
  * @throws OptionRemoved
  */

@@ -1,5 +1,5 @@
-// All options that there are, each declared once: what the parser, the help, completion, the manual page, the configuration file, the
-// refusals and a proxy know of one is read from here.
+// Table of all options. Parser, help, completion, manual page, configuration file, refusals and proxy read the options
+// from this table.
 
 import { HOW_EXACTLY } from './how-exactly.ts'
 import { OF_ITSELF } from './of-itself.ts'
@@ -22,22 +22,22 @@ const ALL = [
 
 type Declared = (typeof ALL)[number]
 
-/** One name may have several rows, of different commands. */
+/** All options. One name may have several rows, for different commands. */
 export const OPTIONS: readonly Row[] = ALL
 
-/** What a command is given. */
+/** Type of the parsed options of a command. */
 export type Flags<C extends CommandName> = FlagsOf<Declared, C>
-/** As the library and a proxy are given them: what is not there is the default. */
+/** Session options as passed to the library and the proxy. Missing options have their defaults. */
 export type SessionFlags = Partial<Flags<'session'>>
 
-/** Options that are in the request of a session as they are. */
+/** Options that are copied unchanged into the session request. */
 export type Passed = PassedOf<Declared>
 
 export function optionsOf(command: CommandName): readonly Row[] {
   return OPTIONS.filter((it) => it.commands.includes(command))
 }
 
-/** What of a session's options goes into its request as it is, and what that implies. */
+/** Returns the session options that are copied into the request, with the values that they imply. */
 export function passedOf(flags: SessionFlags): Passed {
   const given: Readonly<Record<string, unknown>> = flags
   const passed: Record<string, unknown> = {}
@@ -51,7 +51,7 @@ export function passedOf(flags: SessionFlags): Passed {
   return passed
 }
 
-/** @returns the option of a request that needs the calls of all methods, as it is typed; null if none does */
+/** @returns the long name of the first option that needs every call below a root; null if there is none */
 export function allCallsNeeded(passed: Passed): string | null {
   const given: Readonly<Record<string, unknown>> = passed
   const row = OPTIONS.find((it) => it.needsAllCalls && (given[attributeOf(it)] ?? false) !== false)

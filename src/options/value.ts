@@ -1,21 +1,21 @@
-// What the value of an option can be: read from a command line or a configuration file, looked at when it has come from another machine,
-// and offered where it is typed.
+// Values of options: parsed from the command line or the configuration file, validated when received from another machine,
+// and offered by completion.
 
-/** The values of one option. */
+/** Set of values of one option. */
 export interface Value<T> {
-  /** @returns undefined if the text is none of them */
+  /** @returns undefined if the text is not a valid value */
   parse(text: string): T | undefined
-  /** Told to whoever gives another one: a sentence. */
+  /** Sentence printed for an invalid value. */
   readonly is: string
-  /** Whether something that was not read by `parse` is a value. */
+  /** Returns whether a value that did not come from `parse` is valid. */
   holds(value: unknown): boolean
-  /** Those that can be offered, if they are few. */
+  /** Values for completion, if there are only a few. */
   readonly choices?: readonly string[]
-  /** These are all that there are, as they are written. */
+  /** No other values are valid, and the case of letters matters. */
   readonly isExact?: true
 }
 
-/** One of these, letter by letter. */
+/** Accepts exactly these texts. Case-sensitive. */
 export function oneOf<const T extends string>(choices: readonly T[]): Value<T> {
   return {
     parse: (text) => choices.find((it) => it === text),
@@ -26,12 +26,12 @@ export function oneOf<const T extends string>(choices: readonly T[]): Value<T> {
   }
 }
 
-/** Text of any kind, of which these are offered. */
+/** Accepts any text. Completion offers these choices. */
 export function textOr(...choices: readonly string[]): Value<string> {
   return { parse: (text) => text, is: '', holds: (value) => typeof value === 'string', choices }
 }
 
-/** A whole number in digits. */
+/** Accepts a whole number, written in digits. */
 export function whole(least: number, most: number, is: string): Value<number> {
   const holds = (value: unknown): boolean =>
     Number.isInteger(value) && Number(value) >= least && Number(value) <= most
@@ -43,7 +43,7 @@ export function whole(least: number, most: number, is: string): Value<number> {
   }
 }
 
-/** A part of one, typed as a percentage: "0.5%" or "0.5" is 0.005. */
+/** Accepts a percentage, and returns it as a fraction: "0.5%" and "0.5" are 0.005. */
 export function percentage(holds: (part: number) => boolean, is: string): Value<number> {
   return {
     parse: (text) => {
@@ -58,7 +58,7 @@ export function percentage(holds: (part: number) => boolean, is: string): Value<
 
 const NS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9 }
 
-/** What counts as slow: above p99, or a time in ns. */
+/** Threshold of slow calls: p99, or a time in ns. */
 export const threshold: Value<'p99' | number> = {
   parse: (text) => {
     if (text.toLowerCase() === 'p99') return 'p99'
@@ -70,7 +70,7 @@ export const threshold: Value<'p99' | number> = {
   holds: (value) => value === 'p99' || (typeof value === 'number' && value > 0 && Number.isFinite(value)),
 }
 
-/** As the JVM has it: a host and a port, or a port of this machine. */
+/** Address in the syntax of -agentlib:jdwp: host and port, or only a port of this machine. */
 export const debuggerAddress: Value<{ readonly host: string; readonly port: number }> = {
   parse: (text) => {
     const [, ipv6, name, digits] = /^(?:(?:\[([\da-f:.]+)\]|([^\s:[\]*]+)):)?(\d{1,5})$/i.exec(text) ?? []
@@ -78,5 +78,5 @@ export const debuggerAddress: Value<{ readonly host: string; readonly port: numb
     return port > 0 && port < 2 ** 16 ? { host: ipv6 ?? name ?? '127.0.0.1', port } : undefined
   },
   is: 'It is host:port, as 127.0.0.1:5005.',
-  holds: () => false, // it is of this machine
+  holds: () => false, // never accepted from another machine
 }

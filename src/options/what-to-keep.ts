@@ -1,20 +1,20 @@
-// Options that say what of it is kept, or shown.
+// Options that select the stored and shown data.
 
 import { inGroup, option, SESSION } from './option.ts'
 import { threshold, whole } from './value.ts'
 
-/** 2 GiB, and as much for pictures. */
-const MOST_CONTEXTS = 2 ** 24
-const LEAST_CONTEXTS = 1000
-const MOST_TRACED_CALLS = 1000
+/** This number of contexts needs 2 GiB, plus 2 GiB for snapshots. */
+const MAX_CONTEXTS = 2 ** 24
+const MIN_CONTEXTS = 1000
+const MAX_TRACED_CALLS = 1000
 
 const anyNumber = whole(0, 999_999_999, 'It is a whole number.')
 
 export const WHAT_TO_KEEP = inGroup('What to keep', [
   option({
-    /** `p99`, or ns. */
+    /** The parsed value is `p99` or a number of ns. */
     name: '--slow <time|p99>',
-    help: 'keep extra trees of root calls that are slower than the p99 of all, or than a time: 50ms',
+    help: 'keep separate trees of slow root calls: slower than the p99 of all root calls, or than a time: 50ms',
     commands: SESSION,
     value: threshold,
     passes: true,
@@ -34,9 +34,9 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
   }),
   option({
     name: '--trace <n>',
-    help: 'keep the first n root calls event by event: order in time, and critical path',
+    help: 'keep every event of the first n root calls: time order and critical path',
     commands: SESSION,
-    value: whole(1, MOST_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MOST_TRACED_CALLS}.`),
+    value: whole(1, MAX_TRACED_CALLS, `It is how many calls of the root, from 1 to ${MAX_TRACED_CALLS}.`),
     passes: true,
     needsAllCalls: true,
     modes: {
@@ -49,18 +49,14 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
   }),
   option({
     name: '--max-contexts <n>',
-    help: 'most rows of the calling context tree; above it the cheapest are collapsed; what memory allows unless given',
+    help: 'maximum number of rows of the calling context tree; above it, the cheapest rows are merged (default: limited by memory)',
     commands: SESSION,
-    value: whole(
-      LEAST_CONTEXTS,
-      MOST_CONTEXTS,
-      `It is a whole number from ${LEAST_CONTEXTS} to ${MOST_CONTEXTS}.`,
-    ),
+    value: whole(MIN_CONTEXTS, MAX_CONTEXTS, `It is a whole number from ${MIN_CONTEXTS} to ${MAX_CONTEXTS}.`),
     passes: true,
   }),
   option({
     name: '--reproducible',
-    help: 'for modes other than exact and locks: omit what differs between runs',
+    help: 'for modes other than exact and locks: omit data that differs between runs',
     commands: SESSION,
     modes: {
       takes: ['bytecodes', 'count', 'alloc', 'sample'],
@@ -77,33 +73,33 @@ export const WHAT_TO_KEEP = inGroup('What to keep', [
   }),
   option({
     name: '--top <n>',
-    help: 'how many',
+    help: 'number of suggested methods',
     commands: ['roots'],
     value: anyNumber,
     default: 10,
   }),
   option({
     name: '--top <n>',
-    help: 'how many methods, and how many contexts, in each direction',
+    help: 'number of methods and number of contexts, for increases and for decreases',
     commands: ['compare'],
     value: anyNumber,
     default: 10,
   }),
   option({
     name: '--top <n>',
-    help: 'how many hot methods',
+    help: 'number of hot methods',
     commands: ['report'],
     value: anyNumber,
     default: 20,
   }),
   option({
     name: '--threads',
-    help: 'a tree for each thread, too',
+    help: 'also show a tree for each thread',
     commands: ['report'],
   }),
   option({
     name: '--threads',
-    help: 'a tree for each thread, instead of all threads together',
+    help: 'export a tree for each thread, instead of one merged tree',
     commands: ['export'],
   }),
 ])

@@ -1,18 +1,18 @@
-// Options that say what is measured.
+// Options that select the measured quantity.
 
 import { MODES } from '../profile/profile.ts'
 import { inGroup, option, SESSION } from './option.ts'
 import { oneOf, whole } from './value.ts'
 
-/** A place in the target for each object that is looked after, and there are 65,536. */
+/** Default sampling rate of --liveness, 1 of n. The target has 65,536 slots for tracked objects. */
 const LIVENESS_EVERY = 100
 
 export const WHAT_TO_MEASURE = inGroup('What to measure', [
   option({
     name: '--mode <mode>',
     help:
-      'exact: time, as --scheme says; locks: time waiting, and for which locks; bytecodes: how many are executed, the same in every run; count: calls only; ' +
-      'alloc: allocated objects by class; sample: stacks, by time (without --root: of the whole JVM) or by bytecodes',
+      'exact: time, measured by --scheme; locks: also waiting time per lock; bytecodes: executed bytecodes, the same in every run; count: calls only; ' +
+      'alloc: allocated objects per class; sample: sampled stacks, per time (without --root: of the whole JVM) or per bytecodes',
     commands: SESSION,
     value: oneOf(MODES),
     default: 'exact',
@@ -22,7 +22,7 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   }),
   option({
     name: '--liveness',
-    help: 'for --mode alloc: which objects are still alive, and how many garbage collections they have survived; records 1 of 100 unless --sample-every is given',
+    help: 'for --mode alloc: track which objects are still alive and how many garbage collections they survived; records 1 of 100 objects unless --sample-every is given',
     commands: SESSION,
     passes: true,
     implies: { sampleEvery: LIVENESS_EVERY },
@@ -35,7 +35,7 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   }),
   option({
     name: '--sample-every <n>',
-    help: 'for --mode alloc: record a random 1 of n, and multiply counts by n; all unless given',
+    help: 'for --mode alloc: record a random 1 of n objects and multiply counts by n (default: all objects)',
     commands: SESSION,
     value: whole(1, 999_999, 'It is a whole number from 1 to 999999.'),
     passes: true,
@@ -47,7 +47,7 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   }),
   option({
     name: '--call-sites',
-    help: 'separate rows for calls of a method from different places, by line and bytecode index',
+    help: 'separate rows for each call site of a method (line and bytecode index)',
     commands: SESSION,
     passes: true,
     needsAllCalls: true,
@@ -55,7 +55,7 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   }),
   option({
     name: '--profiler <jar>',
-    help: 'for --mode bytecodes, and samples by bytecodes: your own profiling agent, which runs in the JVM, in its threads',
+    help: 'for --mode bytecodes and for sampling by bytecodes: your own profiling agent; it runs in the application threads of the JVM',
     commands: SESSION,
     offers: 'jar',
     modes: {
@@ -74,19 +74,19 @@ export const WHAT_TO_MEASURE = inGroup('What to measure', [
   }),
   option({
     name: '--no-call-sites',
-    help: 'one row for calls of a method from different places',
+    help: 'merge the call sites of a method into one row',
     commands: ['compare'],
   }),
   option({
     name: '--trace <call>',
-    help: 'of a profile with --trace: this call only, and more of it',
+    help: 'for a profile recorded with --trace: show only this traced call, in more detail',
     commands: ['report'],
     value: whole(0, 999_999_999, 'It is a whole number.'),
     notInFile: 'is of one profile',
   }),
   option({
     name: '--back-traces <method>',
-    help: 'in place of the tree, who calls this method, and who calls those',
+    help: 'instead of the tree, show the callers of this method, and their callers',
     commands: ['report'],
     isRepeatable: true,
     notInFile: 'is of one profile',

@@ -1,4 +1,4 @@
-// Options that say what is profiled: which code, and for how long.
+// Options that select the profiled code and the duration.
 
 import { inGroup, option, SESSION } from './option.ts'
 
@@ -7,21 +7,21 @@ const CHOOSES = [...SESSION, 'doctor'] as const
 export const WHAT_TO_PROFILE = inGroup('What to profile', [
   option({
     name: '-r, --root <method>',
-    help: 'profile this method and all that it calls: com.foo.Class.method, or Class.method, or with (descriptor)',
+    help: 'root: profile this method and everything it calls: com.foo.Class.method or Class.method, with (descriptor) for one overload',
     commands: SESSION,
     isRepeatable: true,
     withSamples: true,
   }),
   option({
     name: '-r, --root <method>',
-    help: 'loads the agent, and says how many methods each scheme would reach',
+    help: 'load the agent and count the methods that each scheme would instrument',
     commands: ['doctor'],
     isRepeatable: true,
     notInFile: 'gives consent',
   }),
   option({
     name: '--region <method[:lines]>',
-    help: 'instead of --root: time these lines as a whole, with all that they call: Class.method, or Class.method:120-140',
+    help: 'instead of --root: time these lines as one unit, including everything they call: Class.method or Class.method:120-140',
     commands: SESSION,
     isRepeatable: true,
     withRegion: true,
@@ -30,24 +30,24 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
   }),
   option({
     name: '--include <pattern>',
-    help: 'only classes that match: com.foo.*, or com.foo.** with its subpackages',
+    help: 'instrument only matching classes: com.foo.* (one package), com.foo.** (with subpackages)',
     commands: CHOOSES,
     isRepeatable: true,
   }),
   option({
     name: '--exclude <pattern>',
-    help: 'skip classes that match',
+    help: 'do not instrument matching classes',
     commands: CHOOSES,
     isRepeatable: true,
   }),
   option({
     name: '--jdk',
-    help: 'instrument JDK classes too',
+    help: 'also instrument JDK classes',
     commands: CHOOSES,
   }),
   option({
     name: '--follow-threads',
-    help: 'include work that the root hands to executors or new threads, below what submitted it',
+    help: 'include tasks that the root submits to executors or new threads, shown below the submitting method',
     commands: SESSION,
     passes: true,
     needsAllCalls: true,
@@ -60,12 +60,12 @@ export const WHAT_TO_PROFILE = inGroup('What to profile', [
   }),
   option({
     name: '--duration <time>',
-    help: 'how long to sample: 500ms, 10s, 2m; 3s unless given, and up to 10s while there are few samples',
+    help: 'sampling time: 500ms, 10s, 2m (default: 3s, extended up to 10s while there are few samples)',
     commands: ['roots'],
   }),
   option({
     name: '--duration <time>',
-    help: 'how long to record: 500ms, 10s, 2m',
+    help: 'recording time: 500ms, 10s, 2m',
     commands: ['record'],
     default: '10s',
   }),

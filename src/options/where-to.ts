@@ -1,11 +1,11 @@
-// Options that say where what was measured goes, and in which form.
+// Options that select the destination and the format of the profile.
 
 import { FORMAT_NAMES } from './formats.ts'
 import { inGroup, option } from './option.ts'
 
 const AUTOSAVE = {
   name: '--autosave <time>',
-  help: 'how often a copy of what is recorded so far is written beside the file, in case jfluid is killed: 5s unless given, or off',
+  help: 'interval at which a copy of the profile recorded so far is written beside the file, in case jfluid is killed (default: 5s; off: no copies)',
 } as const
 
 function autosaveNeeds(option: string) {
@@ -15,26 +15,26 @@ function autosaveNeeds(option: string) {
   }
 }
 
-const STORES = 'a Pyroscope, http://host:4040; or by OTLP (experimental), otlp+http://host:4318'
+const STORES = 'Pyroscope (http://host:4040) or OTLP (experimental, otlp+http://host:4318)'
 
-export const WHERE_TO = inGroup('Where to', [
+export const WHERE_TO = inGroup('Output', [
   option({
     name: '--out <file>',
-    help: 'write the profile there when leaving',
+    help: 'write the profile to this file when jfluid detaches',
     commands: ['attach'],
     offers: 'file',
     notInFile: 'writes a file',
   }),
   option({
     name: '--out <file>',
-    help: 'write the profile to this file; --out, --push or both are needed',
+    help: 'write the profile to this file; --out, --push or both are required',
     commands: ['record'],
     offers: 'file',
     notInFile: 'writes a file',
   }),
   option({
     name: '--record <file>',
-    help: 'no screen: profile until the program ends, then write the profile',
+    help: 'no live view: profile until the program ends, then write the profile to this file',
     commands: ['run'],
     offers: 'file',
     notInFile: 'writes a file',
@@ -44,7 +44,7 @@ export const WHERE_TO = inGroup('Where to', [
   option({ ...AUTOSAVE, commands: ['run'], needs: { oneOf: ['record'], ...autosaveNeeds('--record') } }),
   option({
     name: '--push <url>',
-    help: `send the profile to a store: ${STORES}`,
+    help: `send the profile to a profile server: ${STORES}`,
     commands: ['record'],
     excludes: {
       region: {
@@ -60,14 +60,14 @@ export const WHERE_TO = inGroup('Where to', [
   }),
   option({
     name: '--to <url>',
-    help: STORES,
+    help: `profile server: ${STORES}`,
     commands: ['push'],
     isRequired: true,
     notInFile: 'sends data',
   }),
   option({
     name: '--label <name=value>',
-    help: 'a label of the pushed profile, besides pid and mode; service_name is what the profile is filed under, the main class unless given; an empty value removes pid or mode',
+    help: 'add a label to the pushed profile, besides the labels pid and mode; service_name is the name shown by the server (default: the main class); an empty value removes pid or mode',
     commands: ['record', 'push'],
     isRepeatable: true,
     needs: {
@@ -78,7 +78,7 @@ export const WHERE_TO = inGroup('Where to', [
   }),
   option({
     name: '--stream',
-    help: 'also print to the standard output while recording: one JSON object a line',
+    help: 'also print events to the standard output while recording: one JSON object per line',
     commands: ['record'],
     needs: {
       oneOf: ['root', 'region'],
@@ -90,33 +90,33 @@ export const WHERE_TO = inGroup('Where to', [
   }),
   option({
     name: '--format <name>',
-    help: `${FORMAT_NAMES.join(', ')}; otherwise that of the extension of --out`,
+    help: `${FORMAT_NAMES.join(', ')} (default: given by the extension of --out)`,
     commands: ['export'],
     offers: 'format',
   }),
   option({
     name: '--out <file>',
-    help: 'where to write it; the output otherwise',
+    help: 'file to write (default: standard output)',
     commands: ['export'],
     offers: 'file',
     notInFile: 'writes a file',
   }),
   option({
     name: '--fail-if <condition>',
-    help: "end with 82 if it holds: 'Foo.bar self > +10%', 'root total > 5ms'",
+    help: "exit with status 82 if the condition holds: 'Foo.bar self > +10%', 'root total > 5ms'",
     commands: ['compare'],
     isRepeatable: true,
   }),
   option({
     name: '--html <file>',
-    help: 'write a page for a browser, too, with a differential flame graph',
+    help: 'also write an HTML page with a differential flame graph',
     commands: ['compare'],
     offers: 'file',
     notInFile: 'writes a file',
   }),
   option({
     name: '--json',
-    help: 'as JSON',
+    help: 'print JSON',
     commands: ['ps', 'doctor', 'roots', 'detach', 'gate', 'compare', 'report'],
   }),
 ])

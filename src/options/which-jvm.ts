@@ -1,4 +1,4 @@
-// Options that say which JVM a command is for.
+// Options that select the JVM.
 
 import { inGroup, option } from './option.ts'
 import { debuggerAddress } from './value.ts'
@@ -6,7 +6,7 @@ import { debuggerAddress } from './value.ts'
 export const WHICH_JVM = inGroup('Which JVM', [
   option({
     name: '--jdwp <host:port>',
-    help: 'instead of a process id: the debug port of a JVM (-agentlib:jdwp)',
+    help: 'instead of a process id: attach through the debug port of a JVM (-agentlib:jdwp)',
     commands: ['attach', 'record', 'doctor'],
     value: debuggerAddress,
     notWithAll: 'a debug port belongs to one JVM',
@@ -14,7 +14,7 @@ export const WHICH_JVM = inGroup('Which JVM', [
   }),
   option({
     name: '--all <pattern>',
-    help: 'instead of a process id: all JVMs, 16 at most, whose main class or jar contains or matches this, or of a container:name',
+    help: 'instead of a process id: all JVMs (at most 16) with this text or pattern in the main class or jar name, or all JVMs of a container:name',
     commands: ['attach', 'record'],
     needs: {
       oneOf: ['root', 'region'],
@@ -24,7 +24,7 @@ export const WHICH_JVM = inGroup('Which JVM', [
   }),
   option({
     name: '--wait-for <pattern>',
-    help: "instead of a process id: the first JVM, running or started later, whose main class or jar contains this, or matches it as 'com.shop.*'",
+    help: "instead of a process id: the first running or future JVM with this text, or a pattern such as 'com.shop.*', in the main class or jar name",
     commands: ['attach', 'record'],
     excludes: {
       jdwp: {
@@ -39,7 +39,7 @@ export const WHICH_JVM = inGroup('Which JVM', [
   }),
   option({
     name: '--wait-timeout <time>',
-    help: 'how long --wait-for waits: 30s, 2m; without limit unless given',
+    help: 'timeout of --wait-for: 30s, 2m (default: no timeout)',
     commands: ['attach', 'record'],
     needs: {
       oneOf: ['waitFor'],

@@ -192,13 +192,13 @@ export class LiveView extends Frame<Picture, LiveSource> {
     !this.model.isFolded && this.source.steering?.isLeftOut(id) === true
 
   askRoot(): void {
-    if (!this.goesOn) this.say('the session has ended: no other root can be recorded')
-    else if (!this.isMoving) this.say('what is shown is frozen, and another root begins anew: p goes on')
+    if (!this.goesOn) this.say('the session has ended: the root cannot be changed')
+    else if (!this.isMoving) this.say('the display is paused: press p before you change the root')
     else this.#steering()?.askRoot(this.#chosenMethod)
   }
 
   askLeaveOut(): void {
-    if (!this.goesOn) this.say('the session has ended: nothing can be left out any more')
+    if (!this.goesOn) this.say('the session has ended: no method can be excluded')
     else this.#steering()?.askLeaveOut(this.#chosenMethod)
   }
 
@@ -208,9 +208,9 @@ export class LiveView extends Frame<Picture, LiveSource> {
   }
 
   askTime(): void {
-    if (!this.goesOn) this.say('the session has ended: nothing more can be timed')
+    if (!this.goesOn) this.say('the session has ended: no more methods can be timed')
     else if (this.#steering() !== undefined && this.source.status().scheme !== 'adaptive')
-      this.say('exact times for single rows are of --scheme adaptive')
+      this.say('timing a single method needs --scheme adaptive')
     else this.#steering()?.askTime(this.#chosenMethod)
   }
 
@@ -223,8 +223,8 @@ export class LiveView extends Frame<Picture, LiveSource> {
     if (this.#steer === undefined) {
       this.say(
         this.source.status().jvms !== undefined
-          ? 'what has probes cannot be changed in several JVMs together'
-          : 'nothing can be changed here: no method has probes',
+          ? 'probes cannot be changed while several JVMs are profiled'
+          : 'probes cannot be changed here: no method has probes',
       )
     }
     return this.#steer
@@ -248,11 +248,11 @@ export class LiveView extends Frame<Picture, LiveSource> {
   toggleBaseline(): void {
     const isFile = this.source.status().phase === 'file'
     if (isFile && this.model.calls.isOfAll)
-      this.say('a file does not change: choose slow calls by S, to compare them with all')
+      this.say('a file has no changes: press S and choose slow calls to compare them with all calls')
     else if (this.model.isWholeJvm)
-      this.say('a whole JVM has no root, whose calls could be compared: jfluid compare takes two files')
+      this.say('no root, so no root calls to compare; jfluid compare compares two files')
     else if (this.model.isSampledByJvm)
-      this.say('samples by the JVM know no calls, by which to compare: jfluid compare takes two files')
+      this.say('samples do not count calls; jfluid compare compares two files')
     else this.model.toggleBaseline()
   }
 
@@ -272,12 +272,11 @@ export class LiveView extends Frame<Picture, LiveSource> {
   #mayBeSlow(): boolean {
     const { rootCalls, slow } = this.model.snapshot
     if (this.source.status().phase === 'file') {
-      if (slow === undefined) this.say('no slow calls are in this file: --slow keeps them')
+      if (slow === undefined) this.say('this file has no slow calls; record with --slow')
       return slow !== undefined
     }
-    if (rootCalls === undefined) this.say('how long single calls take is not known here')
-    else if (this.source.keepSlow === undefined)
-      this.say('what slow calls have called is kept with --slow only')
+    if (rootCalls === undefined) this.say('durations of single calls are not recorded here')
+    else if (this.source.keepSlow === undefined) this.say('trees of slow calls are kept only with --slow')
     else {
       this.source.keepSlow()
       return true
@@ -300,24 +299,24 @@ export class LiveView extends Frame<Picture, LiveSource> {
     if (this.#isFrozenBySlow && this.isPaused) {
       model.chooseCalls(0)
       this.pause()
-      this.say('freezes at the next slow call; F stops that')
+      this.say('will pause at the next slow call; F cancels')
     } else if (this.#slowSeen !== undefined) {
       this.#slowSeen = undefined
-      this.say('does not freeze at slow calls any more')
+      this.say('no longer pauses at slow calls')
     } else if (!this.goesOn) {
-      this.say('the session has ended: no further call will be slow')
+      this.say('the session has ended: no more calls are recorded')
     } else if (this.#mayBeSlow()) {
       model.chooseCalls(0)
       this.#slowSeen = NONE_SEEN
       // Those that end until the next picture would be taken for older ones.
       if (this.isMoving) void this.#takeAnew()
-      this.say('freezes at the next slow call; F stops that')
+      this.say('will pause at the next slow call; F cancels')
     }
   }
 
   override pause(): void {
     if (this.#steer?.changesRoot === true) {
-      this.say('the root is being changed: what is shown goes with the old one; then p freezes')
+      this.say('the root is being changed; press p after that')
       return
     }
     this.#isFrozenBySlow = false
@@ -335,12 +334,12 @@ export class LiveView extends Frame<Picture, LiveSource> {
     this.model.chooseCall(latest.number)
     this.model.show('tree')
     this.isPaused = true
-    this.say(`frozen: a call took ${callCost(latest.time, unit)} in ${clean(latest.thread.name)}; F goes on`)
+    this.say(`paused: slow call of ${callCost(latest.time, unit)} in ${clean(latest.thread.name)}; F resumes`)
   }
 
   copyRow(): void {
     const row = rowText(this.#sceneOf(this.scene))
-    if (row === undefined) this.say('nothing is selected that could be copied')
+    if (row === undefined) this.say('no row is selected')
     else this.#copy(row, `"${row}"`)
   }
 
@@ -353,12 +352,12 @@ export class LiveView extends Frame<Picture, LiveSource> {
     }
     const scene = this.#sceneOf(this.scene)
     const lines = path.map((id) => clean(fullName(model.view.pathName(scene, id))))
-    this.#copy(linesForClipboard(lines), `${plural(lines.length, 'line')} from ${lines[0]} on`)
+    this.#copy(linesForClipboard(lines), `path, ${plural(lines.length, 'line')}, from ${lines[0]}`)
   }
 
   /** Terminals do not say whether they take it. */
   #copy(text: string, what: string): void {
     this.screen.copy(text)
-    this.say(`sent to the clipboard of the terminal: ${what}`)
+    this.say(`sent to the terminal's clipboard: ${what}`)
   }
 }

@@ -156,13 +156,14 @@ function remoteLine({ columns, status }: FrameScene): Line | null {
   if (remote === undefined) return null
   const { where, lostForMs, problem, pending } = remote
   if (lostForMs !== null) {
-    const lost = `no connection by ${where} for ${span(lostForMs)}`
-    const what = problem === null ? ': reconnecting; recording goes on' : `, recording goes on: ${problem}`
+    const lost = `connection to ${where} lost for ${span(lostForMs)}`
+    const what =
+      problem === null ? ': reconnecting; recording continues' : `; recording continues: ${problem}`
     return say(lost + what, 'error', columns)
   }
   if (pending === 0) return null
   return say(
-    `${count(pending)} contexts are behind: the link takes 1 MB/s, what changes most comes first`,
+    `${count(pending)} contexts are not up to date (1 MB/s limit); largest changes come first`,
     'dim',
     columns,
   )
@@ -177,7 +178,7 @@ export function messageLine<Name extends string>(
 ): Line | null {
   const { columns, ended, notice } = scene
   if (notice !== undefined) return say(notice, 'warning', columns)
-  if (ended !== undefined) return say(`${ended}: press q to leave and see the report`, 'error', columns)
+  if (ended !== undefined) return say(`${ended}: press q to quit and see the report`, 'error', columns)
   if (pages.shown === undefined) return remoteLine(scene)
   const shown = `${count(pages.first + 1)} to ${count(Math.min(all, pages.first + room))}`
   const more = all > room ? [run(`lines ${shown} of ${count(all)} `, 'dim')] : []
@@ -223,7 +224,7 @@ export function warningLines({ columns, status }: FrameScene): Line[] {
 /** The last line while a search is typed. */
 export function searchLine(scene: FrameScene, typed: string): Line {
   const { cursor, ellipsis } = glyphsOf(scene)
-  const hint = run('   Enter finds it, Esc ends the search', 'dim')
+  const hint = run('   Enter: find   Esc: end the search', 'dim')
   return [run(' /', 'key'), run(tail(typed, scene.columns - 44, ellipsis) + cursor), hint]
 }
 

@@ -177,9 +177,9 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
   ): void {
     const binding = bindings.find(({ keys }) => keys.includes(key))
     if (binding?.isForSession === true && this.#isFile)
-      this.say(`${clean(key)} is for a session: this is a file`)
+      this.say(`${clean(key)} works only in a live session; this is a file`)
     else if (binding !== undefined) binding.run(actions)
-    else if (isTold && [...key].length === 1) this.say(`${clean(key)} does nothing; ? shows the keys`)
+    else if (isTold && [...key].length === 1) this.say(`${clean(key)} is not a key here; ? lists the keys`)
   }
 
   #onKey(key: string): void {
@@ -219,7 +219,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
   quit(): void {
     if (this.#dialog?.isWriting === true && !this.#isLeaving) {
       this.#isLeaving = true
-      this.say('a file is being written; then jfluid leaves (q again: at once)', true)
+      this.say('jfluid quits when the file is written; q again quits now', true)
       void this.#dialog.idle.then(() => this.#end('quit'))
     } else this.#end('quit')
   }
@@ -261,10 +261,10 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
 
   reset(): void {
     if (!this.goesOn) {
-      this.say('the session has ended: nothing more would be recorded, so counts stay')
+      this.say('the session has ended: counts are kept')
       return
     }
     this.source.reset()
-    this.say('counts and times begin at zero')
+    this.say('all counts and times are reset to zero')
   }
 }

@@ -115,10 +115,10 @@ function methodGroups(
         method,
       })
   }
-  add('called', 'methods with probes that were called')
-  add('idle', 'methods with probes that were not called')
-  add('left out', 'left out by hand, or with what was; X takes back')
-  add('refused', 'were to have probes, and could not; why is below')
+  add('called', 'methods with probes, called')
+  add('idle', 'methods with probes, not called')
+  add('left out', 'methods that you excluded (X), and their callees')
+  add('refused', 'methods that could not get probes; reasons are below')
   return rows
 }
 
@@ -151,10 +151,10 @@ function skippedGroups(
     else members.push(method)
   }
   const head = { key: 'skipped', depth: 0, number: count(skipped.size), when: '' } as const
-  if (skipped.size === 0) return [{ ...head, text: 'methods that were reached and skipped' }]
+  if (skipped.size === 0) return [{ ...head, text: 'skipped methods' }]
   const open = isOpen('skipped')
   const rows: InstrumentationRow[] = [
-    { ...head, text: `skipped, for ${plural(byReason.size, 'reason')}`, open },
+    { ...head, text: `skipped methods, ${plural(byReason.size, 'reason')}`, open },
   ]
   if (!open) return rows
   const groups = [...byReason].sort(([a, x], [b, y]) => y.length - x.length || (a < b ? -1 : 1))

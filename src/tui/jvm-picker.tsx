@@ -79,8 +79,7 @@ function Picker({ look, onPick }: PickerProps): JSX.Element {
     if (selected?.attachable === true) {
       onPick(selected.pid)
       end(true)
-    } else if (selected !== undefined)
-      setNotice(`${selected.pid} cannot be attached to: ${selected.attachable}`)
+    } else if (selected !== undefined) setNotice(`cannot attach to ${selected.pid}: ${selected.attachable}`)
   }
 
   useInput((input, key) => {
@@ -123,13 +122,13 @@ function Picker({ look, onPick }: PickerProps): JSX.Element {
       ))}
       {rows.length === 0 && (
         <Text wrap="truncate">
-          {list.all === 0 ? '  no JVM runs here; it is looked for every second' : '  no JVM fits that'}
+          {list.all === 0 ? '  no JVM is running; checking every second' : '  no JVM matches'}
         </Text>
       )}
       <Text dimColor wrap="truncate">
         {notice !== ''
           ? `  ${notice}`
-          : `  ${more > 0 ? `${more} more. ` : ''}Type to filter, Enter takes it, Esc leaves`}
+          : `  ${more > 0 ? `${more} more. ` : ''}Type to filter, Enter attaches, Esc quits`}
       </Text>
     </Box>
   )

@@ -49,7 +49,7 @@ export class KeepDialog extends Dialog<State> {
 
   /** One file at a time: what it is made of may be large. */
   #isFree(): boolean {
-    if (this.#writing !== undefined) this.tell('a file is being written; it tells when it is done', false)
+    if (this.#writing !== undefined) this.tell('wait: another file is still being written', false)
     return this.#writing === undefined
   }
 
@@ -77,7 +77,7 @@ export class KeepDialog extends Dialog<State> {
   }
 
   #accept(format: KeptFormat, path: string): void {
-    if (path === '') this.tell('type a name for the file, or Esc', false)
+    if (path === '') this.tell('type a file name, or press Esc', false)
     else if (this.#keeper.exists(path)) this.state = { kind: 'replace', format, text: path }
     else this.#write(format, path)
   }
@@ -91,7 +91,7 @@ export class KeepDialog extends Dialog<State> {
   }
 
   protected override failure(message: string): string {
-    return `${message}; s or e tries another place`
+    return `${message}; press s or e to try again`
   }
 
   protected override listOf(state: State, scene: FrameScene): Line[] | undefined {
@@ -101,7 +101,7 @@ export class KeepDialog extends Dialog<State> {
     const { formats } = this.#keeper
     const room = listRoom(scene)
     const first = Math.max(0, choice - room + 1)
-    const header = pad(`  ${pad('format', NAME_CELLS)}what it is`, columns)
+    const header = pad(`  ${pad('format', NAME_CELLS)}description`, columns)
     const rows = formats.slice(first, first + room).map(({ name, description }, i): Line => {
       const text = pad(cut(`  ${pad(name, NAME_CELLS)}${description}`, columns), columns)
       return [run(text, first + i === choice ? 'selected' : 'plain')]
@@ -113,14 +113,13 @@ export class KeepDialog extends Dialog<State> {
   }
 
   protected override bottomOf(state: State, scene: FrameScene): [Line, Line] {
-    if (state.kind === 'formats')
-      return [noticeLine(scene), keyHints({ Enter: 'exports as this', Esc: 'closes' })]
+    if (state.kind === 'formats') return [noticeLine(scene), keyHints({ Enter: 'export', Esc: 'close' })]
     if (state.kind === 'replace')
       return [
-        say(`${clean(state.text)} is there already`, 'warning', scene.columns),
-        keyHints({ Enter: 'replaces it', Esc: 'leaves it' }),
+        say(`${clean(state.text)} already exists`, 'warning', scene.columns),
+        keyHints({ Enter: 'replace', Esc: 'cancel' }),
       ]
-    const keys = { Enter: 'writes it', 'Ctrl-U': 'empties the line', Esc: 'does not write' }
+    const keys = { Enter: 'write', 'Ctrl-U': 'clear', Esc: 'cancel' }
     return [typedLine(' write to ', state.text, 12, scene), keyHints(keys)]
   }
 }

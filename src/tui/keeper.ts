@@ -12,7 +12,7 @@ export interface KeptFormat {
 export const SNAPSHOT: KeptFormat = {
   name: 'jfluid',
   extension: '.jfluid',
-  description: 'all that jfluid knows; jfluid open and report read it',
+  description: 'complete profile, for jfluid open and jfluid report',
 }
 
 export interface Keeper {

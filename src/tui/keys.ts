@@ -48,28 +48,33 @@ export function keysFor<On>(bindings: readonly Binding<On>[], isFile: boolean): 
 }
 
 const QUIT: Binding<AnyView> = {
-  ...bind<AnyView>('q C-c', 'detach and leave', (on) => on.quit(), 'quit'),
-  inFile: 'leave',
+  ...bind<AnyView>('q C-c', 'detach and quit', (on) => on.quit(), 'quit'),
+  inFile: 'quit',
 }
 const HELP = bind<AnyView>('? f1', 'this page', (on) => on.toggle('help'), 'help')
-const PAUSE = inSession<AnyView>('p', 'freeze what is shown; recording goes on', (on) => on.pause(), 'pause')
-const ZERO = inSession<AnyView>('z', 'begin all counts and times at zero', (on) => on.reset(), 'zero')
+const PAUSE = inSession<AnyView>(
+  'p',
+  'pause the display (recording continues); again: resume',
+  (on) => on.pause(),
+  'pause',
+)
+const ZERO = inSession<AnyView>('z', 'reset all counts and times to zero', (on) => on.reset(), 'zero')
 const SAVE: Binding<AnyView> = {
-  ...bind<AnyView>('s', 'save what is recorded so far; recording goes on', (on) => on.save(), 'save'),
-  inFile: 'save a copy',
+  ...bind<AnyView>('s', 'save the profile recorded so far; recording continues', (on) => on.save(), 'save'),
+  inFile: 'save a copy of the file',
 }
 const EXPORT = bind<AnyView>(
   'e',
-  'export for other tools: choose a format, then a name',
+  'export for other tools: choose a format, then a file name',
   (on) => on.export(),
   'export',
 )
-const WARNINGS = bind<AnyView>('w', 'warnings in full', (on) => on.toggle('warnings'))
+const WARNINGS = bind<AnyView>('w', 'show all warnings', (on) => on.toggle('warnings'))
 const SUSPEND: Binding<AnyView> = {
-  ...bind<AnyView>('C-z: Ctrl-Z', 'stop jfluid as a job, which ends the recording; fg returns', (on) =>
+  ...bind<AnyView>('C-z: Ctrl-Z', 'suspend jfluid to the shell; this ends the recording; fg resumes', (on) =>
     on.suspend(),
   ),
-  inFile: 'stop jfluid as a job; fg returns',
+  inFile: 'suspend jfluid to the shell; fg resumes',
 }
 
 /** Of the view of calls. Most needed first: the line of keys shows as many as fit. */
@@ -78,67 +83,67 @@ export const BINDINGS: readonly Binding[] = [
   HELP,
   bind(
     'enter space: Enter',
-    'open or close; from a hot method to its place; zoom in',
+    'open or close a row; show a hot method in the tree; zoom in',
     (on) => on.view.enter(),
     'open',
   ),
-  bind('/', 'search for a class or method, in closed rows too', (on) => on.startSearch(), 'find'),
+  bind('/', 'search for a class or method, including closed rows', (on) => on.startSearch(), 'find'),
   bind('m', 'hot methods', (on) => on.model.show('hot'), 'hot'),
   bind('t', 'calling context tree', (on) => on.model.show('tree'), 'tree'),
-  bind('c', 'callers of the selected method, and theirs', (on) => on.model.showCallers(), 'callers'),
+  bind('c', 'callers of the selected method, and their callers', (on) => on.model.showCallers(), 'callers'),
   bind('f', 'flame graph', (on) => on.model.show('flame'), 'flame'),
-  inSession('i', 'what was done to code: redefinitions, probes, and what was skipped', (on) =>
+  inSession('i', 'instrumentation: redefined classes, probes, skipped methods', (on) =>
     on.model.show('instrumentation'),
   ),
-  bind('b', 'baseline: from now on what changes, per call of the root; again: back', (on) =>
-    on.toggleBaseline(),
+  bind('b', 'baseline: show changes from now on, per root call; again: off', (on) => on.toggleBaseline()),
+  bind('S', 'slow root calls: choose one and see its own tree', (on) => on.toggleSlow()),
+  inSession('F', 'pause at the next slow root call and show its tree; again: resume', (on) =>
+    on.freezeOnSlow(),
   ),
-  bind('S', 'slow calls: their trees, apart from all', (on) => on.toggleSlow()),
-  inSession('F', 'freeze at the next slow call, with its tree; F again goes on', (on) => on.freezeOnSlow()),
-  bind('L', 'timeline: calls of the root, how long they took, events', (on) => on.model.show('timeline')),
-  bind('C', 'traced calls: in the order of time, and their critical paths', (on) => on.model.show('trace')),
+  bind('L', 'timeline: root calls per second, latency, events', (on) => on.model.show('timeline')),
+  bind('C', 'traced calls: their calls in time order, and critical paths', (on) => on.model.show('trace')),
   bind(
     'o',
-    'sort by the next column (1 to 6, or a click on its head: by that)',
+    'sort by the next column; 1 to 6 or a click on a column head: by that',
     (on) => on.model.sortNext(),
     'sort',
   ),
-  bind('P', 'rows are packages, in full or by two parts of the name, or methods', (on) =>
-    on.model.foldNext(),
+  bind('P', 'group rows by package, by 2-part package name, or by method', (on) => on.model.foldNext()),
+  bind('%', 'hide rows below 0.1, 1 or 5 % of their root, or a typed percentage', (on) =>
+    on.model.filterNext(),
   ),
-  bind('%', 'hide rows below 0.1, 1, 5 % of their root, or a number you type', (on) => on.model.filterNext()),
-  bind('y', 'copy the selected row to the clipboard of the terminal', (on) => on.copyRow()),
-  bind('Y', 'copy the way to it from the root, a line for each call', (on) => on.copyPath()),
+  bind('y', 'copy the selected row to the clipboard', (on) => on.copyRow()),
+  bind('Y', 'copy the path from the root to the selected row, one line per call', (on) => on.copyPath()),
   bind(
     'T',
-    'threads and what each spent; Enter shows one alone, or all',
+    'threads and the cost of each; Enter shows only the selected thread',
     (on) => on.toggleThreads(),
-    'thread',
+    'threads',
   ),
   PAUSE,
   ZERO,
   SAVE,
   EXPORT,
-  bind('*', 'open or close everything below', (on) => on.view.openBelow(), 'all'),
-  inSession('r', 'make the selected method the root, and begin at zero', (on) => on.askRoot(), 'root'),
-  inSession('+', 'give the selected method exact times, with scheme adaptive', (on) => on.askTime(), 'time'),
+  bind('*', 'open or close the row and all rows below it', (on) => on.view.openBelow(), 'all'),
+  inSession('r', 'make the selected method the new root, and reset to zero', (on) => on.askRoot(), 'root'),
+  inSession('+', 'time every call of the selected method (scheme adaptive)', (on) => on.askTime(), 'time'),
   inSession(
     'x',
-    'leave the selected method out, its class or its package',
+    'exclude the selected method, its class or its package',
     (on) => on.askLeaveOut(),
-    'leave out',
+    'exclude',
   ),
-  inSession('X', 'what was left out or added by hand; take it back, or type more', (on) => on.listLeftOut()),
-  bind('a', 'with --liveness: what is still alive, by context', (on) => on.toggle('alive')),
+  inSession('X', 'list of your exclusions and additions; undo them, or add more', (on) => on.listLeftOut()),
+  bind('a', 'objects that are still alive, per context (with --liveness)', (on) => on.toggle('alive')),
   WARNINGS,
-  bind('O', 'reverse the order', (on) => on.model.reverse()),
+  bind('O', 'reverse the sort order', (on) => on.model.reverse()),
   bind('n', 'next match of the search', (on) => on.model.nextMatch(1)),
-  bind('N', 'match before', (on) => on.model.nextMatch(-1)),
+  bind('N', 'previous match of the search', (on) => on.model.nextMatch(-1)),
   bind('escape backspace: Esc', 'close a page, end the search, zoom out', (on) => on.escape()),
   bind('up k: Up k', 'one row up', (on) => on.view.move(-1)),
   bind('down j: Down j', 'one row down', (on) => on.view.move(1)),
-  bind('right l: Right l', 'open, then go to the first row below', (on) => on.view.goRight()),
-  bind('left h: Left h', 'close, then go to the caller', (on) => on.view.goLeft()),
+  bind('right l: Right l', 'open the row; if open, go to the first row below', (on) => on.view.goRight()),
+  bind('left h: Left h', 'close the row; if closed, go to the caller', (on) => on.view.goLeft()),
   bind('pageup C-b: PgUp', 'one page up', (on) => on.view.movePages(-1)),
   bind('pagedown C-f: PgDn', 'one page down', (on) => on.view.movePages(1)),
   bind('home g: Home g', 'first row', (on) => on.view.moveTo(0)),
@@ -151,8 +156,8 @@ export const BINDINGS: readonly Binding[] = [
 export const REGION_BINDINGS: readonly Binding<RegionView>[] = [
   QUIT,
   HELP,
-  bind('up k: Up k', 'the region above', (on) => on.move(-1), 'above'),
-  bind('down j: Down j', 'the region below', (on) => on.move(1), 'below'),
+  bind('up k: Up k', 'select the region above', (on) => on.move(-1), 'above'),
+  bind('down j: Down j', 'select the region below', (on) => on.move(1), 'below'),
   PAUSE,
   ZERO,
   SAVE,

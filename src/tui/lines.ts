@@ -74,14 +74,14 @@ function statusLines(scene: Scene): Line[] {
     run(short ? '/' : ' instrumented, ', 'dim'),
     run(count(status.calledMethods, 7)),
     run(short ? ' methods  ' : ' called  ', 'dim'),
-    ...(status.stacks === undefined ? events(scene) : stacks(status.stacks)),
+    ...(status.stacks === undefined ? events(scene) : stacks(status.stacks, columns)),
   ]
   const sampled = [
-    run(isWholeJvm(status) ? ' whole JVM  ' : ' by the JVM  ', 'dim'),
+    run(isWholeJvm(status) ? ' whole JVM  ' : ' sampled by the JVM  ', 'dim'),
     run(count(status.events, 9)),
     run(' samples  ', 'dim'),
     run(shortCount(status.eventsPerSecond)),
-    run(' a second', 'dim'),
+    run(' per second', 'dim'),
     ...(short ? [] : [run(`  ${count(status.calledMethods, 7)}`), run(' methods', 'dim')]),
   ]
   const thread =
@@ -93,22 +93,26 @@ function statusLines(scene: Scene): Line[] {
   return [identityLine(scene), between(status.isSampledByJvm ? sampled : second, [thread], columns)]
 }
 
-function events({ status }: Scene): Run[] {
+function events({ columns, status }: Scene): Run[] {
   const isFile = status.phase === 'file'
+  const stalled = columns >= 100 ? 'stalled by probes' : 'stalled'
   return [
     run(shortCount(isFile ? status.events : status.eventsPerSecond)),
-    run(isFile ? ' events  wait ' : ' events/s  wait ', 'dim'),
+    run(isFile ? ` events  ${stalled} ` : ` events/s  ${stalled} `, 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
   ]
 }
 
 /** No thread waits for us: what there is to watch is whether they stand still. */
-function stacks({ samples, longestStallMs, costPercent }: NonNullable<LiveStatus['stacks']>): Run[] {
+function stacks(
+  { samples, longestStallMs, costPercent }: NonNullable<LiveStatus['stacks']>,
+  columns: number,
+): Run[] {
   return [
     run(shortCount(samples)),
     run(' samples  ', 'dim'),
-    ...(costPercent === undefined ? [] : [run('cost ', 'dim'), run(`${costPercent.toFixed(1)} %  `)]),
-    run('stall ', 'dim'),
+    ...(costPercent === undefined ? [] : [run('overhead ', 'dim'), run(`${costPercent.toFixed(1)} %  `)]),
+    run(columns >= 100 ? 'longest stall ' : 'stall ', 'dim'),
     run(`${Math.round(longestStallMs)} ms`, longestStallMs >= LONG_STALL_MS ? 'warning' : 'plain'),
   ]
 }
@@ -125,7 +129,7 @@ function threadName({ model, status }: Scene): string {
   const part = partWord(status)
   if (model.thread === undefined) return `all ${part}s`
   const thread = model.snapshot.threads.find((each) => each.id === model.thread)
-  if (thread === undefined) return `${part} ${model.thread}, gone`
+  if (thread === undefined) return `${part} ${model.thread}, ended`
   // JVMs may well have one name.
   return part === 'JVM' ? `JVM ${thread.id} ${clean(thread.name)}` : `thread ${clean(thread.name)}`
 }
@@ -146,18 +150,19 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   if (nothing !== undefined) say(clean(nothing))
   else if (!model.calls.isOfAll) say(model.calls.nothing)
   else if (status.isSampledByJvm) {
-    const whom = model.thread === undefined ? 'No thread has' : 'This thread has not'
+    const whom = model.thread === undefined ? 'No sample shows a thread' : 'No sample shows this thread'
     const where = isWholeJvm(status) ? 'running Java code' : `inside ${status.roots.map(clean).join(', ')}`
-    const yet = isOver ? '.' : ' yet: samples come once a second.'
-    say(`${whom} been found ${where}${yet}`)
-  } else if (model.thread !== undefined) say('This thread has not called a root. T chooses another.')
-  else if (isOver) say('No root was called.')
+    const yet = isOver ? '.' : ' yet. Samples arrive once per second.'
+    say(`${whom} ${where}${yet}`)
+  } else if (model.thread !== undefined)
+    say('This thread has not called a root. Press T to choose another thread.')
+  else if (isOver) say('No root method was called.')
   else if (status.phase === 'starting') say('Attaching and instrumenting ...')
   else if (waiting) {
     say(`Waiting for the first call of ${status.roots.length === 1 ? 'the root' : 'one of the roots'}`)
     lines.push([])
     for (const root of status.roots) say(`  ${clean(root)}`, 'title')
-  } else say('Nothing has been recorded yet.')
+  } else say('No call has been recorded yet.')
   if (status.message) {
     lines.push([])
     say(clean(status.message), 'warning')
@@ -200,7 +205,7 @@ const MOST_ALIVE = 100
 function aliveLines({ columns, model }: Scene): Line[] {
   const { merged } = model.snapshot
   if (merged.metrics.liveBytes === undefined)
-    return [[run('  Nothing is known to be alive; --mode alloc --liveness looks after objects.')]]
+    return [[run('  No live objects are tracked; record with --mode alloc --liveness.')]]
   const lines: Line[] = [[run(pad(survivorHeader, columns), 'header')]]
   for (const [numbers, name, context] of survivorLines(merged, model.methodName, MOST_ALIVE, columns)) {
     lines.push([run(`${numbers}   ${name}`)], [run(context, 'dim')])
@@ -240,10 +245,10 @@ function isUnseen({ model: { tree, view } }: Scene): boolean {
   return view.hot !== undefined && unseenMethods(tree).has(view.hot.method)
 }
 
-/** "  called in line 42 (bci 17)". */
+/** "  called at line 42 (bci 17)". */
 function calledFrom({ bci, line }: MethodName): string {
   if (bci === undefined) return ''
-  return line === undefined ? `  called at bci ${bci}` : `  called in line ${line} (bci ${bci})`
+  return line === undefined ? `  called at bci ${bci}` : `  called at line ${line} (bci ${bci})`
 }
 
 /** Of a row of hot locks, the longest first: which methods waited, and how much of the time each. */
@@ -270,7 +275,7 @@ export function rowText(scene: Scene): string | undefined {
   const { total, self, calls } = numbers
   const share = percent(total, rootTotal(model.tree))
   const costs = `${words.total} ${words.cost(total).trim()}, ${words.self} ${words.cost(self).trim()}`
-  return `${signature(nameOf(id))}  ${costs}, ${share} % of all, ${words.calls} ${count(calls)}`
+  return `${signature(nameOf(id))}  ${costs}, ${share} % of total, ${words.calls} ${count(calls)}`
 }
 
 function bottomLine(scene: Scene): Line {
@@ -282,7 +287,10 @@ function bottomLine(scene: Scene): Line {
 function filterLine({ columns, model }: Scene): Line {
   const { least, typed } = model.filter
   const number = typed === '' ? `${least}` : (typed ?? '')
-  const shown =
-    least > 0 || typed !== '' ? `rows below ${number} % are hidden; sums stay` : 'all rows are shown'
-  return between([run(` ${shown}`, 'key'), run('   a number, % goes on, Enter', 'dim')], [], columns)
+  const shown = least > 0 || typed !== '' ? `rows below ${number} % are hidden` : 'all rows are shown'
+  return between(
+    [run(` ${shown}`, 'key'), run('   type a number, %: next limit, Enter: done', 'dim')],
+    [],
+    columns,
+  )
 }

@@ -48,8 +48,8 @@ interface Names {
 /** Parts of a package's name that P goes through; 0 is none, for methods. */
 const FOLD_WORDS = [
   'rows are methods',
-  'rows are packages: methods of one that call each other are one row; sums stay',
-  'rows are packages by two parts of their names; P goes back to methods',
+  'rows are packages; calls inside a package are merged; totals are unchanged',
+  'rows are packages, first two name parts; P shows methods again',
 ]
 const FOLDS = [0, Number.POSITIVE_INFINITY, 2]
 
@@ -318,19 +318,19 @@ export class LiveModel {
     if (this.#baseline !== undefined) {
       this.#baseline = undefined
       this.#showAnew()
-      this.say('the baseline is gone: numbers are of all that was recorded')
+      this.say('baseline removed: numbers are totals of the recording again')
       return
     }
     const tree = this.calls.isOfAll ? this.raw : this.snapshot.merged
     if (tree.count === 0) {
-      this.say('nothing has been recorded yet to compare with')
+      this.say('no call is recorded yet, so there is no baseline')
       return
     }
     this.#baseline = { tree, isApart: !this.calls.isOfAll }
     if (CHANGED[this.#shown] === undefined) this.#shown = 'tree'
     this.#showAnew()
-    const what = this.calls.isOfAll ? 'what changes from now on' : 'slow calls less all calls'
-    this.say(`${what}, per call of the root; b again ends that`)
+    const what = this.calls.isOfAll ? 'changes from now on' : 'slow calls minus all calls'
+    this.say(`${what}, per root call; b again ends the comparison`)
   }
 
   /** All counts have begun at zero: the present does not have the baseline in it any more. */
@@ -353,7 +353,7 @@ export class LiveModel {
   sortNext(): void {
     const { sort } = this.view
     if (sort === undefined) {
-      this.say('what is shown here has one order')
+      this.say('this view cannot be sorted')
       return
     }
     const at = SORT_COLUMNS.indexOf(sort.column)
@@ -392,7 +392,7 @@ export class LiveModel {
 
   nextMatch(direction: 1 | -1): void {
     if (this.search === '') {
-      this.say('nothing is searched for yet: type / and a part of a name')
+      this.say('no search yet: type / and a part of a name')
       return
     }
     const found = this.view.find(direction)
@@ -401,8 +401,8 @@ export class LiveModel {
     const mayBeHidden = this.filter.least > 0 && !this.view.findsHidden
     this.say(
       found === 0
-        ? `no ${what} here matches ${matches}${mayBeHidden ? ', or is hidden' : ''}`
-        : `${matches}: ${count(found)} found, n and N go on`,
+        ? `no ${what} here matches ${matches}${mayBeHidden ? ' (or the match is hidden)' : ''}`
+        : `${matches}: ${count(found)} found; n: next, N: previous`,
     )
   }
 }

@@ -87,11 +87,11 @@ function statusLines(scene: RegionScene): Line[] {
   const { columns, status, overheadNs } = scene
   const isFile = status.phase === 'file'
   const second = [
-    run(' gross time of regions  ', 'dim'),
+    run(' region times  ', 'dim'),
     run(shortCount(isFile ? status.events : status.eventsPerSecond)),
     run(isFile ? ' executions  ' : ' executions/s  ', 'dim'),
     run(`${overheadNs.toFixed(0)} ns`),
-    run(' overhead each  wait ', 'dim'),
+    run(' probe cost each  stalled ', 'dim'),
     run(`${status.waitPercent.toFixed(1)} %`, status.waitPercent >= 5 ? 'warning' : 'plain'),
   ]
   const doing = status.phase === 'recording' ? 'recording' : 'waiting'
@@ -110,7 +110,7 @@ function bodyLines(scene: RegionScene, room: number): Line[] {
   const region = regions[selected]
   if (region === undefined) return lines
   lines.push([], [run(` ${cut(fullName(scene, region), columns - 1)}`, 'title')])
-  if (region.count === 0) return [...lines, [run(' has not been executed yet', 'dim')]]
+  if (region.count === 0) return [...lines, [run(' not executed yet', 'dim')]]
   const glyphs = scene.unicode ? BARS : ASCII_BARS
   const below = [timesLine(region, glyphs), ...courseLines(region, columns, glyphs)]
   const rows = Math.max(3, room - lines.length - below.length - 1)
@@ -144,7 +144,7 @@ function timesLine(region: RegionTimes, glyphs: BarGlyphs): Line {
     ['p90', p['90']],
     ['p99.9', p['99.9']],
     ['p99.99', p['99.99']],
-    ['in all', region.totalNs],
+    ['total', region.totalNs],
   ]
   return all.flatMap(([label, ns]) => [run(` ${label} `, 'dim'), run(pad(time(ns, glyphs), 8))])
 }
@@ -194,13 +194,9 @@ function courseLines(region: RegionTimes, columns: number, glyphs: BarGlyphs): L
   ]
   const latest = region.lastNs.slice(-8).map((ns) => time(ns, glyphs))
   return [
-    course('rate', counts, `most ${shortRate((most * 1000) / region.intervalMs)}/s`),
-    course('mean', means, `most ${time(maxOf(means, 0), glyphs)}`),
-    course(
-      'longest',
-      longest,
-      `most ${time(maxOf(longest, 0), glyphs)}; a sign is ${span(region.intervalMs)}`,
-    ),
+    course('rate', counts, `max ${shortRate((most * 1000) / region.intervalMs)}/s`),
+    course('mean', means, `max ${time(maxOf(means, 0), glyphs)}`),
+    course('longest', longest, `max ${time(maxOf(longest, 0), glyphs)}; one bar: ${span(region.intervalMs)}`),
     [run(` ${pad('latest', 8)}`, 'dim'), run(cut(latest.join('  '), columns - 9))],
   ]
 }

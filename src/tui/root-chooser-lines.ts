@@ -54,7 +54,7 @@ function lookedAt({ columns, choice, page }: ChooserScene): Line {
   const views = Object.entries(TITLES).map(
     ([name, title]): Run => (name === page ? run(` ${title} `, 'title') : run(` ${title} `, 'dim')),
   )
-  const more = samplesNow > samples ? `, ${count(samplesNow)} by now` : ` of ${count(threads.length)} threads`
+  const more = samplesNow > samples ? `, now ${count(samplesNow)}` : ` of ${count(threads.length)} threads`
   const looked = [run(` whole JVM  ${count(samples)} samples${more}`, 'dim')]
   return between(looked, views, columns)
 }
@@ -64,9 +64,9 @@ export function pageOf(scene: FrameScene, page: FramePage): Line[] {
   return [
     ...keyLines(CHOOSER_BINDINGS, scene),
     [],
-    [run('  share %: of all samples. seen: how often it was seen to begin. depth: frames below it', 'dim')],
-    [run('  on the stack. A method marked * in the tree is a candidate; one that was on the stack', 'dim')],
-    [run('  every time may never return, and a root is profiled from its next call on.', 'dim')],
+    [run('  share %: of all samples. seen: observed starts of calls. depth: frames below the', 'dim')],
+    [run('  method. * in the tree marks a candidate. Only new calls of a root are profiled, so', 'dim')],
+    [run('  a method that was in every sample of its thread may never return and is unsuitable.', 'dim')],
   ]
 }
 
@@ -78,7 +78,7 @@ function headOf(scene: ChooserScene): Line {
     const typed = tail(clean(scene.field.text), columns - 20, glyphsOf(scene).ellipsis)
     return between(
       [run(' root: ', 'key'), run(typed + glyphsOf(scene).cursor)],
-      [run(`${found} fit `, 'dim')],
+      [run(`${found} matches `, 'dim')],
       columns,
     )
   }
@@ -111,7 +111,7 @@ function candidateRows(scene: ChooserScene): Line[] {
     const { root, share, seen, depth, threads, returns } = row
     const numbers = `${right(percent(share, 1), 8)}${right(count(seen, 6), 7)}${right(count(depth, 6), 7)}${right(count(threads.length, 7), 9)}  `
     const room = columns - width(numbers)
-    const doubt = returns ? '' : '  never seen to return'
+    const doubt = returns ? '' : '  in every sample'
     const name = shortRoot(clean(root), room - width(doubt), glyphsOf(scene).ellipsis)
     if (first + i === selected) return [run(pad(numbers + name + doubt, columns), 'selected')]
     return [run(numbers, returns ? 'plain' : 'dim'), run(name, returns ? 'plain' : 'dim'), run(doubt, 'dim')]
@@ -137,14 +137,14 @@ function shortRoot(text: string, room: number, ellipsis: string): string {
 function detailLine(scene: ChooserScene): Line {
   const { asked, choice, columns, model, page, pages, selected, nameOf } = scene
   if (asked !== undefined) {
-    return say(`Enter: attach with root ${asked}; Esc: back`, 'warning', columns)
+    return say(`Attach with root ${asked}? Enter: yes, Esc: no`, 'warning', columns)
   }
   const shown = pages.shown
   const lines = shown ? pageOf(scene, shown).length : 0
   const message = messageLine(scene, pages, lines, bodyRows(scene.rows))
   if (message !== null) return message
   if (page === 'name') {
-    const known = 'classes that are loaded, and their methods that run often; any other can be typed'
+    const known = 'loaded classes and their frequent methods; you can type any other method'
     return [run(` ${cut(known, columns - 1)}`, 'dim')]
   }
   if (page === 'tree') {
@@ -153,7 +153,7 @@ function detailLine(scene: ChooserScene): Line {
   }
   const row = choice.rows[selected]
   if (row === undefined) return []
-  return [run(` ${cut(`in ${clean(row.threads.join(', '))}`, columns - 1)}`, 'dim')]
+  return [run(` ${cut(`threads: ${clean(row.threads.join(', '))}`, columns - 1)}`, 'dim')]
 }
 
 function bottomLine(scene: ChooserScene): Line {
@@ -163,6 +163,6 @@ function bottomLine(scene: ChooserScene): Line {
 }
 
 function typingKeys(): Line {
-  const keys = { Enter: 'take it', Tab: 'complete', 'Up Down': 'choose', 'Ctrl-U': 'empty', Esc: 'back' }
+  const keys = { Enter: 'attach', Tab: 'complete', 'Up Down': 'choose', 'Ctrl-U': 'clear', Esc: 'back' }
   return Object.entries(keys).flatMap(([key, does]) => [run(` ${key}`, 'key'), run(` ${does} `, 'dim')])
 }

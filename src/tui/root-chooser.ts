@@ -198,7 +198,7 @@ export class RootChooser extends Frame<null> {
     const root =
       this.#page === 'tree' ? this.#rootInTree() : (this.#choice.rows[this.#selected]?.root ?? null)
     if (root !== null) this.#ask(root)
-    else this.say('this cannot be a root: choose a method with code of its own')
+    else this.say('this row cannot be a root: choose a method that has bytecode')
   }
 
   #rootInTree(): string | null {
@@ -246,8 +246,8 @@ export class RootChooser extends Frame<null> {
     }
     this.say(
       wanted === ''
-        ? 'nothing is searched for yet: type / and a part of a name'
-        : `no candidate matches "${wanted}"; Tab shows the tree, r takes any name`,
+        ? 'no search yet: type / and a part of a name'
+        : `no candidate matches "${wanted}"; Tab: sampled tree, r: type a name`,
     )
   }
 

@@ -56,7 +56,7 @@ export function severalSource(
     },
     keeper,
     ended: Promise.all(members.map(({ jvm }) => jvm.source.ended)).then((reasons) =>
-      reasons.length === 1 ? reasons[0]! : 'all of the JVMs, or their sessions, have ended',
+      reasons.length === 1 ? reasons[0]! : 'all sessions have ended',
     ),
   }
 }

@@ -111,12 +111,11 @@ export class SlowChoice {
   /** Why there is no tree. */
   get nothing(): string {
     const { slow } = this
-    if (slow === undefined) return 'Slow calls are kept from now on.'
+    if (slow === undefined) return 'No slow call yet: slow calls are kept from now on.'
     if (this.#chosen !== 'slow')
-      return 'The tree of this call is not kept any more, or was too large. S chooses another.'
-    const yet =
-      slow.threshold === 'p99' ? 'p99 is known from the hundredth call on' : 'none has taken so long'
-    return `No slow call has ended yet: ${yet}. S chooses other calls.`
+      return 'The tree of this call is no longer kept, or was too large. Press S to choose another call.'
+    const yet = slow.threshold === 'p99' ? 'p99 needs at least 100 calls' : 'all calls were faster'
+    return `No slow call has ended yet: ${yet}. Press S to choose other calls.`
   }
 }
 
@@ -129,7 +128,7 @@ export function slowPage(
   const took = (cost: string, at: string, text: string) => `${right(cost, 11)}${right(at, 10)}  ${text}`
   const unit = slow?.unit ?? all?.unit ?? 'ns'
   const mean = all === undefined || all.count === 0 ? '-' : `~${callCost(all.mean, unit)}`
-  const texts = [took(mean, '', `all calls that ended: ${count(all?.count ?? 0)}, on average`)]
+  const texts = [took(mean, '', `average of all ${count(all?.count ?? 0)} finished calls`)]
   if (slow !== undefined) {
     texts.push(took('', '', `${plural(slow.count, 'slow call')} ${thresholdText(slow)}`))
     for (const { time, atMs, thread, method } of slow.slowest) {
@@ -139,7 +138,7 @@ export function slowPage(
     }
   }
   return [
-    [run(pad(took('took', 'ended at', 'calls (Enter shows their tree)'), columns), 'header')],
+    [run(pad(took('latency', 'ended at', 'root calls (Enter shows their tree)'), columns), 'header')],
     ...texts.map((text, i): Line => [run(pad(text, columns), i === line ? 'selected' : 'plain')]),
   ]
 }

@@ -68,11 +68,11 @@ export class SteerDialog extends Dialog<State> {
 
   #textOf(id: number | undefined, extent: Extent): string | null {
     if (this.#isChanging) {
-      this.tell('something is being changed; it tells when it is done', false)
+      this.tell('wait: another change is still running', false)
       return null
     }
     const text = id === undefined ? null : this.#steering.textOf(id, extent)
-    if (text === null) this.tell('this row is no method; P and t show them', false)
+    if (text === null) this.tell('this row is not a method; press P or t to show methods', false)
     return text
   }
 
@@ -116,7 +116,7 @@ export class SteerDialog extends Dialog<State> {
       if (next !== undefined) this.state = { kind: 'out', id, extent: next }
     } else if (key === 'enter') {
       const text = this.#steering.textOf(id, extent)
-      if (text !== null) this.#change(`leaving out ${text}`, () => this.#steering.leaveOut(text))
+      if (text !== null) this.#change(`excluding ${text}`, () => this.#steering.leaveOut(text))
     }
   }
 
@@ -129,7 +129,7 @@ export class SteerDialog extends Dialog<State> {
     else if (key === '+' || key === '-') this.state = { kind: 'pattern', adds: key === '+', text: '' }
     else if (key === 'q' || key === 'X') this.state = undefined
     else if (key === 'enter' && row !== undefined) {
-      this.#change(`taking ${row.text} back`, () => this.#steering.takeBack(row.text))
+      this.#change(`undoing ${row.text}`, () => this.#steering.takeBack(row.text))
       this.state = { kind: 'list', choice }
     }
   }
@@ -138,14 +138,14 @@ export class SteerDialog extends Dialog<State> {
     const { adds, text } = state
     const typed = text.trim()
     if (key !== 'enter') this.state = { ...state, text: textAfter(text, key) ?? text }
-    else if (typed === '') this.tell('type a method, a class or a package, or Esc', false)
+    else if (typed === '') this.tell('type a method, class or package, or press Esc', false)
     else if (adds) this.#change(`adding ${typed}`, () => this.#steering.add(typed))
-    else this.#change(`leaving out ${typed}`, () => this.#steering.leaveOut(typed))
+    else this.#change(`excluding ${typed}`, () => this.#steering.leaveOut(typed))
   }
 
   #change(doing: string, change: () => Promise<string>): void {
     if (this.#isChanging) {
-      this.tell('something is being changed; it tells when it is done', false)
+      this.tell('wait: another change is still running', false)
       return
     }
     this.state = undefined
@@ -160,14 +160,14 @@ export class SteerDialog extends Dialog<State> {
     if (state.kind !== 'list' && state.kind !== 'pattern') return undefined
     const { columns } = scene
     const { byHand } = this.#steering
-    const heads = `${right('after', 9)}${right('methods', 9)}${right('and below', 11)}  - left out, + added by hand (Enter takes it back)`
+    const heads = `${right('after', 9)}${right('methods', 9)}${right('callees', 11)}  - excluded, + added (Enter: undo)`
     const head: Line = [run(pad(cut(heads, columns), columns), 'header')]
     if (byHand.length === 0)
       return [
         head,
         [],
-        [run('  Nothing is left out or added by hand. In a row x leaves out; here - and + do')],
-        [run('  what is typed.')],
+        [run('  No exclusions or additions yet. x on a row excludes its method; - and + here')],
+        [run('  exclude or add a method, class or package that you type.')],
       ]
     const room = listRoom(scene)
     const chosen = Math.min(state.kind === 'list' ? state.choice : -1, byHand.length - 1)
@@ -186,24 +186,27 @@ export class SteerDialog extends Dialog<State> {
     switch (state.kind) {
       case 'root':
         return [
-          question('record', state.text, 'as the root, from zero?', columns),
-          keyHints({ Enter: 'changes the root', Esc: 'does not' }),
+          question('make', state.text, 'the root and reset to zero?', columns),
+          keyHints({ Enter: 'change the root', Esc: 'cancel' }),
         ]
       case 'time': {
-        const [enter, times, ...others] = keyHints({ Enter: 'times it', Esc: 'does not' })
-        const cost = run(`${state.cost ?? 'asking what that costs ...'}  `)
-        return [question('time', state.text, 'exactly?', columns), [enter!, times!, cost, ...others]]
+        const [enter, times, ...others] = keyHints({ Enter: 'time it', Esc: 'cancel' })
+        const cost = run(`${state.cost ?? 'estimating the overhead ...'}  `)
+        return [
+          question('time every call of', state.text, 'below the roots?', columns),
+          [enter!, times!, cost, ...others],
+        ]
       }
       case 'out': {
         const text = this.#steering.textOf(state.id, state.extent) ?? ''
-        const and = state.extent === 'method' ? 'and what only it calls?' : 'and what only that calls?'
-        const keys = { Enter: 'leaves it out', m: 'method', c: 'class', p: 'package', Esc: 'does not' }
-        return [question('leave out', text, and, columns), keyHints(keys)]
+        const and = 'and methods that only it calls?'
+        const keys = { Enter: 'exclude', m: 'method', c: 'class', p: 'package', Esc: 'cancel' }
+        return [question('exclude', text, and, columns), keyHints(keys)]
       }
       case 'pattern': {
-        const [enter, ...others] = keyHints({ Enter: state.adds ? 'adds it' : 'leaves it out', Esc: 'back' })
+        const [enter, ...others] = keyHints({ Enter: state.adds ? 'add' : 'exclude', Esc: 'back' })
         return [
-          typedLine(state.adds ? ' add ' : ' leave out ', state.text, 14, scene),
+          typedLine(state.adds ? ' add ' : ' exclude ', state.text, 14, scene),
           [
             run(' pkg.Class.method(int), pkg.Class, pkg.*, pkg.**  ', 'dim'),
             run(enter!.text.trim(), 'key'),
@@ -212,7 +215,7 @@ export class SteerDialog extends Dialog<State> {
         ]
       }
       case 'list': {
-        const keys = { Enter: 'takes it back', '-': 'leaves out', '+': 'adds what is typed', Esc: 'closes' }
+        const keys = { Enter: 'undo', '-': 'exclude ...', '+': 'add ...', Esc: 'close' }
         return [noticeLine(scene), keyHints(keys)]
       }
     }

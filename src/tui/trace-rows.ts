@@ -46,8 +46,8 @@ export type OpenState = (key: string) => boolean | undefined
 /** It, or work of it, had not ended when recording did; there was no more room. */
 const STATES: Readonly<Record<TraceState, readonly [short: string, long: string]>> = {
   whole: ['', ''],
-  open: [' (open)', 'it, or work of it, had not ended when recording did; '],
-  cut: [' (cut)', 'there was no room for more events; '],
+  open: [' (open)', 'call or one of its tasks was unfinished at the end; '],
+  cut: [' (cut)', 'trace truncated, event limit reached; '],
 }
 /** Rows that take so much of the call are open, so deep, before anybody opens any. */
 const OPEN_SHARE = 0.1
@@ -127,16 +127,15 @@ export class TraceRows {
     yield {
       ...{ key, depth: 0, open, totalNs: wholeNs, wholeNs, call: i },
       text: `call ${i + 1}${short}, at ${time(call.startNs).trim()} in ${thread}`,
-      detail: `${long}${plural(events, 'event')}, ${plural(call.tracks.length - 1, 'task')} handed over`,
+      detail: `${long}${plural(events, 'event')}, ${plural(call.tracks.length - 1, 'submitted task')}`,
     }
     if (!open) return
     yield* this.#pathRows(call, i, isOpen)
     const orderKey = `${i} order`
     const isOrderOpen = isOpen(orderKey) ?? true
     yield {
-      ...{ key: orderKey, depth: 1, open: isOrderOpen, wholeNs, call: i, text: 'in the order of time' },
-      detail:
-        'loops are folded: calls of one method close to each other are one row, where the first of them was',
+      ...{ key: orderKey, depth: 1, open: isOrderOpen, wholeNs, call: i, text: 'calls in time order' },
+      detail: 'nearby calls of one method are merged into one row, at the position of the first call',
     }
     if (isOrderOpen) yield* this.#orderRows(i, 0, 2, isOpen, least)
     for (const [track, { thread: of, times }] of call.tracks.entries()) {
@@ -146,7 +145,7 @@ export class TraceRows {
       yield {
         ...{ key: taskKey, depth: 1, open: isTaskOpen, startNs: times[0]!, wholeNs, call: i },
         totalNs: times.at(-1)! - times[0]!,
-        text: `handed over, in ${clean(of.name)}`,
+        text: `submitted task, in ${clean(of.name)}`,
       }
       if (isTaskOpen) yield* this.#orderRows(i, track, 2, isOpen, least)
     }
@@ -161,7 +160,7 @@ export class TraceRows {
     yield {
       ...{ key, depth: 1, open, wholeNs, call: i },
       text: `critical path, ${plural(steps.length, 'step')}`,
-      detail: `what the duration consisted of${isAssumed ? '; which waits is assumed, --mode locks tells' : ''}`,
+      detail: `steps that add up to the duration${isAssumed ? '; waits are assumed; --mode locks measures them' : ''}`,
     }
     if (!open) return
     for (const [at, step] of steps.entries()) {
@@ -172,7 +171,7 @@ export class TraceRows {
         yield {
           ...row,
           ...{ key: `${stepKey} queued`, startNs: fromNs - queuedNs, totalNs: queuedNs },
-          text: '(handed over, not begun)',
+          text: '(task submitted, not started)',
         }
       const isAlone = steps.length === 1
       const isStepOpen = isAlone || (isOpen(stepKey) ?? toNs - fromNs >= wholeNs * OPEN_SHARE)

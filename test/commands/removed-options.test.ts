@@ -99,7 +99,7 @@ const SAMPLER: RemovedOption = {
 it('one value may be removed of an option that stays', () => {
   const parse = (value: string) =>
     withRemovedOptions(new Command(), [SAMPLER])
-      .addOption(new Option('--sampler <who>').choices(['jfr', 'cpu']))
+      .addOption(new Option('--sampler <name>').choices(['jfr', 'cpu']))
       .exitOverride()
       .configureOutput({ writeErr: () => {} })
       .parse(['--sampler', value], { from: 'user' })

@@ -83,7 +83,7 @@ async function drawn(between: Link, jdk: Jdk, classes: string): Promise<Outcome>
   const mean = perSecond.reduce((sum, it) => sum + it) / SECONDS
   between.isCut = true
   const cut = sleep(CUT_MS)
-  await shows(/no connection by tcp.*reconnecting/)
+  await shows(/connection to tcp.*reconnecting/)
   await cut
   between.isCut = false
   const uncut = performance.now()

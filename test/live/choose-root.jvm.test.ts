@@ -39,7 +39,7 @@ forNewestJdk((jdk) => {
     terminal.send('ordersrvproc')
     await terminal.until(() => terminal.selected()?.trim() === PROCESS)
     terminal.send('\r')
-    await terminal.until((lines) => lines.at(-2)?.includes('attach with root shop.OrderService.process'))
+    await terminal.until((lines) => lines.at(-2)?.includes('Attach with root shop.OrderService.process'))
     terminal.send('\r')
     await terminal.until((lines) =>
       lines.some((it) => /^ +[\d.]+(?:ns|µs|ms|s) .*▾ shop\.OrderService\.process$/.test(it)),
@@ -102,7 +102,7 @@ forEachJdk((jdk) => {
       (lines) => Number(/([\d,]+) by now/.exec(lines[1] ?? '')?.[1]?.replaceAll(',', '')) > 240,
     )
     terminal.send('\r')
-    await terminal.until((lines) => lines.at(-2)?.includes('attach with root fix.Waiting.request'))
+    await terminal.until((lines) => lines.at(-2)?.includes('Attach with root fix.Waiting.request'))
     terminal.send('\r')
     // Calls, their time for each, and no more "sampled".
     await terminal.until((lines) => lines.some((it) => /[\d,]+ +[\d.]+ms +fix\.Waiting\.update/.test(it)))

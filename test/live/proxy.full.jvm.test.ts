@@ -69,7 +69,7 @@ describe.each(jdks)('by an sshd of our own, on JDK $version', (jdk) => {
     await terminal.until((screen) => / 4 .*KnownTree\.task/.test(screen.join('\n')))
     there.goDown()
     await terminal.until((screen) =>
-      /no connection by ssh:\/\/there .*recording goes on: ssh ended with 255: .*refused/.test(
+      /connection to ssh:\/\/there .*recording continues: ssh ended with 255: .*refused/.test(
         screen.join('\n'),
       ),
     )

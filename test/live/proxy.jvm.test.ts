@@ -84,8 +84,7 @@ forNewestJdk((jdk) => {
     there.cut()
     // The line below the tree says why instead, once ssh has ended.
     await terminal.until(
-      (screen) =>
-        /reconnecting/.test(screen[0]!) && /no connection by ssh:\/\/there /.test(screen.join('\n')),
+      (screen) => /reconnecting/.test(screen[0]!) && /connection to ssh:\/\/there /.test(screen.join('\n')),
     )
     java.send('run 2')
     await java.line(/done/, 2)

@@ -150,7 +150,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
     const calls = await terminal.until(
       (lines) =>
         / ended [\d.]+ m?s$/.test(lines[0]!) &&
-        /the JVM ended.*: press q to leave and see the report/.test(lines.at(-2)!) &&
+        /the JVM ended.*: press q to quit and see the report/.test(lines.at(-2)!) &&
         callsOf(lines, 'fix.Noisy.leaf'),
     )
     expect(calls).toBe(3 * Number(/^NOISE turns (\d+)$/m.exec(log())![1]))

@@ -78,7 +78,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
 
   await select('middle')
   terminal.send('x')
-  await says(/ leave out fix\.Steady\.middle\(\) and what only it calls\?/)
+  await says(/ exclude fix\.Steady\.middle\(\) and methods that only it calls\?/)
   terminal.send('\r')
   await says(/left out: fix\.Steady\.middle\(\); with it 1 method that only it called/)
   await shows('fix.Steady.middle (left out)', 'fix.Steady.only (left out)')
@@ -89,13 +89,13 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
     lines.some((it) => /^ +\S+ m?s +1 +1 {2}- fix\.Steady\.middle\(\)$/.test(it)),
   )
   terminal.send('\r')
-  await terminal.until((lines) => lines.some((it) => /Nothing is left out or added by hand/.test(it)))
+  await terminal.until((lines) => lines.some((it) => /No exclusions or additions yet/.test(it)))
   await until(async () => (await withProbes()).length === 4)
   // Until it has been told nothing else is changed, and the list is in front of what is told.
   terminal.send('\x1b')
   await says(/have probes again: fix\.Steady\.middle\(\)/)
   terminal.send('X')
-  await terminal.until((lines) => lines.some((it) => /Nothing is left out or added by hand/.test(it)))
+  await terminal.until((lines) => lines.some((it) => /No exclusions or additions yet/.test(it)))
 
   terminal.send('+')
   await says(/ add ▏/)
@@ -116,7 +116,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
 
   await select('middle')
   terminal.send('r')
-  await says(/ record fix\.Steady\.middle\(\) as the root, from zero\?/)
+  await says(/ make fix\.Steady\.middle\(\) the root and reset to zero\?/)
   terminal.send('\rp')
   await says(/recorded from zero: fix\.Steady\.middle\(\)/)
   // From another machine the tree comes with the next picture.

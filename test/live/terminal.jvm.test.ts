@@ -274,9 +274,9 @@ forNewestJdk((jdk) => {
 
     it('i says when methods were called first', async () => {
       terminal.send('i')
-      await terminal.until((lines) => /what was done to the code$/.test(lines[2]!))
+      await terminal.until((lines) => /code change$/.test(lines[2]!))
       terminal.send('/were called\r')
-      await terminal.until(() => /methods with probes that were called/.test(terminal.selected() ?? ''))
+      await terminal.until(() => /methods with probes, called/.test(terminal.selected() ?? ''))
       terminal.send('\r')
       const when = await terminal.until((lines) =>
         lines.map((it) => /^ +[1-9][\d,]* +([\d.]+ m?s) +shop\.\w+\.\w+\(/.exec(it)?.[1]).find(Boolean),
@@ -290,7 +290,7 @@ forNewestJdk((jdk) => {
       terminal.send('?')
       await terminal.until(
         (lines) =>
-          lines.some((line) => /^ {2}q +detach and leave$/.test(line)) && rootRow(lines) === undefined,
+          lines.some((line) => /^ {2}q +detach and quit$/.test(line)) && rootRow(lines) === undefined,
       )
       terminal.send(ESC)
       await terminal.until((lines) => HEAD.test(lines[2]!) && rootRow(lines) !== undefined)

@@ -49,7 +49,7 @@ describe('the live view', () => {
     assert.equal(
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
- scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled 0.3 %
    ▾total     self  % root    calls per call  method
   276.2ms  9.000ms   100.0      120  2.302ms  ▾ com.acme.OrderService.process
   176.0ms  140.0ms    63.7      360  488.9µs    ▾ PriceCalculator.priceOf
@@ -82,7 +82,7 @@ describe('the live view', () => {
     assert.equal(
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                1 warning: w  recording 12.3 s
- scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %                                       all threads
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled by probes 0.3 %                          all threads
       ▾total        self  % root         calls   per call  method
      276.2ms     9.000ms   100.0           120    2.302ms  ▾ com.acme.OrderService.process
      176.0ms     140.0ms    63.7           360    488.9µs    ▾ com.acme.shop.pricing.PriceCalculator.priceOf
@@ -120,7 +120,7 @@ describe('the live view', () => {
 
 
  com.acme.Log.debug(int)                                                                                       10 of 10
- q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort  T thread  p pause  z zero  s save`,
+ q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort  T threads  p pause  z zero  s save`,
     )
   })
 
@@ -279,7 +279,7 @@ describe('the rows', () => {
 describe('search', () => {
   it('a search finds and shows closed rows, and n and N continue it', () => {
     screen.press('/ a p p l')
-    assert.match(screen.text, /\n \/appl▏ {3}Enter finds it/)
+    assert.match(screen.text, /\n \/appl▏ {3}Enter: find/)
     screen.press('enter')
     assert.equal(rows()[6], '[applies]')
     assert.match(screen.text, /"appl": 2 found/)
@@ -296,18 +296,18 @@ describe('search', () => {
 
   it('a search text can be edited and cancelled, and no match is reported', () => {
     screen.press('/ x y backspace backspace backspace')
-    assert.doesNotMatch(screen.text, /Enter finds it/)
+    assert.doesNotMatch(screen.text, /Enter: find/)
     screen.press('/ q escape')
     assert.match(screen.text, /recording/)
     screen.press('n')
-    assert.match(screen.text, /nothing is searched for yet/)
+    assert.match(screen.text, /no search yet/)
     screen.press('/ z z z enter')
     assert.match(screen.text, /no method here matches "zzz"/)
   })
 
   it('a long search text shows its end', () => {
     screen.press(`/ ${'VeryLongNameOfAClassThatIsPasted'.repeat(3).split('').join(' ')} . e n d`)
-    assert.match(screen.text, /\n \/…\S+Pasted\.end▏ {3}Enter finds it/)
+    assert.match(screen.text, /\n \/…\S+Pasted\.end▏ {3}Enter: find/)
     assert.ok(screen.widest <= 80)
   })
 
@@ -331,10 +331,10 @@ describe('a session that has ended', () => {
       screen.press(key)
       return screen.text.split('\n').at(-2)!
     }
-    assert.equal(told('r'), ' the session has ended: no other root can be recorded')
-    assert.equal(told('x'), ' the session has ended: nothing can be left out any more')
-    assert.equal(told('F'), ' the session has ended: no further call will be slow')
-    assert.equal(told('z'), ' the session has ended: nothing more would be recorded, so counts stay')
+    assert.equal(told('r'), ' the session has ended: the root cannot be changed')
+    assert.equal(told('x'), ' the session has ended: no method can be excluded')
+    assert.equal(told('F'), ' the session has ended: no more calls are recorded')
+    assert.equal(told('z'), ' the session has ended: counts are kept')
   })
 })
 
@@ -358,7 +358,7 @@ describe('views without hidden rows or method names', () => {
   it('keys for hidden rows show a hint, and all rows stay visible', () => {
     for (const key of ['T', 'L']) {
       screen.press(`${key} %`)
-      assert.match(screen.text, /\n here nothing is hidden; % hides rows of trees/)
+      assert.match(screen.text, /\n this view has no row filter; % works in trees/)
       assert.equal(view.model.filter.least, 0)
     }
     screen.press('T / z z z enter')
@@ -441,8 +441,8 @@ describe('threads', () => {
     assert.match(screen.text, / 7\.000ms {2}7\.000ms {3}100\.0 /)
     source.threads = source.threads.slice(0, 1)
     await view.refresh()
-    assert.match(screen.text, /thread 32, gone/)
-    assert.match(screen.text, /T chooses another/)
+    assert.match(screen.text, /thread 32, ended/)
+    assert.match(screen.text, /Press T to choose another/)
     screen.press('T k enter')
     assert.match(screen.text, /276\.2ms/)
   })
@@ -451,10 +451,10 @@ describe('threads', () => {
 describe('pages', () => {
   it('the help page lists every key, and scrolls', () => {
     screen.press('?')
-    assert.match(screen.text, / {2}q {8}detach and leave\n/)
+    assert.match(screen.text, / {2}q {8}detach and quit\n/)
     assert.match(screen.text, /lines 1 to 19 of \d+/)
     screen.press('end')
-    assert.match(screen.text, / {2}Ctrl-Z {3}stop jfluid as a job/)
+    assert.match(screen.text, / {2}Ctrl-Z {3}suspend jfluid to the shell/)
     screen.press('q')
     assert.match(screen.text, /% root/)
   })
@@ -494,14 +494,14 @@ describe('a session', () => {
     source.end('the target has exited')
     await new Promise((resolve) => setImmediate(resolve))
     assert.match(screen.text, / {2}ended 12\.3 s/)
-    assert.match(screen.text, /the target has exited: press q to leave and see the report/)
+    assert.match(screen.text, /the target has exited: press q to quit and see the report/)
     assert.deepEqual(rows(), ['[process]'])
     const asked = source.snapshots
     await view.refresh()
     assert.equal(source.snapshots, asked)
     screen.press('z')
     assert.equal(source.resets, 0)
-    assert.match(screen.text, /the session has ended: .*counts stay/)
+    assert.match(screen.text, /the session has ended: counts are kept/)
     assert.deepEqual(rows(), ['[process]'])
   })
 

@@ -59,20 +59,20 @@ describe('the change since b', () => {
         .join('\n'),
     ).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
-       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
-         Δtotal    Δself Δ% root   Δcalls      was  context, per call of the root
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled 0.3 %
+         Δtotal    Δself Δ% root   Δcalls   before  context, per root call
        +2.000ms -100.0µs    +100        0  2.000ms  ▾ com.acme.App.main
        +1.600ms +1.600ms   +80.0    +2.00  1.000ms      com.acme.App.work
        +1.000ms +1.000ms   +50.0    +1.00      0        com.acme.App.fresh
        -500.0µs -500.0µs   -25.0    -1.00  500.0µs      com.acme.App.old
-       com.acme.App.main: 10 calls of the root against 10 calls before; b ends it
+       com.acme.App.main: 10 root calls now, 10 before; b ends it
        q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort"
     `)
   })
 
   it('changes are per root call, largest first, and self and children sum to the parent', async () => {
     screen.press('b')
-    assert.match(screen.text, /what changes from now on, per call of the root; b again ends that/)
+    assert.match(screen.text, /changes from now on, per root call; b again ends the comparison/)
     await show(AFTER)
     screen.press('escape')
     // main: 0.4 - 0.5; work 2.6 - 1 and 4 - 2 calls; fresh 1 - 0; old 0 - 0.5
@@ -82,7 +82,7 @@ describe('the change since b', () => {
       '+1.000ms +1.000ms +50.0 +1.00 0 fresh',
       '-500.0µs -500.0µs -25.0 -1.00 500.0µs old',
     ])
-    assert.match(screen.text, /main: 10 calls of the root against 10 calls before; b ends it$/m)
+    assert.match(screen.text, /main: 10 root calls now, 10 before; b ends it$/m)
   })
 
   it('hot methods show changes per method', async () => {
@@ -106,7 +106,7 @@ describe('the change since b', () => {
     await show(AFTER)
     screen.press('m G y')
     assert.deepEqual(screen.copied, [
-      'com.acme.App.old(int)  total -500.0µs, self -500.0µs, calls -1.00 per call of the root; total was 500.0µs',
+      'com.acme.App.old(int)  total -500.0µs, self -500.0µs, calls -1.00 per root call; total before 500.0µs',
     ])
   })
 
@@ -137,16 +137,16 @@ describe('the change since b', () => {
     // 10 more root calls: of work 40 calls from main that take 26 ms in place of 10, and 10 from other, as before.
     await show('main 20x 5000000ns ( work 60x 36000000ns  other 20x 0ns ( work 20x 2000000ns ) )')
     screen.press('/ w o r k enter escape c')
-    assert.match(screen.text, / by callers, per call of the root$/m)
+    assert.match(screen.text, / callers, per root call$/m)
     assert.deepEqual(rows(), [
       '+1.600ms +1.600ms +100 +2.00 1.100ms ▾ work',
       '+1.600ms +1.600ms +100 +2.00 1.000ms main',
       '0 0 0 0 100.0µs ▸ other',
     ])
     screen.press('b')
-    assert.match(screen.text, /method, below it its callers/)
+    assert.match(screen.text, /method, with callers below/)
     screen.press('b')
-    assert.match(screen.text, /No call of the root has begun since b/)
+    assert.match(screen.text, /No root call has started since the baseline/)
   })
 
   it('callers of another method show changes immediately', async () => {
@@ -201,18 +201,22 @@ describe('the change since b', () => {
     screen.press('% 5 enter')
     for (const key of ['c', 't', 'm']) {
       screen.press(key)
-      assert.match(screen.text, /^ {2}All rows are below 5 % and hidden; % shows more\.$/m, key)
+      assert.match(
+        screen.text,
+        /^ {2}All rows are hidden: each is below 5 %\. Press % to change the limit\.$/m,
+        key,
+      )
     }
   })
 
   it('flame graph boxes have the current time per root call, and colours show changes', async () => {
     screen.press('f b')
-    assert.match(screen.text, /No call of the root has begun since b, and 10 before\./)
+    assert.match(screen.text, /No root call has started since the baseline \(10 before it\)\./)
     await show('main 20x 10000000ns ( work 60x 36000000ns  old 20x 6000000ns )')
     screen.press('escape')
     // Of 3.2 ms a call: 2.6 in work, which took 1; 0.1 in old, which took 0.5.
     const [, , head, ...lines] = screen.text.split('\n')
-    assert.equal(head, ' flame graph of a root call: + (orange) takes more than at b, - (blue) less')
+    assert.equal(head, ' flame graph per root call: + (orange) more than baseline, - (blue) less')
     assert.match(lines[0]!, /^▏com\.acme\.App\.main/)
     assert.match(lines[1]!, /^▏\+com\.acme\.App\.work +▏-o▏$/)
     assert.equal(screen.styled('flame-hot'), '▏+com.acme.App.work')
@@ -220,11 +224,11 @@ describe('the change since b', () => {
     screen.press('down')
     assert.match(
       screen.text,
-      /com\.acme\.App\.work {2}\+1\.600ms total, \+1\.600ms self per root call; was 1\.000ms$/m,
+      /com\.acme\.App\.work {2}\+1\.600ms total, \+1\.600ms self per root call; before 1\.000ms$/m,
     )
     screen.press('y enter')
     assert.match(screen.copied[0]!, /App\.work {2}total \+1\.600ms/)
-    assert.match(screen.text, / zoomed: com\.acme\.App\.work, 81\.3 % of all/)
+    assert.match(screen.text, / zoomed: com\.acme\.App\.work, 81\.3 % of total/)
     screen.press('b')
     assert.match(screen.text, /zoomed|flame graph of time/)
   })
@@ -249,7 +253,7 @@ describe('the change since b', () => {
     screen.press('b')
     await show(AFTER)
     screen.press('b')
-    assert.match(screen.text, /the baseline is gone: numbers are of all that was recorded/)
+    assert.match(screen.text, /baseline removed: numbers are totals of the recording again/)
     assert.match(screen.text, /^ +60\.0\d*ms .*main$/m)
   })
 
@@ -267,11 +271,11 @@ describe('the change since b', () => {
   it('without calls since, or without data before, a message is shown', async () => {
     screen.press('b escape')
     await view.refresh()
-    assert.match(screen.text, /No call of the root has begun since b, and 10 before\./)
+    assert.match(screen.text, /No root call has started since the baseline \(10 before it\)\./)
     await open()
     await show('')
     screen.press('b')
-    assert.match(screen.text, /nothing has been recorded yet to compare with/)
+    assert.match(screen.text, /no call is recorded yet, so there is no baseline/)
   })
 
   it('the baseline ends when another thread is shown', async () => {
@@ -296,7 +300,7 @@ describe('the change since b', () => {
       '+20.00ms +20.00ms +1000 0 1.000ms work',
       '-500.0µs -500.0µs -25.0 -1.00 500.0µs old',
     ])
-    assert.match(screen.text, /slow calls less all calls, per call of the root/)
+    assert.match(screen.text, /slow calls minus all calls, per root call/)
   })
 
   it('changes without UTF-8 use ASCII signs', async () => {

@@ -41,7 +41,7 @@ describe('callers of a method', () => {
     screen.press('c')
     assert.equal(
       body(),
-      `   ▾total     self % of it    calls per call  method, below it its callers
+      `   ▾total     self % total    calls per call  method, with callers below
   4.000ms  4.000ms   100.0      300  13.33µs  ▾ com.acme.Cache.get
   2.000ms  2.000ms    50.0      200  10.00µs    ▾ com.acme.Price.priceOf
   2.000ms  2.000ms    50.0      200  10.00µs        com.acme.Orders.process
@@ -101,7 +101,7 @@ describe('callers of a method', () => {
     assert.match(body(), /com\.acme\.Cache\.get has not been called here\./)
     await open('')
     screen.press('c')
-    assert.match(body(), /Waiting for|Nothing has been recorded|No root/)
+    assert.match(body(), /Waiting for|No call has been recorded|No root/)
   })
 
   it('callers of a deep recursion are truncated, with a message', async () => {
@@ -109,7 +109,7 @@ describe('callers of a method', () => {
     source.tree = chain(100_000)
     await view.refresh()
     screen.press('c')
-    assert.match(screen.text, /method, its callers, 2\d levels\n/)
+    assert.match(screen.text, /method, with callers, 2\d levels\n/)
   })
 
   it('callers can be sorted by any column and searched', () => {

@@ -28,7 +28,7 @@ describe('the live view of a file', () => {
     assert.equal(
       screen.text,
       ` jfluid  shop.jfluid  com.acme.Main      1 warning: w  2026-11-21 08:00Z 10.0 s
- exact  scheme B  12 instrumented, 4 called  2.00k events  wait 0.0 %
+ exact  scheme B  12 instrumented, 4 called  2.00k events  stalled 0.0 %
    ▾total     self  % root    calls per call  method
   61.00ms  10.00ms   100.0        2  30.50ms  ▾ com.acme.App.main
   51.00ms  50.00ms    83.6        4  12.75ms    ▾ com.acme.App.work
@@ -68,10 +68,13 @@ describe('the live view of a file', () => {
     const { screen } = await open()
     for (const key of ['p', 'z']) {
       screen.press(key)
-      assert.equal(screen.styled('warning'), `1 warning: w|${key} is for a session: this is a file`)
+      assert.equal(
+        screen.styled('warning'),
+        `1 warning: w|${key} works only in a live session; this is a file`,
+      )
     }
     screen.press('?')
-    assert.match(screen.text, / q +leave\n/)
+    assert.match(screen.text, / q +quit\n/)
     assert.doesNotMatch(screen.text, /zero|freeze/)
   })
 
@@ -98,7 +101,7 @@ describe('the live view of a file', () => {
 
   it('the view of a profile without calls shows a message', async () => {
     const { screen } = await open(profileOf(''))
-    assert.match(screen.text, /No root was called\./)
+    assert.match(screen.text, /No root method was called\./)
   })
 
   it('the view of a file moves to the bottom of a chain 100,000 deep', async () => {
@@ -117,8 +120,8 @@ describe('the live view of a file of regions', () => {
     await view.refresh()
     // 4 executions in 10 s; t_I 11.5 ns and t_O 13.25 ns a time
     assert.match(screen.text, /^ {7}4 {6}0\.40 .* com\.acme\.App\.main:3-4$/m)
-    assert.match(screen.text, / 4 executions {2}25 ns overhead each/)
+    assert.match(screen.text, / 4 executions {2}25 ns probe cost each/)
     screen.press('z')
-    assert.match(screen.text, /z is for a session: this is a file/)
+    assert.match(screen.text, /z works only in a live session; this is a file/)
   })
 })

@@ -130,7 +130,7 @@ describe('flame graph', () => {
   it('the flame graph fits 80x24', () => {
     assert.equal(
       body(),
-      ` flame graph of time; Enter zooms in, Esc out
+      ` flame graph of time; Enter: zoom in, Esc: zoom out
 ▏com.acme.OrderService.process
 ▏com.acme.shop.pricing.PriceCalculator.priceOf  ▏JdbcOrderRepository.save   ░░▏
 ▏Cache.get▏                                     ▏borro▏`,
@@ -171,7 +171,7 @@ describe('flame graph', () => {
     screen.press('down right enter')
     assert.match(
       body(),
-      /^ zoomed: com\.acme\.db\.JdbcOrderRepository\.save, 34\.6 % of all; Esc zooms out\n▏com\.acme\.db\.JdbcOrderRepository\.save\n▏borrow +▏$/,
+      /^ zoomed: com\.acme\.db\.JdbcOrderRepository\.save, 34\.6 % of total; Esc: zoom out\n▏com\.acme\.db\.JdbcOrderRepository\.save\n▏borrow +▏$/,
     )
     assert.match(selected(), /save/)
     screen.press('escape')
@@ -208,7 +208,7 @@ describe('flame graph', () => {
     for (const letter of 'log') screen.press(letter)
     screen.press('enter')
     assert.equal(selected(), 'debug')
-    assert.match(body(), /^ zoomed: com\.acme\.Log\.debug, 1\.0 % of all/)
+    assert.match(body(), /^ zoomed: com\.acme\.Log\.debug, 1\.0 % of total/)
   })
 
   it('a click selects a box, and a second click zooms', () => {
@@ -239,16 +239,16 @@ describe('flame graph', () => {
 
   it('keys that hide rows show a hint in the flame graph', () => {
     screen.press('%')
-    assert.match(detail(), /here, what costs little is drawn together/)
+    assert.match(detail(), /this view has no row filter: small boxes are merged/)
     assert.equal(view.model.filter.least, 0)
   })
 
   it('an empty flame graph shows a message', async () => {
     await open(80, 24, true, '')
-    assert.match(body(), /Nothing has been recorded yet/)
+    assert.match(body(), /No call has been recorded yet/)
     screen.press('enter down right end escape')
     await open(80, 24, true, 'main 1x -5ns')
-    assert.match(body(), /Nothing here has cost anything yet/)
+    assert.match(body(), /No cost has been recorded yet/)
     screen.press('enter down right end escape')
   })
 

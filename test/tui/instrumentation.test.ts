@@ -56,15 +56,15 @@ beforeEach(() => open())
 describe('page of instrumentation', () => {
   it('the page shows redefinitions, methods with probes, and skipped methods with reasons at 80x24', () => {
     assert.deepEqual(body(), [
-      '      ▾number     when  what was done to the code',
+      '      ▾number     when  code change',
       '            3           ▾ redefinitions: 25.500 ms, longest stop 9.250 ms',
       '     1.000 ms     1:02      3 classes, stop 0.500 ms',
       '     3.000 ms    1.5 s      1 class, 2 methods',
       '    21.500 ms   before      12 classes, 40 methods, stop 9.250 ms',
-      '            3           ▸ methods with probes that were called',
-      '            1           ▸ methods with probes that were not called',
-      '            1           ▸ left out by hand, or with what was; X takes back',
-      '            3           ▾ skipped, for 2 reasons',
+      '            3           ▸ methods with probes, called',
+      '            1           ▸ methods with probes, not called',
+      '            1           ▸ methods that you excluded (X), and their callees',
+      '            3           ▾ skipped methods, 2 reasons',
       '            2             ▸ native',
       '            1             ▸ intrinsic: the compiler may replace it',
     ])
@@ -84,7 +84,7 @@ describe('page of instrumentation', () => {
     screen.press('down left left')
     assert.match(screen.styled('selected'), /▸ native$/)
     screen.press('left')
-    assert.match(screen.styled('selected'), /skipped, for 2 reasons/)
+    assert.match(screen.styled('selected'), /skipped methods, 2 reasons/)
   })
 
   it('methods sort by calls, first call or name, in either direction', () => {
@@ -122,9 +122,9 @@ describe('page of instrumentation', () => {
   it('the page shows that no method was skipped', async () => {
     facts = { ...facts, skipped: new Map() }
     await view.refresh()
-    assert.equal(body().at(-1), '            0             methods that were reached and skipped')
+    assert.equal(body().at(-1), '            0             skipped methods')
     screen.press('end enter right')
-    assert.match(screen.styled('selected'), /0 +methods that were reached and skipped/)
+    assert.match(screen.styled('selected'), /0 +skipped methods/)
   })
 
   it('a search covers open groups, and the selection is kept while the session continues', async () => {

@@ -53,10 +53,7 @@ beforeEach(async () => {
 describe('s', () => {
   it('s asks for a name and suggests one', () => {
     screen.press('s')
-    assert.deepEqual(bottom(), [
-      ' write to jfluid-4711.jfluid▏',
-      ' Enter writes it  Ctrl-U empties the line  Esc does not write',
-    ])
+    assert.deepEqual(bottom(), [' write to jfluid-4711.jfluid▏', ' Enter write  Ctrl-U clear  Esc cancel'])
   })
 
   it('s writes the typed file, and reports begin and end', async () => {
@@ -78,7 +75,7 @@ describe('s', () => {
   it('s asks before it replaces a file', () => {
     taken = ['jfluid-4711.jfluid']
     screen.press('s enter')
-    assert.deepEqual(bottom(), [' jfluid-4711.jfluid is there already', ' Enter replaces it  Esc leaves it'])
+    assert.deepEqual(bottom(), [' jfluid-4711.jfluid already exists', ' Enter replace  Esc cancel'])
     screen.press('escape')
     assert.deepEqual(written, [])
     screen.press('s enter enter')
@@ -90,7 +87,7 @@ describe('s', () => {
     await finished(new Error('cannot write x: no space left on the device'))
     assert.equal(
       screen.styled('warning'),
-      '|cannot write x: no space left on the device; s or e tries another place',
+      '|cannot write x: no space left on the device; press s or e to try again',
     )
     screen.press('down')
     assert.equal(screen.styled('warning'), '')
@@ -113,7 +110,7 @@ describe('s', () => {
   it('one file is written at a time; other keys still work', async () => {
     screen.press('s enter s')
     assert.equal(written.length, 1)
-    assert.match(bottom()[0]!, /a file is being written/)
+    assert.match(bottom()[0]!, /wait: another file is still being written/)
     screen.press('m')
     assert.match(screen.text, /% self/)
     await finished()
@@ -128,8 +125,8 @@ describe('e', () => {
     assert.equal(
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
- scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
-  format        what it is
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled 0.3 %
+  format        description
   json          everything
   csv           a table
 
@@ -150,7 +147,7 @@ describe('e', () => {
 
 
 
- Enter exports as this  Esc closes`,
+ Enter export  Esc close`,
     )
     assert.equal(screen.styled('selected'), 'csv           a table')
   })
@@ -185,7 +182,7 @@ describe('leaving', () => {
   it('leaving waits for a running write, and a second request does not wait', async () => {
     const left = (await open()).run()
     screen.press('s enter q')
-    assert.match(bottom()[0]!, /then jfluid leaves/)
+    assert.match(bottom()[0]!, /jfluid quits when the file is written/)
     await finished()
     assert.equal(await left, 'quit')
 

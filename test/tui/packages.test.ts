@@ -160,7 +160,7 @@ describe('the live view by package', () => {
 
   it('P folds tree, hot methods, callers and flame graph by package, and back', () => {
     screen.press('P')
-    assert.match(line(-2), /rows are packages: methods of one that call each other are one row; sums stay/)
+    assert.match(line(-2), /rows are packages; calls inside a package are merged; totals are unchanged/)
     assert.equal(
       body(),
       `   ▾total     self  % root    calls per call  package
@@ -174,7 +174,7 @@ describe('the live view by package', () => {
     screen.press('end c')
     assert.match(
       body(),
-      /package, below it its callers\n.*▾ java\.util\.\*\n.*▾ com\.acme\.db\.\*\n.*com\.acme\.shop\.\*\n/,
+      /package, with callers below\n.*▾ java\.util\.\*\n.*▾ com\.acme\.db\.\*\n.*com\.acme\.shop\.\*\n/,
     )
     screen.press('f')
     assert.match(body(), /\n▏com\.acme\.shop\.\*\n▏com\.acme\.db\.\* /)
@@ -196,7 +196,7 @@ describe('the live view by package', () => {
     assert.match(body(), /log/i)
     screen.press('%')
     assert.match(body(), / method, 1 below 0\.1 % hidden\n/)
-    assert.match(line(-1), /^ rows below 0\.1 % are hidden; sums stay {3}a number, % goes on, Enter/)
+    assert.match(line(-1), /^ rows below 0\.1 % are hidden {3}type a number, %: next limit, Enter: done/)
     screen.press('%')
     assert.match(body(), / method, 2 below 1 % hidden\n/)
     assert.doesNotMatch(body(), /Log/)
@@ -218,7 +218,7 @@ describe('the live view by package', () => {
     assert.equal(view.model.filter.least, 99)
     screen.press('m')
     assert.match(body(), /▾self/, 'another key ends the typing and does what it does')
-    assert.match(body(), /, 5 below 99 % hidden\n\n {2}All rows are below 99 % and hidden/)
+    assert.match(body(), /, 5 below 99 % hidden\n\n {2}All rows are hidden: each is below 99 %/)
   })
 
   it('hidden rows are shown on request', async () => {
@@ -236,6 +236,6 @@ describe('the live view by package', () => {
     screen.press('% % enter /')
     for (const letter of 'log') screen.press(letter)
     screen.press('enter')
-    assert.match(line(-2), /no method here matches "log", or is hidden/)
+    assert.match(line(-2), /no method here matches "log" \(or the match is hidden\)/)
   })
 })

@@ -41,11 +41,11 @@ describe('the view of regions', () => {
   ])('fits %i × %i, and fills it with what there is to say', async (columns, rows) => {
     const { screen } = await shown(9, columns, rows)
     expect([screen.lines.length, screen.widest <= columns]).toEqual([rows, true])
-    expect(screen.text).toContain('57 ns overhead each')
+    expect(screen.text).toContain('57 ns probe cost each')
     expect(screen.text).toContain('com.acme.App.part1(int):3-4')
     expect(screen.text).toMatch(/p99\.9 +50\.0 µs/)
     expect(screen.text).toMatch(/4\.00 µs +6\.00 µs|5\.00 µs +\d+\.\d+ µs +2 +50\.0 % █/)
-    expect(screen.text).toMatch(/rate +█ +most 6\.00\/s/)
+    expect(screen.text).toMatch(/rate +█ +max 6\.00\/s/)
     expect(screen.text).toContain('latest  1.00 µs  5.00 µs  5.00 µs  50.0 µs')
   })
 
@@ -83,9 +83,9 @@ describe('the view of regions', () => {
     screen.press('w')
     expect(screen.text).toMatch(/^ {2}something is odd$/m)
     screen.press('escape z')
-    expect([source.resets, screen.text.includes('begin at zero')]).toEqual([1, true])
+    expect([source.resets, screen.text.includes('are reset to zero')]).toEqual([1, true])
     screen.press('x')
-    expect(screen.text).toContain('x does nothing')
+    expect(screen.text).toContain('x is not a key here')
     screen.press('C-z')
     expect(screen.suspended).toBe(1)
   })
@@ -107,7 +107,7 @@ describe('the view of regions', () => {
   it('the view of regions shows why the session ended, and q or a signal leaves it', async () => {
     const { screen, source, left } = await shown(1)
     source.end('the JVM ended')
-    await expect.poll(() => screen.text).toContain('the JVM ended: press q to leave and see the report')
+    await expect.poll(() => screen.text).toContain('the JVM ended: press q to quit and see the report')
     screen.press('q')
     expect(await left).toBe('quit')
     const other = await shown(1)
@@ -119,7 +119,7 @@ describe('the view of regions', () => {
     const { screen, source, view, left } = await shown(1)
     source.all = [{ ...source.all[0]!, count: 0, intervals: [], buckets: [], lastNs: [] }]
     await view.refresh()
-    expect(screen.text).toContain('has not been executed yet')
+    expect(screen.text).toContain('not executed yet')
     source.failure = new Error('the recorder has stopped')
     await view.refresh()
     expect(screen.text).toContain('the recorder has stopped')

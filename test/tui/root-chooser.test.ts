@@ -59,22 +59,22 @@ describe('choosing a root', () => {
       ' share %   seen  depth  threads  method',
       '    90.0     20      2        2  shop.Orders.process',
       '    50.0     20      2        2  shop.Journal.append',
-      '   100.0      1      2        2  shop.Worker.loop  never seen to return',
+      '   100.0      1      2        2  shop.Worker.loop  in every sample',
     ])
-    expect(detail()).toBe('in worker-1, worker-2')
+    expect(detail()).toBe('threads: worker-1, worker-2')
   })
 
   it('the picker shows the number of samples while sampling', async () => {
     await open(80, { samplesNow: () => 1234 })
     expect(screen.text.split('\n')[1]).toBe(
-      ' whole JVM  101 samples, 1,234 by now         candidates  sampled tree  by name',
+      ' whole JVM  101 samples, now 1,234            candidates  sampled tree  by name',
     )
   })
 
   it('Enter chooses the selected root after a confirmation', async () => {
     const left = chooser.run()
     screen.press('down enter')
-    expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
+    expect(detail()).toBe('Attach with root shop.Journal.append? Enter: yes, Esc: no')
     expect(chooser.chosen).toBeNull()
     screen.press('escape enter y')
     expect(await left).toBe('quit')
@@ -107,12 +107,12 @@ describe('choosing a root', () => {
     expect(screen.text).toMatch(/shop\.Worker\.loop$/m)
     expect(screen.text).toContain('% all')
     screen.press('right enter')
-    expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
+    expect(detail()).toBe('Attach with root shop.Journal.append? Enter: yes, Esc: no')
   })
 
   it('a row of the tree that cannot be a root is refused', () => {
     screen.press('t home enter')
-    expect(detail()).toBe('this cannot be a root: choose a method with code of its own')
+    expect(detail()).toBe('this row cannot be a root: choose a method that has bytecode')
   })
 
   it('/ searches candidates, and also closed rows of the tree', () => {
@@ -128,7 +128,7 @@ describe('choosing a root', () => {
     screen.press('r j a p')
     expect(screen.styled('selected')).toBe('shop.Journal.append')
     screen.press('enter')
-    expect(detail()).toBe('Enter: attach with root shop.Journal.append; Esc: back')
+    expect(detail()).toBe('Attach with root shop.Journal.append? Enter: yes, Esc: no')
     screen.press('escape C-u a b')
     expect(screen.text).toContain('root: ab')
     screen.press('enter')
@@ -153,7 +153,7 @@ describe('choosing a root', () => {
 
   it('a page lists all keys, and the first Esc closes it', () => {
     screen.press('?')
-    expect(screen.text).toContain('take this method as the root')
+    expect(screen.text).toContain('use the selected method as the root')
     screen.press('escape')
     expect(screen.text).toContain(' share %')
   })
@@ -173,7 +173,7 @@ describe('choosing a root', () => {
     screen.mouse('click', 40, 4)
     expect(screen.styled('selected')).toContain('shop.Journal.append')
     screen.mouse('click', 40, 4)
-    expect(detail()).toContain('attach with root shop.Journal.append')
+    expect(detail()).toContain('Attach with root shop.Journal.append?')
     screen.press('escape')
     screen.mouse('wheel-up', 40, 4)
     expect(screen.styled('selected')).toContain('shop.Orders.process')

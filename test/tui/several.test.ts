@@ -76,7 +76,7 @@ it('an ended JVM keeps its tree until a reset', async () => {
   expect(over).toBe('')
   two.end('the JVM ended')
   await settled()
-  expect(over).toBe('all of the JVMs, or their sessions, have ended')
+  expect(over).toBe('all sessions have ended')
 })
 
 it('data missing in all JVMs is reported, in some JVMs as a warning', () => {

@@ -43,10 +43,10 @@ describe('slow calls in the live view', () => {
     assert.equal(source.wanted, 'figures')
     expect(screen.text.split('\n').slice(0, 9).join('\n')).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
-       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled 0.3 %
 
-             took  ended at  calls (Enter shows their tree)
-         ~2.00 ms            all calls that ended: 4,252, on average
+          latency  ended at  root calls (Enter shows their tree)
+         ~2.00 ms            average of all 4,252 finished calls
                              1 slow call above p99, 12.0 ms
           45.0 ms     1.5 s  worker-1              com.acme.App.main
           2.00 ms     1.5 s  worker-1              com.acme.App.main
@@ -57,7 +57,7 @@ describe('slow calls in the live view', () => {
     assert.equal(source.wanted, 'tree')
     expect(screen.text.split('\n').slice(0, 7).join('\n')).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
-       scheme B  1,312/240 methods  1.23M events/s  wait 0.3 %            1 slow call
+       scheme B  1,312/240 methods  1.23M events/s  stalled 0.3 %         1 slow call
          ▾total     self  % root    calls per call  method
         54.00ms  1.000ms   100.0        1  54.00ms  ▾ com.acme.App.main
         53.00ms  44.00ms    98.1        1  53.00ms    ▾ com.acme.App.work
@@ -134,12 +134,12 @@ describe('slow calls in the live view', () => {
     assert.match(screen.text, /0 slow calls above p99 \(known after 100\)$/m)
     screen.press('down enter')
     await settled()
-    assert.match(screen.text, /No slow call has ended yet: p99 is known from the hundredth call on\./)
+    assert.match(screen.text, /No slow call has ended yet: p99 needs at least 100 calls\./)
     source.more = { ...TIMED, slow: times }
     await view.refresh()
     screen.press('S down down enter')
     await settled()
-    assert.match(screen.text, /The tree of this call is not kept any more, or was too large/)
+    assert.match(screen.text, /The tree of this call is no longer kept, or was too large/)
   })
 
   it('slow calls are refused if root calls are not timed', async () => {
@@ -147,10 +147,10 @@ describe('slow calls in the live view', () => {
     source.more = {}
     await view.refresh()
     screen.press('S')
-    assert.match(screen.text, /how long single calls take is not known here/)
+    assert.match(screen.text, /durations of single calls are not recorded here/)
     assert.equal(source.kept, 0)
     screen.press('F')
-    assert.match(screen.text, /how long single calls take is not known here/)
+    assert.match(screen.text, /durations of single calls are not recorded here/)
   })
 
   it('slow calls of a file are shown, or reported as absent', async () => {
@@ -166,7 +166,7 @@ describe('slow calls in the live view', () => {
       return screen.text
     }
     assert.match(await screenOf({ ...TIMED, slowCalls: slowCallsOf(slow) }), /^ +9\.0\d*ms .*lock$/m)
-    assert.match(await screenOf({}), /no slow calls are in this file: --slow keeps them/)
+    assert.match(await screenOf({}), /this file has no slow calls; record with --slow/)
   })
 })
 
@@ -174,7 +174,7 @@ describe('F', () => {
   it('F freezes the view at the next slow call, and a second F continues', async () => {
     const { screen, source, times, view } = await open()
     screen.press('F')
-    assert.match(screen.text, /freezes at the next slow call/)
+    assert.match(screen.text, /will pause at the next slow call/)
     await view.refresh()
     assert.equal(source.wanted, 'latest')
     await view.refresh()
@@ -182,7 +182,7 @@ describe('F', () => {
     source.more = { ...TIMED, slow: later(times, 2) }
     await view.refresh()
     assert.match(screen.text, /PAUSED/)
-    assert.match(screen.text, /frozen: a call took 45\.0 ms in worker-1; F goes on/)
+    assert.match(screen.text, /paused: slow call of 45\.0 ms in worker-1; F resumes/)
     assert.match(screen.text, /^ +44\.0\d*ms .*lock$/m)
     const asked = source.snapshots
     await view.refresh()
@@ -196,7 +196,7 @@ describe('F', () => {
     assert.match(screen.text, /PAUSED/)
     screen.press('F')
     screen.press('F')
-    assert.match(screen.text, /does not freeze at slow calls any more/)
+    assert.match(screen.text, /no longer pauses at slow calls/)
     source.more = { ...TIMED, slow: later(times, 4) }
     await view.refresh()
     assert.doesNotMatch(screen.text, /PAUSED/)

@@ -22,7 +22,7 @@ describe('stacks in the status line of the live view', () => {
   it('the status line shows the number of stacks, the cost of stacks and probes, and the longest stall', async () => {
     const screen = await shown({ samples: 12_345, costPercent: 1.26, longestStallMs: 48.4 }, 80)
     expect(screen.text).toMatch(
-      /^ scheme ADAPTIVE {2}12\/9 methods {2}12\.3k samples {2}cost 1\.3 % {2}stall 48 ms$/m,
+      /^ scheme ADAPTIVE {2}12\/9 methods {2}12\.3k samples {2}overhead 1\.3 % {2}stall 48 ms$/m,
     )
     expect(screen.styled('warning')).not.toContain('ms')
   })
@@ -56,7 +56,7 @@ describe('stacks in the status line of the live view', () => {
   it('a wide screen shows more about stacks, and an unknown cost is omitted', async () => {
     const screen = await shown({ samples: 812, longestStallMs: 3 }, 120)
     expect(screen.text).toMatch(
-      /^ scheme ADAPTIVE {2}12 instrumented, 9 called {2}812 samples {2}stall 3 ms /m,
+      /^ scheme ADAPTIVE {2}12 instrumented, 9 called {2}812 samples {2}longest stall 3 ms /m,
     )
     expect(screen.text).not.toContain('cost')
   })

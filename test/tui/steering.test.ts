@@ -88,8 +88,8 @@ describe('another root', () => {
     screen.press('down r')
     assert.equal(
       bottom(),
-      ` record com.acme.shop.Pricing.priceOf(int) as the root, from zero?
- Enter changes the root  Esc does not`,
+      ` make com.acme.shop.Pricing.priceOf(int) the root and reset to zero?
+ Enter change the root  Esc cancel`,
     )
     screen.press('escape')
     assert.deepEqual(steering.told, [])
@@ -97,7 +97,7 @@ describe('another root', () => {
     assert.deepEqual(steering.told, ['root com.acme.shop.Pricing.priceOf(int)'])
     assert.match(bottom(), /changing the root: instrumenting \.\.\./)
     screen.press('x enter')
-    assert.match(bottom(), /something is being changed/)
+    assert.match(bottom(), /wait: another change is still running/)
     assert.equal(steering.told.length, 1)
 
     // Ids are others now: nothing of the old picture is drawn with the new names.
@@ -125,7 +125,7 @@ describe('another root', () => {
   it('a change of root is applied while p is active, and a frozen view continues', async () => {
     screen.press('r enter p')
     await turnOfTheLoop()
-    assert.match(bottom(), /the root is being changed: .*then p freezes/)
+    assert.match(bottom(), /the root is being changed; press p after that/)
     assert.doesNotMatch(screen.text, /PAUSED/)
     await steering.finish(new Error('no'))
 
@@ -145,7 +145,7 @@ describe('another root', () => {
     screen.press('p')
     await turnOfTheLoop()
     screen.press('r')
-    assert.match(bottom(), /frozen.*p goes on/)
+    assert.match(bottom(), /paused: press p before/)
   })
 })
 
@@ -160,13 +160,13 @@ describe('exact times', () => {
     screen.press('down +')
     assert.match(
       bottom(),
-      / time com\.acme\.shop\.Pricing\.priceOf\(int\) exactly\?\n Enter times it {2}asking what that costs \.\.\. {2}Esc/,
+      / time every call of com\.acme\.shop\.Pricing\.priceOf\(int\) below the roots\?\n Enter time it {2}estimating the overhead \.\.\. {2}Esc/,
     )
     screen.press('enter')
     assert.deepEqual(steering.told, ['cost com.acme.shop.Pricing.priceOf(int)'])
     await steering.finish()
     view.draw()
-    assert.match(bottom(), /exactly\?\n Enter times it {2}done: cost com/)
+    assert.match(bottom(), /below the roots\?\n Enter time it {2}done: cost com/)
     screen.press('enter')
     assert.deepEqual(steering.told.slice(1), ['time com.acme.shop.Pricing.priceOf(int)'])
     await steering.finish()
@@ -189,7 +189,7 @@ describe('exact times', () => {
 
   it('exact times of single rows need scheme adaptive', () => {
     screen.press('down +')
-    assert.match(bottom(), /exact times for single rows are of --scheme adaptive/)
+    assert.match(bottom(), /timing a single method needs --scheme adaptive/)
     assert.deepEqual(steering.told, [])
   })
 })
@@ -199,13 +199,13 @@ describe('leaving out', () => {
     screen.press('down down x')
     assert.equal(
       bottom(),
-      ` leave out com.acme.Cache.get(int) and what only it calls?
- Enter leaves it out  m method  c class  p package  Esc does not`,
+      ` exclude com.acme.Cache.get(int) and methods that only it calls?
+ Enter exclude  m method  c class  p package  Esc cancel`,
     )
     screen.press('x')
-    assert.match(bottom(), /leave out com\.acme\.Cache and what only that calls\?/)
+    assert.match(bottom(), /exclude com\.acme\.Cache and methods that only it calls\?/)
     screen.press('x')
-    assert.match(bottom(), /leave out com\.acme\.\* and/)
+    assert.match(bottom(), /exclude com\.acme\.\* and/)
     screen.press('x')
     assert.match(bottom(), /Cache\.get\(int\)/)
     screen.press('p enter')
@@ -224,7 +224,7 @@ describe('leaving out', () => {
 
   it('exclusions and inclusions are listed, reverted and typed at 80x24', async () => {
     screen.press('X')
-    assert.match(screen.text, /Nothing is left out or added by hand/)
+    assert.match(screen.text, /No exclusions or additions yet/)
     screen.press('escape')
     steering.byHand = [
       { what: 'exclude', text: 'com.acme.Cache.get(int)', atMs: 12_340, methods: 1, below: 2 },
@@ -234,11 +234,11 @@ describe('leaving out', () => {
     assert.equal(
       screen.text,
       ` jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
- scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
-    after  methods  and below  - left out, + added by hand (Enter takes it back)
+ scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled 0.3 %
+    after  methods    callees  - excluded, + added (Enter: undo)
    12.3 s        1          2  - com.acme.Cache.get(int)
     start       12             + com.acme.very.long.very.long.very.long.very.lon${'\n'.repeat(18)}
- Enter takes it back  - leaves out  + adds what is typed  Esc closes`,
+ Enter undo  - exclude ...  + add ...  Esc close`,
     )
     screen.press('enter')
     assert.deepEqual(steering.told, ['back com.acme.Cache.get(int)'])
@@ -246,7 +246,7 @@ describe('leaving out', () => {
     screen.press('-')
     for (const letter of 'a.B.x') screen.press(letter)
     screen.press('backspace c')
-    assert.match(bottom(), /leave out a\.B\.c/)
+    assert.match(bottom(), /exclude a\.B\.c/)
     screen.press('enter')
     assert.equal(steering.told.at(-1), 'out a.B.c')
     await steering.finish(new Error('cannot exclude a.B.c: no method with probes matches'))
@@ -256,7 +256,7 @@ describe('leaving out', () => {
     assert.equal(
       bottom(),
       ` add java.util.*▏
- pkg.Class.method(int), pkg.Class, pkg.*, pkg.**  Enter adds it  Esc back`,
+ pkg.Class.method(int), pkg.Class, pkg.*, pkg.**  Enter add  Esc back`,
     )
     screen.press('enter')
     assert.match(bottom(), /adding java\.util\.\* \.\.\./)
@@ -290,7 +290,7 @@ describe('leaving out', () => {
     await view.refresh()
     for (const key of ['r', 'x', 'X']) {
       screen.press(key)
-      assert.match(bottom(), /nothing can be changed here/)
+      assert.match(bottom(), /probes cannot be changed here/)
     }
   })
 })

@@ -53,7 +53,7 @@ describe('threads that run', () => {
            60.00ms    60.0           3      ▁▂▄██  █       21 ● shop-worker-1
            30.00ms    30.0           3      ▁      ▄       22   shop-worker-2
            10.00ms    10.0           3                     23 ● 配達-配達-配達-配達-配
-       Enter shows all threads; 120 events in the last second, 2 inside a root now"
+       Enter: show all threads; 120 events in the last second, 2 inside a root now"
     `)
   })
 
@@ -65,7 +65,7 @@ describe('threads that run', () => {
            60.00ms    60.0           3  ▇▇▇▇▇▇                                        ▁▂▄██  █       21 ● shop-worker-1
            30.00ms    30.0           3  ▇▇▇                                           ▁      ▄       22   shop-worker-2
            10.00ms    10.0           3  ▇                                                            23 ● 配達-配達-配達-配達-
-       Enter shows all threads; 120 events in the last second, 2 inside a root now"
+       Enter: show all threads; 120 events in the last second, 2 inside a root now"
     `)
   })
 
@@ -73,10 +73,10 @@ describe('threads that run', () => {
     const { screen } = await open(80)
     assert.match(
       screen.text,
-      /^ Enter shows all threads; 120 events in the last second, 2 inside a root now$/m,
+      /^ Enter: show all threads; 120 events in the last second, 2 inside a root now$/m,
     )
     screen.press('down')
-    assert.match(screen.text, /^ Enter shows it alone; 80 events in the last second, inside a root now$/m)
+    assert.match(screen.text, /^ Enter: show this thread; 80 events in the last second, inside a root now$/m)
     screen.press('down')
     assert.match(screen.text, / 40 events in the last second, not inside a root now$/m)
   })
@@ -112,7 +112,7 @@ describe('threads that run', () => {
       { name: 'main', ms: 1, activity: told([3, 2]) },
       { name: 'other', ms: 1, activity: told([1, 1]) },
     ])
-    assert.match(screen.text, /^ Enter shows all threads; 3 samples in the last second$/m)
+    assert.match(screen.text, /^ Enter: show all threads; 3 samples in the last second$/m)
     assert.doesNotMatch(screen.text, /●/)
   })
 })

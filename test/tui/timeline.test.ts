@@ -42,18 +42,18 @@ async function open(columns: number, rows: number, unicode = true, of = course(6
 describe('the timeline', () => {
   it('keys change the seconds per character, and the chosen chart is named', async () => {
     const { screen } = await open(80, 24, true, course(3600))
-    assert.match(screen.text, /^ calls\/s: outermost calls of roots that ended$/m)
+    assert.match(screen.text, /^ calls\/s: root calls that ended, without nested root calls$/m)
     screen.press('left left down down')
-    assert.match(screen.text, /a sign is 5\.0 s; Left and Right change that/)
+    assert.match(screen.text, /one bar: 5\.0 s \(Left, Right\)/)
     assert.match(screen.text, /^ +-3:20 +-1:40 +now$/m)
-    assert.match(screen.text, /^ p95: 95 % of them took at most this$/m)
+    assert.match(screen.text, /^ p95: 95th percentile of the latency of root calls that ended$/m)
     // 46 signs of 5 s have 9 or 10 slow seconds of every 25th.
     assert.match(screen.text, /pauses .* 9 in 108 ms$/m)
     screen.press('left left left left left left')
-    assert.match(screen.text, /a sign is 1:00;/)
+    assert.match(screen.text, /one bar: 1:00 /)
     screen.press('right right right right right right right end')
-    assert.match(screen.text, /a sign is a second;/)
-    assert.match(screen.text, /^ wait %: time that threads waited for jfluid/m)
+    assert.match(screen.text, /one bar: 1 s /)
+    assert.match(screen.text, /^ stalled %: application threads stalled by jfluid/m)
   })
 
   it('without timed root calls the timeline shows available charts, and reports empty ones', async () => {
@@ -63,7 +63,7 @@ describe('the timeline', () => {
     assert.match(screen.text, /^ events\/s /m)
     source.more = {}
     await view.refresh()
-    assert.match(screen.text, /No course of this recording is known/)
+    assert.match(screen.text, /No timeline/)
   })
 
   it('the timeline shows an incomplete first second', async () => {
@@ -80,8 +80,8 @@ describe('the timeline', () => {
     const { screen } = await open(80, 24)
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer                   recording 12.3 s
-       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %
-       timeline, a sign is a second; Left and Right change that  now, least to most
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled 0.3 %
+       timeline, one bar: 1 s (Left, Right)                      latest, min to max
        calls/s   ▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█ ▁▂▃▄▄▅▆▇█                       0
                  █████ █████████ █████████ █████████ █████████                0 to 180
        p50       █████ █████████ █████████ █████████ █████████                       -
@@ -92,7 +92,7 @@ describe('the timeline', () => {
                  ▁▁▁▁▁ ▁▁▁▁▁▁▁▁▁ ▁▁█▁▁▁▁▁▁ ▁▁▁▁▁▁▁▁▁ ▁▁▁▁▁▁▁█▁       9.00 ms to 180 ms
        events/s  ▆▆▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇███████████████                  45.9k
                  ██████████████████████████████████████████████         41.4k to 45.9k
-       wait %                      █                        █                      0.1
+       stalled %                   █                        █                      0.1
                  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁             0.1 to 8.0
        pauses                      ▴                        ▴               2 in 24 ms
                        -40 s               -20 s            now
@@ -101,7 +101,7 @@ describe('the timeline', () => {
 
 
 
-       calls/s: outermost calls of roots that ended
+       calls/s: root calls that ended, without nested root calls
        q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort"
     `)
   })
@@ -110,8 +110,8 @@ describe('the timeline', () => {
     const { screen } = await open(120, 40)
     expect(screen.text).toMatchInlineSnapshot(`
       " jfluid  pid 4711  com.acme.demo.OrderServer  JDK 17.0.15                                              recording 12.3 s
-       scheme B  1,312 instrumented, 240 called  1.23M events/s  wait 0.3 %                                       all threads
-       timeline, a sign is a second; Left and Right change that                                          now, least to most
+       scheme B  1,312 instrumented, 240 called  1.23M events/s  stalled by probes 0.3 %                          all threads
+       timeline, one bar: 1 s (Left, Right)                                                              latest, min to max
        calls/s                                 ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█     ▁▃▄▆█                       0
                                            ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████ ▂▄▅▇█████                0 to 180
                                            █████████ █████████ █████████ █████████ █████████ █████████
@@ -137,7 +137,7 @@ describe('the timeline', () => {
                                            ████████████████████████████████████████████████████████████
                                            ████████████████████████████████████████████████████████████
 
-       wait %                                     █                        █                        █                      0.1
+       stalled %                                  █                        █                        █                      0.1
                                                   █                        █                        █               0.1 to 8.0
                                                   █                        █                        █
                                            ▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁
@@ -147,8 +147,8 @@ describe('the timeline', () => {
 
 
 
-       calls/s: outermost calls of roots that ended
-       q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort  T thread  p pause  z zero  s save"
+       calls/s: root calls that ended, without nested root calls
+       q quit  ? help  Enter open  / find  m hot  t tree  c callers  f flame  o sort  T threads  p pause  z zero  s save"
     `)
   })
 

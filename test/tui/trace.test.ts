@@ -37,23 +37,23 @@ describe('traced calls', () => {
   it('traced calls show critical path and order of time, with the slowest call open, at 80x24', async () => {
     const { screen } = await open()
     expect(body(screen).join('\n')).toMatchInlineSnapshot(`
-      "     start     total  % call    calls  traced calls, start since each began
+      "     start     total  % call    calls  traced calls; start: since the call began
                    12.00ms   100.0           ▸ call 1, at 0 in t1
                    22.00ms   100.0           ▾ call 2, at 1.000ms in t1
                                                ▾ critical path, 3 steps
              0     5.000ms    22.7               ▾ in t1
                    5.000ms    22.7        1          com.acme.App.main
-         5.000ms   1.000ms     4.5                 (handed over, not begun)
+         5.000ms   1.000ms     4.5                 (task submitted, not started)
          6.000ms   13.00ms    59.1               ▾ in t2
                    13.00ms    59.1        1          com.acme.App.run
                    11.50ms    52.3        1            com.acme.App.compute
          19.00ms   3.000ms    13.6               ▾ in t1
                    3.000ms    13.6                   com.acme.App.main
-                                               ▾ in the order of time
+                                               ▾ calls in time order
              0     22.00ms   100.0        1      ▾ com.acme.App.main
              0     1.000ms     4.5        1        ▸ com.acme.App.prepare
          5.000ms   15.00ms    68.2        1          com.acme.App.get
-         6.000ms   13.00ms    59.1             ▸ handed over, in t2"
+         6.000ms   13.00ms    59.1             ▸ submitted task, in t2"
     `)
     assert.match(screen.styled('selected'), /call 2, at 1\.000ms in t1/)
   })
@@ -61,23 +61,23 @@ describe('traced calls', () => {
   it('traced calls fit 120x40', async () => {
     const { screen } = await open(120, 40)
     expect(body(screen).join('\n')).toMatchInlineSnapshot(`
-      "     start     total  % call    calls  traced calls, start since each began
+      "     start     total  % call    calls  traced calls; start: since the call began
                    12.00ms   100.0           ▸ call 1, at 0 in t1
                    22.00ms   100.0           ▾ call 2, at 1.000ms in t1
                                                ▾ critical path, 3 steps
              0     5.000ms    22.7               ▾ in t1
                    5.000ms    22.7        1          com.acme.App.main
-         5.000ms   1.000ms     4.5                 (handed over, not begun)
+         5.000ms   1.000ms     4.5                 (task submitted, not started)
          6.000ms   13.00ms    59.1               ▾ in t2
                    13.00ms    59.1        1          com.acme.App.run
                    11.50ms    52.3        1            com.acme.App.compute
          19.00ms   3.000ms    13.6               ▾ in t1
                    3.000ms    13.6                   com.acme.App.main
-                                               ▾ in the order of time
+                                               ▾ calls in time order
              0     22.00ms   100.0        1      ▾ com.acme.App.main
              0     1.000ms     4.5        1        ▸ com.acme.App.prepare
          5.000ms   15.00ms    68.2        1          com.acme.App.get
-         6.000ms   13.00ms    59.1             ▸ handed over, in t2"
+         6.000ms   13.00ms    59.1             ▸ submitted task, in t2"
     `)
   })
 
@@ -95,7 +95,7 @@ describe('traced calls', () => {
     await new LiveView(fileSource(profile, 'shop.jfluid'), screen).refresh()
     screen.press('C')
     assert.match(body(screen)[1]!, /▾ call 1 \(open\), at 7\.000ms in a-thr/)
-    assert.match(screen.text, /it, or work of it, had not ended when recording did/)
+    assert.match(screen.text, /call or one of its tasks was unfinished at the end/)
   })
 
   it('traced calls open and close, and a loop is one row with its calls', async () => {
@@ -117,9 +117,9 @@ describe('traced calls', () => {
   it('the status line describes the selected row of a trace', async () => {
     const { screen } = await open()
     const below = (): string => screen.text.split('\n').at(-2)!
-    assert.equal(below(), ' 13 events, 1 task handed over')
+    assert.equal(below(), ' 13 events, 1 submitted task')
     screen.press('down')
-    assert.equal(below(), ' what the duration consisted of; which waits is assumed, --mode locks tells')
+    assert.equal(below(), ' steps that add up to the duration; waits are assumed; --mode locks measures them')
     screen.press('/ p a r s e enter escape')
     assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
   })
@@ -200,18 +200,18 @@ describe('traced calls', () => {
     screen.press('/ n o n e enter')
     assert.match(screen.text, /no method here matches "none"/)
     screen.press('escape c')
-    assert.match(screen.text, /package, below it its callers\n.* com\.acme\.\*\*$/m)
+    assert.match(screen.text, /package, with callers below\n.* com\.acme\.\*\*$/m)
   })
 
   it('P in a trace shows a hint and changes nothing', async () => {
     const { screen } = await open()
     const before = body(screen)
     screen.press('P')
-    assert.match(screen.text, /traced calls are of methods; P makes packages of those in t, m, c and f/)
+    assert.match(screen.text, /traced calls have no package rows; P works in the views t, m, c and f/)
     assert.deepEqual(body(screen), before)
     for (const key of ['L', 'T']) {
       screen.press(`${key} P`)
-      assert.match(screen.text, /here nothing is folded; P makes packages of the methods in t, m, c and f/)
+      assert.match(screen.text, /this view has no package rows; P works in the views t, m, c and f/)
     }
     screen.press('t')
     assert.match(screen.text, / method$/m)
@@ -244,12 +244,12 @@ describe('traced calls', () => {
 
   it('a profile without traced calls shows a message', async () => {
     const { screen } = await open(80, 24, true, [])
-    assert.match(screen.text, /No call of a root began while calls were traced\./)
+    assert.match(screen.text, /No root call started while tracing was on\./)
     const methods = new Methods()
     const profile = profileOfTree(treeOf('main 1x 1ns', methods), methods.names)
     const other = new FakeScreen(80, 24)
     await new LiveView(fileSource(profile, 'shop.jfluid'), other).refresh()
     other.press('C')
-    assert.match(other.text, /No traced calls are here\./)
+    assert.match(other.text, /No traced calls\./)
   })
 })

@@ -24,7 +24,7 @@ describe('samples of the whole JVM', () => {
   it('the view shows the number of samples, and shares are of all samples', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     const [, status, heads, ...rows] = screen.text.split('\n')
-    assert.equal(status!.trimEnd(), ' whole JVM  1,234 samples  99 a second  57 methods')
+    assert.equal(status!.trimEnd(), ' whole JVM  1,234 samples  99 per second  57 methods')
     assert.equal(heads!.trimEnd(), ' ▾samples self smp   % all     seen smp/seen  method')
     assert.equal(rows[0]!.trimEnd(), '       70       70    70.0        2       35    com.acme.Pool.run')
     assert.equal(rows[1]!.trimEnd(), '       30       10    30.0        1       30  ▸ com.acme.Main.main')
@@ -37,7 +37,7 @@ describe('samples of the whole JVM', () => {
 
   it('samples inside a root show its share and the sampler', async () => {
     const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
-    assert.match(screen.text, /^ by the JVM {2}1,234 samples/m)
+    assert.match(screen.text, /^ sampled by the JVM {2}1,234 samples/m)
     assert.match(screen.text, /% root/)
     assert.match(screen.text, /^ {7}70 {7}70 {3}100\.0 /m)
   })
@@ -45,31 +45,28 @@ describe('samples of the whole JVM', () => {
   it('sampled profiles have no timeline, and the key shows why', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     screen.press('L')
-    assert.match(screen.text, /There is no timeline here: it is of calls of the root/)
-    assert.match(screen.text, /Samples that the JVM takes tell neither/)
+    assert.match(screen.text, /No timeline: it shows root calls per second/)
+    assert.match(screen.text, /samples\n {2}of the JVM contain neither/)
   })
 
   it('sampled profiles have no baseline, which is per root call, and the key shows why', async () => {
     const screen = await shown(80, SAMPLES, WHOLE_JVM)
     screen.press('b')
-    assert.match(screen.text, /\n a whole JVM has no root, whose calls could be compared/)
+    assert.match(screen.text, /\n no root, so no root calls to compare/)
     assert.match(screen.text, /▾samples self smp/)
   })
 
   it('samples below a root have no baseline, since its calls are not counted', async () => {
     const screen = await shown(80, SAMPLES, { ...WHOLE_JVM, roots: ['com.acme.Pool.run'] })
     screen.press('b')
-    assert.match(
-      screen.text,
-      /\n samples by the JVM know no calls, by which to compare: jfluid compare takes two/,
-    )
+    assert.match(screen.text, /\n samples do not count calls; jfluid compare compares two/)
     assert.match(screen.text, /▾samples self smp/)
   })
 
   it('a view without samples shows a message', async () => {
     const screen = await shown(80, '', { ...WHOLE_JVM, events: 0 })
-    assert.match(screen.text, /No thread has been found running Java code yet/)
+    assert.match(screen.text, /No sample shows a thread running Java code yet/)
     const inside = await shown(80, '', { ...WHOLE_JVM, roots: ['com.acme.Pool.run'], events: 0 })
-    assert.match(inside.text, /No thread has been found inside com\.acme\.Pool\.run yet/)
+    assert.match(inside.text, /No sample shows a thread inside com\.acme\.Pool\.run yet/)
   })
 })

@@ -64,8 +64,8 @@ export async function complete(
 
 function commandCandidates(commands: readonly Command[]): Candidate[] {
   const general = [
-    { value: '--help', says: 'what there is to do' },
-    { value: '--version', says: 'of jfluid, and of its agent' },
+    { value: '--help', says: 'show the commands' },
+    { value: '--version', says: 'print the versions of jfluid and of its agent' },
   ]
   return [...commands.map((it) => ({ value: it.name(), says: it.description() })), ...general]
 }

@@ -20,31 +20,31 @@ export function manual(program: Command, version: string): string {
     '.PP',
     text(
       'Targets are HotSpot JVMs (OpenJDK and its builds) 17 to 25 on Linux that belong to you. They need no restart, no option ' +
-        'and no open port. When jfluid leaves, methods get their original code back.',
+        'and no open port. When jfluid detaches, it restores the original code of all methods.',
     ),
     '.SH COMMANDS',
     ...commands.flatMap(commandLines),
     '.SH EXIT STATUS',
     ...EXIT_STATUS.flatMap(([status, says]) => ['.TP', `${status}`, text(says.replaceAll('`', ''))]),
     '.PP',
-    'A signal that ends jfluid is 128 and its number. Of',
+    'If a signal ends jfluid, the status is 128 plus the signal number. The status of',
     '.B run',
-    'it is that of the program.',
+    'is the status of the program.',
     '.SH FILES',
     '.TP',
     '.I *.jfluid',
-    text('a recorded profile, with all numbers; it is written whole or not at all'),
+    text('a recorded profile; written completely or not at all'),
     '.SH ENVIRONMENT',
     '.TP',
     '.B NO_COLOR',
-    text('if it is set, the live view and reports do without colours'),
+    text('if set, the live view and the reports use no colours'),
     '.TP',
     '.B JAVA_TOOL_OPTIONS',
-    text('set by run for a command that is not java itself'),
+    text('set by the command run if the started program is not java'),
     '.TP',
     '.B JFLUID_DEBUG',
     text(
-      `topics of a log, with commas between them, or all: ${Object.keys(TOPICS).join(', ')}. It is jfluid-debug-<pid>.log in the current folder, or in that of JFLUID_DEBUG_DIR`,
+      `topics of the debug log, separated by commas, or all: ${Object.keys(TOPICS).join(', ')}. The log is jfluid-debug-<pid>.log in the current directory, or in the directory JFLUID_DEBUG_DIR`,
     ),
     '.SH SEE ALSO',
     '.BR java (1),',
@@ -89,7 +89,7 @@ function optionLines(row: Row): string[] {
       ? [`One of ${choices.join(', ')}.`]
       : []),
     ...(row.default === undefined ? [] : [`Default: ${row.default}.`]),
-    ...(row.isRequired ? ['It must be given.'] : []),
+    ...(row.isRequired ? ['Required.'] : []),
   ]
   return ['.TP', names.join(', ') + value, [text(help), ...more.map(text)].join('. ').replace(/\.\. /g, '. ')]
 }

@@ -8,7 +8,7 @@ import { optionsOf } from '../../options/table.ts'
 const HELP: Row = {
   name: '-h, --help',
   group: 'Options',
-  help: 'what there is to choose, with examples',
+  help: 'show the options, with examples',
   commands: COMMANDS,
 }
 

@@ -4,7 +4,7 @@ import type { MeasureView } from '../views.ts'
 
 export const allocation: MeasureView = {
   help: [
-    'B: bytes of objects, total with callees, self of the method itself; below it a row for each class it makes, whose',
-    'calls are objects and whose B/call is the size of one.',
+    'B: bytes of allocated objects; total includes callees, self does not. Below a method, each allocated class has a row,',
+    'where calls is the number of objects and B/call the size of one object.',
   ],
 }

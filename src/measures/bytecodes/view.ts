@@ -4,7 +4,7 @@ import type { MeasureView } from '../views.ts'
 
 export const bytecodes: MeasureView = {
   help: [
-    'bc: bytecodes executed, total with callees, self without. A call brings its own along when it ends, a long loop',
-    'every million.',
+    'bc: executed bytecodes; total includes callees, self does not. A call is added when it ends; a long loop adds its',
+    'bytecodes once per million.',
   ],
 }

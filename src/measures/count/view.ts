@@ -3,5 +3,5 @@
 import type { MeasureView } from '../views.ts'
 
 export const count: MeasureView = {
-  help: ['subtree is the calls of a context and of all below it, own those of the context.'],
+  help: ['own: calls of a context. subtree: calls of the context and of all contexts below it.'],
 }

@@ -5,7 +5,7 @@ import type { MeasureView } from '../views.ts'
 export const locks: MeasureView = {
   heads: { total: 'wait', self: 'own' },
   help: [
-    'wait is the time that threads were blocked or waited in a context and below it; rows in parentheses are the',
-    'waits, each below the method that waited. % is of all waiting. m lists what was waited for.',
+    'wait: time that threads were blocked or waiting in a context and below it. Rows in parentheses are the waits, each',
+    'below the method that waited. %: share of all waiting time. m lists locks and other reasons of waiting.',
   ],
 }

@@ -4,7 +4,7 @@ import type { MeasureView } from '../views.ts'
 
 export const samples: MeasureView = {
   help: [
-    'smp: samples, total with callees, self without. seen: calls that one sample shows and the one before did not;',
-    'there may have been more in between.',
+    'smp: samples; total includes callees, self does not. seen: calls that appear in a sample and not in the previous',
+    'sample of the thread, a lower bound of the calls.',
   ],
 }

@@ -5,7 +5,7 @@ import type { MeasureView } from '../views.ts'
 export const time: MeasureView = {
   heads: { total: 'total', self: 'self' },
   help: [
-    'total is with callees, self without; the cost of measuring is taken out of both.',
-    '~0 is less than that correction can tell.',
+    'total includes callees, self does not; the cost of the probes is subtracted from both.',
+    '~0: too small to measure after this correction.',
   ],
 }

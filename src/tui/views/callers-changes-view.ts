@@ -46,7 +46,7 @@ export class CallersChangesView extends ChangesView {
     const { changes } = this
     if (changes.rootCalls.after <= 0 || changes.tree.count > 0) return super.nothing()
     return this.#of === undefined
-      ? 'Nothing is chosen: select one in another view and press c.'
+      ? 'No method is chosen: select a method in another view and press c.'
       : `${this.model.nameText(this.#of)} has not been called here.`
   }
 }

@@ -53,16 +53,16 @@ export class CallersView extends OutlineView {
 
   override head(scene: Scene): Line {
     const { isCut, levels } = this.#found
-    const which = isCut ? `its callers, ${count(levels)} levels` : 'below it its callers'
+    const which = isCut ? `with callers, ${count(levels)} levels` : 'with callers below'
     const names = this.model.isFolded ? 'package' : 'method'
-    return columnHeads(scene, this.sort, '% of it', { names: `${names}, ${which}`, hidden: this.hidden })
+    return columnHeads(scene, this.sort, '% total', { names: `${names}, ${which}`, hidden: this.hidden })
   }
 
   override nothing(): string | undefined {
     const { nameText } = this.model
     if (this.source.count > 0) return super.nothing()
     return this.#of === undefined
-      ? 'Nothing is chosen: select one in another view and press c.'
+      ? 'No method is chosen: select a method in another view and press c.'
       : `${nameText(this.#of)} has not been called here.`
   }
 }

@@ -48,9 +48,8 @@ export class ChangesView extends OutlineView {
 
   override detail({ columns, nameOf }: Scene): string | undefined {
     const { rootCalls } = this.changes
-    const calls = (of: number) => `${count(of)} ${of === 1 ? 'call' : 'calls'}`
     const { id } = this
-    const sides = `: ${calls(rootCalls.after)} of the root against ${calls(rootCalls.before)} before; b ends it`
+    const sides = `: ${count(rootCalls.after)} root ${rootCalls.after === 1 ? 'call' : 'calls'} now, ${count(rootCalls.before)} before; b ends it`
     return id === undefined
       ? sides.slice(2)
       : shortName(nameOf(id), Math.max(16, columns - sides.length - 2)) + sides
@@ -71,15 +70,15 @@ export class ChangesView extends OutlineView {
 
   /** What rows are, and what their numbers. */
   protected get title(): string {
-    const names = { methods: 'method', contexts: 'context', callers: 'by callers' }[this.#of]
-    return `${names}, per call of the root`
+    const names = { methods: 'method', contexts: 'context', callers: 'callers' }[this.#of]
+    return `${names}, per root call`
   }
 
   override head(scene: Scene): Line {
     const { columns, unicode } = scene
     const words = wordsOf(scene)
     const delta = unicode ? 'Δ' : 'd'
-    const titles = [delta + words.total, delta + words.self, `${delta}% root`, delta + words.calls, 'was']
+    const titles = [delta + words.total, delta + words.self, `${delta}% root`, delta + words.calls, 'before']
     const numbers = numberColumns(columns).map(({ cells }, i) => right(cut(titles[i]!, cells), cells))
     const names = this.title + hiddenText(this.hidden, this.model.filter.least)
     return [run(pad(`${pad(numbers.join(''), nameColumn(columns))}${names}`, columns), 'header')]
@@ -128,7 +127,7 @@ export class ChangesView extends OutlineView {
 }
 
 export function nothingChanged({ rootCalls }: ShownChanges): string {
-  return `No call of the root has begun since b, and ${count(rootCalls.before)} before. b ends the comparison.`
+  return `No root call has started since the baseline (${count(rootCalls.before)} before it). Press b to end the comparison.`
 }
 
 /** "total +1.600ms, self +1.600ms, calls +2.00 per call of the root; total was 1.000ms". */
@@ -142,7 +141,7 @@ export function changeText(scene: Scene, tree: Tree, node: number): string {
   ]
   const cost = (value: number) => signed(value, (size) => costText(scene, size).trim())
   const changes = `${words.total} ${cost(total)}, ${words.self} ${cost(self)}, ${words.calls} ${signed(calls, callsText)}`
-  return `${changes} per call of the root; ${words.total} was ${costText(scene, was).trim()}`
+  return `${changes} per root call; ${words.total} before ${costText(scene, was).trim()}`
 }
 
 /** The same in few words. */
@@ -150,7 +149,7 @@ export function shortChangeText(scene: Scene, tree: Tree, node: number): string 
   const words = wordsOf(scene)
   const [total, self, , was] = changesOf(tree).map((of) => of[node] ?? 0) as [number, number, number, number]
   const cost = (value: number) => signed(value, (size) => costText(scene, size).trim())
-  return `${cost(total)} ${words.total}, ${cost(self)} ${words.self} per root call; was ${costText(scene, was).trim()}`
+  return `${cost(total)} ${words.total}, ${cost(self)} ${words.self} per root call; before ${costText(scene, was).trim()}`
 }
 
 type Columns = [total: Float64Array, self: Float64Array, calls: Float64Array, was: Float64Array]

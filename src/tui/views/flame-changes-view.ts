@@ -32,7 +32,7 @@ export class FlameChangesView extends FlameView {
 
   override nothing(): string {
     return this.#changes.rootCalls.after > 0
-      ? 'No call since b has cost anything.'
+      ? 'No cost has been recorded since the baseline.'
       : nothingChanged(this.#changes)
   }
 
@@ -46,7 +46,7 @@ export class FlameChangesView extends FlameView {
   }
 
   protected override title(): string {
-    return 'flame graph of a root call: + (orange) takes more than at b, - (blue) less'
+    return 'flame graph per root call: + (orange) more than baseline, - (blue) less'
   }
 
   override head(scene: Scene): Line {

@@ -22,7 +22,7 @@ export class FlameView extends View {
   /** What costs little stands together by itself. */
   override readonly isFiltered = false
   override readonly whyUnfiltered =
-    'here, what costs little is drawn together; % hides rows in the other views'
+    'this view has no row filter: small boxes are merged; % works in other views'
   /** Made when it is looked at. */
   #flame: Flame | undefined
   /** Of the context that is as wide as the screen; empty for all roots. */
@@ -209,7 +209,7 @@ export class FlameView extends View {
   }
 
   override nothing(): string {
-    return 'Nothing here has cost anything yet.'
+    return 'No cost has been recorded yet.'
   }
 
   override click(_scene: Scene, line: number, cell: number): void {
@@ -227,8 +227,8 @@ export class FlameView extends View {
     const { zoom } = this.#shown
     const all = rootTotal(tree)
     const { ellipsis } = glyphsOf(scene)
-    if (zoom < 0) return [run(pad(` ${this.title(scene)}; Enter zooms in, Esc out`, columns), 'header')]
-    const behind = `, ${percent(costsOf(tree).total[zoom]!, all)} % of all; Esc zooms out`
+    if (zoom < 0) return [run(pad(` ${this.title(scene)}; Enter: zoom in, Esc: zoom out`, columns), 'header')]
+    const behind = `, ${percent(costsOf(tree).total[zoom]!, all)} % of total; Esc: zoom out`
     const name = shortName(nameOf(tree.method[zoom]!), columns - 10 - behind.length, ellipsis)
     return [run(pad(` zoomed: ${name}${behind}`, columns), 'header')]
   }

@@ -32,7 +32,7 @@ export class InstrumentationView extends KeyedView<InstrumentationRow> {
 
   override nothing(): string | undefined {
     return this.model.source.instrumentation?.() === undefined
-      ? 'Nothing is known here of what has been done to code: no method has probes, or they are on another machine, or in several JVMs.'
+      ? 'No instrumentation data: no method has probes, or the JVM is on another machine, or several JVMs are profiled.'
       : undefined
   }
 
@@ -65,7 +65,7 @@ export class InstrumentationView extends KeyedView<InstrumentationRow> {
     const { down, up } = glyphsOf(scene)
     const mark = (by: SortColumn) => (by === this.sort.column ? (this.sort.reversed ? up : down) : '')
     const [number, when] = [`${mark('calls')}number`, `${mark('perCall')}when`]
-    const heads = `${right(number, NUMBER_CELLS)}${right(when, WHEN_CELLS)}  ${mark('name')}what was done to the code`
+    const heads = `${right(number, NUMBER_CELLS)}${right(when, WHEN_CELLS)}  ${mark('name')}code change`
     return [run(pad(heads, scene.columns), 'header')]
   }
 

@@ -111,13 +111,13 @@ export class ThreadsView extends View {
     const activity = isAll ? sumOf(this.#threads) : selected?.activity
     if (activity === undefined || isOver(scene))
       return isAll
-        ? `Enter shows all ${partWord(scene.status)}s`
-        : `Enter shows this ${partWord(scene.status)} alone`
+        ? `Enter: show all ${partWord(scene.status)}s`
+        : `Enter: show only this ${partWord(scene.status)}`
     const { inside, perSecond } = activity
     const told = `${shortCount(perSecond.at(-1) ?? 0)} ${inside === undefined ? 'samples' : 'events'} in the last second`
     const many = isAll || (inside ?? 0) > 1 ? `${inside} ` : inside === 0 ? 'not ' : ''
     const where = inside === undefined ? '' : `, ${many}inside a root now`
-    return `Enter shows ${isAll ? `all ${partWord(scene.status)}s` : 'it alone'}; ${told}${where}`
+    return `Enter: show ${isAll ? `all ${partWord(scene.status)}s` : `this ${partWord(scene.status)}`}; ${told}${where}`
   }
 
   /** Where nobody knows what threads did lately, and where there is room, their shares have bars. */

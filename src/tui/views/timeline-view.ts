@@ -76,17 +76,17 @@ export class TimelineView extends View {
   override nothing(): string {
     if (this.model.isSampledByJvm)
       return (
-        'There is no timeline here: it is of calls of the root, second by second, and of how long they took. Samples that the JVM takes ' +
-        'tell neither. --root <method> without --sampler does; T shows what each thread was found doing.'
+        'No timeline: it shows root calls per second and their latency, and samples of the JVM contain neither. ' +
+        'Use --root <method> without --sampler. T shows the samples of each thread.'
       )
-    return 'No course of this recording is known: no calls are recorded, or an older jfluid has written the file.'
+    return 'No timeline: no calls are recorded, or an older jfluid version wrote the file.'
   }
 
   override head({ columns }: Scene): Line {
     const each = STEPS[this.#step]!
-    const title = each === 1 ? 'a sign is a second' : `a sign is ${span(each * 1000)}`
-    const first = pad(` timeline, ${title}; Left and Right change that`, columns - NUMBER_CELLS)
-    return [run(pad(`${first} now, least to most`, columns), 'header')]
+    const title = each === 1 ? 'one bar: 1 s' : `one bar: ${span(each * 1000)}`
+    const first = pad(` timeline, ${title} (Left, Right)`, columns - NUMBER_CELLS)
+    return [run(pad(`${first} latest, min to max`, columns), 'header')]
   }
 
   override body(scene: Scene): Line[] {
@@ -143,17 +143,32 @@ function chartsOf(
       return all / sum(calls, from, to)
     })
     charts.push(
-      { label: 'calls/s', unit: 'rate', values: rate(calls), help: 'outermost calls of roots that ended' },
-      { label: 'p50', unit: 'cost', values: weighed, help: 'half of the calls that ended took at most this' },
-      { label: 'p95', unit: 'cost', values: highest(p95), help: '95 % of them took at most this' },
-      { label: 'max', unit: 'cost', values: highest(max), help: 'the longest call that ended' },
+      {
+        label: 'calls/s',
+        unit: 'rate',
+        values: rate(calls),
+        help: 'root calls that ended, without nested root calls',
+      },
+      { label: 'p50', unit: 'cost', values: weighed, help: 'median latency of the root calls that ended' },
+      {
+        label: 'p95',
+        unit: 'cost',
+        values: highest(p95),
+        help: '95th percentile of the latency of root calls that ended',
+      },
+      {
+        label: 'max',
+        unit: 'cost',
+        values: highest(max),
+        help: 'latency of the longest root call that ended',
+      },
     )
   }
   charts.push(
-    { label: 'events/s', unit: 'rate', values: rate(events), help: 'entries and exits recorded' },
+    { label: 'events/s', unit: 'rate', values: rate(events), help: 'recorded method entries and exits' },
     {
-      ...{ label: 'wait %', unit: 'percent', most: 5, values: rate(waitNs).map((ns) => ns / 1e7) },
-      help: 'time that threads waited for jfluid, of one thread; charged to nobody',
+      ...{ label: 'stalled %', unit: 'percent', most: 5, values: rate(waitNs).map((ns) => ns / 1e7) },
+      help: 'application threads stalled by jfluid, 100 % = one thread; not in any row',
     },
   )
   return charts

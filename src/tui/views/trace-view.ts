@@ -30,7 +30,7 @@ const NAMES = CELLS.start + CELLS.total + CELLS.share + CELLS.calls + 2
 
 export class TraceView extends KeyedView<TraceRow> {
   override readonly searched = 'method'
-  override readonly whyUnfolded = 'traced calls are of methods; P makes packages of those in t, m, c and f'
+  override readonly whyUnfolded = 'traced calls have no package rows; P works in the views t, m, c and f'
   #calls: { readonly of: Trace; readonly rows: TraceRows } | undefined
 
   get #all(): TraceRows | undefined {
@@ -51,11 +51,11 @@ export class TraceView extends KeyedView<TraceRow> {
     const trace = this.model.source.trace
     if (trace !== undefined)
       return (trace.leftOut ?? 0) > 0
-        ? 'None of the traced calls can be shown: those that were kept were damaged, and left out.'
-        : 'No call of a root began while calls were traced.'
+        ? 'No traced call can be shown: all kept traces were damaged.'
+        : 'No root call started while tracing was on.'
     return (
-      'No traced calls are here. --trace <n> keeps the first calls of the root whole: when the recording is over, or saved by s, ' +
-      'jfluid open shows them.'
+      'No traced calls. Record with --trace <n> to keep every event of the first n root calls. Traced calls are shown by ' +
+      'jfluid open, after the recording has ended or was saved with s.'
     )
   }
 
@@ -147,7 +147,7 @@ export class TraceView extends KeyedView<TraceRow> {
       right('total', CELLS.total) +
       right('% call', CELLS.share) +
       right('calls', CELLS.calls)
-    return [run(pad(`${numbers}  traced calls, start since each began`, columns), 'header')]
+    return [run(pad(`${numbers}  traced calls; start: since the call began`, columns), 'header')]
   }
 
   override body(scene: Scene): Line[] {

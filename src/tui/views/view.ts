@@ -10,7 +10,7 @@ import type { Path, Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 
 /** What P says where rows are the same by method and by package. */
-export const NOT_FOLDED = 'here nothing is folded; P makes packages of the methods in t, m, c and f'
+export const NOT_FOLDED = 'this view has no package rows; P works in the views t, m, c and f'
 
 export abstract class View {
   #first = 0
@@ -19,7 +19,7 @@ export abstract class View {
   /** Whether rows that cost little can be left out. */
   readonly isFiltered: boolean = true
   /** What the key says where they cannot. */
-  readonly whyUnfiltered: string = 'here nothing is hidden; % hides rows of trees and of hot methods'
+  readonly whyUnfiltered: string = 'this view has no row filter; % works in trees and in hot methods'
   /** What a search looks through, where that is not methods or packages. */
   readonly searched: string | undefined = undefined
   /** What P says where rows are the same by method and by package; undefined where they are not. */
@@ -79,7 +79,9 @@ export abstract class View {
   /** Why there is no row, where the view knows better than the session. */
   nothing(): string | undefined {
     const { least } = this.model.filter
-    return least > 0 ? `All rows are below ${least} % and hidden; % shows more.` : undefined
+    return least > 0
+      ? `All rows are hidden: each is below ${least} %. Press % to change the limit.`
+      : undefined
   }
 
   protected abstract select(index: number): void
