@@ -160,7 +160,7 @@ export class TraceRows {
     yield {
       ...{ key, depth: 1, open, wholeNs, call: i },
       text: `critical path, ${plural(steps.length, 'step')}`,
-      detail: `steps that add up to the duration${isAssumed ? '; waits are assumed; --mode locks measures them' : ''}`,
+      detail: `steps that add up to the duration${isAssumed ? '; waits are guessed (--mode locks: measured)' : ''}`,
     }
     if (!open) return
     for (const [at, step] of steps.entries()) {

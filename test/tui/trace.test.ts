@@ -119,7 +119,7 @@ describe('traced calls', () => {
     const below = (): string => screen.text.split('\n').at(-2)!
     assert.equal(below(), ' 13 events, 1 submitted task')
     screen.press('down')
-    assert.equal(below(), ' steps that add up to the duration; waits are assumed; --mode locks measures them')
+    assert.equal(below(), ' steps that add up to the duration; waits are guessed (--mode locks: measured)')
     screen.press('/ p a r s e enter escape')
     assert.match(below(), /^ com\.acme\.App\.parse\(int\) +\d+ of \d+$/)
   })
