@@ -4,20 +4,20 @@ import { append, maxOf, minOf } from '../../src/base/arrays.ts'
 describe('lists of any length', () => {
   const long = Array.from({ length: 500_000 }, (_, i) => i)
 
-  it('are appended', () => {
+  it('lists of any length are appended', () => {
     const list = [1, 2]
     append(list, long)
     expect(list).toHaveLength(500_002)
     expect(list.at(-1)).toBe(499_999)
   })
 
-  it('have a least and a greatest value', () => {
+  it('lists of any length have a minimum and a maximum', () => {
     expect(maxOf(long)).toBe(499_999)
     expect(minOf(long)).toBe(0)
     expect(maxOf(Float64Array.of(-2, -1))).toBe(-1)
   })
 
-  it('may be empty', () => {
+  it('lists may be empty', () => {
     expect(maxOf([])).toBe(-Infinity)
     expect(maxOf([], 0)).toBe(0)
     expect(minOf([])).toBe(Infinity)

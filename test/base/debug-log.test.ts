@@ -19,7 +19,7 @@ import { lineOf, redacted, topicsOf, UnknownDebugTopic } from '../../src/base/de
 import { newToken } from '../../src/wire/link.ts'
 
 describe('topics', () => {
-  it('are named with commas between them; none is off, and all is all', () => {
+  it('topics are comma-separated; an empty value is off, all selects all', () => {
     expect(topicsOf('wire,reveal')).toEqual(['wire', 'reveal'])
     expect(topicsOf(' Reveal , wire,,wire')).toEqual(['wire', 'reveal'])
     expect(topicsOf('')).toEqual([])
@@ -41,19 +41,19 @@ describe('topics', () => {
 })
 
 describe('a line', () => {
-  it('has milliseconds to the microsecond, the topic, and the text', () => {
+  it('a line has milliseconds with microseconds, the topic, and the text', () => {
     expect(lineOf(1023.4821, 'wire', '→ #12 hello, 12 bytes')).toBe(
       '    1023.482  wire      → #12 hello, 12 bytes\n',
     )
   })
 
-  it('is one line, whatever a class is called, and nothing that a terminal obeys', () => {
+  it('a message is one line without control characters, for any class name', () => {
     expect(lineOf(0, 'reveal', 'class a\nb\x1b[31m\u202ec\u2028')).toBe(
       '       0.000  reveal    class a\\u000ab\\u001b[31m\\u202ec\\u2028\n',
     )
   })
 
-  it('ends after 2,048 characters, and shows no half of a secret there', () => {
+  it('a line ends after 2,048 characters without showing part of a secret', () => {
     expect(lineOf(0, 'wire', 'x '.repeat(3000))).toHaveLength(24 + 2048 + 2)
     // What is hidden makes a line shorter, and brings a token to its end that lay across the last character looked at.
     const token = newToken()
@@ -78,13 +78,13 @@ describe('secrets', () => {
     expect(redacted(text)).toBe(shown)
   })
 
-  it('does not take names and figures for some', () => {
+  it('names and numbers are not taken for secrets', () => {
     const plain =
       'first call of com.acme.TokenStore.find(Ljava/lang/String;)V, 3.1 ms: 12 methods, build 6b82ed8a7463'
     expect(redacted(plain)).toBe(plain)
   })
 
-  it('takes no longer for a hostile name than for another', () => {
+  it('hiding secrets is as fast for a hostile name', () => {
     const begun = performance.now()
     for (const text of ['token', '://', '?', 'a', '=', '"']) lineOf(0, 'wire', text.repeat(60_000))
     expect(performance.now() - begun).toBeLessThan(500)
@@ -132,7 +132,7 @@ describe('the file', () => {
     },
   )
 
-  it("is its owner's alone whatever the umask, and has the topics asked for and no others", async () => {
+  it('the log is private for any umask, and has only the requested topics', async () => {
     const before = process.umask(0)
     const { debug, begun, debugLogProblem, noteInDebugLog } = await begin('wire,end').finally(() =>
       process.umask(before),
@@ -147,7 +147,7 @@ describe('the file', () => {
     expect(debugLogProblem()).toBeNull()
   })
 
-  it('is begun once, and written to by other threads with the same clock', async () => {
+  it('the log is created once, and other threads write to it with the same clock', async () => {
     const { beginDebugLog, debug, joinDebugLog, share } = await begin('wire')
     expect(beginDebugLog({ JFLUID_DEBUG: 'all', JFLUID_DEBUG_DIR: dir })).toBeNull()
     for (const topic of share!.topics) delete debug[topic]
@@ -157,7 +157,7 @@ describe('the file', () => {
     expect(Number.parseFloat(readFileSync(path, 'utf8'))).toBeLessThan(5_000)
   })
 
-  it('that is there already is left alone: exit code 73', async () => {
+  it('an existing log is kept: exit code 73', async () => {
     writeFileSync(path, 'of somebody')
     chmodSync(path, 0o644)
     await expect(begin('wire')).rejects.toMatchObject({
@@ -168,20 +168,20 @@ describe('the file', () => {
     expect(readFileSync(path, 'utf8')).toBe('of somebody')
   })
 
-  it('is not made through a link', async () => {
+  it('the log is not created through a link', async () => {
     symlinkSync(join(dir, 'victim'), path)
     await expect(begin('wire')).rejects.toMatchObject({ exitCode: 73 })
     expect(existsSync(join(dir, 'victim'))).toBe(false)
   })
 
-  it('needs a folder: exit code 73', async () => {
+  it('a missing folder exits with 73', async () => {
     await expect(begin('wire', join(dir, 'none'))).rejects.toMatchObject({
       hint: 'Run jfluid in a directory in which you may create files, or set JFLUID_DEBUG_DIR to one.',
       exitCode: 73,
     })
   })
 
-  it('ends at 256 MiB, and says so', async () => {
+  it('the log ends at 256 MiB with a message', async () => {
     const { debug, share, MAX_BYTES } = await begin('wire')
     debug.wire?.('one')
     share!.state[0] = MAX_BYTES - 10
@@ -189,7 +189,7 @@ describe('the file', () => {
     expect(lines()).toEqual(['wire      one', 'jfluid    the log ends here, at 256 MiB', ''])
   })
 
-  it('that cannot be written any more ends, and nothing else does', async () => {
+  it('a log that cannot be written ends, and the session continues', async () => {
     const { debug, debugLogProblem, close } = await begin('wire')
     debug.wire?.('one')
     close()
@@ -199,7 +199,7 @@ describe('the file', () => {
   })
 })
 
-it('lists name the first of many', () => {
+it('lists show their first items', () => {
   expect(some([])).toBe('none')
   expect(some([1, 2, 3], (it) => `m${it}`)).toBe('m1, m2, m3')
   expect(some(Array.from({ length: 25 }, (_, i) => i))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 17 more')

@@ -10,17 +10,17 @@ describe('text of a JVM', () => {
     },
   )
 
-  it('may be plain UTF-8', () => {
+  it('text of a JVM may be plain UTF-8', () => {
     expect(jvmText(Buffer.from('𝒜 and 😀\0'))).toBe('𝒜 and 😀\0')
   })
 
-  it('may have what is no text', () => {
+  it('text of a JVM may contain invalid bytes', () => {
     expect(jvmText(Buffer.from([0x41, 0xff, 0xed, 0xa0, 0x80, 0xc0, 0xed, 0xa0]))).toMatch(
       /^A\ufffd\ud800\ufffd+$/,
     )
   })
 
-  it('may be a part of the bytes', () => {
+  it('text of a JVM may be a part of the bytes', () => {
     expect(jvmText(Buffer.from('a\ufffdbc'), 4, 6)).toBe('bc')
   })
 })

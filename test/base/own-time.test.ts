@@ -7,7 +7,7 @@ function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-it('calls back when the time is over, once', async () => {
+it('a timer calls back once after its time', async () => {
   const begun = performance.now()
   let calls = 0
   const ms = await new Promise<number>((resolve) => {
@@ -21,7 +21,7 @@ it('calls back when the time is over, once', async () => {
   expect(calls).toBe(1)
 })
 
-it('what passed while this process was stopped is nobody’s delay', async () => {
+it('time in which this process was stopped does not count', async () => {
   let isLate = false
   const end = afterOwnTime(500, () => {
     isLate = true
@@ -33,7 +33,7 @@ it('what passed while this process was stopped is nobody’s delay', async () =>
   end()
 })
 
-it('is over when it is ended', async () => {
+it('a cancelled timer does not call back', async () => {
   let isLate = false
   afterOwnTime(20, () => {
     isLate = true

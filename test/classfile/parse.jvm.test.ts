@@ -63,14 +63,14 @@ function calls(classFile: ClassFile, name: string): string[] {
 }
 
 describe('a class file', () => {
-  it('says what it is called, extends and implements', () => {
+  it('a class file has name, superclass and interfaces', () => {
     assert.equal(shop.name, 'shop/Shop')
     assert.equal(shop.superName, 'java/lang/Object')
     assert.deepEqual(shop.interfaces, ['java/lang/Comparable', 'java/lang/Runnable'])
     assert.equal(shop.major, 61)
   })
 
-  it('has methods in the order of the file, with flags and descriptors', () => {
+  it('a class file has methods in file order, with flags and descriptors', () => {
     assert.deepEqual(
       shop.methods.map(({ name }) => name),
       ['<init>', 'price', 'total', 'greeting', 'run', 'compareTo', 'compareTo', 'lambda$greeting$0'],
@@ -82,7 +82,7 @@ describe('a class file', () => {
     assert.ok(method(shop, 'total').access & ACC_STATIC)
   })
 
-  it('has calls that name owner and method', () => {
+  it('a class file has calls with owner and method', () => {
     assert.deepEqual(calls(shop, 'total'), [
       'invokeinterface java/util/List.iterator',
       'invokeinterface java/util/Iterator.hasNext',
@@ -95,7 +95,7 @@ describe('a class file', () => {
     ])
   })
 
-  it('leads from a lambda to the method that holds its body', () => {
+  it('a class file links a lambda to the method with its body', () => {
     assert.deepEqual(calls(shop, 'greeting'), ['invokedynamic get'])
     const handles = shop.bootstrapMethods
       .filter(({ methodRef }) => shop.pool.methodHandle(methodRef).name === 'metafactory')
@@ -116,13 +116,13 @@ describe('a class file', () => {
     assert.equal(hasAnnotation(shop, method(shop, 'run'), 'Ljava/lang/Deprecated;'), false)
   })
 
-  it('spliced with nothing is the same class, byte for byte', () => {
+  it('a class file spliced without bodies is unchanged, byte for byte', () => {
     for (const bytes of bytesOf.values()) {
       assert.deepEqual(spliceClass(parseClassFile(bytes), 0, NOTHING, []), new Uint8Array(bytes))
     }
   })
 
-  it('spliced with its own bodies is the same class', () => {
+  it('a class file spliced with its own bodies is unchanged', () => {
     const bodies = shop.methods
       .filter(({ code }) => code)
       .map(({ index, code }) => ({
@@ -134,17 +134,17 @@ describe('a class file', () => {
 })
 
 describe('a broken class file', () => {
-  it('is a problem wherever it is cut', () => {
+  it('a class file truncated anywhere is a problem', () => {
     for (let length = 0; length < shop.bytes.length; length++) {
       assert.throws(() => parseClassFile(shop.bytes.subarray(0, length)), ClassFormatProblem)
     }
   })
 
-  it('is a problem if anything follows it', () => {
+  it('trailing bytes are a problem', () => {
     assert.throws(() => parseClassFile(Uint8Array.of(...shop.bytes, 0)), /1 bytes too many in the class file/)
   })
 
-  it('names the constant that is of another kind than was said', () => {
+  it('a constant of the wrong kind is named', () => {
     assert.throws(() => shop.pool.className(0), /constant 0 is not of tag 7 but of tag 0/)
     assert.throws(() => shop.pool.utf8(65535), ClassFormatProblem)
   })

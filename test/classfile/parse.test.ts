@@ -13,7 +13,7 @@ describe('an instruction walk', () => {
     return seen
   }
 
-  it('finds the operands of a switch behind its padding', () => {
+  it('an instruction walk finds the operands of a switch after its padding', () => {
     const table = [170, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]
     assert.deepEqual(walk(...table, 177), ['0 tableswitch', '20 return'])
     assert.deepEqual(walk(0, 171, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 177), [
@@ -23,11 +23,11 @@ describe('an instruction walk', () => {
     ])
   })
 
-  it('takes a wide instruction as one', () => {
+  it('an instruction walk treats a wide instruction as one', () => {
     assert.deepEqual(walk(196, 21, 1, 0, 196, 132, 1, 0, 0, 1, 177), ['0 wide', '4 wide', '10 return'])
   })
 
-  it('refuses what is no instruction, runs past the end, or counts without bound', () => {
+  it('an instruction walk refuses unknown opcodes, truncated code and unbounded counts', () => {
     assert.throws(() => walk(202), /unknown opcode 202/)
     assert.throws(() => walk(17, 0), /past the end/)
     assert.throws(() => walk(196, 0, 0, 0), /wide opcode 0/)
@@ -37,20 +37,20 @@ describe('an instruction walk', () => {
 })
 
 describe('a descriptor', () => {
-  it('has parameters and a result', () => {
+  it('a descriptor has parameters and a result', () => {
     assert.deepEqual(parseMethodDescriptor('(J[[DLa/B;Z)[I'), {
       parameters: ['J', '[[D', 'La/B;', 'Z'],
       returnType: '[I',
     })
   })
 
-  it('fills two slots for long and double, one for their arrays', () => {
+  it('long and double take two slots, their arrays one', () => {
     assert.equal(argumentSlots('(JD[J[[DLJ;I)V'), 8) // 2 + 2 + 1 + 1 + 1 + 1
     assert.equal(returnSlots('(J)V'), 0)
     assert.equal(returnSlots('(V)J'), 2)
   })
 
-  it('may be malformed', () => {
+  it('a malformed descriptor is refused', () => {
     for (const bad of [
       '',
       '(',
@@ -80,7 +80,7 @@ describe('modified UTF-8', () => {
     }
   })
 
-  it('refuses other bytes', () => {
+  it('invalid modified UTF-8 is refused', () => {
     for (const bad of [[0], [0x80], [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98, 0x80], [0xc3, 0x41]]) {
       assert.throws(() => decode(...bad), ClassFormatProblem)
     }

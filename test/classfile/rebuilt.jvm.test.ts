@@ -62,7 +62,7 @@ const hasDynamic = ({ pool }: ClassFile): boolean =>
   Array.from({ length: pool.count }, (_, i) => pool.tag(i)).includes(CONSTANT_INVOKE_DYNAMIC)
 
 describe('a rebuilt class', () => {
-  it('has the methods and the calls of the original; of call sites made at run time no fewer', async () => {
+  it('a rebuilt class has the methods and calls of the original; of dynamic call sites no fewer', async () => {
     const files = await compiled
     expect(files.filter(hasDynamic).length).toBeGreaterThan(1)
     expect(files.some((it) => !hasDynamic(it))).toBe(true)
@@ -79,7 +79,7 @@ describe('a rebuilt class', () => {
     }
   })
 
-  it('leads a lambda to the methods whose parameters begin with what it captures', async () => {
+  it('a lambda in a rebuilt class leads to methods whose parameters begin with its captures', async () => {
     const rebuilt = parseClassFile(rebuildClass(toldOf(await classNamed('Lambdas'))))
     const uses = rebuilt.methods.find((it) => it.name === 'uses')!
     const handles = readBody(rebuilt, uses).lambdas.map((it) =>
@@ -94,7 +94,7 @@ describe('a rebuilt class', () => {
     ])
   })
 
-  it('is refused where the pool is none, or full', async () => {
+  it('a rebuilt class with an invalid or full pool is refused', async () => {
     const told = toldOf(await classNamed('Lambdas'))
     for (const pool of [
       { count: told.pool.count + 1, bytes: told.pool.bytes },

@@ -13,7 +13,7 @@ function classOf(attributeBytes: number): Uint8Array {
   return bytes
 }
 
-it('a class file is read once while it is recent', () => {
+it('a recent class file is parsed once', () => {
   const bytes = classOf(10)
   const file = recentClassFile(bytes)
   expect(file.name).toBe('A')
@@ -21,7 +21,7 @@ it('a class file is read once while it is recent', () => {
   expect(recentClassFile(classOf(10))).not.toBe(file)
 })
 
-it('the ones used longest ago are let go of, from 4 MiB on', () => {
+it('least recently used class files are dropped from 4 MiB on', () => {
   const [old, used] = [classOf(10), classOf(20)]
   const [oldFile, usedFile] = [recentClassFile(old), recentClassFile(used)]
   recentClassFile(classOf(3 << 20))
@@ -31,7 +31,7 @@ it('the ones used longest ago are let go of, from 4 MiB on', () => {
   expect(recentClassFile(old)).not.toBe(oldFile)
 })
 
-it('one of more than 4 MiB is not kept, and the others stay', () => {
+it('a class file above 4 MiB is not cached, and the others stay', () => {
   const [bytes, large] = [classOf(10), classOf(4 << 20)]
   const file = recentClassFile(bytes)
   const first = recentClassFile(large)
@@ -39,18 +39,18 @@ it('one of more than 4 MiB is not kept, and the others stay', () => {
   expect(recentClassFile(bytes)).toBe(file)
 })
 
-it('all can be let go of', () => {
+it('the cache can be cleared', () => {
   const bytes = classOf(10)
   const file = recentClassFile(bytes)
   forgetRecent()
   expect(recentClassFile(bytes)).not.toBe(file)
 })
 
-it('what is no class file is refused each time', () => {
+it('an invalid class file is refused each time', () => {
   const bytes = classOf(10).subarray(0, 20)
   for (let i = 0; i < 2; i++) expect(() => recentClassFile(bytes)).toThrow(ClassFormatProblem)
 })
 
-it('bytes that are no class file are read as none, where a JVM has sent them', () => {
+it('invalid bytes sent by a JVM are read as no class file', () => {
   expect(readableClassFile(Uint8Array.of(0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61, 0, 2, 80, 0))).toBeNull()
 })

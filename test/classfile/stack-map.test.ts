@@ -43,7 +43,7 @@ const object = (index: number) => verificationType(OBJECT, index)
 const created = (bci: number) => verificationType(UNINITIALIZED, bci)
 
 describe('frames', () => {
-  it('start from the receiver and the parameters', () => {
+  it('frames start from receiver and parameters', () => {
     const locals = (descriptor: string, name: string, access: number) => {
       const { classFile, info } = method([], descriptor, name, access)
       return initialLocals(classFile, info)
@@ -53,7 +53,7 @@ describe('frames', () => {
     assert.deepEqual(locals('()V', '<init>', 0), [UNINITIALIZED_THIS])
   })
 
-  it('are differences on disk and absolute here', () => {
+  it('frames are differences in the file and absolute in memory', () => {
     const table = [
       ...[0, 7],
       ...[10], // same, bci 10
@@ -77,7 +77,7 @@ describe('frames', () => {
     assert.deepEqual([...encodeStackMap(frames, [INTEGER])], table)
   })
 
-  it('take the short form again after they moved apart', () => {
+  it('frames use the short form again after moves', () => {
     const frames = [
       { bci: 63, locals: [], stack: [] },
       { bci: 63 + 65, locals: [], stack: [] },

@@ -11,17 +11,17 @@ describe('basic blocks', () => {
     return [...found].filter((size) => size > 0)
   }
 
-  it('end at branches, and begin where these lead', () => {
+  it('basic blocks end at branches and begin at their targets', () => {
     expect(sizes('iload_0 | ifeq a | iconst_1 | ireturn | a: iconst_2 | ireturn')).toEqual([2, 2, 2])
   })
 
-  it('do not end at calls and divisions, unless the analysis is precise', () => {
+  it('basic blocks end at calls and divisions only with the precise analysis', () => {
     const code = 'iload_0 | invokestatic T.run(I)I | iconst_3 | idiv | ireturn'
     expect(sizes(code)).toEqual([5])
     expect(sizes(code, preciseBlocks)).toEqual([2, 2, 1])
   })
 
-  it('end at branches whatever an analysis says, and where it says so', () => {
+  it('basic blocks end at branches for any analysis, and where the analysis requires', () => {
     const code = 'iload_0 | ifeq a | nop | nop | iconst_1 | ireturn | a: iconst_2 | ireturn'
     expect(sizes(code, () => true)).toEqual([1, 1, 1, 1, 1, 1, 1, 1])
     expect(sizes(code, ({ bci }) => bci === 4)).toEqual([2, 1, 3, 2])

@@ -170,7 +170,7 @@ forEachJdk((jdk) => {
     traces = await traceCalls(jdk, { java: { ...JAVA, Loop: LOOP }, code: CODE }, Object.keys(CALLS))
   }, 60_000)
 
-  it('no method is skipped, each stays below 8,000 bytes and has become compact', () => {
+  it('no method is skipped, each stays below 8,000 bytes in compact form', () => {
     assert.deepEqual(traces.skipped, [])
     const [before, after] = traces.directories.map(classFiles)
     for (const [className, name] of LARGE) {
@@ -189,7 +189,7 @@ forEachJdk((jdk) => {
     assert.equal(traces.plain.get(call), expected.slice(expected.indexOf('->')))
   })
 
-  it('our type checker accepts each, and it needs no more of other classes than before', () => {
+  it('our type checker accepts each method, without new requirements on other classes', () => {
     const [before, after] = traces.directories.map(classFiles)
     let checked = 0
     for (const [name, classFile] of after) {

@@ -25,11 +25,11 @@ forNewestJdk((jdk) => {
     image = await imageClasses(jdk, tools, modules)
   }, 120_000)
 
-  it('every class is the same after parsing and writing, its frames after decoding and encoding', () => {
+  it('every class is unchanged by parsing and writing, and its frames by decoding and encoding', () => {
     for (const { bytes } of image) assertRoundTrip(parseClassFile(bytes))
   })
 
-  it('every class is verified with probes in every method, by a JVM that runs on them', async () => {
+  it('a JVM that runs on the instrumented classes verifies each of them', async () => {
     const { patch, names, damaged } = await patchedModules(jdk, image, DAMAGED)
     const list = join(temporaryDirectory(), 'classes')
     writeFileSync(list, names.join('\n'))

@@ -41,7 +41,7 @@ interface Changed {
   readonly after: NamedClass
 }
 
-it(`${MUTANTS} damaged class files are refused as data, or accepted as they were (JFLUID_SEED=${SEED})`, async () => {
+it(`${MUTANTS} damaged class files are refused as data, or accepted if HotSpot accepts them (JFLUID_SEED=${SEED})`, async () => {
   const random = randomFrom(SEED)
   const names = new Set(classes.map(({ name }) => name))
   const outcome = { refused: 0, bodies: 0, skipped: 0, unchecked: 0, untyped: 0 }

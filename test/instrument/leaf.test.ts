@@ -35,21 +35,21 @@ describe('a method of one probe', () => {
     },
   )
 
-  it('with more than one block where calls are counted only', () => {
+  it('a method of several blocks has one probe if only calls are counted', () => {
     expect(leaf('iload_0 | ifeq zero | iconst_1 | ireturn | zero: iconst_2 | ireturn')).toEqual(ONE)
     expect(leaf('goto next | next: iconst_1 | ireturn')).toEqual(ONE)
     expect(leaf('iload_0 | tableswitch 1 a default a | a: iconst_1 | ireturn')).toEqual(ONE)
     expect(leaf('top: iinc 0 -1 | iload_0 | ifgt top | iload_0 | ireturn')).toEqual(ONE)
   })
 
-  it('where what comes behind an exception is not counted: only if nothing may throw', () => {
+  it('a method has one probe for bytecodes only if nothing in it may throw', () => {
     const divides = assemble({ method: 'f(I)I', code: 'iload_0 | iconst_2 | idiv | ireturn' })
     expect(leafOf(divides, divides.methods[0]!, preciseBlocks, false)).toBeUndefined()
     const adds = assemble({ method: 'f(I)I', code: 'iload_0 | iconst_2 | iadd | ireturn' })
     expect(leafOf(adds, adds.methods[0]!, preciseBlocks, false)).toBe(4)
   })
 
-  it('a constructor that calls that of Object', () => {
+  it("a constructor that calls only Object's constructor has one probe", () => {
     const code = 'aload_0 | invokespecial java/lang/Object.<init>()V | return'
     const init = { method: '<init>()V', this: true }
     expect(leaf(code, init)).toEqual({ bytecodes: 3, calls: true })
@@ -59,7 +59,7 @@ describe('a method of one probe', () => {
   })
 })
 
-describe('not a method of one probe, as something may run in it', () => {
+describe('methods that need more than one probe, since other code may run in them', () => {
   it.each([
     ['an exception', 'aload_0 | athrow'],
     [
@@ -78,12 +78,12 @@ describe('not a method of one probe, as something may run in it', () => {
     expect(leaf(code, { major: 55, ...more })).toEqual(NONE)
   })
 
-  it('a handler, which may be where others left without a word', () => {
+  it('a method with a handler needs more than one probe, since callees may have ended without an event', () => {
     const code = 'from: iload_0 | iconst_2 | idiv | to: ireturn | handler: pop | iconst_m1 | ireturn'
     expect(leaf(code, { handlers: 'from..to -> handler' })).toEqual(NONE)
   })
 
-  it('the constructor of an exception that the JVM throws, where the JDK has probes', () => {
+  it('a method that may throw needs more than one probe if the JDK has probes', () => {
     for (const code of [
       'iload_0 | iconst_2 | idiv | ireturn',
       'aload_0 | arraylength | ireturn',

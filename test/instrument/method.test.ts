@@ -27,11 +27,11 @@ function shape(assembly: Assembly): string[] {
 }
 
 describe('a method with probes', () => {
-  it('that only returns needs no handler', () => {
+  it('a method that only returns needs no handler', () => {
     assert.deepEqual(shape({ method: 'run()V', code: 'return' }), ['0 enter 7', '5 exit 7', '10 return'])
   })
 
-  it('exits before each return and when something is thrown', () => {
+  it('a method has exit probes before each return and for exceptions', () => {
     assert.deepEqual(
       shape({ method: 'run(I)I', code: 'iload_0 | ifeq no | iconst_1 | ireturn | no: iconst_0 | ireturn' }),
       [
@@ -52,7 +52,7 @@ describe('a method with probes', () => {
     )
   })
 
-  it('is not entered again by a loop to its first instruction', () => {
+  it('a loop to the first instruction does not run the entry probe again', () => {
     assert.deepEqual(shape({ method: 'run(I)V', code: 'top: iinc 0 255 | iload_0 | ifne top | return' }), [
       '0 enter 7',
       '5 iinc',
@@ -66,12 +66,12 @@ describe('a method with probes', () => {
     ])
   })
 
-  it('passes the exit probe when it jumps to a return', () => {
+  it('a jump to a return passes the exit probe', () => {
     const lines = shape({ method: 'run(I)V', code: 'iload_0 | ifeq out | nop | out: return' })
     assert.ok(lines.includes('6 ifeq 10') && lines.includes('10 exit 7') && lines.includes('15 return'))
   })
 
-  it('that never returns has a handler all the same', () => {
+  it('a method that never returns has a handler', () => {
     assert.deepEqual(shape({ method: 'run()V', code: 'top: goto top' }), [
       '0 enter 7',
       '5 goto 5',
@@ -81,7 +81,7 @@ describe('a method with probes', () => {
     ])
   })
 
-  it('asks its own handlers first', () => {
+  it("a method's own handlers come first", () => {
     const code = 'from: nop | to: return | catch: pop | return'
     assert.deepEqual(
       shape({ method: 'run()V', code, handlers: 'from..to -> catch' }).filter((line) => line.startsWith('[')),
@@ -89,12 +89,12 @@ describe('a method with probes', () => {
     )
   })
 
-  it('keeps a range over its first instruction off the entry probe', () => {
+  it('a range over the first instruction excludes the entry probe', () => {
     const rows = shape({ method: 'run()V', code: 'a: nop | b: athrow', handlers: 'a..end -> b' })
     assert.ok(rows.includes('[5, 7) -> 6'), rows.join('\n'))
   })
 
-  it('pads switches anew, wherever they come to lie', () => {
+  it('switches are padded for their new position', () => {
     for (const nops of [0, 1, 2, 3]) {
       const before = nops === 0 ? '' : `nop*${nops} | `
       const table = `${before}iload_0 | tableswitch 5 a b default c | a: nop | b: nop | c: return`
@@ -114,7 +114,7 @@ describe('a method with probes', () => {
     }
   })
 
-  it('keeps its subroutines', () => {
+  it('a method keeps its subroutines', () => {
     const lines = shape({
       method: 'run()V',
       code: 'jsr sub | return | sub: astore_0 | ret 0',
@@ -137,7 +137,7 @@ describe('a handler of the method', () => {
   const resumes = (...args: Parameters<typeof handled>) =>
     handled(...args).filter((line) => line.includes('resume'))
 
-  it('says first that the method runs again, and is found where it says so', () => {
+  it('a handler begins with the resume probe, and the table refers to that probe', () => {
     assert.deepEqual(handled(`from: ${CALL} | to: return | catch: pop | ${CALL} | return`), [
       '0 enter 7',
       '5 invokestatic T.risk',
@@ -156,7 +156,7 @@ describe('a handler of the method', () => {
     ])
   })
 
-  it('says so once for all of its rows', () => {
+  it('a handler has one resume probe for all table rows', () => {
     const rows = 'from..to -> catch | to..catch -> catch'
     assert.deepEqual(resumes(`from: ${CALL} | to: ${CALL} | return | catch: pop | ${CALL} | return`, rows), [
       '17 resume 7',
@@ -192,7 +192,7 @@ describe('a handler of the method', () => {
     assert.equal(resumes(`from: ${CALL} | to: return | catch: ${rest}`).length, 1)
   })
 
-  it('does not where the probe, out of stack itself, would come to it again', () => {
+  it("a handler has no probe if the probe's own overflow would return to it", () => {
     const itself = `from: ${CALL} | to: return | catch: pop | ${CALL} | end: return`
     assert.deepEqual(resumes(itself, 'from..to -> catch | catch..end -> catch'), [])
     const other = `from: ${CALL} | to: return | catch: pop | ${CALL} | return | two: pop | ${CALL} | end: return`
@@ -200,7 +200,7 @@ describe('a handler of the method', () => {
     assert.equal(resumes(other, 'from..to -> catch | catch..two -> two').length, 2)
   })
 
-  it('does not in a method that would become too long, which is left as it would be', () => {
+  it('handlers have no probe in a method that would become too long', () => {
     const code = (nops: number) => `from: ${CALL} | to: return | catch: pop | ${CALL} | nop*${nops} | return`
     // 9 bytes and the nops; 5 + 2 * 5 + 6 = 21 for probes, 5 for this one
     assert.equal(resumes(code(8000 - 9 - 26)).length, 1)
@@ -208,7 +208,7 @@ describe('a handler of the method', () => {
     assert.equal(handled(code(8000 - 9 - 21)).includes('13 return'), true)
   })
 
-  it('has none beyond what can be looked at in reasonable time', () => {
+  it('handlers have no probe if the analysis would take too long', () => {
     // What each handler throws comes to the next, so the first leads through all of them.
     const chain = (length: number) => {
       const ends = Array.from({ length }, (_, i) => (i + 1 < length ? `h${i + 1}` : 'end'))
@@ -228,7 +228,7 @@ describe('a handler of the method', () => {
     assert.ok(many > 0 && many < 2500, `${many} probes`)
   })
 
-  it('may lie behind a subroutine, and be looked at after it', () => {
+  it('a handler after a subroutine is analysed', () => {
     const subroutine = 'sub: astore_1 | ret 1'
     const code = (rest: string) =>
       `from: ${CALL} | to: return | catch: pop | jsr sub | ${rest} | return | ${subroutine}`
@@ -237,7 +237,7 @@ describe('a handler of the method', () => {
     assert.equal(resumes(code('nop'), 'from..to -> catch', old).length, 0)
   })
 
-  it('keeps types of what is made by its first instruction', () => {
+  it('a handler keeps types created by its first instruction', () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
@@ -256,7 +256,7 @@ describe('a handler of the method', () => {
 describe('an id', () => {
   const MAX = (1 << 22) - 1
 
-  it('is built from immediates, whatever its size', () => {
+  it('an id of any size is built from immediate operands', () => {
     const sizes = new Set<number>()
     for (const id of [0, 5, 6, 127, 128, 32767, 32768, 65535, 65536, 98303, (1 << 20) - 1, 1 << 20, MAX]) {
       const classFile = instrumented(assemble({ method: 'run()V', code: 'return', maxStack: 0 }), id)
@@ -269,7 +269,7 @@ describe('an id', () => {
     assert.equal(sizes.size, 1, 'the pool is the same for every id')
   })
 
-  it('beyond 22 bits is refused', () => {
+  it('an id beyond 22 bits is refused', () => {
     assert.equal(skipped({ method: 'run()V', code: 'return' }, 1 << 22), 'id 4194304 is out of range')
   })
 })
@@ -281,7 +281,7 @@ describe('the stack of a method', () => {
   }
   const SUM = 'iload_0 | iload_1 | iload_2 | iload_3 | iadd | iadd | iadd | ireturn'
 
-  it('gets no slot that its probes do not take: C1 keeps a word for each in every frame', () => {
+  it('max_stack has no unused slot, since C1 reserves a word for each in every frame', () => {
     assert.equal(maxStack(SUM, 4), 4)
     assert.equal(maxStack('iload_0 | ireturn', 1), 2)
     assert.equal(maxStack('iload_0 | ireturn', 1, { id: 65536 }), 3)
@@ -292,12 +292,12 @@ describe('the stack of a method', () => {
     )
   })
 
-  it('has room for all where what is on it is not known', () => {
+  it('max_stack has space for all probes if the stack depth is unknown', () => {
     assert.equal(maxStack(SUM, 4, { major: 49 }), 5)
   })
 })
 
-describe('a value that is returned', () => {
+describe('a return value', () => {
   const exitOf = (descriptor: string, code: string) => {
     const classFile = instrumented(assemble({ method: `run${descriptor}`, code, major: 61 }))
     const { bytecode } = parseCode(classFile, classFile.methods[0])
@@ -328,7 +328,7 @@ describe('a constructor', () => {
   const rows = (code: string, more: Partial<Assembly> = {}) =>
     shape({ method: '<init>(Z)V', this: true, code, ...more }).filter((line) => line.startsWith('['))
 
-  it('is entered first, and has the super call in neither of two handlers', () => {
+  it('a constructor is entered first, and neither of its handlers covers the super call', () => {
     assert.deepEqual(
       shape({ method: '<init>(Z)V', this: true, code: `aload_0 | ${OBJECT_INIT} | nop | return` }),
       [
@@ -348,24 +348,24 @@ describe('a constructor', () => {
     )
   })
 
-  it('is not fooled by the construction of an argument', () => {
+  it('the construction of an argument is not taken for the super call', () => {
     const argument = `new T | dup | iconst_0 | invokespecial T.<init>(Z)V | pop`
     assert.deepEqual(rows(`aload_0 | ${argument} | ${OBJECT_INIT} | return`), ['[5, 15) -> 24'])
     //  5 aload_0, 6 new, 9 dup, 10 iconst_0, 11 invokespecial, 14 pop, 15 super, 18 exit, 23 return
   })
 
-  it('may branch before the super call', () => {
+  it('a constructor may branch before the super call', () => {
     const code = `aload_0 | iload_1 | ifeq no | iconst_1 | goto go | no: iconst_0 | go: invokespecial T.<init>(Z)V | return`
     assert.deepEqual(rows(code), ['[5, 15) -> 24'])
   })
 
-  it('may have a super call in each arm', () => {
+  it('a constructor may have a super call in each branch', () => {
     const code = `iload_1 | ifeq no | aload_0 | ${OBJECT_INIT} | return | no: aload_0 | ${OBJECT_INIT} | nop | return`
     // 5 iload 6 ifeq 9 aload 10 super 13 exit 18 return 19 aload 20 super 23 nop 24 exit 29 return
     assert.deepEqual(rows(code), ['[5, 10) -> 30', '[19, 20) -> 30', '[23, 24) -> 36'])
   })
 
-  it('may keep this in another local, or on the stack in any order', () => {
+  it('a constructor may keep this in another local, or on the stack in any order', () => {
     assert.deepEqual(rows(`aload_0 | astore_2 | aload_2 | ${OBJECT_INIT} | return`), ['[5, 8) -> 17'])
     assert.deepEqual(
       rows(`iconst_0 | aload_0 | dup_x1 | pop | swap | pop | aload_0 | swap | pop | ${OBJECT_INIT} | return`),
@@ -373,21 +373,21 @@ describe('a constructor', () => {
     )
   })
 
-  it('has no handler where local 0 is something else', () => {
+  it('a constructor has no handler where local 0 is another value', () => {
     const code = `aload_0 | aconst_null | astore_0 | nop | ${OBJECT_INIT} | nop | return`
     // 5 aload, 6 aconst, 7 astore_0, 8 nop, 9 super, 12 nop, 13 exit
     assert.deepEqual(rows(code), ['[5, 7) -> 19', '[12, 13) -> 25'])
   })
 
-  it('that never calls one still leaves by exceptions', () => {
+  it('a constructor without a super call still has a handler', () => {
     assert.deepEqual(rows('aconst_null | athrow'), ['[5, 7) -> 7'])
   })
 
-  it('leaves code that is never reached out of both handlers', () => {
+  it('both handlers of a constructor exclude unreachable code', () => {
     assert.deepEqual(rows(`aload_0 | ${OBJECT_INIT} | return | nop | athrow`), ['[5, 6) -> 17'])
   })
 
-  it('whose two sides share code is left alone', () => {
+  it('a constructor with code shared by both sides of the super call gets no probes', () => {
     const code = `iload_1 | ifeq both | aload_0 | ${OBJECT_INIT} | both: return`
     assert.equal(
       skipped({ method: '<init>(Z)V', this: true, code }),
@@ -395,7 +395,7 @@ describe('a constructor', () => {
     )
   })
 
-  it('promises this as uninitialised to the first handler, nothing to the second', () => {
+  it('the first handler of a constructor has an uninitialised this, the second has none', () => {
     const classFile = instrumented(
       assemble({
         method: '<init>(Z)V',
@@ -421,7 +421,7 @@ describe('a constructor', () => {
 })
 
 describe('a probe for reflection', () => {
-  it('hands the receiver over on entry and does nothing else', () => {
+  it('the reflection probe passes the receiver at entry and does nothing else', () => {
     const classFile = assemble({ method: 'invoke(I)I', this: true, code: 'iload_1 | ireturn', maxStack: 1 })
     assert.deepEqual(listing(instrumented(classFile, 0, 'reflection')), [
       '0 aload_0',
@@ -431,7 +431,7 @@ describe('a probe for reflection', () => {
     ])
   })
 
-  it('comes after the entry of a method that has both', () => {
+  it('the reflection probe follows the entry probe', () => {
     const classFile = assemble({ method: 'invoke(I)I', this: true, code: 'iload_1 | ireturn' })
     const { bodies, poolBytes, poolEntries } = instrumentClass(classFile, [
       { methodIndex: 0, id: 0, probe: 'reflection' },
@@ -449,7 +449,7 @@ describe('a probe for reflection', () => {
     ])
   })
 
-  it('hands the first argument of a static method over', () => {
+  it('the reflection probe passes the first argument of a static method', () => {
     const classFile = assemble({ method: 'get(Ljava/lang/Object;)V', code: 'return', maxStack: 0 })
     assert.deepEqual(listing(instrumented(classFile, 0, 'reflection')), [
       '0 aload_0',
@@ -466,13 +466,13 @@ describe('a probe for reflection', () => {
   })
 })
 
-describe('a probe for what a method handle calls', () => {
+describe('a probe for callees of method handles', () => {
   const CLASS = 'java/lang/invoke/DirectMethodHandle'
   const GIVES = '(Ljava/lang/Object;)Ljava/lang/Object;'
   const gives = (assembly: Partial<Assembly> = {}) =>
     assemble({ className: CLASS, method: `member${GIVES}`, code: 'aload_0 | areturn', ...assembly })
 
-  it('passes what is returned through the runtime', () => {
+  it('the handle probe passes the return value through the runtime', () => {
     assert.deepEqual(listing(instrumented(gives(), 0, 'handle-member')), [
       '0 aload_0',
       '1 invokestatic java/lang/JFluid1.handleMember',
@@ -480,13 +480,13 @@ describe('a probe for what a method handle calls', () => {
     ])
   })
 
-  it('lets what is thrown go on as it is', () => {
+  it('the handle probe does not affect exceptions', () => {
     const thrown = instrumented(gives({ code: 'aconst_null | athrow' }), 0, 'handle-member')
     assert.deepEqual(listing(thrown), ['0 aconst_null', '1 athrow'])
     assert.deepEqual(parseCode(thrown, thrown.methods[0]).handlers, [])
   })
 
-  it('comes together with the one for reflection', () => {
+  it('the handle probe can be combined with the reflection probe', () => {
     const classFile = gives()
     const { bodies, poolBytes, poolEntries } = instrumentClass(classFile, [
       { methodIndex: 0, id: 0, probe: 'handle-member' },
@@ -501,7 +501,7 @@ describe('a probe for what a method handle calls', () => {
     ])
   })
 
-  it('is an entry in the constant pool of that class only, and in each session', () => {
+  it('the handle probe needs a pool entry only in that class, in each session', () => {
     const entries = (className: string, recipe?: Recipe) =>
       instrumentClass(gives({ className }), [{ methodIndex: 0, id: 1, probe: 'method' }], recipe).poolEntries
     const regions: Recipe = { tells: 'regions', session: 1, regionsOf: () => [] }
@@ -535,7 +535,7 @@ describe('tables about the code', () => {
   }
   const code = 'nop | store: istore_0 | out: return'
 
-  it('keep bci 0 at 0, so that the entry probe has a line and parameters a name', () => {
+  it('bci 0 stays 0 in tables, so that the entry probe has a line and parameters have names', () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
@@ -553,7 +553,7 @@ describe('tables about the code', () => {
     assert.deepEqual(table(classFile, 'LocalVariableTable'), [1, 0, 14, 1, 2, 0])
   })
 
-  it('include annotations of types', () => {
+  it('type annotations are adjusted', () => {
     const classFile = instrumented(
       assemble({
         method: 'run(I)V',
@@ -565,7 +565,7 @@ describe('tables about the code', () => {
     assert.deepEqual(table(classFile, 'RuntimeVisibleTypeAnnotations'), [1, 0x4400, 5 << 8, 1, 0])
   })
 
-  it('of an unknown kind are dropped', () => {
+  it('tables of an unknown kind are dropped', () => {
     const classFile = instrumented(
       assemble({ method: 'run()V', code: 'return', attributes: { Secret: [1, 2, 3] } }),
     )
@@ -573,13 +573,13 @@ describe('tables about the code', () => {
   })
 })
 
-describe('a method that would pass a limit with a probe before each return', () => {
+describe('a method that would exceed a limit with a probe before each return', () => {
   // 14 bytes with three returns, nops, and a loop of 3
   const three = (nops: number, value = 'iconst_0', xreturn = 'ireturn') =>
     `iload_0 | ifeq a | iload_0 | ifgt b | ${value} | ${xreturn} | a: ${value} | ${xreturn} | b: ${value} | ${xreturn} | nop*${nops} | x: goto x`
   const code = three(7975 - 17)
 
-  it('lets returns of one kind share an exit', () => {
+  it('returns of one kind share an exit', () => {
     // 7,975 bytes with three returns: 5 + 3 * 5 + 6 = 26 more are too many; 5 + 3 * 2 + 6 + 6 = 23 are not
     const lines = shape({ method: 'run(I)I', code })
     assert.deepEqual(lines.slice(0, 12), [
@@ -606,19 +606,19 @@ describe('a method that would pass a limit with a probe before each return', () 
     ])
   })
 
-  it('and has a byte more to give away, does not', () => {
+  it('a method one byte below the limit keeps separate exits', () => {
     assert.ok(!shape({ method: 'run(I)I', code: three(7974 - 17) }).includes('14 goto 7985'))
     assert.match(skipped({ method: 'run(I)I', code: three(7978 - 17) }), /^would pass 8000 bytes/)
   })
 
-  it('leaves a return alone that has more than its value on the stack, or is never reached', () => {
+  it('a return with more than its value on the stack, or unreachable, keeps its own exit', () => {
     const deep = code.replace('b: iconst_0 |', 'b: iconst_0 | iconst_0 |')
     assert.match(skipped({ method: 'run(I)I', code: deep }), /^would pass 8000 bytes/)
     const dead = code.replace('b: iconst_0 |', 'b: goto x | iconst_0 |')
     assert.match(skipped({ method: 'run(I)I', code: dead }), /^would pass 8000 bytes/)
   })
 
-  it('is refused if the stack is not one', () => {
+  it('a method with an inconsistent stack is refused', () => {
     const twice = code.replace('a: iconst_0 |', 'a: iconst_0 | goto c | iconst_0 |').replace('b:', 'c: b:')
     assert.equal(
       skipped({ method: 'run(I)I', code: twice }),
@@ -628,7 +628,7 @@ describe('a method that would pass a limit with a probe before each return', () 
     assert.equal(skipped({ method: 'run(I)I', code: empty }), 'malformed: the stack underflows or overflows')
   })
 
-  it('jumps far where it must, in code beyond 32 KiB', () => {
+  it('shared exits use wide jumps in code beyond 32 KiB', () => {
     // 65,410 bytes with 20 returns: 5 + 20 * 5 + 6 are not too many yet, with an id of 9 bytes they are
     const cases = Array.from({ length: 20 }, (_, n) => `c${n}: iconst_0 | ireturn | `)
     const labels = cases.map((_, n) => `c${n}`).join(' ')
@@ -644,8 +644,8 @@ describe('a method that would pass a limit with a probe before each return', () 
   })
 })
 
-describe('a method that is left alone', () => {
-  it('would outgrow what HotSpot compiles', () => {
+describe('a method that gets no probes', () => {
+  it("a method that would exceed HotSpot's compile limit gets no probes", () => {
     // enter 5, exit 5, handler 6: 16 bytes more than before, and a lone return has nothing to share
     assert.equal(
       skipped({ method: 'run()V', code: 'nop*7984 | return' }),
@@ -655,7 +655,7 @@ describe('a method that is left alone', () => {
     assert.equal(shape({ method: 'run()V', code: 'nop*8000 | return' })[0], '0 enter 7', 'it is huge already')
   })
 
-  it('would pass the limit of the class file', () => {
+  it('a method that would exceed the class file limit gets no probes', () => {
     assert.equal(skipped({ method: 'run()V', code: 'nop*65530 | return' }), 'would pass 65535 bytes')
     assert.equal(
       skipped({ method: 'run()V', code: 'nop | return', maxStack: 65535 }),
@@ -663,11 +663,11 @@ describe('a method that is left alone', () => {
     )
   })
 
-  it('is an empty finalize()', () => {
+  it('an empty finalize() gets no probes', () => {
     assert.match(skipped({ method: 'finalize()V', this: true, code: 'return' }), /empty finalize/)
   })
 
-  it('jumps to where no instruction is', () => {
+  it('a method that jumps into an instruction gets no probes', () => {
     assert.equal(
       skipped({ method: 'run()V', code: 'goto_w end' }),
       'malformed: the branch at bci 0 leaves the code',
@@ -678,7 +678,7 @@ describe('a method that is left alone', () => {
     )
   })
 
-  it('does not exist, or is named twice', () => {
+  it('a missing or ambiguous method gets no probes', () => {
     const classFile = assemble({ method: 'run()V', code: 'return' })
     const tasks = [0, 0, 5].map((methodIndex, i) => ({ methodIndex, id: i + 1, probe: 'method' as const }))
     const result = instrumentClass(classFile, tasks)
@@ -693,17 +693,17 @@ describe('a method that is left alone', () => {
   })
 })
 
-describe('a branch that outgrows 16 bits', () => {
+describe('a branch that exceeds 16 bits', () => {
   // 32,740 bytes, and 100 more with the probes of twenty returns in between: 32720 + 20 * (5 + 1)
   const FAR = 'nop*32720 | return*20'
 
-  it('becomes a wide one', () => {
+  it('an unconditional branch becomes wide', () => {
     const lines = shape({ method: 'run()V', code: `goto far | a: ${FAR} | far: nop | goto a` })
     assert.deepEqual(lines.slice(0, 3), ['0 enter 7', `5 goto_w ${10 + 32840}`, '10 nop'])
     assert.ok(lines.includes(`${10 + 32841} goto_w 10`))
   })
 
-  it('is inverted to skip a wide one if it is conditional', () => {
+  it('a conditional branch is inverted and skips a wide one', () => {
     const lines = shape({ method: 'run(I)V', code: `iload_0 | ifle far | ${FAR} | far: return` })
     assert.deepEqual(lines.slice(0, 5), [
       '0 enter 7',
@@ -714,14 +714,14 @@ describe('a branch that outgrows 16 bits', () => {
     ])
   })
 
-  it('is too far if its fall-through would need a frame that is not known', () => {
+  it('a conditional branch is too far if its fall-through would need an unknown frame', () => {
     const code = `iload_0 | ifle far | ${FAR} | far: return`
     assert.equal(skipped({ method: 'run(I)V', major: 61, code }), 'branch too far')
   })
 })
 
 describe('the constants of a class', () => {
-  it('are the same block whatever is instrumented, and nothing once they are there', () => {
+  it('the constants are the same block for any methods, and none once they exist', () => {
     const classFile = assemble({ method: 'run()V', code: 'return' })
     const none = instrumentClass(classFile, [])
     const root = instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'root' }])
@@ -732,7 +732,7 @@ describe('the constants of a class', () => {
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
 
-  it('name the class that a long method returns, whatever its id: the frame of a shared exit may need it', () => {
+  it('the constants name the class that a long method returns, for the frame of a shared exit', () => {
     const returns = 'aconst_null | areturn | '.repeat(300)
     const long = (nops: number) =>
       assemble({
@@ -753,7 +753,7 @@ describe('the constants of a class', () => {
     assert.equal(instrumentClass(extended, []).poolEntries, 0)
   })
 
-  it('may find no room', () => {
+  it('the constants may not fit into the pool', () => {
     const classFile = assemble({ method: 'run()V', code: 'return' })
     const filler = 65535 - 21 - classFile.pool.count
     const entry = Uint8Array.of(3, 0, 0, 0, 0) // an Integer

@@ -8,7 +8,7 @@ import { hotspotVerdicts } from '../typecheck/verdicts.ts'
 import { half, lies, withEntries } from './refused-classes.ts'
 
 forEachJdk((jdk) => {
-  it('HotSpot takes the full pool and the largest method as they are, and no lie', async () => {
+  it('HotSpot accepts the full pool and the largest method unchanged, and no wrong length', async () => {
     const classes = [
       withEntries(half(), MAX_POOL_COUNT),
       half('nop*65528 |').bytes,

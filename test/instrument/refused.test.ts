@@ -29,12 +29,12 @@ function asked(bytes: Uint8Array): { bodies: number; reasons: string[] } {
   return { bodies: answer.bodies.length, reasons: refusals.map(({ reason }) => reason) }
 }
 
-it('the class that these tests damage is instrumented as it is', () => {
+it('the undamaged class of these tests is instrumented', () => {
   assert.deepEqual(asked(half().bytes), { bodies: 1, reasons: [] })
 })
 
 describe('a constant pool of 65,535 entries', () => {
-  it('has no room for the names that probes need', () => {
+  it('a full constant pool has no space for the names of probes', () => {
     const full = withEntries(half(), MAX_POOL_COUNT)
     assert.equal(parseClassFile(full).pool.count, 65535)
     assert.deepEqual(asked(full), { bodies: 0, reasons: ['no room in the constant pool'] })
@@ -42,7 +42,7 @@ describe('a constant pool of 65,535 entries', () => {
     assert.deepEqual(asked(short).reasons, ['no room in the constant pool'])
   })
 
-  it('is filled to the last entry where the names fit', () => {
+  it('a constant pool is filled to the last entry if the names fit', () => {
     assert.deepEqual(asked(withEntries(half(), MAX_POOL_COUNT - blockOf(half()))), { bodies: 1, reasons: [] })
   })
 })
@@ -57,14 +57,14 @@ function blockOf({ pool }: ClassFile): number {
 
 describe('a method of 65,535 bytes', () => {
   const largest = half('nop*65528 |')
-  it('cannot grow', () => {
+  it('a method of 65,535 bytes cannot grow', () => {
     assert.equal(parseCode(largest, largest.methods[0]).bytecode.length, 65535)
     assert.deepEqual(asked(largest.bytes), { bodies: 0, reasons: ['would pass 65535 bytes'] })
   })
 })
 
-describe('an attribute that lies about its length', () => {
-  it('costs the class its probes, not the session', () => {
+describe('an attribute with a wrong length', () => {
+  it('an attribute with a wrong length costs the class its probes, not the session', () => {
     for (const { what, bytes } of lies()) {
       const { bodies, reasons } = asked(bytes)
       assert.equal(bodies, 0, what)
@@ -77,7 +77,7 @@ describe('an attribute that lies about its length', () => {
     }
   })
 
-  it('may lie about the number of its rows as well', () => {
+  it('an attribute may also have a wrong number of rows', () => {
     const classFile = half()
     const [method] = classFile.methods
     for (const { name, offset } of parseCode(classFile, method).attributes) {

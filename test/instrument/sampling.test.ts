@@ -12,8 +12,8 @@ function marks(code: string): string {
   return found.map((bci) => `${bci}:${sizes[bci]}${checks[bci] === 1 ? '!' : ''}`).join(' ')
 }
 
-describe('where the count is looked at', () => {
-  it('in blocks that return, call or begin a loop', () => {
+describe('positions of counter checks', () => {
+  it('the counter is checked in blocks that return, call or begin a loop', () => {
     assert.equal(marks('iconst_0 | ireturn'), '0:2!')
     assert.equal(marks('iload_0 | ifeq out | iinc 0 1 | out: iload_0 | ireturn'), '0:2 4:1 7:2!')
     assert.equal(
@@ -26,7 +26,7 @@ describe('where the count is looked at', () => {
     )
   })
 
-  it('often enough: long blocks are split, and long paths looked at', () => {
+  it('long blocks are split, and long paths have a check', () => {
     assert.equal(marks(`${'nop | '.repeat(119)}iload_0 | ireturn`), '0:50 50:50! 100:21!')
     const branch = (label: string) => `iload_0 | ifeq ${label} | iinc 0 1 | ${label}: ${'nop | '.repeat(20)}`
     // 2 + 1 + 22 + 1 + 22 + 1 to the third that all pass: its 22 would be too many.

@@ -67,7 +67,7 @@ beforeAll(async () => {
   }
 }, 120_000)
 
-it('it finds the methods, code, handlers and attributes that we find', () => {
+it('another reader finds the same methods, code, handlers and attributes', () => {
   let bodies = 0
   for (const { written } of classes) {
     const ours = parseClassFile(written)
@@ -100,7 +100,7 @@ it('it finds the methods, code, handlers and attributes that we find', () => {
   assert.ok(bodies > 10_000)
 }, 300_000)
 
-it('it reads every instruction that was there before, in order, with nothing but probes between', () => {
+it('another reader finds the original instructions in order, with only probes between', () => {
   let probes = 0
   for (const { classFile, written } of classes) {
     const before = reader.read(classFile.bytes)

@@ -144,14 +144,14 @@ forEachJdk((jdk) => {
     ['annotations of types in code that a running program sees', /^RuntimeVisibleTypeAnnotations/, 15],
     ['annotations of types in code that it does not see', /^RuntimeInvisibleTypeAnnotations/, 4],
   ])('%s', (_, kind, least) => {
-    it('speak of the same instructions as before', () => {
+    it('tables refer to the same instructions as before', () => {
       const expected = rows(before, kind)
       assert.ok(expected.length >= least, expected.join('\n'))
       assert.deepEqual(rows(after, kind), expected)
     })
   })
 
-  it('exception rows speak of the same instructions, and ours come after them', () => {
+  it('exception rows refer to the same instructions, and ours follow them', () => {
     let ours = 0
     for (const [name, listing] of before) {
       const expected = placed(listing).filter((row) => row.startsWith('catch'))

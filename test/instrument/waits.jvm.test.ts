@@ -111,13 +111,13 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
   const between = (from: string, to: string): string[] => told.slice(told.indexOf(from) + 1, told.indexOf(to))
 
-  it('a monitor is told before it is entered, and as soon as it is held', () => {
+  it('a monitor is reported before it is entered, and as soon as it is held', () => {
     const block = ['wanted a java.lang.Object', 'taken true']
     expect(told.slice(0, 3)).toEqual([...block, '= 7'])
     expect(between('= 7', '= 8 true')).toEqual(block)
   })
 
-  it('a synchronized method says what it holds, by the name that its caller has announced', () => {
+  it('a synchronized method reports its monitor, by the name announced by its caller', () => {
     expect(between('= 8 true', '= 9')).toEqual(['held a Waiter true true'])
     expect(told.slice(told.indexOf('= 9') + 1, told.indexOf('= 9') + 3)).toEqual([
       'held Waiter true true',
@@ -125,7 +125,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ])
   })
 
-  it('calls of native methods that wait are told with what they wait for', () => {
+  it('calls of waiting native methods are reported with the object waited for', () => {
     const wait = ['waits for a java.lang.Object 1', 'waited']
     const lock = ['wanted a java.lang.Object', 'taken true']
     expect(told.slice(told.indexOf('= 2') - 8, told.indexOf('= 2'))).toEqual([
@@ -137,7 +137,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
     ])
   })
 
-  it('leaves the monitor if the probe behind it throws, as on a full stack', () => {
+  it('a monitor is exited if the probe after it throws, as on a full stack', () => {
     expect(told.at(-1)).toBe('= full true')
   })
 })

@@ -47,7 +47,7 @@ forEachJdk((jdk) => {
   })
 
   describe('VirtualMachine', () => {
-    it('says what it is and can do', async () => {
+    it('VirtualMachine reports version and capabilities', async () => {
       const version = await the(jvm.virtualMachine.version())
       expect(version).toMatchObject({ major: jdk.version, vmVersion: jdk.full })
       expect(version.vmName).toMatch(/64-Bit Server VM/)
@@ -62,7 +62,7 @@ forEachJdk((jdk) => {
       await the(jvm.virtualMachine.setDefaultStratum('Java'))
     })
 
-    it('lists classes, threads, groups and modules', async () => {
+    it('VirtualMachine lists classes, threads, groups and modules', async () => {
       const all = await the(jvm.virtualMachine.allClasses())
       const byName = new Map(all.map((type) => [type.signature, type]))
       expect(byName.get('Ldbg/Debuggee;')).toMatchObject({ kind: 'CLASS', id: known.program })
@@ -82,7 +82,7 @@ forEachJdk((jdk) => {
       expect(named).toEqual(expect.arrayContaining(['java.base', 'jdk.jdwp.agent', '']))
     })
 
-    it('counts instances', async () => {
+    it('VirtualMachine counts instances', async () => {
       // `object`, and nothing but it; `keep` in main.
       expect(await the(jvm.virtualMachine.instanceCounts([known.program, known.small]))).toEqual([1, 1])
       const [found] = await the(jvm.referenceType.instances(known.program, 0))
@@ -169,7 +169,7 @@ forEachJdk((jdk) => {
   })
 
   describe('values', () => {
-    it('of every tag are read', async () => {
+    it('values of every tag are read', async () => {
       const value = (name: string) => known.value(name)
       expect(await value('aByte')).toEqual({ tag: 'BYTE', value: -7 })
       expect(await value('aShort')).toEqual({ tag: 'SHORT', value: -300 })
@@ -191,7 +191,7 @@ forEachJdk((jdk) => {
       expect(await the(jvm.stringReference.value(text.id))).toBe('grüße, 日本')
     })
 
-    it('are written, and read back', async () => {
+    it('values are written and read back', async () => {
       const put = [
         ['aByte', { tag: 'BYTE', value: 127 }],
         ['aShort', { tag: 'SHORT', value: -1 }],
@@ -218,7 +218,7 @@ forEachJdk((jdk) => {
       expect(await known.value('nothing')).toEqual({ tag: 'OBJECT', id: null })
     })
 
-    it('of arrays', async () => {
+    it('values of arrays are read and written', async () => {
       const { arrayReference } = jvm
       const array = async (name: string): Promise<ArrayId> => {
         const value = await known.value(name)
@@ -345,7 +345,7 @@ forEachJdk((jdk) => {
   describe('invoking', () => {
     const int = (value: number) => ({ tag: 'INT', value }) as const
 
-    it('static methods, of classes and of interfaces', async () => {
+    it('static methods of classes and interfaces are invoked', async () => {
       const { thread } = stand
       const me = { tag: 'STRING', id: await the(jvm.virtualMachine.createString('four')) } as const
       const call = known.method('call')
@@ -366,7 +366,7 @@ forEachJdk((jdk) => {
       expect(refused).toMatchObject({ ok: false, error: /^(INVALID_THREAD|THREAD_NOT_SUSPENDED)$/ })
     })
 
-    it('instance methods, overridden or not, and constructors', async () => {
+    it('instance methods, overridden or not, and constructors are invoked', async () => {
       const { thread } = stand
       const made = await the(
         jvm.classType.newInstance(known.small, {
@@ -382,7 +382,7 @@ forEachJdk((jdk) => {
       expect(granted(own, 'plus').value).toEqual(int(9)) // 7 + 2
     })
 
-    it('what throws, which is an answer too', async () => {
+    it('an invocation that throws has the exception as its answer', async () => {
       const { thread } = stand
       const message = { tag: 'STRING', id: await the(jvm.virtualMachine.createString('no')) } as const
       const failed = await the(
@@ -402,7 +402,7 @@ forEachJdk((jdk) => {
     })
   })
 
-  it('an invocation has left all threads suspended, and a resume of the JVM ends that', async () => {
+  it('an invocation leaves all threads suspended until the JVM is resumed', async () => {
     const [{ thread: main }, worker] = [stand, await threadNamed('worker')]
     const suspended = async () => (await the(jvm.threadReference.status(worker))).suspended
     expect(await suspended()).toBe(true) // though the breakpoint suspended `main` alone
@@ -412,7 +412,7 @@ forEachJdk((jdk) => {
     expect(await the(jvm.threadReference.suspendCount(main))).toBe(1)
   })
 
-  it('monitors: who holds them, how deep, who waits', async () => {
+  it('monitors have owner, depth and waiting threads', async () => {
     // On the line behind `synchronized (LOCK) {`.
     const { location } = await known.line('call', 2)
     const request = await the(
@@ -449,14 +449,14 @@ forEachJdk((jdk) => {
     expect(await once.answer).toBe('returned 44') // 2·21 + 2: it was called again
   })
 
-  it('a thread is stopped by what it is made to throw', async () => {
+  it('a thread is stopped by an exception', async () => {
     const poison = await known.value('poison')
     if (poison.tag !== 'OBJECT' || poison.id === null) throw new Error(poison.tag)
     await the(jvm.threadReference.stop(await threadNamed('worker'), poison.id))
     await program.java.line(/^stopped$/)
   })
 
-  it('classes are redefined, and what they were is obsolete', async () => {
+  it('classes are redefined, and old methods are obsolete', async () => {
     const file = readFileSync(join(await debuggeeClasses(), 'dbg/Debuggee.class'))
     // `return number + more` becomes `number - more`: aload_0 getfield # iload_1 iadd ireturn
     const code = await the(jvm.method.bytecodes(known.program, known.method('plus')))

@@ -33,7 +33,7 @@ const ask = (connection: JdwpConnection, n: number, data = Buffer.alloc(0), time
   connection.command([1, n], data, same, { timeoutMs })
 
 describe('replies', () => {
-  it('find their commands in whatever order they come', async () => {
+  it('replies are matched to commands in any order', async () => {
     const held: { id: number; data: Buffer }[] = []
     const peer = await startPeer((command, socket) => {
       held.push(command)
@@ -50,7 +50,7 @@ describe('replies', () => {
     expect(values).toEqual(['a', 'b', 'c'])
   })
 
-  it('with an error are values, and the connection goes on', async () => {
+  it('error replies are values, and the connection continues', async () => {
     const peer = await startPeer((c) => (c.command < 3 ? { error: c.command * 21 } : Buffer.from('fine')))
     await using connection = await connect(peer.port)
     expect(await ask(connection, 1)).toEqual({ ok: false, error: 'INVALID_CLASS', code: 21 })
@@ -61,7 +61,7 @@ describe('replies', () => {
     expect(await ask(other, 1)).toEqual({ ok: false, error: 'ERROR_999', code: 999 })
   })
 
-  it('are not mistaken for events of the JVM, and those of nobody are dropped', async () => {
+  it('replies are distinguished from events, and unmatched replies are dropped', async () => {
     const events: string[] = []
     const peer = new MemoryPeer((c, it) => {
       it.send(encodeCommand(c.id, 64, 100, Buffer.from('VM start')))
@@ -78,7 +78,7 @@ describe('replies', () => {
     expect(connection.strayReplies).toBe(4)
   })
 
-  it('that do not come are waited for as long as told, and dropped when they come', async () => {
+  it('missing replies time out, and late replies are dropped', async () => {
     const held: Buffer[] = []
     const peer = new MemoryPeer((c, it) => {
       if (c.command === 1) held.push(reply(c, Buffer.from('late')))
@@ -91,7 +91,7 @@ describe('replies', () => {
     expect(connection.strayReplies).toBe(2)
   })
 
-  it('of an invocation that do not come end the connection: a method that returns later suspends threads', async () => {
+  it('a missing reply of an invocation ends the connection, since a late return suspends threads', async () => {
     const peer = new MemoryPeer((c, it) => {
       if (c.command === 7) it.send(reply(c, SIZES))
     })
@@ -106,7 +106,7 @@ describe('replies', () => {
     await jvm.dispose() // harmless
   })
 
-  it('that are no such reply are an error of that command alone', async () => {
+  it('an invalid reply is an error of its command only', async () => {
     const peer = new MemoryPeer((c, it) => it.send(reply(c, c.command === 7 ? SIZES : Buffer.alloc(3))))
     const jvm = await JdwpTarget.over(peer)
     await expect(jvm.virtualMachine.version()).rejects.toThrow(
@@ -119,7 +119,7 @@ describe('replies', () => {
 })
 
 describe('ids', () => {
-  it('have the sizes that the JVM states', async () => {
+  it('ids have the sizes stated by the JVM', async () => {
     const seen: string[] = []
     const peer = new MemoryPeer((c, it) => {
       const w = new DataWriter()
@@ -151,7 +151,7 @@ describe('ids', () => {
     expect(peer.destroyed).toBe(true)
   })
 
-  it('that the JVM will not tell are needed', async () => {
+  it('id sizes that the JVM does not state are an error', async () => {
     const peer = new MemoryPeer((c, it) => it.send(reply(c, Buffer.alloc(0), 112)))
     await expect(JdwpTarget.over(peer)).rejects.toThrow(JdwpRefused)
   })
@@ -160,7 +160,7 @@ describe('ids', () => {
 describe('events', () => {
   const start = Buffer.from('0200000001' + '5a' + '00000000' + '0000000000000001', 'hex')
 
-  it('before the sizes of ids are known are read when they are', async () => {
+  it('events before the id sizes are known are read afterwards', async () => {
     const peer = new MemoryPeer((c, it) => {
       it.send(encodeCommand(1, 64, 100, start))
       it.send(reply(c, SIZES))
@@ -173,14 +173,14 @@ describe('events', () => {
     await jvm.connection.close()
   })
 
-  it('without end before that are no JVM', async () => {
+  it('endless events before the id sizes are refused', async () => {
     const peer = new MemoryPeer((_, it) => {
       for (let n = 0; n < 100; n++) it.send(encodeCommand(n, 64, 100, start))
     })
     await expect(JdwpTarget.over(peer)).rejects.toThrow(MalformedJdwp)
   })
 
-  it('are small: what announces a large one is no JVM, and none of it is kept', async () => {
+  it('an event with a large announced size is refused without buffering', async () => {
     const large = encodeCommand(1, 64, 100, Buffer.alloc(0))
     large.writeUInt32BE(MAX_EVENTS + 1)
     const peer = new MemoryPeer((c, it) => {
@@ -198,7 +198,7 @@ describe('events', () => {
     expect(answer.ok && answer.value.length + HEADER_BYTES).toBe(MAX_EVENTS + HEADER_BYTES)
   })
 
-  it('of a kind that nobody knows come as they are, with whom they suspend', async () => {
+  it('events of an unknown kind are passed on with their suspend policy', async () => {
     const unknown = Buffer.from('0100000002' + 'c8' + '0102', 'hex')
     const peer = new MemoryPeer((c, it) => {
       it.send(reply(c, SIZES))
@@ -214,7 +214,7 @@ describe('events', () => {
     await jvm.connection.close()
   })
 
-  it('that cannot be read end the connection: a JVM resumes its threads then', async () => {
+  it('unreadable events end the connection, so that the JVM resumes its threads', async () => {
     const peer = new MemoryPeer((c, it) => {
       it.send(reply(c, SIZES))
       if (c.command !== 7) it.send(encodeCommand(1, 64, 100, Buffer.of(2, 0, 0, 0, 1, 90, 0)))
@@ -227,7 +227,7 @@ describe('events', () => {
   })
 })
 
-describe('a packet with more things than fit into memory for sure', () => {
+describe('a packet with an implausible number of elements', () => {
   const listing = async (data: Buffer) => {
     const peer = new MemoryPeer((c, it) => it.send(reply(c, c.command === 7 ? sizes(1, 1, 1, 1, 1) : data)))
     return await JdwpTarget.over(peer)
@@ -239,7 +239,7 @@ describe('a packet with more things than fit into memory for sure', () => {
     return data
   }
 
-  it('is refused before any is made: ids of a byte', async () => {
+  it('too many one-byte ids are refused before allocation', async () => {
     await using jvm = await listing(things(MOST_THINGS + 1))
     await expect(jvm.virtualMachine.allThreads()).rejects.toThrow(
       /^malformed JDWP: VirtualMachine.AllThreads: more than 2097152 things in a packet$/,
@@ -247,14 +247,14 @@ describe('a packet with more things than fit into memory for sure', () => {
     expect(jvm.connection.lost).toBe(undefined)
   })
 
-  it('so are booleans', async () => {
+  it('too many booleans are refused before allocation', async () => {
     const boolean = 0x5a
     await using jvm = await listing(things(MOST_THINGS + 1, [boolean]))
     const region = jvm.arrayReference.getValues('01' as ArrayId, 0, 1)
     await expect(region).rejects.toThrow(/more than 2097152 things/)
   })
 
-  it('and lists in lists', async () => {
+  it('too many nested lists are refused before allocation', async () => {
     // Three lists of a million: paths, and in front of them an empty base directory.
     const one = Buffer.concat([Buffer.alloc(4), Buffer.alloc(0)])
     const million = Buffer.alloc(4 + 4 * (MOST_THINGS / 2 + 1))
@@ -265,14 +265,14 @@ describe('a packet with more things than fit into memory for sure', () => {
 })
 
 describe('a connection', () => {
-  it('that the JVM ends fails all that is asked of it', async () => {
+  it('a connection closed by the JVM fails all open commands', async () => {
     const peer = await startPeer(() => 'hang up')
     await using connection = await connect(peer.port)
     await expect(ask(connection, 1)).rejects.toThrow(JdwpLost)
     await expect(ask(connection, 1)).rejects.toThrow(JdwpLost)
   })
 
-  it('ends at bytes that are no packet', async () => {
+  it('invalid bytes end the connection', async () => {
     const peer = await startPeer((_, socket) => {
       socket.write(Buffer.alloc(16))
       return 'nothing'
@@ -281,7 +281,7 @@ describe('a connection', () => {
     await expect(ask(connection, 1)).rejects.toThrow(MalformedJdwp)
   })
 
-  it('is not made where something else answers, or nothing does', async () => {
+  it('no connection is made if another program, or none, answers', async () => {
     const web = await startPeer(() => 'nothing', 'HTTP/1.1 400 Bad Request')
     await expect(connect(web.port)).rejects.toThrow(/does not speak JDWP/)
     const half = await startPeer(() => 'nothing', 'JDWP-Hand')

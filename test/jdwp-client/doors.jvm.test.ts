@@ -23,7 +23,7 @@ async function the<T>(asked: Promise<Result<T>>): Promise<T> {
 }
 
 forEachJdk((jdk) => {
-  it('a JVM connects to us, begins suspended, and is seen to its end', async () => {
+  it('a JVM connects to the debugger, starts suspended, and is observed until its end', async () => {
     await using port = await JdwpPort.open()
     // Somebody else calls first: it does not speak JDWP, and is no reason to wait no longer.
     const stranger = connectSocket(port.port, port.host)
@@ -53,7 +53,7 @@ forEachJdk((jdk) => {
     expect(await program.java.exit).toEqual({ code: 0, signal: null })
   })
 
-  it('whoever leaves leaves all threads running, and the next one finds the port open', async () => {
+  it('a debugger that disconnects leaves all threads running and the port open', async () => {
     const program = await startDebuggee(jdk)
     const { java } = program
     await java.line(/^ready/)
@@ -93,7 +93,7 @@ forEachJdk((jdk) => {
 })
 
 forEachJdk((jdk) => {
-  it('whoever waits no longer for an invocation leaves all threads running, also when its method returns', async () => {
+  it('a debugger that times out in an invocation leaves all threads running, also after its return', async () => {
     const program = await startDebuggee(jdk)
     await program.java.line(/^ready/)
     const jvm = await JdwpTarget.connect(await program.port())
@@ -112,7 +112,7 @@ forEachJdk((jdk) => {
     await program.java.kill()
   })
 
-  it('who has disposed of a JVM has seen it close the connection', async () => {
+  it('after dispose the JVM has closed the connection', async () => {
     const program = await startDebuggee(jdk)
     await program.java.line(/^ready/)
     const jvm = await JdwpTarget.connect(await program.port())
@@ -121,7 +121,7 @@ forEachJdk((jdk) => {
     await program.java.kill()
   })
 
-  it('a JVM that a debugger ends runs no shutdown hooks', async () => {
+  it('a JVM ended by a debugger runs no shutdown hooks', async () => {
     const classpath = await compileFixture(jdk, 'Mortal')
     const java = startJava(jdk, [SERVER, '-cp', classpath, 'fix.Mortal', 'hook'])
     await java.line(/^ready/)

@@ -10,7 +10,7 @@ const death = (request: number): EventSet => ({
 })
 
 describe('an event', () => {
-  it('goes to the first who waits for it, and to nobody else', async () => {
+  it('an event goes to the first waiter only', async () => {
     const queue = new EventQueue()
     const heard: EventSet[] = []
     queue.listen((set) => heard.push(set))
@@ -26,7 +26,7 @@ describe('an event', () => {
     expect(await never).toBe(null)
   })
 
-  it('that came before is held, for who asks for it or listens', async () => {
+  it('an early event is held for later waiters and listeners', async () => {
     const queue = new EventQueue()
     for (const request of [1, 2, 3]) queue.push(death(request), 10)
     expect((await queue.next('VM_DEATH', { where: (event) => event.request > 1 }))?.event.request).toBe(2)
@@ -41,7 +41,7 @@ describe('an event', () => {
     await expect(queue.next('VM_DEATH')).rejects.toThrow(JdwpLost)
   })
 
-  it('is not lost with a listener that throws, nor are those behind it', async () => {
+  it('an event, and later ones, are not lost if a listener throws', async () => {
     const queue = new EventQueue()
     for (const request of [1, 2, 3]) queue.push(death(request), 10)
     const first = () => {
@@ -55,7 +55,7 @@ describe('an event', () => {
     expect(heard).toEqual([2, 3, 4].map(death))
   })
 
-  it('is not awaited any longer when the connection ends, and a condition that throws is its own', async () => {
+  it('waiting ends with the connection, and an exception of a condition is passed to its waiter', async () => {
     const queue = new EventQueue()
     const lost = queue.next('VM_DEATH', { request: 7, timeoutMs: Infinity })
     const wrong = queue.next('VM_DEATH', {
@@ -70,7 +70,7 @@ describe('an event', () => {
     await expect(lost).rejects.toThrow(JdwpLost)
   })
 
-  it('too many of which nobody takes are an error', () => {
+  it('too many events without a consumer are an error', () => {
     const many = new EventQueue()
     for (let i = 0; i < MOST_HELD; i++) many.push(death(i), 10)
     expect(() => many.push(death(0), 10)).toThrow(EventsNotTaken)

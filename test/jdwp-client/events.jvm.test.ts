@@ -63,7 +63,7 @@ forEachJdk((jdk) => {
 
   const inProgram = (): Modifier => ({ modifier: 'ClassOnly', type: known.program })
 
-  it('METHOD_ENTRY, METHOD_EXIT and what is returned', async () => {
+  it('METHOD_ENTRY, METHOD_EXIT and return values', async () => {
     const call = known.method('call')
     const inMain: Modifier[] = [inProgram(), { modifier: 'ThreadOnly', thread: main }]
     const entered = await comesOf('call', 'METHOD_ENTRY', inMain)
@@ -111,7 +111,7 @@ forEachJdk((jdk) => {
     expect(await jvm.events.next('BREAKPOINT', { request, timeoutMs: 0 })).toBe(null)
   })
 
-  it('EXCEPTION, with where it is caught', async () => {
+  it('EXCEPTION with the location of its handler', async () => {
     const [type] = await the(jvm.virtualMachine.classesBySignature('Ljava/lang/RuntimeException;'))
     const { event } = await comesOf('throw', 'EXCEPTION', [
       { modifier: 'ExceptionOnly', type: type!.id, caught: true, uncaught: true },
@@ -160,7 +160,7 @@ forEachJdk((jdk) => {
     expect(waited.event).toMatchObject({ object: lock, timedOut: true })
   })
 
-  it('are held where the JVM is told to, and come when it is told to go on', async () => {
+  it('held events arrive after release', async () => {
     await the(jvm.virtualMachine.holdEvents())
     const { location } = await known.line('call', 0)
     const request = await the(
@@ -195,7 +195,7 @@ forEachJdk((jdk) => {
     await the(jvm.eventRequest.clear('METHOD_ENTRY', entries))
   })
 
-  it('a breakpoint where the last METHOD_ENTRY was is passed over, once', async () => {
+  it('a breakpoint at the location of the last METHOD_ENTRY is skipped once', async () => {
     const { location } = await known.line('call', 0)
     const entries = await the(jvm.eventRequest.set('METHOD_ENTRY', 'NONE', [inProgram()]))
     await program.say('call')
@@ -212,7 +212,7 @@ forEachJdk((jdk) => {
     expect(await jvm.events.next('BREAKPOINT', { request, timeoutMs: 50 })).toBe(null)
   })
 
-  it('go to a listener where nobody waits for them', async () => {
+  it('events without a waiter go to a listener', async () => {
     const request = await the(jvm.eventRequest.set('METHOD_ENTRY', 'NONE', [inProgram()]))
     const called = new Promise<readonly string[]>((resolve) => {
       const seen: string[] = []
@@ -228,7 +228,7 @@ forEachJdk((jdk) => {
     await the(jvm.eventRequest.clear('METHOD_ENTRY', request))
   })
 
-  it('other restrictions are taken, and what cannot be requested is refused', async () => {
+  it('other modifiers are accepted, and invalid requests are refused', async () => {
     const object = await known.value('object')
     if (object.tag !== 'OBJECT') throw new Error(object.tag)
     const instance: Modifier = { modifier: 'InstanceOnly', object: object.id }

@@ -18,7 +18,7 @@ const written = (write: (w: DataWriter) => unknown): Buffer => {
 const int = (value: number): Buffer => written((w) => w.int(value))
 
 describe('a packet', () => {
-  it('is laid out as the specification draws it', () => {
+  it('a packet has the layout of the specification', () => {
     // length 14, id 258, no flags, set 1, command 7, three bytes
     expect(hex(encodeCommand(258, 1, 7, Uint8Array.of(1, 2, 3)))).toBe(
       '0000000e' + '00000102' + '000107010203',
@@ -27,7 +27,7 @@ describe('a packet', () => {
     expect(hex(encodeReply(5, 21, new Uint8Array()))).toBe('0000000b' + '00000005' + '800015')
   })
 
-  it('is found in a stream however that is cut', () => {
+  it('a packet is found in a stream for any split', () => {
     const stream = Buffer.concat([
       encodeCommand(1, 64, 100, Buffer.from('event')),
       encodeReply(2, 0, Buffer.alloc(40, 7)),
@@ -56,7 +56,7 @@ describe('a packet', () => {
     },
   )
 
-  it('that comes byte by byte costs little more than its size', () => {
+  it('a packet that arrives byte by byte costs little more than its size', () => {
     const packet = encodeReply(1, 0, Buffer.alloc(1 << 20, 7))
     const reader = new PacketReader()
     const [begun, before] = [process.cpuUsage(), process.memoryUsage().rss]
@@ -69,7 +69,7 @@ describe('a packet', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100 << 20) // a million pieces kept would be more
   })
 
-  it('is not written over by what comes behind it', () => {
+  it('a packet is not overwritten by following data', () => {
     const reader = new PacketReader()
     const stream = Buffer.concat([1, 2, 3].map((n) => encodeReply(n, 0, Buffer.alloc(30, n))))
     const seen = [...Array(Math.ceil(stream.length / 7)).keys()].flatMap((n) => [
@@ -80,7 +80,7 @@ describe('a packet', () => {
 })
 
 describe('data', () => {
-  it('gives back what was written', () => {
+  it('data is read back as written', () => {
     const bytes = written((w) =>
       w
         .u1(9)
@@ -97,7 +97,7 @@ describe('data', () => {
     r.finish()
   })
 
-  it('has ids as long as the JVM says, and takes no others', () => {
+  it('ids have the length stated by the JVM, and no other', () => {
     const sizes: IdSizes = { field: 3, method: 1, object: 5, referenceType: 7, frame: 2 }
     const w = new DataWriter(sizes).object('0102030405' as ObjectId).object(null)
     expect(hex(w.done())).toBe('0102030405' + '0000000000')
@@ -108,7 +108,7 @@ describe('data', () => {
     }
   })
 
-  it('that ends early, goes on too long or counts what cannot be is malformed', () => {
+  it('data that is too short, too long or has invalid counts is malformed', () => {
     expect(() => new DataReader(Buffer.alloc(3)).int()).toThrow(/4 bytes where 3 are left/)
     expect(() => new DataReader(int(5)).string()).toThrow(MalformedJdwp)
     expect(() => new DataReader(int(-1)).count()).toThrow(/a count of -1/)
@@ -139,7 +139,7 @@ describe('values', () => {
     expect(readValue(new DataReader(Buffer.from(bytes, 'hex')))).toEqual(value)
   })
 
-  it('that do not fit are not sent', () => {
+  it('values out of range are not sent', () => {
     for (const wrong of [
       { tag: 'BYTE', value: 128 },
       { tag: 'SHORT', value: 2 ** 15 },
@@ -151,7 +151,7 @@ describe('values', () => {
     }
   })
 
-  it('of arrays are as long as their bytes', () => {
+  it('array values match their byte length', () => {
     const back = (region: ArrayRegion, tag: number) =>
       readRegion(new DataReader(Buffer.concat([Uint8Array.of(tag), written((w) => writeRegion(w, region))])))
     const longs: ArrayRegion = { tag: 'LONG', values: BigInt64Array.of(1n, -1n) }

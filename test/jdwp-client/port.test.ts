@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { CannotListen, JdwpPort, NoJvmCame } from '../../src/jdwp-client/index.ts'
 
 describe('a port', () => {
-  it('that is taken is said so', async () => {
+  it('a used port is reported', async () => {
     await using port = await JdwpPort.open()
     await expect(JdwpPort.open({ port: port.port })).rejects.toThrow(CannotListen)
   })
 
-  it('waits no longer than told, and says who called', async () => {
+  it('a port has a timeout, and reports the caller', async () => {
     await using port = await JdwpPort.open({ handshakeMs: 20 })
     await expect(port.accept({ timeoutMs: 20 })).rejects.toThrow(/nobody has called, in 20 ms/)
     const silent = connectSocket(port.port, port.host)
@@ -21,7 +21,7 @@ describe('a port', () => {
     )
   })
 
-  it('lets go of who waits when it is closed, and takes no more callers than it holds', async () => {
+  it('closing a port releases waiters, and its backlog is limited', async () => {
     const port = await JdwpPort.open()
     const callers = Array.from({ length: 20 }, () => connectSocket(port.port, port.host))
     let hungUp = 0

@@ -7,7 +7,7 @@ describe('two trees of calls', () => {
   const rows = (...all: [number, string, number][]): Row[] =>
     all.map(([caller, method, calls]) => ({ caller, method, calls }))
 
-  it('differ where a context has other calls, and are not followed where one has none', () => {
+  it('two trees differ where a context has other calls; a missing context is not followed', () => {
     const one = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 4], [0, 'c', 1], [3, 'd', 9]))
     const other = treeOf(rows([-1, 'r', 1], [0, 'a', 2], [1, 'b', 5]))
     expect(differences(one, other)).toEqual([
@@ -17,7 +17,7 @@ describe('two trees of calls', () => {
     expect(differences(one, one)).toEqual([])
   })
 
-  it('give what a skipped method calls to its caller', () => {
+  it('callees of a skipped method count for its caller', () => {
     // r calls a, and a' in between twice more: a has 1 + 2 calls below r.
     const tree = treeOf(rows([-1, 'r', 1], [0, 's', 2], [1, 'a', 2], [0, 'a', 1]), (it) => it === 's')
     expect(methodsOf(tree)).toEqual(

@@ -20,7 +20,7 @@ forNewestJdk((jdk) => {
     classpath = `${knownTree}:${callbacks}:${throws}`
   })
 
-  it('the tree of KnownTree is what its arithmetic says, in one thread', async () => {
+  it('the tree of KnownTree is as computed, in one thread', async () => {
     const args = ['1', '10']
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.KnownTree', args },
@@ -30,7 +30,7 @@ forNewestJdk((jdk) => {
     assert.deepEqual(counts.methods, sorted(byMethod(counts.contexts)))
   })
 
-  it('and in three', async () => {
+  it('the tree of KnownTree is as computed, in three threads', async () => {
     const args = ['3', '5']
     const counts = await countCalls({
       ...{ jdk, classpath, mainClass: 'fix.KnownTree', args },

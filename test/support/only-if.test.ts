@@ -17,18 +17,18 @@ class FakeSkip {
   })
 }
 
-it('is the test of vitest where the condition holds', () => {
+it('onlyIf is the plain test if the condition holds', () => {
   expect(itOnlyIf(true, 'never')).toBe(it)
   expect(describeOnlyIf(true, 'never')).toBe(describe)
 })
 
-it('has the reason behind the title where it does not', () => {
+it('a skipped test has the reason after its title', () => {
   const { skip, titles } = new FakeSkip()
   withReason(skip, 'no zsh here')('completes')
   expect(titles).toEqual(['completes [no zsh here]'])
 })
 
-it('has it behind the title of each case', () => {
+it('a skipped test with cases has the reason after each title', () => {
   const { skip, titles } = new FakeSkip()
   withReason(skip, 'no zsh here').each([1, 2])('case %i')
   expect(titles).toEqual(['case 1 [no zsh here]', 'case 2 [no zsh here]'])

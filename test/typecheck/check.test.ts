@@ -37,17 +37,17 @@ const same = (...bcis: number[]): Record<string, number[]> => ({
 })
 
 describe('the operand stack', () => {
-  it('has something to pop', () => {
+  it('the operand stack must not underflow', () => {
     accepts({ method: 'f()V', code: 'iconst_0 | pop | return' })
     refuses({ method: 'f()V', code: 'pop | return' }, 0, /stack is empty/)
   })
 
-  it('does not grow beyond max_stack', () => {
+  it('the operand stack must not exceed max_stack', () => {
     accepts({ method: 'f()V', code: 'lconst_0 | pop2 | return', maxStack: 2 })
     refuses({ method: 'f()V', code: 'lconst_0 | pop2 | return', maxStack: 1 }, 0, /stack overflows/)
   })
 
-  it('holds what the instruction wants', () => {
+  it('the operand stack must have the types of the instruction', () => {
     accepts({ method: 'f(IJ)J', code: 'lload_1 | iload_0 | lshl | lreturn' })
     refuses({ method: 'f(IJ)J', code: 'iload_0 | lload_1 | lshl | lreturn' }, 2, /wanted/)
   })
@@ -76,31 +76,31 @@ describe('the operand stack', () => {
 })
 
 describe('locals', () => {
-  it('have the type that was stored', () => {
+  it('locals have the stored type', () => {
     accepts({ method: 'f()F', code: 'fconst_0 | fstore_0 | fload_0 | freturn' })
     refuses({ method: 'f()F', code: 'iconst_0 | istore_0 | fload_0 | freturn' }, 2, /local 0 is int/)
   })
 
-  it('lie below max_locals, both halves of them', () => {
+  it('both halves of a local must be below max_locals', () => {
     accepts({ method: 'f()V', code: 'lconst_0 | lstore_1 | return', maxLocals: 3 })
     refuses({ method: 'f()V', code: 'lconst_0 | lstore_1 | return', maxLocals: 2 }, 1, /beyond max_locals/)
   })
 
-  it('lose a long when one half of it is overwritten', () => {
+  it('overwriting one half of a long invalidates it', () => {
     refuses({ method: 'f(J)J', code: 'iconst_0 | istore_1 | lload_0 | lreturn' }, 2, /local 0 is top/)
     refuses({ method: 'f(J)J', code: 'iconst_0 | istore_0 | lload_0 | lreturn' }, 2, /local 0 is int/)
   })
 
-  it('hold all arguments', () => {
+  it('max_locals must hold all arguments', () => {
     refuses({ method: 'f(JI)V', code: 'return', maxLocals: 2 }, 0, /arguments do not fit/)
   })
 
-  it('are counted by iinc only if they are ints', () => {
+  it('iinc needs an int local', () => {
     accepts({ method: 'f(I)V', code: 'iinc 0 1 | return' })
     refuses({ method: 'f(F)V', code: 'iinc 0 1 | return' }, 0, /local 0 is float/)
   })
 
-  it('are reached with wide', () => {
+  it('wide accesses locals', () => {
     accepts({
       method: 'f(I)V',
       code: 'wide iinc 0 300 | wide iload 0 | wide istore 299 | return',
@@ -116,11 +116,11 @@ describe('locals', () => {
 })
 
 describe('control', () => {
-  it('does not fall off the end', () => {
+  it('control must not fall off the end', () => {
     refuses({ method: 'f()V', code: 'nop' }, 0, /falls off the end/)
   })
 
-  it('goes to frames', () => {
+  it('a branch target needs a frame', () => {
     accepts({ method: 'f(I)V', code: 'iload_0 | ifeq out | nop | out: return', attributes: same(5) })
     refuses(
       { method: 'f(I)V', code: 'iload_0 | ifeq out | nop | out: return' },
@@ -129,12 +129,12 @@ describe('control', () => {
     )
   })
 
-  it('needs a frame after what does not go on', () => {
+  it('a frame is required after an unconditional transfer', () => {
     refuses({ method: 'f()V', code: 'return | return' }, 1, /no frame after/)
     accepts({ method: 'f()V', code: 'return | return', attributes: same(1) })
   })
 
-  it('finds frames at instructions only', () => {
+  it('frames must be at instructions', () => {
     refuses(
       { method: 'f()V', code: 'sipush 1 | pop | return', attributes: same(1) },
       1,
@@ -142,7 +142,7 @@ describe('control', () => {
     )
   })
 
-  it('brings to a frame what the frame says', () => {
+  it('the state at a frame must match the frame', () => {
     const attributes = { StackMapTable: [0, 1, 252, 0, 5, 1] } // one more local, an int
     const method = 'f(I)V'
     accepts({
@@ -162,7 +162,7 @@ describe('control', () => {
     )
   })
 
-  it('goes through switches with keys in order', () => {
+  it('switch keys must be sorted', () => {
     accepts({
       method: 'f(I)V',
       code: 'iload_0 | tableswitch 0 a default a | a: return',
@@ -185,11 +185,11 @@ describe('control', () => {
     )
   })
 
-  it('knows no jsr', () => {
+  it('jsr is refused', () => {
     refuses({ method: 'f()V', code: 'jsr @3 | return', attributes: same(3) }, 0, /jsr is not allowed/)
   })
 
-  it('returns what the method promises', () => {
+  it("a return must match the method's type", () => {
     accepts({ method: 'f()Z', code: 'iconst_0 | ireturn' })
     refuses({ method: 'f()J', code: 'iconst_0 | ireturn' }, 1, /another type/)
     refuses({ method: 'f()V', code: 'iconst_0 | ireturn' }, 1, /another type/)
@@ -200,7 +200,7 @@ describe('control', () => {
 })
 
 describe('references', () => {
-  it('are what the hierarchy says, interfaces are anything, null is everything', () => {
+  it('references follow the hierarchy; interfaces accept any reference, null is any type', () => {
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | invokestatic T.g(LAnimal;)V | return' })
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | invokestatic T.g(LTail;)V | return' })
     accepts({ method: 'f()V', code: 'aconst_null | invokestatic T.g(LCat;)V | return' })
@@ -211,7 +211,7 @@ describe('references', () => {
     )
   })
 
-  it('are arrays of them', () => {
+  it('array types follow their element types', () => {
     accepts({ method: 'f([LDog;)V', code: 'aload_0 | invokestatic T.g([LAnimal;)V | return' })
     accepts({ method: 'f([[I)V', code: 'aload_0 | invokestatic T.g([Ljava/lang/Object;)V | return' })
     accepts({ method: 'f([I)V', code: 'aload_0 | invokestatic T.g(Ljava/lang/Cloneable;)V | return' })
@@ -243,7 +243,7 @@ describe('references', () => {
     refuses({ method: `f(${array})V`, code }, 2, /is not the array/)
   })
 
-  it('go into arrays of references whatever their class, and are counted', () => {
+  it('any reference may be stored into an array of references, and the assumption is counted', () => {
     accepts({ method: 'f([LDog;LCat;)V', code: 'aload_0 | iconst_0 | aload_1 | aastore | return' })
     refuses(
       { method: 'f([LDog;)V', code: 'aload_0 | iconst_0 | iconst_0 | aastore | return' },
@@ -254,26 +254,26 @@ describe('references', () => {
     refuses({ method: 'f(LDog;)I', code: 'aload_0 | arraylength | ireturn' }, 1, /arraylength of a Dog/)
   })
 
-  it('of new arrays are of their dimensions', () => {
+  it('a new array has its dimensions', () => {
     accepts({ method: 'f()[I', code: 'iconst_1 | newarray 10 | areturn' })
     refuses({ method: 'f()[I', code: 'iconst_1 | newarray 3 | areturn' }, 1, /newarray/)
     accepts({ method: 'f()[LDog;', code: 'iconst_1 | anewarray Dog | areturn' })
     accepts({ method: 'f()[[LDog;', code: 'iconst_1 | anewarray [LDog; | areturn' })
   })
 
-  it('that are thrown are Throwables', () => {
+  it('a thrown reference must be a Throwable', () => {
     refuses({ method: 'f(LDog;)V', code: 'aload_0 | athrow' }, 1, /Throwable is wanted/)
     accepts({ method: 'f(Ljava/lang/Throwable;)V', code: 'aload_0 | athrow' })
   })
 
-  it('are cast only when they are initialised', () => {
+  it('only initialised references may be cast', () => {
     accepts({ method: 'f(LDog;)LCat;', code: 'aload_0 | checkcast Cat | areturn' })
     refuses({ method: 'f()V', code: 'new Dog | checkcast Cat | pop | return' }, 3, /uninitialized\(0\)/)
   })
 })
 
 describe('objects that are not initialised', () => {
-  it('become objects when their constructor is called', () => {
+  it('an uninitialised object is initialised by its constructor', () => {
     accepts({ method: 'f()LDog;', code: 'new Dog | dup | invokespecial Dog.<init>()V | areturn' })
     refuses(
       { method: 'f()LDog;', code: 'new Dog | dup | invokespecial Cat.<init>()V | areturn' },
@@ -288,11 +288,11 @@ describe('objects that are not initialised', () => {
     )
   })
 
-  it('are not what new makes of an array', () => {
+  it('new must not create an array', () => {
     refuses({ method: 'f()V', code: 'new [LDog; | pop | return' }, 0, /new of an array/)
   })
 
-  it('are `this` in a constructor, until it calls another', () => {
+  it('this is uninitialised in a constructor until it calls another constructor', () => {
     const method = '<init>()V'
     accepts({ method, this: true, code: 'aload_0 | invokespecial java/lang/Object.<init>()V | return' })
     refuses({ method, this: true, code: 'return' }, 0, /before this\(\) or super\(\)/)
@@ -304,7 +304,7 @@ describe('objects that are not initialised', () => {
     refuses({ method, this: true, code: 'aload_0 | invokevirtual T.g()V | return' }, 1, /uninitializedThis/)
   })
 
-  it('keep a constructor from calling super() where a handler sees it', () => {
+  it("super() must not be called inside a handler's range", () => {
     const code = 'aload_0 | from: invokespecial java/lang/Object.<init>()V | to: return | out: athrow'
     const handler = [0, 1, 255, 0, 5, 0, 0, 0, 1, 7, 0, 0]
     const assembly: Assembly = { method: '<init>()V', this: true, code, handlers: 'from..to -> out' }
@@ -320,7 +320,7 @@ describe('objects that are not initialised', () => {
     )
   })
 
-  it('are named by frames at their new only', () => {
+  it('frames name uninitialised objects by their new instruction', () => {
     const frame = (bci: number) => ({ StackMapTable: [0, 1, 64 + 4, 8, 0, bci] })
     const code = 'new Dog | nop | invokespecial Dog.<init>()V | return'
     accepts({ method: 'f()V', code, attributes: frame(0) })
@@ -345,7 +345,7 @@ describe('exception handlers', () => {
     )!
   }
 
-  it('have a frame that takes the exception', () => {
+  it('an exception handler needs a frame that accepts the exception', () => {
     const withThrowable = {
       ...assembly,
       code: `${assembly.code} | aconst_null | checkcast java/lang/Throwable | athrow`,
@@ -358,7 +358,7 @@ describe('exception handlers', () => {
     refuses({ ...assembly, attributes: same(2) }, 2, /does not take a java\/lang\/Throwable/)
   })
 
-  it('begin and end at instructions', () => {
+  it('handler ranges begin and end at instructions', () => {
     const code = 'from: sipush 1 | pop | return | out: pop | return'
     refuses(
       { method: 'f()V', code, handlers: '@1..end -> out', attributes: same(5) },
@@ -367,7 +367,7 @@ describe('exception handlers', () => {
     )
   })
 
-  it('see the locals before and after a store', () => {
+  it('a handler sees the locals before and after a store', () => {
     // The handler wants local 0 to be an int; it is a float from bci 1 on.
     const code =
       'fconst_0 | fstore_0 | nop | return | aconst_null | checkcast java/lang/Throwable | out: athrow'
@@ -385,12 +385,12 @@ describe('exception handlers', () => {
 })
 
 describe('members', () => {
-  it('are constants of the right kind', () => {
+  it('members are constants of the right kind', () => {
     refuses({ method: 'f()V', code: 'invokestatic T.x:I | return' }, 0, /is not what this call takes/)
     refuses({ method: 'f()V', code: 'getstatic T.f()V | return' }, 0, /is no Fieldref/)
   })
 
-  it('take and give what their descriptors say', () => {
+  it('members follow their descriptors', () => {
     accepts({ method: 'f(LDog;)J', code: 'aload_0 | getfield Dog.age:J | lreturn' })
     accepts({ method: 'f(LDog;)V', code: 'aload_0 | lconst_0 | putfield Animal.age:J | return' })
     refuses({ method: 'f(LDog;)V', code: 'aload_0 | iconst_0 | putfield Dog.age:J | return' }, 2, /wanted/)
@@ -399,7 +399,7 @@ describe('members', () => {
     refuses({ method: 'f()V', code: 'iconst_0 | invokestatic T.g(II)V | return' }, 1, /stack is empty/)
   })
 
-  it('whose names begin with < are not called, but constructors by invokespecial', () => {
+  it('names with < are callable only as constructors by invokespecial', () => {
     refuses({ method: 'f()V', code: 'invokestatic T.<clinit>()V | return' }, 0, /a call of <clinit>/)
     refuses(
       { method: 'f(LDog;)V', code: 'aload_0 | invokevirtual Dog.<init>()V | return' },
@@ -408,7 +408,7 @@ describe('members', () => {
     )
   })
 
-  it('that are called specially are above the class', () => {
+  it('invokespecial needs a method of a superclass', () => {
     accepts({ method: 'f()V', this: true, code: 'aload_0 | invokespecial java/lang/Object.g()V | return' })
     const other = check(
       { method: 'f()V', this: true, code: 'aload_0 | invokespecial Dog.g()V | return' },
@@ -423,7 +423,7 @@ describe('members', () => {
     })
   })
 
-  it('that Object keeps protected are called on this class only', () => {
+  it('protected methods of Object may be called only on this class', () => {
     accepts({
       method: 'f(LT;)V',
       className: 'T',
@@ -441,19 +441,19 @@ describe('members', () => {
   })
 })
 
-describe('what is not known', () => {
+describe('unknown types', () => {
   const call: Assembly = {
     method: 'f(LDog;)V',
     code: 'aload_0 | invokestatic T.g(LAnimal;)V | return',
     major: 61,
   }
 
-  it('is assumed, and said', () => {
+  it('an unknown relation is assumed and reported', () => {
     const result = check(call, KNOWS_NOTHING)
     assert.deepEqual(result, { ok: true, assumptions: new Set(['Dog assignable to Animal']) })
   })
 
-  it('may be assumed only if it was before', () => {
+  it('an assumption is allowed only if the original code made it', () => {
     const classFile = assemble(call)
     const checker = new TypeChecker(classFile, KNOWS_NOTHING)
     const [method] = classFile.methods
@@ -465,7 +465,7 @@ describe('what is not known', () => {
     })
   })
 
-  it('is whether code is right that takes too long to look at', () => {
+  it('code that takes too long to check is undecided', () => {
     // 4000 handlers that each see 4000 different sets of locals: 12 million looks at a frame.
     const code = `${'iconst_0 | istore_0 | fconst_0 | fstore_0 | '.repeat(2000)}return | nop | out: pop | return`
     const handlers = Array.from({ length: 4000 }, (_, i) => `@${i}..@8001 -> out`).join(' | ')

@@ -36,8 +36,8 @@ function refuses(assembly: Assembly, bci: number, reason: RegExp): void {
 const either = (one: string, other: string, then: string) =>
   `iload_0 | ifeq else | ${one} | goto out | else: ${other} | out: ${then}`
 
-describe('where two ways meet', () => {
-  it('two classes stand for what both may stand for', () => {
+describe('where two paths meet', () => {
+  it('two classes are merged to what both can be used as', () => {
     const method = 'f(ILDog;LCat;)V'
     const code = (wanted: string) => either('aload_1', 'aload_2', `invokestatic T.g(${wanted})V | return`)
     accepts({ method, code: code('LAnimal;') })
@@ -48,14 +48,14 @@ describe('where two ways meet', () => {
     refuses({ method, code: code('LCat;') }, 9, /wanted/)
   })
 
-  it('null is of the other class', () => {
+  it('null merges to the other class', () => {
     accepts({
       method: 'f(ILDog;)V',
       code: either('aconst_null', 'aload_1', 'invokestatic T.g(LDog;)V | return'),
     })
   })
 
-  it('arrays are arrays of what their elements are', () => {
+  it('arrays merge by element types', () => {
     const method = 'f(I[LDog;[LCat;)V'
     const element = (wanted: string) =>
       either('aload_1', 'aload_2', `iconst_0 | aaload | invokestatic T.g(${wanted})V | return`)
@@ -64,7 +64,7 @@ describe('where two ways meet', () => {
     accepts({ method, code: either('aload_1', 'aload_2', 'arraylength | pop | return') })
   })
 
-  it('arrays of two depths are arrays of objects', () => {
+  it('arrays of different depths merge to arrays of objects', () => {
     const method = 'f(I[LDog;[[LCat;)V'
     accepts({
       method,
@@ -77,25 +77,25 @@ describe('where two ways meet', () => {
     )
   })
 
-  it('arrays of two primitives are objects', () => {
+  it('arrays of different primitives merge to objects', () => {
     const method = 'f(I[I[J)V'
     accepts({ method, code: either('aload_1', 'aload_2', 'invokestatic T.g(Ljava/lang/Object;)V | return') })
     refuses({ method, code: either('aload_1', 'aload_2', 'arraylength | pop | return') }, 9, /arraylength/)
   })
 
-  it('a local of two kinds is of no use', () => {
+  it('a local of two kinds is unusable', () => {
     const store = (then: string) => either('iconst_0 | istore_1', 'fconst_0 | fstore_1', then)
     accepts({ method: 'f(I)V', code: store('return') })
     refuses({ method: 'f(I)V', code: store('iload_1 | pop | return') }, 11, /local 1 is top/)
     refuses({ method: 'f(I)V', code: store('fload_1 | pop | return') }, 11, /local 1 is top/)
   })
 
-  it('half a long is of no use', () => {
+  it('half a long is unusable', () => {
     const store = (then: string) => either('lconst_0 | lstore_1', 'iconst_0 | istore_2', then)
     refuses({ method: 'f(IJ)V', code: store('lload_1 | pop2 | return') }, 11, /local 1 is top/)
   })
 
-  it('the stacks have the same kinds, and are equally deep', () => {
+  it('stacks must have equal depth and kinds', () => {
     refuses(
       { method: 'f(I)V', code: either('iconst_0', 'fconst_0', 'pop | return') },
       8,
@@ -110,18 +110,18 @@ describe('where two ways meet', () => {
 })
 
 describe('a loop', () => {
-  it('is followed until nothing changes', () => {
+  it('a loop is analysed until nothing changes', () => {
     const loop = (then: string) => `top: aload_1 | ${then} | aload_2 | astore_1 | iinc 0 1 | goto top`
     const method = 'f(ILDog;LCat;)V'
     accepts({ method, code: loop('invokestatic T.g(LAnimal;)V') })
     refuses({ method, code: loop('invokestatic T.g(LDog;)V') }, 1, /Dog or Cat/)
   })
 
-  it('may not grow the stack', () => {
+  it('a loop must not grow the stack', () => {
     refuses({ method: 'f()V', code: 'top: iconst_0 | goto top' }, 1, /1 slots on the stack come to 0, and 0/)
   })
 
-  it('does not bring an object back to the new that has made it, before it is initialised', () => {
+  it('an uninitialised object must not reach its new instruction again', () => {
     const turn = (first: string) =>
       `aconst_null | astore_0 | top: ${first} | new Dog | astore_0 | iload_1 | ifne top | return`
     accepts({ method: 'f(II)V', code: turn('nop') })
@@ -130,14 +130,14 @@ describe('a loop', () => {
 })
 
 describe('objects that are not initialised', () => {
-  it('stay themselves where ways meet, and are nothing where others are', () => {
+  it('uninitialised objects are kept where equal paths meet, otherwise unusable', () => {
     const made = 'new Dog | dup | iload_0 | ifeq @12 | nop | nop | invokespecial Dog.<init>()V | areturn'
     accepts({ method: 'f(I)LDog;', code: made.replace('@12', 'call').replace('invoke', 'call: invoke') })
     const two = either('new Dog', 'new Dog', 'invokespecial Dog.<init>()V | return')
     refuses({ method: 'f(I)V', code: two }, 10, /uninitialized\(10\) and uninitialized\(4\) come to 13/)
   })
 
-  it('are neither locked nor compared, but may be held against null', () => {
+  it('uninitialised objects may be compared with null only', () => {
     const locked = (made: string) => `${made} | dup | monitorenter | monitorexit | return`
     accepts({ method: 'f(LDog;)V', code: locked('aload_0') })
     refuses({ method: 'f()V', code: locked('new Dog') }, 4, /not initialised on the stack/)
@@ -147,7 +147,7 @@ describe('objects that are not initialised', () => {
     accepts({ method: 'f()V', code: 'new Dog | ifnull out | nop | out: return' })
   })
 
-  it('are initialised on every way out of a constructor', () => {
+  it('every path out of a constructor must initialise the object', () => {
     const construct = 'aload_0 | invokespecial java/lang/Object.<init>()V'
     const method = '<init>(I)V'
     accepts({
@@ -164,7 +164,7 @@ describe('objects that are not initialised', () => {
 })
 
 describe('an exception handler', () => {
-  it('sees the locals of every instruction of its range', () => {
+  it('a handler sees the locals of every instruction in its range', () => {
     const code = (kind: string) =>
       `iconst_0 | istore_1 | from: nop | ${kind}const_0 | ${kind}store_1 | nop | to: return | out: pop | iload_1 | pop | return`
     const assembly = (kind: string) => ({
@@ -176,7 +176,7 @@ describe('an exception handler', () => {
     refuses(assembly('f'), 8, /local 1 is top/)
   })
 
-  it('finds a Throwable on the stack and nothing else', () => {
+  it('a handler has exactly a Throwable on the stack', () => {
     const code = (then: string) => `iconst_0 | from: nop | to: pop | return | out: ${then}`
     const assembly = (then: string) => ({ method: 'f()V', code: code(then), handlers: 'from..to -> out' })
     accepts(assembly('athrow'))
@@ -186,22 +186,22 @@ describe('an exception handler', () => {
 })
 
 describe('control', () => {
-  it('goes to instructions, also from code that is not reached', () => {
+  it('branches target instructions, also in unreachable code', () => {
     refuses({ method: 'f()V', code: 'goto @4 | sipush 1 | pop | return' }, 0, /branch to 4/)
     refuses({ method: 'f()V', code: 'return | goto @99' }, 1, /branch to 99/)
     refuses({ method: 'f()V', code: 'goto @-3' }, 0, /branch to -3/)
   })
 
-  it('does not fall off the end', () => {
+  it('inferred control must not fall off the end', () => {
     refuses({ method: 'f(I)V', code: 'iload_0 | ifeq @0' }, 1, /falls off the end/)
   })
 
-  it('to code that nothing leads to is not looked for: such a method is not judged', () => {
+  it('a method with unreachable code is not judged', () => {
     const unchecked = 'nothing leads to the instruction at 1'
     assert.deepEqual(infer({ method: 'f()V', code: 'return | pop | return' }), { ok: undefined, unchecked })
   })
 
-  it('through subroutines is not followed', () => {
+  it('a method with subroutines is not judged', () => {
     const result = infer({ method: 'f()V', code: 'jsr sub | return | sub: astore_0 | ret 0' })
     assert.deepEqual(result, { ok: undefined, unchecked: 'it has subroutines' })
   })
@@ -214,7 +214,7 @@ describe('class files', () => {
     return new TypeChecker(classFile, KNOWS_NOTHING).check(classFile.methods[0])
   }
 
-  it('of versions before 50 have no frames, and those of 50 need none', () => {
+  it('class files before version 50 have no frames, and version 50 needs none', () => {
     for (const major of [45, 48, 49, 50]) {
       assert.equal(check(major).ok, true)
       assert.equal(check(major, 'pop | return').ok, false)
@@ -232,7 +232,7 @@ describe('code that has lost its frames', () => {
   const probed = (classFile: ClassFile) =>
     instrumentClass(classFile, [{ methodIndex: 0, id: 1, probe: 'method' }])
 
-  it('passes with probes, and needs no more of other classes than it did', () => {
+  it('code without frames passes with probes, without new requirements on other classes', () => {
     assert.deepEqual(refusedBodies(original, probed(original)), new Map())
     const { poolEntries, poolBytes, bodies } = probed(original)
     const rewritten = parseClassFile(spliceClass(original, poolEntries, poolBytes, bodies))
@@ -246,7 +246,7 @@ describe('code that has lost its frames', () => {
     })
   })
 
-  it('does not pass when what is put into it is wrong', () => {
+  it('code without frames fails with a wrong insertion', () => {
     const result = probed(original)
     const bodies = result.bodies.map((body) => {
       const code = Uint8Array.from(body.code)
@@ -256,7 +256,7 @@ describe('code that has lost its frames', () => {
     assert.match(refusedBodies(original, { ...result, bodies }).get(0)!, /^the rewritten code does not/)
   })
 
-  it('does not pass when it could not have run', () => {
+  it('invalid code without frames fails', () => {
     const wrong = assemble({
       method: 'f(I)V',
       code: either('iconst_0', 'fconst_0', 'pop | return'),
@@ -266,7 +266,7 @@ describe('code that has lost its frames', () => {
   })
 })
 
-it('code that merges too many classes in too many ways is not judged', () => {
+it('code that merges too many classes is not judged', () => {
   // 250 classes in 1500 locals; each turn of the loop moves them on by one local, so that every local comes to
   // be of more and more of them.
   const numbers = (count: number) => [...Array(count).keys()]
