@@ -24,10 +24,10 @@ const MS_PER_TICK = 10
 const SPARE_FRACTION = 0.3
 const ENOUGH_SPARE = 2
 
-/** "1.9 of 2, and 0.1 are idle" */
+/** "1.9 of 2 processors; 0.1 are idle" */
 export function usedText({ used, most, idle }: Processors): string {
-  const others = Number.isFinite(idle) ? `, and ${idle.toFixed(1)} are idle` : ''
-  return `${used.toFixed(1)} of ${Number(most.toFixed(1))}${others}`
+  const others = Number.isFinite(idle) ? `; ${idle.toFixed(1)} are idle` : ''
+  return `${used.toFixed(1)} of ${Number(most.toFixed(1))} processors${others}`
 }
 
 /** Returns how many more processors the process could have used. The part that jfluid used counts as free. */

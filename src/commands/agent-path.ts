@@ -43,7 +43,7 @@ export function waysToGive(option: string): string[] {
   const value = `JAVA_TOOL_OPTIONS=${variableWord(option)}`
   return [
     `on a command line   java ${shellWord(option)} -jar app.jar`,
-    `for all JVMs below  export ${shellWord(value)}`,
+    `for child JVMs      export ${shellWord(value)}`,
     `in a unit           Environment=${/[\s"'\\%]/.test(value) ? unitWord(value) : value}`,
     `in a container      docker run --env ${shellWord(value)} …, with the jar mounted at that path`,
   ]
@@ -71,22 +71,22 @@ export function doubtsAbout(path: string, temporary: readonly string[] = [...TEM
   const doubts: string[] = []
   if (path.includes('/_npx/') || temporary.some((place) => path.startsWith(`${place}/`))) {
     doubts.push(
-      'this jfluid is in a temporary place: a JVM does not start once the jar is gone. npm install -g',
+      'this jfluid is in a temporary directory: a JVM with this option does not start after the jar has been deleted. Install jfluid with npm install -g',
     )
   }
   if (/[^\x20-\x7e]/.test(path)) {
     doubts.push(
-      'the path is not plain ASCII: a JVM does not start with it where the locale is C or POSIX, as in units, cron and images',
+      'the path is not plain ASCII: a JVM does not start with this option if the locale is C or POSIX, as in systemd units, cron and container images',
     )
   }
   if (/[\s"']/.test(path)) {
     doubts.push(
-      `the path has blanks or quotes, and has to be quoted: ${shellWord(`JAVA_TOOL_OPTIONS=${variableWord(`-javaagent:${path}`)}`)}`,
+      `the path contains blanks or quotes and must be quoted: ${shellWord(`JAVA_TOOL_OPTIONS=${variableWord(`-javaagent:${path}`)}`)}`,
     )
   }
   const closed = closedToOthers(path)
   if (closed !== null) {
-    doubts.push(`${closed} is closed to other users: their JVMs do not start with this option`)
+    doubts.push(`other users cannot read ${closed}: their JVMs do not start with this option`)
   }
   return doubts
 }

@@ -15,7 +15,7 @@ import type { Profile } from '../profile/profile.ts'
 const MIN_PAUSE_FACTOR = 20
 /** Note in the saved profile. */
 export const AUTOSAVED =
-  'autosaved while it was recorded, and jfluid did not end as it should: what came later is missing'
+  'autosaved during the recording, because jfluid did not end normally: later calls are missing'
 
 export interface Saved {
   profileSoFar(why: string): Promise<Profile> | Profile
@@ -74,7 +74,7 @@ export class Autosave {
 
   /** Reports the error once. A later save may succeed, if there is room again. */
   #complain({ message }: CannotWriteProfile): void {
-    if (!this.#hasTold) this.tell(`cannot autosave, and recording goes on: ${message}`)
+    if (!this.#hasTold) this.tell(`autosave failed, and recording continues: ${message}`)
     this.#hasTold = true
   }
 

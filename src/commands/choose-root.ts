@@ -76,7 +76,7 @@ async function searched(
       return { left: await stop.fired }
     }
     for (const line of costOf(found))
-      progress.note(found.goesOn ? `${line}; dumps go on while you choose, for a minute` : line)
+      progress.note(found.goesOn ? `${line}; sampling continues while you choose, for a minute` : line)
     return found
   } finally {
     stop.dispose()
@@ -94,7 +94,7 @@ function seenAt(
 }
 
 function leave(pid: number, how: Chosen['left']): null {
-  say(`no root was chosen; JVM ${pid} runs as before`)
+  say(`no root was chosen; JVM ${pid} is unchanged`)
   if (how !== 'quit') process.exitCode = signalStatus(how)
   return null
 }

@@ -51,7 +51,8 @@ export async function withConfigFile(
     throw new CommanderError(0, 'jfluid.showConfig', '')
   }
   const told = configured.leftOut.filter(({ isTold }) => isTold).map(({ option }) => option)
-  if (told.length > 0) tell(`of ${CONFIG_FILE}, left out: ${told.join(', ')} (add --show-config to see why)`)
+  if (told.length > 0)
+    tell(`options of ${CONFIG_FILE} that were ignored: ${told.join(', ')} (add --show-config to see why)`)
 }
 
 /**

@@ -124,7 +124,7 @@ export class Destination {
     const onlyKept: Put = { path, store: null, problem, lines: kept }
     if (this.store === null) return onlyKept
     if (profile.events.count === 0) {
-      const nothing = 'nothing was recorded, and so nothing is pushed'
+      const nothing = 'nothing was recorded, so nothing is pushed'
       if (problem !== null) this.tell(nothing)
       return { ...onlyKept, lines: [nothing, ...kept] }
     }

@@ -22,7 +22,9 @@ export async function detach(
 /** Adds classes that have kept their probes to the list of remains. */
 function withProbes(done: Dismissal): Dismissal {
   const kept = done.ended?.refusedClasses ?? 0
-  return kept === 0 ? done : { ...done, left: [...done.left, `probes in ${classes(kept)}, which do nothing`] }
+  return kept === 0
+    ? done
+    : { ...done, left: [...done.left, `probes in ${classes(kept)}, which are inactive`] }
 }
 
 /** Returns lines for human readers. */
@@ -30,9 +32,9 @@ export function dismissalText({ pid, ended, removed, left, unseen }: Dismissal):
   const remains = remainsText({ left, unseen }, (ended?.refusedClasses ?? 0) === 0)
   const lines = [
     ended === null
-      ? `nothing of jfluid runs in JVM ${pid}; ${remains}`
+      ? `no jfluid session in JVM ${pid}; ${remains}`
       : `detached from ${pid} in ${Math.round(ended.ms)} ms; restored: ${classes(ended.restoredClasses)}, ${remains}`,
-    ...removed.map((path) => `removed ${path}, which a dead jfluid had left`),
+    ...removed.map((path) => `removed ${path}, a file of a jfluid process that has ended`),
   ]
   return `${lines.join('\n')}\n`
 }

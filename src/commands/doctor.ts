@@ -19,7 +19,6 @@ import { JdwpOrPid } from './way-in.ts'
 
 /** Maximum number of reasons for skipped methods in the text. */
 const MAX_REASONS = 5
-const MAX_COLUMNS = 100
 /** Duration of the measurement of the JVM's processor use. */
 const SAMPLE_DURATION_MS = 500
 /** Maximum number of packages in the text; maximum number of callees of roots in the text. */
@@ -47,7 +46,7 @@ export async function doctor(
   if (options !== undefined && status === 0) {
     const progress = createProgress(process.stderr)
     try {
-      progress.note(`the agent is loaded into ${pid} now: it reads classes, and instruments nothing`)
+      progress.note(`loading the agent into ${pid}: it reads classes and instruments nothing`)
       progress.phase(`attaching to ${pid}`)
       reach = await reachOfRoots(await attachDoor(pid), options, (phase) => progress.phase(phase))
     } finally {
@@ -97,19 +96,19 @@ function classesText({ classes, loadedClasses }: DebuggedExamination): string {
   const named = all.slice(0, MAX_PACKAGES).map(([name, n]) => `${clean(name) || '(unnamed)'} ${count(n)}`)
   const rest = all.length - named.length
   if (rest > 0) named.push(plural(rest, 'more package'))
-  return `\nof ${count(loadedClasses)} loaded classes, ${count(classes.length)} are of the program: ${named.join(', ') || 'none'}\n`
+  return `\n${count(loadedClasses)} classes are loaded, ${count(classes.length)} of them belong to the program: ${named.join(', ') || 'none'}\n`
 }
 
 function calleesText({ callees }: RootReach): string {
   const named = callees.slice(0, MAX_CALLEES).map((it) => `  ${clean(it)}\n`)
   const more = callees.length > MAX_CALLEES ? '  …\n' : ''
-  return callees.length === 0 ? '' : `the roots call:\n${named.join('')}${more}`
+  return callees.length === 0 ? '' : `methods that the roots call:\n${named.join('')}${more}`
 }
 
 const MARKS: Readonly<Record<Finding['level'], string>> = { ok: 'ok', note: 'note', problem: 'PROBLEM' }
 
 function findingsText(head: string, findings: readonly Finding[]): string {
-  const columns = process.stdout.columns ?? MAX_COLUMNS
+  const columns = process.stdout.columns || Number.POSITIVE_INFINITY
   const lines = [head]
   const checks = maxOf(
     findings.map((it) => it.check.length),
@@ -146,12 +145,12 @@ function reachText(reach: RootReach): string {
   const stops =
     pauseMs === null ? '' : `; one redefinition would stop the JVM for about ${Math.ceil(pauseMs)} ms`
   const lines = [
-    ...describeRoots(reach.roots).map((it) => it.replace(', waiting for', ', an attach would wait for')),
-    `scheme auto: ${scheme}${why === null ? '' : `, as ${why}`}${stops}`,
-    `scheme a: ${inClasses(schemeA)} at once`,
-    `scheme b: ${inClasses(schemeB)} at the beginning, ${count(schemeA.methods)} at most as methods are called`,
+    ...describeRoots(reach.roots).map((it) => it.replace('; waiting for', '; an attach would wait for')),
+    `scheme auto would select ${scheme}${why === null ? '' : `, because ${why}`}${stops}`,
+    `scheme a would instrument ${inClasses(schemeA)} at the start`,
+    `scheme b would instrument ${inClasses(schemeB)} at the start, and more as they are called, at most ${count(schemeA.methods)}`,
     ...reasonsOf(reach).map(
-      ({ reason, methods }) => `  without probes: ${plural(methods, 'method')}: ${clean(reason)}`,
+      ({ reason, methods }) => `  not instrumented: ${plural(methods, 'method')}: ${clean(reason)}`,
     ),
   ]
   return `\n${lines.join('\n')}\n`
@@ -185,11 +184,12 @@ export function verdict(
 ): string {
   const problems = findings.filter((it) => it.level === 'problem').length
   const costs = findings.filter((it) => it.level === 'note' && COSTS.has(it.check)).map((it) => it.check)
-  if (problems === 0 && costs.length === 0) return `\nOK: nothing known forbids jfluid attach ${name}\n`
+  if (problems === 0 && costs.length === 0)
+    return `\nOK to attach: no obstacle found for jfluid attach ${name}\n`
   if (problems === 0)
-    return `\nOK, but the program would notice jfluid attach ${name}: see ${costs.join(', ')}\n`
-  const unasked = isUnasked ? '; the agent was not loaded, and the root not looked at' : ''
-  return `\ndo not: ${plural(problems, 'problem')}${unasked}; an attach would end with exit code ${status}\n`
+    return `\nOK to attach, but jfluid attach ${name} would affect the program: see ${costs.join(', ')}\n`
+  const unasked = isUnasked ? '; the root was not checked' : ''
+  return `\ndo not attach: ${plural(problems, 'problem')}${unasked}; jfluid attach would end with exit code ${status}\n`
 }
 
 function asJson(findings: readonly Finding[], status: number, reach: RootReach | undefined): object {

@@ -86,7 +86,7 @@ export async function exportUnlessStopped(
   } catch (error) {
     if (!(error instanceof Stopped) || stop.signal === null) throw error
     quiet()
-    say(`jfluid: stopped, ${path} is as it was`)
+    say(`jfluid: stopped, ${path} is unchanged`)
     process.exitCode = signalStatus(stop.signal)
     return false
   } finally {

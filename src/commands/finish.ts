@@ -42,7 +42,7 @@ async function silence(session: Session, profile: Profile): Promise<string[]> {
     ...(profile.events.count > 0 || !isKnown
       ? []
       : [nothingText(session.timesRegions ? 'region' : 'root', profile.instrumentation.gaps)]),
-    ...(absent.length === 0 ? [] : [`never loaded was the class of ${absent.join(', ')}`]),
+    ...(absent.length === 0 ? [] : [`the class of ${absent.join(', ')} was never loaded`]),
   ]
   // Problems with the lines of a region are reported separately.
   const isTold = (it: RootProblem): boolean =>
@@ -93,15 +93,17 @@ export function describeDetach(
 ): string {
   if (report === null) {
     if (ending?.how === 'target ended') return `JVM ${pid} has ended`
-    if (ending?.how === 'by itself') return `the session with JVM ${pid} had ended by itself`
-    return `left JVM ${pid} without its answer`
+    if (ending?.how === 'by itself') return `the session with JVM ${pid} had ended before`
+    return `detached from JVM ${pid} without an answer`
   }
   const { restoredClasses, refusedClasses, ms, released } = report
   const refused =
     refusedClasses === 0
       ? ''
-      : `; ${refusedClasses === 1 ? '1 class kept its' : `${refusedClasses} classes kept their`} probes, which do nothing now`
-  const kept = released ? '' : '; a thread is still inside a probe, so the target keeps the buffer mapped'
+      : `; ${refusedClasses === 1 ? '1 class kept its' : `${refusedClasses} classes kept their`} probes, which are inactive`
+  const kept = released
+    ? ''
+    : '; a thread is still inside a probe, so the event buffer stays mapped in the JVM'
   const classes = restoredClasses === 1 ? '1 class' : `${restoredClasses} classes`
   const seen = detachFacts === null ? `restored: ${classes}` : restoredText(detachFacts)
   return `detached from ${pid} in ${Math.round(ms)} ms; ${seen}${refused}${kept}`

@@ -180,9 +180,9 @@ function plainText(comparison: Comparison): string {
   const lines = [
     `baseline  ${count(before, 20)} ${unit} in ${calls(rootCallsBefore)} of the root`,
     `now       ${count(after, 20)} ${unit} in ${calls(rootCallsAfter)} of the root`,
-    `a call    ${growth > 0 ? '+' : ''}${percentText(growth)}`,
+    `per call  ${growth > 0 ? '+' : ''}${percentText(growth)}`,
   ]
-  if (methods.length > 0) lines.push('', `${unit} of their own, the largest changes first:`)
+  if (methods.length > 0) lines.push('', `changes of self ${unit} per method, largest first:`)
   for (const it of methods.slice(0, MAX_NAMED_METHODS)) {
     const change = it.after - it.before
     const sign = change > 0 ? '+' : ''

@@ -12,7 +12,7 @@ import type { Saved } from './autosave.ts'
 import { nameNow } from './file-name.ts'
 
 /** Note in a snapshot: the snapshot does not contain the whole recording. */
-export const SAVED_WHILE_RECORDING = 'saved while recording went on; what came later is not in it'
+export const SAVED_WHILE_RECORDING = 'saved during the recording; later calls are not included'
 
 /** Common part of both kinds of session. */
 interface Recording extends Saved {

@@ -22,10 +22,10 @@ export function describeRoots(reports: readonly RootReport[]): string[] {
 
 function describeRoot(r: RootReport): string {
   if (r.problem !== null)
-    return `${r.option} ${r.text}: ${r.problem.reason}, waiting for another class of that name`
+    return `${r.option} ${r.text}: ${r.problem.reason}; waiting for another class of that name`
   if (r.armed) {
-    const near = r.near.length > 0 ? `; loaded are ${r.near.join(', ')}` : ''
-    return `${r.option} ${r.text}: its class is not loaded yet, waiting for it${near}`
+    const near = r.near.length > 0 ? `; similar loaded methods: ${r.near.join(', ')}` : ''
+    return `${r.option} ${r.text}: its class is not loaded yet; waiting for it${near}`
   }
   const where = r.classes.length > 1 ? ` in ${r.classes.length} classes` : ''
   const unusable = r.unusable.length > 0 ? `; not usable: ${r.unusable.join('; ')}` : ''

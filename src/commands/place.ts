@@ -83,7 +83,7 @@ export class ProfilePlace {
     const left = autosavedBeside(path)
     if (left !== undefined) {
       tell(
-        `${left} holds a recording that goes on, or did not end as it should; it stays: jfluid report ${shellWord(left)}`,
+        `${left} holds a recording that is still running or did not end normally; jfluid keeps it: jfluid report ${shellWord(left)}`,
       )
     }
     return new ProfilePlace(path, isSpecial ? null : everyMs, flags.reproducible === true, tell)
@@ -150,7 +150,7 @@ export class ProfilePlace {
     const path = this.#autosave?.path
     if (path === undefined) return
     if (events.count > 0) await this.#autosave?.discard()
-    else this.tell(`the profile is empty; what had been autosaved stays: jfluid report ${shellWord(path)}`)
+    else this.tell(`the profile is empty; the autosaved profile is kept: jfluid report ${shellWord(path)}`)
   }
 }
 

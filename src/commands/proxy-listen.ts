@@ -43,7 +43,7 @@ export async function listenForClients(
   const at = listenAddress(address)
   const { key, shown } = keyFor(keyFile)
   const sessions = host({
-    onProblem: (error) => say(`a session did not end as it should: ${errorFrame(error)[1]}`),
+    onProblem: (error) => say(`a session did not end normally: ${errorFrame(error)[1]}`),
   })
   const strangers = new Strangers()
   let clients = 0
@@ -83,7 +83,7 @@ export async function listenForClients(
   server.on('error', (error) => say(`a connection was not taken: ${error.message}`))
   const { port } = server.address() as AddressInfo
   const shownHost = at.host.includes(':') ? `[${at.host}]` : at.host
-  say(`listening at ${shownHost}:${port}; Ctrl-C ends it and its sessions`)
+  say(`listening at ${shownHost}:${port}; Ctrl-C ends the proxy and its sessions`)
   say(shown)
   const stop = stopSignal()
   const signal = await stop.fired
@@ -91,7 +91,7 @@ export async function listenForClients(
   const waiting = sessions.clients
   if (waiting > 0)
     say(
-      `handing over what was recorded to ${waiting === 1 ? 'a client' : `${waiting} clients`}; once more ends it at once`,
+      `sending the recorded profiles to ${waiting === 1 ? 'a client' : `${waiting} clients`}; Ctrl-C again ends the proxy immediately`,
     )
   await sessions.end(signal)
   stop.dispose()
@@ -107,7 +107,7 @@ const REASONS: Readonly<Record<string, string>> = {
 function keyFor(file: string | undefined): { readonly key: Buffer; readonly shown: string } {
   if (file !== undefined) return { key: keyInFile(file), shown: `the key is in ${file}` }
   const given = keyOfEnvironment(process.env)
-  if (given !== null) return { key: given, shown: 'the key is that of the environment' }
+  if (given !== null) return { key: given, shown: 'the key was read from the environment' }
   const { text, key } = newKey()
   return { key, shown: `JFLUID_PROXY_KEY=${text}` }
 }

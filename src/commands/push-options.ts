@@ -17,10 +17,10 @@ export function warnAboutStore(
 ): void {
   if (store.protocol === 'otlp') {
     tell(
-      'pushing by OTLP is experimental: its signal for profiles is in development, and a store may expect another version',
+      'pushing by OTLP is experimental: its format for profiles is in development, and a store may expect another version',
     )
   }
   if (isTokenSet && isOpen(store)) {
-    tell(`warning: ${store.shown} is not encrypted, and who listens on the way can read the token`)
+    tell(`warning: ${store.shown} is not encrypted: the token can be read on the network`)
   }
 }

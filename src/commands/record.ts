@@ -3,6 +3,7 @@
 import { debug } from '../base/debug.ts'
 import { parseDuration } from '../base/duration.ts'
 import type { Flags } from '../options/table.ts'
+import { roundSpan } from '../profile/text.ts'
 import { preloadRecorder } from '../session/recorder/spare-worker.ts'
 import type { Session } from '../session/session.ts'
 import { createProgress, type Progress } from '../tui/progress.ts'
@@ -16,6 +17,9 @@ import type { RecordedSource, Way } from './source.ts'
 import type { RecordingStream } from './stream/recording-stream.ts'
 import { wayIn } from './way-in.ts'
 import { wayOf } from './ways.ts'
+
+/** Why a recording ended, in its stream of JSON. */
+const TIME_IS_OVER = 'the time is over'
 
 export async function record(pidText: string | undefined, flags: Flags<'record'>): Promise<void> {
   const way = await wayOf('record', pidText, flags, () => callsOf(pidText, flags))
@@ -78,15 +82,16 @@ async function recordStarted(
     const seconds = Math.round((performance.now() - begun) / 1000)
     progress.update(`${seconds}/${Math.round(durationMs / 1000)} s  ${status}`)
   }, source.everyMs)
+  const finished = `finished after ${roundSpan(durationMs)}`
   const timer = new Promise<string>((resolve) => {
-    setTimeout(resolve, durationMs, 'the time is over').unref()
+    setTimeout(resolve, durationMs, TIME_IS_OVER).unref()
   })
-  const stopped = stop.fired.then((name) => `${name} was received`)
+  const stopped = stop.fired.then((name) => `received ${name}`)
   const why = await Promise.race([timer, stopped, source.ended, ...(stream ? [stream.gone] : [])])
   const { signal } = stop // a later signal does not change the reason
   clearInterval(ticker)
   quiet()
-  progress.phase(`ending: ${why}`)
+  progress.phase(why === TIME_IS_OVER ? finished : `ending: ${why}`)
   await stream?.stop()
   await place.release()
   const finishing = source.finish((text) => progress.phase(text))
@@ -125,7 +130,7 @@ async function callsOf(pidText: string | undefined, flags: Flags<'record'>): Pro
       const stream = flags.stream ? await beginStream(session) : null
       return { ...sessionSource(session), stream }
     }
-    progress.done(`interrupted before anything was recorded; the agent has left JVM ${way.name}`)
+    progress.done(`interrupted before the recording began; the agent has detached from JVM ${way.name}`)
     process.exitCode = signalStatus(await stop.fired)
     return null
   }

@@ -56,7 +56,7 @@ async function started(
   const { fired } = stop()
   const pid = await Promise.race([RemoteSession.find(caller, target), fired])
   if (typeof pid === 'string') {
-    progress.done('interrupted before anything was touched')
+    progress.done('interrupted before the JVM was changed')
     process.exitCode = signalStatus(pid)
     return null
   }
@@ -65,12 +65,12 @@ async function started(
   const starting = RemoteSession.start(caller, pid, flags)
   const first = await Promise.race([starting, fired])
   if (typeof first !== 'string') return first
-  progress.phase(`leaving JVM ${pid} by ${where}; once more does not wait for it`)
+  progress.phase(`detaching from JVM ${pid} by ${where}; Ctrl-C again does not wait`)
   await starting.catch(() => {}) // the session has not begun to record
   const how = (await caller.leave())
-    ? 'the agent has left'
-    : 'the proxy did not say whether the agent has left'
-  progress.done(`interrupted before anything was recorded; ${how} JVM ${pid}`)
+    ? 'the agent has detached from'
+    : 'no answer from the proxy whether the agent has detached from'
+  progress.done(`interrupted before the recording began; ${how} JVM ${pid}`)
   process.exitCode = signalStatus(first)
   return null
 }
@@ -125,7 +125,7 @@ function reportLostLink(session: RemoteSession, tell: (line: string) => void): (
   const timer = setInterval(() => {
     const { lostForMs, problem, where } = session
     if (lostForMs === null) return
-    const line = `no connection by ${where}: trying again${problem === null ? '' : ` (${problem})`}`
+    const line = `no connection by ${where}: retrying${problem === null ? '' : ` (${problem})`}`
     if (line !== told) tell(line)
     told = line
   }, CHECK_INTERVAL_MS)

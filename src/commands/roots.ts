@@ -6,7 +6,7 @@ import { parseDuration } from '../base/duration.ts'
 import { shellWord } from '../base/shell-word.ts'
 import type { Flags } from '../options/table.ts'
 import { jsonText } from '../profile/json-text.ts'
-import { clean, cut, percent, plural, right, width } from '../profile/text.ts'
+import { clean, cut, percent, plural, right, shortSpan, width } from '../profile/text.ts'
 import type { RootCandidate } from '../session/roots/root-candidates.ts'
 import { ENOUGH_SAMPLES, type FoundRoots, searchRoots } from '../session/roots/root-search.ts'
 import { createProgress } from '../tui/progress.ts'
@@ -39,7 +39,7 @@ export async function roots(
       stop: stop.fired,
     })
     if (found === null) {
-      progress.done(`interrupted before anything was sampled; JVM ${pid} runs as before`)
+      progress.done(`interrupted before sampling began; JVM ${pid} is unchanged`)
       process.exitCode = signalStatus(await stop.fired)
       return
     }
@@ -75,16 +75,19 @@ export function text(
   else {
     lines.push(HEAD)
     for (const it of all.slice(0, top)) lines.push(row(it, columns))
-    if (all.length > top) lines.push(`  and ${all.length - top} more: --top`)
+    if (all.length > top) lines.push(`  and ${all.length - top} more (--top shows more)`)
     if (samples < ENOUGH_SAMPLES)
-      lines.push('', 'Few samples, so shares are rough: give it work, or a longer --duration.')
+      lines.push(
+        '',
+        'Few samples, so shares are inaccurate: put load on the program, or use a longer --duration.',
+      )
     lines.push('', clean(attachCommandOf(pid, all[0]!.root)))
   }
   if (stays.length > 0) {
     const names = stays
       .slice(0, MAX_STAYING_METHODS)
       .map((it) => `${clean(it.root)} (${percent(it.share, 1)} %)`)
-    lines.push('', `never seen to return, so perhaps no root: ${names.join(', ')}`)
+    lines.push('', `never seen to return, so perhaps not suitable as a root: ${names.join(', ')}`)
     if (all.length === 0) lines.push(clean(attachCommandOf(pid, stays[0]!.root)))
   }
   return `${lines.join('\n')}\n`
@@ -94,9 +97,9 @@ export function text(
 export function costOf({ sampling }: Pick<FoundRoots, 'sampling'>): string[] {
   const { by, dumps = 0, stoppedNs = 0 } = sampling
   if (by !== 'stacks') return []
-  const each = (stoppedNs / Math.max(1, dumps) / 1e6).toFixed(1)
+  const each = shortSpan(stoppedNs / Math.max(1, dumps))
   return [
-    `by wall clock, without idle threads: ${plural(dumps, 'dump')}, which stopped it for ${each} ms each`,
+    `sampled by wall-clock time, without idle threads; ${plural(dumps, 'thread dump')} stopped the JVM for ${each} each`,
   ]
 }
 
@@ -118,9 +121,9 @@ function row({ root, share, seen, depth, threads }: RootCandidate, columns: numb
 
 function nothing(samples: number): string[] {
   if (samples === 0) {
-    return ['No thread was found in a task: give it work, or a longer --duration.']
+    return ['No thread was executing a task: put load on the program, or use a longer --duration.']
   }
-  return ['No method of the application was seen to be called: try a longer --duration.']
+  return ['No call of an application method began while sampling: use a longer --duration.']
 }
 
 export function asJson({ pid, target, sampling, durationMs, candidates }: FoundRoots, top: number): object {

@@ -67,7 +67,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     if (typeof begun === 'function') {
       const status = await exit
       if (signals.ending === null) throw begun(status)
-      note(`${signals.ending} ended the program before anything was recorded`)
+      note(`${signals.ending} ended the program before the recording began`)
       return status
     }
     const { source, session } = begun
@@ -93,7 +93,7 @@ export async function run(command: readonly string[], flags: RunFlags): Promise<
     } else {
       await view(source, null, [], { onLeft: noteSignal })
       const goesOn = child.exitCode === null && child.signalCode === null && signals.ending === null
-      note(`the program's output is in ${output}${goesOn ? '; it runs on, Ctrl-C ends it' : ''}`)
+      note(`the program's output is in ${output}${goesOn ? '; the program continues, Ctrl-C ends it' : ''}`)
     }
     return await exit
   } finally {
@@ -122,7 +122,7 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
       void exit.catch(() => {}).then(() => gone.abort())
       try {
         const open = await door.connect(child.pid ?? 0, gone.signal, ({ message }) =>
-          note(`${message}; it goes on, and jfluid waits for another JVM`),
+          note(`${message}; this JVM continues, and jfluid waits for another JVM`),
         )
         if (open === null) return () => new NoJvmStarted(command.join(' '))
         const session = await Session.start(open, options)
@@ -134,7 +134,7 @@ async function callsDoor(command: readonly string[], options: SessionRequest): P
         }
         // The JVM has ended, or continues without the session. A JVM that continues must not be killed.
         const soon = await Promise.race([exit, sleep(EXIT_TIMEOUT_MS, null, { ref: false })])
-        if (soon === null) note(`${error.message}; the program goes on, and is not recorded`)
+        if (soon === null) note(`${error.message}; the program continues without being recorded`)
         return (status) => new EndedBeforeRecording(command.join(' '), status, error)
       }
     },

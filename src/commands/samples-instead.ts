@@ -41,6 +41,6 @@ export function whySampled<T extends SessionFlags & WaitFlags>(
   const sampled = problem instanceof BusyBeforeFlush ? samplesInstead(flags) : null
   if (sampled === null) return null
   const { message, pid } = problem as BusyBeforeFlush
-  const why = `stacks only, no call is counted: ${message} (--yes attaches all the same)`
+  const why = `only sampling stacks, without counting calls: ${message} (--yes attaches anyway)`
   return { pid: `${pid}`, flags: sampled, why }
 }

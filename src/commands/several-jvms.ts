@@ -25,7 +25,8 @@ export async function severalJvms(
     progress.phase(`attaching to ${plural(jvms.length, 'JVM')}: ${jvms.map(nameOf).join(', ')}`)
     const group = await Group.start(jvms, options, places, starting, tell)
     if (group !== null) return groupSource(group, untold)
-    if (!isShown) progress.done('interrupted before anything was recorded; the agent has left all JVMs')
+    if (!isShown)
+      progress.done('interrupted before the recording began; the agent has detached from all JVMs')
     process.exitCode = signalStatus(await starting.fired)
     return null
   }

@@ -33,7 +33,7 @@ export function sessionSteering(session: Session, keep: KeepProfile): Steering {
     textOf: (id, extent) => steeredText(session.methodName(id), extent),
     async changeRoot(text, onPhase) {
       await session.changeRoots([parseRoot(text)], onPhase, keep)
-      return `recorded from zero: ${text}`
+      return `recording restarted from zero: ${text}`
     },
     async leaveOut(text) {
       const { methods, below } = await session.exclude(text)

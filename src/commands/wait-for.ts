@@ -96,8 +96,7 @@ async function waited(
   const first = setTimeout(() => {
     progress.phase(`${text}${time === undefined ? '' : `, for ${time}`}`)
     const others = listJvms().filter((it) => !isOurs(it))
-    for (const { pid, user } of jvmsNamed(pattern, others))
-      progress.note(`JVM ${pid} is not yours, but ${user}'s`)
+    for (const { pid, user } of jvmsNamed(pattern, others)) progress.note(`JVM ${pid} belongs to ${user}`)
   })
   const ticker = setInterval(() => {
     progress.update(`${text}: ${Math.round((performance.now() - begun) / 1000)} s${bound}`)

@@ -158,13 +158,13 @@ function describeLeaving({ pid, ending, sampling }: JvmSampling): string {
     case 'target ended':
       return `JVM ${pid} has ended`
     case 'by itself':
-      return `sampling of JVM ${pid} had ended by itself`
+      return `the sampling of JVM ${pid} had ended before`
     case 'target silent':
-      return `left JVM ${pid} without its answer`
+      return `detached from JVM ${pid} without an answer`
     default:
       return sampling.by === 'stacks'
-        ? `left JVM ${pid}`
-        : `left JVM ${pid}: the recording has ended; the flight recorder stays ready in it, with its threads and buffers`
+        ? `detached from JVM ${pid}`
+        : `stopped the recording in JVM ${pid}; its flight recorder stays initialized, with its threads and buffers`
   }
 }
 

@@ -88,11 +88,13 @@ function* facts(profile: Profile): Generator<string> {
 function* warnings(profile: Profile): Generator<string> {
   const { skipped, gaps, healed } = profile.instrumentation
   const all = [
-    ...(profile.truncated === true ? ['truncated: the session ended before it was asked to'] : []),
+    ...(profile.truncated === true ? ['truncated: the session ended early'] : []),
     ...allWarnings(profile),
     ...skippedWarnings(skipped),
     ...(gaps > 0 ? [gapsText(profile)] : []),
-    ...(healed > 0 ? [`${plural(healed, 'stack frame')} without an exit closed by force`] : []),
+    ...(healed > 0
+      ? [`${plural(healed, 'call')} without an exit event: closed when their caller returned`]
+      : []),
   ]
   if (all.length === 0) return
   yield '\n## Warnings\n\n'
@@ -113,14 +115,15 @@ function* hottestPath(profile: Profile): Generator<string> {
   const calls = column(merged, 'calls')
   for (const node of path.slice(0, PATH_STEPS)) {
     const cells = [
-      words.cost(total[node]!),
+      words.cost(total[node]!).trim(),
       percent(total[node]!, whole),
-      words.cost(self[node]!),
+      words.cost(self[node]!).trim(),
       count(calls[node]!),
     ]
     yield `| ${cells.join(' | ')} | ${methodSpan(profile, merged.method[node]!)} |\n`
   }
-  if (path.length > PATH_STEPS) yield `\nand ${plural(path.length - PATH_STEPS, 'call')} further down.\n`
+  if (path.length > PATH_STEPS)
+    yield `\nand ${plural(path.length - PATH_STEPS, 'call')} further down the path.\n`
 }
 
 /** Ends at a context with a self cost above its most expensive callee's total. */
@@ -163,8 +166,8 @@ function* hot(profile: Profile, of: 'methods' | 'classes'): Generator<string> {
     : `| ${words.self} | % | ${words.total} | ${words.calls} | method |\n| --: | --: | --: | --: | --- |\n`
   const numbers = ({ self, total, calls, objects }: HotMethod): string[] =>
     isClasses
-      ? [words.cost(self), percent(self, whole), count(objects ?? 0)]
-      : [words.cost(self), percent(self, whole), words.cost(total), count(calls)]
+      ? [words.cost(self).trim(), percent(self, whole), count(objects ?? 0)]
+      : [words.cost(self).trim(), percent(self, whole), words.cost(total).trim(), count(calls)]
   for (const it of all.slice(0, isClasses ? CLASSES : HOT_METHODS)) {
     yield `| ${numbers(it).join(' | ')} | ${codeSpan(fullName(nameOf(profile.methodNames, it.method)))} |\n`
   }
@@ -179,7 +182,7 @@ function* threads(profile: Profile): Generator<string> {
     .sort((a, b) => b.total - a.total)
   yield `\n## Threads\n\n| ${words.total} | % | ${words.calls} of roots | thread |\n| --: | --: | --: | --- |\n`
   for (const { name, total, calls } of all.slice(0, THREADS)) {
-    yield `| ${words.cost(total)} | ${percent(total, whole)} | ${count(calls)} | ${codeSpan(name)} |\n`
+    yield `| ${words.cost(total).trim()} | ${percent(total, whole)} | ${count(calls)} | ${codeSpan(name)} |\n`
   }
   if (all.length > THREADS) yield `\nand ${plural(all.length - THREADS, 'thread')} more.\n`
 }

@@ -48,7 +48,7 @@ export interface ChangesTextOptions {
 const DEFAULTS = { width: 80, color: false, top: 10 }
 
 /** Cells before the name: change, before, after, percent. */
-const CONTEXT_CELLS = 36
+const CONTEXT_CELLS = 38
 
 /** Cells of the column of changes. */
 const CHANGE_CELLS = 10
@@ -71,8 +71,8 @@ export function* changesPieces(
   const remarks = remarksOf(before.profile, after.profile)
   yield* labelledLines(changesFacts(before, after, changes), remarks, cells, paint)
   const { methods, metric } = changes
-  const { isSampled, word } = metric
-  const words = isSampled ? 'of all samples' : `${word} of their own per root call`
+  const { isSampled } = metric
+  const words = isSampled ? 'of all samples' : `${metric.heads.by} per root call`
   for (const direction of ['more', 'less'] as const) {
     const sign = direction === 'more' ? 1 : -1
     const found = methods.filter((it) => sign * selfChange(it) > 0)
@@ -87,7 +87,7 @@ export function* changesPieces(
     const { shown, all } = contextChanges(changes, names, direction, top)
     yield section(`Contexts with ${direction} ${words}`, all)
     if (all === 0) continue
-    yield `${paint('dim', `${heads(metric)}  method, and by whom it was called`)}\n`
+    yield `${paint('dim', `${heads(metric)}  method, below it its callers`)}\n`
     for (const it of shown) yield* contextLines(it, changes, names, cells, paint)
   }
   if (verdicts.length > 0) yield* verdictLines(verdicts, changes, cells, paint)
@@ -107,7 +107,7 @@ function agreementText({ overlap, hotEdges, correlation }: Changes['agreement'])
 export function changesFacts(before: Compared, after: Compared, changes: Changes): [string, string][] {
   const { rootCost, rootCalls, agreement, metric, per } = changes
   const change = changeText(relativeChange(rootCost.before, rootCost.after))
-  const cost = (value: number): string => `${amount(metric, value)} ${metric.sign}`
+  const cost = (value: number): string => withUnit(metric, amount(metric, value))
   const calls = `${plural(rootCalls.before, 'call')} before, ${count(rootCalls.after)} after`
   const facts: [string, string][] = [
     ['before', factText(before)],
@@ -115,8 +115,8 @@ export function changesFacts(before: Compared, after: Compared, changes: Changes
     ['root', `${rootText(before.profile)}; ${calls}`],
   ]
   const costs = `${cost(rootCost.before)} before, ${cost(rootCost.after)} after: ${change}`
-  if (per === 'root call') facts.push(['a call', costs])
-  facts.push(['agree', agreementText(agreement)])
+  if (per === 'root call') facts.push(['per call', costs])
+  facts.push(['agreement', agreementText(agreement)])
   return facts
 }
 
@@ -134,13 +134,18 @@ export function amount(metric: Metric, value: number): string {
 }
 
 function signed(metric: Metric, value: number): string {
-  if (value === 0) return '0'
+  if (value === 0) return metric.isTime ? '0   ' : '0'
   return `${value > 0 ? '+' : '-'}${amount(metric, Math.abs(value))}`
 }
 
+/** For a line of text. */
+function withUnit({ isTime, sign }: Metric, text: string): string {
+  return isTime ? text.trimEnd() : `${text} ${sign}`
+}
+
 function heads({ sign }: Metric): string {
-  const change = `change ${sign}`
-  return `${right(change.length < CHANGE_CELLS ? change : 'change', CHANGE_CELLS)}${right('before', 9)}${right('after', 9)}${right('%', 8)}`
+  const change = `change ${sign}`.trimEnd()
+  return `${right(change.length < CHANGE_CELLS ? change : 'change', CHANGE_CELLS)}${right('before', 10)}${right('after', 10)}${right('%', 8)}`
 }
 
 /** Formats the columns common to methods and contexts. */
@@ -149,8 +154,8 @@ function costCells(metric: Metric, { before, after }: Pair, come: boolean, gone:
   const share = come ? 'new' : gone ? 'gone' : Number.isFinite(change) ? shareText(change) : '-'
   return (
     right(signed(metric, after - before), CHANGE_CELLS) +
-    right(come ? '' : amount(metric, before), 9) +
-    right(gone ? '' : amount(metric, after), 9) +
+    right(come ? '' : amount(metric, before), 10) +
+    right(gone ? '' : amount(metric, after), 10) +
     right(share, 8)
   )
 }
@@ -194,7 +199,7 @@ function* contextLines(
   const name = shortName(names(node), Math.max(16, cells - CONTEXT_CELLS - 2 - place.length))
   yield `${costCells(metric, { before, after }, come, gone)}  ${name}${paint('dim', place)}\n`
   const callers: string[] = []
-  let used = 5
+  let used = 12
   let above = difference.parent[node]!
   for (; above >= 0 && callers.length < CALLERS; above = difference.parent[above]!) {
     const room = cells - used - 5
@@ -203,21 +208,27 @@ function* contextLines(
     callers.push(caller)
     used += width(caller) + 3
   }
-  if (callers.length > 0) yield `${paint('dim', `  in ${callers.join(' < ')}${above >= 0 ? ' …' : ''}`)}\n`
+  if (callers.length > 0)
+    yield `${paint('dim', `  called by ${callers.join(' < ')}${above >= 0 ? ' …' : ''}`)}\n`
 }
 
 function* comeAndGone({ methods, metric, per }: Changes, cells: number): Generator<string> {
   const come = methods.filter(({ before }) => before === undefined)
   const gone = methods.filter(({ after }) => after === undefined)
   const sum = (of: readonly MethodPair[]): string =>
-    `${signed(
+    withUnit(
       metric,
-      of.reduce((all, it) => all + selfChange(it), 0),
-    )} ${metric.sign}`
+      signed(
+        metric,
+        of.reduce((all, it) => all + selfChange(it), 0),
+      ),
+    )
   const each = per === 'sample' ? ' of all samples' : ' per root call'
   const told: string[] = []
-  if (come.length > 0) told.push(`${plural(come.length, 'method')} only after (${sum(come)}${each})`)
-  if (gone.length > 0) told.push(`${plural(gone.length, 'method')} only before (${sum(gone)}${each})`)
+  if (come.length > 0)
+    told.push(`${plural(come.length, 'method')} only in the second profile (${sum(come)}${each})`)
+  if (gone.length > 0)
+    told.push(`${plural(gone.length, 'method')} only in the first profile (${sum(gone)}${each})`)
   if (told.length > 0) yield `\n${wrap(told.join('; '), cells).join('\n')}\n`
 }
 
@@ -242,8 +253,8 @@ export function verdictText(
 ): string {
   const isCalls = condition.measure === 'calls'
   const text = (value: number): string =>
-    isCalls ? callsText(value) : `${amount(metric, value)} ${metric.sign}`
-  const noise = isWithinDoubt ? `, within ±${text(doubt)} of noise` : ''
-  const hardly = isBelowDoubt ? `; this condition can hardly hold: ±${percent(doubt, before)} % is noise` : ''
+    isCalls ? callsText(value) : withUnit(metric, amount(metric, value))
+  const noise = isWithinDoubt ? `, within the noise of ±${text(doubt)}` : ''
+  const hardly = isBelowDoubt ? `; noise of ±${percent(doubt, before)} % hides a smaller change` : ''
   return `${subject} ${text(before)}, now ${text(after)}: ${changeText(change)}${noise}${hardly}`
 }

@@ -35,25 +35,25 @@ export function remarksOf(before: Profile, after: Profile): string[] {
   differ('different roots', ({ roots }) => [...roots].sort().join(', '))
   differ('different JDKs', ({ target }) => target.jdk)
   differ('different JVMs', ({ target }) => target.vm)
-  differ('different schemes', ({ scheme }) => scheme.toUpperCase())
+  differ('different schemes', ({ scheme }) => scheme)
   differ('different measures', measureText)
   differ('different parts of the allocations recorded', ({ allocation }) =>
     allocation === undefined ? '' : `one of ${allocation.sampleEvery}`,
   )
-  differ('waiting has rows of its own in one only', ({ merged, mode }) =>
+  differ('only one profile has separate rows for waiting', ({ merged, mode }) =>
     !SECTIONS[mode].hasWaits && tellsWaits(merged) ? 'with --waits' : '',
   )
-  differ('call sites are told apart in one only, and not compared', ({ callSites }) =>
+  differ('only one profile separates call sites; they are not compared', ({ callSites }) =>
     callSites ? 'with --call-sites' : '',
   )
-  differ('work was followed into other threads in one only', ({ followedTasks }) =>
+  differ('only one profile follows tasks into other threads', ({ followedTasks }) =>
     followedTasks === undefined ? '' : 'with --follow-threads',
   )
   if (
     (before.followedTasks !== undefined) === (after.followedTasks !== undefined) &&
     choiceOf(before) !== choiceOf(after)
   ) {
-    remarks.push('the two chose methods in different ways: --include, --exclude or --jdk')
+    remarks.push('the methods were selected differently: --include, --exclude or --jdk')
   }
   for (const [which, profile] of [
     ['before', before],
@@ -64,20 +64,20 @@ export function remarksOf(before: Profile, after: Profile): string[] {
       remarks,
       warnings.filter(tellsUntimed).map((it) => `${which}: ${it}`),
     )
-    if (truncated !== false) remarks.push(`${which}: the session ended before it was asked to`)
+    if (truncated !== false) remarks.push(`${which}: the session ended early`)
     const { gaps } = instrumentation
     if (gaps > 0) remarks.push(`${which}: ${gapsText(profile, ', ')}`)
     if (openCalls > 0) remarks.push(`${which}: ${plural(openCalls, 'call')} had not ended`)
     const warmup = warmupPart(profile)
     if (warmup > MUCH_WARMUP) {
       remarks.push(
-        `${which}: ${percent(warmup, 1)} % of the time is from before the last redefinition had settled`,
+        `${which}: ${percent(warmup, 1)} % of the time was recorded before the JVM had recompiled code after the last redefinition`,
       )
     }
     let tops = 0
     for (let i = 0; i < merged.count; i += merged.size[i]!) tops++
     if (tops > 1 && !METRICS[profile.mode].isSampled) {
-      remarks.push(`${which}: a root call is one of any of ${plural(tops, 'root')}`)
+      remarks.push(`${which}: costs are averaged over ${plural(tops, 'root')}`)
     }
   }
   return remarks

@@ -1,7 +1,7 @@
 // Text form of each metric: column headers and numbers.
 
 import type { Heads, Metric } from '../measures/columns.ts'
-import { count, ms, msPerCall } from './text.ts'
+import { count, timeCell } from './text.ts'
 
 export interface CostWords extends Heads {
   /** At most `width` cells. */
@@ -17,7 +17,10 @@ function countPerCall(total: number, calls: number): string {
   return each >= 100 ? each.toFixed(1) : each >= 10 ? each.toFixed(2) : each.toFixed(3)
 }
 
-const timed = { cost: ms, each: msPerCall }
+const timed = {
+  cost: (ns: number) => timeCell(ns),
+  each: (ns: number, calls: number) => timeCell(calls === 0 ? Number.NaN : ns / calls),
+}
 const counted = { cost: (value: number, width = 9) => count(value, width), each: countPerCall }
 
 /** Returns the formatting of a metric's columns. */

@@ -60,9 +60,11 @@ export function remainsText(
   { left, unseen }: Pick<DetachFacts, 'left' | 'unseen'>,
   isOriginal: boolean,
 ): string {
-  if (left.length > 0) return `still there: ${left.join(', ')}`
-  const nothing = isOriginal ? 'nothing left' : 'nothing else left'
-  return unseen.length === 0 ? nothing : `${nothing} but for what may not be looked at: ${unseen.join(', ')}`
+  if (left.length > 0) return `still in the JVM: ${left.join(', ')}`
+  const nothing = isOriginal ? 'nothing of jfluid remains' : 'nothing else of jfluid remains'
+  return unseen.length === 0
+    ? nothing
+    : `${nothing}; not checked for lack of permission: ${unseen.join(', ')}`
 }
 
 function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): string {
@@ -70,12 +72,12 @@ function codeText({ restoredClasses, refusedClasses, code }: DetachFacts): strin
   if (all === 0) return 'no class had probes'
   const { checkedClasses, originalClasses, unchecked } = code
   const wrong = checkedClasses - originalClasses
-  if (wrong > 0) return `${count(wrong)} of ${classesText(checkedClasses)} NOT original`
+  if (wrong > 0) return `${count(wrong)} of ${classesText(checkedClasses)} NOT restored`
   if (checkedClasses === 0)
-    return `${classesText(restoredClasses)}, not looked at: ${unchecked === '' ? 'none of their methods is to be seen' : unchecked}`
+    return `${classesText(restoredClasses)}, not verified: ${unchecked === '' ? 'none of their methods can be read' : unchecked}`
   if (checkedClasses < all)
-    return `${count(originalClasses)} of ${count(all)} classes looked at, all original`
-  return `${classesText(originalClasses)} original`
+    return `${count(all)} classes, ${count(originalClasses)} of them verified as original`
+  return `${classesText(originalClasses)} verified as original`
 }
 
 /** Returns warnings about serious problems; usually none. */
@@ -91,15 +93,18 @@ export function detachWarnings({
   const wrong = checkedClasses - originalClasses
   if (wrong > 0) {
     const of = classesText(checkedClasses)
-    warnings.push(`after detach ${wrong} of ${of} did not have the code from before: ${different.join(', ')}`)
+    warnings.push(
+      `after the detach, ${wrong} of ${of} did not have their original code: ${different.join(', ')}`,
+    )
   } else if (refusedClasses > 0) {
     const of = restoredClasses + refusedClasses
-    warnings.push(`after detach ${refusedClasses} of ${classesText(of)} kept their probes`)
+    warnings.push(`after the detach, ${refusedClasses} of ${classesText(of)} still had probes`)
   }
-  if (left.length > 0) warnings.push(`after detach something of jfluid was still there: ${left.join(', ')}`)
+  if (left.length > 0)
+    warnings.push(`after the detach, parts of jfluid remained in the JVM: ${left.join(', ')}`)
   if (unseen.length > 0)
     warnings.push(
-      `after detach nobody could look for jfluid among what this user may not see of the JVM: ${unseen.join(', ')}`,
+      `after the detach, these could not be checked for remains of jfluid, for lack of permission: ${unseen.join(', ')}`,
     )
   return warnings
 }

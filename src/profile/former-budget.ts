@@ -12,7 +12,7 @@ import { count, fullName, plural } from './text.ts'
  */
 export const BUDGET_COLUMNS = ['countedCalls', 'extrapolatedCalls', 'folded'] as const
 
-const NOT_TIMED = 'not timed, for --max-overhead of an earlier version'
+const NOT_TIMED = 'not timed because of --max-overhead of an earlier version'
 /** Maximum number of methods named. */
 const NAMED = 10
 
@@ -44,12 +44,12 @@ export function budgetWarnings(
     .slice(0, NAMED)
     .map((id) => {
       const known = counted.has(id) ? [`${count(counted.get(id)!)} counted`] : []
-      const other = reckoned.has(id) ? [`about ${count(Math.round(reckoned.get(id)!))} not even that`] : []
+      const other = reckoned.has(id) ? [`about ${count(Math.round(reckoned.get(id)!))} not counted`] : []
       return `${fullName(nameOf(names, id))} (${[...known, ...other].join(', ')})`
     })
   const rest = untimed.length > NAMED ? ` and ${count(untimed.length - NAMED)} more` : ''
   return [
-    `${NOT_TIMED}: calls of ${plural(untimed.length, 'method')}, which are not among those of their rows, and whose time is their callers': ${named.join(', ')}${rest}`,
+    `${NOT_TIMED}: calls of ${plural(untimed.length, 'method')}; their rows do not contain these calls, and the time counts for their callers: ${named.join(', ')}${rest}`,
   ]
 }
 

@@ -8,14 +8,14 @@ export function gapsText(profile: Profile, between = ': '): string {
   const { instrumentation, scheme } = profile
   const { gaps } = instrumentation
   const why = tellsTreeRoom(allWarnings(profile))
-    ? 'calls for which there was no room in the event buffer, and perhaps methods that ran before they were instrumented'
+    ? 'calls are missing for lack of space in the event buffer, and perhaps calls of methods that ran before they were instrumented'
     : scheme === 'adaptive'
-      ? 'calls of roots for which there was no room in the event buffer, or classes that another agent had changed'
-      : 'methods that ran before they were instrumented'
+      ? 'calls of roots are missing, for lack of space in the event buffer or because another agent changed a class'
+      : 'calls are missing of methods that ran before they were instrumented'
   return `${plural(gaps, 'gap')}${between}${why}`
 }
 
-const HAD_ROOM = "the trees of the JVM's threads had room for "
+const HAD_ROOM = "the trees of the JVM's threads are limited to "
 
 /**
  * Warns of threads without room for their trees (`--mode count`, `--mode bytecodes`), and suggests a remedy.
@@ -24,10 +24,10 @@ const HAD_ROOM = "the trees of the JVM's threads had room for "
  * @param where     directory of the buffer
  */
 export function treeRoomWarning(contexts: number, code: string | null, where: string): string {
-  const room = `${HAD_ROOM}${count(contexts)} contexts, and calls for which there was none are missing`
-  if (code === null) return `${room}: choose a root that does less, or --exclude what recurses`
+  const room = `${HAD_ROOM}${count(contexts)} contexts, and further calls are missing`
+  if (code === null) return `${room}: choose a root that calls less, or --exclude recursive methods`
   const why = code === 'ENOSPC' || code === 'EDQUOT' ? 'its file system is full' : code
-  return `${room}, as the event buffer could not grow (${why}): free some space in ${where} before the next recording`
+  return `${room}, because the event buffer could not grow (${why}): free some space in ${where} before the next recording`
 }
 
 /** Returns whether a profile has that warning. */

@@ -19,8 +19,8 @@ export function overflowWarnings(overflows: readonly Overflow[]): string[] {
   const more = overflows.length - METHODS
   if (more > 0) named.push(`and ${plural(more, 'more method')}`)
   return [
-    `${plural(errors, 'StackOverflowError')} left methods that had probes: ${named.join(', ')}. Probes take stack, and code that ` +
-      'is interpreted after a redefinition takes more: without jfluid there may be fewer. A larger -Xss leaves room',
+    `${plural(errors, 'StackOverflowError')} were thrown out of methods with probes: ${named.join(', ')}. Probes need stack space, and code that ` +
+      'is interpreted after a redefinition needs more: without jfluid there may be fewer errors. Use a larger -Xss',
   ]
 }
 

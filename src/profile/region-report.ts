@@ -51,6 +51,9 @@ export function* regionLines(page: Page): Generator<string> {
   for (const region of regions) if (region.count > 0) yield* details(page, region)
 }
 
+/** Cells of drawings. A pipe has no width of its own. */
+const drawingCells = (width: number): number => (Number.isFinite(width) ? width : 80)
+
 function* details({ profile, width, paint }: Page, region: RegionTimes): Generator<string> {
   const { percentilesNs: p, buckets, intervals, intervalMs, lastNs } = region
   const title = signature(nameOf(profile.methodNames, region.method)) + linesText(region)
@@ -59,7 +62,7 @@ function* details({ profile, width, paint }: Page, region: RegionTimes): Generat
     Object.entries(times)
       .map(([label, ns]) => `${paint('dim', label)} ${pad(time(ns), 9)}`)
       .join(' ')
-  yield `  ${facts({ min: region.minNs, mean: region.meanNs, max: region.maxNs })} ${paint('dim', 'in all')} ${time(region.totalNs)}\n`
+  yield `  ${facts({ min: region.minNs, mean: region.meanNs, max: region.maxNs })} ${paint('dim', 'total')} ${time(region.totalNs)}\n`
   const percentiles = Object.fromEntries(SHOWN.map((it) => [`p${it}`, p[it]]))
   yield `  ${facts(percentiles).trimEnd()}\n\n`
   const rows = barRows(buckets, ROWS)
@@ -67,18 +70,19 @@ function* details({ profile, width, paint }: Page, region: RegionTimes): Generat
   for (const row of rows) {
     const bounds = `${right(time(row.fromNs), 9)} ${right(time(row.toNs), 9)}`
     const share = right(percent(row.count, region.count), 6)
-    const drawn = bar(row.count / most, Math.max(10, width - 42), BARS)
+    const drawn = bar(row.count / most, Math.max(10, drawingCells(width) - 42), BARS)
     yield `${paint('dim', bounds)}${right(count(row.count, 11), 12)} ${share} %${drawn === '' ? '' : ` ${paint('heat', drawn)}`}\n`
   }
-  const cells = width - 12
+  const cells = drawingCells(width) - 12
   const groups = gathered(intervals, cells)
   const counts = groups.map((group) => group.reduce((sum, it) => sum + it.count, 0))
   const longest = groups.map((group) => maxOf(group.map((it) => it.maxNs)))
   const each = span(intervalMs * (groups[0]?.length ?? 1))
   yield `\n${paint('dim', 'count     ')}${sparkline(counts, BARS)}\n`
-  yield `${paint('dim', 'longest   ')}${sparkline(longest, BARS)}  ${paint('dim', `a sign is ${each}`)}\n`
-  const latest = lastNs.slice(-LATEST).map((ns) => time(ns))
-  yield `${paint('dim', 'latest    ')}${cut(latest.join('  '), cells)}\n`
+  yield `${paint('dim', 'longest   ')}${sparkline(longest, BARS)}  ${paint('dim', `each bar is ${each}`)}\n`
+  // Each value has at most eight cells and two blanks.
+  const latest = lastNs.slice(-Math.min(LATEST, Math.floor((cells + 4) / 10))).map((ns) => time(ns))
+  yield `${paint('dim', 'latest    ')}${latest.join('  ')}\n`
 }
 
 /** Returns the regions of a profile for JSON; keys as in docs/profile-json.md. */

@@ -4,7 +4,7 @@
 import { labelledLines } from './paint.ts'
 import { isSampledByJvm, type Profile } from './profile.ts'
 import { regionLines } from './region-report.ts'
-import { reportFacts } from './report/facts.ts'
+import { reportDetails, reportFacts } from './report/facts.ts'
 import { hotClasses, hotMethodRows, locks, survivors } from './report/lists.ts'
 import { isWholeJvm, type Page, pageOf, type ReportOptions } from './report/page.ts'
 import { slowSection, treeSections } from './report/tree.ts'
@@ -34,6 +34,7 @@ export function* reportPieces(profile: Profile, options: ReportOptions = {}): Ge
   if (profile.regions !== undefined) yield* regionLines(page)
   else if (profile.merged.count === 0) yield `\nNothing was recorded: ${whyNothing(profile)}.\n`
   else for (const section of page.backTraces.length > 0 ? [treeSections] : SECTIONS) yield* section(page)
+  yield* details(page)
 }
 
 export function reportText(profile: Profile, options: ReportOptions = {}): string {
@@ -50,4 +51,11 @@ function* header({ profile, width, paint }: Page): Generator<string> {
   const title = `jfluid profile of ${clean(profile.target.mainClass)}`
   yield `${paint('bold', cut(title, width))}\n`
   yield* labelledLines(reportFacts(profile), reportWarnings(profile), width, paint)
+}
+
+function* details({ profile, width, paint }: Page): Generator<string> {
+  const facts = reportDetails(profile)
+  if (facts.length === 0 || (profile.merged.count === 0 && profile.regions === undefined)) return
+  yield `\n${paint('bold', 'Details')}\n`
+  yield* labelledLines(facts, [], width, paint)
 }

@@ -16,7 +16,7 @@ import {
   shape,
   tuple,
 } from './shape.ts'
-import { count } from './text.ts'
+import { count, plural } from './text.ts'
 
 /** Returns the form for the file: columns of f64 as `bin`. */
 export function packCourse({ rootCalls, first, ...columns }: CourseTimes): object {
@@ -96,11 +96,11 @@ export function callsApart(all: RootCallTimes, course: CourseTimes, seconds: num
   return { before: part(Math.max(0, all.count - count), all.total - total), later: part(count, total) }
 }
 
-/** "p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms a call; 4,252 ended". */
+/** "of 4,252 calls: p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms". */
 export function rootCallsText({ unit, count: calls, percentiles, max }: RootCallTimes): string {
   const parts = [
     ...(['50', '95', '99'] as const).map((it) => `p${it} ${callCost(percentiles[it], unit)}`),
     `max ${callCost(max, unit)}`,
   ]
-  return `${parts.join(', ')} a call; ${count(calls)} ended`
+  return `of ${plural(calls, 'call')}: ${parts.join(', ')}`
 }

@@ -27,7 +27,7 @@ export function refusedWarnings(skipped: readonly SkippedMethod[]): string[] {
   if (reasons.size > CLASSES) named.push(`and ${reasons.size - CLASSES} more`)
   const advice = [...reasons.values()].some(isOtherAgents) ? `. ${OTHER_AGENT}` : ''
   return [
-    `${classesText(reasons.size)} refused: ${named.join(', ')}; calls of ${plural(methods, 'method')} are missing, and their time is their callers'${advice}`,
+    `${classesText(reasons.size)} could not be instrumented: ${named.join(', ')}; calls of ${plural(methods, 'method')} are missing, and their time counts for their callers${advice}`,
   ]
 }
 
@@ -50,6 +50,6 @@ export function skippedWarnings(all: readonly SkippedMethod[]): string[] {
     return `${methods.length} for "${reason}" (${names}${more > 0 ? `, and ${more} more` : ''})`
   })
   const others = commonest.length - REASONS
-  if (others > 0) told.push(`the others for ${plural(others, 'other reason')}`)
+  if (others > 0) told.push(`the rest for ${plural(others, 'other reason')}`)
   return [`${plural(skipped.length, 'method')} could not be instrumented: ${told.join('; ')}`]
 }

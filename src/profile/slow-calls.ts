@@ -84,11 +84,11 @@ export function* slowJsonPieces(
   yield ']}'
 }
 
-/** "above p99, 12.0 ms at the moment"; "of 50.0 ms and more". */
+/** "above p99 (now 12.0 ms)"; "of 50.0 ms or more". */
 export function thresholdText({ threshold, thresholdNow, unit }: SlowTimes): string {
-  if (threshold !== 'p99') return `of ${callCost(threshold, unit)} and more`
-  if (thresholdNow === null) return 'above p99 (known after 100)'
-  return `above p99, ${callCost(thresholdNow, unit)}`
+  if (threshold !== 'p99') return `of ${callCost(threshold, unit)} or more`
+  if (thresholdNow === null) return 'above p99 (known after 100 calls)'
+  return `above p99 (now ${callCost(thresholdNow, unit)})`
 }
 
 /** Maximum number of rows with a larger share in slow calls than in all calls. */
@@ -98,11 +98,11 @@ const MAX_CHANGES = 5
 export function* slowLines(slow: SlowTimes, profile: Profile, cells: number): Generator<string> {
   const { unit, count: calls, dropped, slowest, tree } = slow
   yield `Slow calls: ${plural(calls, 'call')} ${thresholdText(slow)}`
-  if (dropped > 0) yield `${plural(dropped, 'slow call')} in no tree: too large`
+  if (dropped > 0) yield `${plural(dropped, 'slow call')} too large for the tree`
   if (slowest.length > 0) {
-    yield `${right('took', 10)}${right('ended at', 10)}  the slowest calls: thread, root`
+    yield `${right('duration', 10)}${right('ended at', 10)}  thread, root (slowest calls first)`
     for (const { time, atMs, thread, method } of slowest) {
-      const root = shortName(nameOf(profile.methodNames, method), 40)
+      const root = shortName(nameOf(profile.methodNames, method), Math.max(40, cells - 42))
       const text = `${right(callCost(time, unit), 10)}${right(span(atMs), 10)}  ${pad(clean(thread.name), 20)}  ${root}`
       yield cut(text, cells)
     }
@@ -124,7 +124,7 @@ function* changeLines(
     .sort((a, b) => change.self[b]! - change.self[a]!)
     .slice(0, MAX_CHANGES)
   if (most.length === 0) return
-  yield `${right('in a slow', 10)}${right('in any', 10)}  by themselves, per call of the root: what slow calls have more of`
+  yield `${right('slow', 10)}${right('all calls', 10)}  self ${unit === 'ns' ? 'time' : 'bytecodes'} per root call, largest differences first`
   for (const i of most) {
     const node = difference.nodeAfter[i]!
     const method = node >= 0 ? tree.method[node]! : merged.method[difference.nodeBefore[i]!]!
@@ -133,12 +133,12 @@ function* changeLines(
   }
 }
 
-/** "45.2 ms on average, of all calls 2.10 ms". */
+/** "3 slow calls (mean 45.2 ms, of all calls 2.10 ms)". */
 export function averageText({ unit, tree, count: calls }: SlowTimes, all: Tree): string {
   const mean = (of: Tree | undefined) => {
     if (of === undefined) return '-'
     const times = topSum(of, 'calls')
     return times === 0 ? '-' : callCost(topSum(of, metricOf(of).total) / times, unit)
   }
-  return `${plural(calls, 'slow call')}, ${mean(tree)} on average; all calls ${mean(all)}`
+  return `${plural(calls, 'slow call')} (mean ${mean(tree)}, of all calls ${mean(all)})`
 }

@@ -32,12 +32,12 @@ export const STALL_CAUSES = [
 export type StallCause = (typeof STALL_CAUSES)[number]
 
 const CAUSE_TEXT: Readonly<Record<Exclude<StallCause, 'stacks'>, string>> = {
-  redefinition: 'for a redefinition',
-  collection: 'for a garbage collection',
-  safepoint: 'for a safepoint of the JVM',
-  throttled: 'as the cgroup of the JVM had used up its processor quota',
-  suspended: 'as the process was suspended',
-  processor: 'for want of a processor',
+  redefinition: 'a redefinition',
+  collection: 'a garbage collection',
+  safepoint: 'a safepoint of the JVM',
+  throttled: 'the CPU quota of the control group was used up',
+  suspended: 'the process was suspended',
+  processor: 'no processor was free',
 }
 
 export interface StackFacts {
@@ -98,31 +98,31 @@ function samplesText(facts: StackFacts, { durationMs }: AroundStacks): string {
   const { samples, unseenPart, missed, dropped, costMs } = facts
   const lost = [
     ...(missed > 0 ? [`${count(missed)} missed`] : []),
-    ...(dropped > 0 ? [`${count(dropped)} without room`] : []),
+    ...(dropped > 0 ? [`${count(dropped)} dropped for lack of buffer space`] : []),
   ]
   const unseen =
     unseenPart === null
       ? ''
-      : `; of those in rows ${percent(unseenPart, 1).trim()} % show calls that probes did not see`
-  return `${[plural(samples, 'stack'), ...lost].join(', ')}; they took ${span(costMs)} (${percent(costMs, durationMs)} % of a processor)${unseen}`
+      : `; ${percent(unseenPart, 1).trim()} % of those in rows contain calls that probes did not see`
+  return `${[plural(samples, 'stack'), ...lost].join(', ')}; cost ${span(costMs)} (${percent(costMs, durationMs)} % of one processor)${unseen}`
 }
 
 function suspendedText({ suspendedMs }: StackFacts): string | null {
   if (suspendedMs <= 0) return null
-  return `the process did not run for ${span(suspendedMs)} in all, which is left out of rows and of calls`
+  return `the process was suspended for ${span(suspendedMs)} in total; rows and calls do not contain this time`
 }
 
 function stallText({ longestStallMs, stallAtMs, stallCause }: StackFacts): string {
   const at = `${span(stallAtMs)} after the start`
   if (stallCause === 'stacks')
-    return `taking stacks took at most ${span(longestStallMs)}, ${at}, while threads may have stood still`
-  const cause = stallCause === null ? '' : `, ${CAUSE_TEXT[stallCause]}`
-  return `a thread of the JVM that sleeps woke at most ${span(longestStallMs)} late, ${at}${cause}`
+    return `longest ${span(longestStallMs)}, ${at}; cause: jfluid took stacks, which may stop threads`
+  const cause = stallCause === null ? '' : `; cause: ${CAUSE_TEXT[stallCause]}`
+  return `longest ${span(longestStallMs)}, ${at}${cause} (measured as the late wake-up of a sleeping thread)`
 }
 
 function rowsText({ rowsFromMs, timedOneOf }: StackFacts): string | null {
   if (rowsFromMs === 0) return null
-  return `of what came ${span(rowsFromMs)} after the start, ${timedOneOf > 1 ? `since when at most 1 of ${timedOneOf} calls of the root is timed` : 'when it was settled which methods are timed'}`
+  return `recorded from ${span(rowsFromMs)} after the start on: ${timedOneOf > 1 ? `from then on at most 1 of ${timedOneOf} calls of the root is timed` : 'the timed methods were chosen by then'}`
 }
 
 /** Compares root calls during recompilation with the later ones. */
@@ -136,7 +136,7 @@ function warmUpText({ coldUntilMs, timedOneOf }: StackFacts, around: AroundStack
   const { before, later } = calls
   const mean = (ms: number): string => `${callCost(ms, rootCalls.unit)} on average`
   const until = seconds * 1_000 < durationMs ? `${span(seconds * 1_000)} after the start` : 'the end'
-  return `until ${until}, while the JVM compiled again what redefinitions had discarded, ${count(before.count)} ${timedOneOf > 1 ? 'timed ' : ''}root calls ended, ${mean(before.mean)}; later ${later.count === 0 ? 'none' : `${count(later.count)}, ${mean(later.mean)}`}`
+  return `the JVM recompiled discarded code until ${until}: ${plural(before.count, `${timedOneOf > 1 ? 'timed ' : ''}root call`)} until then, ${mean(before.mean)}; ${later.count === 0 ? 'no later calls' : `${plural(later.count, 'later call')}, ${mean(later.mean)}`}`
 }
 
 function pausesText({ pauses }: StackFacts, detach: DetachFacts | undefined): string | null {
@@ -144,13 +144,11 @@ function pausesText({ pauses }: StackFacts, detach: DetachFacts | undefined): st
     measuredMs === null
       ? []
       : [
-          `${span(measuredMs)} for ${classesText(classes)}${predictedMs === null ? '' : ` (${span(predictedMs)} expected)`}`,
+          `${span(measuredMs)} to redefine ${classesText(classes)}${predictedMs === null ? '' : ` (${span(predictedMs)} expected)`}`,
         ],
   )
   if (typeof detach?.pauseMs === 'number' && detach.restoredClasses > 0)
-    texts.push(
-      `${span(detach.pauseMs)} at the end, to give ${classesText(detach.restoredClasses)} the code back`,
-    )
+    texts.push(`${span(detach.pauseMs)} to restore ${classesText(detach.restoredClasses)} at the end`)
   return texts.length === 0 ? null : texts.join(', ')
 }
 

@@ -50,7 +50,7 @@ export function survivorsOf(
 const CALLERS = 3
 const NUMBER_CELLS = 40
 
-export const survivorHeader = `${right('live B', 9)}  % live    objects${right('age', 9)}   class, and where it was made`
+export const survivorHeader = `${right('live B', 9)}  % live    objects${right('age', 9)}   class, below it the allocating method and its callers`
 
 /** Yields two lines per context, of at most `cells`: [numbers and class, allocating methods]. */
 export function* survivorLines(

@@ -22,19 +22,33 @@ export function ms(ns: number, width = 9): string {
   return whole.length <= width ? whole : value.toExponential(1).replace('e+', 'e')
 }
 
-/** Milliseconds per call, with four significant digits, down to the nanosecond. */
-export function msPerCall(ns: number, calls: number): string {
-  if (calls === 0 || !Number.isFinite(ns)) return '-'
-  const each = ns / calls
-  if (each < 0) return '~0'
-  if (each === 0) return '0'
-  const value = each / 1e6
-  if (value >= 1e8) return value.toExponential(1).replace('e+', 'e')
-  if (value >= 1000) return value.toFixed(0)
-  const digits =
-    value >= 100 ? 1 : value >= 10 ? 2 : value >= 1 ? 3 : value >= 0.1 ? 4 : value >= 0.01 ? 5 : 6
-  const text = value.toFixed(digits)
-  return Number(text) === 0 ? '~0' : text
+/** Nanoseconds and symbol of each unit, largest first. */
+const TIME_UNITS = [
+  [1e9, 's'],
+  [1e6, 'ms'],
+  [1e3, 'µs'],
+  [1, 'ns'],
+] as const
+
+/**
+ * A time for a column: "64 ns", "29.02 µs", "107.3 ms", "1.968 s ". Four significant digits; units have two cells, so right-aligned digits
+ * line up.
+ *
+ * Negative time (a method shorter than the calibration error) is "~0".
+ */
+export function timeCell(ns: number): string {
+  if (!Number.isFinite(ns)) return '-   '
+  if (ns < 0.5) return ns === 0 ? '0   ' : '~0   '
+  const [size, unit] = TIME_UNITS.find(([each]) => ns >= 0.99995 * each) ?? [1, 'ns']
+  const value = ns / size
+  const digits = size === 1 || value >= 999.95 ? 0 : value >= 99.995 ? 1 : value >= 9.9995 ? 2 : 3
+  const text = value >= 999_999.5 ? value.toExponential(1).replace('e+', 'e') : value.toFixed(digits)
+  return `${text} ${unit.padEnd(2)}`
+}
+
+/** The same for a line of text, without padding. */
+export function timeText(ns: number): string {
+  return timeCell(ns).trimEnd()
 }
 
 /** A share in percent, one decimal: "100.0", "0.1", "~0". */
@@ -79,6 +93,11 @@ export function shortCount(value: number): string {
   }
   const digits = unit === 0 ? 0 : rest < 9.995 ? 2 : rest < 99.95 ? 1 : 0
   return `${value < 0 ? '-' : ''}${rest.toFixed(digits)}${units[unit]}`
+}
+
+/** Formats a duration that the user has set: "12 s" instead of "12.0 s". */
+export function roundSpan(milliseconds: number): string {
+  return span(milliseconds).replace('.0 s', ' s')
 }
 
 /** A duration for a status line: "850 ms", "12.3 s", "3:07", "1:02:03". */

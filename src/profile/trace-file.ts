@@ -33,7 +33,7 @@ export function withSoundTrace(profile: Profile): Profile {
   if (found === undefined) return profile
   const calls = trace.calls.filter((_, i) => faults[i] === null)
   const without = trace.calls.length - calls.length
-  const warning = `traced calls left out, as they contradict themselves (${found}): ${without}; please report this`
+  const warning = `traced calls left out because their events are inconsistent (${found}): ${without}; please report this`
   const leftOut = (trace.leftOut ?? 0) + without
   return { ...profile, trace: { ...trace, leftOut, calls }, warnings: [...warnings, warning] }
 }

@@ -8,7 +8,19 @@ import { type OrderedCalls, orderedCalls } from './ordered-calls.ts'
 import type { Profile } from './profile.ts'
 import { prune } from './prune.ts'
 import type { Page } from './report/page.ts'
-import { clean, count, cut, isWait, ms, percent, plural, right, shortName, width as widthOf } from './text.ts'
+import {
+  clean,
+  count,
+  cut,
+  isWait,
+  percent,
+  plural,
+  right,
+  shortName,
+  timeCell,
+  timeText,
+  width as widthOf,
+} from './text.ts'
 
 /** Number of calls with a critical path, unless one call is selected. */
 const PATHS = 5
@@ -24,7 +36,7 @@ const STEP_FRAMES = 8
 const MIN_SHARE = 0.005
 /** Cells of a row before the name. */
 const NUMBER_CELLS = 40
-const HEADER = `${right('start ms', 10)}${right('total ms', 10)}${right('% call', 8)}${right('calls', 10)}  `
+const HEADER = `${right('start', 10)}${right('total', 10)}${right('% call', 8)}${right('calls', 10)}  `
 
 /** Text after a call: unfinished work at the end of the recording, or the limit of events. */
 const STATES: Readonly<Record<TraceState, string>> = {
@@ -41,7 +53,7 @@ export function* traceSection(page: Page): Generator<string> {
   const { paint, top, trace: only } = page
   const cutText = cutAfter === undefined ? '' : `; cut after ${count(cutAfter)} events`
   if (calls.length === 0) {
-    yield `\n${paint('bold', 'Traced calls')}: ${leftOut > 0 ? `none that can be shown, ${plural(leftOut, 'call')} left out` : 'no call of a root began'}\n`
+    yield `\n${paint('bold', 'Traced calls')}: ${leftOut > 0 ? `none can be shown, ${plural(leftOut, 'call')} left out` : 'no root call began'}\n`
     return
   }
   if (only !== undefined) {
@@ -55,7 +67,7 @@ export function* traceSection(page: Page): Generator<string> {
       : `the first ${calls.length} of ${asked} asked for`
   const rest = shown.length < calls.length ? `, ${shown.length} shown` : ''
   yield `\n${paint('bold', 'Traced calls')}${paint('dim', `, ${which}${rest}${cutText}`)}\n`
-  yield `${paint('dim', `${right('call', 5)}${right('at ms', 11)}${right('total ms', 10)}${right('events', 9)}${right('tasks', 7)}  method, and its thread`)}\n`
+  yield `${paint('dim', `${right('call', 5)}${right('start', 11)}${right('total', 10)}${right('events', 9)}${right('tasks', 7)}  method, and its thread`)}\n`
   for (const [i, call] of shown.entries()) yield listed(profile, call, i + 1, page)
   for (const [i, call] of shown.slice(0, PATHS).entries()) yield* criticalPath(profile, call, i + 1, page)
   const slowest = calls.reduce((most, it, i) => (durationNs(it) > durationNs(calls[most]!) ? i : most), 0)
@@ -68,8 +80,8 @@ function listed({ methodNames }: Profile, call: TracedCall, number: number, { wi
   const events = tracks.reduce((sum, it) => sum + it.events.length, 0)
   const numbers =
     right(String(number), 5) +
-    right(ms(startNs, 10), 11) +
-    right(ms(durationNs(call)), 10) +
+    right(timeCell(startNs), 11) +
+    right(timeCell(durationNs(call)), 10) +
     right(count(events, 8), 9) +
     right(count(tracks.length - 1, 6), 7)
   const room = width - widthOf(numbers) - 4 - STATES[state].length
@@ -80,7 +92,7 @@ function listed({ methodNames }: Profile, call: TracedCall, number: number, { wi
 
 function* oneCall(profile: Profile, call: TracedCall, number: number, page: Page): Generator<string> {
   const thread = clean(call.tracks[0]?.thread.name ?? '')
-  const text = `, at ${ms(call.startNs)} ms in ${thread}: ${ms(durationNs(call))} ms${STATES[call.state]}`
+  const text = `, started at ${timeText(call.startNs)} in ${thread}, duration ${timeText(durationNs(call))}${STATES[call.state]}`
   yield `\n${page.paint('bold', `Call ${number}`)}${cut(text, page.width - 8)}\n`
   yield* criticalPath(profile, call, number, page)
   yield* inOrder(profile, call, number, page)
@@ -100,12 +112,13 @@ function* criticalPath(
   const shown = new Set(
     [...steps].sort((a, b) => stepNs(b) + b.queuedNs - stepNs(a) - a.queuedNs).slice(0, most),
   )
-  const assumed = steps.length > 1 && !isTold ? '; which waits it was is assumed, --mode locks tells' : ''
+  const assumed =
+    steps.length > 1 && !isTold ? '; the waits on it are assumed, --mode locks measures them' : ''
   yield `\n${paint('bold', `Call ${number}, critical path`)}${paint('dim', `, ${plural(steps.length, 'step')}${assumed}`)}\n`
   yield `${paint('dim', `${HEADER}method`)}\n`
   const nameCells = Math.max(16, width - NUMBER_CELLS)
   const row = (start: string, ns: number, calls: string, name: string) =>
-    `${right(start, 10)}${right(ms(ns), 10)}${right(percent(ns, whole), 8)}${right(calls, 10)}  ${name}\n`
+    `${right(start, 10)}${right(timeCell(ns), 10)}${right(percent(ns, whole), 8)}${right(calls, 10)}  ${name}\n`
   let [left, leftNs] = [0, 0]
   const rest = function* (): Generator<string> {
     if (left > 0) yield row('', leftNs, '', paint('dim', `… ${plural(left, 'smaller step')}`))
@@ -119,11 +132,16 @@ function* criticalPath(
     }
     yield* rest()
     if (step.queuedNs > 0)
-      yield row(ms(step.fromNs - step.queuedNs), step.queuedNs, '', paint('dim', '(handed over, not begun)'))
+      yield row(
+        timeCell(step.fromNs - step.queuedNs),
+        step.queuedNs,
+        '',
+        paint('dim', '(handed over, waiting to start)'),
+      )
     const isAlone = steps.length === 1
     if (!isAlone) {
       const thread = `in ${clean(call.tracks[step.track]!.thread.name)}`
-      yield row(ms(step.fromNs), stepNs(step), '', paint('dim', cut(thread, nameCells)))
+      yield row(timeCell(step.fromNs), stepNs(step), '', paint('dim', cut(thread, nameCells)))
     }
     yield* frameRows(
       pathOf(call, step),
@@ -161,7 +179,7 @@ function* inOrder(profile: Profile, call: TracedCall, number: number, page: Page
     .map(({ times }, track) => ({ track, ns: times.at(-1)! - times[0]! }))
     .slice(1)
     .sort((a, b) => b.ns - a.ns || a.track - b.track)
-  const left = tasks.length > most ? `, with the longest ${most} of ${plural(tasks.length, 'task')}` : ''
+  const left = tasks.length > most ? `, with the ${most} longest of ${plural(tasks.length, 'task')}` : ''
   yield `\n${paint('bold', `Call ${number}, in the order of time`)}${paint('dim', left)}\n`
   yield `${paint('dim', `${HEADER}method`)}\n`
   const whole = durationNs(call)
@@ -169,7 +187,7 @@ function* inOrder(profile: Profile, call: TracedCall, number: number, page: Page
   for (const { track } of tasks.slice(0, most).sort((a, b) => a.track - b.track)) {
     const { thread, events, times } = call.tracks[track]!
     const title = `handed over, in ${clean(thread.name)}`
-    yield `${right(ms(times[0]!), 10)}${right(ms(times.at(-1)! - times[0]!), 10)}${' '.repeat(18)}  ${paint('dim', cut(title, page.width - NUMBER_CELLS))}\n`
+    yield `${right(timeCell(times[0]!), 10)}${right(timeCell(times.at(-1)! - times[0]!), 10)}${' '.repeat(18)}  ${paint('dim', cut(title, page.width - NUMBER_CELLS))}\n`
     yield* orderedRows(profile, orderedCalls({ events, times }), Math.ceil(rows / 4), whole, page)
   }
 }
@@ -194,7 +212,7 @@ function* orderedRows(
     const times = calls![node]! > 1 ? ` ×${count(calls![node]!)}` : ''
     const indent = '  '.repeat(Math.min(depths[node]!, Math.floor(nameCells / 4)))
     const name = indent + shortName(names(tree.method[node]!), nameCells - indent.length - times.length)
-    const numbers = `${right(ms(startNs[node]!), 10)}${right(ms(ns), 10)}${right(percent(ns, whole), 8)}${right(count(calls![node]!, 9), 10)}`
+    const numbers = `${right(timeCell(startNs[node]!), 10)}${right(timeCell(ns), 10)}${right(percent(ns, whole), 8)}${right(count(calls![node]!, 9), 10)}`
     yield `${ns >= whole / 2 ? paint('heat', numbers) : numbers}  ${name}${times}\n`
   }
   if (keptCount < tree.count) {

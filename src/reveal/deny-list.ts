@@ -20,7 +20,7 @@ function rules(reason: string, classes: string, methods?: string): Rule[] {
   }))
 }
 
-const RUNTIME = 'the probes run on it'
+const RUNTIME = 'probes use it'
 
 const RULES: readonly Rule[] = [
   ...rules('the profiler itself', 'java/lang/JFluid* java/lang/invoke/JFluid*'),
@@ -32,7 +32,7 @@ const RULES: readonly Rule[] = [
     isVirtual exit clearReferences yield`,
   ),
   ...rules(
-    'schedules virtual threads; a probe here could wait for itself',
+    'schedules virtual threads: a probe in it could deadlock',
     `java/lang/VirtualThread* java/lang/ThreadBuilders* java/lang/BaseVirtualThread
     java/util/concurrent/locks/LockSupport jdk/internal/vm/*`,
   ),
@@ -50,7 +50,7 @@ const RULES: readonly Rule[] = [
     java/lang/invoke/VarForm java/lang/invoke/Invokers* java/lang/invoke/*CallSite`,
   ),
   ...rules('carries the agent itself', 'sun/instrument/* java/lang/instrument/*'),
-  ...rules('flight recorder internals, whose clock the probes read', 'jdk/jfr/internal/*'),
+  ...rules('flight recorder internals: probes use its clock', 'jdk/jfr/internal/*'),
 ]
 
 /** Why no method of the class is ever instrumented, or null. */

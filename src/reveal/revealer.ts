@@ -430,7 +430,7 @@ export class Revealer {
   }
 }
 
-const HIDDEN_HERE = 'hidden class: calls of its own methods are not counted, what they call is'
+const HIDDEN_HERE = 'hidden class: calls of its methods are not counted, but calls made by them are'
 
 /**
  * A revelation in a line of the debug log.

@@ -25,7 +25,7 @@ export interface Skipped {
 type WithoutId = Omit<MethodTarget, 'id' | 'root'>
 
 export const HIDDEN =
-  'hidden class, defined before the session or outside a root: its own calls, and what only it calls, are missing'
+  'hidden class, defined before the session or outside a root: calls of its methods, and calls made only by them, are missing'
 
 export class Taker {
   /** Taken since the scheme last looked. */
@@ -123,21 +123,21 @@ export class Taker {
     if ((method.access & ACC_NATIVE) !== 0) {
       if (!isJdk(node)) {
         this.#enterNative(ref)
-        return 'native: what it calls by name, in classes that it is not handed, may be missing'
+        return 'native: methods that it calls by name, in classes that are not passed to it, may be missing'
       }
       this.openGate(gateOf([node.name], method.name, method.descriptor)) // native code can call back, and reflect
-      return node.included ? 'native: what it calls in the JDK by name may be missing' : 'native'
+      return node.included ? 'native: JDK methods that it calls by name may be missing' : 'native'
     }
     const denied = deniedMethod(node.name, method.name)
     if (denied !== null) return denied
     if (isHidden(node)) return HIDDEN
     if (this.classes.isIntrinsic(ref)) {
       this.passed.push(ref)
-      return 'intrinsic: the compiler may replace it, its time is its caller’s'
+      return 'intrinsic: the compiler may replace it; its time counts for its caller'
     }
     if ((node.flags & CLASS_UNMODIFIABLE) !== 0) {
       this.passed.push(ref)
-      return 'the JVM does not let its class be changed'
+      return 'the JVM does not allow changes to its class'
     }
     return null
   }

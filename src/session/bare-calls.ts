@@ -31,7 +31,9 @@ const MAX_REDEFINITION_MS = 500
 /** Calls without probes were still being compiled. A comparison with them would make the recorded times look too short. */
 export class NotSteady extends Error {
   constructor() {
-    super(`after ${STEADY_TIMEOUT_MS / 1000} s calls without probes below the root were still being compiled`)
+    super(
+      `after ${STEADY_TIMEOUT_MS / 1000} s the JVM was still compiling calls without probes below the root`,
+    )
   }
 }
 

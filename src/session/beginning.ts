@@ -71,9 +71,9 @@ export function instrumentingPhase(engine: Pick<Engine, 'door' | 'facts' | 'opti
     case 'is over':
       return 'instrumenting'
     case 'may be over':
-      return `instrumenting: unless an agent in it has redefined a class before, this JVM of JDK ${feature} discards all its compiled code now, and is slower for some seconds`
+      return `instrumenting: the JVM (JDK ${feature}) may discard all its compiled code now and be slower for some seconds, unless another agent has redefined a class before`
     case 'is to come':
-      return `instrumenting: once in its life, a JVM of JDK ${feature} discards all its compiled code now, and is slower for some seconds`
+      return `instrumenting: the JVM (JDK ${feature}) discards all its compiled code now and is slower for some seconds; this happens only once`
   }
 }
 
@@ -86,7 +86,7 @@ export async function hideHandleMembers(engine: Engine): Promise<void> {
   installation.withFirst(tasks)
   if (!isComplete)
     warnings.add(
-      `calls through method handles may be missing: JDK ${facts.feature} implements them in a way that is not known here`,
+      `calls through method handles may be missing: jfluid does not know how JDK ${facts.feature} implements them`,
     )
 }
 
@@ -134,7 +134,7 @@ async function installHandOvers({
   await installation.install(tasks, [])
   for (const kind of unknown) {
     warnings.add(
-      `JDK ${facts.feature} hands work over in a way that is not known here (${kind}): it is not followed`,
+      `JDK ${facts.feature} hands tasks to other threads in a way that jfluid does not know (${kind}): these tasks are not followed`,
     )
   }
 }
@@ -149,7 +149,7 @@ async function installWaits(engine: Engine): Promise<void> {
   await installation.install(tasks, [])
   for (const kind of unknown) {
     warnings.add(
-      `JDK ${facts.feature} waits in a way that is not known here (${kind}): that time is not told apart`,
+      `JDK ${facts.feature} waits in a way that jfluid does not know (${kind}): this waiting time has no rows of its own`,
     )
   }
 }

@@ -42,8 +42,8 @@ export class OldRootsAgain extends JfluidError {
     )
     this.hint =
       where === null ? 'Try again.' : `Read the earlier profile with: jfluid report ${shellWord(where)}`
-    const before = where === null ? 'not in here' : `in ${where}`
-    this.warning = `the roots could not be changed: the old ones begin at zero, and what came before is ${before} (${reason})`
+    const before = where === null ? 'not included' : `in ${where}`
+    this.warning = `the roots could not be changed: the old roots are recorded from zero, and the earlier recording is ${before} (${reason})`
   }
 }
 
@@ -92,7 +92,7 @@ export async function beginAnew(
   const { request } = before
   const { byHand, door, pid, process } = before.engine
   const target = process === null ? undefined : readTargetProcess(process)
-  onPhase('giving the old code back')
+  onPhase('restoring the original code')
   await before.end.detach(false)
   if (before.end.ending?.how !== 'detached')
     throw new CannotChangeRoots('the JVM did not answer, or has ended')

@@ -23,13 +23,13 @@ import { answerInTime, REMOTE_DETACH_TIMEOUT_MS, TargetSilent, whyLinkWasLost } 
 const WHY_ENDED = new Map([
   [ENDED_STOPPED, 'the client was stopped or killed'],
   [ENDED_SILENT, 'the client did not answer for 10 s'],
-  [ENDED_DISMISSED, 'somebody has ended it by jfluid detach'],
+  [ENDED_DISMISSED, 'it was ended by jfluid detach'],
 ])
 
 /** Timeout of the comparison: one redefinition plus 1.5 s of calls. */
 const COMPARE_TIMEOUT_MS = 3_000
 
-const SILENT_ELSEWHERE = 'nothing came from the client for some seconds'
+const SILENT_ELSEWHERE = 'no message from the client for some seconds'
 
 /**
  * How a session ended, and the state of its target.
@@ -127,7 +127,7 @@ export class SessionEnd {
   /** The program started by `run` was ended by a signal. */
   bySignal(signal: string): void {
     this.isTruncated = true
-    this.engine.warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
+    this.engine.warnings.add(`the program was ended by ${signal}; the profile ends there`)
   }
 
   /**
@@ -143,7 +143,7 @@ export class SessionEnd {
     this.isTruncated = true
     this.ending = { how: 'target ended' }
     this.engine.warnings.add(
-      'the JVM ended while its roots were changed; this is what had been recorded of the old ones',
+      'the JVM ended while its roots were being changed; the profile contains the old roots only',
     )
   }
 
@@ -199,7 +199,7 @@ export class SessionEnd {
       const isMetAgain = error instanceof LinkLost || error instanceof TargetSilent
       debug.end?.(`root calls without probes: ${String(error)}`)
       const why = error instanceof NotSteady ? error.message : String(error)
-      if (!isMetAgain) this.engine.warnings.add(`charged/bare is not known: ${why}`)
+      if (!isMetAgain) this.engine.warnings.add(`the accuracy of times is unknown (charged/bare): ${why}`)
     }
   }
 
@@ -273,7 +273,7 @@ export class SessionEnd {
   #noteMissing(): void {
     if (this.ending?.how === 'target ended') return
     this.isTruncated = true
-    this.engine.warnings.add('the connection ended before all events had come: the last ones are missing')
+    this.engine.warnings.add('the connection ended before all events had arrived: the last ones are missing')
   }
 
   async #linkClosed(reason: string): Promise<void> {
@@ -311,22 +311,22 @@ export class SessionEnd {
   #noteEndedByItself(reason: string, exitCode = EX_TEMPFAIL): void {
     this.isTruncated = true
     this.ending = { how: 'by itself', reason, exitCode }
-    this.engine.warnings.add(`the session ended by itself: ${reason}`)
+    this.engine.warnings.add(`the session ended unexpectedly: ${reason}`)
   }
 
   #noteTargetEnded(): void {
     this.ending = { how: 'target ended' }
     if (this.engine.options.liveness) {
       this.engine.warnings.add(
-        'the JVM ended by itself: what was alive is told as it was up to half a second before, and objects made later are not',
+        'the JVM ended: the counts of live objects are up to half a second old, and do not contain later objects',
       )
     }
     if (this.engine.options.untilExit) return
     this.isTruncated = true
     this.engine.warnings.add(
       this.#isElsewhere
-        ? 'the connection was closed while the JVM was profiled, and whether that has ended cannot be seen from here; this is what had been recorded'
-        : 'the JVM ended while it was profiled; this is what had been recorded',
+        ? 'the connection was closed during the recording, and it is unknown whether the JVM has ended; the profile ends there'
+        : 'the JVM ended during the recording; the profile ends there',
     )
   }
 

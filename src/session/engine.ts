@@ -41,7 +41,7 @@ import { Turns } from './turns.ts'
  */
 const SHORT_CALIBRATION_DURATION_MS = 40
 
-const NO_MORE_METHODS = `${thousands(MAX_METHODS)} methods have probes, and no more get some: what else is called is part of its callers (--scheme adaptive, or --yes for all)`
+const NO_MORE_METHODS = `${thousands(MAX_METHODS)} methods have probes, which is the limit: time in other methods counts for their callers (use --scheme adaptive, or --yes to instrument all)`
 
 /** Maximum number of frames of a stack that are searched for a root. */
 const MAX_STACK_DEPTH = 400

@@ -63,14 +63,14 @@ export async function compareCode(
   if (classes.length === 0) return NOTHING_CHECKED
   const until = performance.now() + CODE_TIMEOUT_MS
   const access = await opened
-  if (access === null) return { ...NOTHING_CHECKED, unchecked: 'this JVM does not show its code' }
+  if (access === null) return { ...NOTHING_CHECKED, unchecked: 'this JVM does not let jfluid read its code' }
   const { methods, codes } = access
   const all = known(classes)
   const facts = { ...NOTHING_CHECKED, different: [] as string[] }
-  if (all.length < classes.length) facts.unchecked = 'of some classes the old code was not kept'
+  if (all.length < classes.length) facts.unchecked = 'the original code of some classes was not kept'
   for (let at = 0; at < all.length; at += CLASSES_PER_STEP) {
     if (at > 0 && performance.now() > until)
-      return { ...facts, unchecked: `there was no time for more than ${at} of ${classes.length}` }
+      return { ...facts, unchecked: `there was time only for ${at} of ${classes.length}` }
     const some = all.slice(at, at + CLASSES_PER_STEP)
     const places = new Map(
       (await methods.places(some.map((it) => it.id))).map((it) => [it.classId, it.methods]),
@@ -235,7 +235,7 @@ export class Proof {
       if (this.engine.seesProbes === false && this.#code.different.length === 0)
         this.#code = {
           ...NOTHING_CHECKED,
-          unchecked: 'the comparison saw none of the probes while they were there',
+          unchecked: 'the check could not detect the probes during the session',
         }
     } catch (error) {
       // The detach continues. The report states why the code is unchecked.

@@ -118,6 +118,6 @@ export class Pulse {
   #silence(): string | null {
     const { process } = this.engine
     const stop = process === null ? null : stopOf(process)
-    return stop === null ? null : `JVM ${process} is ${stop.how}: nothing is recorded until it goes on`
+    return stop === null ? null : `JVM ${process} is ${stop.how}: nothing is recorded until it continues`
   }
 }

@@ -92,7 +92,7 @@ export class Questions {
       const task = tasks.find((it) => it.classId === classId)
       if (task === undefined || options.scheme !== 'adaptive') continue
       warnings.add(
-        `${sourceName(task.className)} lost its probes ${spanText(atMs)} after the start, because another agent changed it, and got them back at ${again}: its calls in between are missing`,
+        `${sourceName(task.className)} lost its probes ${spanText(atMs)} after the start, because another agent changed it, and got new probes at ${again}: its calls in this interval are missing`,
       )
     }
     this.#lost.clear()

@@ -52,8 +52,8 @@ export class Recording {
     if (!prepared.pausesKnown && eventsOf(prepared.options).tellsTime)
       this.engine.warnings.add(
         prepared.door.elsewhere === undefined
-          ? 'this JVM keeps no safepoint counter (hsperfdata): pauses of redefinitions are part of the times'
-          : 'the safepoint counter of this JVM cannot be seen from here: pauses of redefinitions are part of the times',
+          ? 'this JVM has no safepoint counter (hsperfdata): times include pauses for redefinitions'
+          : 'the safepoint counter of this JVM cannot be read from here: times include pauses for redefinitions',
       )
   }
 
@@ -109,6 +109,6 @@ export class Recording {
 
   #noteUnanswered(error: unknown): void {
     if (this.end.isStopping || error instanceof LinkLost) return
-    this.engine.warnings.add(`a question of the target went unanswered: ${String(error)}`)
+    this.engine.warnings.add(`a request of the JVM was not answered: ${String(error)}`)
   }
 }

@@ -36,7 +36,7 @@ const OWN_MEMORY = /^\/proc\/\d+\/mem$/
 
 const ELSEWHERE: Remains = {
   ...{ traces: [], threads: [], sessions: [], counterFiles: 0 },
-  unseen: ['its process, which is none of this machine'],
+  unseen: ['its process, which is not on this machine'],
 }
 
 /**

@@ -49,13 +49,13 @@ const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`
 
 /** @returns why scheme b would be harmful; null if it would be harmless */
 export function whyNotB({ isTooMuch, classBytes, pauseMs, metaspaceLeft }: Reached): string | null {
-  if (isTooMuch) return `b may give probes to more than ${thousands(MAX_METHODS)} methods`
+  if (isTooMuch) return `scheme b may instrument more than ${thousands(MAX_METHODS)} methods`
   const metaspace = classBytes * METASPACE_PER_CLASS_BYTE
-  if (metaspace > MAX_METASPACE_BYTES) return `b would take about ${mib(metaspace)} of metaspace`
+  if (metaspace > MAX_METASPACE_BYTES) return `scheme b would need about ${mib(metaspace)} of metaspace`
   if (metaspace > metaspaceLeft - MIN_FREE_METASPACE_BYTES)
-    return `b would take about ${mib(metaspace)} of metaspace, of which ${mib(metaspaceLeft)} are left`
+    return `scheme b would need about ${mib(metaspace)} of metaspace, and ${mib(metaspaceLeft)} are left`
   if (pauseMs !== null && pauseMs > MAX_PAUSE_MS)
-    return `b would stop the JVM for about ${Math.round(pauseMs)} ms`
+    return `scheme b would stop the JVM for about ${Math.round(pauseMs)} ms`
   return null
 }
 
@@ -100,7 +100,7 @@ export function adaptiveAtOnce(request: SessionRequest, loadedClasses: number): 
   return large === null ? null : { scheme: 'adaptive', why: reasonText(large), listed: null }
 }
 
-const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b insists)`
+const reasonText = (why: string): string => `scheme adaptive: ${why} (--scheme b overrides this)`
 
 /** @returns why the program is too large to count the methods below its roots; null if it is not */
 export function whyLarge(loadedClasses: number): string | null {

@@ -121,7 +121,7 @@ export function treesFullWarning(
 }
 
 const NOTHING_FOLLOWED =
-  'no task was followed: the roots handed none to an executor of the JDK, and started no thread'
+  'no task was followed: the roots passed no task to an executor of the JDK and started no thread'
 
 /** Warnings that can be given only at the end. */
 export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
@@ -133,22 +133,22 @@ export function warningsAtEnd(engine: Engine, stats: RecorderStats): string[] {
   if (options.followThreads === true && followed + orphans === 0 && events > 0)
     warnings.push(NOTHING_FOLLOWED)
   if (orphans > 0)
-    warnings.push(`${orphans} tasks began whose submission was lost: what they called stands for itself`)
+    warnings.push(
+      `${orphans} tasks began whose submission was lost: their calls are not below the submitting method`,
+    )
   if (silentMs > 0 && gaps > 0)
     warnings.push(
-      `the client read no events for ${Math.round(silentMs)} ms in all, as it was busy or got no processor: calls in that time may be missing`,
+      `the client read no events for ${Math.round(silentMs)} ms in total, because it was busy or got no processor: calls in this time may be missing`,
     )
   if (purged > 0)
     warnings.push(
-      `the tree of samples has grown too large: ${purged} contexts with the fewest samples are part of their callers now`,
+      `the tree of samples became too large: ${purged} contexts with the fewest samples were merged into their callers`,
     )
   if (collapsed > 0) warnings.push(collapsedWarning(options))
   const treesFull = treesFullWarning(engine, stats)
   if (treesFull !== null) warnings.push(treesFull)
   if (openCalls > 0)
-    warnings.push(
-      `calls that had not ended: ${openCalls}; what they have executed themselves is missing, in part or as a whole`,
-    )
+    warnings.push(`unfinished calls: ${openCalls}; their own bytecodes are missing, partly or completely`)
   return warnings
 }
 

@@ -48,8 +48,8 @@ export class TargetState {
     const { untracked = 0 } = this.#liveness ?? {}
     if (untracked === 0) return []
     return [
-      `${untracked} objects were not looked after, since 65,536 were already: fewer are told alive than are. ` +
-        'A higher --sample-every leaves room',
+      `${untracked} objects were not tracked, because the limit is 65,536: the counts of live objects are too low. ` +
+        'Use a higher --sample-every',
     ]
   }
 

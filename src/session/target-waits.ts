@@ -12,7 +12,7 @@ export const REMOTE_DETACH_TIMEOUT_MS = 60_000
 /** The target is stopped (SIGSTOP), or too busy to answer. */
 export class TargetSilent extends Error {
   constructor(pid: number, ms: number) {
-    super(`JVM ${pid} did not answer for ${ms / 1000} s; its agent detaches as soon as it runs again`)
+    super(`JVM ${pid} did not answer for ${ms / 1000} s; its agent detaches as soon as the JVM runs again`)
   }
 }
 

@@ -22,20 +22,20 @@ it('a place that goes away, or that other users may not enter, is warned of', ()
   chmodSync(jar, 0o644)
   expect(doubtsAbout(jar, [])).toEqual([])
   expect(doubtsAbout(jar, [`${folder}-2`])).toEqual([])
-  expect(doubtsAbout(jar, [home])).toEqual([expect.stringContaining('temporary place')])
+  expect(doubtsAbout(jar, [home])).toEqual([expect.stringContaining('temporary directory')])
 
   chmodSync(folder, 0o750)
-  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^${folder} is closed to other users`)])
+  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^other users cannot read ${folder}`)])
   chmodSync(folder, 0o755)
   chmodSync(jar, 0o600)
-  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^${jar} is closed to other users`)])
+  expect(doubtsAbout(jar, [])).toEqual([expect.stringMatching(`^other users cannot read ${jar}`)])
 })
 
 it('so is the cache of npx', () => {
   const folder = join(temporaryDirectory(), '_npx', '0a1b', 'dist')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'jfluid-agent.jar'), '')
-  expect(doubtsAbout(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary place')
+  expect(doubtsAbout(join(folder, 'jfluid-agent.jar'), [])[0]).toContain('temporary directory')
 })
 
 it('a path is warned of that some JVMs cannot read, or that is no word as it is', () => {
@@ -46,7 +46,8 @@ it('a path is warned of that some JVMs cannot read, or that is no word as it is'
     writeFileSync(path, '')
     return path
   }
-  const doubts = (folder: string) => doubtsAbout(jar(folder), []).filter((it) => !it.includes('closed to'))
+  const doubts = (folder: string) =>
+    doubtsAbout(jar(folder), []).filter((it) => !it.includes('other users cannot read'))
   expect(doubts('lib')).toEqual([])
   expect(doubts('Büro')).toEqual([expect.stringMatching(/^the path is not plain ASCII: .*locale is C/)])
   expect(doubts('my files')).toEqual([

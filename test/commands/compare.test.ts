@@ -39,17 +39,14 @@ describe('jfluid compare', () => {
   it('prints a page', async () => {
     const { code, stdout, stderr } = await inProcess('compare', path('old'), path('new'))
     assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, /^a call +0\.4000 ms before, 0\.5000 ms after: \+25\.0 %$/m)
-    assert.match(stdout, /\+0\.1000 +0\.3000 +0\.4000 +\+33\.3 +2 +2 +com\.acme\.App\.work/)
+    assert.match(stdout, /^per call +400\.0 µs before, 500\.0 µs after: \+25\.0 %$/m)
+    assert.match(stdout, /\+100\.0 µs +300\.0 µs +400\.0 µs +\+33\.3 +2 +2 +com\.acme\.App\.work/)
   })
 
   it('ends with 82 if a condition holds, and tells all of them', async () => {
     const held = await inProcess('compare', path('old'), path('new'), '--fail-if', 'App.work self > +40%')
     assert.equal(held.code, 0)
-    assert.match(
-      held.stdout,
-      /^ok +App\.work self > \+40%: com\.acme\.App\.work 0\.3000 ms, now 0\.4000 ms:/m,
-    )
+    assert.match(held.stdout, /^ok +App\.work self > \+40%: com\.acme\.App\.work 300\.0 µs, now 400\.0 µs:/m)
     const two = ['--fail-if', 'App.work self > +10%', '--fail-if', 'root total > 1s']
     const failed = await inProcess('compare', path('old'), path('new'), ...two)
     assert.equal(failed.code, 82)
@@ -57,7 +54,7 @@ describe('jfluid compare', () => {
     assert.match(failed.stdout, /^ok +root total > 1s/m)
     assert.match(
       failed.stderr,
-      /^jfluid: 'App\.work self > \+10%' holds: com\.acme\.App\.work 0\.3000 ms, now 0\.4000 ms: \+33\.3 %\n/,
+      /^jfluid: 'App\.work self > \+10%' holds: com\.acme\.App\.work 300\.0 µs, now 400\.0 µs: \+33\.3 %\n/,
     )
   })
 

@@ -99,7 +99,7 @@ describe('a file', () => {
   /** What a recording of no JVM says of what it leaves out. */
   const leftOut = async (...args: string[]): Promise<string[]> => {
     const { stderr } = await jfluid('record', ...args, '--out', 'p.jfluid')
-    return stderr.split('\n').filter((it) => it.includes('left out'))
+    return stderr.split('\n').filter((it) => it.includes('were ignored'))
   }
 
   it.each([
@@ -112,7 +112,7 @@ describe('a file', () => {
   ])('%s of it is left out, and told, where %j meets %j', async (option, options, args) => {
     given(options)
     expect(await leftOut('--root', 'A.b', ...args)).toEqual([
-      `of ${FILE}, left out: ${option} (add --show-config to see why)`,
+      `options of ${FILE} that were ignored: ${option} (add --show-config to see why)`,
     ])
     const { stdout } = await jfluid('record', '--root', 'A.b', ...args, '--show-config')
     expect(stdout).toMatch(new RegExp(`^left out: ${option}: .+$`, 'm'))

@@ -8,7 +8,10 @@ import { cleanLines } from '../../src/profile/text.ts'
 it('names in lines on roots give the terminal no orders', () => {
   const root = { option: 'root' as const, text: 'A\x1b[2J.b', classes: [], methods: 0, problem: null }
   const [line] = describeRoots([{ ...root, armed: true, near: ['A\x1b]0;x\x07'], unusable: [] }])
-  assert.equal(line, 'root A?[2J.b: its class is not loaded yet, waiting for it; loaded are A?]0;x?')
+  assert.equal(
+    line,
+    'root A?[2J.b: its class is not loaded yet; waiting for it; similar loaded methods: A?]0;x?',
+  )
 })
 
 it('lines of an error stay lines', () => {

@@ -149,8 +149,8 @@ describe('what is said of a target that had nothing to say at the end', () => {
   it('is whether it ended, left us, or does not answer', () => {
     const said = (ending: Ending) => describeDetach({ pid: 4711, ending, detachFacts: null }, null)
     assert.equal(said(GONE), 'JVM 4711 has ended')
-    assert.equal(said(silent()), 'the session with JVM 4711 had ended by itself')
-    assert.equal(said({ how: 'target silent' }), 'left JVM 4711 without its answer')
+    assert.equal(said(silent()), 'the session with JVM 4711 had ended before')
+    assert.equal(said({ how: 'target silent' }), 'detached from JVM 4711 without an answer')
   })
 })
 

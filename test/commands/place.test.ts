@@ -101,7 +101,7 @@ describe('while it is recorded', () => {
     place.guard(new FakeSession())
     await until(() => existsSync(`${path}.autosave`))
     const { truncated, merged } = await readProfile(`${path}.autosave`)
-    assert.match(String(truncated), /^autosaved while it was recorded/)
+    assert.match(String(truncated), /^autosaved during the recording/)
     assert.deepEqual(merged, PROFILE.merged)
     assert.equal(statSync(`${path}.autosave`).mode & 0o777, 0o600)
     assert.equal(existsSync(path), false)
@@ -130,7 +130,7 @@ describe('while it is recorded', () => {
     await place.keep({ ...PROFILE, events: { ...PROFILE.events, count: 0 } })
     assert.ok((await readProfile(`${path}.autosave`)).events.count > 0)
     assert.deepEqual(told, [
-      `the profile is empty; what had been autosaved stays: jfluid report ${path}.autosave`,
+      `the profile is empty; the autosaved profile is kept: jfluid report ${path}.autosave`,
     ])
   })
 
@@ -179,7 +179,7 @@ describe('while it is recorded', () => {
     place.guard(session)
     await until(() => session.asked > 3)
     assert.equal(told.length, 1)
-    assert.match(told[0] ?? '', /^cannot autosave, and recording goes on: .*no such file or directory$/)
+    assert.match(told[0] ?? '', /^autosave failed, and recording continues: .*no such file or directory$/)
     mkdirSync(folder)
     await until(() => existsSync(join(folder, 'p.jfluid.autosave')))
     await place.keep(PROFILE)

@@ -235,7 +235,7 @@ describe('a recording', () => {
     const store = await startStore()
     const { lines, problem, path } = await put({ out: file(), push: store.url }, EMPTY)
     expect([problem, path, store.received.length]).toEqual([null, file(), 0])
-    expect(lines[0]).toBe('nothing was recorded, and so nothing is pushed')
+    expect(lines[0]).toBe('nothing was recorded, so nothing is pushed')
     expect((await readProfile(file())).warnings).toEqual(['no root was called'])
   })
 

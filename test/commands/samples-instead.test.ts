@@ -30,7 +30,7 @@ it('of several JVMs they will not: each would be recorded in another way', () =>
 it('nothing else than a flush of a busy JVM leads to them', () => {
   const busy = new BusyBeforeFlush(7, { used: 0.32, most: 2, idle: 1.58, ours: 0 }, 11_768, 17)
   expect(whySampled(busy, flags({}))?.why).toBe(
-    'stacks only, no call is counted: JVM 7 is too busy for its first redefinition, which discards all of its 11,768 compiled methods (JDK 17): the JVM uses 0.32 processors and can use 1.90, but would need about 2.24 to compile them again, so requests would wait for seconds (--yes attaches all the same)',
+    'only sampling stacks, without counting calls: JVM 7 is too busy for its first redefinition, which discards all of its 11,768 compiled methods (JDK 17): the JVM uses 0.32 processors and can use 1.90, but would need about 2.24 to compile them again, so requests would wait for seconds (--yes attaches anyway)',
   )
   expect(whySampled(new Error('refused'), flags({}))).toBeNull()
 })

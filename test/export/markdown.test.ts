@@ -17,7 +17,7 @@ describe('markdown', () => {
 - target: pid 4711, JDK \`17.0.15\`, \`OpenJDK 64-Bit Server VM\`
 - root: \`com.acme.App.main\`
 - recorded: 10.0 s from \`2026-11-21T08:00:00.000Z\`, mode exact
-- total ms: 10.500 in 1 thread, 2 calls of roots
+- total: 10.50 ms in 1 thread, 2 calls of roots
 - methods: 12 instrumented, 4 called
 
 ## Warnings
@@ -26,19 +26,19 @@ describe('markdown', () => {
 
 ## Hottest path
 
-| total ms | % of all | self ms | calls | method |
+| total | % of all | self | calls | method |
 | --: | --: | --: | --: | --- |
-| 10.500 | 100.0 | 1.000 | 2 | \`com.acme.App.main\` |
-| 9.000 | 85.7 | 7.000 | 2 | \`com.acme.App.work\` |
+| 10.50 ms | 100.0 | 1.000 ms | 2 | \`com.acme.App.main\` |
+| 9.000 ms | 85.7 | 7.000 ms | 2 | \`com.acme.App.work\` |
 
 ## Hot methods, by self time
 
-| self ms | % | total ms | calls | method |
+| self | % | total | calls | method |
 | --: | --: | --: | --: | --- |
-| 7.000 | 66.7 | 9.000 | 2 | \`com.acme.App.work\` |
-| 2.000 | 19.0 | 2.000 | 9 | \`com.acme.App.leaf\` |
-| 1.000 | 9.5 | 10.500 | 2 | \`com.acme.App.main\` |
-| 0.500 | 4.8 | 0.500 | 1 | \`com.acme.App.other\` |
+| 7.000 ms | 66.7 | 9.000 ms | 2 | \`com.acme.App.work\` |
+| 2.000 ms | 19.0 | 2.000 ms | 9 | \`com.acme.App.leaf\` |
+| 1.000 ms | 9.5 | 10.50 ms | 2 | \`com.acme.App.main\` |
+| 500.0 µs | 4.8 | 500.0 µs | 1 | \`com.acme.App.other\` |
 `,
     )
   })
@@ -71,21 +71,21 @@ describe('markdown', () => {
     assert.match(text, /^- and 27 more$/m)
     assert.match(text, /`r 4`, and 25 more$/m)
     const deep = profileOfTree(chain(3000), profileOf('deep 1x 1ns').methodNames)
-    assert.match(await exported(deep, 'markdown'), /^and 2,990 calls further down\.$/m)
+    assert.match(await exported(deep, 'markdown'), /^and 2,990 calls further down the path\.$/m)
   })
 
   it('markdown has a table of threads on request', async () => {
     const text = await exported(twoThreads(), 'markdown', true)
     assert.match(
       text,
-      /## Threads\n\n.*\n.*\n\| 0\.000 \| 88\.1 \| 2 \| `pool "1";\?` \|\n\| 0\.000 \| 11\.9 \| 1 \| `main` \|\n$/,
+      /## Threads\n\n.*\n.*\n\| 74 ns \| 88\.1 \| 2 \| `pool "1";\?` \|\n\| 10 ns \| 11\.9 \| 1 \| `main` \|\n$/,
     )
   })
 
   const counts = /^\| 7 \| 58\.3 \| 7 \| 7 \| `com\.acme\.App\.work` \|$/m
   it.each(
     ofEveryMetric({
-      waits: /^\| 0\.001 \| 100\.0 \| 0\.001 \| 2 \| `\(blocked on com\.acme\.Lock\)` \|$/m,
+      waits: /^\| 700 ns \| 100\.0 \| 700 ns \| 2 \| `\(blocked on com\.acme\.Lock\)` \|$/m,
       bytecodes: counts,
       calls: counts,
       samples: counts,

@@ -212,7 +212,8 @@ describe('containers of an engine', () => {
             for (const which of ['loaded', 'woken']) {
               const file = join(temporaryDirectory(), 'p.jfluid')
               const { code, said } = await outside(...recording(`container:${name}`, file))
-              if (code !== 0 || !said.includes('nothing left')) return [`${which}: ${code}: ${said}`]
+              if (code !== 0 || !said.includes('nothing of jfluid remains'))
+                return [`${which}: ${code}: ${said}`]
               const [top] = (await readProfileJson(file)).merged
               if (top === undefined || top.calls === 0) wrong.push(`${which}: nothing recorded`)
             }
@@ -229,7 +230,7 @@ describe('containers of an engine', () => {
     describe('are entered', () => {
       const out = '/tmp/p.jfluid'
       const entered = ({ code, said }: Client) =>
-        code === 0 && said.includes('nothing left') ? [] : [`${code}: ${said}`]
+        code === 0 && said.includes('nothing of jfluid remains') ? [] : [`${code}: ${said}`]
       trial('from inside', OURS, async (box) => entered(await within(box, ...recording('1', out))), 'none')
       trial(
         'from one that shares their processes',

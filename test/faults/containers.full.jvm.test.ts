@@ -110,7 +110,7 @@ async function entered(
     const file = join(temporaryDirectory(), 'p.jfluid')
     const ran = await record(java.pid, file, client)
     left.push(...java.left(ran.pid))
-    if (ran.code !== 0 || !ran.stderr.includes('nothing left')) {
+    if (ran.code !== 0 || !ran.stderr.includes('nothing of jfluid remains')) {
       wrong.push(`${which}: ${ran.code}: ${ran.stderr}`)
       break
     }

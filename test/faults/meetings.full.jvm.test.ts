@@ -24,7 +24,7 @@ const KEPT = { 0: /^profile written to /m }
 /** An agent that has no event buffer yet cannot say in it who has ended the session. */
 const DISMISSED = {
   [STATUS.notNow]:
-    /^jfluid: (JVM \d+ ended the session before the recording began: |.*(somebody has ended it by jfluid detach|another jfluid is attached))/m,
+    /^jfluid: (JVM \d+ ended the session before the recording began: |.*(it was ended by jfluid detach|another jfluid is attached))/m,
 }
 /** After so many tries each must have been there first, and each second. */
 const ENOUGH = 20

@@ -20,7 +20,7 @@ const GIVEN_UP = {
 }
 /** It was recording, or had done so. */
 const LEFT = {
-  0: /^left JVM \d+ without its answer|^detached from/m,
+  0: /^detached from JVM \d+ without an answer|^detached from/m,
 }
 
 const recordWitness = (witness: Witness, duration: string): RecordingClient => {

@@ -116,7 +116,7 @@ forNewestJdk((jdk) => {
       const recording = record(java, '--root', 'fix.Stuck.stuck', '--root', 'fix.Stuck.never')
       await stderrLine(
         recording.process,
-        /^fix\.Stuck\.stuck is running in thread "\w+" \(and 1 more\) since before the attach: its next call is profiled; its callees would do as roots: fix\.Stuck\.hold$/,
+        /^fix\.Stuck\.stuck is running in thread "\w+" \(and 1 more\) since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Stuck\.hold$/,
       )
       await stderrLine(
         recording.process,
@@ -167,7 +167,7 @@ forNewestJdk((jdk) => {
       await until(async () => (await session.status()).warnings.length > 0)
       expect((await ended(session)).warnings).toEqual([
         expect.stringMatching(
-          /^the root returns at once \([\d.e-]+ ms a call\), and other threads are in fix\.Async\.work: if that is its work, a root there tells of it, or --follow-threads, /,
+          /^the root returns at once \([\d.e-]+ ms per call\), and other threads execute fix\.Async\.work: if that is its work, a root there tells of it, or --follow-threads, /,
         ),
       ])
     })
@@ -203,7 +203,7 @@ forEachJdk((jdk) => {
     expect(oneOf).toBeLessThan(68)
     expect(reportWarnings(profile)).toContainEqual(
       expect.stringMatching(
-        /^the root is called [\d.]+[kM] times a second, which probes slow down: 1 of 64 of its calls is timed, and /,
+        /^the root is called [\d.]+[kM] times per second, which probes would slow down: only 1 of 64 of its calls is timed, and /,
       ),
     )
   })
@@ -259,7 +259,7 @@ forEachJdk((jdk) => {
     })
     expect(profile.warnings).toEqual([
       expect.stringMatching(
-        /^fix\.Other\$Work lost its probes [\d.]+ m?s after the start, because another agent changed it, and got them back at [\d.]+ m?s: its calls in between are missing$/,
+        /^fix\.Other\$Work lost its probes [\d.]+ m?s after the start, because another agent changed it, and got them back at [\d.]+ m?s: its calls in this interval are missing$/,
       ),
     ])
     // What the other agent has made of it stays.
@@ -304,10 +304,10 @@ forEachJdk((jdk) => {
     // From 23 on little is thrown away.
     const flush =
       jdk.version <= 22
-        ? `: once in its life, a JVM of JDK ${jdk.version} discards all its compiled code now, and is slower for some seconds`
+        ? `: the JVM of JDK ${jdk.version}) discards all its compiled code now and is slower for some seconds; this happens only once`
         : ''
     expect(told).toMatch(
-      new RegExp(`^instrumenting${flush}; the JVM will stand still for about \\d+ ms, up to four times$`),
+      new RegExp(`^instrumenting${flush}; the JVM will stop for about \\d+ ms, up to four times$`),
     )
     expect(said.indexOf(told!)).toBeLessThan(said.indexOf('recording'))
     await recording.end()

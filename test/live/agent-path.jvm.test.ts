@@ -111,7 +111,7 @@ forEachJdk((jdk) => {
         ...['record', String(java.pid), '--root', 'fix.Host.work', '--duration', '200ms', '--out', out],
       )
       expect(code, stderr).toBe(0)
-      expect(stderr).toContain('nothing left')
+      expect(stderr).toContain('nothing of jfluid remains')
       const profile = await readProfileJson(out)
       const [calls = 0] = callsByPath(profile.merged).values()
       expect(calls).toBeGreaterThan(0)

@@ -64,7 +64,7 @@ it('all are recorded together and each by itself; one that takes no attach, and 
   expect(said).toMatch(/^jfluid: 2 of 3 JVMs were not recorded completely: /m)
   expect(code, said).toBe(78)
   expect(said).toContain(`detached from ${b.pid}`)
-  expect(said).toContain('nothing left')
+  expect(said).toContain('nothing of jfluid remains')
 
   const tree = (n: number) => [
     `fix.${NAME}.work(I)I ${n}`,
@@ -115,7 +115,9 @@ it('all are shown together, and one alone; both have their own code in the end',
   // One row may take less than 1 %.
   expect(said.join('\n')).toMatch(/^Calling context tree, all JVMs(?:, 1 smaller node left out)?$/m)
   for (const { pid } of [a, b]) {
-    expect(said.filter((line) => line.startsWith(`detached from ${pid} `)).join()).toContain('nothing left')
+    expect(said.filter((line) => line.startsWith(`detached from ${pid} `)).join()).toContain(
+      'nothing of jfluid remains',
+    )
   }
   expect(lines(callsByPath((await readProfileJson(out)).merged))[0]).toBe(`fix.${NAME}.work(I)I 8`)
 })

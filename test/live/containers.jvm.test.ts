@@ -39,7 +39,7 @@ describeContained('a JVM in a container without root', () => {
         const { code } = await client.exit
         const stderr = client.stderr()
         expect(code, stderr).toBe(0)
-        expect(stderr).toMatch(/restored: \d+ class\w* original, nothing left/)
+        expect(stderr).toMatch(/restored: \d+ class\w* verified as original, nothing of jfluid remains/)
         expect(java.left(client.pid)).toEqual([])
       }
       const [root] = (await readProfileJson(file)).merged

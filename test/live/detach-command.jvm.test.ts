@@ -47,7 +47,7 @@ forNewestJdk((jdk) => {
     expect((await recording.process.exit).code).toBe(75)
     const { merged, warnings } = await readProfileJson(recording.file)
     expect(merged.map((it) => it.method)).toEqual(['work'])
-    expect(warnings).toContain('the session ended by itself: the client was stopped or killed')
+    expect(warnings).toContain('the session ended unexpectedly: the client was stopped or killed')
     await jvm.dispose()
   })
 
@@ -61,8 +61,10 @@ forNewestJdk((jdk) => {
     const { code, stdout, stderr } = await jfluid('detach', String(java.pid))
     expect([code, stderr]).toEqual([0, ''])
     // Where jfluid itself comes late, the target may have left it already.
-    const ended = new RegExp(`^detached from ${java.pid} in \\d+ ms; restored: 2 classes, nothing left\n`)
-    const over = new RegExp(`^nothing of jfluid runs in JVM ${java.pid}; nothing left\n`)
+    const ended = new RegExp(
+      `^detached from ${java.pid} in \\d+ ms; restored: 2 classes, nothing of jfluid remains\n`,
+    )
+    const over = new RegExp(`^no jfluid session in JVM ${java.pid}; nothing of jfluid remains\n`)
     expect(stdout).toMatch(new RegExp(`${ended.source}|${over.source}`))
     expect(probed(await liveCode(jvm, 'Lfix/'))).toEqual([])
     expect((await threadNames(java.pid)).filter((it) => /jfluid/.test(it))).toEqual([])
@@ -73,8 +75,8 @@ forNewestJdk((jdk) => {
     expect(merged.map((it) => it.method)).toEqual(['work'])
     // It may have begun to leave when it was told to.
     const reasons = ['the client was stopped or killed']
-    if (ended.test(stdout)) reasons.push('somebody has ended it by jfluid detach')
-    const said = reasons.map((it) => `the session ended by itself: ${it}`)
+    if (ended.test(stdout)) reasons.push('it was ended by jfluid detach')
+    const said = reasons.map((it) => `the session ended unexpectedly: ${it}`)
     expect(warnings.filter((it) => said.includes(it))).toHaveLength(1)
     await jvm.dispose()
   })
@@ -137,7 +139,7 @@ forNewestJdk((jdk) => {
     const java = await startTicker()
     const { code, stdout } = await jfluid('detach', String(java.pid))
     expect(code).toBe(0)
-    expect(stdout).toContain(`nothing of jfluid runs in JVM ${java.pid}; nothing left\n`)
+    expect(stdout).toContain(`no jfluid session in JVM ${java.pid}; nothing of jfluid remains\n`)
     // Another session that begins meanwhile may have removed it.
     expect(existsSync(left)).toBe(false)
     expect(existsSync(`/tmp/.java_pid${java.pid}`)).toBe(false)

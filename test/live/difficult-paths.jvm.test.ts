@@ -61,7 +61,7 @@ describe(`jfluid below ${PLACE}, and the locale C`, () => {
         const { code, stderr } = await jfluid(
           ...['record', `${java.pid}`, '--root', 'Tasks.task', '--duration', '200ms', '--out', file],
         )
-        expect(stderr).toMatch(/restored: \d+ class(es)? original, nothing left/)
+        expect(stderr).toMatch(/restored: \d+ class(es)? verified as original, nothing of jfluid remains/)
         expect(code, stderr).toBe(STATUS.rootNeverCalled)
         expect((await readProfileJson(file)).roots).toEqual(['Tasks.task'])
       }

@@ -236,7 +236,7 @@ describe('on the newest JDK', () => {
     const { followedTasks, warnings } = await recording.stop()
     expect([followedTasks, warnings]).toEqual([
       0,
-      ['no task was followed: the roots handed none to an executor of the JDK, and started no thread'],
+      ['no task was followed: the roots passed no task to an executor of the JDK and started no thread'],
     ])
   })
 

@@ -49,7 +49,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const flags = ['--root', 'Exits.root', '--mode', 'bytecodes', '--record', file]
     const ran = await jfluid('run', ...flags, '--', jdk.java, '-cp', classes, 'Exits')
     expect(ran.code, ran.stderr).toBe(0)
-    expect(ran.stderr).toContain('calls that had not ended: 1; ')
+    expect(ran.stderr).toContain('unfinished calls: 1; ')
     const refused = await inProcess('gate', file, file)
     expect(refused).toMatchObject({ code: 65 })
     expect(refused.stderr).toContain('the baseline does not hold all calls: 1 call had not ended')

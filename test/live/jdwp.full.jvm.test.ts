@@ -122,7 +122,7 @@ forEachJdk((jdk) => {
     const address = { host: '127.0.0.1', port: way.port }
     const mute = await jdwpDoor(address)
     expect(mute.elsewhere).toBeDefined()
-    expect(await mute.link.closed).toBe('nothing came from the client for some seconds')
+    expect(await mute.link.closed).toBe('no message from the client for some seconds')
     await until(async () => agentThreads(java.pid).length === 0)
     const next = await jdwpDoor(address)
     expect(next.woken).toBe(true)

@@ -89,7 +89,7 @@ it('a JVM that waits for a debugger at its start runs then', async () => {
   const phases: string[] = []
   const address = { host: '127.0.0.1', port: await portOf(java) }
   const door = await jdwpDoor(address, undefined, (phase) => phases.push(phase))
-  expect(phases).toContain('the JVM was waiting for a debugger at its start: it runs now')
+  expect(phases).toContain('the JVM was waiting for a debugger at its start, and runs now')
   expect(door.pid).toBe(java.pid)
   door.link.close()
   door.leave()

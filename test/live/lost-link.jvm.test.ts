@@ -40,7 +40,7 @@ forNewestJdk((jdk) => {
     expect(await recording.session.ended).toBe(lost)
     expect(await recording.session.detach()).toBeNull()
     expect(recording.session.ending).toMatchObject({ how: 'by itself', reason: lost, exitCode: 75 })
-    expect(await kept(recording.session)).toContain(`the session ended by itself: ${lost}`)
+    expect(await kept(recording.session)).toContain(`the session ended unexpectedly: ${lost}`)
 
     // What the agent has said before is the reason, also when we are about to leave.
     const leaving = await start()
@@ -50,7 +50,7 @@ forNewestJdk((jdk) => {
     expect(await left).toBeNull()
     expect(leaving.session.ending).toMatchObject({ reason: 'no memory was left in the target' })
     expect(await kept(leaving.session)).toContain(
-      'the session ended by itself: no memory was left in the target',
+      'the session ended unexpectedly: no memory was left in the target',
     )
     await jvm.dispose()
   })

@@ -93,7 +93,8 @@ forEachJdk((jdk) => {
       expect(skipped).toEqual([
         {
           method: 'fix.Foreign.work(Lfix/Foreign$Listener;I)I',
-          reason: 'native: what it calls by name, in classes that it is not handed, may be missing',
+          reason:
+            'native: methods that it calls by name, in classes that are not passed to it, may be missing',
         },
       ])
       expect([healed, gaps, profile.truncated]).toEqual([0, 0, false])

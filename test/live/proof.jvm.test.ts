@@ -93,7 +93,9 @@ forOldestJdk((jdk) => {
     const n = instrumentation.redefinedClasses
     expect(n).toBeGreaterThan(2)
     expect(line(recording)).toMatch(
-      new RegExp(`^detached from ${java.pid} in \\d+ ms; restored: ${n} classes original, nothing left$`),
+      new RegExp(
+        `^detached from ${java.pid} in \\d+ ms; restored: ${n} classes verified as original, nothing of jfluid remains$`,
+      ),
     )
     expect(detach).toMatchObject({ restoredClasses: n, refusedClasses: 0, left: [], unseen: [] })
     expect(detach!.code).toMatchObject({
@@ -156,11 +158,13 @@ forOldestJdk((jdk) => {
       await tell(java, join(await compileJava(jdk, KEEPER(100)), 'fix', 'Kept.class'))
       const { detach, warnings } = await recording.stop(STATUS.notRestored)
       // Keeper, Kept, Plain, and the JDK's class of method handles.
-      expect(line(recording)).toContain('restored: 1 of 4 classes NOT original, nothing else left')
+      expect(line(recording)).toContain(
+        'restored: 1 of 4 classes NOT restored, nothing else of jfluid remains',
+      )
       expect(detach?.code).toMatchObject({ checkedClasses: 4, originalClasses: 3 })
       expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])
       expect(warnings).toContain(
-        'after detach 1 of 4 classes did not have the code from before: fix.Kept.step(I)I',
+        'after detach 1 of 4 classes did not have their original code: fix.Kept.step(I)I',
       )
     })
 
@@ -171,7 +175,7 @@ forOldestJdk((jdk) => {
       await tell(java, 'broken')
       const { detach } = await recording.stop(STATUS.notRestored)
       expect(line(recording)).toContain(
-        'restored: 1 of 4 classes NOT original, nothing else left; 1 class kept its probes',
+        'restored: 1 of 4 classes NOT restored, nothing else of jfluid remains; 1 class kept its probes',
       )
       expect(detach).toMatchObject({ restoredClasses: 3, refusedClasses: 1 })
       expect(detach?.code.different).toEqual(['fix.Kept.step(I)I'])

@@ -110,7 +110,7 @@ forNewestJdk((jdk) => {
       terminal.send('\x03')
       expect((await terminal.exit).code).toBe(130)
       expect(terminal.scrollback().join('')).toContain(
-        `interrupted before anything was recorded; the agent has left JVM ${java.pid}`,
+        `interrupted before the recording began; the agent has detached from JVM ${java.pid}`,
       )
       await nothingIsLeft(there, java)
       java.send('run 1')

@@ -36,7 +36,7 @@ describe('a class that another agent has changed as it was loaded', () => {
       const profile = await recording.stop()
       expect(profile.warnings).toEqual([
         expect.stringContaining(
-          `1 class refused: Reshaped (${SAID}); calls of 3 methods are missing, and their time is their callers'. ${WHY}`,
+          `1 class refused: Reshaped (${SAID}); calls of 3 methods are missing, and their time counts for their callers'. ${WHY}`,
         ),
       ])
       expect(recording.process.stderr()).toContain('warning: 1 class refused: Reshaped')

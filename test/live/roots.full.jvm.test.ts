@@ -15,7 +15,7 @@ forEachJdk((jdk) => {
     java.send('run')
     await java.line(/done/)
     const said = await reported(
-      /^root Names\.never has not been called yet; if others call them, its callees would do as roots: fix\.Names\.over$/,
+      /^root Names\.never has not been called yet; possible roots, if other methods call them: fix\.Names\.over$/,
     )
     expect(said).toBeGreaterThan(EARLY)
     expect(said).toBeLessThan(LATE)

@@ -127,7 +127,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     await stderrLine(
       recording.process,
       new RegExp(
-        `^fix\\.Blocker\\.serve is running in thread "server" since before the attach: its next call is profiled; its callees would do as roots: ${callees}$`,
+        `^fix\\.Blocker\\.serve is running in thread "server" since before the attach: recording starts with its next call; methods that it calls are possible roots: ${callees}$`,
       ),
     )
     java.send('stop')
@@ -147,7 +147,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
   it('a root that nobody calls is reported after five seconds, with what it calls', async () => {
     const { recording, reported } = await watched(java, 'Inner.deep', 'Names.over()')
     const said = await reported(
-      /^root Inner\.deep has not been called yet; if others call them, its callees would do as roots: fix\.Names\$Inner\$Deeper\.down$/,
+      /^root Inner\.deep has not been called yet; possible roots, if other methods call them: fix\.Names\$Inner\$Deeper\.down$/,
     )
     expect(said).toBeGreaterThan(EARLY)
     expect(said).toBeLessThan(LATE)
@@ -162,7 +162,7 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     const { recording, reported } = await watched(java, 'Names.main', 'Inner.deep')
     await ask(java, 'run', /^done/)
     const said = await reported(
-      /^fix\.Names\.main is running in thread "main" since before the attach: its next call is profiled; its callees would do as roots: fix\.Names\$Inner\.deep, fix\.Names\.over$/,
+      /^fix\.Names\.main is running in thread "main" since before the attach: recording starts with its next call; methods that it calls are possible roots: fix\.Names\$Inner\.deep, fix\.Names\.over$/,
     )
     expect(said).toBeLessThan(LATE)
     expect((await recording.stop()).warnings).toEqual(['root Names.main was not called'])

@@ -213,6 +213,6 @@ it.each([
   await stderrLine(p, /starting/)
   p.child.kill(signal)
   expect(await p.exit).toEqual({ code: status, signal: null })
-  expect(p.stderr()).toBe(`starting\n${signal} ended the program before anything was recorded\n`)
+  expect(p.stderr()).toBe(`starting\n${signal} ended the program before the recording began\n`)
   expect(existsSync(out)).toBe(false)
 })

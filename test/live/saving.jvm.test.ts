@@ -36,7 +36,7 @@ describe.each(newestOrAll)('JDK $version', { timeout: 60_000 }, (jdk) => {
 
     const { merged, warnings } = await readProfileJson(autosaved)
     expect(merged[0]?.calls).toBeGreaterThan(0)
-    expect(warnings.join()).toContain('truncated: autosaved while it was recorded')
+    expect(warnings.join()).toContain('truncated: autosaved during the recording')
     const missing = await inProcess('report', recording.file)
     expect(missing.code).toBe(STATUS.fileNotFound)
     expect(missing.stderr).toContain(`jfluid report ${autosaved}`)

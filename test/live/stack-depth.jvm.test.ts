@@ -159,7 +159,9 @@ forEachJdk((jdk) => {
       expect(told.size).toBe(2)
       const all = tinyInside.errors + wideInside.errors
       expect(profile.warnings).toEqual([
-        expect.stringMatching(new RegExp(`^${all} StackOverflowErrors left methods that had probes: `)),
+        expect.stringMatching(
+          new RegExp(`^${all} StackOverflowErrors were thrown out of methods with probes: `),
+        ),
       ])
       const { gaps } = profile.instrumentation
       expect([gaps, profile.truncated]).toEqual([0, false])

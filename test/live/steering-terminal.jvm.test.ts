@@ -132,7 +132,7 @@ async function steered(jdk: Jdk, there?: Machine): Promise<void> {
   expect(terminal.modes()).toMatchObject({ screen: 'normal', cursorShown: true, mouse: 'none' })
   const left = terminal.scrollback().join('\n')
   expect(left).toMatch(/added by hand, from the start: fix\.lib\.\*/)
-  expect(left).toMatch(/roots changed by hand, from fix\.Steady\.root/)
+  expect(left).toMatch(/roots were changed by hand, from fix\.Steady\.root/)
   expect(await liveCode(jvm, 'Lfix/')).toEqual(code)
   expect((await threadNames(java.pid)).filter((name) => /jfluid/.test(name))).toEqual([])
   expect(filesOf(java.pid, ...clients)).toEqual([`/tmp/.java_pid${java.pid}`])

@@ -391,7 +391,7 @@ forNewestJdk((jdk) => {
       expect(left.join('\n')).toMatch(/^Hot methods/m)
       expect(left.join('\n')).toMatch(
         new RegExp(
-          `^detached from ${java.pid} in \\d+ ms; restored: \\d+ classes original, nothing left$`,
+          `^detached from ${java.pid} in \\d+ ms; restored: \\d+ classes verified as original, nothing of jfluid remains$`,
           'm',
         ),
       )

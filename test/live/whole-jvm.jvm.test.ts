@@ -248,7 +248,7 @@ describe('without a flight recorder', () => {
     const every = ['--every', '20ms', '--out', file]
     const ran = await recordAtWork(java, 'from the start', '2s', ...SAMPLE, ...every)
     expect(ran.code, ran.stderr).toBe(0)
-    expect(ran.stderr).toContain('it is sampled by dumps of its threads: JVM ')
+    expect(ran.stderr).toContain('sampling by thread dumps instead: JVM ')
     const profile = await readProfileJson(file)
     const { merged, sampling } = profile
     expect(sampling).toMatchObject({ unit: 'ns', by: 'stacks' })

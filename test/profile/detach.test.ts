@@ -18,30 +18,40 @@ const withCode = (code: Partial<DetachFacts['code']>, more: Partial<DetachFacts>
 
 describe('the line about the detach', () => {
   it.each([
-    ['restored: 42 classes original, nothing left', GOOD],
+    ['restored: 42 classes verified as original, nothing of jfluid remains', GOOD],
     [
-      'restored: 1 class original, nothing left',
+      'restored: 1 class verified as original, nothing of jfluid remains',
       withCode({ checkedClasses: 1, originalClasses: 1 }, { restoredClasses: 1 }),
     ],
-    ['restored: no class had probes, nothing left', withCode({ checkedClasses: 0 }, { restoredClasses: 0 })],
     [
-      'restored: 42 classes, not looked at: this JVM does not show its code, nothing else left',
-      withCode({ checkedClasses: 0, originalClasses: 0, unchecked: 'this JVM does not show its code' }),
+      'restored: no class had probes, nothing of jfluid remains',
+      withCode({ checkedClasses: 0 }, { restoredClasses: 0 }),
     ],
     [
-      'restored: 42 classes, not looked at: none of their methods is to be seen, nothing else left',
+      'restored: 42 classes, not verified: this JVM does not let jfluid read its code, nothing else of jfluid remains',
+      withCode({
+        checkedClasses: 0,
+        originalClasses: 0,
+        unchecked: 'this JVM does not let jfluid read its code',
+      }),
+    ],
+    [
+      'restored: 42 classes, not verified: none of their methods can be read, nothing else of jfluid remains',
       withCode({ checkedClasses: 0, originalClasses: 0 }),
     ],
     [
-      'restored: 2,000 of 18,000 classes looked at, all original, nothing else left',
+      'restored: 18,000 classes, 2,000 of them verified as original, nothing else of jfluid remains',
       withCode(
         { checkedClasses: 2000, originalClasses: 2000, unchecked: 'there was no time' },
         { restoredClasses: 18_000 },
       ),
     ],
-    ['restored: 1 of 42 classes NOT original, nothing else left', withCode({ originalClasses: 41 })],
     [
-      'restored: 42 classes original, still there: thread jfluid-agent, socket',
+      'restored: 1 of 42 classes NOT restored, nothing else of jfluid remains',
+      withCode({ originalClasses: 41 }),
+    ],
+    [
+      'restored: 42 classes verified as original, still in the JVM: thread jfluid-agent, socket',
       { ...GOOD, left: ['thread jfluid-agent', 'socket'] },
     ],
   ])('%s', (text, facts) => {
@@ -57,12 +67,12 @@ it('warnings cover only problems of the detach', () => {
   expect(
     detachWarnings(withCode({ originalClasses: 41, different: ['a.B.c()V'] }, { left: ['socket'] })),
   ).toEqual([
-    'after detach 1 of 42 classes did not have the code from before: a.B.c()V',
-    'after detach something of jfluid was still there: socket',
+    'after the detach, 1 of 42 classes did not have their original code: a.B.c()V',
+    'after the detach, parts of jfluid remained in the JVM: socket',
   ])
   const refused = { restoredClasses: 41, refusedClasses: 1 }
   expect(detachWarnings(withCode({ checkedClasses: 0, originalClasses: 0 }, refused))).toEqual([
-    'after detach 1 of 42 classes kept their probes',
+    'after the detach, 1 of 42 classes still had probes',
   ])
 })
 

@@ -41,8 +41,8 @@ describe('a file with calls left untimed by a budget', () => {
     expect(profile.threads[0]!.tree).toEqual(plain.merged)
     expect(Object.keys(profile)).not.toContain('overhead')
     expect(profile.warnings).toEqual([
-      'not timed, for --max-overhead of an earlier version: calls of 2 methods, which are not among those of their rows, and ' +
-        "whose time is their callers': com.acme.PriceCalculator.priceOf (100 counted, about 3,000,000 not even that), com.acme.Audit.run (50,000 counted)",
+      'not timed because of --max-overhead of an earlier version: calls of 2 methods; their rows do not contain these calls, ' +
+        'and the time counts for their callers: com.acme.PriceCalculator.priceOf (100 counted, about 3,000,000 not counted), com.acme.Audit.run (50,000 counted)',
     ])
   })
 
@@ -57,7 +57,7 @@ describe('a file with calls left untimed by a budget', () => {
 
   it('a file of a version without counted calls is treated alike', () => {
     const { warnings } = read(budgeted({ extrapolatedCalls: [0, 7, 0], folded: [0, 1, 0] }))
-    expect(warnings[0]).toMatch(/calls of 1 method, .* \(about 7 not even that\)$/)
+    expect(warnings[0]).toMatch(/calls of 1 method; .* \(about 7 not counted\)$/)
   })
 
   it('damaged budget data are refused', () => {

@@ -86,7 +86,10 @@ describe('hot locks', () => {
 
   it.each(['exact', 'locks'] as const)('end the report of mode %s', (mode) => {
     const text = reportText(profile(mode))
-    assert.match(text, /^waiting {3}blocked on monitors 0 ms \(81\.6 %\), waiting 0 ms \(5\.1 %\) of 0 ms/m)
+    assert.match(
+      text,
+      /^waiting {3}800 ns blocked on monitors \(81\.6 %\), 50 ns waiting \(5\.1 %\), of 980 ns/m,
+    )
     assert.match(
       text,
       / 94\.1 +4 .*\(blocked on c?.*Cache\$Segment\)\n.* 62\.5 .* {4}com\.acme\.Cache\.get\n/,

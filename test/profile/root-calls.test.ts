@@ -14,21 +14,21 @@ describe('root calls of a profile', () => {
   it('root calls are a line of the report', () => {
     assert.match(
       reportText(profile),
-      /^took {6}p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms a call; 4,252 ended$/m,
+      /^latency {3}of 4,252 calls: p50 1.20 ms, p95 3.40 ms, p99 12.0 ms, max 180 ms$/m,
     )
     assert.doesNotMatch(reportText(profileOf('main 1x 10ns')), /^took/m)
   })
 
   it('unfinished root calls are a line of the report', () => {
     const open = profileOf('main 2x 10ns', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
-    assert.match(reportText(open), /^took {6}no call has returned: times are those until the end$/m)
+    assert.match(reportText(open), /^latency {3}no root call has returned: times end with the recording$/m)
     const none = profileOf('', { rootCalls: { ...TIMED.rootCalls, count: 0 } })
     assert.doesNotMatch(reportText(none), /^took/m)
   })
 
   it('root calls in bytecodes are not shown as times', () => {
     const rootCalls = { ...TIMED.rootCalls, unit: 'bytecodes' as const }
-    assert.match(reportText({ ...profile, rootCalls }), /^took {6}p50 1,200,000 bc, /m)
+    assert.match(reportText({ ...profile, rootCalls }), /^latency {3}of 4,252 calls: p50 1,200,000 bc, /m)
   })
 
   it('root calls and timeline are read from a file, and absent in a file without them', () => {

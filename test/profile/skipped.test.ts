@@ -13,8 +13,8 @@ describe('refused classes', () => {
 
   it("refused classes are reported with the JVM's message, the consequence and other agents", () => {
     assert.deepEqual(refusedWarnings(refused), [
-      '1 class refused: a.A (the JVM says "attempted to add a method"); calls of 2 methods are missing, and their time is ' +
-        "their callers'. Another agent gives the class other members when it is loaded than when it is redefined (jfluid doctor names the agents)",
+      '1 class could not be instrumented: a.A (the JVM says "attempted to add a method"); calls of 2 methods are missing, and their time counts ' +
+        'for their callers. Another agent gives the class other members when it is loaded than when it is redefined (jfluid doctor names the agents)',
     ])
   })
 
@@ -28,8 +28,8 @@ describe('refused classes', () => {
     const reason = classRefusal('its bytes have changed since it was analysed')
     const many = [1, 2, 3, 4, 5].flatMap((it) => because(reason, `a.A${it}.x()V`))
     assert.deepEqual(refusedWarnings(many), [
-      '5 classes refused: a.A1 (its bytes have changed since it was analysed), a.A2 (its bytes have changed since it was analysed), ' +
-        "a.A3 (its bytes have changed since it was analysed), and 2 more; calls of 5 methods are missing, and their time is their callers'",
+      '5 classes could not be instrumented: a.A1 (its bytes have changed since it was analysed), a.A2 (its bytes have changed since it was analysed), ' +
+        'a.A3 (its bytes have changed since it was analysed), and 2 more; calls of 5 methods are missing, and their time counts for their callers',
     ])
   })
 
@@ -52,7 +52,7 @@ describe('methods without probes', () => {
   it('many reasons are summarised', () => {
     const skipped = ['1', '2', '3', '4', '5', '6'].flatMap((it) => because(it, `a.A.${it}()V`))
     const [text] = skippedWarnings(skipped)
-    assert.match(text ?? '', /1 for "4" \(a\.A\.4\(\)V\); the others for 2 other reasons$/)
+    assert.match(text ?? '', /1 for "4" \(a\.A\.4\(\)V\); the rest for 2 other reasons$/)
   })
 
   it('without refused classes there is no line', () => {

@@ -24,19 +24,19 @@ describe('slow calls of a profile', () => {
     // work takes 44 ms of a slow call, and 45 of a hundred calls; lock is in slow ones only
     assert.equal(
       section,
-      `Slow calls: 1 call above p99, 12.0 ms
-      took  ended at  the slowest calls: thread, root
+      `Slow calls: 1 call above p99 (now 12.0 ms)
+  duration  ended at  thread, root (slowest calls first)
    45.0 ms     1.5 s  worker-1              com.acme.App.main
    2.00 ms     1.5 s  worker-1              com.acme.App.main
- in a slow    in any  by themselves, per call of the root: what slow calls have more of
+      slow all calls  self time per root call, largest differences first
    44.0 ms    450 µs  com.acme.App.work
    9.00 ms      0 ns  com.acme.App.lock
 
-Calling context tree of 1 slow call, 54.0 ms on average; all calls 1.45 ms
- total ms   self ms  % root      calls   ms/call  method
-   54.000     1.000   100.0          1     54.00  com.acme.App.main
-   53.000    44.000    98.1          1     53.00    com.acme.App.work
-    9.000     9.000    16.7          3     3.000      com.acme.App.lock
+Calling context tree of 1 slow call (mean 54.0 ms, of all calls 1.45 ms)
+    total      self  % root      calls  per call  method
+ 54.00 ms  1.000 ms   100.0          1  54.00 ms  com.acme.App.main
+ 53.00 ms  44.00 ms    98.1          1  53.00 ms    com.acme.App.work
+ 9.000 ms  9.000 ms    16.7          3  3.000 ms      com.acme.App.lock
 `,
     )
   })
@@ -48,9 +48,9 @@ Calling context tree of 1 slow call, 54.0 ms on average; all calls 1.45 ms
     assert.deepEqual(decodeProfile(encodeProfile(early), 'p'), early)
     assert.match(
       reportText(early),
-      /0 calls above p99 \(known after 100\)|1 call above p99 \(known after 100\)/,
+      /0 calls above p99 \(known after 100 calls\)|1 call above p99 \(known after 100 calls\)/,
     )
-    assert.match(reportText({ ...early, slowCalls: { ...few, threshold: 5e7 } }), /of 50.0 ms and more/)
+    assert.match(reportText({ ...early, slowCalls: { ...few, threshold: 5e7 } }), /of 50.0 ms or more/)
   })
 
   it.each([

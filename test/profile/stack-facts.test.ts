@@ -41,39 +41,39 @@ const linesOf = (facts: Partial<StackFacts>, around: object = {}) =>
 
 describe('lines of a report about stacks', () => {
   it('the lines show the number of stacks, lost stacks, and their cost in the target', () => {
-    expect(linesOf({}).samples).toBe('4,252 stacks; they took 180 ms (0.3 % of a processor)')
+    expect(linesOf({}).samples).toBe('4,252 stacks; cost 180 ms (0.3 % of one processor)')
     expect(linesOf({ samples: 1, missed: 3, dropped: 1_200 }).samples).toBe(
-      '1 stack, 3 missed, 1,200 without room; they took 180 ms (0.3 % of a processor)',
+      '1 stack, 3 missed, 1,200 dropped for lack of buffer space; cost 180 ms (0.3 % of one processor)',
     )
     expect(linesOf({ unseenPart: 0.0234 }).samples).toBe(
-      '4,252 stacks; they took 180 ms (0.3 % of a processor); of those in rows 2.3 % show calls that probes did not see',
+      '4,252 stacks; cost 180 ms (0.3 % of one processor); 2.3 % of those in rows contain calls that probes did not see',
     )
   })
 
   it.each([
-    ['redefinition', ', for a redefinition'],
-    ['collection', ', for a garbage collection'],
-    ['safepoint', ', for a safepoint of the JVM'],
-    ['throttled', ', as the cgroup of the JVM had used up its processor quota'],
-    ['suspended', ', as the process was suspended'],
-    ['processor', ', for want of a processor'],
+    ['redefinition', 'a redefinition'],
+    ['collection', 'a garbage collection'],
+    ['safepoint', 'a safepoint of the JVM'],
+    ['throttled', 'the CPU quota of the control group was used up'],
+    ['suspended', 'the process was suspended'],
+    ['processor', 'no processor was free'],
     [null, ''],
   ] as const)('tell the longest stall, when it was and that it was for: %s', (stallCause, text) => {
     expect(linesOf({ stallCause }).stalls).toBe(
-      `a thread of the JVM that sleeps woke at most 231 ms late, 6.5 s after the start${text}`,
+      `longest 231 ms, 6.5 s after the start${text === '' ? '' : `; cause: ${text}`} (measured as the late wake-up of a sleeping thread)`,
     )
   })
 
   it('the lines show the time for taking stacks if it was the longest stall', () => {
     expect(linesOf({ stallCause: 'stacks' }).stalls).toBe(
-      'taking stacks took at most 231 ms, 6.5 s after the start, while threads may have stood still',
+      'longest 231 ms, 6.5 s after the start; cause: jfluid took stacks, which may stop threads',
     )
   })
 
   it('the lines show for how long the process was suspended', () => {
     expect(linesOf({})).not.toHaveProperty('suspended')
     expect(linesOf({ suspendedMs: 3_100 }).suspended).toBe(
-      'the process did not run for 3.1 s in all, which is left out of rows and of calls',
+      'the process was suspended for 3.1 s in total; rows and calls do not contain this time',
     )
   })
 
@@ -84,9 +84,11 @@ describe('lines of a report about stacks', () => {
       { predictedMs: null, measuredMs: 110, classes: 1_234 },
       { predictedMs: 50, measuredMs: null, classes: 2 },
     ]
-    expect(linesOf({ pauses }).pauses).toBe('95 ms for 1 class (80 ms expected), 110 ms for 1,234 classes')
+    expect(linesOf({ pauses }).pauses).toBe(
+      '95 ms to redefine 1 class (80 ms expected), 110 ms to redefine 1,234 classes',
+    )
     expect(linesOf({ pauses: pauses.slice(0, 1) }, { detach: DETACH }).pauses).toBe(
-      '95 ms for 1 class (80 ms expected), 48 ms at the end, to give 42 classes the code back',
+      '95 ms to redefine 1 class (80 ms expected), 48 ms to restore 42 classes at the end',
     )
     expect(linesOf({}, { detach: { ...DETACH, pauseMs: null } })).not.toHaveProperty('pauses')
     expect(linesOf({}, { detach: { ...DETACH, restoredClasses: 0 } })).not.toHaveProperty('pauses')
@@ -98,19 +100,19 @@ describe('root calls during recompilation', () => {
 
   it('root calls during recompilation have a line of their own, with the later calls', () => {
     expect(linesOf({ coldUntilMs: 1_400 }, times)['warm-up']).toBe(
-      'until 2.0 s after the start, while the JVM compiled again what redefinitions had discarded, 30 root calls ended, 5.00 ms on average; later 400, 1.50 ms on average',
+      'the JVM recompiled discarded code until 2.0 s after the start: 30 root calls until then, 5.00 ms on average; 400 later calls, 1.50 ms on average',
     )
   })
 
   it('the line names timed calls if not all are timed', () => {
     expect(linesOf({ coldUntilMs: 1_400, timedOneOf: 64 }, times)['warm-up']).toContain(
-      '30 timed root calls ended',
+      '30 timed root calls until then',
     )
   })
 
   it('the line covers all calls if the recording ended before', () => {
     expect(linesOf({ coldUntilMs: 10_000 }, { ...times, durationMs: 4_000 })['warm-up']).toBe(
-      'until the end, while the JVM compiled again what redefinitions had discarded, 430 root calls ended, 1.74 ms on average; later none',
+      'the JVM recompiled discarded code until the end: 430 root calls until then, 1.74 ms on average; no later calls',
     )
   })
 

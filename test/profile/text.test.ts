@@ -4,12 +4,13 @@ import {
   clean,
   count,
   ms,
-  msPerCall,
   percent,
   shortCount,
   shortName,
   signature,
   span,
+  timeCell,
+  timeText,
   width,
 } from '../../src/profile/text.ts'
 
@@ -21,14 +22,14 @@ describe('numbers', () => {
     )
   })
   it('negative time is shown as about zero', () => {
-    assert.deepEqual([ms(-1), ms(-5e9), msPerCall(-3, 2), percent(-1, 5)], ['~0', '~0', '~0', '~0'])
+    assert.deepEqual([ms(-1), ms(-5e9), timeText(-3), percent(-1, 5)], ['~0', '~0', '~0', '~0'])
   })
-  it('time per call has four significant digits, down to the nanosecond', () => {
+  it('a time has a unit and four significant digits', () => {
     assert.deepEqual(
-      [450, 12_340, 123_400, 1_234_000, 12_340_000, 123_400_000, 5_000_000_000].map((ns) => msPerCall(ns, 1)),
-      ['0.000450', '0.01234', '0.1234', '1.234', '12.34', '123.4', '5000'],
+      [0, 450, 12_340, 123_400, 1_234_000, 12_340_000, 123_400_000, 5_000_000_000, 1e15].map(timeText),
+      ['0', '450 ns', '12.34 µs', '123.4 µs', '1.234 ms', '12.34 ms', '123.4 ms', '5.000 s', '1.0e6 s'],
     )
-    assert.equal(msPerCall(100, 0), '-')
+    assert.deepEqual([timeCell(Number.NaN), timeCell(2e9), timeCell(2)], ['-   ', '2.000 s ', '2 ns'])
   })
   it('counts are complete if they fit, otherwise abbreviated', () => {
     assert.deepEqual([count(1_234_567), count(1_234_567, 7), count(0)], ['1,234,567', '1.23M', '0'])

@@ -51,37 +51,40 @@ it('the report of several JVMs', () => {
 JVM 1     pid 11, com.acme.Main, JDK 17.0.15: 2 calls in 1 thread, 10.0 s
 JVM 2     pid 12, com.acme.Other, JDK 25: 3 calls in 1 thread, 4.0 s, cut short
 root      com.acme.App.main
-recorded  10.0 s from 2026-11-21T07:59:59.000Z, scheme B
-calls     5 of the root in 2 JVMs
-methods   24 instrumented, 8 called, 4 redefinitions (15 ms, longest pause 3 ms)
-overhead  4.00k events, threads waited 3 ms (0.0 %)
-removed   of each JVM what its probes cost, at most t_I 20.0 ns a call, t_O 13.3
-          ns a call made (clock: nanoTime)
+recorded  10.0 s from 2026-11-21T07:59:59.000Z, scheme b
+calls     5 calls of the root in 2 JVMs
+methods   24 instrumented, 8 called; 4 redefinitions took 15 ms, max pause 3 ms
+overhead  application threads stalled by jfluid: 3 ms (0.0 %); 4.00k events
 warning   JVM 11: slow disk
 warning   JVM 12: truncated: the JVM has ended
 
 Calling context tree, all JVMs
- total ms   self ms  % root      calls   ms/call  method
-   12.000     3.000   100.0          5     2.400  com.acme.App.main
-    5.000     5.000    41.7          1     5.000    com.acme.App.rest
-    4.000     4.000    33.3          9    0.4444    com.acme.App.work
+    total      self  % root      calls  per call  method
+ 12.00 ms  3.000 ms   100.0          5  2.400 ms  com.acme.App.main
+ 5.000 ms  5.000 ms    41.7          1  5.000 ms    com.acme.App.rest
+ 4.000 ms  4.000 ms    33.3          9  444.4 µs    com.acme.App.work
 
 JVM com.acme.Main (11)
- total ms   self ms  % root      calls   ms/call  method
-    4.000     1.000   100.0          2     2.000  com.acme.App.main
-    3.000     3.000    75.0          4    0.7500    com.acme.App.work
+    total      self  % root      calls  per call  method
+ 4.000 ms  1.000 ms   100.0          2  2.000 ms  com.acme.App.main
+ 3.000 ms  3.000 ms    75.0          4  750.0 µs    com.acme.App.work
 
 JVM com.acme.Other (12)
- total ms   self ms  % root      calls   ms/call  method
-    8.000     2.000   100.0          3     2.667  com.acme.App.main
-    5.000     5.000    62.5          1     5.000    com.acme.App.rest
-    1.000     1.000    12.5          5    0.2000    com.acme.App.work
+    total      self  % root      calls  per call  method
+ 8.000 ms  2.000 ms   100.0          3  2.667 ms  com.acme.App.main
+ 5.000 ms  5.000 ms    62.5          1  5.000 ms    com.acme.App.rest
+ 1.000 ms  1.000 ms    12.5          5  200.0 µs    com.acme.App.work
 
 Hot methods, by self time, 3 of 3
-  self ms  total ms  % self      calls   ms/call  method
-    5.000     5.000    41.7          1     5.000  com.acme.App.rest
-    4.000     4.000    33.3          9    0.4444  com.acme.App.work
-    3.000    12.000    25.0          5     2.400  com.acme.App.main
+     self     total  % self      calls  per call  method
+ 5.000 ms  5.000 ms    41.7          1  5.000 ms  com.acme.App.rest
+ 4.000 ms  4.000 ms    33.3          9  444.4 µs  com.acme.App.work
+ 3.000 ms  12.00 ms    25.0          5  2.400 ms  com.acme.App.main
+
+Details
+probes    20.0 ns inside each call (t_I) and 13.3 ns in its caller (t_O),
+          removed from all times; the largest values of all JVMs
+clock     nanoTime
 `)
 })
 

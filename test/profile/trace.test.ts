@@ -80,7 +80,7 @@ describe('a file with traced calls', () => {
     assert.deepEqual(read.merged, profile.merged)
     assert.deepEqual(read.warnings, [
       ...profile.warnings,
-      'traced calls left out, as they contradict themselves (a track of a traced call is empty): 1; please report this',
+      'traced calls left out because their events are inconsistent (a track of a traced call is empty): 1; please report this',
     ])
     assert.deepEqual(withSoundTrace(profile).warnings, read.warnings)
     assert.equal(withSoundTrace(read), read)
@@ -96,32 +96,37 @@ describe('the report of traced calls', () => {
   it('the report lists traced calls with critical paths, and the slowest in order of time', () => {
     expect(section(traced(two))).toMatchInlineSnapshot(`
       "Traced calls, the first 2 of 2 asked for
-       call      at ms  total ms   events  tasks  method, and its thread
-          1          0    22.000        7      1  com.acme.App.main  t1
-          2      1.000    12.000       26      0  com.acme.App.main  t1
+       call      start     total   events  tasks  method, and its thread
+          1       0     22.00 ms        7      1  com.acme.App.main  t1
+          2   1.000 ms  12.00 ms       26      0  com.acme.App.main  t1
 
-      Call 1, critical path, 3 steps; which waits it was is assumed, --mode locks tells
-        start ms  total ms  % call     calls  method
-               0     5.000    22.7            in t1
-                     5.000    22.7         1    com.acme.App.main
-           5.000     1.000     4.5            (handed over, not begun)
-           6.000    13.000    59.1            in t2
-                    13.000    59.1         1    com.acme.App.run
-          19.000     3.000    13.6            in t1
-                     3.000    13.6              com.acme.App.main
+      Call 1, critical path, 3 steps; the waits on it are assumed, --mode locks measures them
+           start     total  % call     calls  method
+            0     5.000 ms    22.7            in t1
+                  5.000 ms    22.7         1    com.acme.App.main
+        5.000 ms  1.000 ms     4.5            (handed over, waiting to start)
+        6.000 ms  13.00 ms    59.1            in t2
+                  13.00 ms    59.1         1    com.acme.App.run
+        19.00 ms  3.000 ms    13.6            in t1
+                  3.000 ms    13.6              com.acme.App.main
 
       Call 2, critical path, 1 step
-        start ms  total ms  % call     calls  method
-                    12.000   100.0         1  com.acme.App.main
-                     6.000    50.0        12    com.acme.App.find
+           start     total  % call     calls  method
+                  12.00 ms   100.0         1  com.acme.App.main
+                  6.000 ms    50.0        12    com.acme.App.find
 
       Call 1, in the order of time
-        start ms  total ms  % call     calls  method
-               0    22.000   100.0         1  com.acme.App.main
-           5.000    15.000    68.2         1    com.acme.App.get
-           6.000    13.000                    handed over, in t2
-           6.000    13.000    59.1         1  com.acme.App.run
+           start     total  % call     calls  method
+            0     22.00 ms   100.0         1  com.acme.App.main
+        5.000 ms  15.00 ms    68.2         1    com.acme.App.get
+        6.000 ms  13.00 ms                    handed over, in t2
+        6.000 ms  13.00 ms    59.1         1  com.acme.App.run
       Another call: jfluid report <file> --trace <call>
+
+      Details
+      probes    11.5 ns inside each call (t_I) and 13.3 ns in its caller (t_O),
+                removed from all times
+      clock     counterTime
       "
     `)
   })
@@ -129,17 +134,17 @@ describe('the report of traced calls', () => {
   it('the report shows a single traced call on request', () => {
     expect(reportText(traced(two), { trace: 2 })).toMatchInlineSnapshot(`
       "
-      Call 2, at 1.000 ms in t1: 12.000 ms
+      Call 2, started at 1.000 ms in t1, duration 12.00 ms
 
       Call 2, critical path, 1 step
-        start ms  total ms  % call     calls  method
-                    12.000   100.0         1  com.acme.App.main
-                     6.000    50.0        12    com.acme.App.find
+           start     total  % call     calls  method
+                  12.00 ms   100.0         1  com.acme.App.main
+                  6.000 ms    50.0        12    com.acme.App.find
 
       Call 2, in the order of time
-        start ms  total ms  % call     calls  method
-               0    12.000   100.0         1  com.acme.App.main
-               0     6.000    50.0        12    com.acme.App.find ×12
+           start     total  % call     calls  method
+            0     12.00 ms   100.0         1  com.acme.App.main
+            0     6.000 ms    50.0        12    com.acme.App.find ×12
       "
     `)
   })
@@ -159,9 +164,9 @@ describe('the report of traced calls', () => {
     expect(text).toContain('the first 2 of 5 asked for; cut after 30 events')
     expect(text).toContain('t1 (open)')
     expect(text).toContain('t1 (cut)')
-    expect(section(traced({ asked: 5, calls: [] }))).toBe('Traced calls: no call of a root began\n')
-    expect(section(traced({ asked: 5, leftOut: 2, calls: [] }))).toBe(
-      'Traced calls: none that can be shown, 2 calls left out\n',
+    expect(section(traced({ asked: 5, calls: [] }))).toMatch(/^Traced calls: no root call began\n/)
+    expect(section(traced({ asked: 5, leftOut: 2, calls: [] }))).toMatch(
+      /^Traced calls: none can be shown, 2 calls left out\n/,
     )
     expect(section(traced({ ...two, asked: 3, leftOut: 1 }))).toContain(
       'Traced calls, 2 of the first 3, 1 left out; 3 asked for',

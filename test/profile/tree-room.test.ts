@@ -12,7 +12,7 @@ const profileWith = (warnings: string[]) => {
 
 it('a full file system is reported with its directory, another error with its code', () => {
   expect(treeRoomWarning(257_810, 'ENOSPC', '/dev/shm')).toBe(
-    "the trees of the JVM's threads had room for 257,810 contexts, and calls for which there was none are missing, as the event buffer could not grow (its file system is full): free some space in /dev/shm before the next recording",
+    "the trees of the JVM's threads are limited to 257,810 contexts, and further calls are missing, because the event buffer could not grow (its file system is full): free some space in /dev/shm before the next recording",
   )
   expect(treeRoomWarning(257_810, 'EIO', '/tmp')).toMatch(
     /could not grow \(EIO\): free some space in \/tmp before the next recording$/,
@@ -21,15 +21,15 @@ it('a full file system is reported with its directory, another error with its co
 
 it('at the limit of contexts the message suggests another root or exclusions', () => {
   expect(treeRoomWarning(2_080_768, null, '/dev/shm')).toBe(
-    "the trees of the JVM's threads had room for 2,080,768 contexts, and calls for which there was none are missing: choose a root that does less, or --exclude what recurses",
+    "the trees of the JVM's threads are limited to 2,080,768 contexts, and further calls are missing: choose a root that calls less, or --exclude recursive methods",
   )
 })
 
 it('the report gives no other reason for these gaps', () => {
   const gapsOf = (warnings: string[]) =>
     reportWarnings(profileWith(warnings)).find((it) => it.startsWith('4 gaps'))
-  expect(gapsOf([])).toBe('4 gaps: methods that ran before they were instrumented')
+  expect(gapsOf([])).toBe('4 gaps: calls are missing of methods that ran before they were instrumented')
   expect(gapsOf([treeRoomWarning(127, null, '')])).toMatch(
-    /^4 gaps: calls for which there was no room in the event buffer/,
+    /^4 gaps: calls are missing for lack of space in the event buffer/,
   )
 })

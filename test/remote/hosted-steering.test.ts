@@ -86,7 +86,7 @@ it('what is steered is done there, and what it says is told', async () => {
   )
   expect(await session.steer('add', 'a.C')).toBe('added: 2 methods of a.C')
   expect(await session.steer('takeBack', 'a.B')).toBe('2 methods have probes again: a.B')
-  expect(await session.steer('changeRoot', 'a.B.d')).toBe('recorded from zero: a.B.d')
+  expect(await session.steer('changeRoot', 'a.B.d')).toBe('recording restarted from zero: a.B.d')
   expect(done).toEqual([
     ['exclude', 'a.B'],
     ['add', 'a.C'],

@@ -239,7 +239,7 @@ it('what was recorded before a change of roots that failed comes over, and is wh
   answers.before = async () => null // nothing was lost
   await expect(change()).rejects.toThrow(/roots: oh/)
   answers.before = async () => file.length + 1
-  await expect(change()).rejects.toThrow(/oh .*; it is lost: .*an invalid part of a profile$/)
+  await expect(change()).rejects.toThrow(/roots: oh .*; it is lost: .*an invalid part of a profile$/)
   expect(readdirSync(directory)).toHaveLength(1)
 })
 

@@ -112,9 +112,13 @@ describe('a root that cannot be recorded there', () => {
   })
 
   const KEPT: readonly (readonly [string, KeepProfile, string])[] = [
-    ['elsewhere', async () => 'tmp/jfluid-7.jfluid', 'what came before is in tmp/jfluid-7.jfluid (no room)'],
-    ['nowhere', () => Promise.reject(new Error('full')), 'what came before is lost (no room)'],
-    ['there', async () => PLACE, `what came before is in ${PLACE} (no room)`],
+    [
+      'elsewhere',
+      async () => 'tmp/jfluid-7.jfluid',
+      'the earlier recording is in tmp/jfluid-7.jfluid (no room)',
+    ],
+    ['nowhere', () => Promise.reject(new Error('full')), 'the earlier recording is lost (no room)'],
+    ['there', async () => PLACE, `the earlier recording is in ${PLACE} (no room)`],
   ]
   it.each(KEPT)('the profile that follows says that it is %s', async (_, keep, words) => {
     const session = await failing(RECORDED)

@@ -173,7 +173,7 @@ const libs = program(
 
 compilePrograms()
 
-const BY_NAME = 'native: what it calls by name, in classes that it is not handed, may be missing'
+const BY_NAME = 'native: methods that it calls by name, in classes that are not passed to it, may be missing'
 
 /** What one entered root takes: `Main.run` entered in scheme B without looking ahead. */
 async function entered(options: ConstructorParameters<typeof Target>[0] & { root: string }): Promise<string> {
@@ -645,8 +645,8 @@ describe('a class that cannot be changed', () => {
     await target.start()
     expect(await target.invoke('Main.run')).toBe('Circle.area')
     expect(target.skipped).toEqual([
-      'Square.area: the JVM does not let its class be changed',
-      'Square.side: the JVM does not let its class be changed',
+      'Square.area: the JVM does not allow changes to its class',
+      'Square.side: the JVM does not allow changes to its class',
     ])
   })
 
@@ -777,7 +777,7 @@ describe('a hidden class', () => {
     await target.start()
     expect(await target.defineHidden('Main', 'Helper')).toBe('Helper.start')
     expect(target.skipped).toEqual([
-      'Helper.*: hidden class: calls of its own methods are not counted, what they call is',
+      'Helper.*: hidden class: calls of its methods are not counted, but calls made by them are',
     ])
   })
 

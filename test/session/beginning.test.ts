@@ -59,8 +59,7 @@ async function begin([method, ...copies]: readonly string[]): Promise<FakeEngine
 const MEMBERS = ['internalMemberName', 'internalMemberNameEnsureInit', 'constructorMethod'].map(
   (name) => `${name}(Ljava/lang/Object;)Ljava/lang/Object;`,
 )
-const WARNING =
-  'calls through method handles may be missing: JDK 99 implements them in a way that is not known here'
+const WARNING = 'calls through method handles may be missing: jfluid does not know how JDK 99 implements them'
 
 it('a JDK whose method handles are known gets their probes first, and no warning', async () => {
   const { first, warnings } = await begin(MEMBERS)
@@ -85,14 +84,14 @@ it('a JDK that has none of them gets a warning', async () => {
 })
 
 it.each([
-  [17, {}, / once in its life, a JVM of JDK 17 discards all its compiled code now/],
-  [22, { hadAgent: false }, / once in its life, a JVM of JDK 22 /],
+  [17, {}, / the JVM \(JDK 17\) discards all its compiled code now .*; this happens only once$/],
+  [22, { hadAgent: false }, / the JVM \(JDK 22\) discards /],
   [
     17,
     { hadAgent: true },
-    / unless an agent in it has redefined a class before, this JVM of JDK 17 discards /,
+    / the JVM \(JDK 17\) may discard .*, unless another agent has redefined a class before$/,
   ],
-  [17, { woken: true, hadAgent: true }, / once in its life, a JVM of JDK 17 /], // ours, which has only looked
+  [17, { woken: true, hadAgent: true }, / the JVM \(JDK 17\) discards /], // ours, which has only looked
   [17, { woken: true, hadAgent: true, keepsCode: true }, /^instrumenting$/],
   [23, {}, /^instrumenting$/],
 ])('JDK %s, %j: what a first redefinition does is told before it', (feature, given, told) => {

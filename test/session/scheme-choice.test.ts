@@ -25,12 +25,12 @@ describe('scheme b is harmless', () => {
   })
 
   it.each([
-    [{ isTooMuch: true }, 'b may give probes to more than 2,000 methods'],
-    [{ classBytes: 3 << 20 }, 'b would take about 12 MiB of metaspace'],
-    [{ pauseMs: 180.4 }, 'b would stop the JVM for about 180 ms'],
+    [{ isTooMuch: true }, 'scheme b may instrument more than 2,000 methods'],
+    [{ classBytes: 3 << 20 }, 'scheme b would need about 12 MiB of metaspace'],
+    [{ pauseMs: 180.4 }, 'scheme b would stop the JVM for about 180 ms'],
     [
       { classBytes: 1 << 20, metaspaceLeft: 18 << 20 },
-      'b would take about 4 MiB of metaspace, of which 18 MiB are left',
+      'scheme b would need about 4 MiB of metaspace, and 18 MiB are left',
     ],
   ])('but not with %j', (more, why) => {
     expect(whyNotB({ ...small, ...more })).toBe(why)
@@ -41,7 +41,7 @@ describe('which scheme is taken', () => {
   it('adaptive where many classes are loaded, without a look', async () => {
     expect(await chooseScheme(request(), untouched(16_412))).toEqual({
       scheme: 'adaptive',
-      why: 'scheme adaptive: 16,412 classes are loaded (--scheme b insists)',
+      why: 'scheme adaptive: 16,412 classes are loaded (--scheme b overrides this)',
       listed: null,
     })
   })

@@ -47,7 +47,7 @@ describe('slow calls in the live view', () => {
 
           latency  ended at  root calls (Enter shows their tree)
          ~2.00 ms            average of all 4,252 finished calls
-                             1 slow call above p99, 12.0 ms
+                             1 slow call above p99 (now 12.0 ms)
           45.0 ms     1.5 s  worker-1              com.acme.App.main
           2.00 ms     1.5 s  worker-1              com.acme.App.main
       "
@@ -102,7 +102,7 @@ describe('slow calls in the live view', () => {
     const { screen } = await open(120)
     screen.press('S down enter')
     await settled()
-    assert.match(screen.text, /1 slow call above p99, 12\.0 ms$/m)
+    assert.match(screen.text, /1 slow call above p99 \(now 12\.0 ms\)$/m)
     screen.press('S down enter')
     await settled()
     assert.match(screen.text, /slow call of 45\.0 ms, worker-1$/m)
@@ -131,7 +131,7 @@ describe('slow calls in the live view', () => {
     await view.refresh()
     screen.press('S')
     await settled()
-    assert.match(screen.text, /0 slow calls above p99 \(known after 100\)$/m)
+    assert.match(screen.text, /0 slow calls above p99 \(known after 100 calls\)$/m)
     screen.press('down enter')
     await settled()
     assert.match(screen.text, /No slow call has ended yet: p99 needs at least 100 calls\./)

@@ -118,7 +118,7 @@ function* probesPieces({ heads, rows, skipped }: Probes): Generator<string> {
   yield '</table>\n'
   const byReason = new Map<string, string[]>()
   for (const { method, reason } of skipped) addTo(byReason, reason, method)
-  yield `<p>${skipped.length === 0 ? 'Every method that was reached has probes.' : `${plural(skipped.length, 'method')} that were reached have no probes; their time is in their callers:`}</p>\n`
+  yield `<p>${skipped.length === 0 ? 'Every method that was reached has probes.' : `${plural(skipped.length, 'method')} that were reached have no probes; their time counts for their callers:`}</p>\n`
   for (const [reason, methods] of [...byReason].sort(([, a], [, b]) => b.length - a.length)) {
     yield `<details><summary>${escaped(reason)}: ${plural(methods.length, 'method')}</summary><ul>\n`
     for (const method of methods.slice(0, MAX_SKIPPED)) yield `<li>${escaped(method)}</li>\n`

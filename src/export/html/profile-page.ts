@@ -106,15 +106,15 @@ export function probesOf(profiles: readonly Profile[], heads: readonly string[])
   ]
   const all: string[][] = [
     row('methods with probes', (it) => count(it.instrumentedMethods)),
-    row('of them called', (it) => count(it.calledMethods)),
-    row('methods without probes that were reached', (it) => count(it.skipped.length)),
+    row('methods with probes that were called', (it) => count(it.calledMethods)),
+    row('methods that were reached and have no probes', (it) => count(it.skipped.length)),
     row('redefinitions of classes', (it) => count(it.redefinitions)),
     row('classes redefined', (it) => count(it.redefinedClasses)),
     row('time for redefinitions', (it) => span(it.hotSwapMs)),
-    row('longest pause', (it) => (it.longestPauseMs === undefined ? 'not known' : span(it.longestPauseMs))),
+    row('longest pause', (it) => (it.longestPauseMs === undefined ? 'unknown' : span(it.longestPauseMs))),
     row('time for analysis', (it) => span(it.analysisMs)),
     row('gaps', (it) => count(it.gaps)),
-    row('frames closed by force', (it) => count(it.healed)),
+    row('calls without an exit event', (it) => count(it.healed)),
   ]
   return { heads, rows: all, skipped: profiles.at(-1)?.instrumentation.skipped ?? [] }
 }

@@ -9,7 +9,7 @@ export const allocation: Metric = {
   ...{ kind: 'bytes', ...columns, word: 'bytes', sign: 'B' },
   // Class rows: bytes per object; method rows: bytes per call.
   heads: {
-    ...{ total: 'total B', self: 'self B', perCall: 'B/call', calls: 'calls', by: 'bytes of their own' },
+    ...{ total: 'total B', self: 'self B', perCall: 'B/call', calls: 'calls', by: 'self bytes' },
   },
   pageHeads: { total: 'total', self: 'self' },
   values: [

@@ -10,13 +10,13 @@ export const allocation: Section = {
   fileVersion: 3,
   ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'allocated bytes',
-  facts: (profile) => [['measured', measuredText(profile)]],
-  gate: { compares: false, holds: 'allocations, which are not compared yet' },
+  facts: (profile) => [['allocated', measuredText(profile)]],
+  gate: { compares: false, holds: 'allocations, which jfluid gate cannot compare' },
 }
 
 function measuredText({ allocation, merged }: Profile): string {
   const { sampleEvery = 1, jvmBytes } = allocation ?? {}
-  const sites = `sites executed: ${plural(topSum(merged, 'totalObjects'), 'object')}, ${bytesText(rootTotal(merged))}`
-  const sampled = sampleEvery > 1 ? `, from one of ${count(sampleEvery)} allocations` : ''
-  return `${sites}${sampled}; really allocated, as the JVM counts: ${jvmBytes === undefined ? 'not known' : bytesText(jvmBytes)}`
+  const sites = `${plural(topSum(merged, 'totalObjects'), 'object')}, ${bytesText(rootTotal(merged))} at instrumented allocation sites`
+  const sampled = sampleEvery > 1 ? `, estimated from 1 of ${count(sampleEvery)} allocations` : ''
+  return `${sites}${sampled}; counted by the JVM: ${jvmBytes === undefined ? 'unknown' : bytesText(jvmBytes)}`
 }

@@ -8,7 +8,7 @@ export const bytecodes: Metric = {
   ...{ kind: 'bytecodes', ...columns, word: 'bytecodes', sign: 'bc' },
   heads: {
     ...{ total: 'total bc', self: 'self bc', perCall: 'bc/call', calls: 'calls' },
-    by: 'bytecodes of their own',
+    by: 'self bytecodes',
   },
   pageHeads: { total: 'total', self: 'self' },
   values: [{ type: 'bytecodes', event: 'Bytecodes', ...columns }],

@@ -9,7 +9,7 @@ export const bytecodes: Section = {
   ...{ hasWaits: false, hasHotMethods: true },
   measure: ({ blocks }) => `bytecodes (${blocks ?? 'default'} blocks)`,
   facts: ({ blocks }) => [
-    ['measured', `executed bytecodes, no time (basic blocks: ${clean(blocks ?? 'default')})`],
+    ['measured', `executed bytecodes, not time (basic blocks: ${clean(blocks ?? 'default')})`],
   ],
   gate: { compares: true, counts: ({ blocks }) => `bytecodes (${blocks ?? 'default'} blocks)` },
 }

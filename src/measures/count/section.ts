@@ -7,6 +7,6 @@ export const count: Section = {
   fileVersion: 2,
   ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'calls',
-  facts: () => [['measured', 'calls only, no time']],
+  facts: () => [['measured', 'number of calls, not time']],
   gate: { compares: true, counts: () => 'calls' },
 }

@@ -10,9 +10,9 @@ export const locks: Metric = {
     total: 'totalWaitNs',
     word: 'waiting',
     unit: TIME.unit,
-    sign: 'ms',
+    sign: '',
   },
-  heads: { total: 'wait ms', self: 'own ms', perCall: 'ms/call', calls: 'calls', by: 'time' },
+  heads: { total: 'wait', self: 'own wait', perCall: 'per call', calls: 'calls', by: 'waiting time' },
   pageHeads: { total: 'waiting', self: 'own' },
   values: [
     { ...TIME, type: 'wait', event: 'WaitNanoseconds', self: 'selfWaitNs', total: 'totalWaitNs' },

@@ -9,5 +9,5 @@ export const locks: Section = {
   fileVersion: 2,
   hasWaits: true,
   hasHotMethods: false,
-  measure: () => 'time that threads were blocked or waited',
+  measure: () => 'time that threads spent blocked or waiting',
 }

@@ -9,7 +9,7 @@ export const samples: Metric = {
   ...{ kind: 'samples', ...columns, word: 'samples', sign: '%' },
   // The cost per call is unknown.
   heads: {
-    ...{ total: 'samples', self: 'self smp', perCall: 'smp/seen', calls: 'seen', by: 'samples of their own' },
+    ...{ total: 'samples', self: 'self smp', perCall: 'smp/seen', calls: 'seen', by: 'self samples' },
   },
   pageHeads: { total: 'samples', self: 'own' },
   values: [{ type: 'samples', event: 'Samples', ...columns }],

@@ -10,7 +10,7 @@ export const samples: Section = {
   ...{ hasWaits: false, hasHotMethods: true },
   measure: ({ sampling }) => (sampling === undefined ? 'samples' : `samples (${dueText(sampling)})`),
   facts,
-  gate: { compares: false, holds: 'samples, and these are a part of what there was' },
+  gate: { compares: false, holds: 'samples, which do not contain every call' },
 }
 
 function facts({ sampling }: Profile): [string, string][] {
@@ -19,26 +19,26 @@ function facts({ sampling }: Profile): [string, string][] {
 }
 
 function dueText({ every, unit, by }: Sampling): string {
-  const each = unit === 'ns' ? `${every / 1e6} ms` : `${count(every)} bytecodes`
+  const each = unit === 'ns' ? shortSpan(every) : `${count(every)} bytecodes`
   return `${by}, one every ${each}`
 }
 
 const SAMPLED_BY: Readonly<Record<Sampling['by'], string>> = {
-  probes: 'of threads inside the root, by themselves',
-  jfr: 'by its flight recorder',
-  cpu: 'by CPU time of its threads',
-  stacks: 'by dumps of its threads',
+  probes: 'taken by the threads inside the root themselves',
+  jfr: 'taken by its flight recorder',
+  cpu: 'taken by CPU time of its threads',
+  stacks: 'taken by thread dumps',
 }
 
 function samplingText({ every, unit, random = 0, by, outside, dumps, stoppedNs }: Sampling): string {
   const whom = by === 'probes' ? '' : outside === undefined ? 'of the whole JVM, ' : 'of the JVM, '
   const each = unit === 'ns' ? shortSpan(every) : `${count(every)} bytecodes`
-  return `a sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${dumps === undefined ? SAMPLED_BY[by] : dumpsText(dumps, stoppedNs)}`
+  return `one sample every ${each}${random > 1 ? ` and up to ${count(random - 1)} more` : ''}, ${whom}${dumps === undefined ? SAMPLED_BY[by] : dumpsText(dumps, stoppedNs)}`
 }
 
 /** Describes the cost of dumps of all threads. */
 function dumpsText(dumps: number, stoppedNs = 0): string {
-  return `by ${plural(dumps, 'dump')} of its threads, which stopped it for ${shortSpan(stoppedNs / Math.max(1, dumps))} each`
+  return `taken by ${plural(dumps, 'thread dump')}, each of which stopped the JVM for ${shortSpan(stoppedNs / Math.max(1, dumps))}`
 }
 
 /** Describes the number of samples and their delay. */
@@ -49,6 +49,9 @@ function takenFacts(sampling: Sampling): [string, string][] {
   const facts: [string, string][] = [['samples', `${count(samples)}${executed}`]]
   if (latencyNs === undefined || samples === 0) return facts
   const [p50, p99, max] = [latencyNs.p50, latencyNs.p99, latencyNs.max].map(shortSpan)
-  facts.push(['latency', `${p50} from due to taken in half of them, ${p99} in 99 %, ${max} at most`])
+  facts.push([
+    'latency',
+    `samples were taken after their due time by ${p50} (median), ${p99} (p99), ${max} (max)`,
+  ])
   return facts
 }

@@ -7,8 +7,8 @@ export const TIME: Value = {
 }
 
 export const time: Metric = {
-  ...{ kind: 'time', self: TIME.self, total: TIME.total, word: 'time', unit: TIME.unit, sign: 'ms' },
-  heads: { total: 'total ms', self: 'self ms', perCall: 'ms/call', calls: 'calls', by: 'self time' },
+  ...{ kind: 'time', self: TIME.self, total: TIME.total, word: 'time', unit: TIME.unit, sign: '' },
+  heads: { total: 'total', self: 'self', perCall: 'per call', calls: 'calls', by: 'self time' },
   pageHeads: { total: 'total', self: 'self' },
   values: [TIME],
   ...{ isTime: true, isSampled: false, hasClasses: false, sumsUp: true, hasDoubt: true },

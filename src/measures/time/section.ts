@@ -8,5 +8,5 @@ export const time: Section = {
   ...{ hasWaits: false, hasHotMethods: true },
   measure: () => 'time',
   facts: () => [],
-  gate: { compares: false, holds: 'times, and these depend on the machine and its load' },
+  gate: { compares: false, holds: 'times, which depend on the machine and its load' },
 }

@@ -12,23 +12,52 @@ import { executions } from '../region-report.ts'
 import { callCost, rootCallsText } from '../root-calls.ts'
 import { rootStatesText } from '../sampled-rows.ts'
 import { stackLines } from '../stack-facts.ts'
-import { clean, count, percent, plural, shortCount, span } from '../text.ts'
+import { clean, count, percent, plural, shortCount, shortSpan, span } from '../text.ts'
 
 type Fact = [label: string, text: string]
 
-/** Returns facts for judging the numbers: labels of at most ten letters, with one sentence each. */
+/** Label of the time in which threads waited for room in the event buffer. */
+const STALLED = 'application threads stalled by jfluid'
+
+/** Returns facts for judging the numbers: labels of at most nine letters, with one sentence each. */
 export function reportFacts(profile: Profile): Fact[] {
-  const { kept, merged, regions, stacks } = profile
+  const { merged, regions, stacks } = profile
   const facts = regions === undefined ? [...recorded(profile), ...measured(profile)] : ofRegions(profile)
   if (tellsWaits(merged)) facts.push(['waiting', waitingText(merged)])
   if (stacks !== undefined) append(facts, stackLines(stacks, profile))
   const states = rootStatesText(merged)
-  if (states !== null) facts.push(['time', states])
+  if (states !== null)
+    facts.push(['time', `inside ${profile.roots.length === 1 ? 'the root' : 'roots'}: ${states}`])
+  return facts
+}
+
+/** How the numbers were corrected, and what jfluid needed: lines at the end of the page. */
+export function reportDetails(profile: Profile): Fact[] {
+  const { calibration, kept, mode, regions } = profile
+  const facts: Fact[] = []
+  if (regions !== undefined)
+    facts.push(['probes', `${nanos(calibration.innerNs)} inside each execution, removed from its time (t_I)`])
+  else if (METRICS[mode].isTime) facts.push(['probes', probesText(profile)])
+  if (regions !== undefined || METRICS[mode].isTime) facts.push(['clock', clockText(calibration)])
   if (kept !== undefined) {
     const [heap, outside] = [kib(kept.heapBytes), kib(kept.outsideBytes)]
-    facts.push(['memory', `${heap} KiB of the target's heap at most, ${outside} KiB outside of it`])
+    facts.push([
+      'memory',
+      `jfluid used at most ${heap} KiB of the JVM's heap and ${outside} KiB outside of it`,
+    ])
   }
   return facts
+}
+
+/** The cost of probes that was taken out of times. */
+function probesText({ calibration, jvms }: Profile): string {
+  const { innerNs, outerNs, innerSpreadNs, outerSpreadNs } = calibration
+  const text = `${nanos(innerNs, innerSpreadNs)} inside each call (t_I) and ${nanos(outerNs, outerSpreadNs)} in its caller (t_O), removed from all times`
+  return jvms === undefined ? text : `${text}; the largest values of all JVMs`
+}
+
+function nanos(ns: number, spread?: number): string {
+  return spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
 }
 
 const kib = (bytes: number): string => count(Math.ceil(bytes / 1024))
@@ -58,14 +87,19 @@ function ofSamples(profile: Profile): Fact[] {
   const { outside } = sampling ?? {}
   const all = events.count + (outside ?? 0)
   const inside =
-    outside === undefined ? '' : `, ${percent(events.count, Math.max(1, all))} % of all ${count(all)}`
-  const rate = durationMs > 0 ? `, ${shortCount((events.count * 1000) / durationMs)} a second` : ''
+    outside === undefined
+      ? ''
+      : `, ${percent(events.count, Math.max(1, all))} % of all ${plural(all, 'sample')}`
+  const rate = durationMs > 0 ? `, ${shortCount((events.count * 1000) / durationMs)} per second` : ''
   return [
     targetFact(profile),
     ...(roots.length === 0 ? [] : [namesFact(profile, 'root')]),
     ['recorded', `${fromText(profile)}; nothing is instrumented`],
-    ['samples', `${count(events.count)} in ${plural(treesOf(profile).length, 'thread')}${rate}${inside}`],
-    ['methods', `${count(instrumentation.calledMethods)} seen`],
+    [
+      'samples',
+      `${plural(events.count, 'sample')} in ${plural(treesOf(profile).length, 'thread')}${rate}${inside}`,
+    ],
+    ['methods', `${count(instrumentation.calledMethods)} in the sampled stacks`],
   ]
 }
 
@@ -75,21 +109,21 @@ function ofRoots(profile: Profile): Fact[] {
     ? jvms.map((it, i) => [`JVM ${i + 1}`, jvmText(it, topCalls(threads[i]!.tree))])
     : [targetFact(profile)]
   const busyMs = jvms ? busyMsOf(jvms) : profile.durationMs * Math.max(1, treesOf(profile).length)
-  // In scheme adaptive, threads never wait for the client. The time is that of switching to another chunk of the buffer.
-  const waited = scheme === 'adaptive' ? 'handing them over took' : 'threads waited'
+  // Scheme adaptive never stalls a thread. It measures how long threads take to continue in another chunk of the buffer.
+  const stalled = scheme === 'adaptive' ? 'application threads spent on switching event buffers' : STALLED
   facts.push(
     namesFact(profile, 'root'),
-    ['recorded', `${fromText(profile)}, scheme ${scheme.toUpperCase()}`],
+    ['recorded', `${fromText(profile)}, scheme ${scheme}`],
     callsFact(profile),
     ['methods', methodsText(profile)],
     [
       'overhead',
-      `${shortCount(events.count)} events, ${waited} ${span(events.waitMs)} (${percent(events.waitMs, busyMs)} %)`,
+      `${stalled}: ${span(events.waitMs)} (${percent(events.waitMs, busyMs)} %); ${shortCount(events.count)} events`,
     ],
   )
-  if (rootCalls !== undefined && rootCalls.count > 0) facts.push(['took', rootCallsText(rootCalls)])
+  if (rootCalls !== undefined && rootCalls.count > 0) facts.push(['latency', rootCallsText(rootCalls)])
   else if (rootCalls !== undefined && topCalls(profile.merged) > 0)
-    facts.push(['took', 'no call has returned: times are those until the end'])
+    facts.push(['latency', 'no root call has returned: times end with the recording'])
   return facts
 }
 
@@ -107,45 +141,37 @@ function callsFact(profile: Profile): Fact {
   const all = Math.max(inRows, ended, counted)
   const { isSampled } = METRICS[mode]
   const root = roots.length === 1 ? 'the root' : 'roots'
-  const rows = all > inRows ? `, of which rows have ${count(inRows)},` : ''
+  const rows = all > inRows ? ` (${count(inRows)} of them in rows)` : ''
   const followed =
     followedTasks === undefined
       ? ''
-      : `; ${plural(followedTasks, 'task')} followed, ${plural(trees.length, part)} in all`
-  const text = `${count(all)}${isSampled ? ' calls' : ''} of ${root}${rows} in ${plural(callers, part)}${followed}`
+      : `; ${plural(followedTasks, 'task')} followed, into ${plural(trees.length, part)} in total`
+  const text = `${plural(all, 'call')} of ${root}${rows} in ${plural(callers, part)}${followed}`
   return [isSampled ? 'seen' : 'calls', text]
 }
 
 function methodsText({ instrumentation }: Profile): string {
   const { instrumentedMethods, calledMethods, redefinitions, hotSwapMs, longestPauseMs } = instrumentation
-  const longest = longestPauseMs === undefined ? '' : `, longest pause ${span(longestPauseMs)}`
-  return `${count(instrumentedMethods)} instrumented, ${count(calledMethods)} called, ${plural(redefinitions, 'redefinition')} (${span(hotSwapMs)}${longest})`
+  const longest = longestPauseMs === undefined ? '' : `, max pause ${span(longestPauseMs)}`
+  return `${count(instrumentedMethods)} instrumented, ${count(calledMethods)} called; ${plural(redefinitions, 'redefinition')} took ${span(hotSwapMs)}${longest}`
 }
 
 /** Describes the numbers in the rows, and the corrections applied. */
 function measured(profile: Profile): Fact[] {
-  const { bareCalls, calibration, jvms, mode } = profile
+  const { bareCalls, mode } = profile
   if (!METRICS[mode].isTime) return SECTIONS[mode].facts(profile)
-  const { innerNs, outerNs, innerSpreadNs, outerSpreadNs } = calibration
-  const sure = (ns: number, spread: number | undefined): string =>
-    spread === undefined ? `${ns.toFixed(1)} ns` : `${ns.toFixed(1)} ± ${spread.toFixed(1)} ns`
-  const each = jvms === undefined ? '' : 'of each JVM what its probes cost, at most '
-  const text = `${each}t_I ${sure(innerNs, innerSpreadNs)} a call, t_O ${sure(outerNs, outerSpreadNs)} a call made (clock: ${clockText(calibration)})`
-  return [
-    ['removed', text],
-    ...(bareCalls === undefined ? [] : [['bare', bareText(bareCalls)] satisfies Fact]),
-  ]
+  return bareCalls === undefined ? [] : [['accuracy', bareText(bareCalls)]]
 }
 
 function bareText({ calls, bareNs, chargedNs, low, high }: BareCalls): string {
-  return `${plural(calls, 'root call')} at the end, without probes below the root, took ${callCost(bareNs, 'ns')} (median), calls before that were charged ${callCost(chargedNs, 'ns')}: charged/bare ${timesText(chargedNs / bareNs)} (${timesText(low)} to ${timesText(high)})`
+  return `reported time of a root call ${callCost(chargedNs, 'ns')}, time without probes below the root ${callCost(bareNs, 'ns')} (medians, ${plural(calls, 'call')}): charged/bare ${timesText(chargedNs / bareNs)} (${timesText(low)} to ${timesText(high)})`
 }
 
 export const timesText = (times: number): string => times.toFixed(times < 10 ? 2 : 0)
 
 /** Names the clock and its measured properties. */
 function clockText({ clock, clockMHz, readNs }: Profile['calibration']): string {
-  const read = readNs === undefined || readNs === 0 ? '' : `, ${readNs.toFixed(1)} ns a reading`
+  const read = readNs === undefined || readNs === 0 ? '' : `, ${readNs.toFixed(1)} ns per reading`
   const rate = clockMHz === undefined ? '' : `, ${count(Math.round(clockMHz))} MHz`
   return clock + rate + read
 }
@@ -158,20 +184,16 @@ function ofRegions(profile: Profile): Fact[] {
     targetFact(profile),
     namesFact(profile, 'region'),
     ['recorded', fromText(profile)],
-    ['executed', `${count(executions(profile))} times; ${methods}`],
-    [
-      'overhead',
-      `${(innerNs + outerNs).toFixed(0)} ns an execution (clock: ${clockText(calibration)}); threads waited ${span(events.waitMs)} in all`,
-    ],
-    ['removed', `t_I ${innerNs.toFixed(1)} ns an execution`],
+    ['executed', `${plural(executions(profile), 'time')}; ${methods} instrumented`],
+    ['overhead', `${(innerNs + outerNs).toFixed(0)} ns per execution; ${STALLED}: ${span(events.waitMs)}`],
   ]
 }
 
 function waitingText(tree: Tree): string {
-  const msIn = (name: string): number => Math.max(0, topSum(tree, name)) / 1e6
-  const [blocked, waited, all] = [msIn('totalBlockedNs'), msIn('totalWaitedNs'), msIn('totalNs')]
+  const nsIn = (name: string): number => Math.max(0, topSum(tree, name))
+  const [blocked, waited, all] = [nsIn('totalBlockedNs'), nsIn('totalWaitedNs'), nsIn('totalNs')]
   return (
-    `blocked on monitors ${span(blocked)} (${percent(blocked, all)} %), waiting ${span(waited)} ` +
-    `(${percent(waited, all)} %) of ${span(all)} inside`
+    `${shortSpan(blocked)} blocked on monitors (${percent(blocked, all)} %), ${shortSpan(waited)} waiting ` +
+    `(${percent(waited, all)} %), of ${shortSpan(all)} inside the root`
   )
 }

@@ -15,7 +15,7 @@ import { heading, NUMBER_CELLS, nameCells, type Page, shownOf } from './page.ts'
 
 export function* hotClasses(page: Page): Generator<string> {
   if (!METRICS[page.profile.mode].hasClasses) return
-  const columns = `${right('bytes', 9)}${right('', 10)}  % self    objects${right('B each', 10)}  class`
+  const columns = `${right('bytes', 9)}${right('', 10)}  % self    objects${right('B/object', 10)}  class`
   yield* hotRows(page, true, 'Allocated classes, by bytes', columns)
 }
 
@@ -59,16 +59,16 @@ export function* survivors(page: Page): Generator<string> {
   if (allocation?.liveness === undefined) return
   const names = namesOf(profile.methodNames)
   const contexts = survivorsOf(merged, names, 'context').length
-  const title = 'Still alive at the end, by context'
+  const title = 'Objects alive at the end, by context'
   if (contexts === 0) {
-    yield `\n${paint('bold', title)}${paint('dim', ': nothing')}\n`
+    yield `\n${paint('bold', title)}${paint('dim', ': none')}\n`
     return
   }
   const collections = plural(allocation.liveness.collections, 'collection')
   yield* heading(
     page,
     title,
-    `${shownOf(Math.min(top, contexts), contexts)}; ${collections} so far`,
+    `${shownOf(Math.min(top, contexts), contexts)}; after ${collections}`,
     survivorHeader,
   )
   for (const [numbers, name, context] of survivorLines(merged, names, top, width)) {
@@ -96,7 +96,7 @@ export function* locks(page: Page): Generator<string> {
   const cells = nameCells(page, LOCK_CELLS)
   const row = (ns: number, of: number, times: number): string =>
     right(cost(ns), 9) + right(percent(ns, of), 8) + right(count(times, 10), 11) + right(each(ns, times), 10)
-  const columns = `${right('wait ms', 9)}  % wait      times${right('ms/wait', 10)}  for what, and by whom`
+  const columns = `${right('wait', 9)}  % wait      times${right('per wait', 10)}  lock or wait, below it the waiting methods`
   yield* heading(page, 'Hot locks and waits, by time', shownOf(shown.length, all.length), columns)
   for (const { method, ns, times, by } of shown) {
     const numbers = row(ns, whole, times)

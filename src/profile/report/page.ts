@@ -52,7 +52,7 @@ export function terminalOptions(
   out: { isTTY?: boolean; columns?: number; getColorDepth?: (env?: object) => number },
   env: { readonly [name: string]: string | undefined } = process.env,
 ): { width: number; color: boolean } {
-  const width = out.isTTY && out.columns ? Math.max(NARROWEST, Math.min(out.columns, 200)) : 80
+  const width = out.isTTY ? Math.max(NARROWEST, out.columns || 80) : Number.POSITIVE_INFINITY
   const forced = env.FORCE_COLOR
   if (forced !== undefined) return { width, color: forced !== '0' && forced !== 'false' }
   if (env.NO_COLOR) return { width, color: false }

@@ -14,12 +14,13 @@ export function reportWarnings(profile: Profile): string[] {
   const { bareCalls } = profile
   if (bareCalls !== undefined) append(warnings, bareWarnings(bareCalls))
   if (profile.truncated === true && profile.warnings.length === 0) {
-    warnings.unshift('truncated: the session ended before it was asked to')
+    warnings.unshift('truncated: the session ended early')
   }
   const { skipped, gaps, healed } = profile.instrumentation
   append(warnings, skippedWarnings(skipped))
   if (gaps > 0) warnings.push(gapsText(profile))
-  if (healed > 0) warnings.push(`${plural(healed, 'stack frame')} without an exit closed by force`)
+  if (healed > 0)
+    warnings.push(`${plural(healed, 'call')} without an exit event: closed when their caller returned`)
   return warnings
 }
 
@@ -33,14 +34,14 @@ function bareWarnings({ chargedNs, bareNs, low, high }: BareCalls): string[] {
   const charged = timesText(chargedNs / bareNs)
   if (low > OVERSTATED)
     return [
-      `times are overstated: root calls are charged ${charged} times what they take without probes below the root, probably because of methods that are short and called often (--scheme adaptive gives truer times)`,
+      `times are too long: the reported time of root calls is ${charged} times their time without probes below the root, probably because of short methods that are called often (--scheme adaptive is more accurate)`,
     ]
   if (high < UNDERSTATED)
     return [
-      `times are understated: root calls are charged ${charged} times what they take without probes below the root, probably because more is taken out for probes of methods that are short and called often than they cost (--scheme adaptive gives truer times)`,
+      `times are too short: the reported time of root calls is ${charged} times their time without probes below the root, probably because the correction for probes of short methods that are called often is too large (--scheme adaptive is more accurate)`,
     ]
   if (high - low <= OVERSTATED - UNDERSTATED) return []
   return [
-    `times are uncertain: root calls are charged ${timesText(low)} to ${timesText(high)} times what they take without probes below the root, as much more is taken out for probes of methods that are short and called often (--scheme adaptive gives truer times)`,
+    `times are uncertain: the reported time of root calls is ${timesText(low)} to ${timesText(high)} times their time without probes below the root, because the correction for probes of short methods that are called often is large (--scheme adaptive is more accurate)`,
   ]
 }

@@ -61,7 +61,7 @@ export async function batchOf(
   if (most === 0) {
     const howLong = pauseMs === null ? 'an unknown time' : `about ${Math.round(pauseMs)} ms`
     return {
-      why: `only the root is timed: to time more methods the JVM would stand still for ${howLong} (--time Foo.bar does it)`,
+      why: `only the root is timed: timing more methods would stop the JVM for ${howLong} (--time Foo.bar times it anyway)`,
     }
   }
   const left = await door.metaspaceLeft()

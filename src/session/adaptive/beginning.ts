@@ -22,7 +22,7 @@ const HANDLE_CLASSES = 1
  * @param times  maximum number of pauses
  */
 function pauseText(ms: number | null, times: 'up to three times' | 'up to four times'): string {
-  return ms !== null && ms >= 1 ? `; the JVM will stand still for about ${Math.round(ms)} ms, ${times}` : ''
+  return ms !== null && ms >= 1 ? `; the JVM will stop for about ${Math.round(ms)} ms, ${times}` : ''
 }
 
 /**
@@ -55,7 +55,7 @@ export async function beginAtRoots(
     }
     const timed = (await arming?.reveal(options.timed ?? [])) ?? null
     for (const { text } of timed?.missing ?? [])
-      warnings.add(`--time ${text}: no class of that name with such a method has been loaded`)
+      warnings.add(`--time ${text}: no loaded class has this method`)
     const asked = timed === null ? [roots] : [roots, timed.revelation]
     const batch = await firstBatch(engine, asked, size)
     const revelations = batch === null ? asked : [...asked, batch]

@@ -224,7 +224,7 @@ export class Controller {
       else await this.#hold()
     } catch (error) {
       if (!this.#stopped && !(error instanceof LinkLost)) {
-        this.engine.warnings.add(`no more methods are chosen to be timed: ${String(error)}`)
+        this.engine.warnings.add(`no further methods are timed: ${String(error)}`)
         clearInterval(this.#timer)
       }
     }
@@ -370,13 +370,13 @@ export class Controller {
     const called = counted.filter((it) => it.callsPerSecond > 0)
     if (timed.length > 0 && called.length > 0 && !called.some((it) => timed.includes(it.id)))
       this.engine.warnings.add(
-        'below the root only methods that are seldom called are timed: calls of all else are too many, or too short, to time them',
+        'below the root only rarely called methods are timed: all others are called too often or are too short to be timed',
       )
     if (timed.length === 0)
       this.engine.warnings.add(
         isCounted
-          ? 'only the root is timed: calls of all else are too many, or too short, to time them'
-          : `only the root is timed: fewer than ${MIN_CALLS} calls of it began and ended within ${MAX_SETTLE_DURATION_MS / 1000} s, too few to count what they call`,
+          ? 'only the root is timed: all other methods are called too often or are too short to be timed'
+          : `only the root is timed: fewer than ${MIN_CALLS} of its calls began and ended within ${MAX_SETTLE_DURATION_MS / 1000} s, too few to choose methods below it`,
       )
   }
 
@@ -386,14 +386,14 @@ export class Controller {
     if (arming === null || this.#stopped || !costIdle(off, costs)) return
     const keep = (why: string): void => {
       warnings.add(
-        `methods that are called too often to be timed keep idle probes, which slow them down: ${why}`,
+        `methods that are called too often to be timed keep inactive probes, which slow them down: ${why}`,
       )
     }
     const ids = off.map(({ id }) => id)
     const pauseMs = await arming.predict(new Set(ids.map((id) => revealer.methods.get(id).classId)).size)
     if (pauseMs === null || pauseMs > batchPauseMs(MAX_PAUSE_MS, arming.pauses[0])) {
       keep(
-        `to give them their code back would stop the JVM for ${pauseMs === null ? 'an unknown time' : span(pauseMs)}`,
+        `restoring their code would stop the JVM for ${pauseMs === null ? 'an unknown time' : span(pauseMs)}`,
       )
       return
     }
@@ -407,7 +407,7 @@ export class Controller {
     debug.reveal?.(
       `adaptive: ${restored} of ${ids.length} methods have their own code again: they are called too often`,
     )
-    if (restored < ids.length) keep('the JVM has refused to give them their code back')
+    if (restored < ids.length) keep('the JVM has refused to restore their code')
     // The earlier rows were measured with slower code.
     if (restored > 0) this.#newRows()
   }
@@ -484,5 +484,5 @@ function callsByMethod({ count, method, metrics }: Tree): Float64Array {
 
 function hotRootText(roots: number, callsPerSecond: number, oneOf: number): string {
   const [which, whose] = roots === 1 ? ['the root is', 'its'] : ['the roots are', 'their']
-  return `${which} called ${shortCount(callsPerSecond)} times a second, which probes slow down: 1 of ${oneOf} of ${whose} calls is timed, and rows, times and rates are of these (a caller is a better root)`
+  return `${which} called ${shortCount(callsPerSecond)} times per second, which probes would slow down: only 1 of ${oneOf} of ${whose} calls is timed, and rows, times and rates refer to these (choose a caller as the root)`
 }

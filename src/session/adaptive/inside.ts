@@ -17,7 +17,7 @@ import { COLD_DURATION_MS } from './pause.ts'
 
 /** Warning about rows that are only sampled. */
 const BENT =
-  'compiled loops of this JVM have no safepoint, by its garbage collector (the serial or the parallel one, or CMS): samples fall behind loops, and sampled rows are unreliable for methods with loops'
+  'with its garbage collector (serial, parallel or CMS) this JVM has no safepoints in compiled loops: samples are taken after loops, and sampled rows are unreliable for methods with loops'
 
 const OTHERS: MethodName = { class: '', method: '(other methods)', descriptor: '', loader: '' }
 
@@ -240,7 +240,7 @@ export class Inside {
   get warnings(): string[] {
     const found = this.#isBent ? [BENT] : []
     if (this.#failure !== null)
-      found.push(`no more stacks are taken: the thread that takes them has failed (${this.#failure})`)
+      found.push(`sampling has stopped: the sampler thread failed (${this.#failure})`)
     return found
   }
 

@@ -83,7 +83,7 @@ export class Installation {
     if (this.#handlesRefused === null) return refused
     return [
       ...refused,
-      `calls through method handles may be missing: the JDK's code for them was left as it is (${this.#handlesRefused})`,
+      `calls through method handles may be missing: the JDK classes for them could not be changed (${this.#handlesRefused})`,
     ]
   }
 

@@ -96,17 +96,17 @@ function container(pid: number | null, { local }: DebuggedJvm): Finding {
   return {
     check: 'container',
     level: 'note',
-    text: `is no process of this machine that can be looked at: the agent goes over the port, and connects back to ${local.address}, not encrypted`,
+    text: `is not a process of this machine that jfluid can read: jfluid sends the agent over the port, and the agent connects back to ${local.address}, not encrypted`,
   }
 }
 
 function port(threads: number, waited: boolean): Finding {
-  const text = `takes a debugger, and has no other; ${threads} threads, of which one has to come by for the agent to be loaded`
+  const text = `accepts a debugger, and none is connected; ${threads} threads, one of which must enter a method so that the agent can be loaded`
   if (!waited) return { check: 'debugger', level: 'ok', text }
   return {
     check: 'debugger',
     level: 'note',
-    text: `${text}; it waited for a debugger at its start (suspend=y), and runs now`,
+    text: `${text}; it waited for a debugger at its start (suspend=y) and runs now`,
   }
 }
 
@@ -122,31 +122,31 @@ async function instrument(jvm: JdwpTarget, address: DebuggerAddress): Promise<Fi
   for (const id of granted(await jvm.virtualMachine.allModules(), 'its modules')) {
     const name = await jvm.moduleReference.name(id)
     if (name.ok && name.value === 'java.instrument')
-      return { check: 'java.instrument', level: 'ok', text: 'is in its runtime' }
+      return { check: 'java.instrument', level: 'ok', text: 'the module is in its runtime' }
   }
   return {
     check: 'java.instrument',
     level: 'note',
-    text: 'the program runs without it: it is loaded if its runtime has it',
+    text: 'not loaded; jfluid loads it if the runtime contains it',
     hint: new NoInstrumentThere(address).hint,
   }
 }
 
 function agentLoading(): Finding {
-  const text = "goes by the debugger's port: options of the JVM about attach and agents do not matter"
+  const text = 'over the port of the debugger: options of the JVM for attach and agents do not apply'
   return { check: 'agent loading', level: 'ok', text }
 }
 
 async function manager({ jvm, address, version }: DebuggedJvm): Promise<Finding[]> {
   if (version.major > LAST_MANAGER) return []
   const name = await securityManager(jvm)
-  if (name === null) return [{ check: 'security manager', level: 'ok', text: 'it has none' }]
+  if (name === null) return [{ check: 'security manager', level: 'ok', text: 'none' }]
   return [refused('security manager', new SecurityManagerPresent(`the JVM at ${textOf(address)}`, name))]
 }
 
 function bytecodes(classes: number, readable: boolean): Finding {
   const text = `${classes} are loaded`
   if (readable)
-    return { check: 'classes', level: 'ok', text: `${text}, and their code can be read over the port` }
+    return { check: 'classes', level: 'ok', text: `${text}, and jfluid can read their code over the port` }
   return { check: 'classes', level: 'note', text: `${text}; this JVM does not show their code to debuggers` }
 }

@@ -185,33 +185,33 @@ export function refused(check: Check, { message, hint, exitCode }: JfluidError):
 
 function jdk({ jvm }: Evidence, feature: number | null): Finding {
   const text = `${jvm.version ?? 'version unknown'}, ${jvm.vm ?? 'VM unknown'}`
-  if (feature === null) return note('jdk', text, 'It is known once jfluid attaches.')
+  if (feature === null) return note('jdk', text, 'jfluid can read it after an attach.')
   if (feature >= OLDEST_JDK && feature <= NEWEST) return ok('jdk', text)
-  return note('jdk', `${text}: jfluid is made for ${OLDEST_JDK} to ${NEWEST}, and tried there`)
+  return note('jdk', `${text}: jfluid supports JDK ${OLDEST_JDK} to ${NEWEST}, and is tested with these only`)
 }
 
 function attaching({ facts, jvm, client }: Evidence): Finding {
   const problem = attachProblem(facts, client)
   if (problem !== undefined) return refused('attach', problem)
-  const who = `belongs to ${jvm.user}, jfluid runs as uid ${client.uid}`
+  const who = `the JVM runs as ${jvm.user}, jfluid as uid ${client.uid}`
   if (facts.perf !== undefined && !facts.perf.complete) {
-    return note('attach', `${who}; it is starting`, 'Wait until it has started.')
+    return note('attach', `${who}; the JVM is still starting`, 'Wait until it has started.')
   }
   return ok(
     'attach',
     facts.hasSocket
-      ? `${who}; its attach socket is there`
-      : `${who}; it will be sent SIGQUIT, which it catches, and start its Attach Listener thread`,
+      ? `${who}; its attach socket exists`
+      : `${who}; jfluid will send SIGQUIT, and the JVM starts its Attach Listener thread (it handles this signal)`,
   )
 }
 
 function container({ facts: { process }, jvm, circumstances: { otherNamespaces } }: Evidence): Finding {
-  if (otherNamespaces === undefined) return note('container', 'its namespaces are not ours to see')
-  if (otherNamespaces.length === 0) return ok('container', 'runs where jfluid runs')
-  const inside = process.nsPid === process.pid ? '' : `, where it is process ${process.nsPid}`
+  if (otherNamespaces === undefined) return note('container', 'no permission to read its namespaces')
+  if (otherNamespaces.length === 0) return ok('container', 'same namespaces as jfluid')
+  const inside = process.nsPid === process.pid ? '' : `, as process ${process.nsPid} there`
   return note(
     'container',
-    `runs in ${jvm.container ?? 'other namespaces'} (${otherNamespaces.join(', ')})${inside}: jfluid goes through /proc/${process.pid}/root`,
+    `runs in ${jvm.container ?? 'other namespaces'} (${otherNamespaces.join(', ')})${inside}: jfluid uses /proc/${process.pid}/root`,
   )
 }
 
@@ -220,16 +220,16 @@ function loading(
   feature: number | null,
 ): Finding {
   const { agentInside: inside = openFile('jfluid-agent.jar') === 'open' ? 'ours' : undefined } = places
-  if (inside === 'ours') return ok('agent loading', 'is not needed: the agent is in it')
+  if (inside === 'ours') return ok('agent loading', 'not needed: the agent is loaded already')
   const flag = booleanFlag(options, 'EnableDynamicAgentLoading')
   if (flag === false && inside !== undefined)
     return refused('agent loading', new OtherBuild(facts.process.pid))
   if (flag === false) return refused('agent loading', new DynamicLoadingDisabled(facts.process.pid))
-  if (flag === true || feature === null || feature < WARNS) return ok('agent loading', 'is allowed')
+  if (flag === true || feature === null || feature < WARNS) return ok('agent loading', 'allowed')
   return note(
     'agent loading',
-    `is allowed; JDK ${feature} will print some lines about it to its error output, once (JEP 451)`,
-    'The option -XX:+EnableDynamicAgentLoading would keep it quiet.',
+    `allowed; JDK ${feature} prints a warning of some lines to the error output of the program, once (JEP 451)`,
+    'The JVM option -XX:+EnableDynamicAgentLoading suppresses the warning.',
   )
 }
 
@@ -237,10 +237,10 @@ function instrument({ facts, circumstances: { modules } }: Evidence): Finding {
   if (modules === undefined) {
     return note(
       'java.instrument',
-      'no release file of its runtime to be read, which would list its modules: it is known once jfluid attaches',
+      'unknown until jfluid attaches: the release file of its runtime, which lists the modules, cannot be read',
     )
   }
-  if (modules.has('java.instrument')) return ok('java.instrument', 'is in its runtime')
+  if (modules.has('java.instrument')) return ok('java.instrument', 'the module is in its runtime')
   return refused('java.instrument', new InstrumentModuleMissing(facts.process.pid))
 }
 
@@ -250,11 +250,11 @@ function jar({ places: { jar: path, jarSeen } }: Evidence): Finding[] {
     const text = 'the agent jar has not been built'
     return [{ check: 'agent jar', level: 'problem', text, hint, exitCode: EX_OSFILE }]
   }
-  if (jarSeen) return [ok('agent jar', `it can read ${path}`)]
+  if (jarSeen) return [ok('agent jar', `the JVM can read ${path}`)]
   return [
     ok(
       'agent jar',
-      `the JVM cannot read ${path}: it is given a copy beside the event buffer, while it loads it`,
+      `the JVM cannot read ${path}: jfluid puts a copy beside the event buffer while the JVM loads it`,
     ),
   ]
 }
@@ -265,7 +265,7 @@ function securityManager({ facts, circumstances }: Evidence, feature: number | n
   const option = circumstances.options.findLast((it) => /^-Djava\.security\.manager(?:=|$)/.test(it))
   const manager = option?.split('=', 2)[1] ?? ''
   if (option === undefined || manager === 'allow' || manager === 'disallow') {
-    return [ok('security manager', 'its options set none')]
+    return [ok('security manager', 'none in its options')]
   }
   const name = manager === '' || manager === 'default' ? 'java.lang.SecurityManager' : manager
   return [refused('security manager', new SecurityManagerPresent(facts.process.pid, name))]
@@ -277,23 +277,30 @@ function session({ facts, circumstances, places }: Evidence): Finding[] {
     return [refused('session', new AlreadyAttached(facts.process.pid))]
   }
   const agent = circumstances.openFile('jfluid-agent.jar')
-  if (agent === undefined) return [ok('session', 'no jfluid has been in it')]
+  if (agent === undefined) return [ok('session', 'jfluid has not been attached before')]
   const { options } = circumstances
-  const how = options.some(isOwnAgent) ? 'it was started with jfluid' : 'jfluid has been in it before'
+  const how = options.some(isOwnAgent)
+    ? 'the JVM was started with the agent of jfluid'
+    : 'jfluid was attached before'
   const { agentInside: inside } = places
   if (inside === 'foreign') return [refused('session', new OtherBuild(facts.process.pid))]
   if (inside === 'beside') {
-    return [ok('session', `${how}, of another build: its agent sleeps there, and ours is loaded beside it`)]
+    return [
+      ok(
+        'session',
+        `${how}, by another build: its idle agent stays, and the agent of this build is loaded in addition`,
+      ),
+    ]
   }
   if (agent === 'deleted' && inside === undefined) {
     return [
       ok(
         'session',
-        'jfluid has been in it before: its agent sleeps there; its file has been removed or replaced since (a container is given a copy for a moment): ours is loaded beside it if it is another',
+        'jfluid was attached before, and its agent is idle; the file of the agent has been deleted or replaced since (in a container this is normal): if it is another build, the agent of this build is loaded in addition',
       ),
     ]
   }
-  return [ok('session', `${how}: its agent sleeps there, and is woken`)]
+  return [ok('session', `${how}: its idle agent is used`)]
 }
 
 /** Recognises the option that `jfluid agent-path` prints. */
@@ -309,23 +316,23 @@ function buffer({ places: { buffer: place } }: Evidence): Finding {
   const need = `${Math.ceil(BUFFER_BYTES / MIB)} MiB`
   if (place === undefined) {
     return problem(
-      `the event buffer needs ${need} in the JVM's /dev/shm or /tmp, and it has neither that jfluid may enter`,
-      'Mount a tmpfs on its /tmp (docker run --tmpfs /tmp), or run jfluid as its user or root.',
+      `the event buffer needs ${need} in /dev/shm or /tmp of the JVM, and jfluid can access neither`,
+      'Mount a tmpfs on its /tmp (docker run --tmpfs /tmp), or run jfluid as the user of the JVM or as root.',
     )
   }
   const free = Number.isFinite(place.free)
-    ? `${Math.floor(place.free / MIB)} MiB are free`
-    : 'no limit is known'
-  const where = place.isShared ? place.path : `${place.path} of the JVM, which is not ours`
+    ? `${thousands(Math.floor(place.free / MIB))} MiB are free`
+    : 'the free space is unknown'
+  const where = place.isShared ? place.path : `${place.path} of the JVM (not shared with jfluid)`
   if (!place.isWritable) {
     return problem(
-      `the event buffer goes to ${where}, and it is not ours to write`,
-      'Make it writable for the user jfluid runs as.',
+      `the event buffer belongs in ${where}, and jfluid has no permission to write there`,
+      'Make it writable for the user of jfluid.',
     )
   }
-  if (place.free >= BUFFER_BYTES) return ok('buffer', `${need} in ${where}, where ${free}`)
+  if (place.free >= BUFFER_BYTES) return ok('buffer', `needs ${need} in ${where}; ${free}`)
   return problem(
-    `the event buffer needs ${need} in ${where}, where ${free}`,
+    `the event buffer needs ${need} in ${where}; ${free}`,
     'Free some space on that file system.',
   )
 }
@@ -334,14 +341,19 @@ function redefinition({ circumstances }: Evidence, feature: number | null): Find
   if (feature === null) return []
   // If an agent that can redefine classes was present at the start, the compilers have recorded dependencies.
   if (feature >= SELECTIVE_INVALIDATION_JDK || circumstances.options.some(isOwnAgent)) {
-    return [ok('redefinition', 'the first discards only compiled code that depends on it')]
+    return [
+      ok(
+        'redefinition',
+        'the first redefinition discards only compiled code that depends on the redefined class',
+      ),
+    ]
   }
-  const text = `the first in its life discards all compiled code: JDK ${feature} then runs slowly for some seconds (JDK-8324241)`
+  const text = `the first redefinition discards all compiled code: the program then runs slowly for some seconds on JDK ${feature} (JDK-8324241)`
   return [
     note(
       'redefinition',
-      hasJavaAgent(circumstances) ? `${text}. An agent in it may have redefined a class before` : text,
-      'To only look, without it: --mode sample without --root.',
+      hasJavaAgent(circumstances) ? `${text}. Another agent may have redefined a class already` : text,
+      'To profile without a redefinition: --mode sample without --root.',
     ),
   ]
 }
@@ -363,14 +375,14 @@ function otherAgents({ circumstances }: Evidence): Finding {
   const debugged = libraries?.has('libjdwp.so') === true && !named.some((it) => it.includes('jdwp'))
   const texts = [
     ...named.map((it) => it.replace(/=.*$/s, '')),
-    ...(loaded ? ['a Java agent that was loaded while it ran (jfluid itself, perhaps)'] : []),
+    ...(loaded ? ['a Java agent that was loaded at run time (perhaps that of jfluid)'] : []),
     ...(debugged ? ['a debugger agent'] : []),
   ]
   if (texts.length > 0) {
-    return note('other agents', `${texts.join(', ')}: what it does to classes stays, and is profiled`)
+    return note('other agents', `${texts.join(', ')}: its changes to classes stay, and are profiled`)
   }
   return libraries === undefined
-    ? note('other agents', 'none in its options; its libraries are not ours to see')
+    ? note('other agents', 'none in its options; no permission to read its loaded libraries')
     : ok('other agents', 'none')
 }
 
@@ -379,13 +391,13 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
     return note(
       'classes',
       hasPerfFile
-        ? 'its counters (hsperfdata) are not ours to read'
-        : 'it shares no counters (hsperfdata): pauses of redefinitions cannot be taken out of times',
+        ? 'unknown: no permission to read its counters (hsperfdata)'
+        : 'unknown: the JVM has no counters (hsperfdata), so pauses for redefinitions cannot be removed from times',
     )
   }
   const loadedClasses = perf.loadedClasses - (perf.unloadedClasses ?? 0)
-  const scheme = whyLarge(loadedClasses) !== null ? ', so --scheme auto is adaptive' : ''
-  const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops it for ${pauseText(loadedClasses, perf.compilations, slowness)}`
+  const scheme = whyLarge(loadedClasses) !== null ? ', so --scheme auto selects adaptive' : ''
+  const text = `${thousands(loadedClasses)} loaded${scheme}; a redefinition stops the JVM for ${pauseText(loadedClasses, perf.compilations, slowness)}`
   const compiledMethods = perf.compilations ?? 0
   const mostMs = predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0
   return mostMs <= MAX_PAUSE_MS
@@ -393,7 +405,7 @@ function classes({ facts: { perf, hasPerfFile }, memorySlowness: slowness }: Evi
     : note(
         'classes',
         text,
-        `Under --scheme adaptive it does so for the root and at the end, and for methods below the root where that is expected to take at most a fifth longer, and ${longestBatchMs(MAX_PAUSE_MS)} ms at most.`,
+        `With --scheme adaptive: one redefinition for the root, one at the end, and further ones for methods below the root only if the expected pause is at most 20 % longer, and at most ${longestBatchMs(MAX_PAUSE_MS)} ms.`,
       )
 }
 
@@ -406,7 +418,7 @@ function pauseText(loadedClasses: number, compilations: number | undefined, slow
     Math.ceil(predictedPauseMs({ loadedClasses, compiledMethods }, CLASSES_OF_ROOT, slowness) ?? 0)
   return compilations === undefined
     ? `at least ${pause(0)} ms`
-    : `${pause(0)} to ${pause(compilations)} ms, by how much code is compiled`
+    : `${pause(0)} to ${pause(compilations)} ms, depending on the amount of compiled code`
 }
 
 function metaspace({ facts: { perf } }: Evidence): Finding[] {
@@ -414,16 +426,16 @@ function metaspace({ facts: { perf } }: Evidence): Finding[] {
   if (perf === undefined || committed === undefined) return []
   const limit = metaspaceLimit(perf.vmArguments ?? '')
   if (limit === Number.POSITIVE_INFINITY) {
-    const known = hasAllOptions(perf) ? 'it has no limit' : 'whether it has a limit is seen from inside only'
+    const known = hasAllOptions(perf) ? 'no limit' : 'the limit is unknown until jfluid attaches'
     return [ok('metaspace', `${mib(committed)} in use; ${known}`)]
   }
-  const text = `${mib(committed)} in use, of ${mib(limit)} at most`
+  const text = `${mib(committed)} of at most ${mib(limit)} in use`
   if (limit - committed >= MIN_FREE_METASPACE_BYTES + MAX_METASPACE_BYTES) return [ok('metaspace', text)]
   return [
     note(
       'metaspace',
-      `${text}: too little to give probes to more than a root`,
-      'Start it with a larger -XX:MaxMetaspaceSize.',
+      `${text}: enough to instrument the root, but not more`,
+      'Start the JVM with a larger -XX:MaxMetaspaceSize.',
     ),
   ]
 }
@@ -431,7 +443,7 @@ function metaspace({ facts: { perf } }: Evidence): Finding[] {
 function processors(evidence: Evidence, feature: number | null): Finding[] {
   const { circumstances, facts, processors } = evidence
   if (processors === undefined) return []
-  const text = `it uses ${usedText(processors)}`
+  const text = `the JVM uses ${usedText(processors)}`
   const flushes =
     discardsMuch(feature, facts.perf?.compilations ?? Number.POSITIVE_INFINITY) &&
     circumstances.libraries?.has(AGENT_LIBRARY) === false // as `attach` decides, except for a sleeping jfluid agent: whether it has redefined a class cannot be seen from outside
@@ -439,11 +451,13 @@ function processors(evidence: Evidence, feature: number | null): Finding[] {
     return [
       note(
         'processors',
-        `${text}: while its code is compiled again, requests wait`,
-        'attach and record may take stacks only, unless --yes: attach when it has less to do, or start it with $(jfluid agent-path).',
+        `${text}: requests are delayed while the JVM recompiles discarded code`,
+        'Without --yes, attach and record may only sample stacks. Attach when the load is lower, or start the JVM with $(jfluid agent-path).',
       ),
     ]
-  return isBusy(processors) ? [note('processors', `${text}: samples come late`)] : [ok('processors', text)]
+  return isBusy(processors)
+    ? [note('processors', `${text}: samples are taken late`)]
+    : [ok('processors', text)]
 }
 
 const mib = (bytes: number): string => `${thousands(Math.round(bytes / MIB))} MiB`
@@ -452,36 +466,39 @@ function threads(
   { circumstances: { threads: names, threadCount } }: Evidence,
   feature: number | null,
 ): Finding {
-  const text = `${thousands(threadCount)} of the system`
+  const text = `${thousands(threadCount)} platform threads`
   if (feature !== null && feature < VIRTUAL_THREADS) return ok('threads', text)
   const virtual = [...names].some((it) => it.startsWith('VirtualThread-u'))
-  if (!virtual) return ok('threads', `${text}, no virtual ones in use`)
-  return note(
-    'threads',
-    `${text}, and virtual ones are in use: these have one tree together, and a slower probe`,
-  )
+  if (!virtual) return ok('threads', `${text}, no virtual threads in use`)
+  return note('threads', `${text}, and virtual threads: these share one tree, and their probes are slower`)
 }
 
 function clock({ circumstances: { modules, clockSource } }: Evidence): Finding {
   const ticks = modules?.has('jdk.jfr')
-  const own = ticks === false ? 'nanoTime, as its runtime has no jdk.jfr' : 'ticks of the processor'
+  const own =
+    ticks === false
+      ? 'System.nanoTime, because its runtime lacks the module jdk.jfr'
+      : 'time stamp counter of the processor'
   if (clockSource === undefined || clockSource === 'tsc') return ok('clock', own)
-  return note('clock', `${own}; the system's own clock is ${clockSource}, which may make each probe dear`)
+  return note(
+    'clock',
+    `${own}; the clock source of the system is ${clockSource}, which may make probes expensive`,
+  )
 }
 
 function sampling(
   { circumstances: { modules, options }, places }: Evidence,
   feature: number | null,
 ): Finding {
-  if (feature !== null && usualSampler(feature) === 'stacks') return ok('sampling', 'by dumps of its threads')
+  if (feature !== null && usualSampler(feature) === 'stacks') return ok('sampling', 'by thread dumps')
   if (modules?.has('jdk.jfr') === false || booleanFlag(options, 'FlightRecorder') === false) {
-    return ok('sampling', 'by dumps of its threads, as it has no flight recorder')
+    return ok('sampling', 'by thread dumps, because the JVM has no flight recorder')
   }
   const { buffer: place } = places
   return place !== undefined && place.free < ROOM_TO_BEGIN && place.path === '/tmp'
     ? note(
         'sampling',
-        'by its flight recorder, for which /tmp may have too little room',
+        'by its flight recorder; /tmp may have too little free space for it',
         'Free some space in that directory.',
       )
     : ok('sampling', 'by its flight recorder')

@@ -108,11 +108,11 @@ export async function jdwpDoor(
     debug.attach?.(
       `way in: debugger's port ${textOf(address)}; ${target === null ? 'no process of this machine that can be looked at' : `process ${target.pid}`}; agent of an earlier session: ${foreseen.asleep === null ? 'none' : 'asleep'}`,
     )
-    onPhase(`waiting for a thread of the JVM at ${textOf(address)} to come by`)
+    onPhase(`waiting for a thread of the JVM at ${textOf(address)} to enter a method`)
     const thread = await standingThread(
       jvm,
       address,
-      () => onPhase('the JVM was waiting for a debugger at its start: it runs now'),
+      () => onPhase('the JVM was waiting for a debugger at its start, and runs now'),
       patienceMs,
     )
     debug.attach?.('a thread is suspended at an event')

@@ -28,5 +28,5 @@ export function mostContexts({ maxContexts }: SessionRequest): number {
 }
 
 export function collapsedWarning(options: SessionRequest): string {
-  return `the tree had more than ${mostContexts(options)} contexts: those that cost least have become rows "(collapsed contexts)" below their callers`
+  return `the tree had more than ${mostContexts(options)} contexts: the cheapest ones were merged into rows "(collapsed contexts)" below their callers`
 }

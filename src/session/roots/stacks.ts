@@ -62,11 +62,11 @@ export function describeRootOnStack(
   const { root, thread, callees } = found[0]!
   const more = found.length > 1 ? ` (and ${found.length - 1} more)` : ''
   if (isRegion) {
-    return `${root} is running in thread "${thread}"${more} since before the attach: it is timed from its next call on`
+    return `${root} is running in thread "${thread}"${more} since before the attach: timing starts with its next call`
   }
   const all = [...new Set([...callees, ...calls.map(rootText)])].slice(0, MAX_CALLEES)
-  const advice = all.length > 0 ? `; its callees would do as roots: ${all.join(', ')}` : ''
-  return `${root} is running in thread "${thread}"${more} since before the attach: its next call is profiled${advice}`
+  const advice = all.length > 0 ? `; methods that it calls are possible roots: ${all.join(', ')}` : ''
+  return `${root} is running in thread "${thread}"${more} since before the attach: recording starts with its next call${advice}`
 }
 
 /** Returns one sentence about a root that is on no stack. Its callees may have other callers. */
@@ -74,7 +74,7 @@ export function describeIdleRoot(root: string, calls: readonly StackMethod[], is
   if (isRegion) return `region ${root} has not been executed yet`
   const advice =
     calls.length > 0
-      ? `; if others call them, its callees would do as roots: ${calls.slice(0, MAX_CALLEES).map(rootText).join(', ')}`
+      ? `; possible roots, if other methods call them: ${calls.slice(0, MAX_CALLEES).map(rootText).join(', ')}`
       : ''
   return `root ${root} has not been called yet${advice}`
 }

@@ -19,7 +19,7 @@ export const DEBUG_INFO_OPTIONS = ['-XX:+UnlockDiagnosticVMOptions', '-XX:+Debug
 
 /** Warning in the profile: the flag stays set. */
 export const DEBUG_INFO_STAYS =
-  'the JVM keeps debug info of code that it has compiled since --debug-info asked for it, until it ends'
+  'since --debug-info, the JVM keeps debug info of all code that it compiles, until it ends'
 
 /** The JVM refuses the directive, for example because it has no C2 compiler or is not HotSpot. The message quotes the JVM. */
 export class DebugInfoRefused extends JfluidError {

@@ -405,7 +405,7 @@ export class FlightRecording implements Sampler {
     if (this.#others.size > 0) {
       const names = [...this.#others].join(', ')
       found.push(
-        `the flight recorder records for others, too (${names}): samples come as often as any of them asks`,
+        `the flight recorder has other recordings, too (${names}): samples are taken at the shortest interval of all of them`,
       )
     }
     if (truncated > 0) {
@@ -417,12 +417,12 @@ export class FlightRecording implements Sampler {
     const meanMs = (this.#seconds * 1000) / Math.max(1, this.#told)
     if (meanMs > (MAX_RARITY * this.sampling.every) / 1e6) {
       found.push(
-        `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${this.sampling.every / 1e6} ms: the system looks at it with each tick of its clock`,
+        `samples came every ${meanMs.toPrecision(2)} ms of CPU time on average, not every ${this.sampling.every / 1e6} ms: the system checks CPU time once per clock tick`,
       )
     }
-    if (this.#lost > 0) found.push(`samples that were due and that the JVM lost: ${this.#lost}`)
+    if (this.#lost > 0) found.push(`samples that the JVM lost: ${this.#lost}`)
     if (this.#failed > 0)
-      found.push(`samples of which the JVM could not walk the stack, and which are left out: ${this.#failed}`)
+      found.push(`samples left out because the JVM could not walk the stack: ${this.#failed}`)
     return found
   }
 }

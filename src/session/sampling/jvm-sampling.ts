@@ -104,7 +104,7 @@ function mustHaveSampler(by: Sampling['by'], pid: number, jdk: string): void {
 }
 
 function firstStartText(jdk: string): string {
-  return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts: it runs slowly for some seconds (leave --sampler out to do without)`
+  return `once in its life, a JVM of JDK ${featureOf(jdk)} discards all its compiled code when its flight recorder starts, and runs slowly for some seconds (omit --sampler to avoid this)`
 }
 
 export class JvmSampling {
@@ -152,7 +152,7 @@ export class JvmSampling {
     } catch (error) {
       if (!(error instanceof NoFlightRecorder) || options.sampling.by !== undefined) throw error
       mustDoWithDumps(options, error.message)
-      options.onCost?.(`it is sampled by dumps of its threads: ${error.message}`)
+      options.onCost?.(`sampling by thread dumps instead: ${error.message}`)
       return await JvmSampling.#start(pid, { ...options, sampling: { ...options.sampling, by: 'stacks' } })
     }
   }
@@ -166,7 +166,7 @@ export class JvmSampling {
     const by = asked.by ?? usualSampler(featureOf(jdk))
     mustHaveSampler(by, pid, jdk)
     if (by === 'stacks')
-      mustDoWithDumps(options, `JVM ${pid} (JDK ${featureOf(jdk) ?? '?'}) is sampled by dumps of threads`)
+      mustDoWithDumps(options, `JVM ${pid} (JDK ${featureOf(jdk) ?? '?'}) is sampled by thread dumps`)
     const sampling = recorderSampling({ by, every: asked.every })
     const target = {
       pid,
@@ -261,7 +261,7 @@ export class JvmSampling {
     this.#ending = { how: 'target ended' }
     if (!this.options.untilExit) {
       this.#truncated = 'the JVM ended'
-      this.#warnings.add('the JVM ended while it was sampled; this is what had been recorded')
+      this.#warnings.add('the JVM ended during the recording; the profile ends there')
     }
     this.#end('the JVM ended')
   }
@@ -336,7 +336,7 @@ export class JvmSampling {
   /** Records that the program under `run` was ended by a signal, so the profile is incomplete. */
   endedBy(signal: string): void {
     this.#truncated ??= signal
-    this.#warnings.add(`the program was ended by ${signal}; this is what had been recorded`)
+    this.#warnings.add(`the program was ended by ${signal}; the profile ends there`)
   }
 
   /** Ends sampling in the target and reads the remaining samples. */
@@ -359,7 +359,7 @@ export class JvmSampling {
         this.#noteTargetEnded()
       } else if (error instanceof BadRecording) this.#endByItself(error)
       else {
-        this.#warnings.add(`the JVM may go on sampling for some minutes: ${String(error)}`)
+        this.#warnings.add(`the JVM may continue sampling for some minutes: ${String(error)}`)
         this.#ending ??= { how: 'target silent' }
       }
     }

@@ -3,7 +3,7 @@
 
 /** `7/60 s  1234 events  56 methods instrumented, 7 called` */
 const PROGRESS = /^(\d+)\/\d+ s +(\d+) events +(\d+) methods instrumented, (\d+) called(?:, \d+ samples)?$/
-const ENDING = /^ending: /
+const ENDING = /^(?:ending: |finished after )/
 const NEXT_LINE = /[\r\n]+|\x1b\[K/
 
 /**

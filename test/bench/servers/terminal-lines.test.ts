@@ -7,7 +7,7 @@ const PROGRESS = '3/60 s  120 events  5 methods instrumented, 4 called'
 describe('lines of jfluid on a terminal', () => {
   it('tell progress, the end of a recording, and other things', () => {
     expect(toldBy(PROGRESS)).toEqual({ what: 'progress', events: 120, instrumented: 5, called: 4 })
-    expect(toldBy('ending: the time is over').what).toBe('ending')
+    expect(toldBy('finished after 60 s').what).toBe('ending')
     expect(toldBy('attaching to 4711')).toEqual({ what: 'says', line: 'attaching to 4711' })
   })
 
@@ -24,7 +24,7 @@ describe('lines of jfluid on a terminal', () => {
     const lines = new TerminalLines()
     lines.take(CLEAR + PROGRESS)
     expect(lines.take(CLEAR + PROGRESS)).toEqual([])
-    expect(lines.take(`${CLEAR}ending: the time is over`)).toHaveLength(1)
+    expect(lines.take(`${CLEAR}finished after 60 s`)).toHaveLength(1)
     expect(lines.take('\r\n')).toEqual([])
   })
 

@@ -42,7 +42,7 @@ describe('a root that returns at once', () => {
 
   it('is told with the method that was seen most often', () => {
     expect(elsewhereText({ calls: 20, ns: 2e6, overMs: 6_000 }, ['a.A.b', 'a.C.d', 'a.C.d'])).toMatch(
-      /^the root returns at once \(0\.10 ms a call\), and other threads are in a\.C\.d: /,
+      /^the root returns quickly \(0\.10 ms per call\), and other threads execute a\.C\.d: /,
     )
   })
 })

@@ -89,7 +89,7 @@ describe('before recording begins', () => {
     await installation.begin([])
     assert.ok(
       installation.warnings.includes(
-        `calls through method handles may be missing: the JDK's code for them was left as it is (${refusal})`,
+        `calls through method handles may be missing: the JDK classes for them could not be changed (${refusal})`,
       ),
       installation.warnings.join('\n'),
     )

@@ -97,13 +97,13 @@ describe('an agent that sleeps in it', () => {
 
   it('is woken if it is ours, and nothing is loaded', () => {
     expect(worries(inside('ours', SHUT))).toEqual([])
-    expect(only('session', inside('ours'))[0].text).toContain('and is woken')
+    expect(only('session', inside('ours'))[0].text).toContain('its idle agent is used')
   })
 
   it('of another build is told: ours is loaded beside it, or cannot be', () => {
     expect(only('session', inside('beside'))[0]).toMatchObject({
       level: 'ok',
-      text: expect.stringContaining('ours is loaded beside it'),
+      text: expect.stringContaining('the agent of this build is loaded in addition'),
     })
     expect(worries(inside('beside'))).toEqual(['note agent loading'])
     expect(worries(inside('beside', SHUT))).toEqual(['problem agent loading 69'])
@@ -123,7 +123,7 @@ describe('an agent that sleeps in it', () => {
     const text = (...libraries: string[]) =>
       only('redefinition', { version: '17.0.15', circumstances: { libraries: new Set(libraries) } })[0].text
     expect(text('libjvm.so')).toMatch(/\(JDK-8324241\)$/)
-    expect(text('libjvm.so', 'libinstrument.so')).toMatch(/An agent in it may have redefined a class before$/)
+    expect(text('libjvm.so', 'libinstrument.so')).toMatch(/Another agent may have redefined a class already$/)
   })
 })
 
@@ -145,13 +145,13 @@ describe('a JVM that an attach would enter', () => {
 
   it('says how many classes are loaded, and for how long a redefinition stops it', () => {
     expect(only('classes', {})).toEqual([
-      { check: 'classes', level: 'ok', text: '1,900 loaded; a redefinition stops it for at least 2 ms' },
+      { check: 'classes', level: 'ok', text: '1,900 loaded; a redefinition stops the JVM for at least 2 ms' },
     ])
     const perf = { complete: true, attachSupported: true, loadedClasses: 20_000, compilations: 10_000 }
     expect(only('classes', { facts: { perf } })).toEqual([
       {
         ...{ check: 'classes', level: 'ok' },
-        text: '20,000 loaded, so --scheme auto is adaptive; a redefinition stops it for 17 to 45 ms, by how much code is compiled',
+        text: '20,000 loaded, so --scheme auto selects adaptive; a redefinition stops the JVM for 17 to 45 ms, depending on the amount of compiled code',
       },
     ])
     const [slow] = only('classes', { facts: { perf }, memorySlowness: 2 })
@@ -160,7 +160,10 @@ describe('a JVM that an attach would enter', () => {
     expect(only('classes', { facts: { perf }, memorySlowness: 3 })[0].level).toBe('note')
     const huge = { ...perf, loadedClasses: 200_000 }
     const [{ level, hint }] = only('classes', { facts: { perf: huge } })
-    expect([level, hint]).toEqual(['note', expect.stringContaining('a fifth longer, and 250 ms at most')])
+    expect([level, hint]).toEqual([
+      'note',
+      expect.stringContaining('at most 20 % longer, and at most 250 ms'),
+    ])
     expect(only('classes', { facts: { perf: undefined } })[0]).toMatchObject({ level: 'note' })
   })
 
@@ -170,8 +173,10 @@ describe('a JVM that an attach would enter', () => {
     expect(worries({ version: undefined, facts, circumstances })).toEqual([
       ...['note jdk', 'note container', 'note java.instrument', 'note other agents', 'note classes'],
     ])
-    expect(only('classes', { facts })[0].text).toContain('not ours to read')
-    expect(only('classes', { facts: { perf: undefined, hasPerfFile: false } })[0].text).toContain('shares no')
+    expect(only('classes', { facts })[0].text).toContain('no permission to read its counters')
+    expect(only('classes', { facts: { perf: undefined, hasPerfFile: false } })[0].text).toContain(
+      'has no counters',
+    )
   })
 
   it('says how much room its metaspace has', () => {
@@ -179,12 +184,12 @@ describe('a JVM that an attach would enter', () => {
     const of = (vmArguments: string) => only('metaspace', { facts: { perf: { ...perf, vmArguments } } })
     const ok = { check: 'metaspace', level: 'ok' }
     expect(of('-Xmx1g -XX:MaxMetaspaceSize=256m -ea')).toEqual([
-      { ...ok, text: '100 MiB in use, of 256 MiB at most' },
+      { ...ok, text: '100 MiB of at most 256 MiB in use' },
     ])
     expect(of('-XX:MaxMetaspaceSize=120m')[0]).toMatchObject({ level: 'note' })
-    expect(of('-Xmx1g')).toEqual([{ ...ok, text: '100 MiB in use; it has no limit' }])
+    expect(of('-Xmx1g')).toEqual([{ ...ok, text: '100 MiB in use; no limit' }])
     expect(of(`-Da=${'b'.repeat(1100)}`)).toEqual([
-      { ...ok, text: '100 MiB in use; whether it has a limit is seen from inside only' },
+      { ...ok, text: '100 MiB in use; the limit is unknown until jfluid attaches' },
     ])
     expect(only('metaspace', {})).toEqual([])
   })
@@ -206,26 +211,28 @@ describe('a JVM that an attach would enter', () => {
       })
         .filter((it) => it.check === 'processors')
         .map(({ level, text }) => `${level} ${text}`)
-    expect(of(0.2, '17.0.1')).toEqual(['ok it uses 0.2 of 2, and 1.8 are idle'])
+    expect(of(0.2, '17.0.1')).toEqual(['ok the JVM uses 0.2 of 2 processors; 1.8 are idle'])
     expect(of(0.4, '17.0.1')).toEqual([
-      'note it uses 0.4 of 2, and 1.6 are idle: while its code is compiled again, requests wait',
+      'note the JVM uses 0.4 of 2 processors; 1.6 are idle: requests are delayed while the JVM recompiles discarded code',
     ])
-    expect(of(0.4, '17.0.1', 1_500)).toEqual(['ok it uses 0.4 of 2, and 1.6 are idle'])
+    expect(of(0.4, '17.0.1', 1_500)).toEqual(['ok the JVM uses 0.4 of 2 processors; 1.6 are idle'])
     // Attach does not ask then: an agent in Java may have had that moment.
     expect(of(0.4, '17.0.1', 20_000, new Set(['libjvm.so', 'libinstrument.so']))).toEqual([
-      'ok it uses 0.4 of 2, and 1.6 are idle',
+      'ok the JVM uses 0.4 of 2 processors; 1.6 are idle',
     ])
-    expect(of(0.4, '25.0.1')).toEqual(['ok it uses 0.4 of 2, and 1.6 are idle'])
-    expect(of(1.9, '25.0.1')).toEqual(['note it uses 1.9 of 2, and 0.1 are idle: samples come late'])
+    expect(of(0.4, '25.0.1')).toEqual(['ok the JVM uses 0.4 of 2 processors; 1.6 are idle'])
+    expect(of(1.9, '25.0.1')).toEqual([
+      'note the JVM uses 1.9 of 2 processors; 0.1 are idle: samples are taken late',
+    ])
     expect(only('processors', {})).toEqual([])
   })
 
   it('says whether virtual threads are in use, where there can be any', () => {
     const threads = new Set(['main', 'VirtualThread-u'])
-    expect(only('threads', { circumstances: { threads } })[0].text).toContain('are in use')
-    expect(only('threads', {})[0].text).toContain('no virtual ones')
+    expect(only('threads', { circumstances: { threads } })[0].text).toContain('and virtual threads')
+    expect(only('threads', {})[0].text).toContain('no virtual threads')
     expect(only('threads', { version: '17.0.1', circumstances: { threads } })[0].text).toBe(
-      '20 of the system',
+      '20 platform threads',
     )
   })
 
@@ -234,7 +241,7 @@ describe('a JVM that an attach would enter', () => {
     const [found] = only('other agents', { circumstances: { options } })
     expect(found.text).toMatch(/^-javaagent:\/opt\/apm.jar, -agentlib:jdwp: /)
     const libraries = new Set(['libjvm.so', 'libinstrument.so'])
-    expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded while it ran')
+    expect(only('other agents', { circumstances: { libraries } })[0].text).toContain('loaded at run time')
   })
 
   it('is noted where it is in a container, or with a slow clock; without a flight recorder it is sampled by dumps', () => {
@@ -247,15 +254,15 @@ describe('a JVM that an attach would enter', () => {
       ...['note container', 'note agent loading', 'note clock'],
     ])
     const [sampling] = only('sampling', { version: '24', circumstances })
-    expect(sampling.text).toBe('by dumps of its threads, as it has no flight recorder')
+    expect(sampling.text).toBe('by thread dumps, because the JVM has no flight recorder')
   })
 })
 
 it('a JVM that shares neither files nor directories with us is given a copy of the agent, and a place of its own', () => {
   const apart = { places: { jarSeen: false }, buffer: { isShared: false, path: '/tmp' } }
   expect(worries(apart)).toEqual(['note agent loading'])
-  expect(only('agent jar', apart)[0].text).toContain('cannot read /opt/jfluid.jar: it is given a copy')
-  expect(only('buffer', apart)[0].text).toContain('in /tmp of the JVM, which is not ours')
+  expect(only('agent jar', apart)[0].text).toContain('cannot read /opt/jfluid.jar: jfluid puts a copy')
+  expect(only('buffer', apart)[0].text).toContain('in /tmp of the JVM (not shared with jfluid)')
 })
 
 describe('an attach that would fail', () => {
@@ -326,10 +333,10 @@ describe('an attach that would fail', () => {
 it('an agent of an earlier session is seen, also where its jar has been replaced since', () => {
   const told = (openFile: 'open' | 'deleted' | undefined) =>
     only('session', { circumstances: { openFile: () => openFile } })[0]
-  expect(told(undefined).text).toBe('no jfluid has been in it')
-  expect(told('open').text).toBe('jfluid has been in it before: its agent sleeps there, and is woken')
+  expect(told(undefined).text).toBe('jfluid has not been attached before')
+  expect(told('open').text).toBe('jfluid was attached before: its idle agent is used')
   expect(told('deleted')).toMatchObject({ level: 'ok' })
-  expect(told('deleted').text).toContain('removed or replaced since')
+  expect(told('deleted').text).toContain('deleted or replaced since')
 
   const jar = '/opt/jfluid/dist/agent/jfluid-agent.jar'
   expect(openAs('jfluid-agent.jar', ['socket:[7]', jar])).toBe('open')

@@ -51,7 +51,7 @@ describe('the watch over roots', () => {
   it('says nothing for five seconds, and then of each root that it has not been called', async () => {
     assert.deepEqual(await until(4500), [])
     assert.deepEqual(await until(5000), [
-      'root Server.serve has not been called yet; if others call them, its callees would do as roots: ' +
+      'root Server.serve has not been called yet; possible roots, if other methods call them: ' +
         'app.Server.handle, app.Server.pause',
       'root Other.run has not been called yet',
     ])
@@ -73,10 +73,10 @@ describe('the watch over roots', () => {
   it('tells of a root that is running its thread, and callees besides that of the moment', async () => {
     frames = ['java.lang.Thread.sleep', 'app.Server.pause', 'app.Server.serve']
     const said =
-      'app.Server.serve is running in thread "main" since before the attach: its next call is profiled'
+      'app.Server.serve is running in thread "main" since before the attach: recording starts with its next call'
     assert.deepEqual(await until(1000), []) // it may have been called just now
     assert.deepEqual(await until(1500), [
-      `${said}; its callees would do as roots: app.Server.pause, app.Server.handle`,
+      `${said}; methods that it calls are possible roots: app.Server.pause, app.Server.handle`,
     ])
     frames = ['java.lang.Thread.sleep', 'app.Server.serve']
     assert.match((await until(5000)).join('|'), /^app\.Server\.serve is running.*\|root Other\.run has not/)
@@ -84,7 +84,7 @@ describe('the watch over roots', () => {
 
   it('names callees of a root that is inside the JDK itself', async () => {
     frames = ['java.lang.Object.wait', 'app.Server.serve']
-    assert.match((await until(1500))[0], /would do as roots: app\.Server\.handle, app\.Server\.pause$/)
+    assert.match((await until(1500))[0], /possible roots: app\.Server\.handle, app\.Server\.pause$/)
   })
 
   it('does not take a root that has just been called for one that was running before', async () => {

@@ -30,8 +30,8 @@ describe('roots that are running when we come', () => {
       { root: 'app.Server.serve', thread: 'worker', callees: ['app.Server.handle', 'app.Disk.read'] },
     ])
     expect(describeRootOnStack(found)).toBe(
-      'app.Server.serve is running in thread "worker" since before the attach: its next call is profiled; ' +
-        'its callees would do as roots: app.Server.handle, app.Disk.read',
+      'app.Server.serve is running in thread "worker" since before the attach: recording starts with its next call; ' +
+        'methods that it calls are possible roots: app.Server.handle, app.Disk.read',
     )
   })
 
