@@ -101,7 +101,7 @@ clock     counterTime
     )
     assert.match(
       reportText({ ...later, stacks: { ...stacks, timedOneOf: 64 } }),
-      /^calls {5}300 of the root, of which rows have 4, in 1 thread$/m,
+      /^calls {5}300 calls of the root \(4 of them in rows\) in 1 thread$/m,
     )
   })
 
