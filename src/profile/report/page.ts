@@ -47,7 +47,7 @@ export const NUMBER_CELLS = 50
 /** Minimum width: the numbers and 16 cells of a name. */
 const NARROWEST = NUMBER_CELLS + 16
 
-/** Returns `width` and `color` for a stream: a pipe has 80 columns and no color. */
+/** Returns `width` and `color` for a stream: a pipe has unlimited width, and no color. */
 export function terminalOptions(
   out: { isTTY?: boolean; columns?: number; getColorDepth?: (env?: object) => number },
   env: { readonly [name: string]: string | undefined } = process.env,
