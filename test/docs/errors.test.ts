@@ -10,6 +10,11 @@ const codes = [...readFileSync('docs/exit-codes.md', 'utf8').matchAll(/^\| (\d+)
 )
 /** Four lines of a terminal of 80 columns. */
 const MAX_LENGTH = 320
+/** First words of hints: each hint is an imperative sentence. */
+const VERBS =
+  'Add Attach Build Change Check Choose Compare Continue Copy Correct Disconnect End Enlarge Find Free Give Ignore Install Leave List Look Make Move Name Open Raise Read Record Remove Replace Report Resume Restart Restore Run Sample Send Set Start Try Use Wait Write'.split(
+    ' ',
+  )
 /** Exit codes of the program that jfluid has started. */
 const FOREIGN = ['ProgramFailed', 'EndedBeforeRecording']
 
@@ -31,7 +36,7 @@ describe.each(classes.map(({ name, samples = [] }) => ({ name, samples })))('$na
       }
       // The command line puts "jfluid: " before a message.
       expect(message).not.toMatch(/^[A-Z][a-z]|[.;,:]$/)
-      expect(hint).toMatch(/^[A-Z]/)
+      expect(VERBS, hint).toContain(hint.split(' ')[0])
       if (!FOREIGN.includes(name))
         expect(exitCode > 128 || codes.includes(exitCode), `${exitCode}`).toBe(true)
     },

@@ -56,7 +56,8 @@ const STACK_DEPTH = 400
 
 /** Exact times that a user has requested during a session are not possible. */
 export class CannotTime extends JfluidError {
-  static sample = () => new CannotTime('java.util.HashMap.get is of the JDK', 'Begin a session with --jdk.')
+  static sample = () =>
+    new CannotTime('java.util.HashMap.get is a method of the JDK', 'Start a session with --jdk.')
   readonly exitCode = EX_UNAVAILABLE
   constructor(
     reason: string,
