@@ -1,4 +1,4 @@
-// The live view of calls: what it asks the session, and what keys and the mouse do to its model.
+// Controller of the live view of calls: reads snapshots from the session, and applies keys and mouse events to the model.
 
 import type { SlowTimes } from '../cct/slow-times.ts'
 import type { Snapshot } from '../cct/tree.ts'
@@ -20,15 +20,15 @@ import type { View } from './views/view.ts'
 export type { Leave } from './frame.ts'
 export type { LiveSource, LiveStatus } from './live-source.ts'
 
-/** 8 Hz. */
+/** Refresh interval of the live view: 8 Hz. */
 const PERIOD_MS = 125
 const WHEEL_ROWS = 3
-/** Which slow calls there are is not known yet. */
+/** Value of `#slowSeen` until the first list of slow calls has arrived. */
 const NONE_SEEN = -1
 
 /**
- * Shows a session until the user leaves, by key or by signal. The session goes on and the screen stays
- * open; detaching and `destroy` are the caller's.
+ * Shows a session until the user quits by key or signal. The caller must then detach the session and
+ * `destroy` the screen.
  */
 export function runLiveView(source: LiveSource, screen: Screen): Promise<Leave> {
   return new LiveView(source, screen).run()
@@ -39,9 +39,9 @@ interface Picture {
   readonly perThread: boolean
 }
 
-/** Exported for tests, which call `refresh` when they want. */
+/** Exported for tests, which call `refresh` themselves. */
 export class LiveView extends Frame<Picture, LiveSource> {
-  /** Another one when the roots have been changed. */
+  /** Replaced after the roots have changed. */
   model = this.#newModel()
   readonly #steer = this.source.steering && new SteerDialog(this.source.steering, this.tell)
   #generation = this.source.steering?.generation ?? 0
@@ -62,7 +62,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     return this.#steer
   }
 
-  /** Ids in what is shown are of no use once the roots have been changed. */
+  /** Creates a new model if the roots have changed: method and node ids of the old roots are invalid. */
   #forgetOld(): void {
     const generation = this.source.steering?.generation ?? 0
     if (generation === this.#generation) return
@@ -78,7 +78,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     super.draw()
   }
 
-  /** What stays has all threads: one can be chosen from it. */
+  /** A snapshot for a paused view contains all threads, so that the user can choose one. */
   protected override async ask(stays: boolean): Promise<Picture> {
     const perThread = stays || this.#showsThreads
     const { calls, pages } = this.model
@@ -88,7 +88,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   protected override take({ snapshot, perThread }: Picture): void {
     this.#forgetOld()
-    // Meanwhile a thread may have been chosen that is not in it.
+    // The user may have chosen a thread while the snapshot was read without thread trees.
     if (perThread || !this.#showsThreads) this.model.take(snapshot)
     if (snapshot.slow !== undefined) this.#freezeIfSlow(snapshot.slow)
   }
@@ -112,7 +112,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     }
   }
 
-  /** Trees of single threads are as dear as that of all: they come if they are looked at. */
+  /** Thread trees are requested only while they are shown, since they cost as much as the merged tree. */
   get #showsThreads(): boolean {
     return this.model.thread !== undefined || this.model.showsThreads
   }
@@ -127,7 +127,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     }
   }
 
-  /** A page scrolls, chooses, and closes; other keys do what they do elsewhere. */
+  /** Handles the keys that scroll, choose and close a page. Returns false for other keys. */
   #pressOnPage(key: string): boolean {
     const { pages, bodyRows } = this.model
     if (pages.shown === undefined) return false
@@ -141,7 +141,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     if (step !== undefined) this.#movePage(step)
     else if (key === 'enter' || key === 'space') {
       model.chooseCalls(model.calls.line)
-      // Its tree is not here yet.
+      // The tree of the chosen call is not in the current snapshot.
       void this.#takeAnew()
     } else return false
     return true
@@ -180,7 +180,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     } else if (line >= 0 && line < model.bodyRows) model.view.click(scene, line, mouse.column)
   }
 
-  // The actions of the key table that are this view's own.
+  // Actions of the key table that only this view has.
 
   escape(): void {
     this.unsay()
@@ -202,7 +202,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     else this.#steering()?.askLeaveOut(this.#chosenMethod)
   }
 
-  /** Undefined where rows are packages. */
+  /** Undefined if rows are packages. */
   get #chosenMethod(): number | undefined {
     return this.model.isFolded ? undefined : this.model.view.method
   }
@@ -268,7 +268,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     if (this.isMoving) void this.#takeAnew()
   }
 
-  /** Says why not, where it is not known how long calls take. */
+  /** Returns whether slow calls are available, and otherwise shows the reason. */
   #mayBeSlow(): boolean {
     const { rootCalls, slow } = this.model.snapshot
     if (this.source.status().phase === 'file') {
@@ -284,13 +284,13 @@ export class LiveView extends Frame<Picture, LiveSource> {
     return false
   }
 
-  /** What is chosen may not be in the picture that is shown, even if that is frozen. */
+  /** Reads a new snapshot: the current snapshot may lack the chosen calls, also while the view is paused. */
   async #takeAnew(stays = this.isPaused): Promise<void> {
     await this.renew(stays)
     this.draw()
   }
 
-  /** Number of the slow call that ended latest when freezing was asked for, or last happened; undefined while it is not. */
+  /** Number of the latest slow call at the last F or the last automatic pause. Undefined while F is off. */
   #slowSeen: number | undefined
   #isFrozenBySlow = false
 
@@ -308,7 +308,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     } else if (this.#mayBeSlow()) {
       model.chooseCalls(0)
       this.#slowSeen = NONE_SEEN
-      // Those that end until the next picture would be taken for older ones.
+      // A slow call that ends before the next snapshot would otherwise count as old.
       if (this.isMoving) void this.#takeAnew()
       this.say('will pause at the next slow call; F cancels')
     }
@@ -325,7 +325,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
 
   #freezeIfSlow({ latest, unit }: SlowTimes): void {
     if (this.#slowSeen === undefined || this.isPaused) return
-    // There may be fewer than before, as a pause told late has made some fast: numbers tell which are new.
+    // The number of slow calls may decrease, since a late pause report can make a call fast. Call numbers identify new calls.
     const number = latest?.number ?? 0
     const isNew = this.#slowSeen !== NONE_SEEN && number > this.#slowSeen
     this.#slowSeen = Math.max(number, this.#slowSeen)
@@ -355,7 +355,7 @@ export class LiveView extends Frame<Picture, LiveSource> {
     this.#copy(linesForClipboard(lines), `path, ${plural(lines.length, 'line')}, from ${lines[0]}`)
   }
 
-  /** Terminals do not say whether they take it. */
+  /** The message says "sent": a terminal does not report whether it accepted the text. */
   #copy(text: string, what: string): void {
     this.screen.copy(text)
     this.say(`sent to the terminal's clipboard: ${what}`)

@@ -1,4 +1,4 @@
-// What was at the moment of b, and what has changed since per call of the root.
+// The baseline set by key b, and the changes since then, per root call.
 
 import { backTraces, backTracesOfBoth } from '../cct/back-traces.ts'
 import { changesBetween, type TwoSides } from '../cct/baseline.ts'
@@ -6,29 +6,29 @@ import { metricOf } from '../cct/metric.ts'
 import { hotMethods } from '../cct/snapshot.ts'
 import { type Tree, topSum } from '../cct/tree.ts'
 
-/** Columns of changes with their signs; those of the metric have their sizes, by which rows are sorted. */
+/** Names of the columns with signed changes. The metric columns hold absolute values, for sorting. */
 export const CHANGE_COLUMNS = {
   total: 'changeOfTotal',
   self: 'changeOfSelf',
   calls: 'changeOfCalls',
-  /** Total cost of a root call before. */
+  /** Total cost per root call at the baseline. */
   was: 'totalBefore',
 } as const
 
-/** A tree of changes, or of one node a method, for views. */
+/** Tree of changes for views: one node per context, or one per method. */
 export interface ShownChanges {
   readonly tree: Tree
   readonly rootCalls: TwoSides['rootCalls']
-  /** What a root call cost before. */
+  /** Cost of a root call at the baseline. */
   readonly wholeBefore: number
-  /** Of callers that are compared, where there are more. */
+  /** Number of compared caller levels, if deeper levels were cut. */
   readonly levels?: number
 }
 
-/** Of what `b` compares with. */
+/** Tree that is compared with the current tree. */
 export interface Baseline {
   readonly tree: Tree
-  /** The present does not have it in it: it began anew, or is of other calls. */
+  /** The current tree does not include the baseline: counts were reset, or the trees are of different calls. */
   readonly isApart: boolean
 }
 
@@ -39,7 +39,7 @@ export interface ShapedSides {
   readonly levels?: number | undefined
 }
 
-/** What is made of both sides before they are compared. The one before stays for many pictures: it is made once. */
+/** Transforms both trees before the comparison. The transformed baseline is cached. */
 export type Shape = (before: Tree, after: Tree) => ShapedSides
 
 export const AS_IT_IS: Shape = (before, after) => ({ before, after })
@@ -79,7 +79,7 @@ function rootsOf(tree: Tree): { calls: number; cost: number } {
   return { calls: topSum(tree, 'calls'), cost: topSum(tree, metricOf(tree).total) }
 }
 
-/** Made once of each, as long as that is there. */
+/** Returns a memoized `make`, keyed weakly by its argument. */
 export function kept<From extends object, Made>(make: (from: From) => Made): (from: From) => Made {
   const known = new WeakMap<From, { readonly made: Made }>()
   return (from) => {
@@ -91,20 +91,20 @@ export function kept<From extends object, Made>(make: (from: From) => Made): (fr
   }
 }
 
-/** Each method as a top of its own. */
+/** Shape with one top-level node per method. */
 export function methodsAlone(): Shape {
   const ofBefore = kept(aloneIn)
   return (before, after) => ({ before: ofBefore(before), after: aloneIn(after) })
 }
 
-/** A method, below it its callers, below them theirs, as many levels on both sides; of none, no rows. */
+/** Shape of a method with its callers below, the same number of levels on both sides. Without a method, it has no rows. */
 export function callersOf(method: number | undefined): Shape {
   const methods = method === undefined ? [] : [method]
   const ofBefore = kept((tree: Tree) => ({ traces: backTraces(tree, methods) }))
   return (before, after) => {
     const known = ofBefore(before)
     const both = backTracesOfBoth(known.traces, before, after, methods)
-    // Levels do not come back: the present mostly has ever more contexts, and rows stay where they are.
+    // The number of levels never increases again, so that rows keep their positions.
     known.traces = both.before
     const cut = [both.after, both.before].find(({ isCut }) => isCut)
     return { before: both.before.tree, after: both.after.tree, levels: cut?.levels }

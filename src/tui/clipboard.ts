@@ -1,19 +1,19 @@
-// The clipboard of the user's own terminal, wherever this program runs: the escape sequence OSC 52 asks the terminal to keep a
-// text. Terminals do not answer, and may not allow it; so all that can be said is that it was sent.
+// Copies text to the clipboard of the user's terminal by the escape sequence OSC 52, which also works over ssh.
+// A terminal does not confirm the copy and may refuse it, so jfluid can only report that the text was sent.
 
 const BELL = '\x07'
 const ESC = '\x1b'
 
-/** Of base64: what some terminals take at most, less the sequence around it. */
+/** Maximum length in base64: the limit of some terminals, minus the escape sequence. */
 const MOST_ENCODED = 74_000
-/** Characters of a text that always fit: three bytes each, four characters of base64 for three of them. */
+/** Characters that always fit: at most 3 bytes of UTF-8 each, and 4 base64 characters per 3 bytes. */
 const MOST_CHARACTERS = MOST_ENCODED / 4
 
 /**
- * The sequence that puts a text into the clipboard.
+ * Returns the escape sequence that copies a text to the clipboard.
  *
- * @param isTmux  inside of tmux, which keeps the text itself if it is told to (set-clipboard), and hands the sequence on to
- *                the terminal it runs in if it may (allow-passthrough): both are asked for
+ * @param isTmux  inside tmux: the sequence is sent to tmux (used with set-clipboard) and, wrapped, to the outer terminal
+ *                (used with allow-passthrough)
  */
 export function clipboardSequence(text: string, isTmux: boolean): string {
   const sequence = `${ESC}]52;c;${Buffer.from(text, 'utf8').toString('base64')}${BELL}`
@@ -21,7 +21,7 @@ export function clipboardSequence(text: string, isTmux: boolean): string {
   return `${sequence}${ESC}Ptmux;${sequence.replaceAll(ESC, ESC + ESC)}${ESC}\\`
 }
 
-/** A line each, those in the middle left out where they would be too much for a terminal. */
+/** Joins the lines. If the text is too long for a terminal, lines in the middle are omitted. */
 export function linesForClipboard(lines: readonly string[]): string {
   const text = lines.join('\n')
   if (text.length <= MOST_CHARACTERS) return text

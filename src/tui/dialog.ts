@@ -1,19 +1,19 @@
-// What dialogs over a live view have in common: a list in place of its rows, or a question in place of the lines at the bottom. While one
-// is open it has all keys; what it has done is done meanwhile.
+// Base of dialogs over a live view: a list that replaces the rows, or a question that replaces the bottom lines.
+// An open dialog receives all keys. Its actions run asynchronously.
 
 import { messageOf } from '../base/errors.ts'
 import { clean, cut, tail } from './format.ts'
 import { BOTTOM_LINES, type FrameScene, glyphsOf, run } from './frame-lines.ts'
 import type { Line } from './screen.ts'
 
-/** Lines of status that stay. */
+/** Number of status lines that stay visible. */
 const TOP_LINES = 2
 
-/** Tells the user how it goes; a failure until the next key. */
+/** Shows a message to the user. A failure is shown until the next key. */
 export type Tell = (text: string, isFailure: boolean) => void
 
 export abstract class Dialog<State> {
-  /** What is shown; undefined while it is closed. */
+  /** Current state; undefined while the dialog is closed. */
   protected state: State | undefined
 
   constructor(protected readonly tell: Tell) {}
@@ -28,16 +28,16 @@ export abstract class Dialog<State> {
     else this.pressIn(this.state, key)
   }
 
-  /** Where Esc leads; undefined closes. */
+  /** Returns the state after Esc; undefined closes the dialog. */
   protected above(_state: State): State | undefined {
     return undefined
   }
   protected abstract pressIn(state: State, key: string): void
-  /** In place of rows, if there are any. */
+  /** Returns the lines that replace the rows, or undefined. */
   protected abstract listOf(state: State, scene: FrameScene): Line[] | undefined
   protected abstract bottomOf(state: State, scene: FrameScene): [Line, Line]
 
-  /** Over the lines of a view. */
+  /** Returns the lines of a view with the dialog drawn over them. */
   over(lines: readonly Line[], scene: FrameScene): readonly Line[] {
     if (this.state === undefined) return lines
     const body = lines.slice(TOP_LINES, lines.length - BOTTOM_LINES)
@@ -46,7 +46,7 @@ export abstract class Dialog<State> {
     return [...lines.slice(0, TOP_LINES), ...filled, ...this.bottomOf(this.state, scene)]
   }
 
-  /** Tells what comes of it. */
+  /** Shows the result of a task, or its failure. */
   protected async tellOf(work: Promise<string>): Promise<void> {
     try {
       this.tell(await work, false)
@@ -60,17 +60,17 @@ export abstract class Dialog<State> {
   }
 }
 
-/** Rows of a list that fit below its head. */
+/** Returns the number of list rows that fit below the head. */
 export function listRoom({ rows }: FrameScene): number {
   return rows - TOP_LINES - BOTTOM_LINES - 1
 }
 
-/** The word to the user, which a list leaves on the screen. */
+/** Returns the notice line, which stays visible above a list's keys. */
 export function noticeLine({ columns, notice }: FrameScene): Line {
   return notice === undefined ? [] : [run(` ${cut(clean(notice), columns - 1)}`, 'warning')]
 }
 
-/** What keys do, by key. */
+/** Returns the line of keys with their actions. */
 export function keyHints(hints: Readonly<Record<string, string>>): Line {
   const all = Object.entries(hints)
   return all.flatMap(([key, does], i) => [
@@ -79,13 +79,13 @@ export function keyHints(hints: Readonly<Record<string, string>>): Line {
   ])
 }
 
-/** A line that is typed: as much of its end as fits beside `before`. */
+/** Returns an input line: the label `before`, and the end of the typed text that fits. */
 export function typedLine(before: string, text: string, room: number, scene: FrameScene): Line {
   const { cursor, ellipsis } = glyphsOf(scene)
   return [run(before, 'key'), run(tail(clean(text), scene.columns - room, ellipsis) + cursor)]
 }
 
-/** What a key makes of a line that is typed; undefined for keys that type nothing. */
+/** Returns the typed text after a key; undefined for keys that do not edit. */
 export function textAfter(text: string, key: string): string | undefined {
   if (key === 'backspace') return [...text].slice(0, -1).join('')
   if (key === 'C-u') return ''

@@ -1,5 +1,5 @@
-// A profile as the live view's port has it: what was recorded once, instead of a session. The picture is the profile's own
-// arrays, so a million contexts cost nothing more.
+// Adapts a profile file to the LiveSource interface of the live view. The snapshot uses the arrays of the profile,
+// so a million contexts need no extra memory.
 
 import { basename } from 'node:path'
 import { allWarnings, isSampledByJvm, nameOf, type Profile, type RegionTimes } from '../profile/profile.ts'
@@ -33,7 +33,7 @@ export function fileSource(profile: Profile, path: string, keeper?: Keeper): Liv
   }
 }
 
-/** Of a profile of regions. */
+/** Adapts a profile of regions to the RegionSource interface. */
 export function fileRegionSource(
   profile: Profile & { readonly regions: readonly RegionTimes[] },
   path: string,

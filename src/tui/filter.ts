@@ -1,33 +1,33 @@
-// Leaving out rows that cost little, by how many percent of their root they are at least. Nothing else changes: what is
-// shown has the numbers it had.
+// Hides rows below a percentage of the cost of their root. The numbers of the visible rows
+// do not change.
 
 import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 
-/** What the key goes through, in percent. */
+/** Limits selected by repeated presses of %, in percent. */
 const STEPS = [0, 0.1, 1, 5]
 
 export class Filter {
-  /** Percent; 0 leaves nothing out. */
+  /** Limit in percent; 0 hides no rows. */
   least = 0
-  /** A number being typed. */
+  /** Number being typed. */
   #typed: string | undefined
 
-  /** Text of the number while it can be typed; undefined while it cannot. */
+  /** Typed text of the number; undefined while no number can be typed. */
   get typed(): string | undefined {
     return this.#typed
   }
 
-  /** To the next step, and ready for a number. */
+  /** Selects the next limit and starts number input. */
   next(): void {
     this.least = STEPS.find((step) => step > this.least) ?? 0
     this.#typed = ''
   }
 
   /**
-   * Takes a key while a number can be typed; other keys than those of a number end that.
+   * Handles a key during number input. A key that is not part of a number ends the input.
    *
-   * @returns whether that is all the key does; or what is wrong
+   * @returns whether the key is consumed, or an error message
    */
   type(key: string): boolean | string {
     if (this.#typed === undefined) return false
@@ -49,15 +49,15 @@ export class Filter {
 
 export interface Filtered {
   readonly tree: Tree
-  /** Contexts that were left out. */
+  /** Number of hidden contexts. */
   readonly hidden: number
 }
 
 /**
- * The contexts that cost at least so much, with their callers.
+ * Returns the contexts that cost at least `least` percent, and all their callers.
  *
  * @param least  percent
- * @param whole  by top node: what that is of
+ * @param whole  returns the 100 % of a top node
  */
 export function withoutSmall(tree: Tree, least: number, whole: (top: number) => number): Filtered {
   if (least <= 0) return { tree, hidden: 0 }
@@ -69,7 +69,7 @@ export function withoutSmall(tree: Tree, least: number, whole: (top: number) => 
     if (parent[node]! < 0) enough = (whole(node) * least) / 100
     if (!(total[node]! < enough)) isKept[node] = 1
   }
-  // From the last to the first, callees come before callers: of changes, a caller's may be less than theirs.
+  // In reverse order, callees come before callers. In a tree of changes, a caller may cost less than its callees.
   for (let node = count - 1; node >= 0; node--)
     if (isKept[node] === 1 && parent[node]! >= 0) isKept[parent[node]!] = 1
   const kept: number[] = []

@@ -1,23 +1,23 @@
-// A calling context tree as boxes: a line for each depth, a box for each context, as wide as its total cost. Which boxes there
-// are and where; what they look like is the view's (views/flame-view.ts). Pure; knows nothing of terminals but cells.
+// Layout of a flame graph: one line per depth, one box per context, with a width proportional to its total cost.
+// This module computes the boxes; views/flame-view.ts draws them. Pure functions of the tree and the screen width.
 //
-// Below a box stand those of its callees, the widest first; what they leave free is its own cost. Callees narrower than a
-// cell stand together at the end as one, with nothing below it. So a line has at most as many boxes as cells, however wide the
-// tree is. Lines are laid out when they are asked for: a tree can be 100,000 deep.
+// Below a box are the boxes of its callees, the widest first. The remaining space is the self cost of the box. Callees
+// narrower than a cell are merged into one last box without children. So a line has at most one box per cell.
+// Lines are laid out lazily, since a tree can be 100,000 levels deep.
 
 import { append } from '../base/arrays.ts'
 import { costsOf } from '../cct/metric.ts'
 import type { Tree } from '../cct/tree.ts'
 
 export interface Box {
-  /** Index in the tree; of the widest for several together. */
+  /** Index in the tree. For a merged box, index of its widest context. */
   readonly node: number
   /** Cells [from, to) of the line. */
   readonly from: number
   readonly to: number
-  /** How many contexts it is: 1, or all that are too narrow below the same caller. */
+  /** Number of contexts: 1, or the number of merged narrow callees of one caller. */
   readonly contexts: number
-  /** Exact place and width, in cells. */
+  /** Exact position and width, in fractional cells. */
   readonly at: number
   readonly wide: number
 }
@@ -36,7 +36,7 @@ export class Flame {
     this.#total = costsOf(tree).total
   }
 
-  /** Boxes of a line, from left to right; none where the tree is not so deep. */
+  /** Returns the boxes of a line, from left to right; empty below the deepest level. */
   level(depth: number): readonly Box[] {
     while (!this.#isDone && this.#levels.length <= depth) {
       const next = this.#next()
@@ -70,7 +70,7 @@ export class Flame {
     return undefined
   }
 
-  /** The callees of a box, from left to right. */
+  /** Returns the boxes of the callees of a box, from left to right. */
   below(level: number, box: Box): readonly Box[] {
     const end = box.node + this.tree.size[box.node]!
     return box.contexts > 1 ? [] : this.level(level + 1).filter(({ node }) => node > box.node && node < end)
@@ -90,7 +90,7 @@ export class Flame {
     return boxes
   }
 
-  /** Where compensation has made a caller's own cost negative, its callees share what it has. */
+  /** If the compensation made the self cost of a caller negative, its callees are scaled to its width. */
   #children(node: number, at: number, wide: number): Box[] {
     const { size, count } = this.tree
     const end = node < 0 ? count : node + size[node]!

@@ -1,11 +1,11 @@
-// How the live view writes numbers and names: those of the reports (profile/text.ts), and what only a
-// screen of cells needs.
+// Formats numbers and names for the live view: the functions of profile/text.ts, and functions
+// that only a screen of cells needs.
 
 import { cellsOf, width } from '../profile/text.ts'
 
 export * from '../profile/text.ts'
 
-/** Signs as UTF-8 has them, and what a terminal without it shows instead. */
+/** Symbols in UTF-8, and their replacements in ASCII. */
 const SIGNS = {
   open: ['▾', '-'],
   closed: ['▸', '+'],
@@ -20,7 +20,7 @@ const SIGNS = {
   narrow: ['░', ':'],
   /** A tenth of a bar. */
   bar: ['▇', '#'],
-  /** Before the name of what is at work just now. */
+  /** Mark of a thread that is inside a root. */
   active: ['●', '*'],
 } as const
 
@@ -31,7 +31,7 @@ const glyphs = (which: 0 | 1): Glyphs =>
 export const UNICODE = glyphs(0)
 export const ASCII = glyphs(1)
 
-/** From the largest on: ns of one, and how it is written. */
+/** Time units in ns, the largest first. */
 const TIME_UNITS = [
   [1e9, 's'],
   [1e6, 'ms'],
@@ -40,10 +40,10 @@ const TIME_UNITS = [
 ] as const
 
 /**
- * A time in the unit that it reads best in, with four digits that count: "64ns", "29.02µs", "107.3ms", "1.968s ". At most
- * nine cells, of which the last two are the unit's, so that right-aligned times stand digit below digit.
+ * Formats a time with four significant digits and the best unit: "64ns", "29.02µs", "107.3ms", "1.968s ". At most
+ * nine cells. The unit takes the last two cells, so that the digits of right-aligned times line up.
  *
- * Negative time (a method shorter than the calibration error) is "~0": a zero we are not sure of.
+ * A negative time (a method shorter than the calibration error) is "~0".
  */
 export function time(ns: number, unicode = true): string {
   if (!Number.isFinite(ns)) return '-  '
@@ -55,7 +55,7 @@ export function time(ns: number, unicode = true): string {
   return text + (unicode ? unit : unit.replace('µ', 'u')).padEnd(2)
 }
 
-/** The end of a cleaned text that is too long: so what is typed is seen. */
+/** Returns the end of a text that is too long, so that the last typed characters are visible. */
 export function tail(text: string, cells: number, ellipsis: string): string {
   if (width(text) <= cells) return text
   const characters = [...text]
@@ -68,8 +68,8 @@ export function tail(text: string, cells: number, ellipsis: string): string {
 }
 
 /**
- * What stands before a row's name: two cells a level while that leaves room for the name, then the
- * depth as a number, so that a recursion 1,000 deep stays readable.
+ * Returns the indentation of a row: two cells per level while this leaves room for the name, else the
+ * depth as a number, so that a recursion of 1,000 levels is readable.
  */
 export function indent(depth: number, most: number): string {
   if (2 * depth <= most) return '  '.repeat(depth)

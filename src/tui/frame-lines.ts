@@ -1,4 +1,4 @@
-// What all live views draw alike, as lines with styles: who is looked at, pages, words to the user, keys, and a terminal
+// Lines that all live views share: identity of the JVM, pages, notices, keys, and the message for a terminal
 // that is too small.
 
 import { append } from '../base/arrays.ts'
@@ -9,29 +9,29 @@ import type { Pages } from './pages.ts'
 import type { Line, Run, Style } from './screen.ts'
 import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
 
-/** All that drawing depends on, in any view. */
+/** Input of the drawing functions of every view. */
 export interface FrameScene {
   readonly columns: number
   readonly rows: number
   readonly unicode: boolean
   readonly status: LiveStatus
   readonly paused: boolean
-  /** Why the session is over; undefined while it is not. */
+  /** Reason why the session has ended; undefined while the session runs. */
   readonly ended: string | undefined
-  /** A word to the user, for a few seconds. */
+  /** Message to the user, shown for a few seconds. */
   readonly notice: string | undefined
 }
 
-/** Below the body: one line of detail or message, one line of keys. */
+/** Number of lines below the body: one of detail or message, one of keys. */
 export const BOTTOM_LINES = 2
-/** Between two columns of keys. */
+/** Gap between the two columns of keys. */
 const GAP_CELLS = 2
 
 export function run(text: string, style: Style = 'plain'): Run {
   return { text, style }
 }
 
-/** The line of a row: in one style while it is selected. */
+/** Returns the line of a row. A selected row has a single style. */
 export function rowLine(runs: Line, isSelected: boolean, columns: number): Line {
   return isSelected ? [run(pad(runs.map(({ text }) => text).join(''), columns), 'selected')] : runs
 }
@@ -40,10 +40,10 @@ export function glyphsOf({ unicode }: FrameScene): Glyphs {
   return unicode ? UNICODE : ASCII
 }
 
-/** What a view draws besides what all have. */
+/** Parts of the screen that each view draws itself. */
 interface ScreenParts<Page> {
   status(): readonly Line[]
-  /** Heads of columns, one line above rows; absent where there are none. */
+  /** Column heads, one line above the rows. Absent for views without column heads. */
   head?(): Line
   rows(): Line[]
   page(name: Page): Line[]
@@ -51,7 +51,7 @@ interface ScreenParts<Page> {
   bottom(): readonly [Line, Line]
 }
 
-/** The lines of a screen: its status, its rows or the page that is shown in their place, and the two lines at the bottom. */
+/** Returns all lines of a screen: status, rows or the open page, and the two bottom lines. */
 export function screenLines<Page extends string>(
   scene: FrameScene,
   { shown, first }: Pages<Page>,
@@ -67,7 +67,7 @@ export function screenLines<Page extends string>(
   return [...lines, ...parts.bottom()]
 }
 
-/** Instead of all other lines; null where there is room for them. */
+/** Returns the lines for a terminal that is too small, or null. */
 function tooSmallLines(scene: FrameScene): Line[] | null {
   if (!isTooSmall(scene)) return null
   const { columns, rows } = scene
@@ -86,7 +86,7 @@ function tooSmallLines(scene: FrameScene): Line[] | null {
   return lines.slice(0, rows)
 }
 
-/** Left and right parts of a line; where they do not both fit, the left one is cut. */
+/** Joins the left and right parts of a line. The left part is cut if both do not fit. */
 export function between(left: readonly Run[], atRight: readonly Run[], columns: number): Line {
   let room = columns - cells(atRight)
   const line: Run[] = []
@@ -102,7 +102,7 @@ export function cells(line: Line): number {
   return line.reduce((sum, each) => sum + width(each.text), 0)
 }
 
-/** The first line: who is looked at, and what is being done. */
+/** Returns the first line: the JVM or file, and the current phase. */
 export function identityLine(scene: FrameScene, doing: string = scene.status.phase): Line {
   const { columns, status } = scene
   const warnings = status.warnings.length
@@ -129,12 +129,12 @@ function whoseText({ pid, jvms }: LiveStatus): string {
   return jvms === undefined ? `pid ${pid}` : `${jvms} JVM${jvms === 1 ? '' : 's'}`
 }
 
-/** What stands where a tree is one of several: a thread, or a JVM. */
+/** Returns the noun for one of several trees: thread or JVM. */
 export function partWord({ jvms }: LiveStatus): 'thread' | 'JVM' {
   return jvms === undefined ? 'thread' : 'JVM'
 }
 
-/** "2026-11-23 04:13Z", as reports have it. */
+/** Formats an instant as in reports: "2026-11-23 04:13Z". */
 function minute(instant: string): string {
   return clean(instant).replace(/^(\d+-\d+-\d+)T(\d+:\d+):\d+(?:\.\d+)?Z$/, '$1 $2Z')
 }
@@ -150,7 +150,7 @@ function isLost({ remote }: LiveStatus): boolean {
   return remote !== undefined && remote.lostForMs !== null
 }
 
-/** Of a JVM on another machine: why what is shown is not what is. */
+/** Returns the reason why the view of a remote JVM is out of date, or null. */
 function remoteLine({ columns, status }: FrameScene): Line | null {
   const { remote } = status
   if (remote === undefined) return null
@@ -169,7 +169,7 @@ function remoteLine({ columns, status }: FrameScene): Line | null {
   )
 }
 
-/** What a view has to say before anything of its own: a word to the user, the end, how to leave a page. */
+/** Returns the message that precedes the details of a view: notice, end of session, how to close a page. Null if none. */
 export function messageLine<Name extends string>(
   scene: FrameScene,
   pages: Pages<Name>,
@@ -189,7 +189,7 @@ export function say(text: string, style: Style, columns: number): Line {
   return [run(` ${cut(clean(text), columns - 1)}`, style)]
 }
 
-/** The page of keys. */
+/** Returns the lines of the key page. */
 export function keyLines<Actions>(
   bindings: readonly Binding<Actions>[],
   { columns, status }: FrameScene,
@@ -210,7 +210,7 @@ export function keyLines<Actions>(
   return lines
 }
 
-/** The page of warnings. */
+/** Returns the lines of the warning page. */
 export function warningLines({ columns, status }: FrameScene): Line[] {
   const lines: Line[] = []
   if (status.warnings.length === 0) lines.push([run('  No warnings.')])
@@ -221,14 +221,14 @@ export function warningLines({ columns, status }: FrameScene): Line[] {
   return lines
 }
 
-/** The last line while a search is typed. */
+/** Returns the last line of the screen while a search is typed. */
 export function searchLine(scene: FrameScene, typed: string): Line {
   const { cursor, ellipsis } = glyphsOf(scene)
   const hint = run('   Enter: find   Esc: end the search', 'dim')
   return [run(' /', 'key'), run(tail(typed, scene.columns - 44, ellipsis) + cursor), hint]
 }
 
-/** The last line: as many keys as fit. */
+/** Returns the last line of the screen, with as many keys as fit. */
 export function keyLine<Actions>(
   bindings: readonly Binding<Actions>[],
   { columns, status }: FrameScene,

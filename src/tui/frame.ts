@@ -1,5 +1,5 @@
-// What live views have in common: turns, freezing, words to the user, the end of the session and the user's leaving. What
-// there is to ask and to draw, and what other keys do, is the view's.
+// Base of all live views: refresh loop, pause, notices, end of session, quitting. Subclasses define
+// the snapshots, the lines and the other keys.
 
 import { messageOf } from '../base/errors.ts'
 import type { Dialog, Tell } from './dialog.ts'
@@ -11,33 +11,33 @@ import type { LiveSource } from './live-source.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 import { isTooSmall } from './size.ts'
 
-/** How long a word of ours stays. */
+/** How long a notice is shown. */
 const NOTICE_MS = 4000
 
-/** How the user left: by key, or by the signal that ended us. */
+/** How the view ended: by a key, or by a signal. */
 export type Leave = 'quit' | NodeJS.Signals
 
-/** What any view asks of a session. */
+/** Part of LiveSource that every view needs. */
 export type FrameSource = Omit<LiveSource, 'snapshot'>
 
-/** `Picture` is what a view shows of the session at one moment. */
+/** `Picture` is the snapshot of the session that a view shows. */
 export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
   readonly #left: Promise<Leave>
   #leave: (how: Leave) => void = () => {}
   #timer: NodeJS.Timeout | undefined
   #done = false
-  /** As soon as a file has been written. */
+  /** The view ends as soon as the current file is written. */
   #isLeaving = false
   protected isPaused = false
-  /** About to be paused: the picture to be frozen is on its way. */
+  /** A pause is pending: its snapshot is being read. */
   #freezing = false
   #ended: string | undefined
   #notice: { text: string; until: number } | undefined
   readonly #dialog: KeepDialog | undefined
-  /** Of a file, which there is nothing new to ask of. */
+  /** The snapshot is final, since the source is a file. */
   #isStill = false
 
-  /** @param periodMs  from the begin of a turn to that of the next */
+  /** @param periodMs  time between the starts of two refreshes */
   constructor(
     protected readonly source: Source,
     protected readonly screen: Screen,
@@ -57,34 +57,34 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     )
   }
 
-  /** @param stays  there may be none after it for a while: what can be chosen from it must be in it */
+  /** @param stays  this snapshot may be shown for long (pause or end), so it must contain everything that the user can choose */
   protected abstract ask(stays: boolean): Promise<Picture>
   protected abstract take(picture: Picture): void
   protected abstract lines(scene: FrameScene): Line[]
-  /** Keys that are not the same everywhere; not Ctrl-C. */
+  /** Handles the keys of this view, except Ctrl-C. */
   protected abstract press(key: string): void
   protected abstract point(mouse: Mouse): void
   abstract toggle(page: FramePage): void
 
-  /** Shows the session until the user leaves. */
+  /** Shows the session until the user quits. */
   run(): Promise<Leave> {
     this.draw()
     const turn = async (): Promise<void> => {
       const begun = performance.now()
       await this.refresh()
       const spent = performance.now() - begun
-      // A tree that takes long gets as much rest: keys, and the recorder on few cores, want their half.
+      // At most half of the time is spent on snapshots and drawing. The rest is for keys and, on few cores, for the recorder.
       if (!this.#done) this.#timer = setTimeout(turn, Math.max(this.periodMs - spent, spent))
     }
     void turn()
     return this.#left
   }
 
-  /** One turn: the newest picture, drawn. */
+  /** Reads and draws a new snapshot. */
   async refresh(): Promise<void> {
     const wasStill = this.#isStill
     if (this.isMoving && !this.#freezing) await this.renew(this.#isFile)
-    // What is still is drawn when a key or a word of ours changes it: its rows may be many.
+    // A final snapshot is drawn only after a key or a notice, since it may have many rows.
     if (!wasStill || this.#isNoticeOver) this.draw()
   }
 
@@ -105,7 +105,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     this.screen.draw(dialog === undefined ? lines : dialog.over(lines, scene))
   }
 
-  /** Of a view's own. */
+  /** Dialog of the subclass, if it has one. */
   protected get ownDialog(): Dialog<unknown> | undefined {
     return undefined
   }
@@ -114,13 +114,13 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     return [this.#dialog, this.ownDialog].find((it) => it?.isOpen === true)
   }
 
-  /** What was frozen, or about to be, means nothing any more: new pictures come. */
+  /** Cancels a pause, also a pending one. */
   protected thaw(): void {
     this.isPaused = false
     this.#freezing = false
   }
 
-  /** Whether new pictures come. */
+  /** Whether new snapshots are read. */
   protected get isMoving(): boolean {
     return !this.isPaused && !this.#isStill && this.#ended === undefined
   }
@@ -131,11 +131,11 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     try {
       picture = await this.ask(stays)
     } catch (error) {
-      // A session that is ending has no more of them; why it ends comes by `ended`.
+      // An ending session has no more snapshots. `ended` reports the reason.
       this.say(messageOf(error))
       return
     }
-    // Meanwhile the view may have been frozen.
+    // The user may have paused the view while the snapshot was read.
     if (this.isPaused === paused && !this.#done) this.take(picture)
     this.#isStill = this.#isFile
   }
@@ -154,7 +154,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     }
   }
 
-  /** A word to the user, for a few seconds, or until the next key. */
+  /** Shows a notice for a few seconds, or until the next key. */
   protected say(text: string, untilKey = false): void {
     this.#notice = { text, until: untilKey ? Number.POSITIVE_INFINITY : performance.now() + NOTICE_MS }
   }
@@ -168,7 +168,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     this.#notice = undefined
   }
 
-  /** What a key does by a table; one that does nothing is told so. */
+  /** Runs the action of a key, or shows that the key has no action. */
   protected runBinding<Actions>(
     bindings: readonly Binding<Actions>[],
     actions: Actions,
@@ -213,9 +213,9 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     this.#leave(how)
   }
 
-  // Actions of the key tables.
+  // Actions of the key tables that all views share.
 
-  /** What is being written is finished first, unless it is asked twice. */
+  /** Quits. A file being written is completed first, unless the user quits twice. */
   quit(): void {
     if (this.#dialog?.isWriting === true && !this.#isLeaving) {
       this.#isLeaving = true
@@ -228,7 +228,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     this.screen.suspend()
   }
 
-  /** What is frozen is one picture more. */
+  /** Pauses after one more snapshot, or resumes. */
   pause(): void {
     if (this.#freezing) this.#freezing = false
     else if (this.isPaused || this.#ended !== undefined) this.isPaused = !this.isPaused
@@ -254,7 +254,7 @@ export abstract class Frame<Picture, Source extends FrameSource = FrameSource> {
     else this.#dialog.export()
   }
 
-  /** Whether anything more will be recorded. */
+  /** Whether the session is still recording. */
   protected get goesOn(): boolean {
     return this.#ended === undefined && this.source.status().phase !== 'ended'
   }

@@ -1,5 +1,5 @@
-// What a terminal sends, as keys and mouse events. Ours, because the library drops keys that arrive in
-// one piece with a mouse report. Sequences: xterm's ctlseqs, SGR mouse (mode 1006).
+// Parses terminal input into keys and mouse events. neo-blessed is not used for this, since it drops keys that arrive in
+// the same chunk as a mouse report. Sequences: xterm's ctlseqs, SGR mouse (mode 1006).
 
 export interface Key {
   /** "up", "pagedown", "enter", "escape", "C-c", or the character itself: "a", "A", "*", "é". */
@@ -8,7 +8,7 @@ export interface Key {
 
 export interface Mouse {
   readonly kind: 'wheel-up' | 'wheel-down' | 'click'
-  /** From 0, in cells. */
+  /** Column in cells, from 0. */
   readonly column: number
   readonly row: number
 }
@@ -37,11 +37,11 @@ const SEQUENCES: { readonly [sequence: string]: string } = {
 const SEQUENCE = /^\x1b(?:\[([<-?]?[0-9;:]*)[ -/]*([@-~])|O([0-9;]*)([@-~]))/
 const UNFINISHED = /^\x1b(?:\[[<-?]?[0-9;:]*[ -/]*|O[0-9;]*)?$/
 
-/** Reads input in whatever pieces it comes. */
+/** Parses input that arrives in chunks of any size. */
 export class InputParser {
   #rest = ''
 
-  /** True while the start of a sequence waits for its end: a lone Escape, if nothing follows soon. */
+  /** True while a sequence is incomplete. It is the Escape key if no more input follows within a timeout. */
   get waiting(): boolean {
     return this.#rest !== ''
   }
@@ -51,7 +51,7 @@ export class InputParser {
     return this.#events(false)
   }
 
-  /** What was waiting, taken as it is: called when nothing has followed for a moment. */
+  /** Parses an incomplete sequence as single keys. Called after a timeout. */
   flush(): InputEvent[] {
     return this.#events(true)
   }

@@ -1,4 +1,4 @@
-// What has been done to the target's code, as rows in groups that open and close. A group's rows are made when it is open.
+// Rows of the instrumentation view, in groups that open and close. The rows of a closed group are not created.
 
 import type { MethodName, Tree } from '../cct/tree.ts'
 import type { InstrumentationFacts, SwapRow } from '../profile/code-facts.ts'
@@ -8,21 +8,21 @@ import { order, type Sort } from './rows.ts'
 import type { KeyedRow } from './views/keyed-view.ts'
 
 export interface InstrumentationRow extends KeyedRow {
-  /** Members of a group, calls of a method, milliseconds of a redefinition. */
+  /** Number of members of a group, calls of a method, or milliseconds of a redefinition. */
   readonly number: string
-  /** When a redefinition was, or a method's first call, since recording began; empty for others. */
+  /** Time of a redefinition or of the first call of a method, since the start of the recording. Empty for other rows. */
   readonly when: string
   readonly text: string
-  /** Of a method with an id. */
+  /** Method id, if the row is a method with an id. */
   readonly method?: number
 }
 
-/** What follows is not for people to read. */
+/** Characters of a reason that are shown. The rest is internal detail. */
 const MOST_REASON = 200
 
 /**
- * @param merged  of all threads
- * @param isOpen  whether a group is, by its key
+ * @param merged  tree of all threads
+ * @param isOpen  whether the group with this key is open
  */
 export function instrumentationRows(
   facts: InstrumentationFacts,
@@ -128,7 +128,7 @@ interface Named {
   readonly text: string
 }
 
-/** By calls, by first calls (`perCall`) or by names. */
+/** Compares by calls, by time of the first call (`perCall`) or by name. */
 function comparator({ column: by, reversed }: Sort): (a: Named, b: Named) => number {
   const sign = reversed ? -1 : 1
   const names = (a: Named, b: Named) => order(a.text, b.text)

@@ -1,4 +1,4 @@
-// The list of JVMs that one is picked from: which rows fit what has been typed, which is selected, and how a row looks. Pure.
+// Model and lines of the JVM picker: rows that match the typed text, selection, layout. Pure.
 
 import { maxOf } from '../base/arrays.ts'
 import { fuzzyScore } from '../base/fuzzy.ts'
@@ -10,23 +10,23 @@ export interface JvmRow {
   /** `java.version`. */
   readonly version: string
   readonly user: string
-  /** Of one processor, 0 to 1 and more; undefined until it is known. */
+  /** CPU use, 1 is one processor. Undefined until measured. */
   readonly cpu: number | undefined
-  /** `true`, or why not in a few words. */
+  /** `true`, or a short reason why not. */
   readonly attachable: true | string
 }
 
 export class JvmList {
   #rows: readonly JvmRow[] = []
   #typed = ''
-  /** Process id of the selected row: rows come and go. */
+  /** Process id of the selected row. Row indices change as JVMs start and end. */
   #selected: number | undefined
 
   get typed(): string {
     return this.#typed
   }
 
-  /** JVMs there are, whatever has been typed. */
+  /** Number of running JVMs, matching or not. */
   get all(): number {
     return this.#rows.length
   }
@@ -35,18 +35,18 @@ export class JvmList {
     this.#rows = rows
   }
 
-  /** Those that fit: in their order, but the best first once something has been typed. */
+  /** Matching rows: in the original order, or the best match first if text has been typed. */
   get fitting(): readonly JvmRow[] {
     if (this.#typed === '') return this.#rows
     const scored = this.#rows.flatMap((row) => {
       const score = fitOf(row, this.#typed)
       return score === null ? [] : [{ row, score }]
     })
-    // Not by a difference: of two infinite ones there is none.
+    // Compared without subtraction, since the difference of two infinities is NaN.
     return scored.sort((a, b) => (a.score === b.score ? 0 : a.score > b.score ? -1 : 1)).map((it) => it.row)
   }
 
-  /** Index in `fitting`; 0 if what was selected has gone. */
+  /** Index in `fitting`; 0 if the selected JVM has ended. */
   get index(): number {
     return Math.max(
       0,
@@ -69,9 +69,9 @@ export class JvmList {
   }
 
   /**
-   * Takes characters in the order they came in: a terminal may send several at once.
+   * Handles typed characters in order. A terminal may send several at once.
    *
-   * @returns what the user wants after that; undefined to go on. What follows it is not looked at.
+   * @returns `take` or `leave` if one of their keys was typed, ignoring later characters; else undefined
    */
   typeAll(input: string): 'take' | 'leave' | undefined {
     for (const character of input) {
@@ -95,7 +95,7 @@ export class JvmList {
   }
 }
 
-/** A process id by its first digits, else a main class, else a user or a version as they are. Null for none. */
+/** Returns the match score of a row: process id by prefix, main class fuzzily, user or version by substring. Null if no match. */
 function fitOf({ pid, mainClass, user, version }: JvmRow, typed: string): number | null {
   if (`${pid}`.startsWith(typed)) return Number.POSITIVE_INFINITY
   const others = [user, version].some((it) => it.toLowerCase().includes(typed.toLowerCase()))
@@ -111,7 +111,7 @@ export interface JvmLine {
 }
 
 /**
- * The head and the rows of a window around the selected one.
+ * Returns the head, and the visible rows around the selected row.
  *
  * @param room  rows that fit below the head
  */

@@ -1,25 +1,25 @@
-// A picker of JVMs in the scrollback, drawn by ink. Imported only where it is shown: that takes most of a second.
+// JVM picker in the scrollback, drawn by ink. Imported lazily, since the import takes most of a second.
 
 import { Box, render, Text, useApp, useInput, useStdout } from 'ink'
 import { type JSX, useEffect, useState } from 'react'
 import { JvmList, type JvmRow, jvmLines } from './jvm-list.ts'
 
-/** What each second may change: JVMs come and go, and processors are busy. */
+/** Refresh interval of the JVM list and of CPU use. */
 const LOOK_MS = 1000
-/** Rows at most, so that the scrollback stays in sight. */
+/** Maximum number of rows, so that part of the scrollback stays visible. */
 const MOST_ROWS = 12
-/** Below and above the rows: what to do, the head, the line that is typed, a word on the selected one. */
+/** Lines above and below the rows: prompt, head, hint, margin. */
 const OTHER_LINES = 5
 
 export interface PickedJvm {
-  /** Null if the user left without one. */
+  /** Null if the user quit without choosing. */
   readonly pid: number | null
 }
 
 /**
- * Asks for a JVM until there is an answer; the terminal is as before then.
+ * Asks for a JVM, and restores the terminal after the answer.
  *
- * @param look  the JVMs there are now
+ * @param look  returns the running JVMs
  */
 export async function pickJvm(look: () => readonly JvmRow[]): Promise<PickedJvm> {
   let pid: number | null = null
@@ -33,7 +33,7 @@ export async function pickJvm(look: () => readonly JvmRow[]): Promise<PickedJvm>
     { exitOnCtrlC: false, patchConsole: false },
   )
   await app.waitUntilExit()
-  // Ink has let go of it. The live view may read it next; who does not must not be kept waiting by it.
+  // Ink no longer reads stdin. Paused, stdin does not keep the process alive; the live view may resume it.
   process.stdin.pause()
   process.stdin.ref()
   return { pid }
@@ -69,7 +69,7 @@ function Picker({ look, onPick }: PickerProps): JSX.Element {
     }
   }, [list, look, stdout])
 
-  // Not before an empty picture has taken the list off the screen.
+  // Exits only after an empty frame has erased the list.
   useEffect(() => {
     if (isOver) exit()
   }, [isOver, exit])

@@ -1,5 +1,5 @@
-// Saving and exporting from a live view: a list of formats, a name that is typed, a question if something is there already. What writes is
-// the keeper.
+// Dialog for saving and exporting: a list of formats, a file name to type, a question before a file is replaced. The keeper
+// writes the files.
 
 import { Dialog, keyHints, listRoom, noticeLine, type Tell, textAfter, typedLine } from './dialog.ts'
 import { clean, cut, pad, width, wrap } from './format.ts'
@@ -28,7 +28,7 @@ export class KeepDialog extends Dialog<State> {
     return this.#writing !== undefined
   }
 
-  /** Settles when nothing is being written any more. */
+  /** Resolves when no file is being written. */
   get idle(): Promise<void> {
     return this.#writing ?? Promise.resolve()
   }
@@ -47,7 +47,7 @@ export class KeepDialog extends Dialog<State> {
     if (this.#isFree()) this.state = { kind: 'name', format, text: this.#keeper.nameFor(format) }
   }
 
-  /** One file at a time: what it is made of may be large. */
+  /** Returns whether no file is being written. Only one file is written at a time, since its data may be large. */
   #isFree(): boolean {
     if (this.#writing !== undefined) this.tell('wait: another file is still being written', false)
     return this.#writing === undefined

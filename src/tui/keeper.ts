@@ -1,14 +1,14 @@
-// The port of a live view to files: what can be written of what is shown, and who writes it.
+// Interface of the live view for writing files.
 
 export interface KeptFormat {
   readonly name: string
-  /** Of a file, with its dot. */
+  /** File name extension, with its dot. */
   readonly extension: string
-  /** What it is, and what opens it. */
+  /** Description of the format, and the tools that open it. */
   readonly description: string
 }
 
-/** What `s` writes. */
+/** Format written by `s`. */
 export const SNAPSHOT: KeptFormat = {
   name: 'jfluid',
   extension: '.jfluid',
@@ -16,17 +16,17 @@ export const SNAPSHOT: KeptFormat = {
 }
 
 export interface Keeper {
-  /** What `e` can write. */
+  /** Formats offered by `e`. */
   readonly formats: readonly KeptFormat[]
-  /** A name that is not taken yet, for the user to change. */
+  /** Returns an unused file name as a suggestion. */
   nameFor(format: KeptFormat): string
-  /** Whether something is there that would be lost. */
+  /** Returns whether a file with this path exists. */
   exists(path: string): boolean
   /**
-   * Writes what has been recorded so far, whole or not at all; recording goes on.
+   * Writes the profile recorded so far, completely or not at all. Recording continues.
    *
-   * @returns what to tell the user
-   * @throws Error whose message the user is shown
+   * @returns message for the user
+   * @throws Error with a message for the user
    */
   write(format: KeptFormat, path: string): Promise<string>
 }

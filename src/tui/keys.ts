@@ -1,4 +1,4 @@
-// The keys of the live views: for each one table, from which the help, the line of keys and the behaviour come.
+// Key tables of the live views. Each table defines the key page, the line of keys and the actions.
 
 import type { LiveView } from './app.ts'
 import type { Frame } from './frame.ts'
@@ -20,26 +20,26 @@ export type ViewName =
   | 'hotChanges'
   | 'callersChanges'
   | 'flameChanges'
-/** Pages that every view has. */
+/** Pages of every view. */
 export type FramePage = 'help' | 'warnings'
 export type PageName = FramePage | 'alive' | 'slow'
 
 export interface Binding<On = LiveView> {
-  /** Names of keys, as input.ts gives them. */
+  /** Key names as in input.ts. */
   readonly keys: readonly string[]
-  /** How the help calls them. */
+  /** Name of the keys on the key page. */
   readonly label: string
   readonly help: string
   run(actions: On): void
-  /** Word for the line of keys at the bottom. */
+  /** Label in the line of keys at the bottom. */
   readonly short?: string
-  /** Does nothing in a file: it changes what is recorded, or waits for it. */
+  /** The key works only in a live session, not in a file. */
   readonly isForSession?: true
-  /** What the help says instead while a file is looked at. */
+  /** Help text for a file, if it differs. */
   readonly inFile?: string
 }
 
-/** The keys that do something, as the help of a session or of a file lists them. */
+/** Returns the keys for a session or for a file. */
 export function keysFor<On>(bindings: readonly Binding<On>[], isFile: boolean): readonly Binding<On>[] {
   if (!isFile) return bindings
   return bindings
@@ -77,7 +77,7 @@ const SUSPEND: Binding<AnyView> = {
   inFile: 'suspend jfluid to the shell; fg resumes',
 }
 
-/** Of the view of calls. Most needed first: the line of keys shows as many as fit. */
+/** Keys of the view of calls. The most important keys come first, since the line of keys shows only as many as fit. */
 export const BINDINGS: readonly Binding[] = [
   QUIT,
   HELP,
@@ -152,7 +152,7 @@ export const BINDINGS: readonly Binding[] = [
   ...SORT_COLUMNS.map((column, i) => bind(`${i + 1}: `, '', (on) => on.model.sortBy(column))),
 ]
 
-/** Of the view of regions. */
+/** Keys of the view of regions. */
 export const REGION_BINDINGS: readonly Binding<RegionView>[] = [
   QUIT,
   HELP,
@@ -167,7 +167,7 @@ export const REGION_BINDINGS: readonly Binding<RegionView>[] = [
   SUSPEND,
 ]
 
-/** @param keys  as input.ts names them; behind a colon what the help calls them, where that is not the first of them */
+/** @param keys  key names as in input.ts; after a colon, their name on the key page if it is not the first key */
 export function bind<On = LiveView>(
   keys: string,
   help: string,

@@ -37,15 +37,15 @@ import { wordsOf } from './views/columns.ts'
 
 export const TOP_LINES = 3
 
-/** All that drawing depends on. */
+/** Input of the drawing functions of the view of calls. */
 export interface Scene extends FrameScene {
   readonly model: LiveModel
   readonly nameOf: (id: number) => MethodName
-  /** Whether the method of a row has no probes, as the user wants it. */
+  /** Whether the user excluded the method of a row. */
   readonly isLeftOut?: (id: number) => boolean
 }
 
-/** Rows of the tree that fit on a screen. */
+/** Returns the number of tree rows that fit on the screen. */
 export function bodyRows(screenRows: number): number {
   return Math.max(1, screenRows - TOP_LINES - BOTTOM_LINES)
 }
@@ -63,7 +63,7 @@ export function sceneLines(scene: Scene): Line[] {
 function statusLines(scene: Scene): Line[] {
   const { columns, model, status } = scene
   const wide = columns >= 100
-  // A thread's name needs the room of two words, and so does what stacks cost.
+  // A thread name, and the overhead of stacks, need the space of two labels.
   const calls = model.calls.title(wide)
   const short = !wide && (model.thread !== undefined || calls !== '' || status.stacks !== undefined)
   const isFile = status.phase === 'file'
@@ -103,7 +103,7 @@ function events({ columns, status }: Scene): Run[] {
   ]
 }
 
-/** No thread waits for us: what there is to watch is whether they stand still. */
+/** Status for sampled stacks. Sampling does not block threads on buffers, but it stops them briefly. */
 function stacks(
   { samples, longestStallMs, costPercent }: NonNullable<LiveStatus['stacks']>,
   columns: number,
@@ -117,10 +117,10 @@ function stacks(
   ]
 }
 
-/** Requests notice that. */
+/** A stall of this length is noticeable in the latency of requests. */
 const LONG_STALL_MS = 150
 
-/** Nothing is instrumented: all of the JVM's threads are looked at. */
+/** Returns whether all threads of the JVM are sampled, without a root. */
 export function isWholeJvm({ mode, roots }: LiveStatus): boolean {
   return METRICS[mode].isSampled && roots.length === 0
 }
@@ -130,7 +130,7 @@ function threadName({ model, status }: Scene): string {
   if (model.thread === undefined) return `all ${part}s`
   const thread = model.snapshot.threads.find((each) => each.id === model.thread)
   if (thread === undefined) return `${part} ${model.thread}, ended`
-  // JVMs may well have one name.
+  // Several JVMs may have the same name, so the process id is shown too.
   return part === 'JVM' ? `JVM ${thread.id} ${clean(thread.name)}` : `thread ${clean(thread.name)}`
 }
 
@@ -170,7 +170,7 @@ function emptyLines({ columns, model, status, ended }: Scene): Line[] {
   return lines
 }
 
-/** Lines of the page that is shown, on the screen or not. */
+/** Returns the number of lines of the open page, visible or not. */
 export function pageRows(scene: Scene): number {
   const { shown } = scene.model.pages
   return shown ? pageLines(scene, shown).length : 0
@@ -199,7 +199,7 @@ function helpLines(scene: Scene): Line[] {
   return lines
 }
 
-/** Contexts on the page of what is alive. */
+/** Maximum number of contexts on the page of live objects. */
 const MOST_ALIVE = 100
 
 function aliveLines({ columns, model }: Scene): Line[] {
@@ -213,7 +213,7 @@ function aliveLines({ columns, model }: Scene): Line[] {
   return lines
 }
 
-/** What needs saying most: a word of ours, the end, the session's hint; else the selected method in full. */
+/** Returns the detail line: the notice, the end of the session, the hint of the session, or else the selected method. */
 function detailLine(scene: Scene): Line {
   const { columns, model, status, nameOf } = scene
   const { view } = model
@@ -239,7 +239,7 @@ function detailLine(scene: Scene): Line {
   return between([run(` ${fitting}`, 'dim')], [run(position, 'dim')], columns)
 }
 
-/** Whether the selected row has calls that its probes did not see. */
+/** Returns whether samples show calls of the selected row that its probes missed. */
 function isUnseen({ model: { tree, view } }: Scene): boolean {
   if (view.node >= 0) return unseenMark(tree, view.node) !== ''
   return view.hot !== undefined && unseenMethods(tree).has(view.hot.method)
@@ -251,7 +251,7 @@ function calledFrom({ bci, line }: MethodName): string {
   return line === undefined ? `  called at bci ${bci}` : `  called at line ${line} (bci ${bci})`
 }
 
-/** Of a row of hot locks, the longest first: which methods waited, and how much of the time each. */
+/** Returns texts for a row of hot locks, the longest first: the waiting methods, and the share of each. */
 function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string): string[] {
   if (model.view.hot === undefined || !isWait(nameOf(method))) return []
   const [lock] = hotLocks(model.tree, nameOf, method)
@@ -264,7 +264,7 @@ function waiterTexts({ model, nameOf }: Scene, method: number, lockName: string)
   return [text(3, 40), text(2, 40), text(2, 20), text(2, 14), text(1, 30), text(1, 16)]
 }
 
-/** The selected row as a line of text, names and numbers in full. */
+/** Returns the selected row as text, with full names and numbers. */
 export function rowText(scene: Scene): string | undefined {
   const { model, nameOf } = scene
   const own = model.view.rowText(scene)

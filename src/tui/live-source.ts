@@ -1,4 +1,4 @@
-// The port of the live view to a session, or to a profile in a file: everything it asks, and nothing else of it.
+// Interface through which the live view reads a session or a profile file.
 
 import type { Scheme } from '../base/scheme.ts'
 import type { SlowWant } from '../cct/slow-times.ts'
@@ -11,33 +11,33 @@ import type { Steering } from './steering.ts'
 
 export interface LiveStatus {
   readonly pid: number
-  /** Of several: how many, which stand in the place of threads; `pid` is that of the first. */
+  /** Number of JVMs, if several are profiled. They are shown in place of threads; `pid` is the first JVM. */
   readonly jvms?: number
   readonly mainClass: string
   readonly jdk: string
   readonly scheme: Scheme
   readonly mode: Mode
   readonly roots: readonly string[]
-  /** Nothing is instrumented: the JVM looks at its threads itself. */
+  /** The JVM samples its own threads; no method is instrumented. */
   readonly isSampledByJvm?: boolean
   readonly instrumentedMethods: number
   readonly calledMethods: number
   readonly events: number
   readonly eventsPerSecond: number
-  /** Share of the target's time spent waiting for us. */
+  /** Time that application threads were stalled by jfluid, in percent of one thread. */
   readonly waitPercent: number
   readonly elapsedMs: number
-  /** `file`: what was recorded once, and changes no more. */
+  /** `file`: the source is a file, and its data does not change. */
   readonly phase: 'starting' | 'waiting for root' | 'recording' | 'changing roots' | 'ended' | 'file'
-  /** In phase `file`. */
+  /** Set in phase `file`. */
   readonly file?: {
     readonly name: string
     /** ISO 8601, when recording started. */
     readonly recordedAt: string
   }
   /**
-   * With scheme adaptive: stacks of threads inside roots, how late the thread woke at most that takes them, and what stacks and probes
-   * have cost the target of late, in percent of a processor; undefined of a file.
+   * Set with scheme adaptive: number of sampled stacks inside roots, longest delay of the sampling thread, and recent overhead of
+   * stacks and probes in percent of a processor (undefined for a file).
    */
   readonly stacks?: {
     readonly samples: number
@@ -47,11 +47,11 @@ export interface LiveStatus {
   /** A hint, such as "root not called yet; on the stack of thread X". */
   readonly message?: string
   readonly warnings: readonly string[]
-  /** Of a JVM on another machine: how it is reached, for how long it has not been (null while it is), and contexts whose latest values are yet to come. */
+  /** Connection to a remote JVM: address, time since it was lost (null while connected), number of contexts that are out of date. */
   readonly remote?: {
     readonly where: string
     readonly lostForMs: number | null
-    /** Why it does not come back, where that is known. */
+    /** Reason why reconnecting fails, if known. */
     readonly problem: string | null
     readonly pending: number
   }
@@ -59,26 +59,26 @@ export interface LiveStatus {
 
 export interface LiveSource {
   /**
-   * Asked for eight times a second, and when the view is frozen or its threads are listed; not while it is frozen. Of a file once.
+   * Called eight times per second, and additionally on a pause or when threads are listed. Not called while paused. For a file, called once.
    *
-   * @param perThread whether the trees of single threads are wanted, too
-   * @param slow      what is wanted of slow calls, if they are kept
+   * @param perThread whether to include the trees of single threads
+   * @param slow      requested data of slow calls, if slow calls are kept
    */
   snapshot(perThread: boolean, slow?: SlowWant): Promise<Snapshot>
   methodName(id: number): MethodName
   status(): LiveStatus
-  /** From now on slow calls are kept, if they are not; absent where that cannot be. */
+  /** Starts keeping slow calls, if necessary. Absent if slow calls are not supported. */
   keepSlow?(): void
-  /** Begins all counts and times at zero; not asked of a file. */
+  /** Resets all counts and times to zero. Not called for a file. */
   reset(): void
-  /** Writes what has been recorded to files; absent where nobody does. */
+  /** Writes the profile to files. Absent if not supported. */
   readonly keeper?: Keeper
-  /** Calls that were kept event by event; absent while they are recorded, and where none were. */
+  /** Traced calls. Absent during the recording, and if no call was traced. */
   readonly trace?: Trace
-  /** What has been done to the target's code; undefined where nothing was. */
+  /** Instrumentation facts. Undefined if no method was instrumented. */
   instrumentation?(): InstrumentationFacts
-  /** Undefined where nothing can be changed: of a file, and of samples of a whole JVM. */
+  /** Changes probes and roots. Undefined for a file and for samples of a whole JVM. */
   readonly steering?: Steering
-  /** Settles when the target died or the session ended by itself, with the reason. */
+  /** Resolves with the reason when the target or the session has ended. */
   readonly ended: Promise<string>
 }

@@ -1,5 +1,5 @@
-// What the live view shows: one of several views of the picture, a thread, a page, a search. Knows nothing of drawing, keys or
-// the session.
+// State of the live view: current snapshot, view, thread, page, search. Independent of drawing, keys and
+// session.
 
 import type { MethodName, Snapshot, Tree } from '../cct/tree.ts'
 import { AS_IT_IS, type Baseline, changesSince, kept, type Shape, type ShownChanges } from './baseline.ts'
@@ -32,10 +32,10 @@ const EMPTY: Tree = {
   metrics: {},
 }
 
-/** One way to tell rows apart: by method, or by package. What is open and selected is kept by each. */
+/** Row grouping: by method or by package. Each grouping has its own open rows and selection. */
 interface Names {
   readonly packages: Packages | undefined
-  /** The tree of a baseline, with these names. */
+  /** Returns the baseline tree in this grouping. */
   readonly baselineOf: (tree: Tree) => Tree
   readonly nameText: NameText
   readonly views: { readonly [name in ViewName]: View } & {
@@ -45,7 +45,7 @@ interface Names {
   }
 }
 
-/** Parts of a package's name that P goes through; 0 is none, for methods. */
+/** Notices for the groupings that P selects in turn. */
 const FOLD_WORDS = [
   'rows are methods',
   'rows are packages; calls inside a package are merged; totals are unchanged',
@@ -53,7 +53,7 @@ const FOLD_WORDS = [
 ]
 const FOLDS = [0, Number.POSITIVE_INFINITY, 2]
 
-/** With a baseline, what is shown in place of a view. */
+/** Views that replace other views while a baseline is set. */
 const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = {
   tree: 'changes',
   hot: 'hotChanges',
@@ -61,37 +61,37 @@ const CHANGED: Partial<Readonly<Record<ViewName, ViewName>>> = {
   flame: 'flameChanges',
 }
 
-/** They are the same whichever thread is chosen. */
+/** Views that do not depend on the chosen thread. */
 const OF_NO_THREAD: readonly ViewName[] = ['instrumentation', 'timeline', 'trace']
 
 const NOTHING: Snapshot = { merged: EMPTY, threads: [], events: 0, waitNs: 0, healed: 0 }
 const NO_BASELINE: Baseline = { tree: EMPTY, isApart: true }
 
 export class LiveModel {
-  /** How many rows fit on the screen. */
+  /** Number of rows that fit on the screen. */
   bodyRows = 1
-  /** Cells of a line. */
+  /** Width of the screen in cells. */
   columns = 80
   readonly pages = new Pages<PageName>()
   /** Thread whose tree is shown; undefined for all. */
   thread: number | undefined
-  /** What matches are sought; empty for nothing. */
+  /** Search text; empty for no search. */
   search = ''
   /** The search while it is being typed. */
   typing: string | undefined
-  /** The newest picture. */
+  /** Newest snapshot. */
   snapshot: Snapshot = NOTHING
-  /** Of all threads, or of the chosen one; of packages in place of methods, if those are folded. */
+  /** Tree of all threads or of the chosen thread. Its nodes are packages if rows are grouped by package. */
   tree: Tree = EMPTY
-  /** The same of methods, whether these are folded or not. */
+  /** The same tree per method, also if rows are grouped by package. */
   raw: Tree = EMPTY
-  /** Shares are those of all that was found, as there is no root. */
+  /** The whole JVM is sampled without a root, so shares refer to all samples. */
   isWholeJvm = false
-  /** Nothing tells of calls: the JVM takes samples. */
+  /** The JVM takes samples, so calls are not counted. */
   isSampledByJvm = false
-  /** Rows that cost less are left out. */
+  /** Hides rows below a cost limit. */
   readonly filter = new Filter()
-  /** Which calls the trees are of. */
+  /** Selects the calls that the trees show: all, slow, or one. */
   readonly calls = new SlowChoice()
 
   readonly #names: (Names | undefined)[] = []
@@ -99,13 +99,13 @@ export class LiveModel {
   #shown: ViewName = 'tree'
   #beforeThreads: ViewName = 'tree'
   #baseline: Baseline | undefined
-  /** By shape, as long as they are of these. */
+  /** Cached changes per shape, valid for the stored tree and baseline. */
   readonly #changes = new WeakMap<Shape, { tree: Tree; baseline: Baseline; changes: ShownChanges }>()
 
-  /** The same whatever other rows are. */
+  /** Shared by all groupings, since traced calls always show methods. */
   readonly #traced: TraceView
 
-  /** @param say  a word to the user, such as of a search without matches */
+  /** @param say  shows a notice, such as "no match" */
   constructor(
     readonly source: Pick<LiveSource, 'methodName' | 'instrumentation' | 'trace'>,
     readonly say: (notice: string) => void,
@@ -113,7 +113,7 @@ export class LiveModel {
     this.#traced = new TraceView(this)
   }
 
-  /** Of a method, also where rows are packages. */
+  /** Returns the name of a method, also if rows are grouped by package. */
   readonly methodName = (id: number): MethodName => this.source.methodName(id)
 
   get #by(): Names {
@@ -144,17 +144,17 @@ export class LiveModel {
     return made
   }
 
-  /** Rows are packages: ids of the tree are not those of methods. */
+  /** Whether rows are packages. The ids in `tree` are then package ids, not method ids. */
   get isFolded(): boolean {
     return this.#fold !== 0
   }
 
-  /** Of a method, or of a package where these are the rows. */
+  /** Returns the name of a row: of a method, or of a package if rows are grouped by package. */
   nameOf(id: number): MethodName {
     return this.#by.packages?.name(id) ?? this.methodName(id)
   }
 
-  /** Id in the tree of a method: that of its package, if those are folded. */
+  /** Returns the row id of a method: the id of its package if rows are grouped by package. */
   idOf(method: number): number {
     return this.#by.packages?.of(method) ?? method
   }
@@ -174,7 +174,7 @@ export class LiveModel {
     this.#renew()
   }
 
-  /** The one that is shown now, the others when they are. */
+  /** Updates the visible view. Other views are updated when they are shown. */
   #renew(): void {
     const { merged, threads } = this.snapshot
     const chosen = threads.find((thread) => thread.id === this.thread)
@@ -184,7 +184,7 @@ export class LiveModel {
     this.view.renew()
   }
 
-  /** Methods, packages, packages by the first two parts of their names. */
+  /** Selects the next grouping: methods, packages, packages by their first two name parts. */
   foldNext(): void {
     const { whyUnfolded } = this.view
     if (whyUnfolded !== undefined) {
@@ -208,7 +208,7 @@ export class LiveModel {
     this.#showAnew()
   }
 
-  /** Has all rows shown again. */
+  /** Shows all rows again. */
   unfilter(): void {
     if (this.filter.least === 0) return
     this.filter.least = 0
@@ -221,7 +221,7 @@ export class LiveModel {
     this.view.settle()
   }
 
-  /** Whether a key belongs to the percentage that is typed. */
+  /** Handles a key during the input of a percentage. Returns whether the key was consumed. */
   typeFilter(key: string): boolean {
     const { least } = this.filter
     const taken = this.filter.type(key)
@@ -231,7 +231,7 @@ export class LiveModel {
     return true
   }
 
-  /** After the screen has another size. */
+  /** Adapts to a new screen size. */
   resize(bodyRows: number, columns: number): void {
     this.bodyRows = bodyRows
     this.columns = columns
@@ -245,13 +245,13 @@ export class LiveModel {
     this.#showAnew()
   }
 
-  /** Shows the calling context tree, and a node in it. */
+  /** Shows a node in the calling context tree. */
   revealInTree(node: number): void {
     this.show('tree')
     if (node >= 0) this.#by.views.tree.reveal(node)
   }
 
-  /** Of the selected method, in whatever view. */
+  /** Shows the callers of the selected method. */
   showCallers(): void {
     const { id } = this.view
     if (id !== undefined) this.#by.views.callers.choose(id)
@@ -290,7 +290,7 @@ export class LiveModel {
     this.#renew()
   }
 
-  /** By line of the page of slow calls. */
+  /** Chooses calls by line number on the page of slow calls. */
   chooseCalls(line: number): void {
     this.calls.choose(line)
     this.#afterCalls()
@@ -310,8 +310,8 @@ export class LiveModel {
   }
 
   /**
-   * From now on trees and methods show what has changed since, per call of the root; again: they are what they are. Slow calls are
-   * compared with all.
+   * Sets a baseline: trees and methods show changes since then, per root call. A second call removes it. Slow calls are
+   * compared with all calls.
    */
   toggleBaseline(): void {
     this.pages.close()
@@ -333,12 +333,12 @@ export class LiveModel {
     this.say(`${what}, per root call; b again ends the comparison`)
   }
 
-  /** All counts have begun at zero: the present does not have the baseline in it any more. */
+  /** Called after a reset: the current counts no longer include the baseline. */
   beginAtZero(): void {
     if (this.#baseline !== undefined) this.#baseline = { ...this.#baseline, isApart: true }
   }
 
-  /** Since b, per call of the root: of contexts, unless another shape is given. The same while the picture is. */
+  /** Returns the changes since the baseline, per root call and by default per context. Cached for the current snapshot. */
   changes(shape: Shape = AS_IT_IS): ShownChanges {
     const { tree } = this
     const baseline = this.#baseline ?? NO_BASELINE
@@ -370,7 +370,7 @@ export class LiveModel {
     if (sort !== undefined) this.view.sortAs({ column: sort.column, reversed: !sort.reversed })
   }
 
-  /** Takes one key while a search is typed. */
+  /** Handles a key while a search is typed. */
   type(key: string): void {
     const typed = this.typing ?? ''
     if (key === 'escape') this.#endTyping('')

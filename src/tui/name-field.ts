@@ -1,9 +1,9 @@
-// A line of text in which a name is typed, with the names that fit it, best first. Pure.
+// Input field for a method name, with the matching names, best first. Pure.
 
 import { fuzzyBest } from '../base/fuzzy.ts'
 import { clean } from './format.ts'
 
-/** More nobody reads; who does not find it types on. */
+/** Maximum number of matches shown. More typed text narrows the matches. */
 const MOST = 200
 
 export class NameField {
@@ -27,7 +27,7 @@ export class NameField {
     return this.#text
   }
 
-  /** Names that fit what has been typed, best first. */
+  /** Names that match the typed text, best first. */
   get fitting(): readonly string[] {
     return this.#fitting
   }
@@ -40,7 +40,7 @@ export class NameField {
     this.#selected = Math.max(0, Math.min(this.#selected + rows, this.#fitting.length - 1))
   }
 
-  /** Takes one key as it is typed; false if it is none that types. */
+  /** Handles a key. Returns false if the key does not edit the text. */
   type(key: string): boolean {
     if (key === 'backspace') this.#edit([...this.#text].slice(0, -1).join(''))
     else if (key === 'C-u') this.#edit('')
@@ -51,13 +51,13 @@ export class NameField {
     return true
   }
 
-  /** Puts the selected name in place of what was typed; of a class, with a dot for its method. */
+  /** Replaces the text by the selected name; after a class name, adds a dot. */
   complete(): void {
     const name = this.#fitting[this.#selected]
     if (name !== undefined) this.#edit(this.#classes.has(name) ? `${name}.` : name)
   }
 
-  /** What Enter means: a method to take, or null, as only a class is known by now. */
+  /** Handles Enter: returns the chosen method, or null if only a class is known. */
   enter(): string | null {
     const name = this.#fitting[this.#selected]
     if (name === undefined) return this.#text.trim() === '' ? null : this.#text.trim()
@@ -72,11 +72,11 @@ export class NameField {
     this.#selected = 0
   }
 
-  /** With parameters, it is one overload that is meant, which nobody lists. */
+  /** Returns the matching names. Text with parameters names one overload, which is not in the list. */
   #find(): readonly string[] {
     const typed = this.#text.trim()
     if (/[\s(]/.test(typed)) return []
-    // A class that is written out has been chosen: what is missing is the method.
+    // A complete class name with a dot selects the methods of the class.
     const isClass = typed.endsWith('.') && this.#classes.has(typed.slice(0, -1))
     const names = isClass ? this.#all.filter((it) => it.startsWith(typed)) : this.#all
     return fuzzyBest(typed, names, MOST).map((it) => it.text)

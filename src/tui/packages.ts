@@ -1,5 +1,5 @@
-// A tree whose nodes are packages: methods of one package that call each other are one node, and so are their contexts
-// below the same packages. A package has an id of its own in place of methods' ids, and a name as methods have one.
+// Groups a tree by package: calls between methods of one package are merged into one node, and so are contexts
+// below the same packages. Package ids replace method ids, and a package has a name in the form of a method name.
 
 import { isAllocation } from '../cct/allocation.ts'
 import { inPreorder } from '../cct/lay-out.ts'
@@ -12,12 +12,12 @@ type Names = (id: number) => MethodName
 export class Packages {
   readonly #methodNames: Names
   readonly #levels: number
-  /** By id; 0 is unused. */
+  /** Names keyed by package id; id 0 is unused. */
   readonly #names: MethodName[] = [{ class: '', method: '', descriptor: '', loader: '' }]
   readonly #ids = new Map<string, number>()
   readonly #ofMethod: number[] = []
 
-  /** @param levels  parts of a package's name that count: beyond them it is the same package */
+  /** @param levels  number of leading package name parts that distinguish packages */
   constructor(methodNames: Names, levels = Number.POSITIVE_INFINITY) {
     this.#methodNames = methodNames
     this.#levels = levels
@@ -27,7 +27,7 @@ export class Packages {
     return this.#names[id]!
   }
 
-  /** The package of a method. */
+  /** Returns the package id of a method. */
   of(method: number): number {
     const known = this.#ofMethod[method]
     if (known !== undefined) return known
@@ -40,8 +40,8 @@ export class Packages {
   }
 
   /**
-   * `calls` are those from other packages; self cost is that of all methods of the package, total cost that with what they
-   * call. So children and self make the parent, as in the tree of methods, and the roots cost the same.
+   * Returns the tree per package. `calls` counts calls from other packages. Self cost is the sum over the methods of the package;
+   * total cost includes callees. So self cost plus children equals the total, as per method, and the cost of the roots is unchanged.
    */
   fold(tree: Tree): Tree {
     const { count, method, parent, metrics } = tree
@@ -52,7 +52,7 @@ export class Packages {
       of: metrics[name],
       to: [] as number[],
     })
-    // Of kind "calls", calls are what a method costs itself.
+    // In mode count, the number of calls is the self cost.
     const columns = [
       sums('calls', self === 'calls'),
       ...(self === 'calls' ? [] : [sums(self, true)]),
@@ -84,12 +84,12 @@ export class Packages {
   }
 }
 
-/** More than ids of methods there are; with 2^26 contexts a key is still exact. */
+/** Exceeds the number of method ids. With 2^26 contexts, a key is still an exact double. */
 const MOST_IDS = 2 ** 23
 
 /**
- * "com.acme.shop.*", "com.acme.**" of what is below it too. Waits stay what they are; rows of classes are apart from those of
- * methods, whose own cost is theirs.
+ * Returns "com.acme.shop.*", or "com.acme.**" including subpackages. Waits are not grouped. Rows of allocated classes are
+ * separate from rows of methods.
  */
 function packageName(name: MethodName, levels: number): MethodName {
   if (isWait(name)) return name

@@ -1,9 +1,9 @@
-// A page that is shown instead of the rows, and how far it has been scrolled.
+// The page that is shown in place of the rows, and its scroll position.
 
 import type { Mouse } from './screen.ts'
 
 /**
- * How many lines on a key goes; undefined for keys that go nowhere.
+ * Returns the number of lines that a key moves; undefined for other keys.
  *
  * @param room  lines on the screen
  */
@@ -44,9 +44,9 @@ export class Pages<Name extends string> {
   }
 
   /**
-   * A click closes a page, and the wheel scrolls it.
+   * Handles the mouse: a click closes the page, the wheel scrolls it.
    *
-   * @returns false where none is shown
+   * @returns false if no page is open
    */
   point(kind: Mouse['kind'], [all, room]: readonly [all: number, room: number]): boolean {
     if (this.#shown === undefined) return false
@@ -56,9 +56,9 @@ export class Pages<Name extends string> {
   }
 
   /**
-   * A page scrolls and closes.
+   * Handles the keys that scroll or close the page.
    *
-   * @returns whether that is what the key does; false where none is shown
+   * @returns whether the key was handled; false if no page is open
    */
   press(key: string, [all, room]: readonly [all: number, room: number]): boolean {
     if (this.#shown === undefined) return false

@@ -1,5 +1,5 @@
-// Progress of headless work on stderr: on a terminal one line that is overwritten; elsewhere a line
-// when the phase changes, so that a log stays short.
+// Prints progress to stderr. On a terminal, one line is overwritten. Otherwise, a line is printed
+// only when the phase changes, so that logs are short.
 
 import { clean, cut } from './format.ts'
 
@@ -8,21 +8,21 @@ const CLEAR_LINE = '\r\x1b[K'
 export interface ProgressOutput {
   readonly isTTY?: boolean
   readonly columns?: number
-  /** Of what was written, what it has not taken yet. */
+  /** Number of characters that are buffered and not yet written. */
   readonly writableLength?: number
   write(text: string): unknown
 }
 
 export interface Progress {
-  /** What is being done now. The same phase again says nothing. */
+  /** Sets the current phase. Repeating the same phase prints nothing. */
   phase(text: string): void
-  /** How far it is; seen on a terminal only. */
+  /** Shows the progress of the phase, on a terminal only. */
   update(text: string): void
-  /** A line that stays. */
+  /** Prints a permanent line. */
   note(text: string): void
-  /** The last phase is over, with this result. */
+  /** Ends the last phase and prints its result. */
   done(text: string): void
-  /** Removes the line that changes, so that others may write. Again does nothing. */
+  /** Removes the overwritten line before other output. Idempotent. */
   close(): void
 }
 
@@ -57,7 +57,7 @@ export function createProgress(
     update(text) {
       if (!live) return
       current = text
-      // Where nobody reads, the next one says more.
+      // Skipped while the output is blocked. A later update replaces it.
       if (!out.writableLength) show(text)
     },
     note,

@@ -1,4 +1,4 @@
-// The live view of regions: what it asks the session, and what keys and the mouse do to it.
+// Controller of the live view of regions: reads region times from the session, and handles keys and mouse events.
 
 import type { RegionTimes } from '../profile/profile.ts'
 import { Frame, type FrameSource, type Leave } from './frame.ts'
@@ -8,12 +8,12 @@ import { Pages } from './pages.ts'
 import { pageLines, type RegionScene, regionRoom, regionSceneLines } from './region-lines.ts'
 import type { Line, Mouse, Screen } from './screen.ts'
 
-/** 4 Hz: rates move slowly. */
+/** Refresh interval of the region view: 4 Hz, since rates change slowly. */
 const PERIOD_MS = 250
 
 export interface RegionSource extends FrameSource {
   regions(): Promise<RegionTimes[]>
-  /** What an execution costs the target. */
+  /** Overhead of the probes per execution of a region. */
   readonly overheadNs: number
 }
 
@@ -22,7 +22,7 @@ export function runRegionView(source: RegionSource, screen: Screen): Promise<Lea
   return new RegionView(source, screen).run()
 }
 
-/** Exported for tests, which call `refresh` when they want. */
+/** Exported for tests, which call `refresh` themselves. */
 export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
   readonly #pages = new Pages<FramePage>()
   #regions: readonly RegionTimes[] = []
@@ -71,7 +71,7 @@ export class RegionView extends Frame<readonly RegionTimes[], RegionSource> {
     return [shown === undefined ? 0 : pageLines(scene, shown).length, regionRoom(scene)]
   }
 
-  // The actions of the key table that are this view's own.
+  // Actions of the key table that only this view has.
 
   override toggle(page: FramePage): void {
     this.#pages.toggle(page)

@@ -1,7 +1,7 @@
 // The live view of regions as lines with styles. Pure: the same scene gives the same lines.
 //
-// Top to bottom: two lines of status, one line a region, what is known of the selected one (its times, its histogram,
-// its course), one line for messages, one of keys.
+// Top to bottom: two status lines, one line per region, details of the selected region (times, histogram,
+// charts over time), one line of messages, one line of keys.
 
 import { maxOf } from '../base/arrays.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -40,22 +40,22 @@ const TOP_LINES = 2
 
 export interface RegionScene extends FrameScene {
   readonly regions: readonly RegionTimes[]
-  /** Index of the one that is shown in full. */
+  /** Index of the region that is shown in detail. */
   readonly selected: number
-  /** What an execution costs the target. */
+  /** Overhead of the probes per execution of a region. */
   readonly overheadNs: number
   readonly methodName: (id: number) => MethodName
   readonly pages: Pages<FramePage>
 }
 
-/** Rows of the table at most; it scrolls with the selection. */
+/** Maximum number of table rows. The table scrolls with the selection. */
 const TABLE_ROWS = 5
-/** Cells of its numbers. */
+/** Width of the numbers of a table row. */
 const NUMBER_CELLS = 56
-/** "now" is what the last two seconds were. */
+/** Period that a current rate is averaged over. */
 const NOW_MS = 2000
 
-/** Lines between those of status and those at the bottom. */
+/** Returns the number of lines between the status lines and the bottom lines. */
 export function regionRoom({ rows }: FrameScene): number {
   return rows - TOP_LINES - BOTTOM_LINES
 }
@@ -159,12 +159,12 @@ function histogram(region: RegionTimes, rows: number, columns: number, glyphs: B
   ])
 }
 
-/** All but the last interval, which is not over. */
+/** Returns all intervals except the last interval, which is incomplete. */
 function whole({ intervals }: RegionTimes): RegionTimes['intervals'] {
   return intervals.length > 1 ? intervals.slice(0, -1) : intervals
 }
 
-/** Of a file there is no now: its rate is that of all the time. */
+/** Returns the current rate, or for a file the average rate of the recording. */
 function rateOf({ status }: RegionScene, region: RegionTimes): number {
   if (status.phase !== 'file') return rateNow(region)
   return status.elapsedMs > 0 ? (region.count * 1000) / status.elapsedMs : 0
@@ -180,7 +180,7 @@ function shortRate(rate: number): string {
   return rate < 1000 ? perSecond(rate) : shortCount(rate)
 }
 
-/** As many intervals as fit, the latest at the right. */
+/** Returns charts of as many intervals as fit, the latest at the right. */
 function courseLines(region: RegionTimes, columns: number, glyphs: BarGlyphs): Line[] {
   const shown = whole(region).slice(-(columns - 34))
   const counts = shown.map((it) => it.count)

@@ -1,4 +1,4 @@
-// What there is to choose a root from, and the keys of the screen on which that is done.
+// Data and keys of the screen for choosing a root.
 
 import type { MethodName, Snapshot } from '../cct/tree.ts'
 import { type Binding, bind } from './keys.ts'
@@ -6,20 +6,20 @@ import type { RootChooser } from './root-chooser.ts'
 
 export type ChooserPage = 'candidates' | 'tree' | 'name'
 
-/** A row of the first page. */
+/** Row of the candidate list. */
 export interface ChooserRow {
   readonly root: string
-  /** 0 to 1. */
+  /** Share of all samples, 0 to 1. */
   readonly share: number
   readonly seen: number
   readonly depth: number
-  /** Names. */
+  /** Names of the threads that call the method. */
   readonly threads: readonly string[]
-  /** False of one that was on the stack of its threads every time. */
+  /** False if the method was in every sample of its threads, so that it may never return. */
   readonly returns: boolean
 }
 
-/** What there is to choose from. */
+/** Data that the root chooser shows. */
 export interface RootChoice {
   readonly pid: number
   readonly mainClass: string
@@ -28,17 +28,17 @@ export interface RootChoice {
   readonly warnings: readonly string[]
   readonly snapshot: Snapshot
   readonly rows: readonly ChooserRow[]
-  /** Names of methods and classes to complete. */
+  /** Method names for completion. */
   readonly methods: readonly string[]
   readonly classes: readonly string[]
   methodName(id: number): MethodName
-  /** With those since `snapshot`, which choose what is timed below the root. */
+  /** Returns the number of samples, including those after `snapshot`. Later samples choose the methods that are timed below the root. */
   samplesNow(): number
-  /** Resolves when no more are taken because the JVM has ended: there is nothing to attach to. */
+  /** Resolves when the JVM has ended, so that an attach is impossible. */
   readonly ended: Promise<string>
-  /** What --root would be for a method of the tree; null if it cannot be one. */
+  /** Returns the --root text for a method of the tree; null if the method cannot be a root. */
   rootOf(name: MethodName): string | null
-  /** Why a text cannot be a root; null if it can. */
+  /** Returns the reason why a text cannot be a root, or null. */
   problemOf(text: string): string | null
 }
 

@@ -1,4 +1,4 @@
-// The screen on which a root is chosen, as lines with styles. Pure.
+// Lines of the screen for choosing a root. Pure.
 
 import { clean, count, cut, pad, percent, right, signature, tail, width } from './format.ts'
 import {
@@ -91,7 +91,7 @@ function bodyOf(scene: ChooserScene): Line[] {
   return page === 'name' ? nameRows(scene) : candidateRows(scene)
 }
 
-/** Names of candidates get a star. */
+/** Returns a scene in which the names of candidates are marked with a star. */
 function marking(scene: ChooserScene): Scene {
   const { choice, nameOf } = scene
   const roots = new Set(choice.rows.filter((it) => it.returns).map((it) => it.root))
@@ -128,7 +128,7 @@ function nameRows({ columns, field, first, rows }: ChooserScene): Line[] {
   ])
 }
 
-/** The end of a name is what tells it apart. */
+/** Cuts the start of a long name, since the end of a name is more specific. */
 function shortRoot(text: string, room: number, ellipsis: string): string {
   if (width(text) <= room) return text
   return ellipsis + text.slice(Math.max(0, text.length - room + width(ellipsis)))

@@ -1,5 +1,5 @@
-// The screen on which a root is chosen: candidates, the sampled tree, or a name that is typed. What is chosen is confirmed,
-// and given back; nothing is done here.
+// Screen for choosing a root from candidates, from the sampled tree, or by typing a name. The user confirms the choice.
+// The chooser only returns the root; the caller attaches.
 
 import { costsOf } from '../cct/metric.ts'
 import { Frame, type FrameSource, type Leave } from './frame.ts'
@@ -15,13 +15,13 @@ import { type ChooserScene, chooserLines, pageOf } from './root-chooser-lines.ts
 import type { Line, Mouse, Screen } from './screen.ts'
 import type { View } from './views/view.ts'
 
-/** Nothing moves but words to the user. */
+/** Refresh interval. Only notices and the number of samples change. */
 const PERIOD_MS = 500
 const WHEEL_ROWS = 3
 
 export interface Chosen {
   readonly left: Leave
-  /** Null if the user left without one. */
+  /** Null if the user quit without a root. */
   readonly root: string | null
 }
 
@@ -34,7 +34,7 @@ export async function chooseRoot(choice: RootChoice, screen: Screen): Promise<Ch
 
 const ORDER: readonly ChooserPage[] = ['candidates', 'tree', 'name']
 
-/** Exported for tests, which call `refresh` when they want. */
+/** Exported for tests, which call `refresh` themselves. */
 export class RootChooser extends Frame<null> {
   readonly #choice: RootChoice
   readonly #model: LiveModel
@@ -43,7 +43,7 @@ export class RootChooser extends Frame<null> {
   #page: ChooserPage
   #selected = 0
   #first = 0
-  /** Asked about: the root that was pointed at. */
+  /** Root that waits for confirmation. */
   #asked: string | undefined
   #chosen: string | null = null
 
@@ -57,7 +57,7 @@ export class RootChooser extends Frame<null> {
     this.#page = choice.rows.length > 0 ? 'candidates' : choice.snapshot.merged.count > 0 ? 'tree' : 'name'
   }
 
-  /** The root that was confirmed; null if none was. */
+  /** Confirmed root, or null. */
   get chosen(): string | null {
     return this.#chosen
   }
@@ -156,7 +156,7 @@ export class RootChooser extends Frame<null> {
     else this.#click(mouse.row - TOP_LINES)
   }
 
-  /** The first click on a row selects it, another is Enter. */
+  /** The first click on a row selects the row, a second click acts as Enter. */
   #click(line: number): void {
     if (line < 0 || line >= this.#model.bodyRows) return
     if (this.#page === 'name') this.#field.move(this.#first + line - this.#field.selected)
@@ -175,13 +175,13 @@ export class RootChooser extends Frame<null> {
 
   show(page: ChooserPage): void {
     this.#pages.close()
-    // Far below what the JDK calls: where one would have to open a dozen rows.
+    // Reveals the selected candidate, which may be many levels below JDK frames.
     if (page === 'tree' && this.#page !== 'tree') this.#revealSelected()
     this.#page = page
     this.#first = 0
   }
 
-  /** Selects the candidate in the tree, where it has the most samples. */
+  /** Selects the tree node of the candidate with the most samples. */
   #revealSelected(): void {
     const { merged } = this.#choice.snapshot
     const root = this.#choice.rows[this.#selected]?.root
@@ -206,7 +206,7 @@ export class RootChooser extends Frame<null> {
     return method === undefined ? null : this.#choice.rootOf(this.#choice.methodName(method))
   }
 
-  /** The sampled tree, while that is shown. */
+  /** Sampled tree, if the tree is shown. */
   get tree(): View | undefined {
     return this.#page === 'tree' ? this.#model.view : undefined
   }
