@@ -1,8 +1,8 @@
-// From a calling context tree to the rows on the screen: what is open, in what order, and which few
-// of perhaps a million rows are in the window. Pure; knows nothing of terminals.
+// Maps a calling context tree to rows on the screen: open nodes, order, and the visible window
+// of possibly a million rows. Pure; independent of terminals.
 //
-// Costs are those of what is shown. A subtree that is open to the bottom has `size` rows, a closed one
-// has one, so neither is walked to find a window below it; only the siblings on the way are sorted.
+// The run time depends on the visible rows. A completely open subtree has `size` rows, and a closed subtree
+// has one row, so neither is traversed to find a window below it. Only siblings on the path are sorted.
 // Nothing here recurses: trees may be 100,000 deep.
 
 import { costsOf } from '../cct/metric.ts'
@@ -12,7 +12,7 @@ import { column } from '../profile/profile.ts'
 import { fullName } from '../profile/text.ts'
 import { CHANGE_COLUMNS } from './baseline.ts'
 
-/** Method ids from a root down to a node: what a node is known by from one snapshot to the next. */
+/** Method ids from a root to a node. Identifies a node across snapshots. */
 export type Path = readonly number[]
 
 export const SORT_COLUMNS = ['total', 'self', 'share', 'calls', 'perCall', 'name'] as const
@@ -20,7 +20,7 @@ export type SortColumn = (typeof SORT_COLUMNS)[number]
 
 export interface Sort {
   readonly column: SortColumn
-  /** Numbers largest first, names from A: the order one wants to begin with. */
+  /** False: numbers descending, names ascending. */
   readonly reversed: boolean
 }
 
@@ -30,22 +30,22 @@ export interface Row {
   /** Index of the top node above it. */
   readonly root: number
   readonly depth: number
-  /** Whether its children are rows, too. */
+  /** Whether the children of the row are shown as rows. */
   readonly open: boolean
   readonly leaf: boolean
 }
 
-/** What is said of one path: unset fields are inherited. */
+/** Open state of one path. Unset fields are inherited. */
 interface Fold {
   open?: boolean
-  /** What paths below are unless they say otherwise. */
+  /** Default open state of the paths below. */
   below?: boolean
   children?: Map<number, Fold>
 }
 
 /**
- * Which paths are open. A trie of method ids with an entry only where somebody said something, so
- * that it outlives snapshots and "open all below" is one bit.
+ * Set of open paths: a trie of method ids with entries only for explicitly opened or closed paths, so
+ * that it is independent of snapshots, and "open all below" is one bit.
  */
 export class Expansion {
   readonly root: Fold = { open: true }
@@ -81,7 +81,7 @@ export class Expansion {
   }
 }
 
-/** Made where nothing has been said of it. */
+/** Returns the entry of a child, created if missing. */
 function childOf(fold: Fold, method: number): Fold {
   fold.children ??= new Map()
   const known = fold.children.get(method)
@@ -91,10 +91,10 @@ function childOf(fold: Fold, method: number): Fold {
   return made
 }
 
-/** Names as they are sorted and searched: `com.acme.Foo.bar`. */
+/** Returns the name used for sorting and searching: `com.acme.Foo.bar`. */
 export type NameText = (method: number) => string
 
-/** The rows of one tree, with what is open and the order as they are now. Made anew when any changes. */
+/** Rows of one tree for the current open paths and sort order. Recreated when any of them changes. */
 export class TreeRows {
   readonly tree: Tree
   readonly count: number
@@ -102,10 +102,10 @@ export class TreeRows {
   readonly #sort: Sort
   readonly #compare: (a: number, b: number) => number
   readonly #sorted: Map<number, readonly number[]>
-  /** Rows of subtrees about whose inside something is said. */
+  /** Number of rows of subtrees that contain explicitly opened or closed paths. */
   readonly #rows = new Map<number, number>()
 
-  /** @param before  rows from before: what they have sorted is the same, unless tree or order have changed */
+  /** @param before  previous rows; their sorted children are reused if tree and order are unchanged */
   constructor(tree: Tree, expansion: Expansion, sort: Sort, nameText: NameText, before?: TreeRows) {
     this.tree = tree
     this.#expansion = expansion
@@ -115,7 +115,7 @@ export class TreeRows {
     this.count = this.#countRows()
   }
 
-  /** Nodes below `node` in the order shown; the roots for -1. */
+  /** Returns the children of `node` in display order; the roots for -1. */
   children(node: number): readonly number[] {
     const known = this.#sorted.get(node)
     if (known) return known
@@ -162,7 +162,7 @@ export class TreeRows {
     return rows
   }
 
-  /** Where a node is, or the closed node that hides it. */
+  /** Returns the row of a node, or of the closed node that hides it. */
   find(node: number): { index: number; node: number } {
     const { method } = this.tree
     const way = wayTo(this.tree, node)
@@ -185,7 +185,7 @@ export class TreeRows {
     return { index: 0, node: -1 }
   }
 
-  /** Rows that a node and what is open below it take. */
+  /** Returns the number of rows of a node and its open descendants. */
   rowsOf(node: number): number {
     const { method } = this.tree
     const way = wayTo(this.tree, node)
@@ -262,7 +262,7 @@ export function pathOf({ method, parent }: Tree, node: number): Path {
   return path.reverse()
 }
 
-/** From a node up to its top. */
+/** Returns the nodes from a node up to its root. */
 function wayTo({ parent }: Tree, node: number): number[] {
   const way: number[] = []
   for (let at = node; at >= 0; at = parent[at]!) way.push(at)
@@ -278,7 +278,7 @@ function comparison(tree: Tree, sort: Sort, nameText: NameText): (a: number, b: 
   const { self, total } = costsOf(tree)
   const calls = column(tree, 'calls')
   if (sort.column === 'perCall') {
-    // Of changes, the column says what was before.
+    // In a tree of changes, this column is the cost at the baseline.
     const was = tree.metrics[CHANGE_COLUMNS.was]
     return (a, b) =>
       sign * difference(was?.[b] ?? total[b]! / calls[b]!, was?.[a] ?? total[a]! / calls[a]!) || a - b
@@ -287,7 +287,7 @@ function comparison(tree: Tree, sort: Sort, nameText: NameText): (a: number, b: 
   return (a, b) => sign * (key[b]! - key[a]!) || a - b
 }
 
-/** What is no number, as nothing was called, is less than any. */
+/** Compares two numbers. NaN (no calls) is less than every number. */
 function difference(a: number, b: number): number {
   const [left, right] = [a, b].map((it) => (Number.isNaN(it) ? Number.NEGATIVE_INFINITY : it)) as [
     number,
@@ -300,13 +300,13 @@ export function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Hot methods in the order shown, and how many were left out. */
+/** Hot methods in display order, and the number of hidden methods. */
 export interface HotRows {
   readonly methods: readonly HotMethod[]
   readonly hidden: number
 }
 
-/** @param least  self cost of those that are shown */
+/** @param least  minimum self cost of shown methods */
 export function hotRows(
   tree: Tree,
   sort: Sort,
@@ -346,7 +346,7 @@ export function hottestPath(tree: Tree, most: number): Path {
   return path
 }
 
-/** Name texts of methods, each made once. */
+/** Returns a memoized function from method id to name text. */
 export function nameTexts(nameOf: (id: number) => MethodName): NameText {
   const known: (string | undefined)[] = []
   return (id) => {

@@ -1,8 +1,8 @@
-// Finding nodes by name, closed ones too, in the order they are shown.
+// Finds nodes by name in display order, including closed nodes.
 
 import type { NameText, TreeRows } from './rows.ts'
 
-/** True for the methods whose name contains the text, whatever its case. An empty text matches none. */
+/** Returns a predicate: the name of a method contains the text, ignoring case. An empty text matches no method. */
 export function matcher(text: string, nameText: NameText): (method: number) => boolean {
   const wanted = text.toLowerCase()
   const known: (boolean | undefined)[] = []
@@ -16,7 +16,7 @@ export function matcher(text: string, nameText: NameText): (method: number) => b
 /** The nodes of a tree whose method matches. */
 export class NodeMatches {
   readonly #rows: TreeRows
-  /** How many of the first i nodes match: so a subtree's matches are one subtraction. */
+  /** Number of matches among the first i nodes. The matches of a subtree are a difference of two elements. */
   readonly #before: Int32Array
 
   constructor(rows: TreeRows, matches: (method: number) => boolean) {
@@ -42,7 +42,7 @@ export class NodeMatches {
     return this.#before[node + this.#rows.tree.size[node]!]! > this.#before[node + 1]!
   }
 
-  /** The next match after `node` (from the start for -1), around the end; -1 when nothing matches. */
+  /** Returns the next match after `node` (from the start for -1), wrapping at the end; -1 if there is no match. */
   next(node: number): number {
     if (this.count === 0) return -1
     if (node >= 0 && this.#below(node)) return this.#first(this.#rows.children(node))
@@ -54,7 +54,7 @@ export class NodeMatches {
     return this.#first(this.#rows.children(-1))
   }
 
-  /** The match before `node`, around the start; -1 when nothing matches. */
+  /** Returns the match before `node`, wrapping at the start; -1 if there is no match. */
   previous(node: number): number {
     if (this.count === 0) return -1
     for (let at = node; at >= 0; at = this.#rows.tree.parent[at]!) {
@@ -67,7 +67,7 @@ export class NodeMatches {
     return this.#last(this.#rows.children(-1))
   }
 
-  /** The first match in or below these siblings, as shown. */
+  /** Returns the first match in or below these siblings, in display order. */
   #first(siblings: readonly number[]): number {
     let node = siblings.find((each) => this.#inside(each)) ?? -1
     while (node >= 0 && !this.#is(node))

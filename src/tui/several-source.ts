@@ -1,4 +1,4 @@
-// The live view of several JVMs: their sources as one. What it shows is the sum by name, and the JVMs stand where others have threads.
+// Combines the sources of several JVMs into one LiveSource. Trees are summed by method name; JVMs are shown in place of threads.
 
 import { maxOf } from '../base/arrays.ts'
 import type { Snapshot } from '../cct/tree.ts'
@@ -14,10 +14,10 @@ interface OneOfSeveral {
 }
 
 /**
- * Nothing of what is of one JVM: no single threads, no slow calls, no course, no facts of its code, no steering.
+ * Omits data that belongs to one JVM: threads, slow calls, timeline, instrumentation facts, steering.
  *
  * @param sources   at least one, all of one mode, whose trees have a union (`unionOf`)
- * @param refusals  what is in the way of others
+ * @param refusals  reasons why other JVMs are not profiled
  */
 export function severalSource(
   sources: readonly OneOfSeveral[],
@@ -62,9 +62,9 @@ export function severalSource(
 }
 
 class Member {
-  /** Why it is over; undefined while it is not. */
+  /** Reason why the session ended; undefined while it runs. */
   ended: string | undefined
-  /** It had ended when all was set to zero: of what is shown now it has no part. */
+  /** The session had ended before the last reset, so its data is excluded. */
   isOut = false
   #latest: Snapshot | undefined
 
@@ -79,7 +79,7 @@ class Member {
     this.jvm.source.reset()
   }
 
-  /** The newest; of one whose session has ended, the last that there was. */
+  /** Returns the newest snapshot. For an ended session, returns the last snapshot. */
   async picture(): Promise<Snapshot> {
     try {
       this.#latest = await this.jvm.source.snapshot(false)
@@ -114,7 +114,7 @@ function statusOf(members: readonly Member[], refusals: readonly string[]): Live
     waitPercent: sum((it) => it.waitPercent) / all.length,
     elapsedMs: maxOf(all.map((it) => it.elapsedMs)),
     phase: going.find((it) => it === 'recording') ?? going[0] ?? 'ended',
-    // Where something is recorded, the view shows that, and what there is to say is a warning.
+    // The hint is shown only if every JVM has one. Otherwise the view shows the recorded data.
     ...(messages.length === all.length && { message: messages[0]! }),
     warnings: [
       ...refusals,

@@ -1,4 +1,4 @@
-// Which calls are looked at: all, the slow ones, or one of the slowest. And the page where they are chosen.
+// Selection of the calls that are shown: all, the slow calls, or one slow call; and the page for choosing them.
 
 import type { RootCallTimes } from '../cct/root-calls.ts'
 import type { SlowCallTimes, SlowTimes, SlowWant } from '../cct/slow-times.ts'
@@ -10,16 +10,16 @@ import { clean, count, pad, right, shortName, span } from './format.ts'
 import { run } from './frame-lines.ts'
 import type { Line } from './screen.ts'
 
-/** All calls; slow ones together; the one with this number. */
+/** All calls, all slow calls, or the slow call with this number. */
 type Chosen = 'all' | 'slow' | number
 
 export class SlowChoice {
-  /** Of the newest picture; undefined where they are not kept. */
+  /** Slow calls of the newest snapshot; undefined if slow calls are not kept. */
   slow: SlowTimes | undefined
   #chosen: Chosen = 'all'
-  /** What is selected on the page: lines of calls move as slower ones end. */
+  /** Selected calls on the page. Stored by call, since lines move when slower calls end. */
   #selected: Chosen = 'all'
-  /** Where it was, for when it is not listed any more. */
+  /** Last line of the selection, used if the call is no longer listed. */
   #line = 0
 
   get isOfAll(): boolean {
@@ -27,9 +27,9 @@ export class SlowChoice {
   }
 
   /**
-   * What is to be asked of the session; undefined for nothing.
+   * Returns the data to request from the session; undefined for none.
    *
-   * @param isAwaited  the next slow call is
+   * @param isAwaited  the view will pause at the next slow call
    */
   want(isListed: boolean, isAwaited: boolean): SlowWant | undefined {
     if (this.#chosen === 'slow') return isAwaited ? 'tree and latest' : 'tree'
@@ -51,7 +51,7 @@ export class SlowChoice {
     this.#select(Math.max(0, Math.min(this.line + lines, this.#lines - 1)))
   }
 
-  /** Lines of the page that can be chosen. */
+  /** Number of selectable lines of the page. */
   get #lines(): number {
     return this.slow === undefined ? 1 : 2 + this.slow.slowest.length
   }
@@ -62,7 +62,7 @@ export class SlowChoice {
     else this.#selected = this.slow.slowest[line - 2]?.number ?? 'slow'
   }
 
-  /** By line of the page. */
+  /** Chooses the calls of a line of the page. */
   choose(line: number): void {
     this.#select(line)
     this.#chosen = this.#selected
@@ -76,7 +76,7 @@ export class SlowChoice {
     this.#chosen = 'all'
   }
 
-  /** Selects the line of what is looked at. */
+  /** Selects the line of the chosen calls. */
   open(): void {
     const at = this.slow?.slowest.findIndex((it) => it.number === this.#chosen) ?? -1
     this.#select(this.#chosen === 'all' ? 0 : at < 0 ? 1 : at + 2)
@@ -90,12 +90,12 @@ export class SlowChoice {
     )
   }
 
-  /** Undefined where it has not come yet, or is not kept any more. */
+  /** Tree of the chosen calls. Undefined if it has not arrived or is no longer kept. */
   get tree(): Tree | undefined {
     return this.#chosen === 'slow' ? this.slow?.tree : this.#call?.tree
   }
 
-  /** For the status line; empty for all calls. */
+  /** Returns the text for the status line; empty for all calls. */
   title(isWide: boolean): string {
     const { slow } = this
     if (this.#chosen === 'all') return ''
@@ -108,7 +108,7 @@ export class SlowChoice {
     return isWide ? `slow call of ${time}, ${clean(call.thread.name)}` : `slow call of ${time}`
   }
 
-  /** Why there is no tree. */
+  /** Reason why there is no tree. */
   get nothing(): string {
     const { slow } = this
     if (slow === undefined) return 'No slow call yet: slow calls are kept from now on.'

@@ -1,5 +1,5 @@
-// Steering from a live view: another root, what is to be left out or added, and what has been. A question, a list, or a line that is typed.
-// What is changed is changed by the steering.
+// Dialog for changing a running session: new root, timing, exclusions, additions. A question, a list, or an input line.
+// The `Steering` makes the changes.
 
 import { messageOf } from '../base/errors.ts'
 import { Dialog, keyHints, listRoom, noticeLine, type Tell, textAfter, typedLine } from './dialog.ts'
@@ -28,18 +28,18 @@ export class SteerDialog extends Dialog<State> {
     this.#steering = steering
   }
 
-  /** What is shown is about to be of no use. */
+  /** Whether the root is being changed, so that the current rows will become invalid. */
   get changesRoot(): boolean {
     return this.#changesRoot
   }
 
-  /** Asks whether the method of this row is to be the root. */
+  /** Asks whether to make the method of this row the root. */
   askRoot(id: number | undefined): void {
     const text = this.#textOf(id, 'method')
     if (text !== null) this.state = { kind: 'root', text }
   }
 
-  /** Asks whether the method of this row is to have exact times, once it is known what that costs. */
+  /** Asks whether to time every call of this row's method, with the estimated overhead. */
   askTime(id: number | undefined): void {
     const text = this.#textOf(id, 'method')
     if (text === null) return
@@ -56,7 +56,7 @@ export class SteerDialog extends Dialog<State> {
     )
   }
 
-  /** Asks how much is to be left out. */
+  /** Asks whether to exclude the method, its class or its package. */
   askLeaveOut(id: number | undefined): void {
     if (id !== undefined && this.#textOf(id, 'method') !== null)
       this.state = { kind: 'out', id, extent: 'method' }
@@ -222,7 +222,7 @@ export class SteerDialog extends Dialog<State> {
   }
 }
 
-/** Parameters are left out first, if something must be. */
+/** Returns a question line. If it is too long, the parameters are shortened first. */
 function question(before: string, text: string, after: string, columns: number): Line {
   const room = columns - before.length - after.length - 4
   const whole = clean(text)

@@ -1,39 +1,39 @@
-// The port of the live view to what can be changed while a session runs: its roots, what is left out, and what is added.
+// Interface through which the live view changes a running session: roots, exclusions, additions.
 
-/** How much of it, starting from a row. */
+/** Scope of an exclusion, starting from a row. */
 export type Extent = 'method' | 'class' | 'package'
 
-/** Something that is left out by hand, or added. */
+/** Exclusion or addition made by the user. */
 export interface ByHandRow {
   readonly what: 'exclude' | 'add'
-  /** As it was typed, or taken from a row. */
+  /** Text as typed, or as derived from a row. */
   readonly text: string
-  /** From when recording began. */
+  /** Time since the start of the recording. */
   readonly atMs: number
-  /** Methods that match; those whose probes are out, too, because only they had led to them. */
+  /** Number of matching methods. `below`: number of methods whose probes were also removed, since only matching methods reach them. */
   readonly methods: number
   readonly below: number
 }
 
 export interface Steering {
-  /** How often the roots have been changed: ids of methods and nodes are those of one generation. */
+  /** Number of root changes. Method and node ids are valid within one generation. */
   readonly generation: number
-  /** A row's method, its class or its package, as `changeRoot` and `leaveOut` take them; null where there is none. */
+  /** Returns the text of a row's method, class or package for `changeRoot` and `leaveOut`, or null. */
   textOf(id: number, extent: Extent): string | null
-  /** Whether the method of a row has no probes because it is left out by hand. */
+  /** Returns whether the user excluded the method of a row. */
   isLeftOut(id: number): boolean
   /** Newest last. */
   readonly byHand: readonly ByHandRow[]
   /**
-   * Each resolves with what to tell the user.
+   * Each method below resolves with a message for the user.
    *
-   * @throws Error whose message the user is shown; nothing has changed then, or `generation` has: the old roots are
-   *   recorded from zero, and the message says where what came before is
+   * @throws Error with a message for the user. Then either nothing has changed, or `generation` has: the old roots are
+   *   recorded from zero, and the message names the file with the earlier data
    */
   changeRoot(text: string, onPhase: (phase: string) => void): Promise<string>
   leaveOut(text: string): Promise<string>
   add(text: string): Promise<string>
-  /** What exact times of a method will cost, for the user; the question that asks whether it is to have them ends with it. */
+  /** Returns the estimated overhead of timing a method, as text at the end of the confirmation question. */
   costToTime(text: string): Promise<string>
   time(text: string): Promise<string>
   takeBack(text: string): Promise<string>
