@@ -45,7 +45,7 @@ ${rows.join('\n')}
 }
 
 describe('docs/decisions', () => {
-  it('has files with consecutive numbers, the same in name and heading', () => {
+  it('files have consecutive numbers, equal in name and heading', () => {
     for (const [i, { file, number }] of decisions.entries()) {
       expect(number, file).toBe(i + 1)
       expect(file).toMatch(new RegExp(`^${String(i + 1).padStart(4, '0')}-[a-z0-9-]+\\.md$`))
@@ -61,11 +61,11 @@ describe('docs/decisions', () => {
     }
   })
 
-  it('has an index of all of them', async () => {
+  it('the index lists all decisions', async () => {
     await expect(index()).toMatchFileSnapshot('../../docs/decisions/README.md')
   })
 
-  it('has each decision that code and documents name by its number', () => {
+  it('decision numbers named in code and documents exist', () => {
     const named = ['src', 'backend-java', 'test', 'docs'].flatMap((top) =>
       readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
         .filter((file) => /\.(ts|tsx|mjs|java|md)$/.test(file))

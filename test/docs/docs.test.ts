@@ -90,7 +90,7 @@ describe('commands', () => {
     for (const it of commands) helps.set(it, (await inProcess(it, '--help')).stdout)
   })
 
-  it.each(DOCUMENTS)('in %s exist, with all their options', (document) => {
+  it.each(DOCUMENTS)('commands in %s exist, with all their options', (document) => {
     for (const [command, ...words] of commandLines(document)) {
       if (command === '--help') continue
       expect(commands).toContain(command)
@@ -101,12 +101,12 @@ describe('commands', () => {
     }
   })
 
-  it('are all in the table of the README', () => {
+  it('all commands are in the table of the README', () => {
     const documented = rows(readme, '| command |').map(([cell]) => unquoted(cell!).split(' ')[0])
     expect(documented.sort()).toEqual([...commands].sort())
   })
 
-  it('have no option that neither the README nor a chapter mentions', () => {
+  it('every option is mentioned in the README or a chapter', () => {
     const told = MANUAL.map(read).join('\n')
     for (const command of commands) {
       for (const [option] of helps.get(command)!.matchAll(/--[a-z-]+/g)) {
@@ -143,7 +143,7 @@ it('the table of debug topics is that of the program', () => {
 
 describe('exit codes', () => {
   const codeOf = new Map(Object.entries(codes).filter(([name]) => name.startsWith('EX_')))
-  it('the table of exit codes is that of the classes', () => {
+  it('the table of exit codes matches the error classes', () => {
     const used = new Set([codes.EX_SOFTWARE]) // internal errors, cli.ts
     for (const { path, text } of sources) {
       if (!path.endsWith('build.mjs')) continue
@@ -294,7 +294,7 @@ describe('links and files', () => {
       .flatMap((file) => [file, file.split('/').at(-1)!]),
   )
 
-  it.each(DOCUMENTS)('of %s lead to files and headings that are there', (document) => {
+  it.each(DOCUMENTS)('links of %s lead to existing files and headings', (document) => {
     const lost = links(document).filter(
       ({ file, anchor }) =>
         !existsSync(join(root, file)) || (anchor !== undefined && !anchors(read(file)).includes(anchor)),
@@ -302,7 +302,7 @@ describe('links and files', () => {
     expect(lost).toEqual([])
   })
 
-  it.each(DOCUMENTS)('that %s names are there', (document) => {
+  it.each(DOCUMENTS)('files named in %s exist', (document) => {
     const names = [...read(document).matchAll(/`([\w./-]+\.(?:ts|java|mjs|md))`/g)].map(([, name]) => name!)
     const lost = names.filter(
       (name) =>
@@ -313,7 +313,7 @@ describe('links and files', () => {
     expect(lost).toEqual([])
   })
 
-  it('of the manual that sources and tests name are there', () => {
+  it('chapters named in sources and tests exist', () => {
     const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))
       .map((file) => ({ path: `test/${file}`, text: read(`test/${file}`) }))
@@ -328,16 +328,16 @@ describe('links and files', () => {
 describe('the manual', () => {
   const headings = (text: string): string[] => anchors(text).slice(1)
 
-  it('begins with a README that is read in five minutes', () => {
+  it('the README has fewer than 400 lines', () => {
     expect(readme.split('\n').length).toBeLessThan(400)
   })
 
-  it('has no chapter to which the README does not lead', () => {
+  it('every chapter is reachable from the README', () => {
     const led = new Set(links('README.md').map(({ file }) => file))
     expect(CHAPTERS.filter((chapter) => !led.has(chapter))).toEqual([])
   })
 
-  it('has an index of all chapters and their sections, in the order in which they are there', () => {
+  it('the manual has an index of all chapters and sections, in order', () => {
     const index = links('docs/README.md').filter(({ file }) => dirname(file) === 'docs')
     const chapters = [...new Set(index.map(({ file }) => file))]
     expect([...chapters].sort()).toEqual(CHAPTERS.filter((chapter) => chapter !== 'docs/README.md'))

@@ -21,11 +21,11 @@ const rowsIn = (dir: string): Kept[] =>
     .map((line) => JSON.parse(line) as Kept)
 
 describe('the report on faults', () => {
-  it('is what its rows make', () => {
+  it('the report is generated from its rows', () => {
     expect(read(faults, 'RESULTS.md')).toBe(report('--print'))
   })
 
-  it('has rows of tests that there are, each of a commit', () => {
+  it('rows are of existing tests, each with a commit', () => {
     for (const { section, fault, commit, date } of rowsIn(faults)) {
       const found = ['faults', 'security'].some((it) =>
         readdirSync(join(faults, '..', it)).some(
@@ -40,7 +40,7 @@ describe('the report on faults', () => {
     }
   })
 
-  it('has a place for the rows of each test that tries something, and no other', () => {
+  it('the report has a section for each test of faults, and no other', () => {
     const places = [...read(faults, 'RESULTS.md').matchAll(/<!-- rows: (.*) -->/g)].flatMap(([, all]) =>
       all!.split(' '),
     )
@@ -57,7 +57,7 @@ describe('the report on faults', () => {
   })
 })
 
-describe('a row that is kept', () => {
+describe('a stored row', () => {
   const row: Row = {
     ...{ section: 'clients', fault: 'SIGKILL | a pipe', jdk: '17.0.15' },
     ...{ tried: 1200, failed: 1, harmed: 0, wrong: 2, profilesDue: 5, profilesKept: 4, leftBehind: null },
@@ -79,7 +79,7 @@ describe('a row that is kept', () => {
     return { rows: rowsIn(dir), text: read(dir, 'RESULTS.md') }
   }
 
-  it('is a line of the table of its section, and counts in that of all', () => {
+  it('a row is in the table of its section, and counts in the summary', () => {
     const { rows, text } = kept([row])
     const [{ commit }] = rows as [Kept]
     expect(text.split('\n').filter((line) => /^\| (SIGKILL|Clients)/.test(line))).toEqual([
@@ -90,7 +90,7 @@ describe('a row that is kept', () => {
     expect(text.endsWith('<!-- end -->\n\nProse.\n')).toBe(true)
   })
 
-  it('takes the place of the one of its fault and JDK, and of no other', () => {
+  it('a row replaces the row of the same fault and JDK only', () => {
     const { rows } = kept([row, { ...row, jdk: '25.0.3' }], [{ ...row, tried: 7 }])
     expect(rows.map(({ jdk, tried }) => [jdk, tried])).toEqual([
       ['17.0.15', 7],
@@ -98,7 +98,7 @@ describe('a row that is kept', () => {
     ])
   })
 
-  it('is refused where the report has no place for it', () => {
+  it('a row without a section is refused', () => {
     expect(() => kept([{ ...row, section: 'nowhere' }])).toThrow(/no place in RESULTS.md for rows of nowhere/)
   })
 })

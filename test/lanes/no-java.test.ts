@@ -11,7 +11,7 @@ import setUpPath from './path-without-java.ts'
 const JAVA = '/usr/lib/jvm/java-17-openjdk-amd64/bin/java'
 const REFUSED = /in the unit lane: a test that starts a JVM or javac is named \*\.jvm\.test\.ts/
 
-describe('starting one fails', () => {
+describe('starting Java fails', () => {
   it.each([JAVA, 'java', 'javac', '/opt/jdk/bin/jcmd'])('%s', (command) => {
     expect(() => spawn(command, ['-version'])).toThrow(REFUSED)
     expect(() => spawnSync(command)).toThrow(REFUSED)
@@ -27,7 +27,7 @@ describe('starting one fails', () => {
     expect(() => execSync(line)).toThrow(REFUSED)
   })
 
-  it('by a child that looks on the PATH', () => {
+  it('a child process finds no Java on the PATH', () => {
     const { status, stdout } = spawnSync('sh', ['-c', 'command -v java || command -v javac'], {
       encoding: 'utf8',
     })
@@ -35,21 +35,21 @@ describe('starting one fails', () => {
   })
 })
 
-it('what has java in its name is no JDK', () => {
+it('a folder with java in its name is not a JDK', () => {
   expect(execSync('echo java.base javascript', { encoding: 'utf8' })).toBe('java.base javascript\n')
 })
 
-it('no JDK is looked for', async () => {
+it('no JDK is searched for', async () => {
   expect([process.env.JAVA_HOME, process.env.JDK_HOME]).toEqual([undefined, undefined])
   await expect(import('../support/jdks.ts')).rejects.toThrow('a test that needs one is named *.jvm.test.ts')
 })
 
-describe('the PATH without it', () => {
+describe('the PATH without Java', () => {
   afterEach(() => {
     vi.unstubAllEnvs()
   })
 
-  it('has a folder of links for one that has Java, and the others as they are', () => {
+  it('the PATH replaces a folder with Java by a folder of links, and keeps the others', () => {
     const directory = temporaryDirectory()
     const [plain, both] = ['plain', 'both'].map((it) => join(directory, it)) as [string, string]
     for (const [folder, ...names] of [

@@ -17,17 +17,17 @@ const { SEEDED_FAULTS } = (await import(`${import.meta.dirname}/seeded-faults.mj
   SEEDED_FAULTS: readonly SeededFault[]
 }
 
-it('there are ten, each with its own name', () => {
+it('ten faults have unique names', () => {
   expect(new Set(SEEDED_FAULTS.map(({ name }) => name)).size).toBe(10)
 })
 
 describe.each(SEEDED_FAULTS)('$name', ({ file, find, put, live = [] }) => {
-  it('changes a text that occurs once', () => {
+  it('the fault changes a text that occurs once', () => {
     expect(readFileSync(join(root, file), 'utf8').split(find)).toHaveLength(2)
     expect(put).not.toBe(find)
   })
 
-  it('names live files that exist', () => {
+  it('the fault names existing live files', () => {
     expect(live.filter((it) => !existsSync(join(root, it)))).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { temporaryDirectory } from '../support/java-process.ts'
 
-it('lists the ten slowest files of all lanes, the slowest first', () => {
+it('the ten slowest files of all lanes are listed, slowest first', () => {
   const rows = Array.from({ length: 12 }, (_, i) => ({
     ...{ lane: i % 2 === 0 ? 'unit' : 'live', file: `test/f${i}.test.ts`, seconds: 10 * i },
   }))
@@ -21,7 +21,7 @@ it('lists the ten slowest files of all lanes, the slowest first', () => {
   expect(lines).toHaveLength(12) // with the title and the end
 })
 
-it('.ci/run ends with the status of what failed, and lists its own rows only', () => {
+it('.ci/run exits with the status of the failure, and lists its own rows only', () => {
   const folder = temporaryDirectory()
   const row = (file: string) => JSON.stringify({ lane: 'unit', file, seconds: 1 })
   const run = (npm: string, rows: string) => {

@@ -16,17 +16,17 @@ import { type Flags, OPTIONS, optionsOf, passedOf, type SessionFlags } from '../
 const NAMES: readonly CommandName[] = ['session', ...COMMANDS]
 
 describe.each(NAMES)('%s', (name) => {
-  it('has one option of a name', () => {
+  it('option names are unique', () => {
     const longs = optionsOf(name).map(longOf)
     expect(longs).toEqual([...new Set(longs)])
   })
 
-  it('has its options in the order of the groups', () => {
+  it('options are in the order of the groups', () => {
     const groups = optionsOf(name).map(({ group }) => GROUPS.indexOf(group))
     expect(groups).toEqual(groups.toSorted((a, b) => a - b))
   })
 
-  it('has what its options exclude, need and imply, or another command has', () => {
+  it('options that others exclude, need and imply exist', () => {
     for (const { commands, excludes = {}, implies = {}, needs } of optionsOf(name)) {
       const others = [...Object.keys(excludes), ...Object.keys(implies), ...(needs?.oneOf ?? [])]
       const known = commands.flatMap((it) => optionsOf(it)).map(attributeOf)
@@ -35,14 +35,14 @@ describe.each(NAMES)('%s', (name) => {
   })
 })
 
-it('each says in words what it does, and a sentence what its values are', () => {
+it('each option has a help text, and a sentence about its values', () => {
   for (const { help, name, value } of OPTIONS) {
     expect(help, name).toMatch(/^[^A-Z].*[^.]$/)
     if (value !== undefined && value.is !== '') expect(value.is, name).toMatch(/^[A-Z].*\.$/)
   }
 })
 
-it('the parser has an attribute of the name that the code reads', () => {
+it('the parser has each attribute that the code reads', () => {
   for (const row of OPTIONS) {
     const command = withOptions(new Command(), row.commands[0]!)
     const option = command.options.find(({ long }) => long === longOf(row))!
@@ -52,7 +52,7 @@ it('the parser has an attribute of the name that the code reads', () => {
   }
 })
 
-it('values that a parser makes are values to others, too', () => {
+it('parsed values are accepted as values', () => {
   for (const { name, value } of OPTIONS) {
     for (const text of ['p99', '5ms', '5', '5%', '1000', ...(value?.choices ?? [])]) {
       const parsed = value?.parse(text)
@@ -62,7 +62,7 @@ it('values that a parser makes are values to others, too', () => {
   }
 })
 
-it('the types are those of the declarations', () => {
+it('the inferred types match the declarations', () => {
   expectTypeOf<Flags<'record'>['duration']>().toEqualTypeOf<string>()
   expectTypeOf<Flags<'roots'>['duration']>().toEqualTypeOf<string | undefined>()
   expectTypeOf<Flags<'attach'>['trace']>().toEqualTypeOf<number | undefined>()
@@ -73,14 +73,14 @@ it('the types are those of the declarations', () => {
   expectTypeOf<Flags<'ps'>>().not.toHaveProperty('root')
 })
 
-describe('what passes into a request', () => {
-  it('is what is given, and defaults', () => {
+describe('options in a request', () => {
+  it('a request has given options and defaults', () => {
     expect(passedOf({ trace: 3, slow: 'p99', jdk: true, callSites: false })).toEqual({
       ...{ mode: 'exact', trace: 3, slow: 'p99' },
     })
   })
 
-  it('is what an option implies, unless that is given', () => {
+  it('a request has implied options unless given', () => {
     expect(passedOf({ mode: 'alloc', liveness: true })).toMatchObject({ sampleEvery: 100 })
     expect(passedOf({ mode: 'alloc', liveness: true, sampleEvery: 7 })).toMatchObject({ sampleEvery: 7 })
   })

@@ -20,7 +20,7 @@ forNewestJdk((jdk) => {
     env: { ...process.env, JAVA_HOME: dirname(dirname(jdk.javac)) },
   })
 
-  it('javac builds the agent without a warning', () => {
+  it('javac builds the agent without warnings', () => {
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
   })
 

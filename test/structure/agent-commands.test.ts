@@ -29,7 +29,7 @@ describe('commands of the client', () => {
     .filter((file) => sourceOf(file).includes(' extends Topic '))
     .map((file) => basename(file, '.java'))
 
-  it('are those that the messages draw, each once', () => {
+  it('commands are those in messages.ts, each once', () => {
     expect(drawn().length).toBeGreaterThan(25)
     expect(
       table()
@@ -38,7 +38,7 @@ describe('commands of the client', () => {
     ).toEqual(drawn().sort())
   })
 
-  it('are all that a topic does', () => {
+  it('topics handle only these commands', () => {
     const cases = topics.flatMap((it) =>
       [...sourceOf(`${it}.java`).matchAll(/\bcase "(\w+)":/g)].map(([, command]) => command!),
     )
@@ -46,7 +46,7 @@ describe('commands of the client', () => {
     expect(cases.filter((it) => !known.has(it))).toEqual([])
   })
 
-  it.each(table())('%s is done in %s.java', (command, topic) => {
+  it.each(table())('%s is handled in %s.java', (command, topic) => {
     const doing = topics.filter((it) => sourceOf(`${it}.java`).includes(`case "${command}":`))
     expect(doing).toEqual([topic])
   })

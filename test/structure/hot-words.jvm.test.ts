@@ -35,7 +35,7 @@ const SHOW_FIELDS = `
   }`
 
 forEachJdk((jdk) => {
-  it('two ThreadInfos, side by side, have no line in common that they write', async () => {
+  it('two adjacent ThreadInfos share no cache line that both write', async () => {
     const jar = fileURLToPath(new URL('../../dist/agent/jfluid-agent.jar', import.meta.url))
     const dir = temporaryDirectory('jfluid-hot-')
     execFileSync(join(newest.home, 'bin', 'jar'), ['xf', jar, 'runtime'], { cwd: dir })

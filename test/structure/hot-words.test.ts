@@ -13,16 +13,16 @@ import {
 
 const LINE = 128
 
-describe('words of the ring that are written for every event', () => {
+describe('ring words written at every event', () => {
   const smallestChunk = 4096
 
-  it.each([1, 2, 512, 1024, 1025])('are %i chunks of whole lines', (chunkCount) => {
+  it.each([1, 2, 512, 1024, 1025])('%i chunks occupy whole cache lines', (chunkCount) => {
     expect(chunksOffset(chunkCount) % LINE).toBe(0)
     expect(smallestChunk % LINE).toBe(0)
     expect(CHUNK_EVENTS).toBeLessThan(LINE) // the first events share a line with their own header only
   })
 
-  it('do not lie with what is written for every chunk or round', () => {
+  it('words per event share no cache line with words per chunk or round', () => {
     for (const word of [RING_HEARTBEAT, RING_ENDED, RING_STARVING]) expect(word + 4).toBeLessThanOrEqual(LINE)
     expect(RING_STATES).toBeGreaterThanOrEqual(LINE)
     expect(chunksOffset(1) - RING_STATES).toBeGreaterThanOrEqual(LINE)

@@ -70,7 +70,7 @@ function importsOf(file: string): string[] {
 }
 
 describe('the map of src', () => {
-  it.each(Object.keys(ALLOWED))('%s imports only what it may', (folder) => {
+  it.each(Object.keys(ALLOWED))('%s imports only allowed folders', (folder) => {
     const wrong = files
       .filter((file) => file.startsWith(folder + sep))
       .flatMap((file) =>
@@ -81,7 +81,7 @@ describe('the map of src', () => {
     expect(wrong).toEqual([])
   })
 
-  it('lets files of measures import what their layer may', () => {
+  it('files of measures import only what their layer may', () => {
     for (const file of files.filter((it) => it.startsWith(`measures${sep}`))) {
       const layer = Object.keys(LAYERS).find((it) => new RegExp(`\\b${it}s?\\.ts$`).test(file))
       expect(layer, file).toBeDefined()
@@ -91,7 +91,7 @@ describe('the map of src', () => {
     }
   })
 
-  it('names every folder there is', () => {
+  it('the map names every folder', () => {
     const folders = new Set(files.filter((f) => f.includes(sep)).map((f) => f.split(sep)[0]!))
     folders.delete('commands') // joins all
     expect([...folders].sort()).toEqual(
@@ -103,7 +103,7 @@ describe('the map of src', () => {
     for (const folder of folders) expect(map, 'src/README.md').toContain(`\`${folder}/\``)
   })
 
-  it('lets only the screen import the terminal library', () => {
+  it('only the screen imports the terminal library', () => {
     const importers = files.filter((f) => /from 'neo-blessed'/.test(readFileSync(join(src, f), 'utf8')))
     expect(importers.every((f) => f.startsWith(join('tui', 'screen')))).toBe(true)
   })
@@ -158,8 +158,8 @@ function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   return found
 }
 
-describe('circles of imports', () => {
-  it('are found', () => {
+describe('import cycles', () => {
+  it('an import cycle is found', () => {
     const graph = new Map([
       ['a', ['b']],
       ['b', ['c', 'd']],
@@ -170,11 +170,11 @@ describe('circles of imports', () => {
     expect(importGraph(false).get(join('session', 'session.ts'))!.length).toBeGreaterThan(10)
   })
 
-  it('of values are nowhere, also where a module is imported later', () => {
+  it('value imports have no cycle, also with dynamic imports', () => {
     expect(circles(importGraph(false))).toEqual([])
   })
 
-  it('of types are inside of one folder', () => {
+  it('type import cycles stay within one folder', () => {
     for (const circle of circles(importGraph(true)))
       expect(new Set(circle.map((it) => it.split(sep)[0])).size, circle.join(' ')).toBe(1)
   })

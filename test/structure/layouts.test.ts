@@ -38,7 +38,7 @@ describe('constants of both sides', () => {
     expect(javaConstant(name)).toBe(value)
   })
 
-  it('leave no bit unused and none used twice', () => {
+  it('fields leave no bit unused and use none twice', () => {
     expect(2 + event.METHOD_BITS + event.TICK_BITS).toBe(64)
   })
 })

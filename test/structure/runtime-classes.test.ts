@@ -29,16 +29,16 @@ describe('the agent', () => {
   const naming = (text: string) =>
     agent.filter(({ bytes }) => Buffer.from(bytes).includes(text)).map(({ path }) => path)
 
-  it('needs no streams: a detach with no metaspace would lose their classes to the program', () => {
+  it('the agent uses no streams, whose classes a detach without metaspace would break for the program', () => {
     expect(agent.length).toBeGreaterThan(20)
     expect(naming('java/util/stream/')).toEqual([])
   })
 
-  it('has no text put together by the JVM: its call sites are compiled into what is called for each class (decision 76)', () => {
+  it('the agent has no string concatenation by invokedynamic (decision 76)', () => {
     expect(naming('StringConcatFactory')).toEqual([])
   })
 
-  it('has no lambdas: their classes would be made at first use, at the end where there may be no metaspace', () => {
+  it('the agent has no lambdas, whose classes are created at first use, possibly without metaspace', () => {
     expect(naming('LambdaMetafactory')).toEqual([])
   })
 })

@@ -24,7 +24,7 @@ it.each([
   expect(process.listenerCount('SIGINT')).toBe(listeners)
 })
 
-it('runs in another directory, and with another environment', async () => {
+it('a command runs in another directory and with another environment', async () => {
   await writeProfile(profileOf('main 1x 5ns'), join(directory, 'q.jfluid'))
   const before = [process.cwd(), process.env.NO_COLOR, process.stdout]
   const ran = await inProcessIn({ cwd: directory, env: { FORCE_COLOR: '1' } }, 'report', 'q.jfluid')
@@ -33,7 +33,7 @@ it('runs in another directory, and with another environment', async () => {
   expect([process.cwd(), process.env.FORCE_COLOR, process.stdout]).toEqual(before)
 })
 
-it('refuses what it cannot capture', async () => {
+it('output that cannot be captured is refused', async () => {
   const file = join(directory, 'r.jfluid')
   await writeProfile(profileOf('main 1x 5ns'), file)
   await expect(inProcess('export', file, '--format', 'csv')).rejects.toThrow(
@@ -41,7 +41,7 @@ it('refuses what it cannot capture', async () => {
   )
 })
 
-it('refuses two at a time', async () => {
+it('two commands at a time are refused', async () => {
   const first = inProcess('man')
   await expect(inProcess('man')).rejects.toThrow('two commands at a time')
   expect((await first).code).toBe(0)

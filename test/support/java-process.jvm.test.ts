@@ -17,7 +17,7 @@ const ECHO = `
   }`
 
 describe('jdks', () => {
-  it('are of different feature versions, oldest first', () => {
+  it('JDKs have different feature versions, oldest first', () => {
     const versions = jdks.map((jdk) => jdk.version)
     assert.deepEqual(
       versions,
@@ -55,21 +55,21 @@ describe('the end of a test', () => {
     shared = startJava(oldest, ['-cp', classes, 'Echo', 'shared'])
     await shared.line(/shared/)
   })
-  it('starts a JVM and leaves it', async () => {
+  it('a test starts a JVM and leaves it running', async () => {
     const classes = await compileJava(oldest, { Echo: ECHO })
     left = startJava(oldest, ['-cp', classes, 'Echo'])
     await left.line(/^ready/)
   })
-  it('has ended that JVM', async () => {
+  it('a JVM left by the previous test has been ended', async () => {
     assert.equal((await left.exit).signal, 'SIGKILL')
     assert.equal(existsSync(`/proc/${left.pid}`), false)
   })
-  it('leaves a JVM that was started in a hook running', async () => {
+  it('a JVM started in a hook keeps running', async () => {
     shared.send('still here')
     await shared.line(/echo still here/)
   })
 })
 
-it('a source that does not compile says why', async () => {
+it("a source that does not compile has the compiler's message", async () => {
   await assert.rejects(compileJava(oldest, { Bad: 'class Bad { int x = ""; }' }), /incompatible types/)
 })

@@ -7,7 +7,7 @@ import { jdks } from './jdks.ts'
 
 it('runs the tests as root', () => expect(process.geteuid?.()).toBe(0))
 
-it('makes containers, with the users of the machine and with users of their own', () => {
+it('the machine can create containers, with and without a user namespace', () => {
   expect(cannotContain('--mount', ...PIDS)).toBe('')
   expect(cannotContain('--user', '--map-root-user', '--mount', ...PIDS)).toBe('')
 })

@@ -32,7 +32,7 @@ esac; done
   return { runs: () => readFileSync(log, 'utf8').split('\n').length - 1 }
 }
 
-it('an artifact is fetched once and read from the cache ever after', async () => {
+it('an artifact is fetched once and then read from the cache', async () => {
   const maven = fakeMaven('contents')
   const cache = join(temporaryDirectory(), 'not', 'there', 'yet')
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }
@@ -45,7 +45,7 @@ it('an artifact is fetched once and read from the cache ever after', async () =>
   assert.equal(maven.runs(), 2)
 })
 
-it('two at once agree, and leave nothing but the artifact', async () => {
+it('two concurrent fetches give the same artifact, and leave no other file', async () => {
   fakeMaven('contents')
   const cache = temporaryDirectory()
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }
@@ -54,7 +54,7 @@ it('two at once agree, and leave nothing but the artifact', async () => {
   assert.equal(readdirSync(cache).length, 1)
 })
 
-it('another checksum is refused, and nothing of it stays', async () => {
+it('a wrong checksum is refused, and no file stays', async () => {
   fakeMaven('something else')
   const cache = temporaryDirectory()
   const artifact = { coordinates: COORDINATES, sha256: sha256('contents') }

@@ -32,25 +32,25 @@ const counters = (at: number, safepoints: number, safepointMs: number) => ({
 })
 const minute = { begin: 0, end: 60_000 }
 
-describe('what the load wrote', () => {
-  it('is read by lines, and one that was cut off is left out', () => {
+describe('output of the load', () => {
+  it('load output is read by lines, without a truncated line', () => {
     expect(parseLoad('1000,2.50,200,1,3\n1050,3.00,0,0,4\n1100,4')).toEqual([
       { due: 1000, latency: 2.5, status: 200, calls: BOTH },
       { due: 1050, latency: 3, status: 0, calls: HIGH },
     ])
   })
 
-  it('has no columns of calls where requests are counted apart', () => {
+  it('load output has no columns of calls if requests are counted separately', () => {
     expect(parseLoad('1000,2.50,200\n')[0].calls).toEqual({ narrow: 0, high: 0 })
   })
 
-  it('tells what Kafka was sent', () => {
+  it('load output has the messages sent to Kafka', () => {
     expect(parseSent('1000,20,7\n')).toEqual([{ at: 1000, produced: 20, read: 7 }])
   })
 })
 
 describe('latencies', () => {
-  it('have quantiles that some request had', () => {
+  it('latency quantiles are observed values', () => {
     const values = [5, 1, 4, 2, 3]
     expect(quantile(values, 0.5)).toBe(3)
     expect(quantile(values, 0.99)).toBe(5)
@@ -58,34 +58,34 @@ describe('latencies', () => {
     expect(median([4, 1, 2, 3])).toBe(2.5)
   })
 
-  it('count for the worst if the request was due before the window and answered in it', () => {
+  it('a request due before the window and answered in it counts for the maximum', () => {
     const requests = [asked(900, 500), asked(100, 500), asked(1100, 30), asked(2000, 9000)]
     expect(worstIn(requests, { begin: 1000, end: 2000 })).toBe(500)
   })
 
-  it('are grouped by the second in which the request was due', () => {
+  it('latencies are grouped by the second in which the request was due', () => {
     const requests = [asked(0, 10), asked(10, 30), asked(20, 20), asked(2500, 7)]
     expect(p50BySecond(requests, { begin: 0, end: 3900 })).toEqual([20, null, 7])
   })
 
-  it('are settled from the second after the last slow one', () => {
+  it('latencies are settled from the second after the last slow one', () => {
     expect(settledFrom([40, 9, 20, 9, 10], 10)).toBe(3)
     expect(settledFrom([9, null, 10], 10)).toBe(0)
     expect(settledFrom([9, 9, 11], 10)).toBeNull()
     expect(settledFrom([], 10)).toBe(0)
   })
 
-  it('make a throughput of those that were answered', () => {
+  it('throughput counts answered requests', () => {
     const requests = [asked(900, 200), asked(1500, 100), asked(1600, 100, { status: 0 }), asked(2900, 200)]
     expect(throughput(requests, { begin: 1000, end: 3000 })).toBe(1)
   })
 })
 
-describe('bare', () => {
+describe('runs without jfluid', () => {
   const run = (begin: number, worst: number) =>
     Array.from({ length: 10 }, (_, index) => asked(begin + index * 100, index === 9 ? worst : 4))
 
-  it('is the median of its runs, and tells each of them', () => {
+  it('bare figures are the median of the runs, and list each run', () => {
     const windows = [0, 10_000, 20_000].map((begin) => ({ begin, end: begin + 1000 }))
     const bare = bareFigures([...run(0, 50), ...run(10_000, 300), ...run(20_000, 70)], windows, [])
     expect(bare.worstMs).toBe(70)
@@ -95,21 +95,21 @@ describe('bare', () => {
     expect(bare.runs.map(({ worstMs }) => worstMs)).toEqual([50, 300, 70])
   })
 
-  it('tells how many of its seconds are above the limit for a session', () => {
+  it('bare figures have the share of seconds above the session limit', () => {
     const slow = run(1000, 50).map((request) => ({ ...request, latency: 9 }))
     const bare = bareFigures([...run(0, 50), ...slow, ...run(2000, 50)], [{ begin: 0, end: 3000 }], [])
     expect(bare.unsettled).toBeCloseTo(1 / 3)
   })
 })
 
-describe('what was seen from outside', () => {
-  it('is the growth of the counters of safepoints, and its largest step', () => {
+describe('data observed from outside', () => {
+  it('safepoint time is the growth of the counter, with its largest step', () => {
     const seen = [counters(0, 1, 5), counters(100, 3, 10), counters(150, 4, 50), counters(200, 5, 51)]
     expect(safepointsIn(seen, { begin: 50, end: 300 })).toEqual({ count: 2, ms: 41, longestMs: 40 })
     expect(safepointsIn([], minute)).toEqual({ count: 0, ms: 0, longestMs: 0 })
   })
 
-  it('is processor time of each process, and of others', () => {
+  it('processor time is per process, and of all others', () => {
     const at = (time: number, machineMs: number, cpuMs: number) => ({
       ...{ at: time, machineMs, target: { cpuMs, rssMb: time }, load: null, client: null },
     })
@@ -120,7 +120,7 @@ describe('what was seen from outside', () => {
   })
 })
 
-describe('root calls by those who made them', () => {
+describe('root calls as counted by the load', () => {
   const requests = [
     asked(10, 5),
     asked(20, 5, { calls: HIGH }),
@@ -129,17 +129,17 @@ describe('root calls by those who made them', () => {
     asked(70_000, 5),
   ]
 
-  it('are those of the answered requests', () => {
+  it('root calls are those of answered requests', () => {
     expect(requestsTo('narrow', requests, minute)).toEqual({ least: 2, most: 2 })
     expect(requestsTo('high', requests, minute)).toEqual({ least: 10, most: 10 })
   })
 
-  it('are told apart from those on their way when recording began or ended', () => {
+  it('root calls in progress at the begin or end of recording are separate', () => {
     const calls = [asked(900, 200), asked(1000, 100), asked(1900, 200), asked(500, 400), asked(2000, 1)]
     expect(requestsTo('narrow', calls, { begin: 1000, end: 2000 })).toEqual({ least: 1, most: 3 })
   })
 
-  it('are what producer and consumer of Kafka have sent in between', () => {
+  it('root calls of Kafka are messages sent by producer and consumer', () => {
     const sent = [0, 100, 200, 300, 400].map((at) => ({ at, produced: at / 10, read: at / 100 }))
     expect(requestsSent('narrow', sent, { begin: 100, end: 300 })).toEqual({ least: 20, most: 20 })
     expect(requestsSent('high', sent, { begin: 150, end: 350 })).toEqual({ least: 11, most: 33 })
@@ -160,7 +160,7 @@ describe('a session', () => {
   ]
   const figures = sessionFigures(requests, marks, bare, { counters: [], processes: [] })
 
-  it('counts from when the command was started', () => {
+  it('session times count from the start of the command', () => {
     expect(figures.firstCallMs).toBe(800)
     expect(figures.settledFromS).toBe(3)
     expect(figures.p99Ms).toBe(100)
@@ -168,14 +168,14 @@ describe('a session', () => {
     expect(figures.perSecondLater).toBeCloseTo(10, 0)
   })
 
-  it('ends two seconds after the client', () => {
+  it('a session ends two seconds after the client', () => {
     expect(figures.worstMs).toBe(700)
     expect(figures.failed).toBe(1)
     expect(figures.detachMs).toBe(400)
     expect(figures.metaspaceKb).toBe(200)
   })
 
-  it('without a call, an end or a client has no figures of these', () => {
+  it('a session without a call, end or client has no such figures', () => {
     const cut = { ...marks, firstCall: null, ending: null }
     const { firstCallMs, detachMs, clientShare } = sessionFigures(requests, cut, bare, {
       counters: [],
@@ -186,7 +186,7 @@ describe('a session', () => {
 })
 
 describe('a profile', () => {
-  it('tells what was recorded when, and how many root calls are in rows', () => {
+  it('a profile has times of recording, and the number of root calls in rows', () => {
     const facts = profileFacts(
       {
         ...{ startedAt: '1970-01-01T00:00:01.000Z', durationMs: 500, warmupMs: 20, events: { waitMs: 3 } },
@@ -209,7 +209,7 @@ describe('a profile', () => {
     expect(facts).toMatchObject({ recorded: { begin: 1000, end: 1500 }, rootCalls: 9, restoredMs: null })
   })
 
-  it('is judged by the calls that should be in rows', () => {
+  it('a profile is judged by the calls that should be in rows', () => {
     expect(rootCallsInRows({ inRows: 90, dark: 0, counted: { least: 100, most: 110 } })).toBe(0.9)
     expect(rootCallsInRows({ inRows: 90, dark: 10, counted: { least: 100, most: 110 } })).toBe(1)
     expect(rootCallsInRows({ inRows: 105, dark: 0, counted: { least: 100, most: 110 } })).toBe(1)
@@ -217,7 +217,7 @@ describe('a profile', () => {
     expect(rootCallsInRows({ inRows: 90, dark: 0, counted: null })).toBeNull()
   })
 
-  it('is judged by the prediction that is furthest off, either way', () => {
+  it('a profile is judged by the worst prediction in either direction', () => {
     const pauses = [
       { predictedMs: 50, measuredMs: 40 },
       { predictedMs: 50, measuredMs: 100 },
@@ -226,7 +226,7 @@ describe('a profile', () => {
     expect(worstPrediction([])).toBeNull()
   })
 
-  it('is judged by the time whose innermost frame of the application is timed', () => {
+  it('a profile is judged by the time whose innermost application frame is timed', () => {
     const row = (name: string, known: 'timed' | 'sampled', selfNs: number, ...children: Row[]): Row => ({
       ...{ class: name, calls: known === 'timed' ? 1 : 0, known, selfNs, children },
     })

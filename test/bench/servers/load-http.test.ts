@@ -56,7 +56,7 @@ afterEach(() => {
 })
 
 describe('the load', () => {
-  it('goes on while the server stalls, and each request waits from its scheduled start', async () => {
+  it('the load continues while the server stalls, and latency counts from the scheduled start', async () => {
     const requests = await loaded('open', '100', async () => {
       isStalled = true
       await vi.waitUntil(() => waiting.length >= 30, 20_000)
@@ -73,7 +73,7 @@ describe('the load', () => {
     )
   })
 
-  it('of clients sends no more while they wait', async () => {
+  it('a closed loop sends no request while its clients wait', async () => {
     const requests = await loaded('closed', '8', async () => {
       isStalled = true
       await vi.waitUntil(() => waiting.length === 8, 20_000)

@@ -52,17 +52,17 @@ const holds = (name: string, runs: readonly Run[], where: Setting = setting) =>
     ?.replace(' |', '')
 
 describe('the table of a cell', () => {
-  it('holds where each run does', () => {
+  it('a cell holds if each run holds', () => {
     expect(holds('worst request', [run(), run()])).toBe('yes')
     expect(holds('worst request', [run(), run({ worstMs: 151 })])).toBe('no')
   })
 
-  it('allows more where bare is worse than the goal', () => {
+  it('a cell allows more if bare is worse than the goal', () => {
     const noisy: Run = { ...run({ worstMs: 290 }), bare: { ...bare, worstMs: 200 } }
     expect(holds('worst request', [noisy])).toBe('yes')
   })
 
-  it('allows more at the first redefinition of a JVM that compiles its code again', () => {
+  it('a cell allows more at a first redefinition that discards compiled code', () => {
     const old = { ...setting, version: 17 }
     const runs = [run({ worstMs: 390, settledFromS: 9 })]
     expect(holds('worst request', runs, old)).toBe('yes')
@@ -71,17 +71,17 @@ describe('the table of a cell', () => {
     expect(holds('p50 of each second', runs, { ...old, idleAgent: true })).toBe('no')
   })
 
-  it('misses what has no figure because nothing was called', () => {
+  it('a figure missing because nothing was called is a miss', () => {
     expect(holds('Enter', [run({ firstCallMs: null })])).toBe('no')
     expect(holds('p50 of each second', [run({ settledFromS: null })])).toBe('no')
   })
 
-  it('prints – for what no profile tells', () => {
+  it('a figure that no profile has is printed as –', () => {
     expect(rowOf(cellTable('x', [run()], setting), 'pause predicted')?.at(-2)).toBe('–')
     expect(holds('pause predicted', [run()])).toBe('–')
   })
 
-  it('adds up the metaspace of ten sessions, and of ten more', () => {
+  it('metaspace is summed over ten sessions, and over ten more', () => {
     const name = 'metaspace of ten sessions'
     expect(holds(name, [run()])).toBe('–')
     expect(rowOf(cellTable('x', [run({}, 10)], setting), name)?.at(-2)).toBe('20.0 MiB; –')
@@ -89,7 +89,7 @@ describe('the table of a cell', () => {
     expect(holds(name, [run({}, 20)])).toBe('no')
   })
 
-  it('of a busy service is about throughput', () => {
+  it('the table of a busy service is about throughput', () => {
     const busy = { ...setting, busy: true }
     const runs = [run({ perSecondLater: 18, worstMs: 339, clientShare: 0.04 })]
     expect(holds('throughput', runs, busy)).toBe('no')
@@ -97,7 +97,7 @@ describe('the table of a cell', () => {
     expect(holds('p99', runs, busy)).toBeUndefined()
   })
 
-  it('is summed up by what was missed', () => {
+  it('a summary lists the misses', () => {
     const cells = [
       { title: 'one', runs: [run()], setting },
       { title: 'two', runs: [run({ code: 74 })], setting },

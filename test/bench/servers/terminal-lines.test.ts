@@ -5,13 +5,13 @@ const CLEAR = '\r\x1b[K'
 const PROGRESS = '3/60 s  120 events  5 methods instrumented, 4 called'
 
 describe('lines of jfluid on a terminal', () => {
-  it('tell progress, the end of a recording, and other things', () => {
+  it('terminal lines show progress, the end of a recording, and other messages', () => {
     expect(toldBy(PROGRESS)).toEqual({ what: 'progress', events: 120, instrumented: 5, called: 4 })
     expect(toldBy('finished after 60 s').what).toBe('ending')
     expect(toldBy('attaching to 4711')).toEqual({ what: 'says', line: 'attaching to 4711' })
   })
 
-  it('are told once they are whole, however they were cut', () => {
+  it('terminal lines are complete for any split of the output', () => {
     const lines = new TerminalLines()
     expect(lines.take(`${CLEAR}attaching to 47`)).toEqual([])
     expect(lines.take(`11${CLEAR}3/60 s  120 events  5 methods instr`).map(({ what }) => what)).toEqual([
@@ -20,7 +20,7 @@ describe('lines of jfluid on a terminal', () => {
     expect(lines.take('umented, 4 called')).toEqual([toldBy(PROGRESS)])
   })
 
-  it('are told once while they stay', () => {
+  it('an unchanged terminal line is reported once', () => {
     const lines = new TerminalLines()
     lines.take(CLEAR + PROGRESS)
     expect(lines.take(CLEAR + PROGRESS)).toEqual([])
@@ -28,7 +28,7 @@ describe('lines of jfluid on a terminal', () => {
     expect(lines.take('\r\n')).toEqual([])
   })
 
-  it('are told at the end without an end of their own', () => {
+  it('the last terminal line needs no line end', () => {
     const lines = new TerminalLines()
     lines.take('JVM 4711 has ended')
     expect(lines.end()).toEqual([{ what: 'says', line: 'JVM 4711 has ended' }])

@@ -11,18 +11,18 @@ java/lang/Thread.run;a/B.main;a/C.other 1000
 describe('shares of methods in the time of a root', () => {
   const stacks = stacksBelow(COLLAPSED, 'a.B.root')
 
-  it('are of what is below it, and code that is no method is its caller', () => {
+  it('shares cover methods below the root; other code belongs to its caller', () => {
     assert.equal(stacks.length, 3)
     assert.deepEqual(Object.fromEntries(selves(stacks)), { 'a.B.work': 0.5, 'a.B.deep': 0.5 })
     assert.deepEqual(Object.fromEntries(totals(stacks)), { 'a.B.root': 1, 'a.B.work': 1, 'a.B.deep': 0.5 })
   })
 
-  it('are charged to the innermost method that counts', () => {
+  it('time is charged to the innermost counted method', () => {
     const own = selves(stacks, (it: string) => it !== 'a.B.deep')
     assert.deepEqual(Object.fromEntries(own), { 'a.B.work': 1 })
   })
 
-  it('are the same of a tree with these times', () => {
+  it('shares of a tree with these times are equal', () => {
     const node = (method: string, selfNs: number, children: object[] = []) => ({
       ...{ class: 'a.B', method, selfNs, children },
     })
@@ -32,7 +32,7 @@ describe('shares of methods in the time of a root', () => {
   })
 })
 
-describe('how well two agree', () => {
+describe('agreement of two profiles', () => {
   const one = new Map([
     ['a', 0.5],
     ['b', 0.3],
@@ -44,14 +44,14 @@ describe('how well two agree', () => {
     ['d', 0.2],
   ])
 
-  it('is what they have in common, and whether their order is the same', () => {
+  it('agreement is overlap and equality of order', () => {
     assert.ok(Math.abs(overlap(one, other) - 0.6) < 1e-9)
     assert.equal(overlap(one, one), 1)
     assert.equal(kendall(one, one), 1)
     assert.ok(kendall(one, other) < 0.5)
   })
 
-  it('is less than one of a few samples of the same', () => {
+  it('agreement of a few samples of the same profile is below one', () => {
     let seed = 7
     const random = () => {
       seed = (seed * 16_807) % 2_147_483_647
