@@ -34,7 +34,7 @@ import type { Witness } from './witness.ts'
 const LAST_WORDS: Readonly<Record<number, RegExp>> = {
   0: /^profile written to /m,
   [STATUS.notNow]: /^jfluid: .*the client was stopped or killed$/m,
-  [STATUS.clientInterrupted]: /^interrupted before anything was recorded/m,
+  [STATUS.clientInterrupted]: /^interrupted before the recording began/m,
 }
 
 describe.each(jdks)('at any moment, JDK $version', (jdk) => {

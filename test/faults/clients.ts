@@ -64,7 +64,7 @@ export async function verdictOf(
   const words = exit.code === null ? undefined : expected[exit.code]
   if (words === undefined || !words.test(said))
     wrong.push(`the client ended with ${exit.code}, saying:\n${said}`)
-  else if (/internal error|went unanswered|^ {4}at /m.test(said)) wrong.push(`the client said:\n${said}`)
+  else if (/internal error|was not answered|^ {4}at /m.test(said)) wrong.push(`the client said:\n${said}`)
   const profile = existsSync(file) ? await readProfileJson(file) : null
   return { exit, wrong, profile }
 }

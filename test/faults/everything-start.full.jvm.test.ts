@@ -46,7 +46,8 @@ async function once(jdk: Jdk, flags: readonly string[]): Promise<Outcome | null>
   const wrong = ending(found, await alone(jdk))
   const [problems] = [harm, wrong].filter((all) => all.length > 0)
   problems?.push(p.stderr())
-  if (problems === undefined && /before anything was recorded/.test(p.stderr())) return null
+  if (problems === undefined && /before (?:anything was recorded|the recording began)/.test(p.stderr()))
+    return null
   return { harm, wrong, profile: await isKept(file), left: filesOf(p.pid, p.pid), ms: { all: ms } }
 }
 

@@ -136,7 +136,7 @@ export async function verdict(
 ): Promise<string[]> {
   const { code } = await process.exit
   const said = process.stderr()
-  if (code !== null && lastWords[code]?.test(said) && !/internal error|went unanswered|^ {4}at /m.test(said))
+  if (code !== null && lastWords[code]?.test(said) && !/internal error|was not answered|^ {4}at /m.test(said))
     return []
   return [`the client ended with ${code}, saying:\n${said}`]
 }

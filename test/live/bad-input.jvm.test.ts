@@ -251,7 +251,7 @@ describe.each(newestOrAll)('a target on JDK $version', (jdk) => {
       ] as const),
     )
     expect(stderr).toMatch(
-      /^root fix\.Calbacks\.root: its class is not loaded yet; waiting for it; loaded are fix\.Callbacks\.root/m,
+      /^root fix\.Calbacks\.root: its class is not loaded yet; waiting for it; similar loaded methods: fix\.Callbacks\.root/m,
     )
     expect(stderr).toMatch(/^warning: no root was called; the class of fix\.Calbacks\.root$/m)
     rmSync(out)

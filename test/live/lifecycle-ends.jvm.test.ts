@@ -111,7 +111,7 @@ forOldestJdk((jdk) => {
       die(java)
       await java.exit
       expect((await recording.process.exit).code).toBe(STATUS.jvmEnded)
-      expect(recording.process.stderr()).toMatch(/warning: the JVM ended while it was profiled/)
+      expect(recording.process.stderr()).toMatch(/warning: the JVM ended during the recording/)
       expect(recording.process.stderr()).toMatch(
         /^jfluid: JVM \d+ ended during the recording\n {2}Read .*: jfluid report \S+\.jfluid$/m,
       )

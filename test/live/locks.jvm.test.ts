@@ -131,8 +131,8 @@ describe.each(newestOrAll)('JDK $version', (jdk) => {
     expect(profile.threads.filter(({ roots }) => roots.length > 0)).toHaveLength(1)
 
     const { stdout } = await jfluid('report', file)
-    expect(stdout).toMatch(/^waiting {3}blocked on monitors [\d.]+ m?s \([\d.]+ %\), waiting/m)
-    expect(stdout).toMatch(/ {2}wait ms {4}own ms/)
+    expect(stdout).toMatch(/^waiting {3}[\d.]+ m?s blocked on monitors \([\d.]+ %\), /m)
+    expect(stdout).toMatch(/ {5}wait {2}own wait/)
     expect(stdout).toMatch(/\(blocked on class fix\.Locks\$Cache\)\n.* {4}fix\.Locks\$Task\.blockStatic\n/)
     expect(stdout).not.toContain('Hot methods')
   })

@@ -54,7 +54,7 @@ describe('a JVM with a security manager', () => {
       const classes = await compileJava(jdk, { 'fix/Guarded': HOST })
       const java = `'${jdk.java}' -Djava.security.manager='fix.Guarded$Own' -cp '${classes}' fix.Guarded no`
       const told =
-        /JVM \d+ has a security manager \(fix.Guarded\$Own\), with which jfluid does not work; it goes on, and jfluid waits/
+        /JVM \d+ has a security manager \(fix.Guarded\$Own\), with which jfluid does not work; this JVM continues, and jfluid waits/
       const run = (script: string) => {
         const out = join(temporaryDirectory(), 'p.jfluid')
         return startJfluid(

@@ -127,7 +127,7 @@ it('a reader that goes away ends the recording, and the profile is kept', async 
   expect(recording.stderr()).toMatch(/ending: nobody reads the stream any more/)
   const { code, stdout } = await jfluid('report', file)
   expect(code).toBe(0)
-  expect(stdout).toMatch(/1 of the root in 1 thread/)
+  expect(stdout).toMatch(/1 call of the root in 1 thread/)
 })
 
 it('a reader that lives and takes nothing does not keep it, whoever has had its pipe block', async () => {
