@@ -13,10 +13,10 @@ declare module 'neo-blessed' {
     readonly program: BlessedProgram
     readonly width: number
     readonly height: number
-    /** Rows of cells, [attribute, character]; and what the terminal shows of them. */
+    /** `lines`: cells to show, [attribute, character]. `olines`: cells currently on the terminal. */
     lines: (BlessedCell[] & { dirty: boolean })[]
     olines: BlessedCell[][]
-    /** Makes `lines` and `olines` anew, blank and in the terminal's size, and clears the terminal. */
+    /** Recreates `lines` and `olines`, blank and in the size of the terminal, and clears the terminal. */
     alloc(): void
     draw(start: number, end: number): void
     enter(): void

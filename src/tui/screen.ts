@@ -1,14 +1,14 @@
-// The terminal as a rectangle of cells with keys and a mouse. The only importer of neo-blessed, of
-// which we use what it does well: it keeps what the terminal shows and writes the difference.
+// The terminal as a grid of cells with keys and mouse. Only this module imports neo-blessed, which
+// keeps the current screen content and writes only the differences.
 //
-// Its traps, found while trying it (0.2.0):
-// - it cannot read modern terminfo: we name 'xterm-256color', which it carries, whatever TERM says;
-// - NCURSES_NO_UTF8_ACS=1, or lines are drawn with the alternate character set;
-// - its widgets and its content parser cost more than all else: we fill its cells ourselves;
-// - it would turn every uncaught exception and SIGTERM into an exit of its own: its process listeners
-//   are removed, and ours put the terminal back and leave the error to whoever prints errors;
+// Problems of neo-blessed 0.2.0 and their workarounds:
+// - it cannot read modern terminfo: jfluid always selects its built-in 'xterm-256color', ignoring TERM;
+// - without NCURSES_NO_UTF8_ACS=1, it draws lines with the alternate character set;
+// - its widgets and its content parser are slow: jfluid fills the cells directly;
+// - it exits the process on every uncaught exception and SIGTERM: its process listeners are
+//   removed; the listeners of this module restore the terminal and let the caller print the error;
 // - its key parser drops keys that arrive together with a mouse report: see input.ts;
-// - double-width characters move the cursor further than it thinks: lines with one are written whole.
+// - it miscounts double-width characters: lines with such a character are always written completely.
 
 import type { BlessedCell, BlessedScreen } from 'neo-blessed'
 import { EX_NOTERMINAL, EX_SMALLTERM, JfluidError } from '../base/errors.ts'
@@ -19,7 +19,7 @@ import { isTooSmall, SMALLEST_COLUMNS, SMALLEST_ROWS } from './size.ts'
 
 export type { Key, Mouse } from './input.ts'
 
-/** What text is for; how that looks depends on the colours of the terminal. */
+/** Purpose of a text. Its appearance depends on the colours of the terminal. */
 export type Style = keyof typeof STYLES
 
 export interface Run {
@@ -28,7 +28,7 @@ export interface Run {
   readonly style: Style
 }
 
-/** A line of the screen; what is missing at its end is blank, what is too long is cut. */
+/** Line of the screen. A short line is filled with blanks, a long line is cut. */
 export type Line = readonly Run[]
 
 export interface Screen {
@@ -40,19 +40,19 @@ export interface Screen {
   onKey(listener: (key: Key) => void): void
   onMouse(listener: (mouse: Mouse) => void): void
   onResize(listener: () => void): void
-  /** SIGTERM, SIGHUP, SIGINT, and SIGQUIT unless another takes it, from outside; the terminal has been put back already. */
+  /** Called for SIGTERM, SIGHUP, SIGINT, and for SIGQUIT without another listener, after the terminal has been restored. */
   onSignal(listener: (signal: NodeJS.Signals) => void): void
   /** Sends a text to the terminal's clipboard. */
   copy(text: string): void
-  /** Ctrl-Z: puts the terminal back and stops; comes back after `fg`, redrawn. */
+  /** Ctrl-Z: restores the terminal and suspends the process. After `fg`, the screen is redrawn. */
   suspend(): void
-  /** Puts the terminal back as it was. Again does nothing. */
+  /** Restores the terminal. Idempotent. */
   destroy(): void
 }
 
 type Environment = { readonly [name: string]: string | undefined }
 
-/** What does without the screen. */
+/** Alternative to the live view, for hints. */
 const INSTEAD = 'record without one: jfluid record <pid> --root <method> --duration 10s --out p.jfluid'
 
 /** Input or output is not a terminal. */
@@ -77,7 +77,7 @@ export class DumbTerminal extends JfluidError {
   }
 }
 
-/** A terminal with fewer cells than the live view needs. One that shrinks later is told so on the screen. */
+/** The terminal is smaller than the live view needs. If it shrinks later, the screen shows a message instead. */
 export class SmallTerminal extends JfluidError {
   static sample = () => new SmallTerminal(60, 20, 'use jfluid record.')
   readonly exitCode = EX_SMALLTERM
@@ -94,18 +94,18 @@ function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** What is asked of a stream; `process.stdin` and `process.stdout` have it. */
+/** Properties of `process.stdin` and `process.stdout` that are read. */
 interface MaybeTerminal {
   readonly isTTY?: boolean
-  /** Missing, or 0, where nobody knows: the view is tried, and told when it is known. */
+  /** Missing or 0 if unknown. The view is started then, and checks the size later. */
   readonly columns?: number
   readonly rows?: number
 }
 
 /**
- * Why the live view cannot be shown on these streams; null when it can.
+ * Returns the reason why the live view cannot be shown on these streams, or null.
  *
- * @param instead  what does without it, for the hint: "record without one: jfluid record …"
+ * @param instead  alternative command for the hint: "record without one: jfluid record …"
  */
 export function terminalProblem(
   stdin: MaybeTerminal,
@@ -134,7 +134,7 @@ const attribute = (flags: number, foreground: number = DEFAULT, background: numb
   flags | (foreground << 9) | background
 const PLAIN = attribute(0)
 
-/** By colours: 256 that are told apart by the colour-blind, too; the 8 that every theme has; none. */
+/** Styles for 256 colours (safe for colour-blind users), for 8 colours, and without colours. */
 const STYLES = {
   plain: [PLAIN, PLAIN, PLAIN],
   title: [attribute(BOLD), attribute(BOLD), attribute(BOLD)],
@@ -159,29 +159,29 @@ const STYLES = {
 /** Button presses and wheel, in the SGR encoding that has no limit of 223 columns. */
 const MOUSE_ON = '\x1b[?1000h\x1b[?1006h'
 const MOUSE_OFF = '\x1b[?1006l\x1b[?1000l'
-/** A terminal as everyone expects it: no mouse, cursor shown, first screen, no attributes. */
+/** Default terminal state: no mouse, visible cursor, main screen, no attributes. */
 const RESTORE = `${MOUSE_OFF}\x1b[?1l\x1b>\x1b[?25h\x1b[?1049l\x1b[m`
-/** An Escape that nothing has followed for so long is the key. */
+/** An Escape byte without further input for this time is the Escape key. */
 const ESCAPE_MS = 40
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
-/** Longer than a stop takes to arrive. */
+/** Exceeds the time until SIGTSTP stops the process. */
 const NOT_STOPPED_MS = 100
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const
 const LIBRARY_LISTENS = ['uncaughtException', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'exit'] as const
 
-/** Loads the terminal library, 40–90 ms, while something else is waited for. `openScreen` tells its errors. */
+/** Loads the terminal library (40–90 ms) in the background. `openScreen` reports load errors. */
 export function preloadScreen(): void {
   import('neo-blessed').catch(() => {})
 }
 
-/** Takes over the terminal until `destroy`. Ask `terminalProblem` first. */
+/** Takes over the terminal until `destroy`. The caller must check `terminalProblem` first. */
 export async function openScreen(
   input: NodeJS.ReadStream = process.stdin,
   output: NodeJS.WriteStream = process.stdout,
   env: Environment = process.env,
 ): Promise<Screen> {
   process.env.NCURSES_NO_UTF8_ACS = '1'
-  // Under `run` it is passed on to the JVM, which shows its threads; the view stays.
+  // The command run forwards SIGQUIT to the JVM, which prints its threads; the view stays open.
   const isQuitTaken = process.listenerCount('SIGQUIT') > 0
   const signals = SIGNALS.filter((signal) => signal !== 'SIGQUIT' || !isQuitTaken)
   const { default: blessed } = await import('neo-blessed')
@@ -213,11 +213,11 @@ class TerminalScreen implements Screen {
   readonly #signalListeners: ((signal: NodeJS.Signals) => void)[] = []
   #escapeTimer: NodeJS.Timeout | undefined
   #drawn: readonly Line[] = []
-  /** Lines that hold a double-width character, as the terminal shows them. */
+  /** Indices of lines on the terminal that contain a double-width character. */
   #wide = new Set<number>()
   #suspended = false
   #destroyed = false
-  /** The terminal has not taken what was drawn last: what comes meanwhile is drawn when it has. */
+  /** The terminal has not accepted the last frame. The newest frame is drawn when it has. */
   #isBehind = false
 
   constructor(
@@ -228,7 +228,7 @@ class TerminalScreen implements Screen {
     env: Environment,
     private readonly signals: readonly NodeJS.Signals[],
   ) {
-    // Of these, Node.js takes the first for one with colours.
+    // Node.js wrongly reports colours for vt100 and similar terminals.
     const isMonochrome = /^vt\d/.test(env.TERM ?? '') && env.FORCE_COLOR === undefined
     const depth = isMonochrome ? 1 : output.getColorDepth(env)
     this.#palette = depth >= 8 ? 0 : depth > 1 ? 1 : 2
@@ -271,7 +271,7 @@ class TerminalScreen implements Screen {
     this.screen.program.flush()
   }
 
-  /** Draws what is to be shown by then, once the terminal has taken all. */
+  /** Draws the newest frame once the terminal has accepted all output. */
   #catchUp(): void {
     this.#isBehind = true
     this.output.write('', () => {
@@ -311,7 +311,7 @@ class TerminalScreen implements Screen {
   #put(cells: BlessedCell[], at: number, look: number, character: string): void {
     const cell = cells[at]!
     cell[0] = look
-    // Texts are clean; should one not be, the terminal still gets nothing to obey.
+    // Texts are cleaned already. This check keeps control characters from the terminal in any case.
     cell[1] = CONTROL.test(character) ? '?' : character
   }
 
@@ -341,8 +341,8 @@ class TerminalScreen implements Screen {
     this.output.write(MOUSE_OFF)
     this.screen.leave()
     this.input.setRawMode?.(false)
-    // The whole job, as the terminal itself would: whatever started us waits in it. SIGCONT brings us
-    // back; the timer does where nobody could, since a job without a shell above it is not stopped.
+    // Stops the whole process group, as the terminal would, since the parent process waits in it. SIGCONT resumes.
+    // Without a shell, the kernel does not stop the group, so the timer resumes.
     process.kill(0, 'SIGTSTP')
     setTimeout(() => {
       if (this.#suspended) this.#onContinue()
@@ -363,14 +363,14 @@ class TerminalScreen implements Screen {
     try {
       this.screen.destroy()
     } catch {
-      // A library that fails now must not keep the terminal from being put back.
+      // An error of the library must not prevent restoring the terminal.
     }
     try {
       if (this.output.writable) this.output.write(RESTORE)
       this.input.setRawMode?.(false)
       this.input.pause()
     } catch {
-      // The terminal has gone.
+      // The terminal is closed.
     }
   }
 
@@ -406,18 +406,18 @@ class TerminalScreen implements Screen {
 
   readonly #onHangup = (): void => this.#onSignal('SIGHUP')
 
-  /** A terminal that has gone fails every write; that is a hang-up, not a crash. */
+  /** Writes to a closed terminal fail. This is handled as SIGHUP. */
   readonly #onOutputError = (): void => {
     if (!this.#destroyed) this.#onSignal('SIGHUP')
   }
 
   readonly #onExit = (): void => this.destroy()
 
-  /** After a stop, ours or the shell's: someone else may have used the terminal meanwhile. */
+  /** Restores the screen after a stop, since another program may have used the terminal. */
   readonly #onContinue = (): void => {
     if (this.#destroyed) return
     this.#suspended = false
-    // Where somebody else has stopped us the shell has changed modes that Node.js takes for ours still. In the background this stops us again, as it should.
+    // If another process sent the stop, the shell has changed terminal modes without Node.js noticing. In the background, this call stops the process again, as intended.
     this.input.setRawMode?.(false)
     this.input.setRawMode?.(true)
     this.input.resume()

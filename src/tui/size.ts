@@ -1,4 +1,4 @@
-// How large a terminal must be for the live view.
+// Minimum terminal size of the live view.
 
 export const SMALLEST_COLUMNS = 80
 export const SMALLEST_ROWS = 24

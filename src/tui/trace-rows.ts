@@ -1,5 +1,5 @@
-// Traced calls as rows that open and close: of each call its critical path, what its thread called in the order of time, and the
-// same of work that it handed over. Only rows that are shown are made.
+// Rows of traced calls: for each call its critical path, the calls of its thread in time order, and the
+// calls of its submitted tasks. Only visible rows are created.
 
 import type { TracedCall, TraceState, TraceTrack } from '../cct/trace.ts'
 import type { MethodName } from '../cct/tree.ts'
@@ -11,66 +11,66 @@ import { clean, count, time } from './format.ts'
 import type { KeyedRow } from './views/keyed-view.ts'
 
 export interface TraceRow extends KeyedRow {
-  /** Since the call began. */
+  /** Time since the start of the traced call. */
   readonly startNs?: number
   readonly totalNs?: number
-  /** Calls that begin in what the row stands for. */
+  /** Number of calls that start within the row. */
   readonly calls?: number
-  /** Duration of the call that the row is of. */
+  /** Duration of the traced call. */
   readonly wholeNs: number
-  /** Of a row that is no method. */
+  /** Text of a row that is not a method. */
   readonly text?: string
   readonly method?: number
-  /** More of it, for the line below. */
+  /** Text for the detail line. */
   readonly detail?: string
-  /** Which of the calls. */
+  /** Index of the traced call. */
   readonly call: number
-  /** Of a row in the order of time: where it is. */
+  /** Position of a row in time order. */
   readonly place?: TracePlace
 }
 
-/** The same in all calls. */
+/** Position within all traced calls. */
 export interface Place extends TracePlace {
   readonly call: number
 }
 
 export interface TracePlace {
   readonly track: number
-  /** Of the ordered calls of that. */
+  /** Node in the ordered calls of the track. */
   readonly node: number
 }
 
-/** Whether what has this key was opened or closed by hand; undefined if neither. */
+/** Returns whether the user opened or closed the row with this key; undefined if neither. */
 export type OpenState = (key: string) => boolean | undefined
 
-/** It, or work of it, had not ended when recording did; there was no more room. */
+/** Labels of states: open: the call or one of its tasks was unfinished at the end; cut: the event limit was reached. */
 const STATES: Readonly<Record<TraceState, readonly [short: string, long: string]>> = {
   whole: ['', ''],
   open: [' (open)', 'call or one of its tasks was unfinished at the end; '],
   cut: [' (cut)', 'trace truncated, event limit reached; '],
 }
-/** Rows that take so much of the call are open, so deep, before anybody opens any. */
+/** Rows with at least this share of the call, down to this depth, are open by default. */
 const OPEN_SHARE = 0.1
 const OPEN_DEPTH = 6
-/** Frames of a step of the critical path, half of them at each end. */
+/** Maximum number of frames of a step of the critical path; half of them at each end. */
 const MOST_FRAMES = 64
-/** Rows below one row: those that take most, and what was sought, in their order. */
+/** Maximum number of rows below one row: the longest, in time order. Search results are added. */
 const MOST_CHILDREN = 1000
 const NONE = -1
 
-/** Calls of a trace, and what has been worked out of them. */
+/** Traced calls with their cached derived data. */
 export class TraceRows {
   /** Index of the slowest call. */
   readonly slowest: number
   readonly #ordered = kept(orderedCalls)
-  /** What has a row however small it is among others, with all that called it. */
+  /** Nodes that always have a row, such as search results and their callers. */
   readonly #kept = new WeakMap<TraceTrack, Set<number>>()
   readonly #stepsOf = kept((call: TracedCall) => {
     const waits = (method: number): boolean => isWait(this.nameOf(method))
     return criticalSteps(call, this.tellsWaits ? waits : undefined)
   })
 
-  /** @param tellsWaits  what threads wait for has rows, so it is known when they wait */
+  /** @param tellsWaits  waits are recorded as rows, so waiting times are known */
   constructor(
     private readonly calls: readonly TracedCall[],
     private readonly nameOf: (id: number) => MethodName,
@@ -79,7 +79,7 @@ export class TraceRows {
     this.slowest = calls.reduce((most, it, i) => (durationNs(it) > durationNs(calls[most]!) ? i : most), 0)
   }
 
-  /** @param least  share of the call in per cent, below which there is no row */
+  /** @param least  minimum share of the call, in percent, of a row */
   rows(isOpen: OpenState, least: number): TraceRow[] {
     return this.calls.flatMap((call, i) => [...this.#callRows(call, i, isOpen, least)])
   }
@@ -88,7 +88,7 @@ export class TraceRows {
     return this.#ordered(this.calls[call]!.tracks[track]!)
   }
 
-  /** Where these methods were called, in the order of calls, of their threads, and of time. */
+  /** Returns the places where these methods were called, ordered by traced call, thread and time. */
   places(isMeant: (method: number) => boolean): Place[] {
     const found: Place[] = []
     for (const [call, { tracks }] of this.calls.entries()) {
@@ -100,7 +100,7 @@ export class TraceRows {
     return found
   }
 
-  /** Has a place among rows, and not among those that are too many: with `keysAbove` it is on the screen, if nothing is left out. */
+  /** Makes a place always have a row. Together with opening `keysAbove`, the row is visible unless a filter hides it. */
   keep({ call, track, node }: Place): void {
     const { parent } = this.ordered(call, track).tree
     const of = this.calls[call]!.tracks[track]!
@@ -109,7 +109,7 @@ export class TraceRows {
     this.#kept.set(of, kept)
   }
 
-  /** Keys of what must be open so that a place has a row. */
+  /** Returns the keys of the rows that must be open to show a place. */
   keysAbove({ call, track, node }: Place): string[] {
     const { parent } = this.ordered(call, track).tree
     const keys = [`${call}`, track === 0 ? `${call} order` : `${call} task ${track}`]
@@ -185,7 +185,7 @@ export class TraceRows {
     }
   }
 
-  /** Nothing recurses: a call can be 100,000 deep. */
+  /** Iterative, since a call can be 100,000 levels deep. */
   *#orderRows(
     call: number,
     track: number,
@@ -257,7 +257,7 @@ function nodeKey(call: number, track: number, node: number): string {
   return `${call} ${track} ${node}`
 }
 
-/** So many of these nodes, and those that are wanted, in their order. */
+/** Returns the `most` largest nodes and the wanted nodes, in their original order. */
 function largest(
   nodes: readonly number[],
   total: Float64Array,

@@ -1,6 +1,6 @@
-// One way of looking at what was recorded: rows, of which some are on the screen and one is selected. What they are, how they
-// are drawn, and what keys and clicks on them do is the view's; the turns of the session, pages and status lines are not.
-// Pure: the same picture and the same keys give the same lines.
+// Base of all views: rows, of which some are visible and one is selected. Subclasses define the rows, their drawing,
+// and the effect of keys and clicks. Refresh, pages and status lines are not part of a view.
+// Pure: the same snapshot and the same keys give the same lines.
 
 import type { HotMethod } from '../../cct/snapshot.ts'
 import type { MethodName } from '../../cct/tree.ts'
@@ -9,26 +9,26 @@ import type { LiveModel } from '../model.ts'
 import type { Path, Sort, SortColumn } from '../rows.ts'
 import type { Line } from '../screen.ts'
 
-/** What P says where rows are the same by method and by package. */
+/** Notice for P in views without package rows. */
 export const NOT_FOLDED = 'this view has no package rows; P works in the views t, m, c and f'
 
 export abstract class View {
   #first = 0
-  /** By what rows are in order; undefined where they cannot be sorted. */
+  /** Sort order; undefined if the view cannot be sorted. */
   sort: Sort | undefined = undefined
-  /** Whether rows that cost little can be left out. */
+  /** Whether the view supports hiding cheap rows. */
   readonly isFiltered: boolean = true
-  /** What the key says where they cannot. */
+  /** Notice for % if the view does not support hiding rows. */
   readonly whyUnfiltered: string = 'this view has no row filter; % works in trees and in hot methods'
-  /** What a search looks through, where that is not methods or packages. */
+  /** Noun for searched rows, if they are not methods or packages. */
   readonly searched: string | undefined = undefined
-  /** What P says where rows are the same by method and by package; undefined where they are not. */
+  /** Notice for P if the view has no package rows; else undefined. */
   readonly whyUnfolded: string | undefined = undefined
 
-  /** @param model  what all views look at, and can do to each other by */
+  /** @param model  shared state of all views */
   constructor(protected readonly model: LiveModel) {}
 
-  /** Rows, on the screen or not. */
+  /** Number of rows, visible or not. */
   abstract get count(): number
   /** Index of the selected row. */
   abstract get index(): number
@@ -36,47 +36,47 @@ export abstract class View {
   get first(): number {
     return this.#first
   }
-  /** Node of the shared tree that the selected row is; -1 for none. */
+  /** Node of the selected row in the shared tree; -1 for none. */
   get node(): number {
     return -1
   }
-  /** Ids from a root down to the selected row; of a row of a list, its own. */
+  /** Ids from the root to the selected row. In a list, only the id of the row. */
   get path(): Path {
     return this.id === undefined ? [] : [this.id]
   }
-  /** What an id of `path` is called. */
+  /** Returns the name of an id of `path`. */
   pathName({ nameOf }: Scene, id: number): MethodName {
     return nameOf(id)
   }
-  /** Costs and calls that the selected row shows. */
+  /** Costs and calls of the selected row. */
   get numbers(): { readonly total: number; readonly self: number; readonly calls: number } | undefined {
     return undefined
   }
-  /** The selected row as a line of text, where it says other things than costs and calls. */
+  /** Returns the selected row as text, if it is not only costs and calls. */
   rowText(_scene: Scene): string | undefined {
     return undefined
   }
-  /** Id that the selected row has in the shared tree. */
+  /** Id of the selected row in the shared tree. */
   get id(): number | undefined {
     return this.node < 0 ? undefined : this.model.tree.method[this.node]
   }
-  /** What the selected row says of a method in all its contexts. */
+  /** Sum of the selected method over all its contexts. */
   get hot(): HotMethod | undefined {
     return undefined
   }
-  /** Method id of the selected row; undefined where it is a package. */
+  /** Method id of the selected row; undefined if the row is a package. */
   get method(): number | undefined {
     return this.model.isFolded ? undefined : this.id
   }
-  /** Whether a search finds what is left out. */
+  /** Whether a search finds hidden rows. */
   get findsHidden(): boolean {
     return !this.isFiltered
   }
-  /** What to say of the selection, where that is not the name of its method in full. */
+  /** Returns the detail line, if it is not the full method name. */
   detail(_scene: Scene): string | undefined {
     return undefined
   }
-  /** Why there is no row, where the view knows better than the session. */
+  /** Returns the reason why there are no rows, if the view knows it. */
   nothing(): string | undefined {
     const { least } = this.model.filter
     return least > 0
@@ -85,21 +85,21 @@ export abstract class View {
   }
 
   protected abstract select(index: number): void
-  /** Looks at the tree, or sorts, anew. */
+  /** Rebuilds the rows after a change of tree or order. */
   protected abstract rebuild(): void
-  /** How many match what is sought; the next one in this direction is selected then. */
+  /** Selects the next match in this direction, and returns the number of matches. */
   abstract find(direction: 1 | -1): number
 
   /** The heads of the columns. */
   abstract head(scene: Scene): Line
-  /** What is on the screen below them. */
+  /** Returns the visible rows. */
   abstract body(scene: Scene): Line[]
-  /** Which column has its head at this cell; undefined for none. */
+  /** Returns the column whose head is at this cell, or undefined. */
   columnAt(_scene: Scene, _cell: number): SortColumn | undefined {
     return undefined
   }
 
-  /** After the tree has changed: the selected row stays in its line of the screen. */
+  /** Updates the rows after a change of the tree. The selected row keeps its screen line. */
   renew(): void {
     const line = this.index - this.first
     this.rebuild()
@@ -117,7 +117,7 @@ export abstract class View {
     else if (index >= this.first + bodyRows) this.#first = index - bodyRows + 1
   }
 
-  /** After the screen has another size, or the view is shown again. */
+  /** Adjusts the scroll position after a resize or when the view is shown again. */
   settle(): void {
     this.scrollTo(this.first)
     this.keepInSight()
@@ -140,7 +140,7 @@ export abstract class View {
     this.moveTo(index + rows)
   }
 
-  /** Moves the rows under the screen; the selection stays in sight. */
+  /** Scrolls the rows. The selection stays visible. */
   scroll(rows: number): void {
     this.scrollTo(this.first + rows)
     const { index, first } = this
@@ -154,7 +154,7 @@ export abstract class View {
     this.renew()
   }
 
-  /** The first click on a row selects it, another is Enter. */
+  /** The first click on a row selects the row, a second click acts as Enter. */
   click(_scene: Scene, line: number, _column: number): void {
     const index = this.first + line
     if (index >= this.count) return
@@ -167,12 +167,12 @@ export abstract class View {
   goRight(): void {}
   goLeft(): void {}
   openBelow(): void {}
-  /** Esc: undoes the last step into something; whether there was one. */
+  /** Handles Esc: leaves a zoom or list. Returns whether there was one. */
   back(): boolean {
     return false
   }
 
-  /** From the selected row to the next that matches, around the end; how many do. */
+  /** Selects the next matching row, wrapping at the end. Returns the number of matches. */
   protected findAround(direction: 1 | -1, matches: (index: number) => boolean): number {
     const { count, index } = this
     let next = index
@@ -187,13 +187,13 @@ export abstract class View {
     return found
   }
 
-  /** @param rows  those on the screen */
+  /** @param rows  visible rows */
   protected lines<Row>(rows: readonly Row[], line: (row: Row, isSelected: boolean) => Line): Line[] {
     const selected = this.index - this.first
     return rows.map((row, i) => line(row, i === selected))
   }
 
-  /** Of all rows, those on the screen. */
+  /** Returns the visible rows. */
   protected inSight<Row>(all: readonly Row[]): readonly Row[] {
     return all.slice(this.first, this.first + this.model.bodyRows)
   }
