@@ -153,7 +153,7 @@ forNewestJdk((jdk) => {
       )
     })
     expect(code).toBe(77)
-    expect(stderr).toContain(`cannot attach to JVM ${java.pid}: it belongs to uid 0`)
+    expect(stderr).toContain(`cannot attach to JVM ${java.pid}: the process belongs to uid 0`)
   })
 })
 

@@ -69,7 +69,7 @@ describe.each(jdks)('JDK $version', (jdk) => {
 
     const report = await jfluid('report', recording.file)
     expect(report.stdout).toMatch(/^latency {3}of 600 calls: p50 .*$/m)
-    expect(report.stdout).toMatch(/^Slow calls: \d+ calls of 200 ms and more$/m)
+    expect(report.stdout).toMatch(/^Slow calls: \d+ calls of 200 ms or more$/m)
     expect(report.stdout).toMatch(
       /^ +300 ms .*fix\.Slow\.reload$|^ +\d+ ms +[\d.]+ ms {2}fix\.Slow\.reload$/m,
     )
